@@ -12,9 +12,9 @@ import json
 import sys
 from pathlib import Path
 
-from iac_gen.discover import from_paths, includes, read
+from iac_gen.discover import from_paths, load_includes, read_sources
 from iac_gen.naming import app_key
-from iac_gen.pipeline import represent
+from iac_gen.pipeline import represent_app
 from iac_gen.quirks import known_apps, load_quirks
 
 
@@ -25,11 +25,11 @@ def main() -> None:
     parser.add_argument("tools", nargs="*", metavar="TOOL")
     parser.add_argument("--own", action="store_true", help="without the dictionary's wording")
     given = parser.parse_args()
-    (loaded,) = read(from_paths([given.file], known_apps()))[0]
+    (loaded,) = read_sources(from_paths([given.file], known_apps()))[0]
     standard = [quirk for quirk in load_quirks()[0] if not quirk.app]
     key = app_key(loaded.source.stem, loaded.source.id)
-    module = represent(loaded, key, includes(), standard, wording=not given.own).module
-    entries = {tool.name: tool.entry() for tool in module.tools}
+    module = represent_app(loaded, key, load_includes(), standard, wording=not given.own).module
+    entries = {tool.name: tool.listing_entry() for tool in module.tools}
     missing = [name for name in given.tools if name not in entries]
     if missing:
         sys.exit(f"{given.file} has no {missing[0]}; it has {', '.join(entries)}")

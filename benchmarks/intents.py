@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from iac_gen.classify.judge import judge_command
-from iac_gen.discover import from_intents, includes, read
-from iac_gen.intents.wrappers import lacking
+from iac_gen.discover import from_intents, load_includes, read_sources
+from iac_gen.intents.wrappers import missing_shortcut_reason
 from iac_gen.load import LoadedDictionary
-from iac_gen.pipeline import Inputs, generate, represent
-from iac_gen.types import Types
+from iac_gen.pipeline import BuildInputs, build_folder, represent_app
+from iac_gen.types import AppTypes
 from iac_runtime.tool import LEVELS
 
 CORPUS: Final = Path(__file__).parent.parent.parent / "shared" / "corpus" / "app-intents"
@@ -51,7 +51,7 @@ COLUMNS: Final = (
 
 def row_of(one: LoadedDictionary, tokens: int) -> tuple[list[int], Counter[str]]:
     """Return the numbers of a file's row, and why actions were left out."""
-    made = represent(one, "app_intents", includes(), [])
+    made = represent_app(one, "app_intents", load_includes(), [])
     reasons = Counter(
         row.intent.left_out
         for row in made.resolved.commands
@@ -62,13 +62,13 @@ def row_of(one: LoadedDictionary, tokens: int) -> tuple[list[int], Counter[str]]
     levels = Counter(tool.level for tool in made.module.tools)
     tools = len(made.module.tools)
     numbers = [tools + reasons.total(), tools, reasons.total(), len(types) - unknown, unknown]
-    shortcuts = sum(not lacking(tool, made.module) for tool in made.module.tools)
+    shortcuts = sum(not missing_shortcut_reason(tool, made.module) for tool in made.module.tools)
     return [*numbers, *(levels[level] for level in LEVELS), shortcuts, tokens], reasons
 
 
 def table(loaded: Sequence[LoadedDictionary]) -> Iterator[str]:
     """Yield the lines of the table."""
-    _, report = generate(Inputs(loaded, includes(), [], wording=True))
+    _, report = build_folder(BuildInputs(loaded, load_includes(), [], wording=True))
     rows, reasons = [], Counter[str]()
     for one, app in zip(loaded, report.apps, strict=True):
         numbers, why = row_of(one, app.tokens)
@@ -85,10 +85,10 @@ def table(loaded: Sequence[LoadedDictionary]) -> Iterator[str]:
 
 def levels_of(one: LoadedDictionary) -> Iterator[tuple[str, str]]:
     """Yield the identifier and the level of each action, of those that become no tool too."""
-    resolved = represent(one, "app_intents", includes(), []).resolved
-    types = Types(resolved, {})
+    resolved = represent_app(one, "app_intents", load_includes(), []).resolved
+    types = AppTypes(resolved, {})
     for row in resolved.commands:
-        kinds = [types.string(each.types) for each in row.parameters]
+        kinds = [types.type_string(each.types) for each in row.parameters]
         yield row.code, judge_command(row, resolved, kinds).level
 
 
@@ -156,7 +156,7 @@ def main() -> None:
     given = parser.parse_args()
     if not given.folder.is_dir():
         raise SystemExit(f"{given.folder} is no folder; name one with files of metadata")
-    loaded, failed = read(from_intents([given.folder]))
+    loaded, failed = read_sources(from_intents([given.folder]))
     if given.draw:
         draw(loaded, *given.draw)
         return

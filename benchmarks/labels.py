@@ -32,10 +32,10 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from iac_gen.classify.codes import Floors, shipped
+from iac_gen.classify.codes import LevelFloors, shipped_floors
 from iac_gen.classify.judge import judge_command, judge_setter
 from iac_gen.classify.judgement import LevelVerdict
-from iac_gen.discover import from_paths, includes, read
+from iac_gen.discover import from_paths, load_includes, read_sources
 from iac_gen.model import (
     Dictionary,
     SdefClass,
@@ -46,9 +46,9 @@ from iac_gen.model import (
     Suite,
     TypeRef,
 )
-from iac_gen.quirks import Decisions, QuirkFile, apply, known_apps, load_quirks
-from iac_gen.resolve import Resolved, resolve
-from iac_gen.types import Types
+from iac_gen.quirks import QuirkDecisions, QuirkFile, apply_quirks, known_apps, load_quirks
+from iac_gen.resolve import ResolvedDictionary, resolve_dictionary
+from iac_gen.types import AppTypes
 from iac_runtime.tool import LEVELS, Level
 from iac_runtime.types import TYPES
 
@@ -90,9 +90,9 @@ class Label:
 class App:
     """A dictionary with the quirks that hold for it; without one, of what its rows describe."""
 
-    resolved: Resolved
-    decisions: Decisions
-    types: Types
+    resolved: ResolvedDictionary
+    decisions: QuirkDecisions
+    types: AppTypes
     declared: bool = True
 
 
@@ -180,7 +180,7 @@ class Shelf:
     """The dictionaries of a folder, by app; `labels` describe the apps that have none there."""
 
     def __init__(self, folder: Path, labels: Iterable[Label] = ()) -> None:
-        loaded, _ = read(from_paths([folder], known_apps()))
+        loaded, _ = read_sources(from_paths([folder], known_apps()))
         self._sources: dict[str, Source] = {}
         for one in loaded:
             for name in (one.source.id, one.source.stem, one.source.name):
@@ -208,13 +208,13 @@ def _plain(name: str) -> str:
 
 @cache
 def _app(source: Source) -> App:
-    resolved, decisions, _ = apply(resolve(source, _includes())[0], _quirks())
-    return App(resolved, decisions, Types(resolved, {}))
+    resolved, decisions, _ = apply_quirks(resolve_dictionary(source, _includes())[0], _quirks())
+    return App(resolved, decisions, AppTypes(resolved, {}))
 
 
 @cache
 def _includes() -> Mapping[str, Dictionary]:
-    return includes()
+    return load_includes()
 
 
 @cache
@@ -222,7 +222,7 @@ def _quirks() -> list[QuirkFile]:
     return load_quirks()[0]
 
 
-def judge(label: Label, app: App, floors: Floors | None = None) -> Outcome:
+def judge(label: Label, app: App, floors: LevelFloors | None = None) -> Outcome:
     """Return the verdict on what `label` is about; `floors` stand in for those that ship."""
     if label.kind == "property_set":
         return _judge_property(label, app, floors)
@@ -230,7 +230,7 @@ def judge(label: Label, app: App, floors: Floors | None = None) -> Outcome:
     commands = app.resolved.commands if app.declared else ()
     found = next(_commands(commands, label.name, code), None)
     command = found or _bare(label, code)
-    decided = app.decisions.level("command", command.name) if found else None
+    decided = app.decisions.level_for("command", command.name) if found else None
     if decided:
         return Outcome(label, decided, True)
     kinds = _kinds(command, app, bare=found is None)
@@ -242,13 +242,13 @@ def left_out(label: Label, app: App) -> Outcome:
     """Return the verdict as if nobody had ever seen the app: no floors, no quirks, no name."""
     known = {row.code for row in app.resolved.commands}
     known |= {row.code for row in app.resolved.classes}
-    every = shipped()
-    floors = Floors(
+    every = shipped_floors()
+    floors = LevelFloors(
         {code: level for code, level in every.events.items() if code not in known},
         {key: level for key, level in every.setters.items() if key[0] not in known},
     )
     source = replace(app.resolved.source, id="com.example.nobody", name="Nobody", stem="Nobody")
-    nobody = replace(app, resolved=replace(app.resolved, source=source), decisions=Decisions())
+    nobody = replace(app, resolved=replace(app.resolved, source=source), decisions=QuirkDecisions())
     return judge(label, nobody, floors)
 
 
@@ -289,19 +289,19 @@ def _kinds(command: SdefCommand, app: App, *, bare: bool) -> list[str]:
     shown = [parameter for parameter in command.parameters if not parameter.hidden]
     rows = [*([command.direct] if command.direct else []), *shown]
     if not bare:
-        return [app.types.string(row.types) for row in rows]
-    return [app.types.string(tuple(map(_known, row.types))) for row in rows]
+        return [app.types.type_string(row.types) for row in rows]
+    return [app.types.type_string(tuple(map(_known, row.types))) for row in rows]
 
 
 def _known(ref: TypeRef) -> TypeRef:
     return ref if ref.name in TYPES else replace(ref, name="specifier")
 
 
-def _judge_property(label: Label, app: App, floors: Floors | None) -> Outcome:
+def _judge_property(label: Label, app: App, floors: LevelFloors | None) -> Outcome:
     owner, _, name = label.name.partition(".")
     rows = app.resolved.classes if app.declared else ()
     for row, prop in _properties(rows, owner, name, label.code):
-        decided = app.decisions.level("property", (row.name, prop.name))
+        decided = app.decisions.level_for("property", (row.name, prop.name))
         judged = replace(judge_setter(row, prop, floors=floors), quirk=decided)
         return Outcome(label, judged.verdict, True)
     own = [one for row in app.resolved.classes if row.name == owner for one in row.properties]
@@ -365,7 +365,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for path in (chosen.file, chosen.dictionaries):
         if not path.exists():
             parser.error(f"{path} does not exist; name a label file and a folder of dictionaries")
-    floors = Floors() if chosen.no_floors else None
+    floors = LevelFloors() if chosen.no_floors else None
     try:
         labels = read_labels(chosen.file)
         shelf = Shelf(chosen.dictionaries, labels)

@@ -8,11 +8,17 @@ from typing import NamedTuple, TypeVar
 import pytest
 
 from iac_base.files import locked
-from iac_gen.discover import Discovered, from_bundled_snapshots, from_paths, includes, read
+from iac_gen.discover import (
+    DiscoveredSources,
+    from_bundled_snapshots,
+    from_paths,
+    load_includes,
+    read_sources,
+)
 from iac_gen.load import LoadedDictionary
-from iac_gen.pipeline import Inputs, generate
+from iac_gen.pipeline import BuildInputs, build_folder
 from iac_gen.quirks import known_apps, load_quirks
-from iac_gen.report import Report
+from iac_gen.report import BuildReport
 
 T = TypeVar("T")
 
@@ -21,7 +27,7 @@ class Built(NamedTuple):
     """What a build gave: the files of the folder, the report, and what went in."""
 
     files: dict[str, str]
-    report: Report
+    report: BuildReport
     loaded: list[LoadedDictionary]
 
 
@@ -36,12 +42,12 @@ def once(factory: pytest.TempPathFactory, name: str, make: Callable[[], T]) -> T
     return found
 
 
-def build(found: Discovered, *, shipped: bool = False) -> Built:
+def build(found: DiscoveredSources, *, shipped: bool = False) -> Built:
     """Return the build of what was found, by our quirks."""
     quirks, faults = load_quirks()
-    loaded, failed = read(found)
-    given = Inputs(found.sources, includes(), quirks, [*failed, *faults], shipped=shipped)
-    return Built(*generate(given), loaded)
+    loaded, failed = read_sources(found)
+    given = BuildInputs(found.sources, load_includes(), quirks, [*failed, *faults], shipped=shipped)
+    return Built(*build_folder(given), loaded)
 
 
 def of_corpus(corpus: Path) -> Built:

@@ -16,17 +16,17 @@ from iac_gen.output import (
     LISTING,
     LOCK,
     SEARCH,
-    HeldApp,
-    Packed,
-    Previous,
-    picked,
-    unpack,
+    MaybePackedApp,
+    PackedApp,
+    PreviousBuild,
+    pick_keys,
+    unpack_app,
 )
 from iac_gen.searching import search_index
-from iac_gen.surface import AcceptedLevels, LevelFall, falls
+from iac_gen.surface import AcceptedLevels, LevelFall, find_level_falls
 
 _TERMS: Final = ("class", "element", "enumeration", "enumerator", "field", "property", "record")
-"""The kinds of `surface.terms`, in the order of the lock."""
+"""The kinds of `surface.term_rows`, in the order of the lock."""
 
 _ROWS: Final = 100
 """Of a table that are written at once."""
@@ -48,13 +48,13 @@ class FolderFiles(Mapping[str, str]):
         return len(self.makers)
 
 
-def pieces(files: Mapping[str, str], name: str) -> Iterable[str]:
+def text_pieces(files: Mapping[str, str], name: str) -> Iterable[str]:
     """Return the text of a file in pieces, so that a large one is never whole in memory."""
     return files.makers[name]() if isinstance(files, FolderFiles) else (files[name],)
 
 
-def assemble(
-    apps: Iterable[HeldApp], package: str, previous: Previous, accepted: AcceptedLevels
+def assemble_folder(
+    apps: Iterable[MaybePackedApp], package: str, previous: PreviousBuild, accepted: AcceptedLevels
 ) -> tuple[FolderFiles, list[LevelFall]]:
     """Return all files of the folder, and the levels that fell; `package` is `__init__.py`.
 
@@ -62,96 +62,99 @@ def assemble(
     """
     ordered = sorted(apps, key=lambda app: app.key)
     makers: dict[str, Callable[[], Iterable[str]]] = {
-        name: partial(_text, content)
+        name: partial(_decompressed_text, content)
         for app in ordered
-        if isinstance(app, Packed)
+        if isinstance(app, PackedApp)
         for name, content in app.modules.items()
     }
     makers["__init__.py"] = partial(iter, (package,))
     for name, made in (
-        (LISTING, _listing),
-        (SEARCH, _search),
-        (CATALOGUE, _catalogue),
-        (LOCK, _lock),
+        (LISTING, _listing_lines),
+        (SEARCH, _search_lines),
+        (CATALOGUE, _catalogue_json),
+        (LOCK, _lock_json),
     ):
         makers[name] = partial(made, ordered)
     old = previous.locked
     known = (app for app in ordered if app.key in old)
-    found = (falls(old[app.key], unpack(app).surface(), accepted) for app in known)
+    found = (
+        find_level_falls(old[app.key], unpack_app(app).reviewed_surface(), accepted)
+        for app in known
+    )
     return FolderFiles(makers), [one for rows in found for one in rows]
 
 
 _Rows: TypeAlias = Iterator[tuple[str, Any]]
 
 
-def _text(content: bytes) -> tuple[str]:
+def _decompressed_text(content: bytes) -> tuple[str]:
     return (zlib.decompress(content).decode(),)
 
 
-def _listing(apps: Sequence[HeldApp]) -> Iterator[str]:
-    return (f"{line}\n" for app in map(unpack, apps) for line in app.lines.values())
+def _listing_lines(apps: Sequence[MaybePackedApp]) -> Iterator[str]:
+    return (f"{line}\n" for app in map(unpack_app, apps) for line in app.lines.values())
 
 
-def _search(apps: Sequence[HeldApp]) -> Iterator[str]:
-    return search_index(words for app in apps if (words := unpack(app).words))
+def _search_lines(apps: Sequence[MaybePackedApp]) -> Iterator[str]:
+    return search_index(words for app in apps if (words := unpack_app(app).words))
 
 
-def _catalogue(apps: Sequence[HeldApp]) -> Iterator[str]:
-    return _document({"apps": _catalogued(apps), "tools": _tools(apps)})
+def _catalogue_json(apps: Sequence[MaybePackedApp]) -> Iterator[str]:
+    return _json_pieces({"apps": _catalogue_app_rows(apps), "tools": _catalogue_tool_rows(apps)})
 
 
-def _lock(apps: Sequence[HeldApp]) -> Iterator[str]:
+def _lock_json(apps: Sequence[MaybePackedApp]) -> Iterator[str]:
     # The runtime reads what it needs and stops at the terms.
-    held = {"apps": _locked(apps), "tools": _levels(apps)}
-    return _document({**held, "terms": _terms(apps), "sent": _sent(apps)})
+    held = {"apps": _lock_app_rows(apps), "tools": _lock_level_rows(apps)}
+    return _json_pieces({**held, "terms": _lock_term_rows(apps), "sent": _lock_call_rows(apps)})
 
 
-def _catalogued(apps: Sequence[HeldApp]) -> _Rows:
-    return ((app.key, picked(unpack(app).row, APP_ROW)) for app in apps)
+def _catalogue_app_rows(apps: Sequence[MaybePackedApp]) -> _Rows:
+    return ((app.key, pick_keys(unpack_app(app).row, APP_ROW)) for app in apps)
 
 
-def _tools(apps: Sequence[HeldApp]) -> _Rows:
+def _catalogue_tool_rows(apps: Sequence[MaybePackedApp]) -> _Rows:
     offset = 0
-    for app in map(unpack, apps):
+    for app in map(unpack_app, apps):
         for name, line in app.lines.items():
             row = app.tools[name]
-            where = {**picked(row, ("module", "function")), "offset": offset}
-            yield name, {**where, **picked(row, ("level", "ceiling", "digest"))}
+            where = {**pick_keys(row, ("module", "function")), "offset": offset}
+            yield name, {**where, **pick_keys(row, ("level", "ceiling", "digest"))}
             offset += len(line.encode()) + 1
 
 
-def _locked(apps: Sequence[HeldApp]) -> _Rows:
-    for app in map(unpack, apps):
-        named = picked(app.row, ("identity", "name"))
-        digests = picked(app.row, ("digest", "objects"))
+def _lock_app_rows(apps: Sequence[MaybePackedApp]) -> _Rows:
+    for app in map(unpack_app, apps):
+        named = pick_keys(app.row, ("identity", "name"))
+        digests = pick_keys(app.row, ("digest", "objects"))
         if app.row["wrappers"]:
             digests["wrappers"] = app.row["wrappers"]
         yield app.key, {**named, "version": app.version, **digests}
 
 
-def _levels(apps: Sequence[HeldApp]) -> _Rows:
-    for app in map(unpack, apps):
+def _lock_level_rows(apps: Sequence[MaybePackedApp]) -> _Rows:
+    for app in map(unpack_app, apps):
         for name, row in app.tools.items():
             event = {"event": row["event"]} if row["event"] else {}
-            yield name, {**picked(row, ("digest", "level", "ceiling")), **event}
+            yield name, {**pick_keys(row, ("digest", "level", "ceiling")), **event}
 
 
-def _terms(apps: Sequence[HeldApp]) -> _Rows:
+def _lock_term_rows(apps: Sequence[MaybePackedApp]) -> _Rows:
     # Sorted by name as a whole: a name begins with its kind and the key of its app.
     for kind in _TERMS:
-        for app in map(unpack, apps):
+        for app in map(unpack_app, apps):
             yield from sorted(i for i in (app.terms or {}).items() if i[0].startswith(f"{kind} "))
 
 
-def _sent(apps: Sequence[HeldApp]) -> _Rows:
+def _lock_call_rows(apps: Sequence[MaybePackedApp]) -> _Rows:
     # The names of an app stand together but for those of another whose key goes on after its own.
     names = sorted((name, at) for at, app in enumerate(apps) for name in app.tools)
     for at, group in groupby(names, key=itemgetter(1)):
-        tools = unpack(apps[at]).tools
+        tools = unpack_app(apps[at]).tools
         yield from ((name, tools[name]["sent"]) for name, _ in group)
 
 
-def _document(tables: Mapping[str, _Rows]) -> Iterator[str]:
+def _json_pieces(tables: Mapping[str, _Rows]) -> Iterator[str]:
     """Yield JSON with a row a line, so that a change is a line of a diff."""
     yield f'{{"format": {FORMAT}'
     for table, rows in tables.items():

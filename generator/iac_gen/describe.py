@@ -18,18 +18,18 @@ from iac_gen.model import SdefCommand
 from iac_gen.phrases import (
     FORMS,
     KNOWN,
-    Verb,
-    article,
-    capital,
-    either,
+    VerbPhrase,
+    capitalize_first,
+    join_with_or,
+    parameter_role,
     plural_noun,
-    role,
-    verb_of,
-    whether,
+    verb_phrase,
+    whether_clause,
+    with_article,
 )
-from iac_gen.resolve import Resolved
-from iac_gen.text import MAX_NAME, SourceText, clean, clean_prose, identifier, prose
-from iac_gen.types import Types, items_of
+from iac_gen.resolve import ResolvedDictionary
+from iac_gen.text import MAX_NAME, SourceText, clean_prose, clean_text, identifier, prose
+from iac_gen.types import AppTypes, item_terms
 from iac_runtime.tool import LEVELS
 from iac_runtime.types import TYPES, alternatives
 
@@ -58,80 +58,82 @@ _SAID_BY: Final = {
 """What a level says by itself."""
 
 
-def sentence(text: str, limit: int = MAX_SUMMARY) -> str:
+def short_prose(text: str, limit: int = MAX_SUMMARY) -> str:
     """Return `text` as prose of at most `limit` characters, whole words."""
-    return capped(clean_prose(text), limit)
+    return truncate_words(clean_prose(text), limit)
 
 
-def capped(text: str, limit: int) -> str:
+def truncate_words(text: str, limit: int) -> str:
     """Return at most `limit` characters of `text`: whole words, then dots."""
     if len(text) <= limit:
         return text
     return text[: limit - 3].rsplit(" ", 1)[0].rstrip(" ,.") + "..."
 
 
-def levelled(text: str, level: str, reason: str, limit: int = MAX_SUMMARY) -> str:
+def with_level(text: str, level: str, reason: str, limit: int = MAX_SUMMARY) -> str:
     """Return a sentence with the level of its tool, and why, without what the sentence says.
 
     That it reads is what SAFE means, that it changes something what MODIFY means.
     """
-    said = {*map(_stem, [*re.findall("[a-z]+", text.lower()), *_PLAINLY])}
+    said = {*map(_word_stem, [*re.findall("[a-z]+", text.lower()), *_PLAINLY])}
     verb = text.partition(" ")[0].lower()
     told = []
     for clause in reason.split(", "):
         first, *rest = clause.lower().split() or [""]
-        repeats = first in (f"{verb}s", f"{verb}es") and said.issuperset(map(_stem, rest))
+        repeats = first in (f"{verb}s", f"{verb}es") and said.issuperset(map(_word_stem, rest))
         if not repeats and clause not in _SAID_BY.get(level, ()):
             told.append(clause)
-    words = sentence(f"{', '.join([level, *told])}.", 70)
-    return f"{sentence(text, limit).rstrip('.')}. {words}"
+    words = short_prose(f"{', '.join([level, *told])}.", 70)
+    return f"{short_prose(text, limit).rstrip('.')}. {words}"
 
 
-def app_words(name: str) -> str:
+def safe_app_name(name: str) -> str:
     """Return an app's name as it may stand in a sentence of ours."""
-    return sentence(name, MAX_NAME) or "the app"
+    return short_prose(name, MAX_NAME) or "the app"
 
 
-def kind_words(kind: str, types: Types, own: Sequence[str] = ()) -> str:
+def describe_type(kind: str, types: AppTypes, own: Sequence[str] = ()) -> str:
     """Return a type in words: `a note or a folder`, `one or more tabs`.
 
     `own` are the classes that an object is of here; long unions are cut to `a value`.
     """
-    one, many = _nouns(kind, types, own)
+    one, many = _type_nouns(kind, types, own)
     if "value" in one or len(one) + len(many) > _MAX_WORDS:
         return "an object" if types.names_objects(kind) else "a value"
     if many and set(many) <= set(one):
-        return f"one or more {either([plural_noun(noun) for noun in one])}"
-    return either([*map(article, one), *map(plural_noun, many)])
+        return f"one or more {join_with_or([plural_noun(noun) for noun in one])}"
+    return join_with_or([*map(with_article, one), *map(plural_noun, many)])
 
 
-def noun_words(kind: str, types: Types, own: Sequence[str] = ()) -> str:
+def type_as_noun(kind: str, types: AppTypes, own: Sequence[str] = ()) -> str:
     """Return a type as the noun behind `the`: `note or folder`, `tabs`."""
-    one, many = _nouns(kind, types, own)
+    one, many = _type_nouns(kind, types, own)
     if (not one and not many) or "value" in one or len({*one, *many}) > _MAX_WORDS:
         return "object" if types.names_objects(kind) else "value"
-    if any(part in types.enums for part in types.bare(kind)):
+    if any(part in types.enums for part in types.bare_terms(kind)):
         return "value"
     if "object" in (*one, *many):
         # A class beside it is one of them.
         return "objects" if many else "object"
-    return either([plural_noun(noun) for noun in dict.fromkeys((*one, *many))] if many else one)
+    return join_with_or(
+        [plural_noun(noun) for noun in dict.fromkeys((*one, *many))] if many else one
+    )
 
 
-def _nouns(kind: str, types: Types, own: Sequence[str]) -> tuple[list[str], list[str]]:
+def _type_nouns(kind: str, types: AppTypes, own: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the nouns of a type: what it may be, and what lists of it may hold."""
     found: tuple[dict[str, None], dict[str, None]] = ({}, {})
     for part in alternatives(kind):
         many = part.startswith("list of ")
-        for item in items_of(part):
-            for noun in own if own and item == "specifier" else [_noun(item, types)]:
+        for item in item_terms(part):
+            for noun in own if own and item == "specifier" else [_type_noun(item, types)]:
                 found[many].setdefault(noun)
     # Plain text in front, wherever the dictionary has it.
     one, many_ = (sorted(nouns, key=lambda noun: noun != "text") for nouns in found)
     return one, many_
 
 
-def _noun(part: str, types: Types) -> str:
+def _type_noun(part: str, types: AppTypes) -> str:
     if part in ("class", "type"):
         return "class"
     if part in TYPES:
@@ -139,12 +141,12 @@ def _noun(part: str, types: Types) -> str:
     if part in types.enums:
         values = types.enumerators(part)
         if len(values) <= 4 and sum(map(len, values)) <= _MAX_VALUES:
-            return f"any of {either(values)}" if len(values) > 1 else "".join(values)
+            return f"any of {join_with_or(values)}" if len(values) > 1 else "".join(values)
         return f"any of {len(values)} values"
     return clean_prose(part) if 0 < len(part) <= MAX_NAME else "object"
 
 
-def responders(command: SdefCommand, resolved: Resolved) -> list[str]:
+def responding_classes(command: SdefCommand, resolved: ResolvedDictionary) -> list[str]:
     """Return the classes that say they answer a command; none where they are many."""
     said = {command.name, command.id} - {""}
     rows = (row for row in resolved.classes if not row.hidden and row.name != APPLICATION)
@@ -152,34 +154,36 @@ def responders(command: SdefCommand, resolved: Resolved) -> list[str]:
     return found if len(found) <= 3 else []
 
 
-def command_verb(command: SdefCommand, direct: str, types: Types, own: Sequence[str]) -> Verb:
+def command_verb(
+    command: SdefCommand, direct: str, types: AppTypes, own: Sequence[str]
+) -> VerbPhrase:
     """Return a command as a verb phrase."""
-    term = sentence(command.name, MAX_NAME)
+    term = short_prose(command.name, MAX_NAME)
     if not any(ch.isalpha() for ch in term):
         term = "send an event"
-    noun = noun_words(direct, types, own) if direct else ""
-    return verb_of(term, answers=command.result is not None, noun=noun)
+    noun = type_as_noun(direct, types, own) if direct else ""
+    return verb_phrase(term, answers=command.result is not None, noun=noun)
 
 
 def command_summary(
-    verb: Verb, direct: str, result: str, types: Types, app: str, own: Sequence[str] = ()
+    verb: VerbPhrase, direct: str, result: str, types: AppTypes, app: str, own: Sequence[str] = ()
 ) -> str:
     """Return what a command does, to what, and what it answers; `app` may be empty."""
-    thing = kind_words(direct, types, own) if direct else ""
-    text = verb.of(thing, app, is_value=_is_value(direct, types))
-    answer = kind_words(result, types) if result else ""
+    thing = describe_type(direct, types, own) if direct else ""
+    text = verb.with_object(thing, app, is_value=_is_value(direct, types))
+    answer = describe_type(result, types) if result else ""
     if answer and answer != "a value" and not text.startswith("Return "):
         text += f". Returns {answer}"
     return f"{text}."
 
 
-def _is_value(kind: str, types: Types) -> bool:
-    parts = types.bare(kind)
+def _is_value(kind: str, types: AppTypes) -> bool:
+    parts = types.bare_terms(kind)
     return any(part in types.enums or part in _PLAIN for part in parts)
 
 
-def parameter_words(
-    name: str, code: str, kind: str, verb: Verb, types: Types, own: Sequence[str] = ()
+def describe_parameter(
+    name: str, code: str, kind: str, verb: VerbPhrase, types: AppTypes, own: Sequence[str] = ()
 ) -> str:
     """Return what a parameter is for, without the form of its value."""
     term = clean_prose(name)
@@ -187,27 +191,31 @@ def parameter_words(
     if known:
         return known
     plain = _is_value(kind, types)
-    thing = "What" if plain else f"Which {noun_words(kind, types, own)}"
+    thing = "What" if plain else f"Which {type_as_noun(kind, types, own)}"
     if not term:
         # The tool's own sentence has the verb.
         objects = types.names_objects(kind)
-        said = thing if objects else f"{thing} to {verb.to(is_value=plain)}"
+        said = thing if objects else f"{thing} to {verb.after_to(is_value=plain)}"
     elif set(alternatives(kind)) == {"boolean"}:
-        said = whether(term)
+        said = whether_clause(term)
     else:
-        bare = types.bare(kind)
+        bare = types.bare_terms(kind)
         named = any(part in types.enums or part in _NUMBERS for part in bare)
-        said = role(term, "" if "file" in bare else thing, verb.bare(), named=named)
-    return capped(said, MAX_SAID)
+        said = parameter_role(
+            term, "" if "file" in bare else thing, verb.without_object(), named=named
+        )
+    return truncate_words(said, MAX_SAID)
 
 
-def form_words(kind: str, types: Types, own: Sequence[str] = ()) -> str:
+def describe_value_form(kind: str, types: AppTypes, own: Sequence[str] = ()) -> str:
     """Return how a value of a type is written, as the end of a sentence; may be empty."""
-    bare = types.bare(kind)
+    bare = types.bare_terms(kind)
     if types.names_objects(kind):
-        example = types.reference([*own, *bare])
+        example = types.example_reference([*own, *bare])
         return f", such as {example}" if example else ", a reference"
-    if fields := [sentence(name, MAX_NAME) for name in types.unlisted(kind)[:_SHOWN_FIELDS]]:
+    if fields := [
+        short_prose(name, MAX_NAME) for name in types.unlisted_fields(kind)[:_SHOWN_FIELDS]
+    ]:
         return f", such as {', '.join(fields[:-1])} and {fields[-1]}"
     return next((f", {FORMS[name]}" for name in TYPES if name in FORMS and name in bare), "")
 
@@ -234,35 +242,35 @@ _TOOL: Final = re.compile(r"\b[a-z][a-z0-9]*_[a-z0-9_]+", re.IGNORECASE)
 _OTHER_ALPHABETS: Final = ("CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU")
 
 
-class OwnWords(NamedTuple):
+class ScreenedDescription(NamedTuple):
     """An app's words as prose, None where they are dropped; `reason` says why, or what is odd."""
 
     text: str | None
     reason: str = ""
 
 
-def own_words(text: str, tools: Collection[str] = ()) -> OwnWords:
+def screen_description(text: str, tools: Collection[str] = ()) -> ScreenedDescription:
     """Return what may be shown of an app's description.
 
     A URL, an address, a path, markup, encoded data, a role word at the start of a line, the
     name of a tool (`tools`, or anything that looks like one) drops the whole text. Words that
     command the reader are only told.
     """
-    lines = [_folded(line) for line in text.splitlines()]
+    lines = [_fold_lookalikes(line) for line in text.splitlines()]
     whole = " ".join(" ".join(lines).split())
     if not whole:
-        return OwnWords(None)
-    reason = _dropped(lines, whole, tools)
+        return ScreenedDescription(None)
+    reason = _drop_reason(lines, whole, tools)
     if reason:
-        return OwnWords(None, reason)
-    words = _prose(whole)
+        return ScreenedDescription(None, reason)
+    words = _kept_prose(whole)
     if not words:
-        return OwnWords(None, "contains no Latin letters")
+        return ScreenedDescription(None, "contains no Latin letters")
     found = _COMMANDING.search(whole)
-    return OwnWords(words, f"says {found[0].lower()} to its reader" if found else "")
+    return ScreenedDescription(words, f"says {found[0].lower()} to its reader" if found else "")
 
 
-def _dropped(lines: list[str], whole: str, tools: Collection[str]) -> str:
+def _drop_reason(lines: list[str], whole: str, tools: Collection[str]) -> str:
     for pattern, what in _STRUCTURE:
         if pattern.search(whole):
             return f"contains {what}"
@@ -281,9 +289,9 @@ def _dropped(lines: list[str], whole: str, tools: Collection[str]) -> str:
     return ""
 
 
-def _folded(text: str) -> str:
+def _fold_lookalikes(text: str) -> str:
     """Return `text` clean, with letters that only look different (full width, styled) as such."""
-    return clean(unicodedata.normalize("NFKC", clean(" ".join(text.split()))))
+    return clean_text(unicodedata.normalize("NFKC", clean_text(" ".join(text.split()))))
 
 
 def _mixes_alphabets(word: str) -> bool:
@@ -292,7 +300,7 @@ def _mixes_alphabets(word: str) -> bool:
     return any(unicodedata.name(ch, "").startswith(_OTHER_ALPHABETS) for ch in word)
 
 
-def _prose(text: str) -> str:
+def _kept_prose(text: str) -> str:
     """Return the words of `text`, empty where leaving the rest out would leave a torso."""
     letters = sum(ch.isalpha() for ch in unicodedata.normalize("NFKD", text))
     words = clean_prose(text)
@@ -303,7 +311,7 @@ def _prose(text: str) -> str:
     return words.strip(" .,-/&")
 
 
-def with_own(ours: str, theirs: str | None, limit: int, *, brackets: bool = False) -> str:
+def with_app_words(ours: str, theirs: str | None, limit: int, *, brackets: bool = False) -> str:
     """Return our words, and behind them the app's, marked, in at most `limit` characters.
 
     `brackets` says that parameters hold words of the app in brackets: the one mark of a tool
@@ -315,7 +323,7 @@ def with_own(ours: str, theirs: str | None, limit: int, *, brackets: bool = Fals
     room = limit - len(before) - 1
     if not theirs or room < _LEAST_ROOM:
         return f"{ours}{stop} {MARK}in brackets." if brackets else ours
-    shown = _sentences(theirs, room)
+    shown = _whole_sentences(theirs, room)
     return f"{before}{shown}" if shown.endswith(".") else f"{before}{shown}."
 
 
@@ -325,51 +333,51 @@ def with_brackets(ours: str, form: str, theirs: str | None, limit: int, verb: st
     Its tool says whose they are. They stand for ours; of the direct parameter of `verb` ours are
     kept, and theirs are left out where they say nothing else.
     """
-    whole = capped(f"{ours}{form}", limit)
-    plain = sentence(re.sub("[()]", "", theirs or ""), limit)
+    whole = truncate_words(f"{ours}{form}", limit)
+    plain = short_prose(re.sub("[()]", "", theirs or ""), limit)
     keep = bool(verb)
-    if not _stems(plain) - (_stems(f"{ours} {verb}") if keep else set()):
+    if not _word_stems(plain) - (_word_stems(f"{ours} {verb}") if keep else set()):
         return whole
     before = f"{whole} " if keep else ""
     room = limit - len(before) - 2 - len(form) * (not keep)
     if room < _LEAST_ROOM:
         return whole
-    said = _sentences(plain, room).rstrip(".")
-    return f"{before}({said})" if keep else f"({capital(said)}){form}"
+    said = _whole_sentences(plain, room).rstrip(".")
+    return f"{before}({said})" if keep else f"({capitalize_first(said)}){form}"
 
 
-def _stems(text: str) -> set[str]:
+def _word_stems(text: str) -> set[str]:
     """Return the words of a text that tell, without their endings."""
     words = {*re.findall("[a-z]+", text.lower())} - _EMPTY
-    return {_stem(word) for word in words}
+    return {_word_stem(word) for word in words}
 
 
-def _stem(word: str) -> str:
+def _word_stem(word: str) -> str:
     return re.sub("(ing|ed|es|s|e)$", "", word)
 
 
-def _sentences(text: str, limit: int) -> str:
+def _whole_sentences(text: str, limit: int) -> str:
     """Return whole sentences of `text` that fit, where none does whole words and dots."""
     if len(text) <= limit:
         return text
     end = text.rfind(". ", 0, limit)
-    return text[: end + 1] if end > _LEAST_ROOM else sentence(text, limit)
+    return text[: end + 1] if end > _LEAST_ROOM else short_prose(text, limit)
 
 
-def docstring(tool: ToolFunction) -> SourceText:
+def tool_docstring(tool: ToolFunction) -> SourceText:
     """Return the docstring of a tool's function, quotes included."""
     lines = textwrap.wrap(prose(tool.summary), WIDTH - 4, initial_indent=" " * 3)
     lines[0] = f'"""{lines[0].strip()}'
     if tool.parameters:
-        lines += ["", "Args:", *(line for p in tool.parameters for line in _argument(p))]
+        lines += ["", "Args:", *(line for p in tool.parameters for line in _argument_lines(p))]
     if tool.returned:
-        lines += ["", "Returns:", f"    {prose(_capital(tool.returned))}"]
+        lines += ["", "Returns:", f"    {prose(_capitalize_first(tool.returned))}"]
     if len(lines) == 1 and len(lines[0]) + 4 + 3 <= WIDTH:
         return SourceText(f'{lines[0]}"""')
     return SourceText("\n".join(f"    {line}".rstrip() for line in [*lines, '"""']).lstrip())
 
 
-def _argument(parameter: ToolParameter) -> list[str]:
+def _argument_lines(parameter: ToolParameter) -> list[str]:
     text = f"{identifier(parameter.key)}: {prose(_argument_words(parameter))}"
     return textwrap.wrap(text, WIDTH - 4, initial_indent=" " * 4, subsequent_indent=" " * 8)
 
@@ -383,9 +391,9 @@ def _argument_words(parameter: ToolParameter) -> str:
         values = parameter.schema["enum"]
         text = f"One of {', '.join(values[:6])}{' and others' if len(values) > 6 else ''}"
     else:
-        text = _capital(parameter.row.type.replace(" | ", " or ") or "value")
+        text = _capitalize_first(parameter.row.type.replace(" | ", " or ") or "value")
     return f"{text.rstrip('.')}."
 
 
-def _capital(text: str) -> str:
+def _capitalize_first(text: str) -> str:
     return text[:1].upper() + text[1:]

@@ -11,14 +11,14 @@ from iac_gen.intents.places import (
     BUNDLES,
     IntentsOfApp,
     bundle_of,
-    by_app,
+    group_by_app,
     metadata_files,
-    words_of,
+    text_lookup,
 )
-from iac_gen.intents.read import FILE, part_of, read_intents
+from iac_gen.intents.read import FILE, read_intents, read_part
 from iac_gen.intents.registry import SUFFIX, titles_in
 from iac_gen.limits import LimitError, read_file
-from iac_gen.load import LoadedDictionary, LoadError, load, parse
+from iac_gen.load import LoadedDictionary, LoadError, load_dictionary, parse_dictionary
 from iac_gen.macos import AppBundle, Unscriptable
 from iac_gen.model import Diagnostic, Dictionary, GeneratorError, Kind, Source
 from iac_gen.naming import app_key, is_bundle_id
@@ -66,13 +66,13 @@ class SourceFile:
             return LoadedDictionary(taken.source, (*self.notes, *taken.diagnostics))
         if self.kind == "intents":
             files = [(Path(file), owner) for file, owner in self.parts] or [(path, "")]
-            whole = [part_of(*one) for one in files]
-            words = words_of([file for file, _ in files], dict(self.titles))
+            whole = [read_part(*one) for one in files]
+            words = text_lookup([file for file, _ in files], dict(self.titles))
             dictionary, found = read_intents(whole, self.id if self.parts else "", words)
         elif self.content is not None:
-            dictionary, found = parse(self.content, self.file, as_written=as_written)
+            dictionary, found = parse_dictionary(self.content, self.file, as_written=as_written)
         else:
-            dictionary, found = load(path, as_written=as_written)
+            dictionary, found = load_dictionary(path, as_written=as_written)
         source = Source(
             dictionary, self.name, self.id, self.stem, self.version, self.kind, self.known
         )
@@ -100,14 +100,14 @@ def source_file(path: Path, name: str, identifier: str) -> SourceFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Discovered:
+class DiscoveredSources:
     """The dictionaries that there are, and the apps that have none."""
 
     sources: tuple[SourceFile, ...]
     unscriptable: tuple[Unscriptable, ...] = ()
 
 
-def from_paths(paths: Iterable[Path], known: Mapping[str, KnownApp]) -> Discovered:
+def from_paths(paths: Iterable[Path], known: Mapping[str, KnownApp]) -> DiscoveredSources:
     """Return the dictionaries and snapshots at `paths`, folders of them included.
 
     A bundle and a file of App Intents metadata stand for the intents that they hold.
@@ -120,12 +120,12 @@ def from_paths(paths: Iterable[Path], known: Mapping[str, KnownApp]) -> Discover
     """
     named = list(paths)
     intents = [path for path in named if path.suffix in (*BUNDLES, _METADATA)]
-    files = (file for path in named if path not in intents for file in _files(path))
-    found = tuple(_bare(file, known) for file in files)
-    return Discovered((*found, *(from_intents(intents).sources if intents else ())))
+    files = (file for path in named if path not in intents for file in _dictionary_files(path))
+    found = tuple(_source_of_file(file, known) for file in files)
+    return DiscoveredSources((*found, *(from_intents(intents).sources if intents else ())))
 
 
-def _files(path: Path) -> list[Path]:
+def _dictionary_files(path: Path) -> list[Path]:
     if path.is_dir():
         found = sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES and p.is_file())
         if not found:
@@ -140,7 +140,7 @@ def _files(path: Path) -> list[Path]:
     return [path]
 
 
-def _bare(path: Path, known: Mapping[str, KnownApp]) -> SourceFile:
+def _source_of_file(path: Path, known: Mapping[str, KnownApp]) -> SourceFile:
     match = known.get(path.stem.lower())
     local = f"local.{app_key(path.stem, '')}"
     file = source_file(path, match.name if match else path.stem, match.id if match else local)
@@ -150,7 +150,7 @@ def _bare(path: Path, known: Mapping[str, KnownApp]) -> SourceFile:
     return replace(file, kind="addition" if addition else "application", known=match is not None)
 
 
-def from_intents(paths: Iterable[Path]) -> Discovered:
+def from_intents(paths: Iterable[Path]) -> DiscoveredSources:
     """Return App Intents metadata: files of it, folders of such files, bundles, folders of bundles.
 
     A bare file belongs to `local.<key>` of its stem: whose it is stands in the bundle alone. A copy
@@ -168,23 +168,23 @@ def from_intents(paths: Iterable[Path]) -> Discovered:
             continue
         bare = [path] if path.is_file() else sorted(path.glob(f"*{_METADATA}"))
         held = [(file, bundle_of(file.absolute())) for file in bare if file.suffix == _METADATA]
-        sources += [_bare_intents(file) for file, bundle in held if bundle is None]
+        sources += [_metadata_source(file) for file, bundle in held if bundle is None]
         places += [bundle for _, bundle in held if bundle is not None] or ([] if held else [path])
-    apps, refused = by_app(metadata_files(places))
-    sources += (_intents_of(app, titles.get(app.id, {})) for app in apps)
+    apps, refused = group_by_app(metadata_files(places))
+    sources += (_app_intents_source(app, titles.get(app.id, {})) for app in apps)
     if not sources:
         named = ", ".join(map(str, places)) or "the given place"
         raise GeneratorError(f"{named} contains no App Intents metadata ({FILE}); check the path")
-    return Discovered(tuple(sources), tuple(refused))
+    return DiscoveredSources(tuple(sources), tuple(refused))
 
 
-def _bare_intents(path: Path) -> SourceFile:
+def _metadata_source(path: Path) -> SourceFile:
     stem = path.parent.parent.stem if path.name == FILE else path.stem
     file = source_file(path, stem, f"local.{app_key(stem, '')}")
     return replace(file, stem=stem, kind="intents", known=False)
 
 
-def _intents_of(app: IntentsOfApp, titles: Mapping[str, str]) -> SourceFile:
+def _app_intents_source(app: IntentsOfApp, titles: Mapping[str, str]) -> SourceFile:
     named = tuple(sorted(titles.items()))
     digest = f"{app.digest}{named}" if named else ""
     known = not app.id.startswith("local.")
@@ -202,8 +202,8 @@ def _intents_of(app: IntentsOfApp, titles: Mapping[str, str]) -> SourceFile:
     )
 
 
-def read(
-    found: Discovered, *, as_written: bool = False
+def read_sources(
+    found: DiscoveredSources, *, as_written: bool = False
 ) -> tuple[list[LoadedDictionary], list[Diagnostic]]:
     """Parse what was found; return it, and what could not be read."""
     loaded: list[LoadedDictionary] = []
@@ -216,20 +216,20 @@ def read(
     return loaded, failed
 
 
-def from_bundled_snapshots() -> Discovered:
+def from_bundled_snapshots() -> DiscoveredSources:
     """Return the snapshots that ship with the generator."""
     with as_file(files("iac_gen") / "snapshots") as folder:
         return from_paths([folder], {})
 
 
-def from_bundles(bundles: Sequence[AppBundle | Unscriptable]) -> Discovered:
+def from_bundles(bundles: Sequence[AppBundle | Unscriptable]) -> DiscoveredSources:
     """Return the dictionaries of installed apps."""
-    found = [_installed(bundle) for bundle in bundles if isinstance(bundle, AppBundle)]
+    found = [_bundle_source(bundle) for bundle in bundles if isinstance(bundle, AppBundle)]
     without = [bundle for bundle in bundles if isinstance(bundle, Unscriptable)]
-    return Discovered(tuple(found), tuple(without))
+    return DiscoveredSources(tuple(found), tuple(without))
 
 
-def _installed(bundle: AppBundle) -> SourceFile:
+def _bundle_source(bundle: AppBundle) -> SourceFile:
     notes: tuple[Diagnostic, ...] = ()
     identifier = bundle.id
     valid = is_bundle_id(identifier)
@@ -256,19 +256,19 @@ def _installed(bundle: AppBundle) -> SourceFile:
     )
 
 
-def includes() -> dict[str, Dictionary]:
+def load_includes() -> dict[str, Dictionary]:
     """Return what may be included: the Mac's own file if there is one, else the bundled facts."""
     installed = Path(STANDARD)
     if installed.is_file():
         try:
-            return {STANDARD: load(installed)[0]}
+            return {STANDARD: load_dictionary(installed)[0]}
         except LoadError:
             pass  # An unreadable system file is as good as none: the bundled facts step in.
     with as_file(files("iac_gen") / "snapshots" / "standard" / "CocoaStandard.json") as path:
         return {STANDARD: read_snapshot(path).dictionary}
 
 
-def pick(found: Discovered, names: Sequence[str]) -> Discovered:
+def pick_sources(found: DiscoveredSources, names: Sequence[str]) -> DiscoveredSources:
     """Return only the apps called `names`: a key, a name, a file stem or a bundle id.
 
     Raises:
@@ -291,4 +291,4 @@ def pick(found: Discovered, names: Sequence[str]) -> Discovered:
             raise GeneratorError(f"there is no dictionary for an app called {name}.{hint}")
         if match not in chosen:
             chosen.append(match)
-    return Discovered(tuple(chosen), found.unscriptable)
+    return DiscoveredSources(tuple(chosen), found.unscriptable)

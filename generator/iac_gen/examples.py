@@ -5,8 +5,8 @@ from typing import Any
 
 from iac_gen.ir import ToolFunction
 from iac_gen.merge import APPLICATION
-from iac_gen.text import offered
-from iac_gen.types import Types
+from iac_gen.text import offered_values
+from iac_gen.types import AppTypes
 from iac_runtime.tool import Class, Property
 from iac_runtime.types import TYPES, alternatives
 
@@ -16,34 +16,36 @@ _TEXTS = {"address": "ines@example.org", "url": "https://example.com"}
 _PLAIN = ("text", "boolean", "integer", "real", "number")
 
 
-def example(tool: ToolFunction, classes: Mapping[str, Class], types: Types) -> dict[str, Any]:
+def example_arguments(
+    tool: ToolFunction, classes: Mapping[str, Class], types: AppTypes
+) -> dict[str, Any]:
     """Return arguments that the app understands: what is required, and what it is about."""
     required = {
         p.key: _TEXTS.get(p.key)
         if p.row.type == "text" and p.key in _TEXTS
-        else _of_type(p.row.type, types)
+        else _example_of_type(p.row.type, types)
         for p in tool.parameters
         if p.required
     }
     if tool.bind or tool.op in ("command", "get"):
         return required
     if tool.op == "set":
-        target, row = _settable(classes, types)
-        return {"target": target, "properties": {row.term: _of_type(row.type, types)}}
+        target, row = _settable_property(classes, types)
+        return {"target": target, "properties": {row.term: _example_of_type(row.type, types)}}
     shown = next(p.schema for p in tool.parameters if p.key == "element").get("enum", classes)
-    term, holder = _held(shown, classes, types)
+    term, holder = _class_and_holder(shown, classes, types)
     place = {"at" if tool.op == "make" else "of": holder} if holder else {}
     return {**required, "element": term, **place}
 
 
-def _of_type(kind: str, types: Types) -> Any:
+def _example_of_type(kind: str, types: AppTypes) -> Any:
     """Return a value of a type, of its first alternative."""
     part = next(iter(alternatives(kind)), "any")
     if part.startswith("list of "):
-        return [_of_type(part.removeprefix("list of ").split("|")[0], types)]
+        return [_example_of_type(part.removeprefix("list of ").split("|")[0], types)]
     if part in types.enums:
-        return (offered(types.enumerators(part)) or types.enumerators(part))[0]
-    if types.schema(part) == {"type": "object"} or "properties" in types.schema(part):
+        return (offered_values(types.enumerators(part)) or types.enumerators(part))[0]
+    if types.json_schema(part) == {"type": "object"} or "properties" in types.json_schema(part):
         return TYPES[part].example if part in TYPES else {}
     if part in TYPES and TYPES[part].example is not None:
         return TYPES[part].example
@@ -53,31 +55,33 @@ def _of_type(kind: str, types: Types) -> Any:
         return [0, 0]
     if part in ("text", "data"):
         return "example"
-    return types.reference([part]) or types.reference(["specifier"]) or APPLICATION
+    return types.example_reference([part]) or types.example_reference(["specifier"]) or APPLICATION
 
 
-def _held(shown: Any, classes: Mapping[str, Class], types: Types) -> tuple[str, str]:
+def _class_and_holder(shown: Any, classes: Mapping[str, Class], types: AppTypes) -> tuple[str, str]:
     """Return a class, and the reference to what holds objects of it; empty for the app itself."""
-    own = types.reference(["specifier"])
-    found = [(term, text) for term in shown if (text := types.reference([term])).endswith("]")]
-    found = [(term, text) for term, text in found if _is_direct(term, text, classes)]
+    own = types.example_reference(["specifier"])
+    found = [
+        (term, text) for term in shown if (text := types.example_reference([term])).endswith("]")
+    ]
+    found = [(term, text) for term, text in found if _ends_with_class(term, text, classes)]
     found.sort(key=lambda row: (row[1] != own, row[1].count(".")))
     term, text = found[0] if found else (next(iter(shown)), "")
     return term, text.rpartition(".")[0]
 
 
-def _is_direct(term: str, text: str, classes: Mapping[str, Class]) -> bool:
+def _ends_with_class(term: str, text: str, classes: Mapping[str, Class]) -> bool:
     """Say whether a reference ends with an element of the class, not of one that inherits."""
     return text.rpartition(".")[2] == f"{classes[term].plural}[0]"
 
 
-def _settable(classes: Mapping[str, Class], types: Types) -> tuple[str, Property]:
+def _settable_property(classes: Mapping[str, Class], types: AppTypes) -> tuple[str, Property]:
     """Return a reference, and a property of it that can be set; a plain one where there is."""
     found: list[tuple[bool, bool, str, Property]] = []
-    own = types.reference(["specifier"])
+    own = types.example_reference(["specifier"])
     for term, row in classes.items():
-        text = APPLICATION if term == APPLICATION else types.reference([term])
-        for prop in _rows(row, classes) if text else ():
+        text = APPLICATION if term == APPLICATION else types.example_reference([term])
+        for prop in _all_properties(row, classes) if text else ():
             if prop.access != "r":
                 odd = text.startswith("windows") or prop.type not in _PLAIN
                 found.append((odd, text != own, text, prop))
@@ -88,7 +92,7 @@ def _settable(classes: Mapping[str, Class], types: Types) -> tuple[str, Property
     return target, chosen
 
 
-def _rows(row: Class | None, classes: Mapping[str, Class]) -> Iterator[Property]:
+def _all_properties(row: Class | None, classes: Mapping[str, Class]) -> Iterator[Property]:
     """Yield the properties of a class, and of what it inherits from; an overridden one once."""
     seen: list[Class] = []
     terms: set[str] = set()

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from iac_gen.classify.judgement import Judgement
+from iac_gen.classify.judgement import LevelJudgment
 from iac_gen.model import Diagnostic
-from iac_gen.naming import jxa_verified
+from iac_gen.naming import has_verified_name
 from iac_runtime.tool import App, Class, Enum, Intent, Level, Op, Param, Record
 
 
@@ -60,9 +60,9 @@ class ToolFunction:
     example: Mapping[str, Any] = field(default_factory=dict)
     name: str = ""
     intent: Intent | None = None
-    judged: Judgement = field(default_factory=Judgement)
+    judged: LevelJudgment = field(default_factory=LevelJudgment)
 
-    def input(self) -> dict[str, Any]:
+    def input_schema(self) -> dict[str, Any]:
         """Return the JSON schema of the arguments."""
         schema: dict[str, Any] = {"type": "object", "properties": {}}
         for parameter in self.parameters:
@@ -76,7 +76,7 @@ class ToolFunction:
         schema["additionalProperties"] = False
         return schema
 
-    def entry(self) -> dict[str, Any]:
+    def listing_entry(self) -> dict[str, Any]:
         """Return the finished entry of a tool listing (MCP `Tool`).
 
         Hints equal to the protocol's defaults and a title equal to the name are left out.
@@ -84,7 +84,7 @@ class ToolFunction:
         listed: dict[str, Any] = {
             "name": self.name,
             "description": self.summary,
-            "inputSchema": self.input(),
+            "inputSchema": self.input_schema(),
         }
         if self.output is not None:
             listed["outputSchema"] = dict(self.output)
@@ -115,18 +115,18 @@ class Module:
     class_names: tuple[str, ...]
     property_names: tuple[str, ...]
     tools: tuple[ToolFunction, ...]
-    judged: Mapping[str, Mapping[str, Judgement]] = field(default_factory=dict)
+    judged: Mapping[str, Mapping[str, LevelJudgment]] = field(default_factory=dict)
     enum_codes: Mapping[str, str] = field(default_factory=dict)
     sentences: Mapping[str, str] = field(default_factory=dict)
 
-    def unverified(self) -> list[str]:
+    def unverified_terms(self) -> list[str]:
         """Return the terms whose JavaScript name no evidence covers, sorted."""
         rows = [tool.term for tool in self.tools]
         rows += [p.row.term for tool in self.tools for p in tool.parameters]
         held = (p for row in self.classes.values() for p in row.properties)
         rows += [p.term for p in held if p.jxa != "id"]
         rows += [p.term for record in self.records.values() for p in record.properties]
-        odd = {term for term in (*rows, *self.classes) if term and not jxa_verified(term)}
+        odd = {term for term in (*rows, *self.classes) if term and not has_verified_name(term)}
         # A plural that the dictionary declares may have characters that its class has not.
         odd |= {
             term
@@ -136,13 +136,13 @@ class Module:
         return sorted(odd)
 
 
-def _plain(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     """Return rows of the contract as objects and lists of JSON."""
     if hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, tuple) else value
+        return {key: _to_json(item) for key, item in value.items()}
+    return [_to_json(item) for item in value] if isinstance(value, tuple) else value
 
 
 _SHOWN = ("function", "op", "event", "jxa", "level", "ceiling", "reason")
@@ -152,32 +152,32 @@ def module_data(module: Module, diagnostics: Iterable[Diagnostic]) -> dict[str, 
     """Return everything that was decided for a module, tables as objects."""
     tools = [
         {
-            **tool.entry(),
+            **tool.listing_entry(),
             **{name: getattr(tool, name) for name in _SHOWN},
-            "parameters": _plain({p.key: p.row for p in tool.parameters}),
+            "parameters": _to_json({p.key: p.row for p in tool.parameters}),
             "result": tool.result,
             "bind": dict(tool.bind),
-            **({"intent": _plain(tool.intent)} if tool.intent else {}),
+            **({"intent": _to_json(tool.intent)} if tool.intent else {}),
         }
         for tool in module.tools
     ]
     return {
         "key": module.key,
-        "app": _plain(module.app),
+        "app": _to_json(module.app),
         "version": module.version,
         "digest": module.digest,
         "tools": tools,
-        "classes": _plain(module.classes),
-        "enumerations": _plain(module.enums),
-        "records": _plain(module.records),
+        "classes": _to_json(module.classes),
+        "enumerations": _to_json(module.enums),
+        "records": _to_json(module.records),
         "sentences": dict(module.sentences),
-        "unverified": module.unverified(),
+        "unverified": module.unverified_terms(),
         "diagnostics": [str(one) for one in diagnostics],
     }
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute:
+class ObjectAttribute:
     """A property or the elements of a class: `kind` is the descriptor, `held` what it is of."""
 
     name: str
@@ -190,7 +190,7 @@ class Attribute:
 
 
 @dataclass(frozen=True, slots=True)
-class Method:
+class ObjectMethod:
     """A command; `self_key` is the parameter that stands for the object, empty on the app."""
 
     name: str
@@ -214,8 +214,8 @@ class TypedClass:
     keys_name: str = ""
     above: str = ""
     is_text: bool = False
-    attributes: list[Attribute] = field(default_factory=list)
-    methods: list[Method] = field(default_factory=list)
+    attributes: list[ObjectAttribute] = field(default_factory=list)
+    methods: list[ObjectMethod] = field(default_factory=list)
     row: list[tuple[str, str]] = field(default_factory=list)
     row_base: str = ""
     values: list[tuple[str, str]] = field(default_factory=list)
@@ -229,7 +229,7 @@ class TypedModule:
     """The object layer of an app, in the order in which it is written."""
 
     classes: list[TypedClass]
-    commands: list[Method]
+    commands: list[ObjectMethod]
     literals: dict[str, tuple[str, ...]]
     records: list[tuple[str, list[tuple[str, str]]]]
     fields: dict[str, str]

@@ -97,7 +97,7 @@ def screen_xml(content: bytes) -> None:
     def fail(code: str, message: str) -> NoReturn:
         raise LimitError(code, message, parser.CurrentLineNumber)
 
-    def start(_: str, attributes: list[str]) -> None:
+    def start_element(_: str, attributes: list[str]) -> None:
         nonlocal depth, elements
         depth += 1
         elements += 1
@@ -108,11 +108,11 @@ def screen_xml(content: bytes) -> None:
         if len(attributes) > 2 * MAX_ATTRIBUTES:
             fail("count", f"has an element with more than {MAX_ATTRIBUTES} attributes")
 
-    def end(_: str) -> None:
+    def end_element(_: str) -> None:
         nonlocal depth
         depth -= 1
 
-    def attribute(element: str, name: str, *_: object) -> None:
+    def declare_attribute(element: str, name: str, *_: object) -> None:
         # A default is added to every element: many of them make a large document of a small one.
         declared.add((element, name))
         if len(declared) > MAX_ATTRIBUTES:
@@ -120,12 +120,12 @@ def screen_xml(content: bytes) -> None:
 
     parser.ordered_attributes = True
     parser.specified_attributes = True
-    parser.StartElementHandler = start
-    parser.EndElementHandler = end
+    parser.StartElementHandler = start_element
+    parser.EndElementHandler = end_element
     parser.EntityDeclHandler = lambda *_: fail(
         "entity", "declares XML entities, which are not accepted"
     )
-    parser.AttlistDeclHandler = attribute
+    parser.AttlistDeclHandler = declare_attribute
     try:
         parser.Parse(content, True)
     except expat.ExpatError as error:
@@ -138,7 +138,7 @@ def screen_xml(content: bytes) -> None:
 
 
 @contextmanager
-def deadline(seconds: float) -> Iterator[None]:
+def wall_time_limit(seconds: float) -> Iterator[None]:
     """End the body with an error after `seconds` of wall time.
 
     Only the main thread of a process gets signals; in another one this raises at once rather
@@ -152,11 +152,11 @@ def deadline(seconds: float) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         raise RuntimeError("a deadline needs the main thread")
 
-    def strike(_: int, __: FrameType | None) -> None:
+    def raise_deadline(_: int, __: FrameType | None) -> None:
         raise DeadlineError(seconds)
 
     began = time.monotonic()
-    handler = signal.signal(signal.SIGALRM, strike)
+    handler = signal.signal(signal.SIGALRM, raise_deadline)
     # An error that is raised inside a finaliser is lost: the alarm comes again.
     left, interval = signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
     try:

@@ -17,7 +17,7 @@ from lxml import etree
 from iac_gen.limits import MAX_BYTES, LimitError, read_file, screen_xml
 from iac_gen.model import Diagnostic, Dictionary, Source
 from iac_gen.reader import XINCLUDE, SdefReader
-from iac_gen.text import is_plain, on_one_line, screened
+from iac_gen.text import is_plain, on_one_line, sanitize_dictionary
 
 _XINCLUDE_NAMESPACE = b"http://www.w3.org/2001/XInclude"
 _UNREAD = re.compile(rb"<!--|<!\[CDATA\[")
@@ -28,18 +28,18 @@ _BLANKS = re.compile(rb"[ \t\r\n]+(?=<\?xml[ \t\r\n])")
 _ENCODING = re.compile(rb"encoding[ \t\r\n]*=[ \t\r\n]*[\"']([^\"']*)[\"']")
 
 
-def repaired(content: bytes) -> tuple[bytes, list[tuple[int, str]]]:
+def repair_xml(content: bytes) -> tuple[bytes, list[tuple[int, str]]]:
     """Return `content` mended, and (line, what was recovered) for each repair.
 
     Meant for content that a parser has refused; an empty list says that nothing was found.
     """
     repairs: list[tuple[int, str]] = []
-    content = _declaration(content, repairs)
-    content = _ampersands(content, repairs)
-    return _prefixes(content, repairs), repairs
+    content = _repair_declaration(content, repairs)
+    content = _repair_ampersands(content, repairs)
+    return _repair_prefixes(content, repairs), repairs
 
 
-def with_lines(content: bytes) -> bytes:
+def normalize_line_ends(content: bytes) -> bytes:
     """Return `content` with every line end as a line feed, as XML 1.0 (2.11) reads it.
 
     The parser does so too, but counts no lines where carriage returns stand alone
@@ -54,7 +54,7 @@ def _line_at(content: bytes, position: int) -> int:
     return content.count(b"\n", 0, position) + 1
 
 
-def _declaration(content: bytes, repairs: list[tuple[int, str]]) -> bytes:
+def _repair_declaration(content: bytes, repairs: list[tuple[int, str]]) -> bytes:
     """Blank out an XML declaration that is not at the start: without one, XML is UTF-8."""
     found = _BLANKS.match(content)
     end = content.find(b"?>")
@@ -70,7 +70,7 @@ def _declaration(content: bytes, repairs: list[tuple[int, str]]) -> bytes:
     return re.sub(rb"[^\r\n]", b" ", content[: end + 2]) + content[end + 2 :]
 
 
-def _read(content: bytes) -> Iterator[tuple[int, int]]:
+def _markup_spans(content: bytes) -> Iterator[tuple[int, int]]:
     """Yield the (start, end) of what is no comment and no CDATA section."""
     start = 0
     while opening := _UNREAD.search(content, start):
@@ -83,9 +83,11 @@ def _read(content: bytes) -> Iterator[tuple[int, int]]:
     yield start, len(content)
 
 
-def _ampersands(content: bytes, repairs: list[tuple[int, str]]) -> bytes:
+def _repair_ampersands(content: bytes, repairs: list[tuple[int, str]]) -> bytes:
     places = [
-        m.start() for start, end in _read(content) for m in _BARE.finditer(content, start, end)
+        m.start()
+        for start, end in _markup_spans(content)
+        for m in _BARE.finditer(content, start, end)
     ]
     if not places:
         return content
@@ -101,8 +103,8 @@ def _ampersands(content: bytes, repairs: list[tuple[int, str]]) -> bytes:
     return b"".join([*parts, content[start:]])
 
 
-def _prefixes(content: bytes, repairs: list[tuple[int, str]]) -> bytes:
-    parts = list(_read(content))
+def _repair_prefixes(content: bytes, repairs: list[tuple[int, str]]) -> bytes:
+    parts = list(_markup_spans(content))
     used: dict[bytes, int] = {}
     for start, end in parts:
         for found in _INCLUDE.finditer(content, start, end):
@@ -147,8 +149,8 @@ class LoadError(Exception):
         self.diagnostic = diagnostic
 
 
-def load(path: Path, *, as_written: bool = False) -> tuple[Dictionary, list[Diagnostic]]:
-    """Read the dictionary at `path` (a regular file of at most 4 MiB); see `parse`.
+def load_dictionary(path: Path, *, as_written: bool = False) -> tuple[Dictionary, list[Diagnostic]]:
+    """Read the dictionary at `path` (a regular file of at most 4 MiB); see `parse_dictionary`.
 
     Raises:
         LoadError: The file cannot be read, is no XML, is over a limit, or holds no dictionary.
@@ -156,11 +158,11 @@ def load(path: Path, *, as_written: bool = False) -> tuple[Dictionary, list[Diag
     try:
         content = read_file(path, MAX_BYTES)
     except LimitError as error:
-        raise LoadError(_error(str(path), error.line, error.code, str(error))) from None
-    return parse(content, str(path), as_written=as_written)
+        raise LoadError(_error_diagnostic(str(path), error.line, error.code, str(error))) from None
+    return parse_dictionary(content, str(path), as_written=as_written)
 
 
-def parse(
+def parse_dictionary(
     content: bytes, file: str, *, as_written: bool = False
 ) -> tuple[Dictionary, list[Diagnostic]]:
     """Return the dictionary in `content` and what was left out of it.
@@ -171,52 +173,56 @@ def parse(
         LoadError: No XML, over a limit (see `limits`), or no dictionary in it.
     """
     if not content.strip():
-        raise LoadError(_error(file, 0, "empty", "is empty; a dictionary is an XML file"))
+        raise LoadError(
+            _error_diagnostic(file, 0, "empty", "is empty; a dictionary is an XML file")
+        )
     try:
         if len(content) > MAX_BYTES:
             raise LimitError("size", f"has {len(content)} bytes; the limit is {MAX_BYTES}")
-        root, mended = _tree(content)
+        root, mended = _parse_tree(content)
     except LimitError as error:
-        raise LoadError(_error(file, error.line, error.code, str(error))) from None
+        raise LoadError(_error_diagnostic(file, error.line, error.code, str(error))) from None
     line = root.sourceline or 0
     if root.tag != "dictionary":
         tag = on_one_line(str(root.tag), 64)
-        raise LoadError(_error(file, line, "root", f"contains <{tag}> instead of <dictionary>"))
+        raise LoadError(
+            _error_diagnostic(file, line, "root", f"contains <{tag}> instead of <dictionary>")
+        )
     recovered = [Diagnostic(file, place, "recovered", text) for place, text in mended]
     refused = [*recovered, *_refuse_includes(root, file)]
     reader = SdefReader(file)
-    suites = tuple(reader.suites(root))
+    suites = tuple(reader.read_suites(root))
     if not suites:
-        raise LoadError(_error(file, line, "empty", "declares no suite"))
+        raise LoadError(_error_diagnostic(file, line, "empty", "declares no suite"))
     digest = hashlib.sha256(content).hexdigest()
     dictionary = Dictionary(file, digest, root.get("title") or "", suites)
     found = [*refused, *reader.diagnostics]
     if as_written or is_plain(content):
         return dictionary, found
-    clean, removed = screened(dictionary)
+    clean, removed = sanitize_dictionary(dictionary)
     return clean, [*found, *removed]
 
 
-def _tree(content: bytes) -> tuple[etree._Element, list[tuple[int, str]]]:
+def _parse_tree(content: bytes) -> tuple[etree._Element, list[tuple[int, str]]]:
     """Return the root of a document within the limits, and (line, what) was mended in it.
 
     Raises:
         LimitError: It is over one, or no XML even when mended.
     """
     # UTF-16 holds zero bytes, and line ends of its own.
-    text = content if b"\0" in content else with_lines(content)
+    text = content if b"\0" in content else normalize_line_ends(content)
     try:
-        return _screened_tree(text), []
+        return _parse_screened_tree(text), []
     except LimitError as error:
         if error.code != "xml":
             raise
-        again, repairs = repaired(text)
+        again, repairs = repair_xml(text)
         if not repairs:
             raise
-        return _screened_tree(again), repairs
+        return _parse_screened_tree(again), repairs
 
 
-def _screened_tree(content: bytes) -> etree._Element:
+def _parse_screened_tree(content: bytes) -> etree._Element:
     screen_xml(content)
     parser = etree.XMLParser(
         resolve_entities=False, load_dtd=False, no_network=True, huge_tree=False, recover=False
@@ -251,11 +257,15 @@ def _refuse_includes(root: etree._Element, file: str) -> Iterator[Diagnostic]:
         if parent is not None:
             parent.remove(node)
         refused.append((node.sourceline or 0, reason))
-    yield from (_error(file, line, "include", reason) for line, reason in refused[:_TOLD])
+    yield from (
+        _error_diagnostic(file, line, "include", reason) for line, reason in refused[:_TOLD]
+    )
     if len(refused) > _TOLD:
         line, _ = refused[_TOLD]
-        yield _error(file, line, "include", f"{len(refused) - _TOLD} more includes are refused")
+        yield _error_diagnostic(
+            file, line, "include", f"{len(refused) - _TOLD} more includes are refused"
+        )
 
 
-def _error(file: str, line: int, code: str, message: str) -> Diagnostic:
+def _error_diagnostic(file: str, line: int, code: str, message: str) -> Diagnostic:
     return Diagnostic(file, line, code, message, "error")

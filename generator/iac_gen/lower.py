@@ -9,45 +9,45 @@ from typing import Final
 
 from iac_gen import model, naming
 from iac_gen.classify.judge import judge_command, judge_delete, judge_make, judge_setter
-from iac_gen.classify.judgement import Judgement, LevelVerdict, highest
+from iac_gen.classify.judgement import LevelJudgment, LevelVerdict, highest_verdict
 from iac_gen.describe import (
     MARK_ROOM,
     MAX_PARAMETER,
     MAX_SUMMARY,
     UNPROVEN,
-    app_words,
-    capped,
     command_summary,
     command_verb,
-    form_words,
-    kind_words,
-    levelled,
-    own_words,
-    parameter_words,
-    responders,
-    sentence,
+    describe_parameter,
+    describe_type,
+    describe_value_form,
+    responding_classes,
+    safe_app_name,
+    screen_description,
+    short_prose,
+    truncate_words,
+    with_app_words,
     with_brackets,
-    with_own,
+    with_level,
 )
-from iac_gen.examples import example
+from iac_gen.examples import example_arguments
 from iac_gen.ir import Module, ToolFunction, ToolParameter
 from iac_gen.model import Diagnostic, SdefCommand, Severity
-from iac_gen.naming import jxa, plural
+from iac_gen.naming import class_plural, javascript_name
 from iac_gen.objects import (
     OBJECT_EVENTS,
+    build_recipe_tool,
     copy_levels,
     extra_parameters,
-    lower_recipe,
     merged_commands,
     object_tools,
     visible_properties,
 )
-from iac_gen.phrases import DO, KNOWN, Verb, either, plural_noun
-from iac_gen.quirks import Decisions
-from iac_gen.resolve import Resolved, is_hook
-from iac_gen.sentences import sentences
-from iac_gen.text import MAX_ENUMERATOR, MAX_NAME, clean
-from iac_gen.types import Types
+from iac_gen.phrases import DO, KNOWN, VerbPhrase, join_with_or, plural_noun
+from iac_gen.quirks import QuirkDecisions
+from iac_gen.resolve import ResolvedDictionary, is_hook
+from iac_gen.sentences import describe_terms
+from iac_gen.text import MAX_ENUMERATOR, MAX_NAME, clean_text
+from iac_gen.types import AppTypes
 from iac_runtime.tool import (
     App,
     Class,
@@ -61,45 +61,55 @@ from iac_runtime.tool import (
 )
 
 
-def _class(row: model.SdefClass, resolved: Resolved, types: Types, decisions: Decisions) -> Class:
+def _class_row(
+    row: model.SdefClass, resolved: ResolvedDictionary, types: AppTypes, decisions: QuirkDecisions
+) -> Class:
     return Class(
         row.code,
-        jxa(row.name),
-        jxa(plural(row.name, row.plural)),
+        javascript_name(row.name),
+        javascript_name(class_plural(row.name, row.plural)),
         row.inherits or None,
         judge_make(row, resolved).level,
         judge_delete(row).level,
-        tuple(_properties(row, types, decisions)),
+        tuple(_property_rows(row, types, decisions)),
         tuple(Element(element.type, element.access) for element in row.elements),
         tuple(word.name for word in row.synonyms if word.name),
     )
 
 
-def _properties(owner: model.SdefClass, types: Types, decisions: Decisions) -> Iterable[Property]:
+def _property_rows(
+    owner: model.SdefClass, types: AppTypes, decisions: QuirkDecisions
+) -> Iterable[Property]:
     for row in owner.properties:
-        level = _setter(owner, row, decisions).level
-        kind = types.string(row.types)
-        name = naming.property_jxa(row.name, row.code, {one.name for one in owner.properties})
+        level = _setter_judgment(owner, row, decisions).level
+        kind = types.type_string(row.types)
+        name = naming.property_javascript_name(
+            row.name, row.code, {one.name for one in owner.properties}
+        )
         yield Property(row.name, row.code, name, kind, row.access, level)
 
 
-def _setter(owner: model.SdefClass, row: model.SdefProperty, decisions: Decisions) -> Judgement:
-    quirk = decisions.level("property", (owner.name, row.name))
+def _setter_judgment(
+    owner: model.SdefClass, row: model.SdefProperty, decisions: QuirkDecisions
+) -> LevelJudgment:
+    quirk = decisions.level_for("property", (owner.name, row.name))
     return replace(judge_setter(owner, row), quirk=quirk)
 
 
-def judged_tables(resolved: Resolved, decisions: Decisions) -> dict[str, Mapping[str, Judgement]]:
+def table_judgments(
+    resolved: ResolvedDictionary, decisions: QuirkDecisions
+) -> dict[str, Mapping[str, LevelJudgment]]:
     """Return why the rows of the tables of classes and records have their levels."""
-    found: dict[str, Mapping[str, Judgement]] = {}
+    found: dict[str, Mapping[str, LevelJudgment]] = {}
     for row in (*_record_owners(resolved), *resolved.classes):
         for prop in row.properties:
-            found[f"{row.name}.{prop.name}"] = {"set": _setter(row, prop, decisions)}
+            found[f"{row.name}.{prop.name}"] = {"set": _setter_judgment(row, prop, decisions)}
     for row in resolved.classes:
         found[row.name] = {"make": judge_make(row, resolved), "delete": judge_delete(row)}
     return found
 
 
-def enum_table(resolved: Resolved) -> dict[str, Enum]:
+def enum_table(resolved: ResolvedDictionary) -> dict[str, Enum]:
     """Return every enumeration: rows of (enumerator, code), hidden ones too."""
     return {
         row.name: tuple((value.name, value.code) for value in row.enumerators)
@@ -107,31 +117,33 @@ def enum_table(resolved: Resolved) -> dict[str, Enum]:
     }
 
 
-def record_table(resolved: Resolved, types: Types, decisions: Decisions) -> dict[str, Record]:
+def record_table(
+    resolved: ResolvedDictionary, types: AppTypes, decisions: QuirkDecisions
+) -> dict[str, Record]:
     """Return every record type with its fields."""
     return {
-        owner.name: Record(owner.code, tuple(_properties(owner, types, decisions)))
+        owner.name: Record(owner.code, tuple(_property_rows(owner, types, decisions)))
         for owner in _record_owners(resolved)
     }
 
 
-def _record_owners(resolved: Resolved) -> list[model.SdefClass]:
+def _record_owners(resolved: ResolvedDictionary) -> list[model.SdefClass]:
     return [model.SdefClass(r.name, r.code, properties=r.properties) for r in resolved.records]
 
 
-def lower(
-    resolved: Resolved, decisions: Decisions, key: str, *, wording: bool = False
+def build_module(
+    resolved: ResolvedDictionary, decisions: QuirkDecisions, key: str, *, wording: bool = False
 ) -> tuple[Module, list[Diagnostic]]:
     """Return the module of `resolved` under `key`, and a note for each type it had to guess.
 
     With `wording`, the app's own descriptions stand behind ours, marked; without, no text of
     the dictionary but its terms is in the module.
     """
-    aliases = _aliases(resolved)
-    types = Types(resolved, {name: alias for alias, name in aliases})
+    aliases = _enumeration_aliases(resolved)
+    types = AppTypes(resolved, {name: alias for alias, name in aliases})
     # Hidden ones too: references run through them.
-    classes = {row.name: _class(row, resolved, types, decisions) for row in resolved.classes}
-    builder = _Builder(resolved, decisions, types, classes, wording)
+    classes = {row.name: _class_row(row, resolved, types, decisions) for row in resolved.classes}
+    builder = _ToolBuilder(resolved, decisions, types, classes, wording)
     merged = merged_commands(resolved)
     for tool in object_tools(resolved, classes, types):
         builder.add_object_tool(tool, merged.get(tool.op))
@@ -146,9 +158,9 @@ def lower(
             builder.found.append(Diagnostic(place, command.line, "hook", text, "note"))
             continue
         builder.add_command(command)
-    found = [*builder.found, *_too_long(resolved)]
+    found = [*builder.found, *_long_name_notes(resolved)]
     for recipe in decisions.recipes:
-        tool_or_fault = lower_recipe(recipe, builder.tools, classes, types)
+        tool_or_fault = build_recipe_tool(recipe, builder.tools, classes, types)
         if isinstance(tool_or_fault, str):
             place = f"quirks for {resolved.source.name}"
             found.append(Diagnostic(place, recipe.line, "recipe", tool_or_fault, "error"))
@@ -156,9 +168,9 @@ def lower(
             builder.tools.append(tool_or_fault)
     # All at once: a client may cut names, and none may become another's by it.
     wanted = [f"{tool_prefix(key)}{tool.function.rstrip('_')}" for tool in builder.tools]
-    names = naming.distinct(wanted)
+    names = naming.distinct_names(wanted)
     tools = tuple(
-        replace(tool, name=name, example=example(tool, classes, types))
+        replace(tool, name=name, example=example_arguments(tool, classes, types))
         for tool, name in zip(builder.tools, names, strict=True)
     )
     file = resolved.source.dictionary.file
@@ -178,25 +190,25 @@ def lower(
         tuple(sorted(name for name in classes if name not in hidden)),
         tuple(sorted(visible_properties(resolved))),
         tools,
-        judged_tables(resolved, decisions),
+        table_judgments(resolved, decisions),
         {row.name: row.code for row in resolved.enumerations},
-        sentences(classes, types, resolved.source.name),
+        describe_terms(classes, types, resolved.source.name),
     )
     return module, found
 
 
-def _too_long(resolved: Resolved) -> Iterator[Diagnostic]:
+def _long_name_notes(resolved: ResolvedDictionary) -> Iterator[Diagnostic]:
     """Say which values and classes no schema offers, because their names are too long."""
     file = resolved.source.dictionary.file
     for row in resolved.enumerations:
-        count = sum(len(clean(value.name)) > MAX_ENUMERATOR for value in row.enumerators)
+        count = sum(len(clean_text(value.name)) > MAX_ENUMERATOR for value in row.enumerators)
         if count:
-            what = f"enumeration {capped(row.name, MAX_NAME)} has values"
+            what = f"enumeration {truncate_words(row.name, MAX_NAME)} has values"
             rest = f"more than {MAX_ENUMERATOR} characters; {count} left out of schemas"
             yield Diagnostic(file, row.line, "long", f"{what} of {rest}", "note")
     for item in resolved.classes:
-        if len(clean(item.name)) > MAX_NAME:
-            what = f"class {capped(item.name, MAX_NAME)} has a name"
+        if len(clean_text(item.name)) > MAX_NAME:
+            what = f"class {truncate_words(item.name, MAX_NAME)} has a name"
             rest = f"more than {MAX_NAME} characters; no schema offers it"
             yield Diagnostic(file, item.line, "long", f"{what} of {rest}", "note")
 
@@ -207,35 +219,37 @@ _STARTS: Final[Mapping[str, tuple[LevelVerdict, ...]]] = dict.fromkeys(
 """What events that show an app need where it does not run."""
 
 
-def _aliases(resolved: Resolved) -> list[tuple[str, str]]:
+def _enumeration_aliases(resolved: ResolvedDictionary) -> list[tuple[str, str]]:
     """Return (alias, enumeration) for the enumerations that annotations may name."""
     rows: list[tuple[str, str]] = []
     for row in resolved.enumerations:
         if row.enumerators:
-            rows.append((naming.unique(naming.alias(row.name), (a for a, _ in rows)), row.name))
+            rows.append(
+                (naming.unique_name(naming.literal_alias(row.name), (a for a, _ in rows)), row.name)
+            )
     return rows
 
 
 @dataclass(slots=True)
-class _Builder:
+class _ToolBuilder:
     """Collects the tools of one module; no two share a function."""
 
-    resolved: Resolved
-    decisions: Decisions
-    types: Types
+    resolved: ResolvedDictionary
+    decisions: QuirkDecisions
+    types: AppTypes
     classes: Mapping[str, Class]
     wording: bool
     tools: list[ToolFunction] = field(default_factory=list)
     found: list[Diagnostic] = field(default_factory=list)
 
-    def _function(self, wanted: str) -> str:
-        return naming.unique(wanted, {tool.function for tool in self.tools})
+    def _unique_function(self, wanted: str) -> str:
+        return naming.unique_name(wanted, {tool.function for tool in self.tools})
 
-    def _theirs(self, row: SdefCommand | model.SdefParameter, what: str) -> str | None:
+    def _app_description(self, row: SdefCommand | model.SdefParameter, what: str) -> str | None:
         """Return the app's words where they are wanted and may be shown."""
         if not self.wording or not row.description:
             return None
-        theirs = own_words(row.description)
+        theirs = screen_description(row.description)
         if theirs.reason:
             fate = "are left out, the text" if theirs.text is None else "are kept, the text"
             message = f"the app's words for {what} {fate} {theirs.reason}"
@@ -244,24 +258,24 @@ class _Builder:
             self.found.append(Diagnostic(file, row.line, "wording", message, level))
         return theirs.text
 
-    def _worded(
+    def _add_app_words(
         self, ours: str, row: SdefCommand | None, what: str, parameters: Sequence[ToolParameter]
     ) -> str:
         """Return our words, and with `wording` the app's behind them, marked once."""
-        theirs = self._theirs(row, what) if row else None
+        theirs = self._app_description(row, what) if row else None
         brackets = self.wording and any("(" in p.description for p in parameters)
-        return with_own(ours, theirs, MAX_SUMMARY, brackets=brackets)
+        return with_app_words(ours, theirs, MAX_SUMMARY, brackets=brackets)
 
     def add_object_tool(self, tool: ToolFunction, command: SdefCommand | None) -> None:
         parameters = list(tool.parameters)
         for extra in extra_parameters(command) if command else ():
             taken = {p.key for p in parameters}
-            parameters.append(self.parameter(extra, taken, tool.op, verb=Verb(tool.op)))
-        summary = sentence(tool.summary)
+            parameters.append(self.build_parameter(extra, taken, tool.op, verb=VerbPhrase(tool.op)))
+        summary = short_prose(tool.summary)
         if command:
-            parameters = self._decided(parameters, command)
-            summary = self._worded(summary, command, f"command {tool.op}", parameters)
-        function = self._function(tool.op)
+            parameters = self._add_quirk_words(parameters, command)
+            summary = self._add_app_words(summary, command, f"command {tool.op}", parameters)
+        function = self._unique_function(tool.op)
         self.tools.append(
             replace(
                 tool,
@@ -269,41 +283,41 @@ class _Builder:
                 jxa=tool.op,
                 summary=summary,
                 parameters=tuple(parameters),
-                judged=Judgement(
+                judged=LevelJudgment(
                     (LevelVerdict(tool.level, tool.reason, f"event code {tool.event}"),)
                 ),
             )
         )
 
     def add_command(self, command: SdefCommand) -> None:
-        function = self._function(naming.function_name(command.name, command.code))
-        parameters = self.parameters(command, function)
-        result = self.types.string(command.result) if command.result is not None else ""
-        judged = self.judged(command, [parameter.row.type for parameter in parameters])
-        doc = self.decisions.of("command", command.name).get("doc")
+        function = self._unique_function(naming.function_name(command.name, command.code))
+        parameters = self.build_parameters(command, function)
+        result = self.types.type_string(command.result) if command.result is not None else ""
+        judged = self.judge_with_quirk(command, [parameter.row.type for parameter in parameters])
+        doc = self.decisions.values_for("command", command.name).get("doc")
         direct = parameters[0].row.type if command.direct is not None else ""
-        app = app_words(self.resolved.source.name)
+        app = safe_app_name(self.resolved.source.name)
         facts = command.intent
-        own = responders(command, self.resolved)
+        own = responding_classes(command, self.resolved)
         verb = command_verb(command, direct, self.types, own)
         place = "" if self.resolved.source.kind == "addition" else app
-        things = either([plural_noun(term) for term in own] or ["documents", "windows"])
+        things = join_with_or([plural_noun(term) for term in own] or ["documents", "windows"])
         summary = (
             doc.replace("{app}", app).replace("{things}", things)
             if doc
             else command_summary(verb, direct, result, self.types, place, own)
         )
         room = 180 - MARK_ROOM * self.wording
-        summary = levelled(summary, judged.level, judged.reason, room)
+        summary = with_level(summary, judged.level, judged.reason, room)
         summary += UNPROVEN if facts else ""
-        what = f"command {capped(command.name, MAX_NAME)}"
+        what = f"command {truncate_words(command.name, MAX_NAME)}"
         self.tools.append(
             ToolFunction(
                 function,
                 "command",
                 command.code,
                 judged.level,
-                highest(
+                highest_verdict(
                     [
                         judged.verdict,
                         *copy_levels(command, self.classes),
@@ -311,83 +325,91 @@ class _Builder:
                     ]
                 ).level,
                 judged.reason,
-                self._worded(summary, None if doc else command, what, parameters),
+                self._add_app_words(summary, None if doc else command, what, parameters),
                 tuple(parameters),
                 result,
-                self.types.answered(result) if result else "None",
-                f"The answer, {kind_words(result, self.types)}." if result else "",
-                self.types.output(result) if result else None,
+                self.types.result_annotation(result) if result else "None",
+                f"The answer, {describe_type(result, self.types)}." if result else "",
+                self.types.output_schema(result) if result else None,
                 1 if command.direct is not None else 0,
-                function.rstrip("_") if facts else naming.jxa(command.name),
+                function.rstrip("_") if facts else naming.javascript_name(command.name),
                 command.name,
                 judged=judged,
                 intent=Intent(facts.type, facts.calls, facts.opens) if facts else None,
             )
         )
 
-    def judged(self, command: SdefCommand, kinds: Iterable[str]) -> Judgement:
+    def judge_with_quirk(self, command: SdefCommand, kinds: Iterable[str]) -> LevelJudgment:
         judged = judge_command(command, self.resolved, kinds)
-        return replace(judged, quirk=self.decisions.level("command", command.name))
+        return replace(judged, quirk=self.decisions.level_for("command", command.name))
 
-    def parameters(self, command: SdefCommand, function: str) -> list[ToolParameter]:
+    def build_parameters(self, command: SdefCommand, function: str) -> list[ToolParameter]:
         """Return the parameters in the order of the signature: the direct one first."""
         found: list[ToolParameter] = []
         shown = [p for p in command.parameters if not p.hidden]
         keys = {naming.parameter_key(p.name, p.code) for p in shown}
-        decided = self.decisions.of("command", command.name)
-        own = responders(command, self.resolved)
-        kind = self.types.string(command.direct.types) if command.direct is not None else ""
+        decided = self.decisions.values_for("command", command.name)
+        own = responding_classes(command, self.resolved)
+        kind = self.types.type_string(command.direct.types) if command.direct is not None else ""
         verb = command_verb(command, kind, self.types, own)
         if command.direct is not None:
-            key = naming.unique(decided.get("direct", "target"), keys)
+            key = naming.unique_name(decided.get("direct", "target"), keys)
             # Where a quirk says what a command does, the app's own words add nothing.
             direct = replace(command.direct, description="") if "doc" in decided else command.direct
-            found.append(self.parameter(direct, set(), function, key, verb, own))
+            found.append(self.build_parameter(direct, set(), function, key, verb, own))
         for parameter in shown:
             taken = {p.key for p in found}
-            found.append(self.parameter(parameter, taken, function, verb=verb))
-        return self._decided(found, command)
+            found.append(self.build_parameter(parameter, taken, function, verb=verb))
+        return self._add_quirk_words(found, command)
 
-    def _decided(self, found: list[ToolParameter], command: SdefCommand) -> list[ToolParameter]:
+    def _add_quirk_words(
+        self, found: list[ToolParameter], command: SdefCommand
+    ) -> list[ToolParameter]:
         """Return parameters with the words that quirks give them."""
-        said = self.decisions.of("command", command.name).get("params", {})
+        said = self.decisions.values_for("command", command.name).get("params", {})
         return [
             replace(p, description=said[p.key], words=said[p.key]) if p.key in said else p
             for p in found
         ]
 
-    def parameter(
+    def build_parameter(
         self,
         row: model.SdefParameter,
         taken: set[str],
         function: str,
         key: str = "",
-        verb: Verb = DO,
+        verb: VerbPhrase = DO,
         own: Sequence[str] = (),
     ) -> ToolParameter:
         wanted = key or naming.parameter_key(row.name, row.code)
         # In the body the parameter would hide the function that the call names.
         wanted = naming.escaped(wanted, {function})
-        kind = self.types.string(row.types)
+        kind = self.types.type_string(row.types)
         if not row.name and function == "exists" and kind == "any":
             kind = "specifier"
         elif not row.name and kind == "specifier":
             # Dictionaries say one object; every app that was looked at takes a list too.
             kind = "specifier | list of specifier"
-        name = naming.jxa(row.name)
-        said = parameter_words(row.name, row.code, kind, verb, self.types, own)
-        form = form_words(kind, self.types, own)
-        what = f"parameter {capped(row.name, MAX_NAME)}" if row.name else "the direct parameter"
+        name = naming.javascript_name(row.name)
+        said = describe_parameter(row.name, row.code, kind, verb, self.types, own)
+        form = describe_value_form(kind, self.types, own)
+        what = (
+            f"parameter {truncate_words(row.name, MAX_NAME)}"
+            if row.name
+            else "the direct parameter"
+        )
         plain = row.name.lower() in KNOWN
-        theirs = None if plain else self._theirs(row, f"{what} of {function}")
+        theirs = None if plain else self._app_description(row, f"{what} of {function}")
         own_name = name == row.name or self.resolved.source.kind == "intents"
         return ToolParameter(
-            naming.unique(wanted, {*taken, function}),
+            naming.unique_name(wanted, {*taken, function}),
             Param(row.name, row.code, kind, "" if own_name else name),
             not row.optional,
-            {**self.types.schema(kind), **self.types.stated(row, kind)},
-            self.types.annotation(kind),
+            {**self.types.json_schema(kind), **self.types.stated_keywords(row, kind)},
+            self.types.parameter_annotation(kind),
             # The key says already what the dictionary's name of a parameter tells.
-            with_brackets(said, form, theirs, MAX_PARAMETER, "" if row.name else verb.bare()),
+            with_brackets(
+                said, form, theirs, MAX_PARAMETER, "" if row.name else verb.without_object()
+            ),
             said,
         )

@@ -56,7 +56,7 @@ class Unscriptable:
     reason: str
 
 
-def installed(
+def installed_bundles(
     search: Sequence[Path] = (),
     applications: Iterable[str] = APPLICATIONS,
     additions: Iterable[str] = ADDITIONS,
@@ -71,16 +71,19 @@ def installed(
     own = [*(Path(place).expanduser() for place in places if place.startswith("~")), *search]
     libraries = [Path(place).expanduser() for place in additions]
     seen: set[Path] = set()
-    first = [_bundle(path, "application") for path in _bundles(shared, ".app", seen)]
+    first = [_read_bundle(path, "application") for path in _bundle_paths(shared, ".app", seen)]
     owners = {one.id.casefold(): one.path for one in first if isinstance(one, AppBundle) and one.id}
     return [
         *first,
-        *(_unclaimed(_bundle(path, "application"), owners) for path in _bundles(own, ".app", seen)),
-        *(_bundle(path, "addition") for path in _bundles(libraries, ".osax", seen)),
+        *(
+            _refuse_claimed(_read_bundle(path, "application"), owners)
+            for path in _bundle_paths(own, ".app", seen)
+        ),
+        *(_read_bundle(path, "addition") for path in _bundle_paths(libraries, ".osax", seen)),
     ]
 
 
-def _unclaimed(
+def _refuse_claimed(
     found: AppBundle | Unscriptable, owners: Mapping[str, Path]
 ) -> AppBundle | Unscriptable:
     if isinstance(found, AppBundle) and found.id.casefold() in owners:
@@ -89,7 +92,7 @@ def _unclaimed(
     return found
 
 
-def _bundles(folders: Iterable[Path], suffix: str, seen: set[Path]) -> Iterator[Path]:
+def _bundle_paths(folders: Iterable[Path], suffix: str, seen: set[Path]) -> Iterator[Path]:
     for folder in folders:
         if not folder.is_dir():
             continue
@@ -101,20 +104,20 @@ def _bundles(folders: Iterable[Path], suffix: str, seen: set[Path]) -> Iterator[
                 yield path
 
 
-def _bundle(path: Path, kind: _Kind) -> AppBundle | Unscriptable:
+def _read_bundle(path: Path, kind: _Kind) -> AppBundle | Unscriptable:
     info = read_info(path / "Contents" / "Info.plist")
     if isinstance(info, str):
         return Unscriptable(path, path.stem, info)
-    identifier = _text(info, "CFBundleIdentifier")
-    version = _text(info, "CFBundleShortVersionString")
-    declared = _text(info, "OSAScriptingDefinition")
+    identifier = _info_text(info, "CFBundleIdentifier")
+    version = _info_text(info, "CFBundleShortVersionString")
+    declared = _info_text(info, "OSAScriptingDefinition")
     if declared:
-        file = _inside(path, declared)
+        file = _resource_path(path, declared)
         if file is None:
             reason = f"its dictionary {on_one_line(declared, 80)} is not in its Resources folder"
             return Unscriptable(path, path.stem, reason)
         return AppBundle(path, path.stem, identifier, version, kind, file)
-    if not _enabled(info) and kind == "application":
+    if not _is_scriptable(info) and kind == "application":
         return Unscriptable(path, path.stem, "has no scripting dictionary")
     content = copy_definition(path)
     if content is None:
@@ -122,7 +125,7 @@ def _bundle(path: Path, kind: _Kind) -> AppBundle | Unscriptable:
     return AppBundle(path, path.stem, identifier, version, kind, path, content)
 
 
-def _text(info: Mapping[str, Any], key: str) -> str:
+def _info_text(info: Mapping[str, Any], key: str) -> str:
     # A binary plist can hold itself: only a text is looked at, nothing is turned into one.
     value = info.get(key)
     return value if isinstance(value, str) else ""
@@ -141,7 +144,7 @@ def read_info(file: Path) -> dict[str, Any] | str:
     return info if isinstance(info, dict) else "has an Info.plist that is not a dictionary"
 
 
-def _inside(path: Path, declared: str) -> Path | None:
+def _resource_path(path: Path, declared: str) -> Path | None:
     """Return the named resource, None where it is missing or lies outside the bundle."""
     try:
         resources = (path / "Contents" / "Resources").resolve()
@@ -157,7 +160,7 @@ def _inside(path: Path, declared: str) -> Path | None:
     return None
 
 
-def _enabled(info: Mapping[str, Any]) -> bool:
+def _is_scriptable(info: Mapping[str, Any]) -> bool:
     # The key is a boolean in new bundles and the string YES in old ones.
     value = info.get("NSAppleScriptEnabled", "")
     return isinstance(value, str | bool | int) and str(value).lower() in ("true", "yes", "1")

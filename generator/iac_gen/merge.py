@@ -26,7 +26,7 @@ from iac_gen.model import (
     Synonym,
     Term,
     ValueType,
-    finder,
+    make_finder,
 )
 
 T = TypeVar("T")
@@ -39,7 +39,7 @@ _ADDED: Final = ("types", "responds_to", "values", "access_groups")
 
 
 @dataclass
-class Notes:
+class MergeNotes:
     """Collects diagnostics about one file."""
 
     file: str
@@ -49,12 +49,12 @@ class Notes:
         self.found.append(Diagnostic(self.file, line, code, message, level))
 
 
-def _join(one: tuple[T, ...], other: tuple[T, ...]) -> tuple[T, ...]:
+def _joined_rows(one: tuple[T, ...], other: tuple[T, ...]) -> tuple[T, ...]:
     """Return `one` and what `other` adds to it."""
     return one + tuple(ref for ref in other if ref not in one)
 
 
-def _merged(first: R, row: R, **decided: Any) -> R:
+def _merge_declarations(first: R, row: R, **decided: Any) -> R:
     """Return `first` with what a later declaration of it adds, and what is `decided` already.
 
     The code of the later one becomes a synonym; hidden is what is hidden in both, and what is
@@ -66,47 +66,49 @@ def _merged(first: R, row: R, **decided: Any) -> R:
         if name in _DECIDED:
             found[name] = one or other
         elif name in _ADDED:
-            found[name] = _join(one, other)
+            found[name] = _joined_rows(one, other)
         elif name == "access":
             found[name] = one if one == other else "rw"
         elif name == "synonyms":
             mine, theirs = (getattr(each, "code", "") for each in (first, row))
             more = (Synonym(code=theirs),) if theirs and theirs != mine else ()
-            found[name] = _join(_join(one, other), more)
+            found[name] = _joined_rows(_joined_rows(one, other), more)
     return replace(first, **{**found, **decided})
 
 
-def _again(what: str, kept: str, code: str) -> str:
+def _repeat_message(what: str, kept: str, code: str) -> str:
     """Say that `what` is declared again, and which of two codes is kept."""
     text = f"{what} is declared again"
     return text if kept == code else f"{text} with the code {code!r}; {kept!r} is kept"
 
 
-def _once(rows: Iterable[N], notes: Notes, merge: Callable[[N, N], N]) -> list[N]:
+def _merge_by_name(rows: Iterable[N], notes: MergeNotes, merge: Callable[[N, N], N]) -> list[N]:
     """Return the rows with those of one name merged, in the order of first declaration."""
     kept: dict[str, N] = {}
     for row in rows:
         first = kept.get(row.name)
         if first is not None:
-            text = _again(f"{KINDS[type(row)]} {row.name}", first.code, row.code)
+            text = _repeat_message(f"{KINDS[type(row)]} {row.name}", first.code, row.code)
             rest = "; merged" if row.code == first.code else ", the rest merged"
             notes.add(row.line, "repeated", text + rest)
         kept[row.name] = row if first is None else merge(first, row)
     return list(kept.values())
 
 
-def commands(rows: Iterable[SdefCommand], notes: Notes) -> list[SdefCommand]:
+def merge_commands(rows: Iterable[SdefCommand], notes: MergeNotes) -> list[SdefCommand]:
     """Merge overloads of one name and code; one name with two codes stays two commands."""
     merged: dict[tuple[str, str], SdefCommand] = {}
     names: set[str] = set()
     for command in rows:
-        clean = replace(command, parameters=_parameters(command.parameters, command.name, notes))
+        clean = replace(
+            command, parameters=_merge_parameters(command.parameters, command.name, notes)
+        )
         key = (command.name, command.code)
         if key in merged:
             hidden = merged[key].hidden != clean.hidden
             how = "the hidden form adds nothing" if hidden else "merged"
             notes.add(command.line, "overload", f"command {command.name} is declared again; {how}")
-            merged[key] = _overload(merged[key], clean)
+            merged[key] = _merge_overloads(merged[key], clean)
             continue
         if command.name in names:
             text = (
@@ -119,8 +121,8 @@ def commands(rows: Iterable[SdefCommand], notes: Notes) -> list[SdefCommand]:
     return list(merged.values())
 
 
-def _parameters(
-    parameters: tuple[SdefParameter, ...], owner: str, notes: Notes
+def _merge_parameters(
+    parameters: tuple[SdefParameter, ...], owner: str, notes: MergeNotes
 ) -> tuple[SdefParameter, ...]:
     """Merge parameters that repeat name and code into one with all their types."""
     kept: dict[tuple[str, str], SdefParameter] = {}
@@ -129,16 +131,16 @@ def _parameters(
         if key in kept:
             text = f"parameter {parameter.name} of {owner} is repeated; its types are merged"
             notes.add(parameter.line, "repeated", text)
-            parameter = _union(kept[key], parameter)
+            parameter = _merge_parameter(kept[key], parameter)
         kept[key] = parameter
     return tuple(kept.values())
 
 
-def _union(one: SdefParameter, other: SdefParameter) -> SdefParameter:
-    return _merged(one, other, optional=one.optional or other.optional)
+def _merge_parameter(one: SdefParameter, other: SdefParameter) -> SdefParameter:
+    return _merge_declarations(one, other, optional=one.optional or other.optional)
 
 
-def _overload(one: SdefCommand, other: SdefCommand) -> SdefCommand:
+def _merge_overloads(one: SdefCommand, other: SdefCommand) -> SdefCommand:
     """Merge two commands of one name and code; what only one has is optional in both."""
     if one.hidden != other.hidden:
         # A hidden form is not to be called: it adds nothing to the one that is shown.
@@ -146,23 +148,25 @@ def _overload(one: SdefCommand, other: SdefCommand) -> SdefCommand:
     mine = {(p.name, p.code): p for p in one.parameters}
     theirs = {(p.name, p.code): p for p in other.parameters}
     parameters = tuple(
-        _union(mine[key], theirs[key])
+        _merge_parameter(mine[key], theirs[key])
         if key in mine and key in theirs
         else replace(parameter, optional=True)
         for key, parameter in {**mine, **theirs}.items()
     )
     if one.direct and other.direct:
-        direct: SdefParameter | None = _union(one.direct, other.direct)
+        direct: SdefParameter | None = _merge_parameter(one.direct, other.direct)
     else:
         only = one.direct or other.direct
         direct = replace(only, optional=True) if only else None
     result = one.result
     if other.result is not None:
-        result = _join(one.result or (), other.result)
-    return _merged(one, other, direct=direct, parameters=parameters, result=result)
+        result = _joined_rows(one.result or (), other.result)
+    return _merge_declarations(one, other, direct=direct, parameters=parameters, result=result)
 
 
-def properties(owner: str, rows: Iterable[SdefProperty], notes: Notes) -> tuple[SdefProperty, ...]:
+def merge_properties(
+    owner: str, rows: Iterable[SdefProperty], notes: MergeNotes
+) -> tuple[SdefProperty, ...]:
     """Return the properties of a class or record, each term once."""
     kept: dict[str, SdefProperty] = {}
     for prop in rows:
@@ -174,39 +178,51 @@ def properties(owner: str, rows: Iterable[SdefProperty], notes: Notes) -> tuple[
             kept[prop.name] = prop
             continue
         same = first.code == prop.code
-        text = _again(f"property {prop.name} of {owner}", first.code, prop.code)
+        text = _repeat_message(f"property {prop.name} of {owner}", first.code, prop.code)
         text += "; the types are merged" if same else " and the types are merged"
         notes.add(prop.line, "repeated", text, "note" if same else "warning")
-        kept[prop.name] = _merged(first, prop)
+        kept[prop.name] = _merge_declarations(first, prop)
     return tuple(kept.values())
 
 
-def enumerations(rows: Iterable[Enumeration], notes: Notes) -> list[Enumeration]:
+def merge_enumerations(rows: Iterable[Enumeration], notes: MergeNotes) -> list[Enumeration]:
     """Return each enumeration once, with the values of all its declarations."""
-    return _once(rows, notes, lambda a, b: _merged(a, b, enumerators=_values(a, b, notes)))
+    return _merge_by_name(
+        rows,
+        notes,
+        lambda a, b: _merge_declarations(a, b, enumerators=_merge_enumerators(a, b, notes)),
+    )
 
 
-def _values(first: Enumeration, row: Enumeration, notes: Notes) -> tuple[Enumerator, ...]:
+def _merge_enumerators(
+    first: Enumeration, row: Enumeration, notes: MergeNotes
+) -> tuple[Enumerator, ...]:
     known = {value.name: value.code for value in first.enumerators}
     more = []
     for value in row.enumerators:
         if value.name not in known:
             more.append(value)
         elif known[value.name] != value.code:
-            text = _again(f"enumerator {value.name} of {row.name}", known[value.name], value.code)
+            text = _repeat_message(
+                f"enumerator {value.name} of {row.name}", known[value.name], value.code
+            )
             notes.add(value.line, "repeated", text, "warning")
     return (*first.enumerators, *more)
 
 
-def records(rows: Iterable[RecordType], notes: Notes) -> list[RecordType]:
+def merge_records(rows: Iterable[RecordType], notes: MergeNotes) -> list[RecordType]:
     """Return each record type once, with the fields of all its declarations."""
-    merged = _once(rows, notes, lambda a, b: _merged(a, b, properties=a.properties + b.properties))
-    return [replace(row, properties=properties(row.name, row.properties, notes)) for row in merged]
+    merged = _merge_by_name(
+        rows, notes, lambda a, b: _merge_declarations(a, b, properties=a.properties + b.properties)
+    )
+    return [
+        replace(row, properties=merge_properties(row.name, row.properties, notes)) for row in merged
+    ]
 
 
-def values(rows: Iterable[ValueType], notes: Notes) -> list[ValueType]:
+def merge_value_types(rows: Iterable[ValueType], notes: MergeNotes) -> list[ValueType]:
     """Return each value type once."""
-    return _once(rows, notes, _merged)
+    return _merge_by_name(rows, notes, _merge_declarations)
 
 
 APPLICATION = "application"
@@ -217,7 +233,7 @@ _APPLICATION_CODE = "capp"
 _WELL_KNOWN = {APPLICATION: _APPLICATION_CODE, "document": "docu", "window": "cwin", "item": "cobj"}
 
 
-def classes(rows: Iterable[SdefClass], notes: Notes) -> list[SdefClass]:
+def merge_classes(rows: Iterable[SdefClass], notes: MergeNotes) -> list[SdefClass]:
     """Return each class once, with its extensions, in the order of first declaration."""
     declared: dict[str, SdefClass] = {}
     additions: list[SdefClass] = []
@@ -226,26 +242,26 @@ def classes(rows: Iterable[SdefClass], notes: Notes) -> list[SdefClass]:
             additions.append(row)
         elif row.name in declared:
             notes.add(row.line, "class-again", f"class {row.name} is declared again; merged")
-            declared[row.name] = _extended(declared[row.name], row, notes)
+            declared[row.name] = _extend_class(declared[row.name], row, notes)
         else:
             declared[row.name] = row
     for row in additions:
-        _add(row, declared, notes)
+        _merge_extension(row, declared, notes)
     if declared and APPLICATION not in declared:
         _make_application(declared, notes)
-    _borrow(declared, notes)
-    return _linked(declared, finder(declared.values()), notes)
+    _add_known_classes(declared, notes)
+    return _link_classes(declared, make_finder(declared.values()), notes)
 
 
-def _add(row: SdefClass, declared: dict[str, SdefClass], notes: Notes) -> None:
+def _merge_extension(row: SdefClass, declared: dict[str, SdefClass], notes: MergeNotes) -> None:
     """Merge an extension, or a class that inherits from itself, into the class it means."""
     wanted = row.extends or row.name
-    name = wanted if wanted in declared else finder(declared.values())(wanted)
+    name = wanted if wanted in declared else make_finder(declared.values())(wanted)
     if row.name and name != row.name:
         # A class of this name is new, whatever else is called so.
         name = ""
     if name:
-        declared[name] = _extended(declared[name], row, notes)
+        declared[name] = _extend_class(declared[name], row, notes)
         if row.name:
             text = f"class {name} inherits from itself; taken as an extension"
             notes.add(row.line, "self-inherits", text)
@@ -260,7 +276,7 @@ def _add(row: SdefClass, declared: dict[str, SdefClass], notes: Notes) -> None:
         notes.add(row.line, "unknown-class", text, "warning")
 
 
-def _make_application(declared: dict[str, SdefClass], notes: Notes) -> None:
+def _make_application(declared: dict[str, SdefClass], notes: MergeNotes) -> None:
     """Make the class where references begin; one of its code under another name is its base."""
     base = next((row for row in declared.values() if row.code == _APPLICATION_CODE), None)
     declared[APPLICATION] = SdefClass(
@@ -274,11 +290,11 @@ def _make_application(declared: dict[str, SdefClass], notes: Notes) -> None:
     notes.add(0, "synthesised", text)
 
 
-def _borrow(declared: dict[str, SdefClass], notes: Notes) -> None:
+def _add_known_classes(declared: dict[str, SdefClass], notes: MergeNotes) -> None:
     """Make the well-known classes that are contained or inherited but declared nowhere."""
     wanted = {e.type for row in declared.values() for e in row.elements}
     wanted |= {row.inherits for row in declared.values()}
-    find = finder(declared.values())
+    find = make_finder(declared.values())
     for name in sorted(wanted & _WELL_KNOWN.keys()):
         if not find(name):
             declared[name] = SdefClass(name, _WELL_KNOWN[name], hidden=True)
@@ -286,9 +302,9 @@ def _borrow(declared: dict[str, SdefClass], notes: Notes) -> None:
             notes.add(0, "synthesised", text)
 
 
-def _extended(row: SdefClass, addition: SdefClass, notes: Notes) -> SdefClass:
+def _extend_class(row: SdefClass, addition: SdefClass, notes: MergeNotes) -> SdefClass:
     if addition.code and addition.code != row.code:
-        text = _again(f"class {row.name}", row.code, addition.code)
+        text = _repeat_message(f"class {row.name}", row.code, addition.code)
         notes.add(addition.line, "class-code", text, "warning")
     gone = bool(addition.extends) and addition.hidden
     more = addition
@@ -298,7 +314,7 @@ def _extended(row: SdefClass, addition: SdefClass, notes: Notes) -> SdefClass:
             properties=tuple(replace(p, hidden=True) for p in addition.properties),
             elements=tuple(replace(e, hidden=True) for e in addition.elements),
         )
-    return _merged(
+    return _merge_declarations(
         row,
         more,
         properties=row.properties + more.properties,
@@ -308,7 +324,7 @@ def _extended(row: SdefClass, addition: SdefClass, notes: Notes) -> SdefClass:
     )
 
 
-def _linked(declared: dict[str, SdefClass], find: Find, notes: Notes) -> list[SdefClass]:
+def _link_classes(declared: dict[str, SdefClass], find: Find, notes: MergeNotes) -> list[SdefClass]:
     """Replace ids, synonyms and codes in `inherits` and elements by names; end cycles."""
     parents = {name: find(row.inherits) for name, row in declared.items() if row.inherits}
     linked = []
@@ -317,7 +333,7 @@ def _linked(declared: dict[str, SdefClass], find: Find, notes: Notes) -> list[Sd
         if row.inherits and not inherits:
             text = f"class {name} inherits from {row.inherits}, which is not declared"
             notes.add(row.line, "unknown-class", text)
-        if inherits and _reaches(inherits, name, parents):
+        if inherits and _inherits_from(inherits, name, parents):
             notes.add(
                 row.line,
                 "cycle",
@@ -329,14 +345,14 @@ def _linked(declared: dict[str, SdefClass], find: Find, notes: Notes) -> list[Sd
             replace(
                 row,
                 inherits=inherits,
-                properties=properties(row.name, row.properties, notes),
-                elements=_elements(row, find, notes),
+                properties=merge_properties(row.name, row.properties, notes),
+                elements=_link_elements(row, find, notes),
             )
         )
     return linked
 
 
-def _reaches(start: str, goal: str, parents: Mapping[str, str]) -> bool:
+def _inherits_from(start: str, goal: str, parents: Mapping[str, str]) -> bool:
     seen: set[str] = set()
     name = start
     while name and name not in seen:
@@ -347,7 +363,7 @@ def _reaches(start: str, goal: str, parents: Mapping[str, str]) -> bool:
     return False
 
 
-def _elements(row: SdefClass, find: Find, notes: Notes) -> tuple[SdefElement, ...]:
+def _link_elements(row: SdefClass, find: Find, notes: MergeNotes) -> tuple[SdefElement, ...]:
     kept: dict[str, SdefElement] = {}
     for element in row.elements:
         name = find(element.type)
@@ -357,7 +373,7 @@ def _elements(row: SdefClass, find: Find, notes: Notes) -> tuple[SdefElement, ..
         elif name in kept:
             text = f"element {name} of {row.name} is listed again; once is enough"
             notes.add(element.line, "repeated", text)
-            kept[name] = _merged(kept[name], element)
+            kept[name] = _merge_declarations(kept[name], element)
         else:
             kept[name] = replace(element, type=name)
     return tuple(kept.values())

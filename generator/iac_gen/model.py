@@ -1,6 +1,7 @@
 """A dictionary as it is written: terms and codes unchanged, order kept.
 
-Shapes follow sdef(5). `load` and `snapshot` make these values, `resolve` merges them.
+Shapes follow sdef(5). `load_dictionary` and `snapshot` make these values, `resolve_dictionary`
+merges them.
 """
 
 import re
@@ -210,7 +211,7 @@ Find: TypeAlias = Callable[[str], str]
 """A name, id, synonym or code -> the term that it means, `""` for none."""
 
 
-def finder(rows: Iterable[SdefClass | Enumeration | RecordType | ValueType]) -> Find:
+def make_finder(rows: Iterable[SdefClass | Enumeration | RecordType | ValueType]) -> Find:
     """Return how to find a row: by name, id, synonym, name in other case, code, in that order.
 
     A synonym may give a name, a code or both (sdef(5)); terms are compared without case, as
@@ -229,12 +230,12 @@ def finder(rows: Iterable[SdefClass | Enumeration | RecordType | ValueType]) -> 
             if synonym.code:
                 coded.setdefault(synonym.code, name)
 
-    def find(term: str) -> str:
+    def find_row(term: str) -> str:
         found = exact.get(term) or loose.get(term.lower())
         # A code that ends in blanks has lost them as an attribute with blanks around it.
         return found or (coded.get(term.ljust(4), "") if len(term) <= 4 else "")
 
-    return find
+    return find_row
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,13 +247,13 @@ class Dictionary:
     title: str = ""
     suites: tuple[Suite | Include, ...] = ()
 
-    def declared(self) -> Iterator[Item]:
+    def declared_items(self) -> Iterator[Item]:
         """Yield the items of all suites in order; includes of whole suites are not among them."""
         for suite in self.suites:
             if isinstance(suite, Suite):
                 yield from suite.items
 
-    def own(self) -> Iterator[Declaration]:
+    def own_items(self) -> Iterator[Declaration]:
         """Yield what the file itself declares, in order; what a hidden suite holds is hidden."""
         for suite in self.suites:
             if isinstance(suite, Suite):
@@ -276,7 +277,7 @@ def with_field(value: Any, name: str, new: object) -> Any:
     return replace(value, **changed) if changed else value
 
 
-def identity_of(bundle_id: str, kind: Kind) -> str:
+def source_identity(bundle_id: str, kind: Kind) -> str:
     """Return what tells the sources of all apps apart."""
     return f"{bundle_id}/intents" if kind == "intents" else bundle_id
 
@@ -301,7 +302,7 @@ class Source:
     @property
     def identity(self) -> str:
         """What the lock binds a key to, and a file of quirks names: an app may have two sources."""
-        return identity_of(self.id, self.kind)
+        return source_identity(self.id, self.kind)
 
     @property
     def digest(self) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from itertools import chain, count
 
-from iac_gen.model import identity_of
+from iac_gen.model import source_identity
 from iac_runtime.tool import INTENTS
 from iac_runtime.types import TYPES
 
@@ -72,7 +72,7 @@ SELF_RESERVED = frozenset({"self"})
 """What a method and the values that an object is made with must not be given by name."""
 
 
-def jxa(term: str) -> str:
+def javascript_name(term: str) -> str:
     """Return the JavaScript name of a term: first word in lower case, the rest capitalised."""
     words = term.split()
     if not words:
@@ -80,8 +80,8 @@ def jxa(term: str) -> str:
     return words[0].lower() + "".join(word[:1].upper() + word[1:] for word in words[1:])
 
 
-def jxa_verified(term: str) -> bool:
-    """Say whether `jxa` of a term follows from names that were seen in working scripts.
+def has_verified_name(term: str) -> bool:
+    """Say whether `javascript_name` of a term follows from names that were seen in working scripts.
 
     Seen: words of letters and digits, the first in lower case (`unix id`), in capitals (`URL`),
     capitalised, or mixed but with more words behind it (`AirPlay device`). Not seen: a word
@@ -99,33 +99,33 @@ def jxa_verified(term: str) -> bool:
     return len(words) > 1 and first[0].isupper()
 
 
-def property_jxa(term: str, code: str, beside: Collection[str]) -> str:
+def property_javascript_name(term: str, code: str, beside: Collection[str]) -> str:
     """Return the name of a property: `id`, which every object has, for an unseen name of its code.
 
     `beside` are the terms of its class, one of which may be called so.
     """
-    if code == "ID  " and not jxa_verified(term) and "id" not in beside:
+    if code == "ID  " and not has_verified_name(term) and "id" not in beside:
         return "id"
-    return jxa(term)
+    return javascript_name(term)
 
 
-def plural(name: str, declared: str) -> str:
+def class_plural(name: str, declared: str) -> str:
     """Return the plural term of a class: as declared, else with an s (sdef(5))."""
     return declared or name + "s"
 
 
-def _ascii(text: str) -> str:
+def _to_ascii(text: str) -> str:
     text = text.replace("&", " and ").replace("ß", "ss").replace("ƒ", "f")
     plain = unicodedata.normalize("NFKD", text)
     return plain.encode("ascii", "ignore").decode("ascii")
 
 
-def snake(term: str, *, humps: bool = True) -> str:
+def snake_case(term: str, *, humps: bool = True) -> str:
     """Return `term` in snake case, ASCII; may be empty.
 
     Humps split a term that is one word (`GetURL`), not words of several (`do JavaScript`).
     """
-    text = _ascii(term)
+    text = _to_ascii(term)
     if humps and re.fullmatch(r"[A-Za-z0-9]+", text):
         text = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", text)
         text = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1 \2", text)
@@ -137,7 +137,11 @@ def snake(term: str, *, humps: bool = True) -> str:
 
 def app_key(name: str, bundle_id: str) -> str:
     """Return the module name and tool prefix of an app, from its name else its bundle id."""
-    key = snake(name, humps=False) or snake(bundle_id.rpartition(".")[2], humps=False) or "app"
+    key = (
+        snake_case(name, humps=False)
+        or snake_case(bundle_id.rpartition(".")[2], humps=False)
+        or "app"
+    )
     key = key[:20].rstrip("_")
     # The objects of the app `mail` stand in `mail_objects.py`, its intents in `mail_intents.py`.
     taken = keyword.iskeyword(key) or key.endswith(("_objects", INTENTS))
@@ -161,7 +165,7 @@ def is_bundle_id(text: str) -> bool:
 
 def function_name(term: str, code: str) -> str:
     """Return the Python function of a command; reserved words get an underscore."""
-    name = snake(term) or f"event_{code.encode('mac_roman', 'replace').hex()}"
+    name = snake_case(term) or f"event_{code.encode('mac_roman', 'replace').hex()}"
     return escaped(name, FUNCTION_RESERVED)
 
 
@@ -172,23 +176,23 @@ def parameter_key(term: str, code: str) -> str:
 
 def field_key(term: str, code: str) -> str:
     """Return the JSON key of a record's field; a key is no identifier, so keywords stay."""
-    return snake(term) or f"code_{code.encode('mac_roman', 'replace').hex()}"
+    return snake_case(term) or f"code_{code.encode('mac_roman', 'replace').hex()}"
 
 
 def escaped(name: str, reserved: Collection[str]) -> str:
     """Return `name`; one that is a keyword or taken gets an underscore, else a number."""
     taken = keyword.iskeyword(name) or name in reserved
-    return unique(f"{name}_", reserved) if taken else name
+    return unique_name(f"{name}_", reserved) if taken else name
 
 
-def alias(term: str) -> str:
+def literal_alias(term: str) -> str:
     """Return the name of a `Literal` alias for an enumeration."""
-    name = "".join(part[:1].upper() + part[1:] for part in snake(term, humps=False).split("_"))
+    name = "".join(part[:1].upper() + part[1:] for part in snake_case(term, humps=False).split("_"))
     name = name or "Values"
     return escaped(name, ALIAS_RESERVED)
 
 
-def unique(name: str, taken: Iterable[str]) -> str:
+def unique_name(name: str, taken: Iterable[str]) -> str:
     """Return `name`, or with the first free number behind it."""
     used = set(taken)
     candidate, number = name, 2
@@ -198,7 +202,7 @@ def unique(name: str, taken: Iterable[str]) -> str:
     return candidate
 
 
-def clipped(name: str) -> str:
+def clipped_name(name: str) -> str:
     """Return what a client may leave of a tool's name: its end, and of a long one the start.
 
     Clients put `mcp__<server>__` before it, at most 24 characters that leave 40 of 64, and some
@@ -207,27 +211,28 @@ def clipped(name: str) -> str:
     return name if len(name) <= 60 - _PREFIX else name[: 30 - _PREFIX] + name[-30:]
 
 
-def distinct(names: Sequence[str], taken: Collection[str] = ()) -> list[str]:
+def distinct_names(names: Sequence[str], taken: Collection[str] = ()) -> list[str]:
     """Return `names` made unique and at most 40 long, in order, also after clients cut them.
 
-    No two of the answer and of `taken` are alike, nor is their `clipped` form. A name that is
+    No two of the answer and of `taken` are alike, nor is their `clipped_name` form. A name that is
     fine stays; the first of equals does; the others are cut at a word and numbered.
     """
-    used = {clipped(name) for name in taken}
+    used = {clipped_name(name) for name in taken}
     # A name that is made must not take that of one that comes later.
-    wanted = {clipped(name) for name in names if len(name) <= MAX_TOOL_NAME}
+    wanted = {clipped_name(name) for name in names if len(name) <= MAX_TOOL_NAME}
     found = []
     for name in names:
         own = len(name) <= MAX_TOOL_NAME
         forms = (name,) if own else _short_forms(name)
-        numbers = (_numbered(forms[0], number) for number in count(2))
+        numbers = (_with_number(forms[0], number) for number in count(2))
         free = (
             one
             for one in chain(forms, numbers)
-            if clipped(one) not in used and (clipped(one) not in wanted or (own and one == name))
+            if clipped_name(one) not in used
+            and (clipped_name(one) not in wanted or (own and one == name))
         )
         found.append(next(free))
-        used.add(clipped(found[-1]))
+        used.add(clipped_name(found[-1]))
     return found
 
 
@@ -246,16 +251,16 @@ def _short_forms(name: str) -> tuple[str, ...]:
     while len("_".join(inner)) > MAX_TOOL_NAME and len(inner) > _KEPT:
         del inner[-2]
     ends = ["_".join([words[0], *(word[:size] for word in words[1:])]) for size in (6, 5, 4, 3)]
-    made = _cut("_".join(inner), MAX_TOOL_NAME), _cut(whole, MAX_TOOL_NAME)
-    return (*made, *(_cut(one, MAX_TOOL_NAME) for one in ends if len(one) <= MAX_TOOL_NAME))
+    made = _cut_words("_".join(inner), MAX_TOOL_NAME), _cut_words(whole, MAX_TOOL_NAME)
+    return (*made, *(_cut_words(one, MAX_TOOL_NAME) for one in ends if len(one) <= MAX_TOOL_NAME))
 
 
-def _numbered(name: str, number: int) -> str:
+def _with_number(name: str, number: int) -> str:
     tail = f"_{number}"
-    return f"{_cut(name, MAX_TOOL_NAME - len(tail))}{tail}"
+    return f"{_cut_words(name, MAX_TOOL_NAME - len(tail))}{tail}"
 
 
-def _cut(name: str, size: int) -> str:
+def _cut_words(name: str, size: int) -> str:
     """Return at most `size` characters of `name`, whole words where that leaves half of it."""
     if len(name) <= size:
         return name.rstrip("_")
@@ -264,7 +269,7 @@ def _cut(name: str, size: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class KeyClaim:
     """An app that wants a key. `digest` tells copies of one version apart; its `intents` are a
     source of their own."""
 
@@ -276,7 +281,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class BoundKey:
     """What `tools.lock` says of an identity."""
 
     key: str
@@ -292,35 +297,37 @@ class AppIdentity:
     identity: str
 
 
-def assign(claims: Sequence[Claim], bound: Mapping[str, Bound]) -> list[AppIdentity]:
+def assign_keys(claims: Sequence[KeyClaim], bound: Mapping[str, BoundKey]) -> list[AppIdentity]:
     """Return an identity a claim, in their order; `bound` maps identities to their keys."""
-    names = _identities(claims, bound)
+    names = _claim_identities(claims, bound)
     taken = {row.key for row in bound.values()}
     keys = {index: bound[name].key for index, name in names.items() if name in bound}
 
-    def rank(index: int) -> tuple[bool, str]:
+    def rank_claim(index: int) -> tuple[bool, str]:
         # Nobody else takes the key of an Apple app; the order of files on a disk decides nothing.
         return not claims[index].id.lower().startswith("com.apple."), names[index]
 
-    for index in sorted(names, key=rank):
+    for index in sorted(names, key=rank_claim):
         if index not in keys:
             wanted = app_key(claims[index].name, claims[index].id)
-            key = unique(f"{wanted}{INTENTS}" if claims[index].intents else wanted, taken)
+            key = unique_name(f"{wanted}{INTENTS}" if claims[index].intents else wanted, taken)
             taken.add(key)
             keys[index] = key
     return [AppIdentity(keys[index], names[index]) for index in range(len(claims))]
 
 
-def _identities(claims: Sequence[Claim], bound: Mapping[str, Bound]) -> dict[int, str]:
+def _claim_identities(claims: Sequence[KeyClaim], bound: Mapping[str, BoundKey]) -> dict[int, str]:
     """Return the identity of each claim: one of several copies keeps the bare bundle id."""
     groups: defaultdict[str, list[int]] = defaultdict(list)
     for index, claim in enumerate(claims):
-        groups[identity_of(claim.id, "intents" if claim.intents else "application")].append(index)
+        groups[source_identity(claim.id, "intents" if claim.intents else "application")].append(
+            index
+        )
     names: dict[int, str] = {}
     for identifier, group in groups.items():
-        known = bound.get(identifier, Bound(""))
+        known = bound.get(identifier, BoundKey(""))
 
-        def rank(index: int, known: Bound = known) -> tuple[bool, bool, str, str]:
+        def rank(index: int, known: BoundKey = known) -> tuple[bool, bool, str, str]:
             claim = claims[index]
             return (
                 claim.digest != known.digest,
@@ -333,5 +340,5 @@ def _identities(claims: Sequence[Claim], bound: Mapping[str, Bound]) -> dict[int
         names[first] = identifier
         for index in others:
             wanted = f"{identifier}@{claims[index].version}"
-            names[index] = unique(wanted, names.values())
+            names[index] = unique_name(wanted, names.values())
     return names

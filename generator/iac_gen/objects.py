@@ -4,24 +4,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from iac_gen.classify.judgement import Judgement, LevelVerdict
-from iac_gen.classify.setters import made_with
+from iac_gen.classify.judgement import LevelJudgment, LevelVerdict
+from iac_gen.classify.setters import level_when_made
 from iac_gen.describe import (
     MAX_PARAMETER,
-    app_words,
-    capped,
-    form_words,
-    levelled,
-    parameter_words,
+    describe_parameter,
+    describe_value_form,
+    safe_app_name,
+    truncate_words,
+    with_level,
 )
 from iac_gen.ir import ToolFunction, ToolParameter, level_span
 from iac_gen.merge import APPLICATION
 from iac_gen.model import SdefCommand
-from iac_gen.phrases import DO, SHORTCUTS, verb_of
+from iac_gen.phrases import DO, SHORTCUTS, verb_phrase
 from iac_gen.quirks import Recipe
-from iac_gen.resolve import Resolved
-from iac_gen.text import MAX_NAME, clean_prose, offered
-from iac_gen.types import Types
+from iac_gen.resolve import ResolvedDictionary
+from iac_gen.text import MAX_NAME, clean_prose, offered_values
+from iac_gen.types import AppTypes
 from iac_runtime.tool import LEVELS, Class, Level, Op, Param
 
 OBJECT_EVENTS: Final[Mapping[str, Op]] = {
@@ -33,7 +33,7 @@ OBJECT_EVENTS: Final[Mapping[str, Op]] = {
 """A command with one of these events is the object tool of that verb, never a second one."""
 
 
-def merged_commands(resolved: Resolved) -> dict[Op, SdefCommand]:
+def merged_commands(resolved: ResolvedDictionary) -> dict[Op, SdefCommand]:
     """Return the command that is the object tool of each verb; the first of several."""
     return {
         OBJECT_EVENTS[command.code]: command
@@ -50,22 +50,24 @@ _OWN_CODES: Final = frozenset({"----", "kocl", "insh", "prdt"})
 
 
 def object_tools(
-    resolved: Resolved, classes: Mapping[str, Class], types: Types
+    resolved: ResolvedDictionary, classes: Mapping[str, Class], types: AppTypes
 ) -> list[ToolFunction]:
     """Return the object tools that the dictionary allows, in the order of the module."""
     if not any(row.properties or row.elements for row in classes.values()):
         return []
     if resolved.source.kind != "application":
         return []
-    app = app_words(resolved.source.name)
+    app = safe_app_name(resolved.source.name)
     merged = merged_commands(resolved)
-    parts = _Parts(resolved, classes, types.reference(["specifier"]) or APPLICATION)
+    parts = _SharedParameters(
+        resolved, classes, types.example_reference(["specifier"]) or APPLICATION
+    )
     reads: tuple[Level, Level, str] = ("SAFE", "SAFE", "reads")
     tools = [
         ToolFunction(
             "get", "get", "coregetd", *reads,
             f"Read objects of {app}: all properties, or those that are named. SAFE.",
-            (parts.target(several=True), parts.property_list(), _RAW, _TIMEOUT),
+            (parts.target_parameter(several=True), parts.property_list_parameter(), _RAW, _TIMEOUT),
             "any", "Any", "The value, or the properties by name.",
         )
     ]  # fmt: skip
@@ -75,7 +77,8 @@ def object_tools(
                 "list", "list", "coregetd", *reads,
                 f"List objects of one class in {app}, filtered, with the named"
                 " properties and references. SAFE.",
-                (parts.element(), _OF, _WHERE, parts.property_list(), *_PAGE, _RAW, _TIMEOUT),
+                (parts.element_parameter(), _OF, _WHERE, parts.property_list_parameter(), *_PAGE,
+                 _RAW, _TIMEOUT),
                 "list of record", "ListOf[Mapping[str, Any]]",
                 "One row for each object, with its reference as ref.",
             )
@@ -84,8 +87,8 @@ def object_tools(
             ToolFunction(
                 "count", "count", "corecnte", *reads,
                 f"Count objects of one class in {app}, filtered. SAFE.",
-                (parts.element("each", "kocl"), _OF, _WHERE, _TIMEOUT),
-                "integer", "int", "The number of objects.", types.output("integer", "count"),
+                (parts.element_parameter("each", "kocl"), _OF, _WHERE, _TIMEOUT),
+                "integer", "int", "The number of objects.", types.output_schema("integer", "count"),
             )
         )  # fmt: skip
     if "make" in merged and parts.elements:
@@ -97,8 +100,9 @@ def object_tools(
                 "make", "make", "corecrel", level, max((*made, *given), key=LEVELS.index),
                 "makes something new",
                 f"Make an object of one class in {app}. Returns its reference. {level}.",
-                (parts.element("new", "kocl"), parts.properties(False), _AT, _TIMEOUT),
-                "specifier", "Ref", "Reference to what it made.", types.output("specifier"),
+                (parts.element_parameter("new", "kocl"), parts.properties_parameter(False), _AT,
+                 _TIMEOUT),
+                "specifier", "Ref", "Reference to what it made.", types.output_schema("specifier"),
             )
         )  # fmt: skip
     settable: list[Level] = [
@@ -112,13 +116,13 @@ def object_tools(
             ToolFunction(
                 "set", "set", "coresetd", level, ceiling, "each property has its level",
                 f"Change properties of an object of {app}. {levels}, by property.",
-                (parts.target(), parts.properties(True), _TIMEOUT),
+                (parts.target_parameter(), parts.properties_parameter(True), _TIMEOUT),
             )
         )  # fmt: skip
     return tools
 
 
-def visible_properties(resolved: Resolved) -> set[str]:
+def visible_properties(resolved: ResolvedDictionary) -> set[str]:
     """Return the names of the properties that no class hides."""
     return {
         prop.name
@@ -187,10 +191,12 @@ _TIMEOUT = ToolParameter(
 )  # fmt: skip
 
 
-class _Parts:
+class _SharedParameters:
     """The parameters that the object tools share, for one app."""
 
-    def __init__(self, resolved: Resolved, classes: Mapping[str, Class], example: str) -> None:
+    def __init__(
+        self, resolved: ResolvedDictionary, classes: Mapping[str, Class], example: str
+    ) -> None:
         self._example = example
         self._hidden = {row.name for row in resolved.classes if row.hidden}
         # The aliases exist only where there is something for them to list.
@@ -200,7 +206,7 @@ class _Parts:
         held = {element.term for row in classes.values() for element in row.elements}
         self.elements = [name for name in classes if name in held and name != APPLICATION]
 
-    def target(self, *, several: bool = False) -> ToolParameter:
+    def target_parameter(self, *, several: bool = False) -> ToolParameter:
         text = f"Which object{'s' * several}"
         shown = f"{text}, such as {self._example}"
         row = Param("", "----", "specifier")
@@ -209,11 +215,11 @@ class _Parts:
         schema = {"anyOf": [_STRING, {"type": "array", "items": _STRING}]}
         return ToolParameter("target", row, True, schema, "Ref | ListOf[Ref]", shown, text)
 
-    def element(self, term: str = "", code: str = "") -> ToolParameter:
+    def element_parameter(self, term: str = "", code: str = "") -> ToolParameter:
         held = self._offered - self._hidden
         visible = [name for name in self.elements if name in held] or self.elements
         # A longer name is still in the class table; a model is not offered it.
-        shown = offered(visible, MAX_NAME)
+        shown = offered_values(visible, MAX_NAME)
         schema: dict[str, Any] = dict(_STRING)
         text = "Of which class"
         if shown and len(shown) <= _ENUM_LIMIT:
@@ -221,17 +227,17 @@ class _Parts:
         else:
             examples = [words for name in shown if (words := clean_prose(name))][:3]
             text = f"Class, such as {', '.join(examples)}" if examples else "Class name"
-            text = capped(text, MAX_PARAMETER)
+            text = truncate_words(text, MAX_PARAMETER)
         row = Param(term, code, "class")
         return ToolParameter("element", row, True, schema, self._class_name, text)
 
-    def property_list(self) -> ToolParameter:
+    def property_list_parameter(self) -> ToolParameter:
         row = Param("", "", "list of property")
         schema = {"type": "array", "items": _STRING}
         annotation = f"ListOf[{self._property_name}]"
         return ToolParameter("properties", row, False, schema, annotation, "Properties to read")
 
-    def properties(self, required: bool) -> ToolParameter:
+    def properties_parameter(self, required: bool) -> ToolParameter:
         row = (
             Param("", "data", "record")
             if required
@@ -244,11 +250,11 @@ class _Parts:
         )
 
 
-def lower_recipe(
+def build_recipe_tool(
     recipe: Recipe,
     tools: Sequence[ToolFunction],
     classes: Mapping[str, Class],
-    types: Types,
+    types: AppTypes,
 ) -> ToolFunction | str:
     """Return the tool of `recipe`, or one line that says what is wrong with it."""
     base = next((tool for tool in tools if tool.function.rstrip("_") == recipe.tool), None)
@@ -258,14 +264,14 @@ def lower_recipe(
     strange = recipe.bind.keys() - known.keys()
     if strange:
         return f"recipe {recipe.name} binds {sorted(strange)[0]}, which {recipe.tool} has not"
-    named = set(_placeholders(recipe.bind))
+    named = set(_placeholder_names(recipe.bind))
     if named != recipe.params.keys():
         odd = sorted(named ^ recipe.params.keys())[0]
         return f"recipe {recipe.name} must both declare and bind {odd}"
     if recipe.name in {tool.function for tool in tools}:
         return f"recipe {recipe.name} has the name of a tool"
-    judged = _judged(recipe, base, classes)
-    parameters = tuple(_parameter(recipe, name, types) for name in recipe.params)
+    judged = _recipe_judgment(recipe, base, classes)
+    parameters = tuple(_recipe_parameter(recipe, name, types) for name in recipe.params)
     tool = replace(
         base,
         function=recipe.name,
@@ -273,7 +279,7 @@ def lower_recipe(
         ceiling=judged.level,
         reason=judged.reason,
         judged=judged,
-        summary=levelled(recipe.doc, judged.level, judged.reason, 180),
+        summary=with_level(recipe.doc, judged.level, judged.reason, 180),
         parameters=parameters,
         positional=1 if parameters and parameters[0].required else 0,
         term="",
@@ -284,29 +290,31 @@ def lower_recipe(
     return replace(
         tool,
         result=recipe.result,
-        returns=types.answered(recipe.result),
+        returns=types.result_annotation(recipe.result),
         returned="The answer.",
-        output=types.output(recipe.result, base.op),
+        output=types.output_schema(recipe.result, base.op),
     )
 
 
-def _placeholders(value: Any) -> Iterator[str]:
+def _placeholder_names(value: Any) -> Iterator[str]:
     if isinstance(value, str) and value.startswith("$"):
         # `$day+1` is the day after.
         yield value[1:].partition("+")[0]
     elif isinstance(value, Mapping):
         for item in value.values():
-            yield from _placeholders(item)
+            yield from _placeholder_names(item)
     elif isinstance(value, list):
         for item in value:
-            yield from _placeholders(item)
+            yield from _placeholder_names(item)
 
 
-def _judged(recipe: Recipe, base: ToolFunction, classes: Mapping[str, Class]) -> Judgement:
+def _recipe_judgment(
+    recipe: Recipe, base: ToolFunction, classes: Mapping[str, Class]
+) -> LevelJudgment:
     """Return the level that the bound arguments reach, and why."""
     found = [LevelVerdict(base.level, base.reason, f"tool {base.function}")]
     if base.op not in ("make", "set"):
-        return Judgement(tuple(found))
+        return LevelJudgment(tuple(found))
     row = classes.get(str(recipe.bind.get("element", "")))
     if row is not None:
         found.append(LevelVerdict(row.make, "makes something new", "class"))
@@ -316,7 +324,7 @@ def _judged(recipe: Recipe, base: ToolFunction, classes: Mapping[str, Class]) ->
     for term in bound:
         found += [
             LevelVerdict(
-                made_with(prop.code, prop.level) if base.op == "make" else prop.level,
+                level_when_made(prop.code, prop.level) if base.op == "make" else prop.level,
                 f"sets {prop.term}",
                 f"property code {prop.code}",
             )
@@ -325,27 +333,29 @@ def _judged(recipe: Recipe, base: ToolFunction, classes: Mapping[str, Class]) ->
             if prop.term == term
         ]
     # To set needs what the properties need.
-    return Judgement(tuple(found[1:] or found if base.op == "set" else found))
+    return LevelJudgment(tuple(found[1:] or found if base.op == "set" else found))
 
 
-def _parameter(recipe: Recipe, name: str, types: Types) -> ToolParameter:
+def _recipe_parameter(recipe: Recipe, name: str, types: AppTypes) -> ToolParameter:
     kind, said = recipe.params[name]
-    words = said or _role(recipe, name, kind, types)
-    form = form_words(kind, types) if not said else ""
+    words = said or _recipe_parameter_role(recipe, name, kind, types)
+    form = describe_value_form(kind, types) if not said else ""
     return ToolParameter(
         name,
         Param("", "", kind),
         name not in recipe.optional,
-        types.schema(kind),
-        types.annotation(kind),
-        capped(f"{words}{form}", MAX_PARAMETER),
+        types.json_schema(kind),
+        types.parameter_annotation(kind),
+        truncate_words(f"{words}{form}", MAX_PARAMETER),
         words,
     )
 
 
-def _role(recipe: Recipe, name: str, kind: str, types: Types) -> str:
+def _recipe_parameter_role(recipe: Recipe, name: str, kind: str, types: AppTypes) -> str:
     """Return what a parameter of a recipe is for, by where the recipe puts it."""
-    place = next((key for key in recipe.bind if name in _placeholders({key: recipe.bind[key]})), "")
+    place = next(
+        (key for key in recipe.bind if name in _placeholder_names({key: recipe.bind[key]})), ""
+    )
     shown = name.replace("_", " ")
     if place == "where" and name == "text":
         return "The words to look for"
@@ -355,7 +365,7 @@ def _role(recipe: Recipe, name: str, kind: str, types: Types) -> str:
         if recipe.tool == "set":
             return f"Which {shown}"
         verb = "read" if recipe.tool in ("get", "list") else recipe.tool.replace("_", " ")
-        return f"Which {shown} to {verb_of(verb, answers=False).bare()}"
+        return f"Which {shown} to {verb_phrase(verb, answers=False).without_object()}"
     if place in ("of", "where"):
         return f"The {shown} to look in" if place == "of" else f"The {shown} to look for"
     if place in ("at", "to"):
@@ -365,4 +375,4 @@ def _role(recipe: Recipe, name: str, kind: str, types: Types) -> str:
     if place == "properties":
         made = recipe.bind.get("element")
         return f"The {shown} of the new {made}" if made else f"The new {shown}"
-    return parameter_words(name, "", kind, DO, types)
+    return describe_parameter(name, "", kind, DO, types)

@@ -19,21 +19,21 @@ from typing import Any, NamedTuple, TypeAlias
 
 from iac_gen.ir import Module, ToolFunction
 from iac_gen.model import Diagnostic, GeneratorError
-from iac_gen.naming import Bound, is_app_key, is_tool_name
+from iac_gen.naming import BoundKey, is_app_key, is_tool_name
 from iac_gen.render import objects_module
-from iac_gen.resolve import Resolved
+from iac_gen.resolve import ResolvedDictionary
 from iac_gen.searching import SearchRows, read_rows, renamed_rows, search_rows
 from iac_gen.surface import (
-    Row,
     Surface,
-    event_of,
+    SurfaceRow,
+    call_facts,
+    identifying_event,
+    read_call_facts,
     read_level,
     read_row,
-    read_sent,
-    sent,
-    terms,
+    term_rows,
 )
-from iac_gen.text import cleaned
+from iac_gen.text import clean_json
 from iac_runtime.tool import shortcuts_file
 from iac_runtime.types import TYPES
 
@@ -78,18 +78,19 @@ class AppFiles:
     words: SearchRows
     modules: Mapping[str, str] = field(default_factory=dict)
 
-    def renamed(self, names: Mapping[str, str]) -> "AppFiles":
+    def with_tool_names(self, names: Mapping[str, str]) -> "AppFiles":
         """Return the same app with its tools called by the values of `names`."""
         lines = {
-            new: _line({**json.loads(self.lines[old]), "name": new}) for old, new in names.items()
+            new: _listing_line({**json.loads(self.lines[old]), "name": new})
+            for old, new in names.items()
         }
         tools = {new: self.tools[old] for old, new in names.items()}
         words = renamed_rows(self.words, names) if self.words else {}
         return replace(self, tools=tools, lines=lines, words=words)
 
-    def surface(self) -> dict[str, Row]:
+    def reviewed_surface(self) -> dict[str, SurfaceRow]:
         """Return everything of the app that is reviewed: tools and terms."""
-        rows = {f"tool {name}": _reviewed(row) for name, row in self.tools.items()}
+        rows = {f"tool {name}": _reviewed_row(row) for name, row in self.tools.items()}
         return {**rows, **(self.terms or {})}
 
     @property
@@ -98,7 +99,7 @@ class AppFiles:
         return sum(len(line.encode()) for line in self.lines.values()) // 4
 
 
-class Packed(NamedTuple):
+class PackedApp(NamedTuple):
     """What one app contributes, compressed: `tools` are names, `modules` name -> text."""
 
     key: str
@@ -107,43 +108,43 @@ class Packed(NamedTuple):
     modules: Mapping[str, bytes]
 
 
-HeldApp: TypeAlias = AppFiles | Packed
+MaybePackedApp: TypeAlias = AppFiles | PackedApp
 
 
-def pack(app: AppFiles) -> Packed:
-    """Return `app` as small as it gets; `unpack` takes all of it back but the modules."""
+def pack_app(app: AppFiles) -> PackedApp:
+    """Return `app` as small as it gets; `unpack_app` takes all of it back but the modules."""
     modules = {name: zlib.compress(text.encode()) for name, text in app.modules.items()}
     rest = zlib.compress(pickle.dumps(replace(app, modules={})))
-    return Packed(app.key, tuple(app.tools), rest, modules)
+    return PackedApp(app.key, tuple(app.tools), rest, modules)
 
 
-def unpack(app: HeldApp) -> AppFiles:
+def unpack_app(app: MaybePackedApp) -> AppFiles:
     """Return an app that may be packed, without its modules."""
-    return _unpacked(app.files) if isinstance(app, Packed) else app
+    return _unpickle_app(app.files) if isinstance(app, PackedApp) else app
 
 
 @lru_cache(_OPEN)
-def _unpacked(content: bytes) -> AppFiles:
+def _unpickle_app(content: bytes) -> AppFiles:
     app: AppFiles = pickle.loads(zlib.decompress(content))  # noqa: S301 - packed by this build
     return app
 
 
 @dataclass(frozen=True, slots=True)
-class Previous:
+class PreviousBuild:
     """What an earlier build left in the folder; `locked` is the reviewed surface of each app."""
 
     apps: Mapping[str, AppFiles] = field(default_factory=dict)
     locked: Mapping[str, Surface] = field(default_factory=dict)
 
-    def bound(self) -> dict[str, Bound]:
+    def bound_keys(self) -> dict[str, BoundKey]:
         """Return identity -> key as `tools.lock` binds them."""
         return {
-            str(app.row["identity"]): Bound(key, app.version, str(app.row["digest"]))
+            str(app.row["identity"]): BoundKey(key, app.version, str(app.row["digest"]))
             for key, app in self.apps.items()
         }
 
     @classmethod
-    def read(cls, catalogue: str, listing: str, lock: str, search: str) -> "Previous":
+    def read(cls, catalogue: str, listing: str, lock: str, search: str) -> "PreviousBuild":
         """Read the four files back.
 
         Raises:
@@ -158,7 +159,7 @@ class Previous:
                 if not is_tool_name(name):
                     raise ValueError(f"{name!r} is not the name of a tool")
             lines = {json.loads(line)["name"]: line for line in listing.splitlines()}
-            found: dict[str, dict[str, Row]] = defaultdict(dict)
+            found: dict[str, dict[str, SurfaceRow]] = defaultdict(dict)
             for name, row in locked.get("terms", {}).items():
                 found[name.partition(" ")[2].partition(".")[0]][name] = read_row(row)
             apps, held, words = {}, {}, read_rows(search)
@@ -166,7 +167,7 @@ class Previous:
                 if not is_app_key(key):
                     raise ValueError(f"{key!r} is not the key of an app")
                 names = [n for n, tool in data["tools"].items() if tool["module"] == key]
-                picked(row, APP_ROW)
+                pick_keys(row, APP_ROW)
                 apps[key] = AppFiles(
                     key,
                     {
@@ -178,9 +179,9 @@ class Previous:
                     locked["apps"][key]["version"],
                     {
                         name: {
-                            **picked(data["tools"][name], _TOOL_ROW),
+                            **pick_keys(data["tools"][name], _TOOL_ROW),
                             "event": str(locked["tools"].get(name, {}).get("event", "")),
-                            "sent": read_sent(locked.get("sent", {}).get(name)),
+                            "sent": read_call_facts(locked.get("sent", {}).get(name)),
                         }
                         for name in names
                     },
@@ -189,27 +190,27 @@ class Previous:
                     words.get(key, {}),
                 )
                 rows = {n: locked["tools"][n] for n in names if n in locked["tools"]}
-                held[key] = replace(apps[key], tools=rows).surface()
+                held[key] = replace(apps[key], tools=rows).reviewed_surface()
             return cls(apps, held)
         except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
             raise OutputError(f"was not written by a build: {error!r}") from None
 
 
-def _reviewed(row: Mapping[str, Any]) -> Row:
+def _reviewed_row(row: Mapping[str, Any]) -> SurfaceRow:
     """Return the row of a tool, without a code where it is known by its name."""
     event = row.get("event", "")
     levels = (read_level(row["level"]), read_level(row["ceiling"]))
-    return Row((event,) if event else (), levels, tuple(row.get("sent", ())))
+    return SurfaceRow((event,) if event else (), levels, tuple(row.get("sent", ())))
 
 
-def picked(row: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+def pick_keys(row: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
     """Return what `row` has under `keys`; a KeyError says which of them it lacks."""
     return {key: row[key] for key in keys}
 
 
 def app_files(
     module: Module,
-    resolved: Resolved,
+    resolved: ResolvedDictionary,
     identity: str,
     modules: Mapping[str, str],
     file: str = "",
@@ -219,10 +220,10 @@ def app_files(
     found: list[Diagnostic] = []
     shortcuts = modules.get(shortcuts_file(module.key), "")
     for tool in module.tools:
-        entry = {**tool.entry(), **_hints(tool, module)}
-        lines[tool.name] = _line(entry)
+        entry = {**tool.listing_entry(), **_client_hints(tool, module)}
+        lines[tool.name] = _listing_line(entry)
         if len(lines[tool.name]) > MAX_ENTRY:
-            lines[tool.name] = _line(cut := _cut(entry))
+            lines[tool.name] = _listing_line(cut := _shorten_entry(entry))
             shown, all_ = (len(one["inputSchema"]["properties"]) for one in (cut, entry))
             text = (
                 f"the listing shows {shown} of {all_} parameters of {tool.name}, iac-gen show all"
@@ -235,24 +236,24 @@ def app_files(
         "digest": module.digest,
         "tools": len(module.tools),
         "identity": identity,
-        "objects": _digest(modules.get(app_modules(module.key)[1], "")),
-        "wrappers": _digest(shortcuts) if shortcuts else "",
+        "objects": _short_digest(modules.get(app_modules(module.key)[1], "")),
+        "wrappers": _short_digest(shortcuts) if shortcuts else "",
     }
-    tools = {tool.name: _row(tool, module.key, lines[tool.name]) for tool in module.tools}
+    tools = {tool.name: _tool_row(tool, module.key, lines[tool.name]) for tool in module.tools}
     made = AppFiles(
         module.key,
         row,
         module.version,
         tools,
         lines,
-        terms(module),
+        term_rows(module),
         search_rows(module, resolved),
         modules,
     )
     return made, found
 
 
-def _cut(entry: Mapping[str, Any]) -> dict[str, Any]:
+def _shorten_entry(entry: Mapping[str, Any]) -> dict[str, Any]:
     """Return an entry of at most `MAX_ENTRY` bytes: what is required first, long choices unsaid.
 
     The page of the tool, which the description names, has the whole schema, and the gate takes
@@ -264,17 +265,17 @@ def _cut(entry: Mapping[str, Any]) -> dict[str, Any]:
     description = f"{entry['description']} {way}"
     head = {"name": entry["name"], "description": description}
     rest = {key: value for key, value in entry.items() if key in ("annotations", "_meta")}
-    room = MAX_ENTRY - len(_line({**head, **rest})) - 200
+    room = MAX_ENTRY - len(_listing_line({**head, **rest})) - 200
     kept: dict[str, Any] = {}
     for key in sorted(schema["properties"], key=lambda key: key not in required):
         value = schema["properties"][key]
-        if len(_line({key: value})) > MAX_ENTRY // 8:
+        if len(_listing_line({key: value})) > MAX_ENTRY // 8:
             said = {"description": value["description"]} if "description" in value else {}
             value = (
                 {"type": "string", **said} if "enum" in value else {**TYPES["any"].schema, **said}
             )
         # A required key is written twice.
-        room -= len(_line({key: value})) + len(key) + 4
+        room -= len(_listing_line({key: value})) + len(key) + 4
         if room < 0:
             break
         kept[key] = value
@@ -285,7 +286,7 @@ def _cut(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {**head, "inputSchema": {**cut, "additionalProperties": False}, **rest}
 
 
-def _hints(tool: ToolFunction, module: Module) -> dict[str, Any]:
+def _client_hints(tool: ToolFunction, module: Module) -> dict[str, Any]:
     """Return what clients read beside the entry and show no model: size of answers, words to find.
 
     A client that loads tools on demand looks in names, descriptions and these words, and not in
@@ -295,11 +296,11 @@ def _hints(tool: ToolFunction, module: Module) -> dict[str, Any]:
     if tool.op in ("get", "list"):
         meta["anthropic/maxResultSizeChars"] = RESULT_LIMIT
     if tool.op in ("list", "make") and not tool.bind:
-        meta[SEARCH_WORDS] = _words(module)
+        meta[SEARCH_WORDS] = _search_hint(module)
     return {"_meta": meta} if meta else {}
 
 
-def _words(module: Module) -> str:
+def _search_hint(module: Module) -> str:
     """Return classes of an app, `HINT_LENGTH` characters at most, those that it holds first.
 
     Those that nearly every app has come last: they tell none apart.
@@ -314,26 +315,26 @@ def _words(module: Module) -> str:
     return words
 
 
-def _line(value: Mapping[str, Any]) -> str:
+def _listing_line(value: Mapping[str, Any]) -> str:
     # The words of a listing reach a model: the same cleaning as in the module's schemas.
-    return json.dumps(cleaned(value), separators=(",", ":"), ensure_ascii=True)
+    return json.dumps(clean_json(value), separators=(",", ":"), ensure_ascii=True)
 
 
-def _row(tool: ToolFunction, key: str, line: str) -> dict[str, Any]:
-    said = json.dumps(sent(tool), sort_keys=True)
+def _tool_row(tool: ToolFunction, key: str, line: str) -> dict[str, Any]:
+    said = json.dumps(call_facts(tool), sort_keys=True)
     facts = f"{line}\n{tool.event}\n{tool.level}\n{tool.ceiling}\n{said}"
     return {
         "module": key,
         "function": tool.function,
         "level": tool.level,
         "ceiling": tool.ceiling,
-        "digest": _digest(facts),
-        "event": event_of(tool),
-        "sent": sent(tool),
+        "digest": _short_digest(facts),
+        "event": identifying_event(tool),
+        "sent": call_facts(tool),
     }
 
 
-def _digest(text: str) -> str:
+def _short_digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

@@ -34,7 +34,7 @@ FORMS: Final[dict[str, str]] = _TABLE["forms"]
 """How a value of a type is written, by the type."""
 
 
-def words_of(term: str) -> list[str]:
+def term_words(term: str) -> list[str]:
     """Return the words of a term; humps part a term that is one word (`GetURL`: get URL)."""
     words = term.split()
     if len(words) != 1 or not term.isalnum():
@@ -44,9 +44,9 @@ def words_of(term: str) -> list[str]:
     return [word if len(found) == 1 or word.isupper() else word.lower() for word in found]
 
 
-def named(term: str) -> str:
+def displayed_name(term: str) -> str:
     """Return what a class or a property is called: no `object` behind it, acronyms as such."""
-    words = words_of(re.sub("(?<=.)[- ]object$", "", term))
+    words = term_words(re.sub("(?<=.)[- ]object$", "", term))
     # A pop up button is of no protocol.
     if not _PARTICLES.isdisjoint(words):
         return " ".join(words)
@@ -62,7 +62,7 @@ def is_plural(noun: str) -> bool:
     return last.lower() in _MASS or (not one and bool(re.search(r"[^su]s$", last, re.IGNORECASE)))
 
 
-def article(noun: str) -> str:
+def with_article(noun: str) -> str:
     """Return a noun behind a or an, by its sound; bare where none fits."""
     if not noun or is_plural(noun) or noun.lower().startswith(_ARTICLES):
         return noun
@@ -70,7 +70,7 @@ def article(noun: str) -> str:
     return f"an {noun}" if spoken or _VOWEL.search(noun) else f"a {noun}"
 
 
-def definite(noun: str) -> str:
+def with_the(noun: str) -> str:
     """Return a noun behind `the`, where it has no determiner of its own."""
     return noun if noun.lower().startswith(_ARTICLES) else f"the {noun}"
 
@@ -89,22 +89,22 @@ def plural_noun(noun: str) -> str:
     return f"{head}{space}{many}"
 
 
-def either(words: Sequence[str]) -> str:
+def join_with_or(words: Sequence[str]) -> str:
     """Return `a, b or c`."""
     return f"{', '.join(words[:-1])} or {words[-1]}" if len(words) > 1 else "".join(words)
 
 
-def listed(words: Sequence[str]) -> str:
+def join_with_and(words: Sequence[str]) -> str:
     """Return `a, b and c`."""
     return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
 
 
-def capital(text: str) -> str:
+def capitalize_first(text: str) -> str:
     """Return `text` with its first letter as a capital."""
     return text[:1].upper() + text[1:]
 
 
-class Verb(NamedTuple):
+class VerbPhrase(NamedTuple):
     """A command as a verb phrase: `add a row above`, which awaits its object, or `go back`.
 
     `head` comes before the object, `tail` behind it (`open` a file `for access`); `link` is the
@@ -116,7 +116,7 @@ class Verb(NamedTuple):
     link: str = " "
     value: str = " "
 
-    def of(self, thing: str, app: str = "", *, is_value: bool = False) -> str:
+    def with_object(self, thing: str, app: str = "", *, is_value: bool = False) -> str:
         """Return the phrase with its object and the app where it is done, capitalised."""
         link = self.value if is_value else self.link
         behind = f"{link}{thing}" if thing else ""
@@ -130,28 +130,28 @@ class Verb(NamedTuple):
         if re.search(rf"\b{re.escape(app)}\b", f"{self.head}{behind}"):
             where = ""
         if behind.startswith(","):
-            return capital(f"{self.head}{self.tail}{where}{behind}")
-        return capital(" ".join(f"{self.head}{behind}{self.tail}{where}".split()))
+            return capitalize_first(f"{self.head}{self.tail}{where}{behind}")
+        return capitalize_first(" ".join(f"{self.head}{behind}{self.tail}{where}".split()))
 
-    def to(self, *, is_value: bool = False) -> str:
+    def after_to(self, *, is_value: bool = False) -> str:
         """Return the phrase as it follows `the tab to`."""
         link = self.value if is_value else self.link
-        return f"{self.bare()} {link.strip().replace(', given', 'with')}".rstrip()
+        return f"{self.without_object()} {link.strip().replace(', given', 'with')}".rstrip()
 
-    def bare(self) -> str:
+    def without_object(self) -> str:
         """Return the phrase without its object."""
         return f"{self.head}{self.tail}"
 
 
-DO: Final = Verb("do", link=" with ")
+DO: Final = VerbPhrase("do", link=" with ")
 
 
-def verb_of(term: str, *, answers: bool, noun: str = "") -> Verb:
+def verb_phrase(term: str, *, answers: bool, noun: str = "") -> VerbPhrase:
     """Return a command's term as a verb phrase; `noun` is what the command is given.
 
     A term that is no verb is what the command answers, or what it is told to do.
     """
-    words = words_of(term)
+    words = term_words(term)
     if words:
         words[:1] = _TABLE["means"].get(words[0].lower(), words[0]).split()
     else:
@@ -160,13 +160,13 @@ def verb_of(term: str, *, answers: bool, noun: str = "") -> Verb:
     known = first in _VERBS or bool(_VERBAL.search(first))
     if not known and len(words) > 1:
         if first in ("next", "previous") and not answers:
-            return Verb(f"go to the {' '.join(words)}")
+            return VerbPhrase(f"go to the {' '.join(words)}")
         if answers and words[-1].lower() in _PREPOSITIONS and len(words) > 1:
-            return Verb(f"return {definite(' '.join(words[:-1]))} {words[-1]}")
+            return VerbPhrase(f"return {with_the(' '.join(words[:-1]))} {words[-1]}")
     if not known and first not in _TABLE["infinitive"].values():
         if answers and not any(first.startswith(verb) for verb in _VERBS if len(verb) > 3):
-            return Verb(f"return {definite(' '.join(words))}", link=" of ", value=" of ")
-        return Verb(f"run {term.strip()}", link=" on ", value=" with ")
+            return VerbPhrase(f"return {with_the(' '.join(words))}", link=" of ", value=" of ")
+        return VerbPhrase(f"run {term.strip()}", link=" on ", value=" with ")
     # An acronym stays one.
     verb, rest = words[0] if words[0][:2].isupper() else first, words[1:]
     while rest and rest[0].lower() in _PARTICLES:
@@ -174,32 +174,36 @@ def verb_of(term: str, *, answers: bool, noun: str = "") -> Verb:
     link = _TABLE["link"].get(first, "in" if verb.endswith((" all", " back", " forward")) else "")
     inside = _TABLE["inside"].get(verb)
     if inside and not rest and not {*noun.split()} & _RUNNABLE:
-        return Verb(verb, link=f" {inside} ")
+        return VerbPhrase(verb, link=f" {inside} ")
     if not rest:
         space = f" {link} " if link else " "
-        return Verb(verb, link=space, value=", given " if link == "in" else space)
+        return VerbPhrase(verb, link=space, value=", given " if link == "in" else space)
     places = [i for i, word in enumerate(rest) if word.lower() in _PREPOSITIONS]
     if places and places[0] == 0:
         tail = " ".join(rest[1:])
         if not tail:
-            return Verb(f"{verb} {rest[0]}")
-        return Verb(verb, f" {rest[0]} {article(tail)}")
+            return VerbPhrase(f"{verb} {rest[0]}")
+        return VerbPhrase(verb, f" {rest[0]} {with_article(tail)}")
     cut = places[0] if places else len(rest)
     thing = " ".join(rest[:cut])
-    named = article(thing) if first in _INDEFINITE else _the(thing) if known else thing
+    named = (
+        with_article(thing) if first in _INDEFINITE else _noun_with_the(thing) if known else thing
+    )
     tail = " ".join(rest[cut:])
     if tail and len(rest) == cut + 1:
-        return Verb(f"{verb} {named} {tail}")
+        return VerbPhrase(f"{verb} {named} {tail}")
     if tail:
-        return Verb(f"{verb} {named} {rest[cut]} {article(' '.join(rest[cut + 1 :]))}",
+        return VerbPhrase(f"{verb} {named} {rest[cut]} {with_article(' '.join(rest[cut + 1 :]))}",
                     link=" with ", value=", given ")  # fmt: skip
     if noun and plural_noun(thing.lower()) == plural_noun(noun):
-        return Verb(verb)
-    return Verb(f"{verb} {named}", link=" of " if first != "add" else " to ", value=", given ")
+        return VerbPhrase(verb)
+    return VerbPhrase(
+        f"{verb} {named}", link=" of " if first != "add" else " to ", value=", given "
+    )
 
 
-def _the(noun: str) -> str:
-    return noun if is_plural(noun) else definite(noun)
+def _noun_with_the(noun: str) -> str:
+    return noun if is_plural(noun) else with_the(noun)
 
 
 def is_verb(word: str) -> bool:
@@ -209,14 +213,14 @@ def is_verb(word: str) -> bool:
 
 def is_happening(term: str) -> bool:
     """Say whether a term tells of what happens: `will open`, `mouse moved`, `closed`."""
-    words = [word.lower() for word in words_of(term)]
+    words = [word.lower() for word in term_words(term)]
     if not words or words[0] in _VERBS or not words[-1].isalpha():
         return False
     past = bool(_PAST.search(words[-1])) and len(words[-1]) > 5
     return words[0] in ("will", "should", "did", "was") or past
 
 
-def infinitive(word: str) -> str:
+def infinitive_of(word: str) -> str:
     """Return the verb of a word in -ing, empty for any other word."""
     if word in _TABLE["infinitive"]:
         return str(_TABLE["infinitive"][word])
@@ -228,48 +232,48 @@ def infinitive(word: str) -> str:
     return f"{stem}e" if re.search(r"([cvuz]|[aiou]s|[aeiou]at|[a-z]dg)$", stem) else stem
 
 
-def role(name: str, thing: str, verb: str, *, named: bool = False) -> str:
+def parameter_role(name: str, thing: str, verb: str, *, named: bool = False) -> str:
     """Return what a parameter is for.
 
     `thing` is what it takes (`Which tab`), empty for a file, `verb` what its command does;
     `named` says that a word in -ing is the name of a number or of a choice.
     """
-    words = words_of(name.replace("_", " ").strip()) or ["value"]
+    words = term_words(name.replace("_", " ").strip()) or ["value"]
     first, rest = words[0].lower(), " ".join(words[1:])
     if first in _PREPOSITIONS and not rest:
         if not thing:
             return f"Where to {verb}{'' if first in ('to', 'in', 'into', 'at') else f' {first}'}"
         return f"{thing} to {verb} {first}"
     if first in {*_PREPOSITIONS, "and"} and rest:
-        return f"{capital(definite(rest))} to use"
-    doing = "" if named else infinitive(first)
+        return f"{capitalize_first(with_the(rest))} to use"
+    doing = "" if named else infinitive_of(first)
     if doing:
         return f"What to {doing} {rest}".strip()
     if rest and words[-1].lower() in _PREPOSITIONS:
         return f"{'What it is' if _PAST.search(first) else 'The value for'} {' '.join(words)}"
-    return f"{capital(definite(' '.join(words)))} to use"
+    return f"{capitalize_first(with_the(' '.join(words)))} to use"
 
 
-def whether(name: str) -> str:
+def whether_clause(name: str) -> str:
     """Return what a parameter is for that takes yes or no."""
-    words = words_of(name.replace("_", " ").strip()) or ["value"]
+    words = term_words(name.replace("_", " ").strip()) or ["value"]
     first, rest = words[0].lower(), " ".join(words[1:])
     last = words[-1].lower()
     if rest and last.endswith("ed"):
         head = " ".join(words[:-1])
         return f"Whether {head} {'are' if head.endswith('s') else 'is'} {last}"
-    doing = infinitive(first) or (first if first in _VERBS else "")
+    doing = infinitive_of(first) or (first if first in _VERBS else "")
     if doing:
         bare = not rest or words[1].lower() in _PREPOSITIONS | _PARTICLES
-        return f"Whether to {doing} {rest if bare else article(rest)}".strip()
+        return f"Whether to {doing} {rest if bare else with_article(rest)}".strip()
     if first in ("with", "using", "without") and rest:
-        return f"Whether to {'leave out' if first == 'without' else 'use'} {article(rest)}"
+        return f"Whether to {'leave out' if first == 'without' else 'use'} {with_article(rest)}"
     if (last.endswith("ly") and last != "only") or last == "once" or first in _PREPOSITIONS:
         return f"Whether to do it {' '.join(words)}"
     return f"Whether to use {' '.join(words)}"
 
 
-def whether_it(name: str) -> str:
+def whether_property(name: str) -> str:
     """Return what a property of yes or no says of its object."""
     words = name.split()
     first, rest, last = words[0].lower(), words[1:], words[-1]
@@ -279,38 +283,38 @@ def whether_it(name: str) -> str:
     if head and last == "status":
         return f"Whether it is {head}"
     if "is" in rest or "must" in rest:
-        return f"Whether {definite(name)}"
+        return f"Whether {with_the(name)}"
     if head and (last == "enabled" or (_QUALITY.search(last) and first not in _DOING)):
-        return f"Whether {definite(head)} {_be(head)} {last}"
-    if _third(first) and rest:
+        return f"Whether {with_the(head)} {_is_or_are(head)} {last}"
+    if _is_third_person(first) and rest:
         return f"Whether it {name}"
     if first in ("always", "never") or (first in _DOING and rest):
-        return f"Whether to {first} {_object(rest)}"
-    if any(map(_third, rest)):
-        return f"Whether {definite(name)}"
+        return f"Whether to {first} {_verb_object(rest)}"
+    if any(map(_is_third_person, rest)):
+        return f"Whether {with_the(name)}"
     if any(word in _DOING and is_plural(one) for one, word in zip(words, rest, strict=False)):
         return f"Whether {name}"
     if first in _DOING - _VERBS:
         return f"Whether it {first}s"
     if not rest or first.endswith("ed"):
         return f"Whether it is {name}"
-    return f"Whether {definite(name)} {_be(name)} on"
+    return f"Whether {with_the(name)} {_is_or_are(name)} on"
 
 
-def _third(word: str) -> bool:
+def _is_third_person(word: str) -> bool:
     """Say whether a word is what somebody does: `shows`."""
     return word.endswith("s") and bool({word[:-1], word[:-2]} & _DOING)
 
 
-def _be(noun: str) -> str:
+def _is_or_are(noun: str) -> str:
     return "are" if plural_noun(noun) == noun and noun.endswith("s") else "is"
 
 
-def _object(words: Sequence[str]) -> str:
+def _verb_object(words: Sequence[str]) -> str:
     """Return what a verb is done to, behind `the` where it is one thing: `the clock`."""
     said = " ".join(words)
     ends = (i for i, word in enumerate(words) if word in _PREPOSITIONS | {"when", "while"})
     noun = words[: next(ends, len(words))]
     last = noun[-1] if noun else ""
     bare = not noun or is_plural(last) or last in _DOING or last.endswith(("ed", "tion", "one"))
-    return said if bare or {"all", "myself", *_ASKING, *_PARTICLES} & {*words} else definite(said)
+    return said if bare or {"all", "myself", *_ASKING, *_PARTICLES} & {*words} else with_the(said)

@@ -1,6 +1,6 @@
 """The pipeline: read, resolve, quirks, lower, classify, render, prove, one app at a time.
 
-`generate` is pure but for reading its sources: inputs in, the files of an output folder and a
+`build_folder` is pure but for reading its sources: inputs in, the files of an output folder and a
 report out. Apps do not depend on each other, so they are built on all cores.
 """
 
@@ -17,25 +17,33 @@ from pathlib import Path
 from typing import TypeVar
 
 from iac_gen import naming
-from iac_gen.assemble import assemble
+from iac_gen.assemble import assemble_folder
 from iac_gen.discover import SourceFile
-from iac_gen.intents.wrappers import wrappers
+from iac_gen.intents.wrappers import shortcuts_plist
 from iac_gen.ir import Module
-from iac_gen.limits import DeadlineError, deadline
+from iac_gen.limits import DeadlineError, wall_time_limit
 from iac_gen.load import LoadedDictionary, LoadError
-from iac_gen.lower import lower
+from iac_gen.lower import build_module
 from iac_gen.model import Diagnostic, GeneratorError, Include, Item, Suite
-from iac_gen.naming import AppIdentity, Claim, assign
-from iac_gen.output import HeldApp, Packed, Previous, app_files, app_modules, pack, unpack
-from iac_gen.prove import prove, prove_objects
+from iac_gen.naming import AppIdentity, KeyClaim, assign_keys
+from iac_gen.output import (
+    MaybePackedApp,
+    PackedApp,
+    PreviousBuild,
+    app_files,
+    app_modules,
+    pack_app,
+    unpack_app,
+)
+from iac_gen.prove import verify_module, verify_objects
 from iac_gen.prove_imports import prove_imports
-from iac_gen.quirks import Decisions, QuirkFile, apply
-from iac_gen.render import Templates, render_module, render_package
+from iac_gen.quirks import QuirkDecisions, QuirkFile, apply_quirks
+from iac_gen.render import TeamTemplates, render_module, render_package
 from iac_gen.render_typed import render_objects
-from iac_gen.report import UNFORESEEN, AppReport, Report, built_counts, declared_counts
-from iac_gen.resolve import IncludeMap, Resolved, is_hook, resolve
+from iac_gen.report import UNFORESEEN, AppReport, BuildReport, built_counts, declared_counts
+from iac_gen.resolve import IncludeMap, ResolvedDictionary, is_hook, resolve_dictionary
 from iac_gen.surface import AcceptedLevels
-from iac_gen.text import clean, label, on_one_line
+from iac_gen.text import clean_text, label, on_one_line
 
 T = TypeVar("T")
 
@@ -46,7 +54,7 @@ _FEW = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Inputs:
+class BuildInputs:
     """All that a build depends on.
 
     `whole` says that the sources are all there are: what the folder holds beyond them is gone.
@@ -60,20 +68,20 @@ class Inputs:
     includes: IncludeMap
     quirks: Sequence[QuirkFile]
     failed: Sequence[Diagnostic] = ()
-    previous: Previous = field(default_factory=Previous)
+    previous: PreviousBuild = field(default_factory=PreviousBuild)
     whole: bool = True
     prune: bool = False
     shipped: bool = False
     accept: Collection[str] = ()
     accepted: AcceptedLevels = field(default_factory=dict)
     wording: bool = False
-    templates: Templates | None = None
+    templates: TeamTemplates | None = None
     keep: Path | None = None
     done: Mapping[str, AppReport] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class BuildJob:
     """One app to build, under which key. `digest` changes with everything of the app's own."""
 
     source: SourceFile | LoadedDictionary
@@ -83,71 +91,73 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Representation:
+class AppRepresentation:
     """What the stages before rendering made of one app."""
 
     module: Module
-    resolved: Resolved
-    decisions: Decisions
+    resolved: ResolvedDictionary
+    decisions: QuirkDecisions
     diagnostics: tuple[Diagnostic, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Built:
+class _JobOutcome:
     """A job's outcome: files and report, or the reasons why there are none."""
 
-    files: HeldApp | None
+    files: MaybePackedApp | None
     report: AppReport | None
     faults: tuple[Diagnostic, ...] = ()
 
 
-def jobs(sources: Sequence[SourceFile | LoadedDictionary], previous: Previous) -> list[Job]:
+def plan_jobs(
+    sources: Sequence[SourceFile | LoadedDictionary], previous: PreviousBuild
+) -> list[BuildJob]:
     """Return what is to be built, in the order of the keys."""
     apps = [one if isinstance(one, SourceFile) else one.source for one in sources]
     claims = [
-        Claim(app.name, app.id, app.version, app.digest, app.kind == "intents") for app in apps
+        KeyClaim(app.name, app.id, app.version, app.digest, app.kind == "intents") for app in apps
     ]
-    identities = assign(claims, previous.bound())
+    identities = assign_keys(claims, previous.bound_keys())
     made = []
     for source, app, identity in zip(sources, apps, identities, strict=True):
         facts = (app.name, app.id, app.version, app.digest, identity.key, app.kind)
         digest = hashlib.sha256("\0".join(facts).encode("utf-8", "surrogatepass")).hexdigest()
-        made.append(Job(source, identity, app.name, digest))
+        made.append(BuildJob(source, identity, app.name, digest))
     return sorted(made, key=lambda job: job.identity.key)
 
 
-def represent(
+def represent_app(
     loaded: LoadedDictionary,
     key: str,
     includes: IncludeMap,
     quirks: Sequence[QuirkFile],
     *,
     wording: bool = False,
-) -> Representation:
+) -> AppRepresentation:
     """Return the module of one app before it is rendered, and all findings so far.
 
     With `wording`, the app's own descriptions stand behind ours, cleaned and marked.
     """
-    resolved, merged = resolve(loaded.source, includes)
-    decided, decisions, odd = apply(resolved, list(quirks))
-    module, guessed = lower(decided, decisions, key, wording=wording)
+    resolved, merged = resolve_dictionary(loaded.source, includes)
+    decided, decisions, odd = apply_quirks(resolved, list(quirks))
+    module, guessed = build_module(decided, decisions, key, wording=wording)
     found = (*loaded.diagnostics, *merged, *odd, *guessed)
-    return Representation(module, decided, decisions, found)
+    return AppRepresentation(module, decided, decisions, found)
 
 
-def generate(
-    inputs: Inputs, progress: Callable[[str], None] = lambda _: None
-) -> tuple[Mapping[str, str], Report]:
+def build_folder(
+    inputs: BuildInputs, progress: Callable[[str], None] = lambda _: None
+) -> tuple[Mapping[str, str], BuildReport]:
     """Return the files of the output folder (name -> text, `assemble.FolderFiles`) and the report.
 
     `progress` is called with the name of each app when it is done. An app that cannot be
     read, or whose module does not pass its proof, is left out; what the folder has of it stays.
     """
-    built: dict[str, HeldApp] = {}
+    built: dict[str, MaybePackedApp] = {}
     reports: list[AppReport] = []
     failed = list(inputs.failed)
-    wanted = jobs(inputs.sources, inputs.previous)
-    for job, outcome in zip(wanted, _outcomes(wanted, inputs), strict=True):
+    wanted = plan_jobs(inputs.sources, inputs.previous)
+    for job, outcome in zip(wanted, _job_outcomes(wanted, inputs), strict=True):
         progress(job.name)
         failed += outcome.faults
         if outcome.files is not None and outcome.report is not None:
@@ -169,92 +179,102 @@ def generate(
     }
     everything = {**built, **kept}
     named = inputs.templates.name if inputs.templates else ""
-    report = Report(tuple(reports), tuple(failed), tuple(gone), templates=named)
+    report = BuildReport(tuple(reports), tuple(failed), tuple(gone), templates=named)
     if not everything:
         return {}, report
     package = render_package(shipped=inputs.shipped, templates=inputs.templates)
-    apps = list(_told_apart(everything))
-    files, falls = assemble(apps, package, inputs.previous, inputs.accepted)
-    pending = tuple(one for one in falls if not {one.name, clean(one.name)} & {*inputs.accept})
+    apps = list(_with_distinct_names(everything))
+    files, falls = assemble_folder(apps, package, inputs.previous, inputs.accepted)
+    pending = tuple(one for one in falls if not {one.name, clean_text(one.name)} & {*inputs.accept})
     return files, replace(report, falls=pending)
 
 
-def _told_apart(apps: Mapping[str, HeldApp]) -> Iterator[HeldApp]:
+def _with_distinct_names(apps: Mapping[str, MaybePackedApp]) -> Iterator[MaybePackedApp]:
     """Yield the apps with tool names that no two of them share, earlier keys first."""
     taken: set[str] = set()
     for _, app in sorted(apps.items()):
         names = list(app.tools)
-        forms = set(map(naming.clipped, names))
+        forms = set(map(naming.clipped_name, names))
         # All names are looked through only for an app of which some are taken.
         longest = max(map(len, names), default=0)
         if longest > naming.MAX_TOOL_NAME or len(forms) < len(names) or forms & taken:
-            names = naming.distinct(names, taken)
-            files = unpack(app).renamed(dict(zip(app.tools, names, strict=True)))
-            app = pack(files)._replace(modules=app.modules) if isinstance(app, Packed) else files
-        taken |= set(map(naming.clipped, names))
+            names = naming.distinct_names(names, taken)
+            files = unpack_app(app).with_tool_names(dict(zip(app.tools, names, strict=True)))
+            app = (
+                pack_app(files)._replace(modules=app.modules)
+                if isinstance(app, PackedApp)
+                else files
+            )
+        taken |= set(map(naming.clipped_name, names))
         yield app
 
 
-def _outcomes(wanted: Sequence[Job], inputs: Inputs) -> Iterator[_Built]:
+def _job_outcomes(wanted: Sequence[BuildJob], inputs: BuildInputs) -> Iterator[_JobOutcome]:
     """Yield the outcome of each job in order; those that were done before are not done again."""
     todo = [job for job in wanted if not _is_done(job, inputs)]
-    fresh = spread(_build, todo, inputs)
+    fresh = map_jobs(_build_app, todo, inputs)
     for job in wanted:
         if _is_done(job, inputs):
             key = job.identity.key
-            yield _Built(inputs.previous.apps[key], inputs.done[job.digest])
+            yield _JobOutcome(inputs.previous.apps[key], inputs.done[job.digest])
         else:
             yield next(fresh)
 
 
-def _is_done(job: Job, inputs: Inputs) -> bool:
+def _is_done(job: BuildJob, inputs: BuildInputs) -> bool:
     before = inputs.previous.apps.get(job.identity.key)
     return job.digest in inputs.done and before is not None and bool(before.words)
 
 
-def spread(work: Callable[[Job], T], todo: Sequence[Job], inputs: Inputs) -> Iterator[T]:
+def map_jobs(
+    work: Callable[[BuildJob], T], todo: Sequence[BuildJob], inputs: BuildInputs
+) -> Iterator[T]:
     """Yield `work(job)` for each job in order, done on all cores; `work` is a module's function."""
     # The sources go one by one, with their jobs.
-    common = replace(inputs, sources=(), previous=Previous(), done={})
+    common = replace(inputs, sources=(), previous=PreviousBuild(), done={})
     cores = min(os.cpu_count() or 1, len(todo))
     if cores < 2 or len(todo) < _FEW:
-        _start(common)
+        _start_worker(common)
         yield from map(work, todo)
         return
     # A fork starts at once and shares what was imported; other systems start afresh.
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else None)
-    with ProcessPoolExecutor(cores, context, _start, (common,)) as pool:
+    with ProcessPoolExecutor(cores, context, _start_worker, (common,)) as pool:
         yield from pool.map(work, todo, chunksize=1)
 
 
-_common: list[Inputs] = []
+_common: list[BuildInputs] = []
 
 
-def _start(common: Inputs) -> None:
+def _start_worker(common: BuildInputs) -> None:
     _common[:] = [common]
 
 
-def represented(
-    work: Callable[[str, Representation], T], inputs: Inputs
+def map_representations(
+    work: Callable[[str, AppRepresentation], T], inputs: BuildInputs
 ) -> Iterator[T | Diagnostic]:
     """Yield `work(key, representation)` of each app in order, or why it has none."""
-    yield from spread(partial(_represented, work), jobs(inputs.sources, inputs.previous), inputs)
+    yield from map_jobs(
+        partial(_map_representation, work), plan_jobs(inputs.sources, inputs.previous), inputs
+    )
 
 
-def _represented(work: Callable[[str, Representation], T], job: Job) -> T | Diagnostic:
+def _map_representation(
+    work: Callable[[str, AppRepresentation], T], job: BuildJob
+) -> T | Diagnostic:
     try:
         return work(job.identity.key, _represent(_read(job), job))
     except Exception as error:
         return _faults(error, job)[0]
 
 
-def _read(job: Job) -> LoadedDictionary:
+def _read(job: BuildJob) -> LoadedDictionary:
     return job.source.read() if isinstance(job.source, SourceFile) else job.source
 
 
-def _represent(loaded: LoadedDictionary, job: Job) -> Representation:
+def _represent(loaded: LoadedDictionary, job: BuildJob) -> AppRepresentation:
     common = _common[0]
-    return represent(
+    return represent_app(
         loaded, job.identity.key, common.includes, common.quirks, wording=common.wording
     )
 
@@ -267,14 +287,14 @@ class _ProofError(Exception):
         self.faults = tuple(faults)
 
 
-def _build(job: Job) -> _Built:
+def _build_app(job: BuildJob) -> _JobOutcome:
     """Build one app: the work of one process.
 
     What nobody foresaw costs the items that cannot be built even alone, and where that is none of
     them, the app.
     """
     try:
-        with deadline(_SECONDS):
+        with wall_time_limit(_SECONDS):
             loaded = _read(job)
             try:
                 return _make(loaded, job, _common[0].keep)
@@ -285,15 +305,15 @@ def _build(job: Job) -> _Built:
                 if _common[0].templates:
                     raise
                 rest = _without_faulty_items(loaded, job)
-                left = [*rest.source.dictionary.declared()]
-                if not left or left == [*loaded.source.dictionary.declared()]:
+                left = [*rest.source.dictionary.declared_items()]
+                if not left or left == [*loaded.source.dictionary.declared_items()]:
                     raise
                 return _make(rest, job, _common[0].keep)
     except Exception as error:
-        return _Built(None, None, _faults(error, job))
+        return _JobOutcome(None, None, _faults(error, job))
 
 
-def _faults(error: Exception, job: Job) -> tuple[Diagnostic, ...]:
+def _faults(error: Exception, job: BuildJob) -> tuple[Diagnostic, ...]:
     """Return why an app could not be built."""
     if isinstance(error, LoadError):
         return (error.diagnostic,)
@@ -310,7 +330,7 @@ def _told(error: Exception) -> str:
     return on_one_line(f"{kind}{error}", 200)
 
 
-def _without_faulty_items(loaded: LoadedDictionary, job: Job) -> LoadedDictionary:
+def _without_faulty_items(loaded: LoadedDictionary, job: BuildJob) -> LoadedDictionary:
     """Return a dictionary without the items that cannot be built alone; each is told."""
     dictionary, found = loaded.source.dictionary, [*loaded.diagnostics]
     suites: list[Suite | Include] = []
@@ -338,7 +358,7 @@ def _with_suites(loaded: LoadedDictionary, suites: Iterable[Suite | Include]) ->
     return replace(loaded, source=replace(loaded.source, dictionary=dictionary))
 
 
-def _make(loaded: LoadedDictionary, job: Job, keep: Path | None) -> _Built:
+def _make(loaded: LoadedDictionary, job: BuildJob, keep: Path | None) -> _JobOutcome:
     """Return the files and the report of one app.
 
     Raises:
@@ -352,21 +372,21 @@ def _make(loaded: LoadedDictionary, job: Job, keep: Path | None) -> _Built:
     quirks = next((q.file for q in common.quirks if q.app == whose), "")
     source = render_module(module, quirks=quirks, templates=templates, keep=keep)
     objects = render_objects(module, quirks=quirks, templates=templates, keep=keep)
-    shortcuts = wrappers(module) if module.app.kind == "intents" else ""
+    shortcuts = shortcuts_plist(module) if module.app.kind == "intents" else ""
     texts = zip(app_modules(module.key), (source, objects, shortcuts), strict=True)
     modules = {name: text for name, text in texts if text}
     named = templates.name if templates else ""
-    faults = [*prove(module, source, named), *prove_objects(module, objects, named)]
+    faults = [*verify_module(module, source, named), *verify_objects(module, objects, named)]
     # Nothing runs that is more than it should be.
     if faults := faults or prove_imports(module.key, modules, keep):
         raise _ProofError(faults)
     file = made.resolved.source.dictionary.file
     files, cut = app_files(module, made.resolved, job.identity.identity, modules, file)
     found = (*made.diagnostics, *cut)
-    return _Built(pack(files), _report(replace(made, diagnostics=found), files.tokens))
+    return _JobOutcome(pack_app(files), _app_report(replace(made, diagnostics=found), files.tokens))
 
 
-def _report(made: Representation, tokens: int) -> AppReport:
+def _app_report(made: AppRepresentation, tokens: int) -> AppReport:
     module = made.module
     levels = Counter(tool.level for tool in module.tools)
     visible = sum(not (one.hidden or is_hook(one)) for one in made.resolved.commands)

@@ -17,18 +17,18 @@ from typing import Any, Final, NamedTuple
 from iac_base.positions import Document, TextError, read_toml
 from iac_gen.classify.judgement import LevelVerdict
 from iac_gen.model import Diagnostic
-from iac_gen.resolve import Resolved
+from iac_gen.resolve import ResolvedDictionary
 from iac_runtime.tool import LEVELS, at_most
 
 _KEY = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _FOLDER: Final = files("iac_gen") / "quirks"
 
 
-class _Shape(NamedTuple):
+class _KeyShape(NamedTuple):
     """What a key takes, in words, and whether a value is one."""
 
     words: str
-    fits: Callable[[Any], bool]
+    is_valid: Callable[[Any], bool]
 
 
 def _is_params(value: Any) -> bool:
@@ -43,20 +43,20 @@ def _is_params(value: Any) -> bool:
     )
 
 
-_TEXT = _Shape("a text", lambda value: isinstance(value, str))
-_FLAG = _Shape("true or false", lambda value: isinstance(value, bool))
-_TEXTS = _Shape(
+_TEXT = _KeyShape("a text", lambda value: isinstance(value, str))
+_FLAG = _KeyShape("true or false", lambda value: isinstance(value, bool))
+_TEXTS = _KeyShape(
     "a list of texts",
     lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
 )
-_TABLE = _Shape("a table", lambda value: isinstance(value, Mapping))
-_SENTENCES = _Shape(
+_TABLE = _KeyShape("a table", lambda value: isinstance(value, Mapping))
+_SENTENCES = _KeyShape(
     "a table of texts",
     lambda value: (
         isinstance(value, Mapping) and all(isinstance(one, str) for one in value.values())
     ),
 )
-_PARAMS = _Shape("a table of types, or of { type, doc }", _is_params)
+_PARAMS = _KeyShape("a table of types, or of { type, doc }", _is_params)
 
 
 class QuirkKind(NamedTuple):
@@ -66,12 +66,12 @@ class QuirkKind(NamedTuple):
     None where there is no such thing.
     """
 
-    keys: Mapping[str, _Shape]
+    keys: Mapping[str, _KeyShape]
     needed: tuple[str, ...]
-    about: Callable[[Resolved, Mapping[str, Any]], Hashable | None]
+    about: Callable[[ResolvedDictionary, Mapping[str, Any]], Hashable | None]
 
 
-def _command(resolved: Resolved, row: Mapping[str, Any]) -> str | None:
+def _quirk_command(resolved: ResolvedDictionary, row: Mapping[str, Any]) -> str | None:
     for command in resolved.commands:
         if row.get("code", command.code) == command.code and (
             row.get("name", command.name) == command.name
@@ -80,7 +80,7 @@ def _command(resolved: Resolved, row: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _property(resolved: Resolved, row: Mapping[str, Any]) -> tuple[str, str] | None:
+def _quirk_property(resolved: ResolvedDictionary, row: Mapping[str, Any]) -> tuple[str, str] | None:
     key = (row["class"], row["name"])
     owners = (one for one in resolved.classes if one.name == key[0])
     return key if any(prop.name == key[1] for one in owners for prop in one.properties) else None
@@ -94,10 +94,12 @@ QUIRK_KINDS: Final[Mapping[str, QuirkKind]] = {
             "params": _SENTENCES,
         },
         (),
-        _command,
+        _quirk_command,
     ),
     "property": QuirkKind(
-        dict.fromkeys("class name level".split(), _TEXT), ("class", "name", "level"), _property
+        dict.fromkeys("class name level".split(), _TEXT),
+        ("class", "name", "level"),
+        _quirk_property,
     ),
     "recipe": QuirkKind(
         {
@@ -137,7 +139,7 @@ class Recipe:
 
 
 @dataclass(frozen=True, slots=True)
-class Decisions:
+class QuirkDecisions:
     """What quirks decided for one app.
 
     `rows` maps a table and what a row of it is about (the name of a command, class and name of a
@@ -149,13 +151,13 @@ class Decisions:
     recipes: tuple[Recipe, ...] = ()
     shown: frozenset[str] = frozenset()
 
-    def of(self, table: str, about: Hashable) -> Mapping[str, Any]:
+    def values_for(self, table: str, about: Hashable) -> Mapping[str, Any]:
         """Return what was decided about one thing, empty where nothing was."""
         return self.rows.get((table, about), {})
 
-    def level(self, table: str, about: Hashable) -> LevelVerdict | None:
+    def level_for(self, table: str, about: Hashable) -> LevelVerdict | None:
         """Return the level that was decided about one thing, its reason and the quirk's place."""
-        row = self.of(table, about)
+        row = self.values_for(table, about)
         if "level" not in row:
             return None
         return LevelVerdict(row["level"], row["reason"], row["place"], row["raises"])
@@ -225,8 +227,8 @@ def _read_file(place: str, content: bytes) -> tuple[tuple[QuirkFile, ...], list[
         ]
     faults: list[Diagnostic] = []
     rows: list[tuple[str, int, Mapping[str, Any]]] = []
-    for table, line, row in _rows(document):
-        fault = _fault(table, row)
+    for table, line, row in _document_rows(document):
+        fault = _row_fault(table, row)
         if fault:
             faults.append(Diagnostic(place, line, "quirk", fault, "error"))
         else:
@@ -234,7 +236,7 @@ def _read_file(place: str, content: bytes) -> tuple[tuple[QuirkFile, ...], list[
     return (QuirkFile(place, app, tuple(rows)),), faults
 
 
-def _rows(document: Document) -> Iterator[tuple[str, int, Any]]:
+def _document_rows(document: Document) -> Iterator[tuple[str, int, Any]]:
     """Yield the rows of all tables with the line of their header."""
     for table, entries in document.value.items():
         # What stands in single brackets, or is no table at all, is told like a row.
@@ -242,7 +244,7 @@ def _rows(document: Document) -> Iterator[tuple[str, int, Any]]:
             yield table, document.line((table, position)), row
 
 
-def _fault(table: str, row: Any) -> str:
+def _row_fault(table: str, row: Any) -> str:
     """Return what is wrong with a row, empty where nothing is."""
     kind = QUIRK_KINDS.get(table)
     if kind is None:
@@ -254,7 +256,7 @@ def _fault(table: str, row: Any) -> str:
         return f"[[{table}]] has no key {sorted(unknown)[0]}"
     for key, value in row.items():
         shape = kind.keys.get(key, _TEXT)
-        if not shape.fits(value):
+        if not shape.is_valid(value):
             return f"[[{table}]] has {key} = {value!r}; it takes {shape.words}"
     if not row.get("why"):
         return f"[[{table}]] gives no reason; add why"
@@ -271,9 +273,9 @@ def _fault(table: str, row: Any) -> str:
     return f"[[{table}]] names {bad[0]!r}, which is not a Python name" if bad else ""
 
 
-def apply(
-    resolved: Resolved, quirks: list[QuirkFile]
-) -> tuple[Resolved, Decisions, list[Diagnostic]]:
+def apply_quirks(
+    resolved: ResolvedDictionary, quirks: list[QuirkFile]
+) -> tuple[ResolvedDictionary, QuirkDecisions, list[Diagnostic]]:
     """Return `resolved` without hidden commands made visible or hidden by quirks, and decisions.
 
     A row of the app's own file that matches nothing is an error.
@@ -289,16 +291,16 @@ def apply(
         for table, line, row in quirk.rows:
             about = QUIRK_KINDS[table].about(resolved, row)
             if table == "recipe":
-                recipes.append(_recipe(row, line))
+                recipes.append(_read_recipe(row, line))
             elif about is not None:
-                rows[table, about] = _decided(rows.get((table, about), {}), row, quirk, line)
+                rows[table, about] = _combine_rows(rows.get((table, about), {}), row, quirk, line)
             elif quirk.app:
                 what = row.get("code") or row.get("name")
                 text = f"[[{table}]] {what} matches nothing in {resolved.source.name}"
                 diagnostics.append(Diagnostic(quirk.file, line, "quirk-unused", text, "error"))
-    decisions = Decisions(rows, tuple(recipes))
+    decisions = QuirkDecisions(rows, tuple(recipes))
     commands = tuple(
-        replace(one, hidden=decisions.of("command", one.name).get("hide", one.hidden))
+        replace(one, hidden=decisions.values_for("command", one.name).get("hide", one.hidden))
         for one in resolved.commands
     )
     both = zip(resolved.commands, commands, strict=True)
@@ -306,7 +308,7 @@ def apply(
     return replace(resolved, commands=commands), replace(decisions, shown=shown), diagnostics
 
 
-def _decided(
+def _combine_rows(
     before: Mapping[str, Any], row: Mapping[str, Any], quirk: QuirkFile, line: int
 ) -> dict[str, Any]:
     """Return what rows about one thing come to: a later one goes before an earlier one."""
@@ -316,17 +318,17 @@ def _decided(
     if quirk.raises and reviewed and at_most(row["level"], reviewed):
         return {**before, **{key: value for key, value in row.items() if key != "level"}}
     raises = quirk.raises and not reviewed
-    said = {"reason": _reason(row["why"]), "place": f"{quirk.file}:{line}", "raises": raises}
+    said = {"reason": _reason_clause(row["why"]), "place": f"{quirk.file}:{line}", "raises": raises}
     return {**before, **row, **said}
 
 
-def _reason(why: str) -> str:
+def _reason_clause(why: str) -> str:
     """Return a sentence as the end of another one: `SAFE, reads only, the name is no verb`."""
     text = why.rstrip(". ").replace(";", ",")
     return text[:1].lower() + text[1:] if text[1:2].islower() or text[1:2] == " " else text
 
 
-def _recipe(row: Mapping[str, Any], line: int) -> Recipe:
+def _read_recipe(row: Mapping[str, Any], line: int) -> Recipe:
     params = {
         key: (value, "") if isinstance(value, str) else (value["type"], value.get("doc", ""))
         for key, value in row.get("params", {}).items()

@@ -46,32 +46,32 @@ _RESPONDS = ("responds-to", "responds-to-command", "responds-to-event")
 XINCLUDE = ("{http://www.w3.org/2001/XInclude}include", "{http://www.w3.org/2003/XInclude}include")
 
 
-def _attribute(node: etree._Element, name: str) -> str:
+def _attribute_text(node: etree._Element, name: str) -> str:
     """Return an attribute without the blanks around it (codes are read by `code`)."""
     value = node.get(name)
     return " ".join(value.split()) if value else ""
 
 
-def _yes(node: etree._Element, name: str) -> bool:
+def _boolean_attribute(node: etree._Element, name: str) -> bool:
     """Return a boolean attribute; absent means no."""
     # Three real files write `optional="optional"`, the old minimised form.
     value = node.get(name)
     return value is not None and value.strip().lower() in ("yes", "true", name)
 
 
-def _children(node: etree._Element, depth: int = 0) -> Iterator[etree._Element]:
+def _child_elements(node: etree._Element, depth: int = 0) -> Iterator[etree._Element]:
     """Yield child elements; the collectors of files from before 10.4 are looked through."""
     for child in node:
         if not isinstance(child.tag, str):
             continue
         if child.tag in _COLLECTORS:
             if depth < _MAX_DEPTH:
-                yield from _children(child, depth + 1)
+                yield from _child_elements(child, depth + 1)
         else:
             yield child
 
 
-def _decoded(code: str) -> str:
+def _decode_code(code: str) -> str:
     """Return a code given in hex as its characters, `""` for hex that is none."""
     if not code.lower().startswith("0x"):
         return code
@@ -81,26 +81,28 @@ def _decoded(code: str) -> str:
         return ""
 
 
-def _synonyms(node: etree._Element, _: str) -> tuple[Synonym, ...]:
+def _read_synonyms(node: etree._Element, _: str) -> tuple[Synonym, ...]:
     """Return the synonyms of `node`: each another name, another code, or both.
 
     A malformed code stays as it is written: nothing is found by it.
     """
     raw = (
-        (_attribute(c, "name"), c.get("code") or "") for c in _children(node) if c.tag == "synonym"
+        (_attribute_text(c, "name"), c.get("code") or "")
+        for c in _child_elements(node)
+        if c.tag == "synonym"
     )
-    return tuple(Synonym(name, _decoded(code) or code) for name, code in raw)
+    return tuple(Synonym(name, _decode_code(code) or code) for name, code in raw)
 
 
-def _groups(node: etree._Element, _: str) -> tuple[str, ...]:
-    return tuple(_attribute(c, "identifier") for c in node if c.tag == "access-group")
+def _read_access_groups(node: etree._Element, _: str) -> tuple[str, ...]:
+    return tuple(_attribute_text(c, "identifier") for c in node if c.tag == "access-group")
 
 
 _SHARED: Final[Mapping[str, Callable[[etree._Element, str], Any]]] = {
-    **dict.fromkeys(("id", "plural", "inherits", "description"), _attribute),
-    **dict.fromkeys(("optional", "hidden"), _yes),
-    "synonyms": _synonyms,
-    "access_groups": _groups,
+    **dict.fromkeys(("id", "plural", "inherits", "description"), _attribute_text),
+    **dict.fromkeys(("optional", "hidden"), _boolean_attribute),
+    "synonyms": _read_synonyms,
+    "access_groups": _read_access_groups,
     "line": lambda node, _: node.sourceline or 0,
 }
 """Fields of the model that are read alike wherever they stand."""
@@ -110,7 +112,7 @@ _READ: Final[Mapping[type, list[tuple[str, Callable[[etree._Element, str], Any]]
 }
 
 
-def _made(kind: type[T], node: etree._Element, **given: Any) -> T:
+def _build_part(kind: type[T], node: etree._Element, **given: Any) -> T:
     """Return a value of the model: what is `given`, and the fields that are read alike."""
     for name, read in _READ[kind]:
         given[name] = read(node, name)
@@ -124,224 +126,241 @@ class SdefReader:
         self.file = file
         self.diagnostics: list[Diagnostic] = []
 
-    def _report(
+    def _report_loss(
         self, node: etree._Element, code: str, message: str, level: Severity = "error"
     ) -> None:
         """Say what is lost at `node`, or with another level what was made of it."""
         self.diagnostics.append(Diagnostic(self.file, node.sourceline or 0, code, message, level))
 
-    def _stray(self, node: etree._Element, place: str) -> None:
+    def _report_stray(self, node: etree._Element, place: str) -> None:
         """Say that `node` has no place there, unless it says nothing to a client."""
         if node.tag not in _SILENT:
-            self._report(node, "stray", f"<{etree.QName(node).localname}> {place} left out")
+            self._report_loss(node, "stray", f"<{etree.QName(node).localname}> {place} left out")
 
-    def _code(self, node: etree._Element, size: int, what: str) -> str:
+    def _read_code(self, node: etree._Element, size: int, what: str) -> str:
         """Return a code of `size` characters exactly as written, `""` for a malformed one."""
         raw = node.get("code") or ""
-        code = _decoded(raw)
+        code = _decode_code(raw)
         if is_code(code, size):
             return code
         if raw != raw.strip() and is_code(raw.strip(), size):
             text = f"{what} has the code {raw!r}; the blanks around it are left out"
-            self._report(node, "recovered", text, "warning")
+            self._report_loss(node, "recovered", text, "warning")
             return raw.strip()
-        self._report(node, "code", f"{what} has the code {raw!r}, not {size} characters")
+        self._report_loss(node, "code", f"{what} has the code {raw!r}, not {size} characters")
         return ""
 
-    def _types(self, node: etree._Element, what: str) -> tuple[TypeRef, ...]:
+    def _read_types(self, node: etree._Element, what: str) -> tuple[TypeRef, ...]:
         """Return the alternatives of the type of `node`: its attribute, then its children."""
-        name = _attribute(node, "type")
-        inner = self._inner(node, what)
+        name = _attribute_text(node, "type")
+        inner = self._child_types(node, what)
         if not name:
             # `list` stands beside no name only in old files: the children say of what.
-            return (TypeRef("", True, items=inner),) if inner and _yes(node, "list") else inner
+            return (
+                (TypeRef("", True, items=inner),)
+                if inner and _boolean_attribute(node, "list")
+                else inner
+            )
         if inner:
             text = f"{what} has its type as attribute and as children; either may be meant"
-            self._report(node, "type-twice", text, "note")
-        return (TypeRef(name, _yes(node, "list")), *inner)
+            self._report_loss(node, "type-twice", text, "note")
+        return (TypeRef(name, _boolean_attribute(node, "list")), *inner)
 
-    def _inner(self, node: etree._Element, what: str) -> tuple[TypeRef, ...]:
+    def _child_types(self, node: etree._Element, what: str) -> tuple[TypeRef, ...]:
         """Return the types that the children of `node` name."""
-        found = (self._type_ref(c, what) for c in _children(node) if c.tag == "type")
+        found = (self._read_type_ref(c, what) for c in _child_elements(node) if c.tag == "type")
         return tuple(ref for ref in found if ref is not None)
 
-    def _type_ref(self, node: etree._Element, what: str) -> TypeRef | None:
-        inner = self._inner(node, what)
-        name = _attribute(node, "type")
+    def _read_type_ref(self, node: etree._Element, what: str) -> TypeRef | None:
+        inner = self._child_types(node, what)
+        name = _attribute_text(node, "type")
         if not name and not inner:
             # Outside the DTD, but it can mean nothing else.
-            name = _attribute(node, "name")
+            name = _attribute_text(node, "name")
             if not name:
-                self._report(node, "nameless", f"a type of {what} without a name is left out")
+                self._report_loss(node, "nameless", f"a type of {what} without a name is left out")
                 return None
         if name and inner:
             inner = (TypeRef(name), *inner)
-        return TypeRef("" if inner else name, _yes(node, "list"), _yes(node, "hidden"), inner)
+        return TypeRef(
+            "" if inner else name,
+            _boolean_attribute(node, "list"),
+            _boolean_attribute(node, "hidden"),
+            inner,
+        )
 
-    def _access(self, node: etree._Element, what: str) -> Access:
-        value = _attribute(node, "access").lower()
+    def _read_access(self, node: etree._Element, what: str) -> Access:
+        value = _attribute_text(node, "access").lower()
         if value in ("r", "w"):
             return value  # type: ignore[return-value]
         if value not in ("", "rw", "wr"):
             text = f"{what} has the access {value!r}, which is none; taken as rw"
-            self._report(node, "recovered", text, "warning")
+            self._report_loss(node, "recovered", text, "warning")
         return "rw"
 
-    def suites(self, root: etree._Element) -> Iterator[Suite | Include]:
-        for node in _children(root):
+    def read_suites(self, root: etree._Element) -> Iterator[Suite | Include]:
+        for node in _child_elements(root):
             if node.tag == "suite":
-                items = tuple(self._items(node))
-                name, code = _attribute(node, "name"), node.get("code") or ""
-                yield _made(Suite, node, name=name, code=code, items=items)
+                items = tuple(self._read_items(node))
+                name, code = _attribute_text(node, "name"), node.get("code") or ""
+                yield _build_part(Suite, node, name=name, code=code, items=items)
             elif node.tag in XINCLUDE:
-                yield self._include(node)
+                yield self._read_include(node)
             else:
-                self._stray(node, "outside any suite is")
+                self._report_stray(node, "outside any suite is")
 
-    def _include(self, node: etree._Element) -> Include:
-        href, xpointer = _attribute(node, "href"), _attribute(node, "xpointer")
-        return _made(Include, node, href=href, xpointer=xpointer)
+    def _read_include(self, node: etree._Element) -> Include:
+        href, xpointer = _attribute_text(node, "href"), _attribute_text(node, "xpointer")
+        return _build_part(Include, node, href=href, xpointer=xpointer)
 
-    def _items(self, suite: etree._Element) -> Iterator[Item]:
-        for node in _children(suite):
+    def _read_items(self, suite: etree._Element) -> Iterator[Item]:
+        for node in _child_elements(suite):
             if node.tag in XINCLUDE:
-                yield self._include(node)
+                yield self._read_include(node)
             elif node.tag not in _SILENT:
-                item = self._item(str(node.tag), node)
+                item = self._read_item(str(node.tag), node)
                 if item is not None:
                     yield item
 
-    def _item(self, tag: str, node: etree._Element) -> Item | None:
+    def _read_item(self, tag: str, node: etree._Element) -> Item | None:
         if tag == "class-extension":
-            return self._extension(node)
+            return self._read_extension(node)
         if tag not in _ITEMS:
-            self._stray(node, "is no item of a suite and is")
+            self._report_stray(node, "is no item of a suite and is")
             return None
-        name = _attribute(node, "name")
+        name = _attribute_text(node, "name")
         if not name:
-            self._report(node, "nameless", f"a {tag} without a name is left out")
+            self._report_loss(node, "nameless", f"a {tag} without a name is left out")
             return None
         command = tag in ("command", "event")
         what = f"{tag.replace('-', ' ')} {name}"
-        code = self._code(node, 8 if command else 4, what)
+        code = self._read_code(node, 8 if command else 4, what)
         if tag == "value-type":
-            return _made(ValueType, node, name=name, code=code)
+            return _build_part(ValueType, node, name=name, code=code)
         if not code:
             return None
         if command:
-            return self._command(node, name, code, event=tag == "event")
+            return self._read_command(node, name, code, event=tag == "event")
         if tag == "class":
-            return self._class(node, name, code, extends="")
+            return self._read_class(node, name, code, extends="")
         if tag == "enumeration":
-            values = tuple(self._enumerators(node, name))
-            return _made(Enumeration, node, name=name, code=code, enumerators=values)
-        properties = tuple(self._properties(node, name, what))
-        return _made(RecordType, node, name=name, code=code, properties=properties)
+            values = tuple(self._read_enumerators(node, name))
+            return _build_part(Enumeration, node, name=name, code=code, enumerators=values)
+        properties = tuple(self._read_properties(node, name, what))
+        return _build_part(RecordType, node, name=name, code=code, properties=properties)
 
-    def _command(self, node: etree._Element, name: str, code: str, *, event: bool) -> SdefCommand:
+    def _read_command(
+        self, node: etree._Element, name: str, code: str, *, event: bool
+    ) -> SdefCommand:
         what = f"{'event' if event else 'command'} {name}"
         direct: SdefParameter | None = None
         parameters: list[SdefParameter] = []
         result: tuple[TypeRef, ...] | None = None
-        for child in _children(node):
+        for child in _child_elements(node):
             if child.tag == "direct-parameter":
-                types = self._types(child, f"the direct parameter of {name}")
-                found = _made(SdefParameter, child, name="", code="----", types=types)
+                types = self._read_types(child, f"the direct parameter of {name}")
+                found = _build_part(SdefParameter, child, name="", code="----", types=types)
                 if direct is not None:
                     text = f"{what} has a second direct parameter; the types are merged"
-                    self._report(child, "repeated", text, "note")
+                    self._report_loss(child, "repeated", text, "note")
                     found = replace(direct, types=direct.types + found.types)
                 direct = found
             elif child.tag == "parameter":
-                parameters += self._parameter(child, name)
+                parameters += self._read_parameter(child, name)
             elif child.tag == "result":
-                result = (result or ()) + self._types(child, f"the result of {name}")
+                result = (result or ()) + self._read_types(child, f"the result of {name}")
             else:
-                self._stray(child, f"is no part of {what} and is")
-        return _made(
+                self._report_stray(child, f"is no part of {what} and is")
+        return _build_part(
             SdefCommand, node, name=name, code=code, direct=direct, parameters=tuple(parameters),
             result=result, event=event,
         )  # fmt: skip
 
-    def _parameter(self, node: etree._Element, owner: str) -> Iterator[SdefParameter]:
-        name = _attribute(node, "name")
+    def _read_parameter(self, node: etree._Element, owner: str) -> Iterator[SdefParameter]:
+        name = _attribute_text(node, "name")
         if not name:
-            self._report(node, "nameless", f"a parameter of {owner} without a name")
-        elif code := self._code(node, 4, what := f"parameter {name} of {owner}"):
-            yield _made(SdefParameter, node, name=name, code=code, types=self._types(node, what))
+            self._report_loss(node, "nameless", f"a parameter of {owner} without a name")
+        elif code := self._read_code(node, 4, what := f"parameter {name} of {owner}"):
+            yield _build_part(
+                SdefParameter, node, name=name, code=code, types=self._read_types(node, what)
+            )
 
-    def _extension(self, node: etree._Element) -> SdefClass | None:
-        extends = _attribute(node, "extends")
+    def _read_extension(self, node: etree._Element) -> SdefClass | None:
+        extends = _attribute_text(node, "extends")
         if not extends:
-            self._report(node, "nameless", "a class-extension that extends nothing is left out")
+            self._report_loss(
+                node, "nameless", "a class-extension that extends nothing is left out"
+            )
             return None
-        return self._class(node, name="", code="", extends=extends)
+        return self._read_class(node, name="", code="", extends=extends)
 
-    def _class(self, node: etree._Element, name: str, code: str, extends: str) -> SdefClass:
+    def _read_class(self, node: etree._Element, name: str, code: str, extends: str) -> SdefClass:
         owner = name or extends
         properties: list[SdefProperty] = []
         elements: list[SdefElement] = []
         responds: list[str] = []
-        for child in _children(node):
+        for child in _child_elements(node):
             if child.tag in ("property", "contents"):
-                properties += self._property(child, owner)
+                properties += self._read_property(child, owner)
             elif child.tag == "element":
-                elements += self._elements(child, owner)
+                elements += self._read_elements(child, owner)
             elif child.tag in _RESPONDS:
-                verb = _attribute(child, "command") or _attribute(child, "name")
+                verb = _attribute_text(child, "command") or _attribute_text(child, "name")
                 if verb:
                     responds.append(verb)
                 else:
                     text = f"{owner} responds to a command without a name"
-                    self._report(child, "nameless", text)
+                    self._report_loss(child, "nameless", text)
             else:
-                self._stray(child, f"is no part of class {owner} and is")
-        return _made(
+                self._report_stray(child, f"is no part of class {owner} and is")
+        return _build_part(
             SdefClass, node, name=name, code=code, extends=extends, properties=tuple(properties),
             elements=tuple(elements), responds_to=tuple(responds),
-            values=self._inner(node, f"class {owner}"),
+            values=self._child_types(node, f"class {owner}"),
         )  # fmt: skip
 
-    def _elements(self, node: etree._Element, owner: str) -> Iterator[SdefElement]:
+    def _read_elements(self, node: etree._Element, owner: str) -> Iterator[SdefElement]:
         """Yield what `<element>` says is contained; a child type says it like the attribute."""
         # Outside the DTD, but Keynote and Acorn have it.
-        kinds = [ref.name for ref in self._types(node, f"an element of {owner}") if ref.name]
+        kinds = [ref.name for ref in self._read_types(node, f"an element of {owner}") if ref.name]
         for kind in kinds:
-            access = self._access(node, f"element {kind} of {owner}")
-            yield _made(SdefElement, node, type=kind, access=access)
+            access = self._read_access(node, f"element {kind} of {owner}")
+            yield _build_part(SdefElement, node, type=kind, access=access)
         if not kinds:
-            self._report(node, "nameless", f"an element of {owner} without a type")
+            self._report_loss(node, "nameless", f"an element of {owner} without a type")
 
-    def _properties(self, node: etree._Element, name: str, what: str) -> Iterator[SdefProperty]:
-        for child in _children(node):
+    def _read_properties(
+        self, node: etree._Element, name: str, what: str
+    ) -> Iterator[SdefProperty]:
+        for child in _child_elements(node):
             if child.tag == "property":
-                yield from self._property(child, name)
+                yield from self._read_property(child, name)
             else:
-                self._stray(child, f"is no part of {what} and is")
+                self._report_stray(child, f"is no part of {what} and is")
 
-    def _property(self, node: etree._Element, owner: str) -> Iterator[SdefProperty]:
+    def _read_property(self, node: etree._Element, owner: str) -> Iterator[SdefProperty]:
         contents = node.tag == "contents"
         # sdef(5): `contents` may leave out name and code; both then have these defaults.
-        name = _attribute(node, "name") or ("contents" if contents else "")
+        name = _attribute_text(node, "name") or ("contents" if contents else "")
         if not name:
-            self._report(node, "nameless", f"a property of {owner} without a name is left out")
+            self._report_loss(node, "nameless", f"a property of {owner} without a name is left out")
             return
         what = f"property {name} of {owner}"
-        code = "pcnt" if contents and not node.get("code") else self._code(node, 4, what)
+        code = "pcnt" if contents and not node.get("code") else self._read_code(node, 4, what)
         if code:
-            types, access = self._types(node, what), self._access(node, what)
-            yield _made(
+            types, access = self._read_types(node, what), self._read_access(node, what)
+            yield _build_part(
                 SdefProperty, node, name=name, code=code, types=types, access=access,
                 contents=contents,
             )  # fmt: skip
 
-    def _enumerators(self, node: etree._Element, owner: str) -> Iterator[Enumerator]:
-        for child in _children(node):
-            name = _attribute(child, "name")
+    def _read_enumerators(self, node: etree._Element, owner: str) -> Iterator[Enumerator]:
+        for child in _child_elements(node):
+            name = _attribute_text(child, "name")
             if child.tag != "enumerator":
-                self._stray(child, f"is no part of enumeration {owner} and is")
+                self._report_stray(child, f"is no part of enumeration {owner} and is")
             elif not name:
                 text = f"an enumerator of {owner} without a name is left out"
-                self._report(child, "nameless", text)
-            elif code := self._code(child, 4, f"enumerator {name} of {owner}"):
-                yield _made(Enumerator, child, name=name, code=code)
+                self._report_loss(child, "nameless", text)
+            elif code := self._read_code(child, 4, f"enumerator {name} of {owner}"):
+                yield _build_part(Enumerator, child, name=name, code=code)

@@ -30,7 +30,7 @@ class BuildCache:
     jobs: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
 
-    def stands(self, folder: Path) -> bool:
+    def matches_files(self, folder: Path) -> bool:
         """Say whether every file that the build wrote is still as it wrote it."""
         return bool(self.files) and self.files == digest_of_files(folder, self.files)
 
@@ -68,7 +68,7 @@ def generator_digest(templates: Path | None = None) -> str:
     return digest.hexdigest()
 
 
-def _file(folder: Path) -> Path:
+def _cache_file(folder: Path) -> Path:
     name = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:24]
     return user_cache_path("iac", appauthor=False) / "builds" / f"{name}.json"
 
@@ -76,7 +76,7 @@ def _file(folder: Path) -> Path:
 def read_cache(folder: Path) -> BuildCache | None:
     """Return what is remembered of the last build into `folder`, if anything."""
     try:
-        data = json.loads(_file(folder).read_text(encoding="utf-8"))
+        data = json.loads(_cache_file(folder).read_text(encoding="utf-8"))
         if data["format"] != _FORMAT:
             return None
         names = BuildCache.__slots__
@@ -87,7 +87,7 @@ def read_cache(folder: Path) -> BuildCache | None:
 
 def write_cache(folder: Path, memory: BuildCache) -> None:
     """Keep `memory`; a cache that cannot be written is done without."""
-    path = _file(folder)
+    path = _cache_file(folder)
     data = {"format": _FORMAT, **{name: getattr(memory, name) for name in BuildCache.__slots__}}
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -15,7 +15,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from iac_gen.describe import WIDTH, docstring
+from iac_gen.describe import WIDTH, tool_docstring
 from iac_gen.ir import Module, ToolFunction, ToolParameter
 from iac_gen.keep import kept
 from iac_gen.limits import LimitError, read_file
@@ -23,10 +23,10 @@ from iac_gen.model import GeneratorError
 from iac_gen.naming import CONTRACT
 from iac_gen.text import (
     SourceText,
-    clean,
+    clean_json,
     clean_prose,
-    cleaned,
-    exact,
+    clean_text,
+    exact_literal,
     finalize,
     identifier,
     literal,
@@ -46,7 +46,7 @@ _LAYOUT: Final = f"{version('black')}\0{Path(__file__).read_text(encoding='utf-8
 Row = TypeVar("Row", Class, Element, Param, Property, Record)
 
 
-class Templates(NamedTuple):
+class TeamTemplates(NamedTuple):
     """A team's own templates: a folder, and how a header and a report name them."""
 
     folder: Path
@@ -59,7 +59,7 @@ def shipped_templates() -> dict[str, str]:
     return {one.name: one.read_text(encoding="utf-8") for one in rows}
 
 
-def own_templates(folder: Path) -> Templates:
+def own_templates(folder: Path) -> TeamTemplates:
     """Return the templates of a team; one that is missing there is the shipped one.
 
     Raises:
@@ -79,10 +79,10 @@ def own_templates(folder: Path) -> Templates:
         except LimitError as error:
             raise GeneratorError(f"{folder / name} {error}") from None
     name = clean_prose(folder.resolve().name) or "a team"
-    return Templates(folder, f"{name} (sha256 {digest.hexdigest()[:12]})")
+    return TeamTemplates(folder, f"{name} (sha256 {digest.hexdigest()[:12]})")
 
 
-def laid(items: Sequence[SourceText], taken: int, indent: int = 0) -> SourceText:
+def lay_out_items(items: Sequence[SourceText], taken: int, indent: int = 0) -> SourceText:
     """Return `items` of a bracket as black lays them out: it is twice as fast on what is so.
 
     `taken` are the characters of the line without them, `indent` those before it.
@@ -98,7 +98,7 @@ def laid(items: Sequence[SourceText], taken: int, indent: int = 0) -> SourceText
 
 
 @cache
-def _environment(folder: Path | None) -> "jinja2.Environment":
+def _jinja_environment(folder: Path | None) -> "jinja2.Environment":
     import jinja2  # Takes 15 ms, and a build that renders nothing does without.
 
     class Pieces(jinja2.Environment):
@@ -115,15 +115,15 @@ def _environment(folder: Path | None) -> "jinja2.Environment":
         autoescape=False,
         keep_trailing_newline=True,
     )
-    environment.filters["laid"] = laid
+    environment.filters["laid"] = lay_out_items
     return environment
 
 
-def _rendered(name: str, templates: Templates | None, values: Mapping[str, Any]) -> str:
+def _render_template(name: str, templates: TeamTemplates | None, values: Mapping[str, Any]) -> str:
     from jinja2 import TemplateError
 
     try:
-        environment = _environment(templates.folder if templates else None)
+        environment = _jinja_environment(templates.folder if templates else None)
         return environment.get_template(name).render(values)
     except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
         if templates is None:
@@ -136,7 +136,7 @@ def render_module(
     module: Module,
     *,
     quirks: str = "",
-    templates: Templates | None = None,
+    templates: TeamTemplates | None = None,
     keep: Path | None = None,
 ) -> str:
     """Return the source of a module; `quirks` is the file of its quirks, where it has one.
@@ -146,7 +146,7 @@ def render_module(
     Raises:
         GeneratorError: A team's templates fail, or give what is no Python.
     """
-    values = _values(module, quirks, templates)
+    values = _module_values(module, quirks, templates)
     return render_source("module.py.jinja", module.app.id, values, templates, keep)
 
 
@@ -154,7 +154,7 @@ def render_source(
     template: str,
     name: str,
     values: Mapping[str, Any],
-    templates: Templates | None,
+    templates: TeamTemplates | None,
     keep: Path | None,
 ) -> str:
     """Return what a template gives, its top in black's form; `name` is that of the kept text.
@@ -162,7 +162,7 @@ def render_source(
     Raises:
         GeneratorError: A team's templates fail, or give what is no Python.
     """
-    text = _rendered(template, templates, values)
+    text = _render_template(template, templates, values)
     top, mark, tables = text.partition(_UNFORMATTED)
     # The header is prose, which black leaves alone; a new digest in it is no new text below.
     head, end, body = top.partition('\n"""\n')
@@ -172,7 +172,7 @@ def render_source(
     try:
         # Black takes the text in parts, and what is indented belongs to the part before it.
         plain = re.sub(r"\n{3,}(?= )", "\n\n", f"{body.strip()}\n")
-        made = kept(keep, name, f"{_LAYOUT}\0{plain}", lambda: _black(plain))
+        made = kept(keep, name, f"{_LAYOUT}\0{plain}", lambda: _format_with_black(plain))
     except SyntaxError as error:
         who = templates.name if templates else "iac-gen"
         raise GeneratorError(f"the templates of {who} do not give Python: {error}") from None
@@ -180,7 +180,7 @@ def render_source(
 
 
 @lru_cache(maxsize=64)
-def _black(text: str) -> str:
+def _format_with_black(text: str) -> str:
     """Return a text in black's form. Raises SyntaxError."""
     # Takes 60 ms to load, and a build that formats nothing does without.
     from black import format_str
@@ -201,37 +201,39 @@ def _black(text: str) -> str:
     return "\n\n".join(parts)
 
 
-def render_package(*, shipped: bool, templates: Templates | None = None) -> str:
+def render_package(*, shipped: bool, templates: TeamTemplates | None = None) -> str:
     """Return the `__init__` of an output folder; the shipped one also finds the user's own."""
     words = prose("Generated tools, one module per app.")
-    return _black(_rendered("package.py.jinja", templates, {"shipped": shipped, "words": words}))
+    return _format_with_black(
+        _render_template("package.py.jinja", templates, {"shipped": shipped, "words": words})
+    )
 
 
-def _values(module: Module, quirks: str, templates: Templates | None) -> dict[str, Any]:
+def _module_values(module: Module, quirks: str, templates: TeamTemplates | None) -> dict[str, Any]:
     aliases = [
         *((alias, values) for alias, _, values in module.aliases),
         ("ClassName", module.class_names),
         ("PropertyName", module.property_names),
     ]
-    tools = [_tool(tool) for tool in module.tools]
+    tools = [_tool_values(tool) for tool in module.tools]
     used = " ".join(text for tool in tools for text in (*tool["signature"], tool["returns"]))
     shown = [(name, values) for name, values in aliases if name in used]
     present = {
         "Final": True,
         "Any": "Any" in used,
         "Literal": "Literal[" in used or any(values for _, values in shown),
-        **_contract(module, used),
+        **_contract_names(module, used),
     }
     return {
-        **header(module, quirks, templates),
+        **header_values(module, quirks, templates),
         "typing": [SourceText(name) for name in ("Any", "Final", "Literal") if present[name]],
         "contract": [SourceText(name) for name in CONTRACT if present[name]],
         "exported": [literal(name) for name in ("APP", *sorted(t.function for t in module.tools))],
-        "app": _app(module),
+        "app": _app_arguments(module),
         "objects": identifier(objects_module(module.key)),
         "names": [(identifier(name), [literal(v) for v in values]) for name, values in shown],
         "tools": tools,
-        "tables": _tables(module),
+        "tables": _table_values(module),
     }
 
 
@@ -240,7 +242,9 @@ def objects_module(key: str) -> str:
     return f"{key}_objects"
 
 
-def header(module: Module, quirks: str, templates: Templates | None) -> dict[str, SourceText]:
+def header_values(
+    module: Module, quirks: str, templates: TeamTemplates | None
+) -> dict[str, SourceText]:
     """Return what the docstring of a generated file says: of which app, and how to change it."""
     mend = (
         f"change generator/iac_gen/{quirks} or the templates, then run `nox -s regen`."
@@ -260,7 +264,7 @@ def header(module: Module, quirks: str, templates: Templates | None) -> dict[str
     }
 
 
-def _contract(module: Module, used: str) -> dict[str, bool]:
+def _contract_names(module: Module, used: str) -> dict[str, bool]:
     owners: list[Class | Record] = [*module.classes.values(), *module.records.values()]
     return {
         **{name: name in used for name in CONTRACT},
@@ -273,57 +277,63 @@ def _contract(module: Module, used: str) -> dict[str, bool]:
     }
 
 
-def _app(module: Module) -> SourceText:
+def _app_arguments(module: Module) -> SourceText:
     app = module.app
     kind = f", {literal(app.kind)}" if app.kind != "application" else ""
     return SourceText(f"{literal(app.id)}, {literal(app.name)}{kind}")
 
 
-def _quoted(row: Row) -> Row:
+def _quote_row(row: Row) -> Row:
     """Return a row of the contract with each value as source, the rows in it too."""
     values: dict[str, Any] = row._asdict()
     for name, value in values.items():
         if name == "code":
-            values[name] = exact(value)
+            values[name] = exact_literal(value)
         elif isinstance(value, tuple):
-            values[name] = [_quoted(v) if hasattr(v, "_asdict") else literal(v) for v in value]
+            values[name] = [_quote_row(v) if hasattr(v, "_asdict") else literal(v) for v in value]
         else:
             values[name] = literal(value)
     return row._replace(**values)
 
 
-def _tables(module: Module) -> dict[str, Any]:
+def _table_values(module: Module) -> dict[str, Any]:
     enums = module.enums.items()
     return {
-        "classes": [(literal(term), _quoted(row)) for term, row in module.classes.items()],
-        "records": [(literal(term), _quoted(row)) for term, row in module.records.items()],
-        "enums": [(literal(e), [(literal(n), exact(c)) for n, c in rows]) for e, rows in enums],
-        "unverified": [literal(term) for term in module.unverified()],
+        "classes": [(literal(term), _quote_row(row)) for term, row in module.classes.items()],
+        "records": [(literal(term), _quote_row(row)) for term, row in module.records.items()],
+        "enums": [
+            (literal(e), [(literal(n), exact_literal(c)) for n, c in rows]) for e, rows in enums
+        ],
+        "unverified": [literal(term) for term in module.unverified_terms()],
         "schemas": [
             (
-                literal(clean(tool.function)),
-                [list(_lines(cleaned(one))) for one in (tool.input(), tool.output) if one],
+                literal(clean_text(tool.function)),
+                [
+                    list(_schema_lines(clean_json(one)))
+                    for one in (tool.input_schema(), tool.output)
+                    if one
+                ],
             )
             for tool in module.tools
         ],
     }
 
 
-def _lines(schema: Mapping[str, Any]) -> Iterator[SourceText]:
+def _schema_lines(schema: Mapping[str, Any]) -> Iterator[SourceText]:
     """Yield the JSON of a schema as literals to be joined, a property a line."""
     head, _, tail = json.dumps({**schema, "properties": "@"}).partition('"@"')
     if "properties" not in schema:
-        yield from _pieces(json.dumps(schema))
+        yield from _literal_pieces(json.dumps(schema))
         return
-    yield from _pieces(f"{head}{{")
+    yield from _literal_pieces(f"{head}{{")
     rows = list(schema["properties"].items())
     for key, value in rows:
         comma = ", " if key != rows[-1][0] else ""
-        yield from _pieces(f"{json.dumps(key)}: {json.dumps(value)}{comma}")
-    yield from _pieces(f"}}{tail}")
+        yield from _literal_pieces(f"{json.dumps(key)}: {json.dumps(value)}{comma}")
+    yield from _literal_pieces(f"}}{tail}")
 
 
-def _pieces(text: str) -> Iterator[SourceText]:
+def _literal_pieces(text: str) -> Iterator[SourceText]:
     """Yield `text` as literals that fit on a line, cut behind a space where there is one."""
     while len(whole := literal(text)) > _ROW:
         # JSON is ASCII here; an escape at most doubles it.
@@ -334,7 +344,7 @@ def _pieces(text: str) -> Iterator[SourceText]:
     yield whole
 
 
-def _tool(tool: ToolFunction) -> dict[str, Any]:
+def _tool_values(tool: ToolFunction) -> dict[str, Any]:
     facts = {
         "op": tool.op if tool.op != "command" else "",
         "level": tool.level,
@@ -343,34 +353,34 @@ def _tool(tool: ToolFunction) -> dict[str, Any]:
     }
     answer = {"result": tool.result, "bind": tool.bind, "example": tool.example}
     known = tool.intent._asdict() if tool.intent else {}
-    signature = [_declared(p) for p in tool.parameters]
+    signature = [_signature_parameter(p) for p in tool.parameters]
     if signature[tool.positional :]:
         signature.insert(tool.positional, SourceText("*"))
     return {
-        "event": exact(tool.event),
+        "event": exact_literal(tool.event),
         "facts": [(SourceText(name), literal(value)) for name, value in facts.items() if value],
-        "params": [(literal(p.key), _param(p.row)) for p in tool.parameters],
+        "params": [(literal(p.key), _param_arguments(p.row)) for p in tool.parameters],
         "answer": [(SourceText(name), literal(value)) for name, value in answer.items() if value],
         "intent": [(SourceText(name), literal(value)) for name, value in known.items() if value],
         "name": identifier(tool.function),
         "signature": signature,
         "returns": SourceText(tool.returns),
-        "docstring": docstring(tool),
-        "arguments": _arguments(tool),
+        "docstring": tool_docstring(tool),
+        "arguments": _call_arguments(tool),
     }
 
 
-def _arguments(tool: ToolFunction) -> list[SourceText]:
+def _call_arguments(tool: ToolFunction) -> list[SourceText]:
     keys = [identifier(parameter.key) for parameter in tool.parameters]
     return [identifier(tool.function), *(SourceText(f"{key}={key}") for key in keys)]
 
 
-def _param(row: Param) -> list[SourceText]:
-    quoted = _quoted(row)
+def _param_arguments(row: Param) -> list[SourceText]:
+    quoted = _quote_row(row)
     return [SourceText(v) for v in (quoted if row.jxa else quoted[:3])]
 
 
-def _declared(parameter: ToolParameter) -> SourceText:
+def _signature_parameter(parameter: ToolParameter) -> SourceText:
     name = identifier(parameter.key)
     if parameter.required:
         return SourceText(f"{name}: {parameter.annotation}")

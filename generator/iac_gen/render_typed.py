@@ -1,4 +1,4 @@
-"""Render the object layer: what `typed` decided becomes the source of `<app>_objects.py`."""
+"""Render the object layer: from what `build_object_api` decided to `<app>_objects.py`."""
 
 import re
 from collections.abc import Iterator
@@ -6,11 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from iac_gen.describe import WIDTH, app_words, docstring
-from iac_gen.ir import Attribute, Method, Module, TypedClass, TypedModule
-from iac_gen.render import Templates, header, laid, render_source
-from iac_gen.text import SourceText, exact, identifier, literal, prose
-from iac_gen.typed import COMMANDS, RUNTIME, TYPING, typed
+from iac_gen.describe import WIDTH, safe_app_name, tool_docstring
+from iac_gen.ir import Module, ObjectAttribute, ObjectMethod, TypedClass, TypedModule
+from iac_gen.render import TeamTemplates, header_values, lay_out_items, render_source
+from iac_gen.text import SourceText, exact_literal, identifier, literal, prose
+from iac_gen.typed import COMMANDS, RUNTIME, TYPING, build_object_api
 
 _SHOWN: Final = re.compile(", such as [^,]+(?=[.]$)|, absolute path or ~|, (read|write) only")
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
@@ -26,7 +26,7 @@ def render_objects(
     module: Module,
     *,
     quirks: str = "",
-    templates: Templates | None = None,
+    templates: TeamTemplates | None = None,
     keep: Path | None = None,
 ) -> str:
     """Return the source of the object layer of an app.
@@ -34,13 +34,13 @@ def render_objects(
     Raises:
         GeneratorError: A team's templates fail, or give what is no Python.
     """
-    made = typed(module)
-    values = {**header(module, quirks, templates), **_values(module, made)}
+    made = build_object_api(module)
+    values = {**header_values(module, quirks, templates), **_objects_values(module, made)}
     return render_source("objects.py.jinja", f"{module.app.id}.objects", values, templates, keep)
 
 
-def _values(module: Module, made: TypedModule) -> dict[str, Any]:
-    classes = [_class(one, made, module) for one in made.classes]
+def _objects_values(module: Module, made: TypedModule) -> dict[str, Any]:
+    classes = [_class_values(one, made, module) for one in made.classes]
     shapes = [
         *(name for one in classes for name in one["types"]),
         *(name for name, *_ in made.settable),
@@ -50,19 +50,19 @@ def _values(module: Module, made: TypedModule) -> dict[str, Any]:
     hidden = [*shapes, *(name for name in made.literals if name not in own)]
     names = ["app", *(n for one in made.classes for n in (one.name, one.items) if n)]
     values: dict[str, Any] = {
-        "commands": [_method(one) for one in made.commands],
+        "commands": [_method_values(one) for one in made.commands],
         "classes": classes,
         "settable": [tuple(SourceText(part) for part in row) for row in made.settable],
-        "records": [_typed(name, "TypedDict", rows) for name, rows in made.records],
+        "records": [_typed_dict(name, "TypedDict", rows) for name, rows in made.records],
         "literals": [
             (identifier(name), [literal(value) for value in rows])
             for name, rows in made.literals.items()
         ],
-        "extra": _typed(EXTRA, "TypedDict" * bool(made.extra), made.extra),
+        "extra": _typed_dict(EXTRA, "TypedDict" * bool(made.extra), made.extra),
         "fields": [(literal(jxa), literal(key)) for jxa, key in made.fields.items()],
-        "objects": [_entry(one) for one in made.classes],
+        "objects": [_objects_entry(one) for one in made.classes],
     }
-    used = {word for text in _code(values) for word in _WORD.findall(text)}
+    used = {word for text in _source_texts(values) for word in _WORD.findall(text)}
     # What the template itself writes.
     used |= {"Rows"} if any(one["many"] for one in classes) else set()
     used |= {"Unpack"} if any(one["many"] and one["makes"] for one in classes) else set()
@@ -86,7 +86,7 @@ def _values(module: Module, made: TypedModule) -> dict[str, Any]:
         **values,
         "shaped": shaped,
         "guarded": shaped or guarded,
-        "types": [SourceText("__name__"), SourceText(f"[{laid(types, 7, 4)}]")],
+        "types": [SourceText("__name__"), SourceText(f"[{lay_out_items(types, 7, 4)}]")],
         "exported": list(map(literal, sorted({*names, *hidden}))),
         "runtime": [SourceText(name) for name in RUNTIME if name in used - late],
         "imports": [
@@ -97,20 +97,20 @@ def _values(module: Module, made: TypedModule) -> dict[str, Any]:
     }
 
 
-def _code(value: Any) -> Iterator[str]:
+def _source_texts(value: Any) -> Iterator[str]:
     """Yield the texts of prepared values that are annotations, bases and names."""
     if isinstance(value, str):
         yield value if value[:1] not in "\"'" else ""
     elif isinstance(value, dict):
         for key, part in value.items():
             if key not in ("doc", "doc_items", "arguments", "call"):
-                yield from _code(part)
+                yield from _source_texts(part)
     elif isinstance(value, list | tuple):
         for part in value:
-            yield from _code(part)
+            yield from _source_texts(part)
 
 
-def _class(one: TypedClass, made: TypedModule, module: Module) -> dict[str, Any]:
+def _class_values(one: TypedClass, made: TypedModule, module: Module) -> dict[str, Any]:
     held = bool(one.items)
     base = list(one.bases)
     if made.commands and base[-1] in ("Object", "TextObject"):
@@ -118,21 +118,21 @@ def _class(one: TypedClass, made: TypedModule, module: Module) -> dict[str, Any]
     has_row = bool(one.row_name) and not one.is_text
     # A class that is not made itself may be inherited from by one that is.
     makes = bool(one.values_name) and made.make
-    app = app_words(module.app.name)
+    app = safe_app_name(module.app.name)
     rows = module.classes[one.term].properties if one.term in module.classes else ()
-    said = {row.jxa: _said(module.sentences[f"{one.term}.{row.term}"]) for row in rows}
+    said = {row.jxa: _short_description(module.sentences[f"{one.term}.{row.term}"]) for row in rows}
     value_base = one.values_base or (EXTRA if made.extra else "TypedDict")
     return {
         "name": identifier(one.name),
         "bases": SourceText(", ".join(base)),
-        "doc": prose(_said(module.sentences.get(one.term, "")) or f"The app {app}."),
+        "doc": prose(_short_description(module.sentences.get(one.term, "")) or f"The app {app}."),
         "doc_items": prose(f"Objects of the class {one.term}."),
-        "attributes": [_attribute(row, said.get(row.jxa, "")) for row in one.attributes],
-        "methods": [_method(row) for row in one.methods],
-        "row": _typed(one.row_name, one.row_base or "TypedDict", one.row) if has_row else None,
-        "given": _typed(one.values_name, value_base, one.values) if makes else None,
+        "attributes": [_attribute_values(row, said.get(row.jxa, "")) for row in one.attributes],
+        "methods": [_method_values(row) for row in one.methods],
+        "row": _typed_dict(one.row_name, one.row_base or "TypedDict", one.row) if has_row else None,
+        "given": _typed_dict(one.values_name, value_base, one.values) if makes else None,
         "keys_name": SourceText(one.keys_name),
-        "keys_type": SourceText(_keys(one) * bool(one.keys_name)),
+        "keys_type": SourceText(_key_type(one) * bool(one.keys_name)),
         "many": SourceText(one.items) if held else None,
         "item_bases": SourceText((f"{COMMANDS}, Items" if made.commands else "Items") * held),
         "select": [SourceText(part.format(name=one.keys_name)) for part in _SELECT * held],
@@ -150,26 +150,26 @@ def _class(one: TypedClass, made: TypedModule, module: Module) -> dict[str, Any]
     }
 
 
-def _keys(one: TypedClass) -> str:
+def _key_type(one: TypedClass) -> str:
     parts = [f"Literal[{', '.join(literal(key) for key in one.keys)}]"] if one.keys else []
     return " | ".join([*parts, *([one.keys_base] if one.keys_base else [])]) or "str"
 
 
-def _typed(name: str, base: str, rows: list[tuple[str, str]]) -> dict[str, Any]:
-    return {"name": SourceText(name), "base": SourceText(base), "rows": _rows(rows)}
+def _typed_dict(name: str, base: str, rows: list[tuple[str, str]]) -> dict[str, Any]:
+    return {"name": SourceText(name), "base": SourceText(base), "rows": _field_rows(rows)}
 
 
-def _rows(rows: list[tuple[str, str]]) -> list[tuple[SourceText, SourceText]]:
+def _field_rows(rows: list[tuple[str, str]]) -> list[tuple[SourceText, SourceText]]:
     return [(identifier(key), SourceText(kind)) for key, kind in rows]
 
 
-def _said(sentence: str) -> str:
+def _short_description(sentence: str) -> str:
     """Return a sentence of a class or property without what its annotation or its name says."""
     said = _SHOWN.sub("", sentence)
     return said if len(said) <= _LONGEST else f"{said.partition(', in ')[0]}."
 
 
-def _attribute(row: Attribute, said: str) -> dict[str, Any]:
+def _attribute_values(row: ObjectAttribute, said: str) -> dict[str, Any]:
     name = row.name.rstrip("_").replace("_", " ")
     tells = not said.lower().removeprefix("the ").startswith(name)
     term = [literal(row.term)] if row.term else []
@@ -177,16 +177,16 @@ def _attribute(row: Attribute, said: str) -> dict[str, Any]:
         "name": identifier(row.name),
         "kind": SourceText(row.kind),
         "held": SourceText(row.held),
-        "arguments": [exact(row.jxa), *term],
+        "arguments": [exact_literal(row.jxa), *term],
         "widens": row.widens,
         "doc": prose(said) if said and tells else "",
     }
 
 
-def _method(one: Method) -> dict[str, Any]:
+def _method_values(one: ObjectMethod) -> dict[str, Any]:
     keys = [f"{parameter.key}={parameter.key}" for parameter in one.parameters]
     given = [f"{one.self_key}=self", *keys] if one.self_key else keys
-    doc = docstring(replace(one.tool, parameters=one.parameters))
+    doc = tool_docstring(replace(one.tool, parameters=one.parameters))
     return {
         "name": identifier(one.name),
         "signature": [SourceText(part) for part in one.signature],
@@ -198,6 +198,6 @@ def _method(one: Method) -> dict[str, Any]:
     }
 
 
-def _entry(one: TypedClass) -> tuple[SourceText, SourceText]:
+def _objects_entry(one: TypedClass) -> tuple[SourceText, SourceText]:
     pair = f"({one.name}, {one.items or None})"
     return literal(one.term), SourceText(pair)

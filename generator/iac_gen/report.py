@@ -10,8 +10,8 @@ from typing import Any, Final
 from iac_gen.ir import Module
 from iac_gen.model import Diagnostic, Dictionary, RecordType, SdefClass, SdefCommand
 from iac_gen.output import SEARCH_WORDS, AppFiles
-from iac_gen.surface import FACTS, LevelFall, Row, Surface, by_codes, in_words
-from iac_gen.text import clean
+from iac_gen.surface import FACTS, LevelFall, Surface, SurfaceRow, levels_in_words, names_by_codes
+from iac_gen.text import clean_text
 from iac_runtime.tool import at_most
 
 UNFORESEEN: Final = "unforeseen"
@@ -19,7 +19,7 @@ UNFORESEEN: Final = "unforeseen"
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class TermCounts:
     """How many of each there are; `properties` includes the fields of record types."""
 
     commands: int
@@ -28,10 +28,10 @@ class Counts:
     elements: int
 
 
-def declared_counts(dictionary: Dictionary) -> Counts:
+def declared_counts(dictionary: Dictionary) -> TermCounts:
     """Count what the file itself declares: hidden items too, includes not."""
     found: Counter[str] = Counter()
-    for item in dictionary.declared():
+    for item in dictionary.declared_items():
         if isinstance(item, SdefCommand):
             found["commands"] += not item.event
         elif isinstance(item, SdefClass):
@@ -40,13 +40,13 @@ def declared_counts(dictionary: Dictionary) -> Counts:
             found["elements"] += len(item.elements)
         elif isinstance(item, RecordType):
             found["properties"] += len(item.properties)
-    return Counts(found["commands"], found["classes"], found["properties"], found["elements"])
+    return TermCounts(found["commands"], found["classes"], found["properties"], found["elements"])
 
 
-def built_counts(module: Module, commands: int) -> Counts:
+def built_counts(module: Module, commands: int) -> TermCounts:
     """Count what stands in the tables of a module; `commands` are the visible ones."""
     fields = sum(len(row.properties) for row in module.records.values())
-    return Counts(
+    return TermCounts(
         commands,
         len(module.classes),
         fields + sum(len(row.properties) for row in module.classes.values()),
@@ -64,35 +64,38 @@ class AppReport:
     tools: int
     levels: dict[str, int]
     tokens: int
-    declared: Counts
-    built: Counts
+    declared: TermCounts
+    built: TermCounts
     diagnostics: tuple[Diagnostic, ...]
 
     @property
-    def cleaned(self) -> int:
+    def cleaned_count(self) -> int:
         """Items whose text held what nobody can see; it was removed."""
         return sum(one.code == "cleaned" for one in self.diagnostics)
 
-    def data(self) -> dict[str, Any]:
-        """Return the report of the app as JSON-ready data; `read` takes it back."""
-        return {**asdict(self), "skipped": self.skipped, "cleaned": self.cleaned}
+    def to_data(self) -> dict[str, Any]:
+        """Return the report of the app as JSON-ready data; `from_data` takes it back."""
+        return {**asdict(self), "skipped": self.skipped_count, "cleaned": self.cleaned_count}
 
     @classmethod
-    def read(cls, data: Mapping[str, Any]) -> "AppReport":
+    def from_data(cls, data: Mapping[str, Any]) -> "AppReport":
         """Return the report that `data` was made from."""
         given = {name: data[name] for name in cls.__slots__}
-        given["declared"], given["built"] = Counts(**data["declared"]), Counts(**data["built"])
+        given["declared"], given["built"] = (
+            TermCounts(**data["declared"]),
+            TermCounts(**data["built"]),
+        )
         given["diagnostics"] = tuple(Diagnostic(**one) for one in data["diagnostics"])
         return cls(**given)
 
     @property
-    def skipped(self) -> int:
+    def skipped_count(self) -> int:
         """Items that cost something: an error cost the item it names."""
         return sum(one.level == "error" for one in self.diagnostics)
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class BuildReport:
     """A whole build. `failed` are the inputs that gave no module, `gone` keys without input.
 
     `falls` stop a build, so that of one that is remembered there are none. `templates` names
@@ -116,26 +119,26 @@ class Report:
         found = (one for app in self.apps for one in app.diagnostics if one.code == UNFORESEEN)
         return [*self.failed, *found]
 
-    def data(self) -> dict[str, Any]:
-        """Return the report as JSON-ready data; `read` takes it back."""
-        apps = [app.data() for app in self.apps]
+    def to_data(self) -> dict[str, Any]:
+        """Return the report as JSON-ready data; `from_data` takes it back."""
+        apps = [app.to_data() for app in self.apps]
         failed = [asdict(one) for one in self.failed]
         rest = {"gone": list(self.gone), "falls": [one._asdict() for one in self.falls]}
         own = {"templates": self.templates} if self.templates else {}
         return {"apps": apps, "tokens": self.tokens, "failed": failed, **rest, **own}
 
     @classmethod
-    def read(cls, data: Mapping[str, Any]) -> "Report":
+    def from_data(cls, data: Mapping[str, Any]) -> "BuildReport":
         """Return the report that `data` was made from."""
         return cls(
-            tuple(AppReport.read(app) for app in data["apps"]),
+            tuple(AppReport.from_data(app) for app in data["apps"]),
             tuple(Diagnostic(**one) for one in data["failed"]),
             tuple(data["gone"]),
             templates=data.get("templates", ""),
         )
 
 
-def changes(old: Mapping[str, AppFiles], new: Mapping[str, AppFiles]) -> list[str]:
+def describe_changes(old: Mapping[str, AppFiles], new: Mapping[str, AppFiles]) -> list[str]:
     """Return a line a change, apps by key; empty where a reviewer has nothing to see."""
     lines: list[str] = []
     for key in sorted(old.keys() | new.keys()):
@@ -144,71 +147,74 @@ def changes(old: Mapping[str, AppFiles], new: Mapping[str, AppFiles]) -> list[st
         elif key not in new:
             lines.append(f"{key}: app gone, {len(old[key].tools)} tools with it")
         else:
-            lines += [f"{key}: {line}" for line in _app(old[key], new[key])]
+            lines += [f"{key}: {line}" for line in _app_changes(old[key], new[key])]
     return lines
 
 
-def spans(
+def changed_levels(
     old: Mapping[str, AppFiles], new: Mapping[str, AppFiles]
 ) -> Mapping[str, list[tuple[str, str, str]]]:
     """Return app -> thing, levels before and after, where they differ; empty for none."""
     found: dict[str, list[tuple[str, str, str]]] = {}
     for key in sorted(old.keys() & new.keys()):
-        before, after = old[key].surface(), new[key].surface()
+        before, after = old[key].reviewed_surface(), new[key].reviewed_surface()
         former = _former_names(before, after)
         gone = {name: name for name in before.keys() - former.values()}
         for name, was in sorted({**dict.fromkeys(after, ""), **former, **gone}.items()):
             kind = name.partition(" ")[0]
             one, other = (
-                in_words(kind, rows[at].levels) if at in rows else ""
+                levels_in_words(kind, rows[at].levels) if at in rows else ""
                 for rows, at in ((before, was), (after, name))
             )
             if one != other:
-                found.setdefault(key, []).append((_title(name), one, other))
+                found.setdefault(key, []).append((_thing_title(name), one, other))
     return found
 
 
-def difference(old: str, new: str, path: str) -> str:
+def file_difference(old: str, new: str, path: str) -> str:
     """Return a unified diff of the file at `path`, as it is and as a build makes it."""
     lines = difflib.unified_diff(
         old.splitlines(), new.splitlines(), path, f"{path} (fresh)", lineterm=""
     )
     # What the folder holds may be anybody's: nothing of it steers a terminal.
-    return "\n".join(clean(line) for line in lines)
+    return "\n".join(clean_text(line) for line in lines)
 
 
-def _app(old: AppFiles, new: AppFiles) -> Iterator[str]:
+def _app_changes(old: AppFiles, new: AppFiles) -> Iterator[str]:
     if old.row["id"] != new.row["id"]:
         yield f"another app: {old.row['id']} became {new.row['id']}"
     if old.version != new.version:
         yield f"version {old.version or 'unknown'} became {new.version or 'unknown'}"
     elif old.row["digest"] != new.row["digest"]:
         yield "the dictionary changed"
-    before, after = old.surface(), new.surface()
+    before, after = old.reviewed_surface(), new.reviewed_surface()
     known = old.terms is not None and new.terms is not None
     former = _former_names(before, after)
-    owners = [(_full(was), _full(name)) for name, was in former.items() if name != was]
+    owners = [(_full_name(was), _full_name(name)) for name, was in former.items() if name != was]
     for name in sorted(after):
-        kind, title = name.partition(" ")[0], _title(name)
+        kind, title = name.partition(" ")[0], _thing_title(name)
         if kind != "tool" and not known:
             continue
         if name not in former:
-            span = in_words(kind, after[name].levels)
+            span = levels_in_words(kind, after[name].levels)
             yield f"{title} added{f' ({span})' if span else ''}"
             continue
         was = former[name]
         if _is_renamed(was, name, owners):
-            yield f"{title}: renamed from {_title(was).removeprefix(f'{kind} ')}"
+            yield f"{title}: renamed from {_thing_title(was).removeprefix(f'{kind} ')}"
         yield from (f"{title}: {line}" for line in _row_changes(kind, before[was], after[name]))
         if kind == "tool":
-            listed = (json.loads(old.lines[_full(was)]), json.loads(new.lines[_full(name)]))
+            listed = (
+                json.loads(old.lines[_full_name(was)]),
+                json.loads(new.lines[_full_name(name)]),
+            )
             yield from (f"{title}: {line}" for line in _listed_changes(*listed))
     for name in sorted(before.keys() - former.values()):
         if known or name.startswith("tool "):
-            yield f"{_title(name)} removed"
+            yield f"{_thing_title(name)} removed"
 
 
-def _title(name: str) -> str:
+def _thing_title(name: str) -> str:
     """Return how a line names a thing: a tool by its name, a term without its app."""
     kind, _, shown = name.partition(" ")
     return shown if kind == "tool" else f"{kind} {shown.partition('.')[2]}"
@@ -216,7 +222,7 @@ def _title(name: str) -> str:
 
 def _former_names(old: Surface, new: Surface) -> dict[str, str]:
     """Return name -> former name: the same, else one that is gone and had the codes."""
-    gone = by_codes({name: row for name, row in old.items() if name not in new})
+    gone = names_by_codes({name: row for name, row in old.items() if name not in new})
     found = {name: name for name in new if name in old}
     for name in sorted(new.keys() - old.keys()):
         if names := gone.get((name.partition(" ")[0], *new[name].codes)):
@@ -226,13 +232,13 @@ def _former_names(old: Surface, new: Surface) -> dict[str, str]:
 
 def _is_renamed(was: str, name: str, owners: Sequence[tuple[str, str]]) -> bool:
     """Say whether a thing has another name, and not only what it belongs to."""
-    one, other = _full(was), _full(name)
+    one, other = _full_name(was), _full_name(name)
     return one != other and not any(
         one.startswith(f"{old}.") and other == new + one.removeprefix(old) for old, new in owners
     )
 
 
-def _full(name: str) -> str:
+def _full_name(name: str) -> str:
     return name.partition(" ")[2]
 
 
@@ -242,7 +248,7 @@ _LEVELS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-def _row_changes(kind: str, old: Row, new: Row) -> Iterator[str]:
+def _row_changes(kind: str, old: SurfaceRow, new: SurfaceRow) -> Iterator[str]:
     if old.codes != new.codes and old.codes and new.codes:
         what = "sends another event" if kind == "tool" else "has another code"
         yield f"{what}: {'/'.join(new.codes)} instead of {'/'.join(old.codes)}"
@@ -253,7 +259,7 @@ def _row_changes(kind: str, old: Row, new: Row) -> Iterator[str]:
             verb = "lowered" if at_most(after, before) else "raised"
             yield f"{word} {verb} from {before} to {after}"
     if new.levels and not old.levels:
-        yield f"can now be set, {in_words(kind, new.levels)}"
+        yield f"can now be set, {levels_in_words(kind, new.levels)}"
     if kind == "tool" and old.facts and new.facts:
         yield from _call_changes(old.facts, new.facts)
         return
@@ -280,7 +286,7 @@ def _call_changes(old: Sequence[Any], new: Sequence[Any]) -> Iterator[str]:
 
 def _listed_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
     """Yield what changed in the entry of a listing: parameters, and the words."""
-    yield from _parameters(old["inputSchema"], new["inputSchema"])
+    yield from _parameter_changes(old["inputSchema"], new["inputSchema"])
     if old["description"] != new["description"]:
         yield f"described as {new['description']!r}"
     if _search_words(old) != _search_words(new):
@@ -291,7 +297,7 @@ def _search_words(entry: Mapping[str, Any]) -> Any:
     return entry.get("_meta", {}).get(SEARCH_WORDS)
 
 
-def _parameters(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+def _parameter_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
     one, other = old["properties"], new["properties"]
     for key in one:
         if key not in other:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from urllib.parse import unquote
 
 from iac_gen import merge as merging
-from iac_gen.merge import Notes, classes
+from iac_gen.merge import MergeNotes, merge_classes
 from iac_gen.model import (
     Diagnostic,
     Dictionary,
@@ -65,17 +65,17 @@ def is_hook(command: SdefCommand) -> bool:
     return happening or bool(told)
 
 
-def path_of(href: str) -> str:
+def path_of_url(href: str) -> str:
     """Return the absolute path that a file URL names, in any of its spellings."""
     return unquote(re.sub(r"^file:(//(localhost)?)?(?=/)", "", href, flags=re.IGNORECASE))
 
 
-def find(include: Include, includes: IncludeMap) -> tuple[str, Dictionary | None, str]:
+def find_include(include: Include, includes: IncludeMap) -> tuple[str, Dictionary | None, str]:
     """Return the path that `include` names, its dictionary if it is at hand, and a warning.
 
     The standard suites step in for a file of their name in another place.
     """
-    path = path_of(include.href)
+    path = path_of_url(include.href)
     target = includes.get(path)
     if target is not None:
         return path, target, ""
@@ -85,7 +85,7 @@ def find(include: Include, includes: IncludeMap) -> tuple[str, Dictionary | None
     return path, None, f"{path or 'an include without href'} was not found; its terms are missing"
 
 
-def select(dictionary: Dictionary, include: Include) -> list[Suite] | list[Item]:
+def select_included(dictionary: Dictionary, include: Include) -> list[Suite] | list[Item]:
     """Return the suites or suite items of `dictionary` that `include` selects.
 
     Raises:
@@ -109,7 +109,7 @@ def select(dictionary: Dictionary, include: Include) -> list[Suite] | list[Item]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Resolved:
+class ResolvedDictionary:
     """One dictionary with every name declared once.
 
     `inherits` and element types of `classes` are names of `classes`; `commands` holds neither
@@ -125,10 +125,12 @@ class Resolved:
     values: tuple[ValueType, ...] = ()
 
 
-def resolve(source: Source, includes: IncludeMap) -> tuple[Resolved, list[Diagnostic]]:
+def resolve_dictionary(
+    source: Source, includes: IncludeMap
+) -> tuple[ResolvedDictionary, list[Diagnostic]]:
     """Return `source` resolved, and what had to be merged, guessed or left out."""
-    notes = Notes(source.dictionary.file)
-    items = list(_expanded(source.dictionary, includes, notes, depth=0))
+    notes = MergeNotes(source.dictionary.file)
+    items = list(_expand_includes(source.dictionary, includes, notes, depth=0))
     commands = [i for i in items if isinstance(i, SdefCommand) and not i.event]
     for command in commands:
         if command.hidden:
@@ -140,28 +142,32 @@ def resolve(source: Source, includes: IncludeMap) -> tuple[Resolved, list[Diagno
             )
             code = "hidden" if facts is None else "left-out"
             notes.add(command.line, code, f"command {why}; it gets no tool")
-    resolved = Resolved(
+    resolved = ResolvedDictionary(
         source,
-        tuple(merging.commands(commands, notes)),
+        tuple(merging.merge_commands(commands, notes)),
         tuple(i for i in items if isinstance(i, SdefCommand) and i.event),
-        tuple(classes((i for i in items if isinstance(i, SdefClass)), notes)),
-        tuple(merging.enumerations((i for i in items if isinstance(i, Enumeration)), notes)),
-        tuple(merging.records((i for i in items if isinstance(i, RecordType)), notes)),
-        tuple(merging.values((i for i in items if isinstance(i, ValueType)), notes)),
+        tuple(merge_classes((i for i in items if isinstance(i, SdefClass)), notes)),
+        tuple(merging.merge_enumerations((i for i in items if isinstance(i, Enumeration)), notes)),
+        tuple(merging.merge_records((i for i in items if isinstance(i, RecordType)), notes)),
+        tuple(merging.merge_value_types((i for i in items if isinstance(i, ValueType)), notes)),
     )
     return resolved, notes.found
 
 
-def _expanded(
-    dictionary: Dictionary, includes: IncludeMap, notes: Notes, depth: int
+def _expand_includes(
+    dictionary: Dictionary, includes: IncludeMap, notes: MergeNotes, depth: int
 ) -> Iterator[Item]:
     """Yield all items in order; those of a hidden suite are hidden."""
     for suite in dictionary.suites:
         if isinstance(suite, Include):
-            yield from _included(suite, includes, notes, depth)
+            yield from _included_items(suite, includes, notes, depth)
             continue
         for item in suite.items:
-            found = _included(item, includes, notes, depth) if isinstance(item, Include) else [item]
+            found = (
+                _included_items(item, includes, notes, depth)
+                if isinstance(item, Include)
+                else [item]
+            )
             for one in found:
                 yield (
                     replace(one, hidden=True)
@@ -170,8 +176,10 @@ def _expanded(
                 )
 
 
-def _included(include: Include, includes: IncludeMap, notes: Notes, depth: int) -> Iterator[Item]:
-    path, target, warning = find(include, includes)
+def _included_items(
+    include: Include, includes: IncludeMap, notes: MergeNotes, depth: int
+) -> Iterator[Item]:
+    path, target, warning = find_include(include, includes)
     if warning:
         notes.add(include.line, "include", warning, "warning")
     if target is None or depth > 0:
@@ -180,7 +188,7 @@ def _included(include: Include, includes: IncludeMap, notes: Notes, depth: int) 
             notes.add(include.line, "include", text, "warning")
         return
     try:
-        picked = select(target, include)
+        picked = select_included(target, include)
     except ValueError as error:
         notes.add(include.line, "include", f"{error}; its terms are missing", "warning")
         return
@@ -188,7 +196,7 @@ def _included(include: Include, includes: IncludeMap, notes: Notes, depth: int) 
     # Their own lines are of another file.
     here: tuple[Suite | Item, ...] = with_field(tuple(picked), "line", include.line)
     suites = tuple(part for part in here if isinstance(part, Suite))
-    yield from _expanded(replace(target, suites=suites), includes, notes, depth + 1)
+    yield from _expand_includes(replace(target, suites=suites), includes, notes, depth + 1)
     for part in here:
         if not isinstance(part, Suite):
             yield part

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 
 from iac_base.words import fold, stems
 from iac_gen.ir import Module
-from iac_gen.resolve import Resolved
+from iac_gen.resolve import ResolvedDictionary
 
 FORMAT: Final = 1
 _LEVELS: Final = (". SAFE", ". MODIFY", ". DANGEROUS")
@@ -29,7 +29,7 @@ SearchRows: TypeAlias = Mapping[str, Any]
 [kind, tool or term, element, name, owned, purpose, told, properties]; words are stems."""
 
 
-def search_rows(module: Module, resolved: Resolved) -> SearchRows:
+def search_rows(module: Module, resolved: ResolvedDictionary) -> SearchRows:
     """Return the words of an app; object tools have no row, they are found through the classes."""
     told: dict[str, str] = {fold(one.name): one.description for one in resolved.commands}
     rows: list[list[Any]] = []
@@ -38,7 +38,7 @@ def search_rows(module: Module, resolved: Resolved) -> SearchRows:
     for tool in module.tools:
         if tool.op != "command" and not tool.bind:
             objects[tool.op] = tool.name
-            element = tool.input()["properties"].get("element", {})
+            element = tool.input_schema()["properties"].get("element", {})
             free = free or (tool.op == "make" and "enum" not in element)
             continue
         purpose = tool.summary
@@ -48,7 +48,7 @@ def search_rows(module: Module, resolved: Resolved) -> SearchRows:
         element = bound if isinstance(bound, str) else ""
         name = tool.function.rstrip("_").replace("_", " ")
         words = (name, element, purpose, told.get(fold(tool.term), "") if tool.term else "")
-        rows.append([tool.op, tool.name, element, *map(_stemmed, words), []])
+        rows.append([tool.op, tool.name, element, *map(_sorted_stems, words), []])
     described = {one.name: one for one in resolved.classes}
     held = {element.term for one in module.classes.values() for element in one.elements}
     for term, row in module.classes.items():
@@ -59,11 +59,11 @@ def search_rows(module: Module, resolved: Resolved) -> SearchRows:
         said = [source.description, *(p.description for p in source.properties)] if source else []
         properties = [[prop.term, prop.access] for prop in row.properties]
         words = (term, owned, "", " ".join(said))
-        rows.append([kind, term, term, *map(_stemmed, words), properties])
+        rows.append([kind, term, term, *map(_sorted_stems, words), properties])
     return {"key": module.key, "name": module.app.name, "tools": objects, "rows": rows}
 
 
-def _stemmed(text: str) -> str:
+def _sorted_stems(text: str) -> str:
     """Return the stems of a text, sorted: what a vendor wrote is nothing to read."""
     return " ".join(sorted([*dict.fromkeys(stems(text[:2_000]))][:_TOLD]))
 
@@ -90,7 +90,7 @@ def search_index(apps: Iterable[SearchRows]) -> Iterator[str]:
     strong: dict[str, array[int]] = {}
     weak: dict[str, array[int]] = {}
     for app in apps:
-        line = _line(app)
+        line = _json_line(app)
         spelled = {fold(app["name"]), fold(app["key"])}
         # People leave the number of a version out.
         names = {f"={one}" for name in spelled for one in (name, name.rstrip("0123456789")) if one}
@@ -108,16 +108,16 @@ def search_index(apps: Iterable[SearchRows]) -> Iterator[str]:
         yield line
     limit = max(_COMMON, count // 4)
     start = offset
-    for word in sorted({*strong, *weak}, key=_quoted):
+    for word in sorted({*strong, *weak}, key=_json_bytes):
         both = [list(found.get(word, ())) for found in (strong, weak)]
         kept = [[] if len(some) > limit else some for some in both]
-        yield _line([word, rows_of[word], len(both[0]), *kept])
-    yield _line([start, total, count])
+        yield _json_line([word, rows_of[word], len(both[0]), *kept])
+    yield _json_line([start, total, count])
 
 
-def _quoted(word: str) -> bytes:
+def _json_bytes(word: str) -> bytes:
     return json.dumps(word).encode()
 
 
-def _line(value: Any) -> str:
+def _json_line(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=True) + "\n"

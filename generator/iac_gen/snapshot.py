@@ -1,7 +1,7 @@
 """Snapshots: a dictionary's facts as JSON, so that a build needs no Mac.
 
 A snapshot holds terms, codes, types, access and structure; with `facts` no prose. It is
-read back into the same `Dictionary` that `load` makes, without line numbers, and as
+read back into the same `Dictionary` that `load_dictionary` makes, without line numbers, and as
 distrustfully: it may come from anyone.
 """
 
@@ -15,12 +15,12 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from iac_gen import model
-from iac_gen.classify.intents import raised_by_words
+from iac_gen.classify.intents import facts_with_stated_level
 from iac_gen.limits import MAX_BYTES, LimitError, read_file
 from iac_gen.load import LoadedDictionary, LoadError
 from iac_gen.naming import app_key, is_bundle_id
 from iac_gen.resolve import is_hook
-from iac_gen.text import clean, on_one_line, screened
+from iac_gen.text import clean_text, on_one_line, sanitize_dictionary
 from iac_gen.types import default_value, stated_default
 
 FORMAT = 1
@@ -39,19 +39,19 @@ _LEFT_OUT = frozenset({"line", "file"})
 _CODED = frozenset(model.KINDS) - {model.Include, model.SdefElement}
 
 
-def _tag(kind: type) -> str:
+def _item_tag(kind: type) -> str:
     """Return what a snapshot calls an item: `Command`."""
     return kind.__name__.removeprefix("Sdef")
 
 
-_TAGGED = {_tag(kind): kind for kind in _ITEMS}
+_TAGGED = {_item_tag(kind): kind for kind in _ITEMS}
 
 
-def _marked(item: model.Item, enumerators: Collection[str]) -> model.Item:
+def _mark_item(item: model.Item, enumerators: Collection[str]) -> model.Item:
     if not isinstance(item, model.SdefCommand):
         return item
     if item.intent is not None:
-        item = replace(item, intent=raised_by_words(item))
+        item = replace(item, intent=facts_with_stated_level(item))
     elif item.description and is_hook(item):
         item = replace(item, event=True)
     rows = [
@@ -68,10 +68,10 @@ def facts_only(dictionary: model.Dictionary) -> model.Dictionary:
 
     What they say is a hook stays one, and what they state as a default stays as such.
     """
-    declared = [row for row in dictionary.declared() if isinstance(row, model.Enumeration)]
+    declared = [row for row in dictionary.declared_items() if isinstance(row, model.Enumeration)]
     enumerators = [value.name for row in declared for value in row.enumerators]
     suites = tuple(
-        replace(suite, items=tuple(_marked(item, enumerators) for item in suite.items))
+        replace(suite, items=tuple(_mark_item(item, enumerators) for item in suite.items))
         if isinstance(suite, model.Suite)
         else suite
         for suite in dictionary.suites
@@ -92,7 +92,7 @@ def write_snapshot(source: model.Source) -> str:
     lines = [json.dumps(head, ensure_ascii=False)[:-1] + ', "suites": [']
     suites = []
     for suite in source.dictionary.suites:
-        data = _dump(suite)
+        data = _to_json(suite)
         items = data.pop("items", [])
         text = json.dumps(data, ensure_ascii=False)
         if items:
@@ -103,17 +103,17 @@ def write_snapshot(source: model.Source) -> str:
     return "\n".join(lines) + "\n]}\n"
 
 
-def _dump(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     if isinstance(value, tuple):
-        return [_dump(item) for item in value]
+        return [_to_json(item) for item in value]
     if not is_dataclass(value):
         return value
-    data: dict[str, Any] = {"is": _tag(type(value))} if type(value) in _ITEMS else {}
+    data: dict[str, Any] = {"is": _item_tag(type(value))} if type(value) in _ITEMS else {}
     for f in fields(value):
         item = getattr(value, f.name)
         if f.name in _LEFT_OUT or (f.default is not MISSING and item == f.default):
             continue
-        data[f.name] = _dump(item)
+        data[f.name] = _to_json(item)
     return data
 
 
@@ -137,67 +137,67 @@ def load_snapshot(path: Path, *, as_written: bool = False) -> LoadedDictionary:
         LoadError: It cannot be read, is no JSON, or is no snapshot of this format.
     """
 
-    def fail(line: int, code: str, message: str) -> LoadError:
+    def load_error(line: int, code: str, message: str) -> LoadError:
         return LoadError(model.Diagnostic(str(path), line, code, message, "error"))
 
     try:
         data = json.loads(read_file(path, MAX_BYTES).decode("utf-8"))
     except LimitError as error:
-        raise fail(0, error.code, str(error)) from None
+        raise load_error(0, error.code, str(error)) from None
     except UnicodeDecodeError as error:
-        raise fail(0, "read", f"cannot be read: {error}") from None
+        raise load_error(0, "read", f"cannot be read: {error}") from None
     except RecursionError:
-        raise fail(0, "json", "is nested too deeply") from None
+        raise load_error(0, "json", "is nested too deeply") from None
     except json.JSONDecodeError as error:
-        raise fail(error.lineno, "json", f"is not JSON: {error.msg}") from None
+        raise load_error(error.lineno, "json", f"is not JSON: {error.msg}") from None
     except ValueError:
-        raise fail(0, "json", "is not JSON: a number has too many digits") from None
+        raise load_error(0, "json", "is not JSON: a number has too many digits") from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise fail(
+        raise load_error(
             0, "format", f"is not a snapshot of format {FORMAT}; make one with iac-gen snapshot"
         )
     try:
         if _DIGEST.fullmatch(data["digest"]) is None:
-            raise fail(0, "format", "is not a complete snapshot: its digest is not a SHA-256")
-        suites = _value(_hints(model.Dictionary)["suites"], data["suites"])
+            raise load_error(0, "format", "is not a complete snapshot: its digest is not a SHA-256")
+        suites = _build_value(_hints(model.Dictionary)["suites"], data["suites"])
         source = model.Source(
-            model.Dictionary(str(path), data["digest"], _text(data, "title"), suites),
-            _text(data, "name"),
-            _text(data, "id"),
-            _text(data, "stem"),
-            _text(data, "version"),
+            model.Dictionary(str(path), data["digest"], _text_field(data, "title"), suites),
+            _text_field(data, "name"),
+            _text_field(data, "id"),
+            _text_field(data, "stem"),
+            _text_field(data, "version"),
             data["kind"] if data["kind"] in get_args(model.Kind) else "application",
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         reason = on_one_line(repr(error))
-        raise fail(0, "format", f"is not a complete snapshot: {reason}") from None
+        raise load_error(0, "format", f"is not a complete snapshot: {reason}") from None
     except RecursionError:
-        raise fail(0, "json", "is nested too deeply") from None
-    return _checked(source, path, as_written)
+        raise load_error(0, "json", "is nested too deeply") from None
+    return _check_source(source, path, as_written)
 
 
-def _text(data: Mapping[str, Any], key: str) -> str:
+def _text_field(data: Mapping[str, Any], key: str) -> str:
     value = data[key]
     if not isinstance(value, str):
         raise TypeError(f"{key} is not text")
     return value
 
 
-def _checked(source: model.Source, path: Path, as_written: bool) -> LoadedDictionary:
+def _check_source(source: model.Source, path: Path, as_written: bool) -> LoadedDictionary:
     """Return `source` without items that no dictionary could have, and what was wrong."""
     found: list[model.Diagnostic] = []
 
-    def report(code: str, message: str) -> None:
+    def report_error(code: str, message: str) -> None:
         found.append(model.Diagnostic(str(path), 0, code, message, "error"))
 
     name, stem, version = (
-        clean(" ".join(text.split())) for text in (source.name, source.stem, source.version)
+        clean_text(" ".join(text.split())) for text in (source.name, source.stem, source.version)
     )
     if not name:
-        report("name", "has no name of an app; the name of the file is used")
+        report_error("name", "has no name of an app; the name of the file is used")
         name = path.stem
     if _STEM.fullmatch(stem) is None:
-        report("name", f"the stem {on_one_line(ascii(stem), 80)} is not a file name")
+        report_error("name", f"the stem {on_one_line(ascii(stem), 80)} is not a file name")
         stem = path.stem
     source = replace(source, name=name, stem=stem, version=version)
     if not (is_bundle_id(source.id) or _LOCAL_ID.fullmatch(source.id)):
@@ -207,12 +207,12 @@ def _checked(source: model.Source, path: Path, as_written: bool) -> LoadedDictio
         source = replace(source, id=f"local.{app_key(name, '')}", known=False)
     if as_written:
         return LoadedDictionary(source, tuple(found))
-    coded = _coded(source.dictionary, report, named=source.kind == "intents")
-    dictionary, cleaned = screened(coded)
+    coded = _drop_uncoded(source.dictionary, report_error, named=source.kind == "intents")
+    dictionary, cleaned = sanitize_dictionary(coded)
     return LoadedDictionary(replace(source, dictionary=dictionary), (*found, *cleaned))
 
 
-def _coded(value: Any, report: Callable[[str, str], None], *, named: bool = False) -> Any:
+def _drop_uncoded(value: Any, report: Callable[[str, str], None], *, named: bool = False) -> Any:
     """Return `value` without the parts whose code is none (4 or 8 bytes of MacRoman).
 
     Where things are `named`, as intents are, a code is an identifier.
@@ -226,17 +226,19 @@ def _coded(value: Any, report: Callable[[str, str], None], *, named: bool = Fals
                 if type(part) not in _CODED:
                     kept.append(part)
                 elif _CASE.fullmatch(part.code) if named else _has_code(part):
-                    kept.append(_coded(part, report, named=named))
+                    kept.append(_drop_uncoded(part, report, named=named))
                 else:
-                    what = f"{_tag(type(part)).lower()} {on_one_line(part.name, 64)}"
-                    wanted = "which is no identifier" if named else f"not {_size(part)} characters"
+                    what = f"{_item_tag(type(part)).lower()} {on_one_line(part.name, 64)}"
+                    wanted = (
+                        "which is no identifier" if named else f"not {_code_size(part)} characters"
+                    )
                     code = on_one_line(ascii(part.code), 40)
                     report("code", f"{what} has the code {code}, {wanted}")
             changed[f.name] = tuple(kept)
     return replace(value, **changed)
 
 
-def _size(part: Any) -> int:
+def _code_size(part: Any) -> int:
     return 8 if isinstance(part, model.SdefCommand) else 4
 
 
@@ -246,28 +248,28 @@ def _has_code(part: Any) -> bool:
         return True
     if isinstance(part, model.ValueType) and not part.code:
         return True
-    return model.is_code(part.code, _size(part))
+    return model.is_code(part.code, _code_size(part))
 
 
-def _tagged(data: Mapping[str, Any], options: Collection[type]) -> Any:
+def _build_tagged(data: Mapping[str, Any], options: Collection[type]) -> Any:
     kind = _TAGGED[data["is"]]
     if kind not in options:
-        raise TypeError(f"a {_tag(kind)} is in the wrong place")
-    return _build(kind, data)
+        raise TypeError(f"a {_item_tag(kind)} is in the wrong place")
+    return _build_dataclass(kind, data)
 
 
-def _build(cls: type[T], data: Mapping[str, Any]) -> T:
+def _build_dataclass(cls: type[T], data: Mapping[str, Any]) -> T:
     hints = _hints(cls)  # type: ignore[arg-type]
     unknown = data.keys() - hints.keys() - {"is"}
     if unknown:
-        raise ValueError(f"{_tag(cls)} has no {', '.join(sorted(unknown))}")
-    return cls(**{name: _value(hints[name], data[name]) for name in hints if name in data})
+        raise ValueError(f"{_item_tag(cls)} has no {', '.join(sorted(unknown))}")
+    return cls(**{name: _build_value(hints[name], data[name]) for name in hints if name in data})
 
 
 _hints = cache(get_type_hints)
 
 
-def _value(hint: Any, value: Any) -> Any:
+def _build_value(hint: Any, value: Any) -> Any:
     """Return JSON `value` as the type `hint`: str, bool, tuples of these, optional, dataclasses."""
     origin = get_origin(hint)
     if origin in (Union, UnionType):
@@ -277,18 +279,18 @@ def _value(hint: Any, value: Any) -> Any:
         if len(options) > 1:
             if not isinstance(value, Mapping):
                 raise TypeError(f"{value!r} is not an object")
-            return _tagged(value, options)
-        return _value(options[0], value)
+            return _build_tagged(value, options)
+        return _build_value(options[0], value)
     if origin is tuple:
         if not isinstance(value, list):
             raise TypeError(f"{value!r} is not a list")
-        return tuple(_value(get_args(hint)[0], item) for item in value)
+        return tuple(_build_value(get_args(hint)[0], item) for item in value)
     if origin is Literal:
         if value not in get_args(hint):
             raise ValueError(f"{value!r} is not one of {get_args(hint)}")
         return value
     if isinstance(hint, type) and hasattr(hint, "__dataclass_fields__"):
-        return _build(hint, value)
+        return _build_dataclass(hint, value)
     if not isinstance(value, hint):
         raise TypeError(f"{value!r} is not a {hint.__name__}")
     return value

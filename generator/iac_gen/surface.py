@@ -21,7 +21,7 @@ FACTS: Final[Mapping[str, tuple[str, ...]]] = {
 """Kind -> what `Row.facts` hold; a tool's are the result, the parameters and what is bound."""
 
 
-class Row(NamedTuple):
+class SurfaceRow(NamedTuple):
     """A thing: its codes, the levels of what can be done with it, and JSON-ready facts.
 
     A class has the levels of making and deleting, a property that of setting where it can be set,
@@ -33,7 +33,7 @@ class Row(NamedTuple):
     facts: tuple[Any, ...] = ()
 
 
-Surface: TypeAlias = Mapping[str, Row]
+Surface: TypeAlias = Mapping[str, SurfaceRow]
 """`property mail.message.subject`, kind and full name -> row."""
 
 
@@ -53,46 +53,48 @@ class LevelFall(NamedTuple):
         return f"{self.name} fell from {self.before} to {self.after}"
 
 
-def event_of(tool: ToolFunction) -> str:
+def identifying_event(tool: ToolFunction) -> str:
     """Return the event by which a tool is known under any name; empty for no command."""
     return tool.event if tool.op == "command" and not tool.bind else ""
 
 
-def sent(tool: ToolFunction) -> tuple[Any, ...]:
+def call_facts(tool: ToolFunction) -> tuple[Any, ...]:
     """Return the facts of a tool: what its calls are made of, words aside."""
     params = {p.key: [p.row.code, p.row.type] for p in tool.parameters}
     return (tool.result, params, dict(tool.bind))
 
 
-def terms(module: Module) -> dict[str, Row]:
+def term_rows(module: Module) -> dict[str, SurfaceRow]:
     """Return the rows of everything in the tables of a module."""
-    key, found = module.key, dict[str, Row]()
+    key, found = module.key, dict[str, SurfaceRow]()
     for name, row in module.classes.items():
-        found[f"class {key}.{name}"] = Row((row.code,), (row.make, row.delete), (row.inherits,))
-        found.update(_properties(f"property {key}.{name}", row.code, row.properties))
+        found[f"class {key}.{name}"] = SurfaceRow(
+            (row.code,), (row.make, row.delete), (row.inherits,)
+        )
+        found.update(_property_rows(f"property {key}.{name}", row.code, row.properties))
         for element in row.elements:
             codes = (row.code, module.classes[element.term].code)
-            found[f"element {key}.{name}.{element.term}"] = Row(codes, (), (element.access,))
+            found[f"element {key}.{name}.{element.term}"] = SurfaceRow(codes, (), (element.access,))
     for name, record in module.records.items():
-        found[f"record {key}.{name}"] = Row((record.code,))
-        found.update(_properties(f"field {key}.{name}", record.code, record.properties))
+        found[f"record {key}.{name}"] = SurfaceRow((record.code,))
+        found.update(_property_rows(f"field {key}.{name}", record.code, record.properties))
     for name, values in module.enums.items():
         code = module.enum_codes[name]
-        found[f"enumeration {key}.{name}"] = Row((code,))
+        found[f"enumeration {key}.{name}"] = SurfaceRow((code,))
         for term, value in values:
-            found[f"enumerator {key}.{name}.{term}"] = Row((code, value))
+            found[f"enumerator {key}.{name}.{term}"] = SurfaceRow((code, value))
     return found
 
 
-def _properties(
+def _property_rows(
     owner: str, code: str, properties: tuple[Property, ...]
-) -> Iterator[tuple[str, Row]]:
+) -> Iterator[tuple[str, SurfaceRow]]:
     for row in properties:
         levels = () if row.access == "r" else (row.level,)
-        yield f"{owner}.{row.term}", Row((code, row.code), levels, (row.type, row.access))
+        yield f"{owner}.{row.term}", SurfaceRow((code, row.code), levels, (row.type, row.access))
 
 
-def by_codes(surface: Surface) -> Mapping[tuple[str, ...], list[str]]:
+def names_by_codes(surface: Surface) -> Mapping[tuple[str, ...], list[str]]:
     """Return kind and codes -> names, of what has codes."""
     found: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for name, row in sorted(surface.items()):
@@ -101,7 +103,7 @@ def by_codes(surface: Surface) -> Mapping[tuple[str, ...], list[str]]:
     return found
 
 
-def falls(
+def find_level_falls(
     old: Surface, new: Surface, accepted: AcceptedLevels = MappingProxyType({})
 ) -> list[LevelFall]:
     """Return what is lower in `new` than in `old`, and than what a team accepted, by name.
@@ -109,7 +111,7 @@ def falls(
     What has the same name and codes is compared with itself. What is new in one of them is
     compared with everything that had the name or the codes.
     """
-    coded = by_codes(old)
+    coded = names_by_codes(old)
     found = []
     for name, row in sorted(new.items()):
         kind, _, shown = name.partition(" ")
@@ -124,18 +126,20 @@ def falls(
         least = (least[:1] + least[-1:])[: len(before)]
         pairs = zip(before, least, row.levels, strict=True)
         if any(not (at_most(was, level) or at_most(low, level)) for was, low, level in pairs):
-            found.append(LevelFall(shown, in_words(kind, before), in_words(kind, row.levels)))
+            found.append(
+                LevelFall(shown, levels_in_words(kind, before), levels_in_words(kind, row.levels))
+            )
     return found
 
 
-def in_words(kind: str, levels: tuple[Level, ...]) -> str:
+def levels_in_words(kind: str, levels: tuple[Level, ...]) -> str:
     """Return the levels of a thing in words, empty where it has none."""
     if kind == "class":
         return f"make {levels[0]}, delete {levels[1]}"
     return level_span(levels[0], levels[-1]) if levels else ""
 
 
-def read_row(value: Any) -> Row:
+def read_row(value: Any) -> SurfaceRow:
     """Return the row that was written as `value`.
 
     Raises:
@@ -143,10 +147,10 @@ def read_row(value: Any) -> Row:
     """
     codes, levels, facts = value
     held: tuple[Level, ...] = tuple(read_level(one) for one in levels)
-    return Row(tuple(map(str, codes)), held, tuple(facts))
+    return SurfaceRow(tuple(map(str, codes)), held, tuple(facts))
 
 
-def read_sent(value: Any) -> tuple[Any, ...]:
+def read_call_facts(value: Any) -> tuple[Any, ...]:
     """Return the facts of a tool that were written as `value`; none where there are none."""
     if not value:
         return ()

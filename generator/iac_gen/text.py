@@ -34,7 +34,7 @@ class SourceText(str):
     __slots__ = ()
 
 
-def clean(text: str) -> str:
+def clean_text(text: str) -> str:
     """Return `text` in NFC without invisible, control, bidirectional and tag characters.
 
     Of combining marks in a row the first four stay. What is clean stays as it is.
@@ -42,18 +42,18 @@ def clean(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     # What is dropped may have stood between a letter and its accent.
-    return unicodedata.normalize("NFC", _kept(unicodedata.normalize("NFC", text)))
+    return unicodedata.normalize("NFC", _drop_hidden(unicodedata.normalize("NFC", text)))
 
 
 def count_invisible(text: str) -> int:
-    """Return how many characters `clean` drops from `text`."""
+    """Return how many characters `clean_text` drops from `text`."""
     if text.isascii() and text.isprintable():
         return 0
     whole = unicodedata.normalize("NFC", text)
-    return len(whole) - len(_kept(whole))
+    return len(whole) - len(_drop_hidden(whole))
 
 
-def _kept(text: str) -> str:
+def _drop_hidden(text: str) -> str:
     kept: list[str] = []
     marks = 0
     for ch in text:
@@ -65,18 +65,18 @@ def _kept(text: str) -> str:
     return "".join(kept)
 
 
-def cleaned(value: Any) -> Any:
+def clean_json(value: Any) -> Any:
     """Return JSON-ready `value` with every text in it, keys too, cleaned."""
     if isinstance(value, str):
-        return clean(value)
+        return clean_text(value)
     if isinstance(value, Mapping):
-        return {cleaned(key): cleaned(item) for key, item in value.items()}
+        return {clean_json(key): clean_json(item) for key, item in value.items()}
     if isinstance(value, Sequence):
-        return [cleaned(item) for item in value]
+        return [clean_json(item) for item in value]
     return value
 
 
-def exact(text: str) -> SourceText:
+def exact_literal(text: str) -> SourceText:
     """Return `text` as a literal, character for character and ASCII throughout.
 
     For codes, which are no text that a model reads; the quotes are those that black prefers.
@@ -98,7 +98,7 @@ def literal(value: Any) -> SourceText:
     if value is None or isinstance(value, bool | int | float):
         return SourceText(repr(value))
     if isinstance(value, str):
-        return exact(clean(value))
+        return exact_literal(clean_text(value))
     if isinstance(value, Mapping):
         rows = ", ".join(f"{literal(k)}: {literal(v)}" for k, v in value.items())
         return SourceText(f"{{{rows}}}")
@@ -123,7 +123,7 @@ def identifier(name: str) -> SourceText:
 
 def clean_prose(text: str) -> str:
     """Return the words of `text`; what is no letter, digit or plain punctuation is left out."""
-    plain = unicodedata.normalize("NFKD", clean(text))
+    plain = unicodedata.normalize("NFKD", clean_text(text))
     return " ".join(_NOT_PROSE.sub(" ", plain).split())
 
 
@@ -154,7 +154,7 @@ _EXEMPT = frozenset({"code", "file", "digest", "href", "xpointer", "access"})
 _NAMES = ("name", "extends", "type")
 
 
-def screened(dictionary: Dictionary) -> tuple[Dictionary, list[Diagnostic]]:
+def sanitize_dictionary(dictionary: Dictionary) -> tuple[Dictionary, list[Diagnostic]]:
     """Return the dictionary with every text clean, and what that took.
 
     A `cleaned` warning says of each item how many invisible characters it had; an item is a suite,
@@ -164,7 +164,7 @@ def screened(dictionary: Dictionary) -> tuple[Dictionary, list[Diagnostic]]:
     description. All other texts lose the characters alone. Codes are untouched.
     """
     found: list[Diagnostic] = []
-    return _clean(dictionary, dictionary.file, found), found
+    return _clean_part(dictionary, dictionary.file, found), found
 
 
 def is_plain(content: bytes) -> bool:
@@ -180,21 +180,23 @@ def is_plain(content: bytes) -> bool:
         used = set(content.decode())
     except UnicodeDecodeError:
         return False
-    return all(ch < "\x7f" or (clean(ch) == ch and not unicodedata.combining(ch)) for ch in used)
+    return all(
+        ch < "\x7f" or (clean_text(ch) == ch and not unicodedata.combining(ch)) for ch in used
+    )
 
 
 def on_one_line(text: str, most: int = 200) -> str:
     """Return foreign text as a message may hold it: one line, visible characters, not long."""
-    line = clean(" ".join(text.split()))
+    line = clean_text(" ".join(text.split()))
     return line if len(line) <= most else f"{line[: most - 3]}..."
 
 
-def offered(values: Iterable[str], most: int = MAX_ENUMERATOR) -> list[str]:
+def offered_values(values: Iterable[str], most: int = MAX_ENUMERATOR) -> list[str]:
     """Return the values that a schema may offer: clean, each once, at most `most` characters."""
-    return [one for one in dict.fromkeys(map(clean, values)) if 0 < len(one) <= most]
+    return [one for one in dict.fromkeys(map(clean_text, values)) if 0 < len(one) <= most]
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _part_texts(value: Any) -> Iterator[str]:
     """Yield the texts of a part, its types and synonyms included, not of the parts in it."""
     for one in fields(value):
         if one.name in _EXEMPT:
@@ -204,11 +206,11 @@ def _texts(value: Any) -> Iterator[str]:
             if isinstance(text, str):
                 yield text
             elif isinstance(text, TypeRef | Synonym):
-                yield from _texts(text)
+                yield from _part_texts(text)
 
 
 def _tell_removed(part: Part | Dictionary, file: str, found: list[Diagnostic]) -> None:
-    if count := sum(count_invisible(text) for text in _texts(part)):
+    if count := sum(count_invisible(text) for text in _part_texts(part)):
         word = "character" if count == 1 else "characters"
         text = f"{count} invisible {word} removed from {label(part)}"
         line = 0 if isinstance(part, Dictionary) else part.line
@@ -226,7 +228,7 @@ def label(part: Part | Dictionary) -> str:
     return f"{kind} {on_one_line(name, MAX_NAME)}".rstrip()
 
 
-def _fault(part: Any) -> str:
+def _name_fault(part: Any) -> str:
     """Return why a part cannot be named, empty where it can; a suite's name is a mere title."""
     if isinstance(part, Suite):
         return ""
@@ -236,12 +238,12 @@ def _fault(part: Any) -> str:
             continue
         if any(unicodedata.category(ch) in ("Cc", "Cs") for ch in name):
             return "has a control character or half of one in its name"
-        if not clean(name).strip():
+        if not clean_text(name).strip():
             return "has a name of which nothing can be seen"
     return ""
 
 
-def _clean(value: T, file: str, found: list[Diagnostic]) -> T:
+def _clean_part(value: T, file: str, found: list[Diagnostic]) -> T:
     """Return `value` with its texts clean and without the parts that cannot be named."""
     if not isinstance(value, TypeRef | Synonym):
         _tell_removed(value, file, found)
@@ -252,21 +254,21 @@ def _clean(value: T, file: str, found: list[Diagnostic]) -> T:
             continue
         if isinstance(item, str):
             halves = one.name == "description" and any(0xD800 <= ord(c) <= 0xDFFF for c in item)
-            changed[one.name] = "" if halves else clean(item)
+            changed[one.name] = "" if halves else clean_text(item)
         elif isinstance(item, tuple):
             changed[one.name] = tuple(_kept_items(item, file, found))
         elif isinstance(item, SdefParameter):
-            changed[one.name] = _clean(item, file, found)
+            changed[one.name] = _clean_part(item, file, found)
     return replace(value, **changed)
 
 
 def _kept_items(items: tuple[Any, ...], file: str, found: list[Diagnostic]) -> Iterator[Any]:
     for item in items:
         if isinstance(item, str):
-            yield clean(item)
+            yield clean_text(item)
             continue
-        kept = _clean(item, file, found)
-        fault = "" if isinstance(item, TypeRef) else _fault(item)
+        kept = _clean_part(item, file, found)
+        fault = "" if isinstance(item, TypeRef) else _name_fault(item)
         if not fault:
             yield kept
         elif not isinstance(item, Synonym | TypeRef):

@@ -10,9 +10,9 @@ from typing import Final
 
 from iac_gen import naming
 from iac_gen.ir import (
-    Attribute,
-    Method,
     Module,
+    ObjectAttribute,
+    ObjectMethod,
     ToolFunction,
     ToolParameter,
     TypedClass,
@@ -79,49 +79,51 @@ _API: Final = _OBJECT_API | {"by_id", "count", "first", "last", "make", "select"
 _ATTRIBUTE_RESERVED: Final = _ANNOTATED | _OBJECT_API | naming.SELF_RESERVED
 
 
-def _attribute(term: str, code: str, taken: Collection[str] = ()) -> str:
+def _attribute_name(term: str, code: str, taken: Collection[str] = ()) -> str:
     """Return the Python name of a property or of elements; not one that is taken."""
     return naming.escaped(naming.field_key(term, code), _ATTRIBUTE_RESERVED | {*taken})
 
 
-def typed(module: Module) -> TypedModule:
+def build_object_api(module: Module) -> TypedModule:
     """Return the object layer of `module`."""
-    return _Builder(module).build()
+    return _ObjectApiBuilder(module).build()
 
 
-def _name(term: str, taken: Iterable[str]) -> str:
-    return naming.unique(naming.escaped(naming.alias(term), _RESERVED_TYPES), taken)
+def _python_class_name(term: str, taken: Iterable[str]) -> str:
+    return naming.unique_name(naming.escaped(naming.literal_alias(term), _RESERVED_TYPES), taken)
 
 
-class _Builder:
+class _ObjectApiBuilder:
     def __init__(self, module: Module) -> None:
         self.module = module
         taken: set[str] = set()
         self.names: dict[str, str] = {}
         for term in module.classes:
-            name = APP_CLASS if term == APPLICATION else _name(term, taken)
+            name = APP_CLASS if term == APPLICATION else _python_class_name(term, taken)
             taken.add(name)
             self.names[term] = name
         held = {element.term for row in module.classes.values() for element in row.elements}
         self.items: dict[str, str] = {}
         for term, row in module.classes.items():
             if term in held:
-                plural = naming.snake(row.plural) or f"{self.names[term]} items"
-                wanted = _name(plural.replace("_", " "), ())
-                self.items[term] = naming.unique(
+                plural = naming.snake_case(row.plural) or f"{self.names[term]} items"
+                wanted = _python_class_name(plural.replace("_", " "), ())
+                self.items[term] = naming.unique_name(
                     f"{self.names[term]}Items" if wanted in taken else wanted, taken
                 )
                 taken.add(self.items[term])
         self.records: dict[str, str] = {}
         for term, record in module.records.items():
             if record.properties:
-                self.records[term] = _name(term, taken)
+                self.records[term] = _python_class_name(term, taken)
                 taken.add(self.records[term])
         self.aliases = {enum: (alias, values) for alias, enum, values in module.aliases}
         self.literals: dict[str, tuple[str, ...]] = {}
         self.literal_names: dict[str, str] = {}
         for enum, (alias, _) in self.aliases.items():
-            self.literal_names[enum] = naming.unique(naming.escaped(alias, _RESERVED_TYPES), taken)
+            self.literal_names[enum] = naming.unique_name(
+                naming.escaped(alias, _RESERVED_TYPES), taken
+            )
             taken.add(self.literal_names[enum])
         self.taken = taken
         self.makes = any(tool.op == "make" and not tool.bind for tool in module.tools)
@@ -132,29 +134,29 @@ class _Builder:
 
     def build(self) -> TypedModule:
         module = self.module
-        ordered = self._ordered()
-        made = {term: self._class(term) for term in ordered}
+        ordered = self._ordered_classes()
+        made = {term: self._build_class(term) for term in ordered}
         for term in ordered:
-            self._fill(made[term], made)
+            self._fill_class(made[term], made)
         # A scripting addition has no object of its own.
         made.setdefault(APPLICATION, TypedClass(APPLICATION, APP_CLASS, "", ("Object",)))
-        commands = self._commands(made)
+        commands = self._assign_commands(made)
         make = next((t for t in module.tools if t.op == "make" and not t.bind), None)
         every = {key for one in made.values() for key, _ in one.values}
         extra = [
-            (p.key, self.annotation(p.row.type, given=True))
+            (p.key, self.type_annotation(p.row.type, given=True))
             for p in (make.parameters if make else ())
             if p.key not in ("element", "properties", "at") and p.key not in every
         ]
         records = [
-            (name, self._fields(module.records[term].properties))
+            (name, self._field_types(module.records[term].properties))
             for term, name in self.records.items()
         ]
         fields = {
             row.jxa: key
             for term in self.records
             for row in module.records[term].properties
-            if (key := _attribute(row.term, row.code)) != row.jxa
+            if (key := _attribute_name(row.term, row.code)) != row.jxa
         }
         settable = [(name, held, value) for (held, value), name in self.settable.items()]
         return TypedModule(
@@ -168,17 +170,17 @@ class _Builder:
             extra,
         )
 
-    def _ordered(self) -> list[str]:
+    def _ordered_classes(self) -> list[str]:
         """Return the classes, parents first."""
         found: dict[str, None] = {}
         for term in self.module.classes:
             line = [term]
-            while (above := self._parent(line[-1])) and above not in line:
+            while (above := self._parent_class(line[-1])) and above not in line:
                 line.append(above)
             found.update(dict.fromkeys(reversed(line)))
         return list(found)
 
-    def _parent(self, term: str) -> str:
+    def _parent_class(self, term: str) -> str:
         """Return the class that `term` inherits from; empty for none, and where it ends in it."""
         above = self.module.classes[term].inherits or ""
         seen, at = {term}, above
@@ -189,16 +191,18 @@ class _Builder:
             at = self.module.classes[at].inherits or ""
         return above if above in self.module.classes else ""
 
-    def _lineage(self, term: str) -> Iterator[str]:
+    def _class_lineage(self, term: str) -> Iterator[str]:
         while term:
             yield term
-            term = self._parent(term)
+            term = self._parent_class(term)
 
     def _is_text(self, term: str) -> bool:
-        return any(self.module.classes[one].code in _TEXT_CODES for one in self._lineage(term))
+        return any(
+            self.module.classes[one].code in _TEXT_CODES for one in self._class_lineage(term)
+        )
 
-    def _class(self, term: str) -> TypedClass:
-        name, above = self.names[term], self._parent(term)
+    def _build_class(self, term: str) -> TypedClass:
+        name, above = self.names[term], self._parent_class(term)
         text = self._is_text(term)
         bases: tuple[str, ...]
         if above:
@@ -207,17 +211,17 @@ class _Builder:
         else:
             bases = ("TextObject",) if text else ("Object",)
         taken = self.taken | _RESERVED_TYPES
-        made = [naming.unique(f"{name}{what}", taken) for what in ("Row", "Values", "Name")]
+        made = [naming.unique_name(f"{name}{what}", taken) for what in ("Row", "Values", "Name")]
         self.taken |= {*made}
         row, values, keys = made
         return TypedClass(
             term, name, self.items.get(term, ""), bases, row, values, keys, above, text
         )
 
-    def _fill(self, one: TypedClass, made: Mapping[str, TypedClass]) -> None:
+    def _fill_class(self, one: TypedClass, made: Mapping[str, TypedClass]) -> None:
         """Give a class its attributes and rows; what it inherits is not said again."""
         row = self.module.classes[one.term]
-        above = [made[term] for term in self._lineage(one.term)][1:]
+        above = [made[term] for term in self._class_lineage(one.term)][1:]
         inherited = {attribute.name: attribute for other in above for attribute in other.attributes}
         inherited_jxa = {attribute.jxa for attribute in inherited.values()}
         if above:
@@ -225,37 +229,37 @@ class _Builder:
             one.keys_base = above[0].keys_name
         rows = {key for other in above for key, _ in other.row}
         values = {key for other in above for key, _ in other.values}
-        taken: dict[str, Attribute] = {}
+        taken: dict[str, ObjectAttribute] = {}
         for prop in row.properties:
-            attribute = self._property(prop, taken)
+            attribute = self._build_property(prop, taken)
             if attribute.jxa in {one.jxa for one in taken.values()}:
                 continue
             before = inherited.get(attribute.name)
             if before is not None:
-                attribute = self._redeclared(attribute, before, taken)
+                attribute = self._redeclare_property(attribute, before, taken)
             if before is None or attribute != before:
                 taken[attribute.name] = attribute
             if attribute.name not in rows and "r" in prop.access:
-                one.row.append((attribute.name, self.annotation(prop.type)))
+                one.row.append((attribute.name, self.type_annotation(prop.type)))
             if "r" in prop.access and attribute.name not in rows:
                 one.keys.append(attribute.name)
             if attribute.name not in values:
-                one.values.append((attribute.name, self.annotation(prop.type, given=True)))
+                one.values.append((attribute.name, self.type_annotation(prop.type, given=True)))
         for element in row.elements:
             held = self.module.classes.get(element.term)
             if held is None or held.plural in inherited_jxa:
                 continue
-            name = _attribute(naming.snake(held.plural), held.code)
+            name = _attribute_name(naming.snake_case(held.plural), held.code)
             while name in taken or (name in inherited and inherited[name].jxa != held.plural):
                 name += "_"
             if held.plural not in {a.jxa for a in taken.values() if a.kind == "Elements"}:
                 many = self.items[element.term]
-                taken[name] = Attribute(name, "Elements", many, held.plural, element.term)
+                taken[name] = ObjectAttribute(name, "Elements", many, held.plural, element.term)
         one.attributes = list(taken.values())
 
-    def _redeclared(
-        self, new: Attribute, before: Attribute, taken: Mapping[str, Attribute]
-    ) -> Attribute:
+    def _redeclare_property(
+        self, new: ObjectAttribute, before: ObjectAttribute, taken: Mapping[str, ObjectAttribute]
+    ) -> ObjectAttribute:
         """Return a property that a class declares again, as a subclass may have it."""
         if new == before:
             return before
@@ -266,14 +270,14 @@ class _Builder:
             kind = "RwProp" if "RwProp" in (new.kind, before.kind) else "Prop"
             if (kind, held) == (before.kind, before.held):
                 return before
-            return Attribute(new.name, kind, held, new.jxa, "", kind != before.kind)
+            return ObjectAttribute(new.name, kind, held, new.jxa, "", kind != before.kind)
         name = new.name
         while name in taken or name == before.name:
             name += "_"
-        return Attribute(name, new.kind, new.held, new.jxa, new.term)
+        return ObjectAttribute(name, new.kind, new.held, new.jxa, new.term)
 
-    def _property(self, prop: Property, taken: Collection[str]) -> Attribute:
-        name = _attribute(prop.term, prop.code, taken)
+    def _build_property(self, prop: Property, taken: Collection[str]) -> ObjectAttribute:
+        name = _attribute_name(prop.term, prop.code, taken)
         writes = "w" in prop.access
         single = self._single_object(prop)
         if single:
@@ -281,13 +285,15 @@ class _Builder:
             kind = f"{'Rw' * writes}{'Text' * text}One"
             held = self.names[single]
             if writes:
-                held = self._settable(held, "str" if text else held)
-            return Attribute(name, kind, held, prop.jxa, single)
-        return Attribute(name, "RwProp" if writes else "Prop", self.annotation(prop.type), prop.jxa)
+                held = self._replaceable_type(held, "str" if text else held)
+            return ObjectAttribute(name, kind, held, prop.jxa, single)
+        return ObjectAttribute(
+            name, "RwProp" if writes else "Prop", self.type_annotation(prop.type), prop.jxa
+        )
 
-    def _settable(self, held: str, value: str) -> str:
+    def _replaceable_type(self, held: str, value: str) -> str:
         if (held, value) not in self.settable:
-            name = naming.unique(f"Replaceable{held}", self.taken)
+            name = naming.unique_name(f"Replaceable{held}", self.taken)
             self.taken.add(name)
             self.settable[held, value] = name
         return self.settable[held, value]
@@ -308,27 +314,27 @@ class _Builder:
             return False
         return find_type(part) is None or (part == "file" and self.files)
 
-    def _fields(self, rows: Sequence[Property]) -> list[tuple[str, str]]:
+    def _field_types(self, rows: Sequence[Property]) -> list[tuple[str, str]]:
         found: dict[str, str] = {}
         for row in rows:
-            key = _attribute(row.term, row.code)
-            found.setdefault(key, self.annotation(row.type, given=True))
+            key = _attribute_name(row.term, row.code)
+            found.setdefault(key, self.type_annotation(row.type, given=True))
         return list(found.items())
 
-    def annotation(self, kind: str, *, given: bool = False) -> str:
+    def type_annotation(self, kind: str, *, given: bool = False) -> str:
         """Return the annotation of a type string: of what is given, or of what is answered."""
-        return " | ".join(self._parts(kind, given))
+        return " | ".join(self._annotation_parts(kind, given))
 
-    def _parts(self, kind: str, given: bool) -> list[str]:
-        found = (one for part in alternatives(kind) for one in self._leaf(part, given))
+    def _annotation_parts(self, kind: str, given: bool) -> list[str]:
+        found = (one for part in alternatives(kind) for one in self._part_annotations(part, given))
         parts = list(dict.fromkeys(found))
         return ["Any"] if "Any" in parts or not parts else parts
 
-    def _leaf(self, part: str, given: bool) -> list[str]:
+    def _part_annotations(self, part: str, given: bool) -> list[str]:
         if part.startswith("list of "):
             rest = part.removeprefix("list of ")
             inner = [rest] if rest.startswith("list of ") else rest.split("|")
-            held = self.annotation(" | ".join(inner), given=given)
+            held = self.type_annotation(" | ".join(inner), given=given)
             return [f"{'Sequence' if given else 'ListOf'}[{held}]"]
         if part in self.module.records:
             if part in self.records:
@@ -346,9 +352,9 @@ class _Builder:
         shown = _ANNOTATIONS[part] if given else _ANSWERS.get(part, _ANNOTATIONS[part])
         return shown.split(" | ")
 
-    def _commands(self, made: Mapping[str, TypedClass]) -> list[Method]:
+    def _assign_commands(self, made: Mapping[str, TypedClass]) -> list[ObjectMethod]:
         """Share the commands out to the classes; return those that every object takes."""
-        everywhere: list[Method] = []
+        everywhere: list[ObjectMethod] = []
         taken = {a.name for one in made.values() for a in one.attributes} | _API | _ANNOTATED
         for tool in self.module.tools:
             objects = len(made) > 1 and tool.event == EXISTS
@@ -362,29 +368,31 @@ class _Builder:
             taken.add(name)
             terms = [part for part in parts if self._is_object(part)]
             if direct and "specifier" in parts:
-                everywhere.append(self._method(name, tool, direct))
+                everywhere.append(self._build_method(name, tool, direct))
                 continue
             for term in sorted(terms):
-                if not any(one in terms for one in list(self._lineage(term))[1:]):
-                    made[term].methods.append(self._method(name, tool, direct))
+                if not any(one in terms for one in list(self._class_lineage(term))[1:]):
+                    made[term].methods.append(self._build_method(name, tool, direct))
             if APPLICATION not in terms and (
                 parts - {*terms} or direct is None or not direct.required
             ):
-                made[APPLICATION].methods.append(self._method(name, tool, None))
+                made[APPLICATION].methods.append(self._build_method(name, tool, None))
         return everywhere
 
-    def _method(self, name: str, tool: ToolFunction, direct: ToolParameter | None) -> Method:
+    def _build_method(
+        self, name: str, tool: ToolFunction, direct: ToolParameter | None
+    ) -> ObjectMethod:
         shown = tuple(p for p in tool.parameters if p is not direct)
         first = 0 if direct is not None else tool.positional
-        signature = [self._declared(p) for p in shown]
+        signature = [self._declare_parameter(p) for p in shown]
         if signature[first:]:
             signature.insert(first, "*")
-        returns = self.annotation(tool.result) if tool.result else "None"
+        returns = self.type_annotation(tool.result) if tool.result else "None"
         key = direct.key if direct else ""
-        return Method(name, tool, shown, ("self", *signature), returns, key)
+        return ObjectMethod(name, tool, shown, ("self", *signature), returns, key)
 
-    def _declared(self, parameter: ToolParameter) -> str:
-        kind = self.annotation(parameter.row.type, given=True)
+    def _declare_parameter(self, parameter: ToolParameter) -> str:
+        kind = self.type_annotation(parameter.row.type, given=True)
         if parameter.required:
             return f"{parameter.key}: {kind}"
         whole = kind if kind == "Any" or "None" in kind.split(" | ") else f"{kind} | None"

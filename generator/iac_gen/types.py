@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from iac_gen.merge import APPLICATION
-from iac_gen.model import SdefClass, SdefParameter, SdefProperty, TypeRef, finder
+from iac_gen.model import SdefClass, SdefParameter, SdefProperty, TypeRef, make_finder
 from iac_gen.naming import field_key
-from iac_gen.references import references
-from iac_gen.resolve import Resolved
-from iac_gen.text import exact, offered
+from iac_gen.references import example_references
+from iac_gen.resolve import ResolvedDictionary
+from iac_gen.text import exact_literal, offered_values
 from iac_runtime.types import CODES, SPELLINGS, TYPES, alternatives
 
 _DEEPEST = 3
@@ -40,26 +40,26 @@ def default_value(words: str, enumerators: Iterable[str]) -> str:
     number = _NUMBER.match(words.replace("zero", "0"))
     first = words.partition(" ")[0]
     plain = first if first in _TRUTH else number[0] if number else ""
-    return plain or (_chosen(words, enumerators) or "").lower()
+    return plain or (_longest_match(words, enumerators) or "").lower()
 
 
-def _chosen(words: str, values: Iterable[str]) -> str | None:
+def _longest_match(words: str, values: Iterable[str]) -> str | None:
     fits = [one for one in values if f"{words} ".startswith(f"{one.lower()} ")]
     return max(fits, key=len, default=None)
 
 
-def items_of(part: str) -> list[str]:
+def item_terms(part: str) -> list[str]:
     """Return the terms of one alternative: its own, or those that its list may hold."""
     return re.sub("^(list of )+", "", part).split("|")
 
 
-def _held(part: str) -> list[str]:
+def _list_item_types(part: str) -> list[str]:
     """Return the types that the items of a list may have; a list in a list stays one."""
     rest = part.removeprefix("list of ")
     return [rest] if rest.startswith("list of ") else rest.split("|")
 
 
-def _list_of(parts: list[str]) -> str:
+def _list_type(parts: list[str]) -> str:
     """Return the type of a list whose items are any of `parts`."""
     if "any" in parts:
         return "list of any"
@@ -71,7 +71,7 @@ def _list_of(parts: list[str]) -> str:
     return f"list of {'|'.join(parts)}"
 
 
-def _line(row: SdefClass, resolved: Resolved) -> tuple[SdefClass, ...]:
+def _class_lineage(row: SdefClass, resolved: ResolvedDictionary) -> tuple[SdefClass, ...]:
     """Return a class and what it inherits from."""
     rows, line = {one.name: one for one in resolved.classes}, [row]
     while (above := rows.get(line[-1].inherits)) is not None and above not in line:
@@ -79,47 +79,49 @@ def _line(row: SdefClass, resolved: Resolved) -> tuple[SdefClass, ...]:
     return tuple(line)
 
 
-class Types:
+class AppTypes:
     """The types of one app: terms, enumerations by name or code, records and classes.
 
     `class_named` finds a class by its name, id, synonym or code, and gives `""` for none.
     """
 
-    def __init__(self, resolved: Resolved, aliases: Mapping[str, str]) -> None:
+    def __init__(self, resolved: ResolvedDictionary, aliases: Mapping[str, str]) -> None:
         self._aliases = aliases
         self.classes = {row.name for row in resolved.classes}
         self._class_values = {row.name: row.values for row in resolved.classes if row.values}
         self.records = {row.name: row for row in resolved.records}
         self.enums = {row.name: row for row in resolved.enumerations if row.enumerators}
-        self.class_named = finder(resolved.classes)
-        self._enum = finder(row for row in resolved.enumerations if row.enumerators)
-        self._record = finder(resolved.records)
-        self._value = finder(resolved.values)
+        self.class_named = make_finder(resolved.classes)
+        self._enum = make_finder(row for row in resolved.enumerations if row.enumerators)
+        self._record = make_finder(resolved.records)
+        self._value = make_finder(resolved.values)
         self._value_codes = {row.name: row.code for row in resolved.values}
-        self._empty = finder(row for row in resolved.enumerations if not row.enumerators)
-        self._references = references(resolved, self.class_named)
-        self._lines = {row.name: _line(row, resolved) for row in resolved.classes}
-        self._options = self._values_only(resolved)
+        self._empty = make_finder(row for row in resolved.enumerations if not row.enumerators)
+        self._references = example_references(resolved, self.class_named)
+        self._lines = {row.name: _class_lineage(row, resolved) for row in resolved.classes}
+        self._options = self._value_classes(resolved)
         self._intents = resolved.source.kind == "intents"
         self.unknown: set[str] = set()
 
-    def string(self, refs: Iterable[TypeRef]) -> str:
+    def type_string(self, refs: Iterable[TypeRef]) -> str:
         """Return the alternatives as one type; an undeclared name becomes `any`."""
-        parts = self._joined(refs)
+        parts = self._joined_parts(refs)
         if "any" in parts:
             # Anything goes, but an enumerator still travels as its code, not as text.
             parts = [*(part for part in parts if part in self.enums), "any"]
         return " | ".join(parts) or "any"
 
-    def _joined(self, refs: Iterable[TypeRef], seen: frozenset[str] = frozenset()) -> list[str]:
+    def _joined_parts(
+        self, refs: Iterable[TypeRef], seen: frozenset[str] = frozenset()
+    ) -> list[str]:
         listed = list(refs)
         shown = [ref for ref in listed if not ref.hidden] or listed
-        return list(dict.fromkeys(part for ref in shown for part in self._parts(ref, seen)))
+        return list(dict.fromkeys(part for ref in shown for part in self._type_parts(ref, seen)))
 
-    def _parts(self, ref: TypeRef, seen: frozenset[str]) -> Iterable[str]:
+    def _type_parts(self, ref: TypeRef, seen: frozenset[str]) -> Iterable[str]:
         if ref.items:
-            inner = self._joined(ref.items, seen)
-            yield from [_list_of(inner)] if ref.list else inner
+            inner = self._joined_parts(ref.items, seen)
+            yield from [_list_type(inner)] if ref.list else inner
             return
         # Dictionaries from before 10.4 write unions and lists into the name.
         for name in ref.name.split("|"):
@@ -127,15 +129,15 @@ class Types:
             many = ref.list
             if not self.class_named(term) and term.lower().startswith("list of "):
                 term, many = term[8:].strip(), True
-            found = self._term(term)
-            yield _list_of([found]) if many else found
+            found = self._declared_term(term)
+            yield _list_type([found]) if many else found
             # A class may also be passed as a plain value: rich text as text (sdef(5), `class`).
             # The class may have the name of that value, or two may name each other.
             if not many and found not in seen:
                 for value in self._class_values.get(found, ()):
-                    yield from self._parts(value, seen | {found})
+                    yield from self._type_parts(value, seen | {found})
 
-    def _term(self, name: str) -> str:
+    def _declared_term(self, name: str) -> str:
         """Return the term that a type's name means, `any` where nothing declares it."""
         if name in self.records or name in self.enums or name in TYPES or name in self.classes:
             return name
@@ -156,7 +158,7 @@ class Types:
             self.unknown.add(name)
         return "any"
 
-    def _values_only(self, resolved: Resolved) -> dict[str, bool]:
+    def _value_classes(self, resolved: ResolvedDictionary) -> dict[str, bool]:
         """Return the classes that are records in all but name: find options, preferences.
 
         Nothing contains them, they contain nothing and answer to no command. Of one that no
@@ -164,7 +166,12 @@ class Types:
         True here. Of others everything must be settable.
         """
         kept = {e.type for row in resolved.classes for e in row.elements}
-        kept |= {name for row in resolved.classes if row.name in kept for name in self._above(row)}
+        kept |= {
+            name
+            for row in resolved.classes
+            if row.name in kept
+            for name in self._ancestor_names(row)
+        }
         kept |= {row.inherits for row in resolved.classes} | {APPLICATION}
         found = {
             row.name: rows
@@ -185,17 +192,17 @@ class Types:
             if name not in named or all(prop.access != "r" for prop in rows)
         }
 
-    def _above(self, row: SdefClass) -> Iterable[str]:
+    def _ancestor_names(self, row: SdefClass) -> Iterable[str]:
         return (one.name for one in self._lines[row.name])
 
-    def _rows(self, name: str) -> list[SdefProperty]:
+    def _record_fields(self, name: str) -> list[SdefProperty]:
         """Return the fields of a record, or of a class that is used as one."""
         if name in self.records:
             return list(self.records[name].properties)
         rows = [prop for row in self._lines[name] for prop in row.properties]
         return [prop for prop in rows if not prop.hidden] or rows
 
-    def reference(self, kinds: Iterable[str]) -> str:
+    def example_reference(self, kinds: Iterable[str]) -> str:
         """Return an example of a reference to an object of one of `kinds`; may be empty.
 
         A `specifier` is of the class that the app is most about.
@@ -206,14 +213,14 @@ class Types:
             found = (re.sub(r"\[0\]$", '.byId("1")', text) for text in found)
         return next((text for text in found if text), "")
 
-    def bare(self, kind: str) -> list[str]:
+    def bare_terms(self, kind: str) -> list[str]:
         """Return every term that a type string names, each once, those in lists included."""
-        terms = (term for part in alternatives(kind) for term in items_of(part))
+        terms = (term for part in alternatives(kind) for term in item_terms(part))
         return list(dict.fromkeys(terms))
 
     def names_objects(self, kind: str) -> bool:
         """Say whether every alternative is an object or a place of one, lists of them included."""
-        parts = self.bare(kind)
+        parts = self.bare_terms(kind)
         return bool(parts) and all(self._is_object(part) for part in parts)
 
     def _is_object(self, part: str) -> bool:
@@ -223,14 +230,14 @@ class Types:
             return False
         return part in self.classes and part not in TYPES
 
-    def schema(self, kind: str) -> dict[str, Any]:
+    def json_schema(self, kind: str) -> dict[str, Any]:
         """Return the JSON schema of a type string; no union where one type says it all."""
-        return self._union(alternatives(kind), ())
+        return self._union_schema(alternatives(kind), ())
 
-    def _union(self, parts: Iterable[str], inside: tuple[str, ...]) -> dict[str, Any]:
+    def _union_schema(self, parts: Iterable[str], inside: tuple[str, ...]) -> dict[str, Any]:
         options: list[dict[str, Any]] = []
         for part in parts:
-            option = self._schema(part, inside)
+            option = self._part_schema(part, inside)
             for one in option.get("anyOf", [option]):
                 if one not in options:
                     options.append(one)
@@ -242,53 +249,53 @@ class Types:
             return dict(TYPES["any"].schema)
         return options[0] if len(options) == 1 else {"anyOf": options}
 
-    def _schema(self, part: str, inside: tuple[str, ...]) -> dict[str, Any]:
+    def _part_schema(self, part: str, inside: tuple[str, ...]) -> dict[str, Any]:
         if part.startswith("list of "):
-            return {"type": "array", "items": self._union(_held(part), inside)}
+            return {"type": "array", "items": self._union_schema(_list_item_types(part), inside)}
         if part in self.records or self._options.get(part):
-            return self._fields(part, inside)
+            return self._record_schema(part, inside)
         if part in self._options and part not in self.enums:
-            fields = {"type": "object"} if inside else self._fields(part, inside)
+            fields = {"type": "object"} if inside else self._record_schema(part, inside)
             return {"anyOf": [_STRING, fields]}
         if part in self.enums:
             # Where all values are too long for a schema, any text goes.
-            shown = offered(self.enumerators(part))
+            shown = offered_values(self.enumerators(part))
             return {**_STRING, "enum": shown} if shown else dict(_STRING)
         return dict(TYPES[part].schema if part in TYPES else _STRING)
 
-    def _fields(self, name: str, inside: tuple[str, ...]) -> dict[str, Any]:
+    def _record_schema(self, name: str, inside: tuple[str, ...]) -> dict[str, Any]:
         """Return the schema of a record: closed, but open where its fields are not known.
 
         That is where it declares none or too many, which the description then names, and where
         records hold one another: there the fields end at the first return, and three deep.
         """
-        rows = self._rows(name)
+        rows = self._record_fields(name)
         deepest = _DEEPEST if name in self.records else 1
         if not 0 < len(rows) <= _MOST_FIELDS or name in inside or len(inside) >= deepest:
             return {"type": "object"}
         fields: dict[str, Any] = {}
         for prop in rows:
-            kinds = alternatives(self.string(prop.types))
+            kinds = alternatives(self.type_string(prop.types))
             key = field_key(prop.name, prop.code)
             if key not in fields:
-                fields[key] = self._union(kinds, (*inside, name))
+                fields[key] = self._union_schema(kinds, (*inside, name))
         return {"type": "object", "properties": fields, "additionalProperties": False}
 
-    def unlisted(self, kind: str) -> list[str]:
+    def unlisted_fields(self, kind: str) -> list[str]:
         """Return the fields of a type that no schema lists, because there are many."""
         found = [
             part for part in alternatives(kind) if part in self.records or part in self._options
         ]
-        rows = [row for part in found for row in self._rows(part)]
+        rows = [row for part in found for row in self._record_fields(part)]
         return [row.name for row in rows] if len(rows) > _MOST_FIELDS else []
 
-    def stated(self, row: SdefParameter, kind: str) -> dict[str, Any]:
+    def stated_keywords(self, row: SdefParameter, kind: str) -> dict[str, Any]:
         """Return what the schema of a parameter says beside its type: a default, and bounds."""
         words = row.default or ("" if self._intents else stated_default(row.description))
         # Metadata has the value itself, where a dictionary has a sentence about it.
         values = [words] if kind == "text" else self.enumerators(kind) if kind in self.enums else []
         whole = self._intents and bool(words) and words in values
-        default = words if whole else self.default(kind, words) if row.optional else None
+        default = words if whole else self.parse_default(kind, words) if row.optional else None
         found = {} if default is None else {"default": default}
         low, high = row.minimum, row.maximum
         if kind in ("integer", "real") and (low is None or high is None or low <= high):
@@ -297,7 +304,7 @@ class Types:
                     found[key] = int(bound) if bound % 1 == 0 else bound
         return found
 
-    def default(self, kind: str, words: str) -> Any:
+    def parse_default(self, kind: str, words: str) -> Any:
         """Return the value of a type that stated words begin with; None for none."""
         parts = alternatives(kind)
         if not words or len(parts) != 1:
@@ -312,7 +319,7 @@ class Types:
                 float(number[0]) if number[1] and number[1].strip(".0") else int(float(number[0]))
             )
         values = self.enumerators(parts[0]) if parts[0] in self.enums else []
-        return _chosen(words, values)
+        return _longest_match(words, values)
 
     def enumerators(self, name: str) -> list[str]:
         """Return the visible values of an enumeration in order, each once."""
@@ -320,18 +327,18 @@ class Types:
         shown = [row.name for row in rows if not row.hidden] or [row.name for row in rows]
         return list(dict.fromkeys(shown))
 
-    def annotation(self, kind: str) -> str:
+    def parameter_annotation(self, kind: str) -> str:
         """Return the Python annotation of a type string."""
-        parts = list(dict.fromkeys(map(self._annotation, alternatives(kind))))
+        parts = list(dict.fromkeys(map(self._part_annotation, alternatives(kind))))
         return "Any" if "Any" in parts or not parts else " | ".join(parts)
 
-    def answered(self, kind: str) -> str:
+    def result_annotation(self, kind: str) -> str:
         """Return the Python annotation of what is answered in a type."""
-        return self.annotation(kind).replace("DateOrText", "DateTime")
+        return self.parameter_annotation(kind).replace("DateOrText", "DateTime")
 
-    def _annotation(self, part: str) -> str:
+    def _part_annotation(self, part: str) -> str:
         if part.startswith("list of "):
-            return f"ListOf[{self.annotation(' | '.join(_held(part)))}]"
+            return f"ListOf[{self.parameter_annotation(' | '.join(_list_item_types(part)))}]"
         if part in self.records or self._options.get(part):
             return "Mapping[str, Any]"
         if part in self._options and part not in self.enums:
@@ -341,10 +348,10 @@ class Types:
         if part in TYPES:
             return TYPES[part].annotation
         if part in self.classes and self._intents:
-            return f"Entity[Literal[{exact(part)}]]"
+            return f"Entity[Literal[{exact_literal(part)}]]"
         return "Ref" if part in self.classes else "str"
 
-    def output(self, kind: str, op: str = "command") -> dict[str, Any] | None:
+    def output_schema(self, kind: str, op: str = "command") -> dict[str, Any] | None:
         """Return the schema of a structured answer, None where any value may come.
 
         A single object answers under `ref`, everything else under `result`. It is open: what
@@ -352,7 +359,11 @@ class Types:
         the number that we count, or else one of these keys.
         """
         parts = alternatives(kind)
-        if not parts or {"any", "record"} & {*parts} or self._options.keys() & {*self.bare(kind)}:
+        if (
+            not parts
+            or {"any", "record"} & {*parts}
+            or self._options.keys() & {*self.bare_terms(kind)}
+        ):
             return None
         properties: dict[str, Any] = {}
         objects = [part for part in parts if self._is_object(part)]
@@ -360,6 +371,6 @@ class Types:
             properties["ref"] = dict(_STRING)
         rest = [part for part in parts if part not in objects]
         if rest:
-            properties["result"] = self.schema(" | ".join(rest))
+            properties["result"] = self.json_schema(" | ".join(rest))
         always = {"required": ["result"]} if op == "count" else {"minProperties": 1}
         return {"type": "object", "properties": properties, **always}

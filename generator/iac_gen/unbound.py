@@ -1,8 +1,8 @@
 """Unbound: every term of a dictionary from which nothing was made, with the reason.
 
 A term is bound when a tool, a parameter, or a row of `CLASSES`, `ENUMS` or `RECORDS` stands for
-it; this reads the tables that `lower` makes, so that it cannot say other than they do. Access
-groups, `cocoa`, `documentation` and direct parameters are no terms.
+it; this reads the tables that `build_module` makes, so that it cannot say other than they do.
+Access groups, `cocoa`, `documentation` and direct parameters are no terms.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from iac_gen.ir import Module, ToolFunction
-from iac_gen.lower import lower
+from iac_gen.lower import build_module
 from iac_gen.model import (
     Declaration,
     Diagnostic,
@@ -24,18 +24,18 @@ from iac_gen.model import (
     TypeRef,
     ValueType,
 )
-from iac_gen.naming import jxa
+from iac_gen.naming import javascript_name
 from iac_gen.objects import OBJECT_EVENTS
-from iac_gen.quirks import Decisions
-from iac_gen.resolve import Resolved, is_hook, path_of
-from iac_gen.text import clean
-from iac_gen.typed import EXISTS, typed
-from iac_gen.types import Types
+from iac_gen.quirks import QuirkDecisions
+from iac_gen.resolve import ResolvedDictionary, is_hook, path_of_url
+from iac_gen.text import clean_text
+from iac_gen.typed import EXISTS, build_object_api
+from iac_gen.types import AppTypes
 from iac_runtime.types import TYPES
 
 
 @dataclass(frozen=True, slots=True)
-class Unbound:
+class UnsupportedTerm:
     """A term from which nothing was made; terms and codes exactly as written.
 
     `kind` is the word of sdef(5) (`command`, `event`, `parameter`, `class-extension`,
@@ -55,34 +55,36 @@ class Unbound:
         term = f" {self.term}" if self.term else ""
         code = f" {self.code!r}" if self.code else ""
         owner = f" of {self.owner}" if self.owner else ""
-        return clean(" ".join(f"{self.kind}{term}{code}{owner}: {self.reason}".split()))
+        return clean_text(" ".join(f"{self.kind}{term}{code}{owner}: {self.reason}".split()))
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class _BoundTerms:
     """What was made, in the shape in which it is asked for."""
 
-    types: Types
+    types: AppTypes
     module: Module
     commands: dict[tuple[str, str], SdefCommand]
     merged: dict[str, SdefCommand]
     visible: set[tuple[str, str]]
 
-    def tool(self, command: SdefCommand) -> ToolFunction | None:
-        """Return the tool that stands for a command, as `lower` decides it."""
+    def tool_for(self, command: SdefCommand) -> ToolFunction | None:
+        """Return the tool that stands for a command, as `build_module` decides it."""
         if command.hidden:
             return None
         op = OBJECT_EVENTS.get(command.code)
         for tool in self.module.tools:
             if tool.op == "command":
-                if tool.event == command.code and tool.jxa == jxa(command.name):
+                if tool.event == command.code and tool.jxa == javascript_name(command.name):
                     return tool
             elif tool.op == op and self.merged.get(command.code) == command:
                 return tool
         return None
 
 
-def unbound(resolved: Resolved, diagnostics: Iterable[Diagnostic]) -> list[Unbound]:
+def find_unsupported(
+    resolved: ResolvedDictionary, diagnostics: Iterable[Diagnostic]
+) -> list[UnsupportedTerm]:
     """Return the terms of `resolved` without a trace in the module made of it.
 
     `diagnostics` are those of reading and resolving; an error among them is an item that was
@@ -90,19 +92,19 @@ def unbound(resolved: Resolved, diagnostics: Iterable[Diagnostic]) -> list[Unbou
     order, then those that includes brought. An element of an included class whose own class
     the include's filter left behind is in the diagnostics only.
     """
-    made = _made(resolved)
-    found: list[Unbound] = []
-    own = list(resolved.source.dictionary.own())
+    made = _bind_terms(resolved)
+    found: list[UnsupportedTerm] = []
+    own = list(resolved.source.dictionary.own_items())
     for item in own:
-        found += _of_item(item, made)
-    for item in _included(resolved, own):
-        found += (replace(one, line=0) for one in _of_item(item, made))
-    return [*found, *_untyped(made.module), *_dropped(resolved, diagnostics)]
+        found += _unsupported_in_item(item, made)
+    for item in _included_items(resolved, own):
+        found += (replace(one, line=0) for one in _unsupported_in_item(item, made))
+    return [*found, *_missing_in_objects(made.module), *_dropped_items(resolved, diagnostics)]
 
 
-def _untyped(module: Module) -> Iterator[Unbound]:
+def _missing_in_objects(module: Module) -> Iterator[UnsupportedTerm]:
     """Yield what the tables and tools have and no class of the object layer reaches."""
-    layer = typed(module)
+    layer = build_object_api(module)
     held = {one.term: one for one in layer.classes}
     called = {one.tool.function for one in layer.commands}
     called |= {one.tool.function for row in layer.classes for one in row.methods}
@@ -111,7 +113,7 @@ def _untyped(module: Module) -> Iterator[Unbound]:
             if tool.event == EXISTS:
                 continue
             reason = "no class has this command; call the function instead"
-            yield Unbound("command", tool.term, "", tool.event, reason, 0)
+            yield UnsupportedTerm("command", tool.term, "", tool.event, reason, 0)
     for term, row in module.classes.items():
         lineage, above = {attribute.jxa for attribute in held[term].attributes}, held[term].above
         while above:
@@ -120,31 +122,33 @@ def _untyped(module: Module) -> Iterator[Unbound]:
         for prop in row.properties:
             if prop.jxa not in lineage:
                 reason = "another term of the class has the same name in Python"
-                yield Unbound("property", prop.term, term, prop.code, reason, 0)
+                yield UnsupportedTerm("property", prop.term, term, prop.code, reason, 0)
         for element in row.elements:
             if module.classes[element.term].plural not in lineage:
                 reason = "a property of the class has the same name in Python"
-                yield Unbound("element", element.term, term, "", reason, 0)
+                yield UnsupportedTerm("element", element.term, term, "", reason, 0)
 
 
-def _made(resolved: Resolved) -> _Made:
+def _bind_terms(resolved: ResolvedDictionary) -> _BoundTerms:
     # Quirks decide levels and words, never whether a term is bound; hiding is in `resolved`.
-    module, _ = lower(resolved, Decisions(), "app")
+    module, _ = build_module(resolved, QuirkDecisions(), "app")
     visible = [command for command in resolved.commands if not command.hidden]
-    return _Made(
-        Types(resolved, {}),
+    return _BoundTerms(
+        AppTypes(resolved, {}),
         module,
         {(command.name, command.code): command for command in resolved.commands},
         {command.code: command for command in reversed(visible)},
         {
             (item.name, item.code)
-            for item in resolved.source.dictionary.own()
+            for item in resolved.source.dictionary.own_items()
             if isinstance(item, SdefCommand) and not item.hidden
         },
     )
 
 
-def _included(resolved: Resolved, own: Sequence[Declaration]) -> Iterator[Declaration]:
+def _included_items(
+    resolved: ResolvedDictionary, own: Sequence[Declaration]
+) -> Iterator[Declaration]:
     """Yield what stands in `resolved` and not in the file itself."""
     mine = {(type(item), item.name) for item in own}
     rows: Iterable[Declaration] = (
@@ -155,48 +159,52 @@ def _included(resolved: Resolved, own: Sequence[Declaration]) -> Iterator[Declar
     added = [item for item in own if isinstance(item, SdefClass) and item.extends]
     for row in resolved.classes:
         if (SdefClass, row.name) not in mine:
-            yield _without(row, [one for one in added if one.extends in (row.name, row.id)])
+            yield _without_members(row, [one for one in added if one.extends in (row.name, row.id)])
 
 
-def _without(row: SdefClass, extensions: Sequence[SdefClass]) -> SdefClass:
+def _without_members(row: SdefClass, extensions: Sequence[SdefClass]) -> SdefClass:
     """Return a merged class without the members that the file's own extensions gave it."""
 
-    def rest(name: str) -> tuple[Any, ...]:
+    def remaining_members(name: str) -> tuple[Any, ...]:
         theirs = [member for one in extensions for member in getattr(one, name)]
         return tuple(member for member in getattr(row, name) if member not in theirs)
 
-    kept: dict[str, Any] = {name: rest(name) for name in ("properties", "responds_to", "synonyms")}
+    kept: dict[str, Any] = {
+        name: remaining_members(name) for name in ("properties", "responds_to", "synonyms")
+    }
     return replace(row, elements=(), **kept)
 
 
-def _of_item(item: Declaration, made: _Made) -> Iterator[Unbound]:
+def _unsupported_in_item(item: Declaration, made: _BoundTerms) -> Iterator[UnsupportedTerm]:
     if isinstance(item, SdefCommand):
-        yield from _event(item) if item.event else _command(item, made)
+        yield from _unsupported_event(item) if item.event else _unsupported_command(item, made)
     elif isinstance(item, SdefClass):
-        yield from _class(item, made)
+        yield from _unsupported_in_class(item, made)
     elif isinstance(item, Enumeration):
-        yield from _enumeration(item, made)
+        yield from _unsupported_enumerators(item, made)
     elif isinstance(item, RecordType):
-        yield from _members(item, item.name, made.module.records.get(item.name))
+        yield from _unsupported_members(item, item.name, made.module.records.get(item.name))
     else:
-        yield from _value_type(item, made)
+        yield from _unsupported_value_type(item, made)
     if not isinstance(item, RecordType):
         named = item.extends or item.name if isinstance(item, SdefClass) else item.name
-        yield from _synonyms(item.synonyms, named, "", item.line)
+        yield from _unsupported_synonyms(item.synonyms, named, "", item.line)
 
 
-def _event(item: SdefCommand) -> Iterator[Unbound]:
+def _unsupported_event(item: SdefCommand) -> Iterator[UnsupportedTerm]:
     reason = "the app sends it, and no client can call it"
-    yield Unbound("event", item.name, "", item.code, reason, item.line)
+    yield UnsupportedTerm("event", item.name, "", item.code, reason, item.line)
     for one in item.parameters:
-        yield _parameter(one, item, "it belongs to an event, which no client can call")
+        yield _unsupported_parameter(one, item, "it belongs to an event, which no client can call")
 
 
-def _command(item: SdefCommand, made: _Made) -> Iterator[Unbound]:
+def _unsupported_command(item: SdefCommand, made: _BoundTerms) -> Iterator[UnsupportedTerm]:
     merged = made.commands.get((item.name, item.code), item)
-    tool = made.tool(merged)
+    tool = made.tool_for(merged)
     if tool is None:
-        yield Unbound("command", item.name, "", item.code, _no_tool(merged, made), item.line)
+        yield UnsupportedTerm(
+            "command", item.name, "", item.code, _no_tool_reason(merged, made), item.line
+        )
     codes = {parameter.row.code for parameter in tool.parameters} if tool else set()
     for one in item.parameters:
         if one.code in codes:
@@ -207,10 +215,10 @@ def _command(item: SdefCommand, made: _Made) -> Iterator[Unbound]:
             reason = "it is hidden"
         else:
             reason = f"the object tool {tool.op} has no such parameter"
-        yield _parameter(one, item, reason)
+        yield _unsupported_parameter(one, item, reason)
 
 
-def _no_tool(command: SdefCommand, made: _Made) -> str:
+def _no_tool_reason(command: SdefCommand, made: _BoundTerms) -> str:
     op = OBJECT_EVENTS.get(command.code)
     if command.hidden:
         if command.intent is not None and command.intent.left_out:
@@ -225,50 +233,54 @@ def _no_tool(command: SdefCommand, made: _Made) -> str:
     return f"the object tool {op} does the same as {other.name} (same event)"
 
 
-def _parameter(one: SdefParameter, owner: SdefCommand, reason: str) -> Unbound:
-    return Unbound("parameter", one.name, owner.name, one.code, reason, one.line)
+def _unsupported_parameter(one: SdefParameter, owner: SdefCommand, reason: str) -> UnsupportedTerm:
+    return UnsupportedTerm("parameter", one.name, owner.name, one.code, reason, one.line)
 
 
-def _class(item: SdefClass, made: _Made) -> Iterator[Unbound]:
+def _unsupported_in_class(item: SdefClass, made: _BoundTerms) -> Iterator[UnsupportedTerm]:
     written = item.extends or item.name
     name = made.types.class_named(written)
     row = made.module.classes.get(name)
     if row is None:
         reason = "the class that it extends is declared nowhere"
-        yield Unbound("class-extension", written, "", item.code, reason, item.line)
-    yield from _members(item, written, row)
+        yield UnsupportedTerm("class-extension", written, "", item.code, reason, item.line)
+    yield from _unsupported_members(item, written, row)
     held = {element.term for element in row.elements} if row else set()
     for element in item.elements:
         if made.types.class_named(element.type) not in held:
             reason = "its class is declared nowhere" if row else "its owner is declared nowhere"
-            yield Unbound("element", element.type, written, "", reason, element.line)
+            yield UnsupportedTerm("element", element.type, written, "", reason, element.line)
     for verb in item.responds_to:
         reason = "a tool accepts any object; the app decides which objects it can use"
-        yield Unbound("responds-to", verb, written, "", reason, item.line)
+        yield UnsupportedTerm("responds-to", verb, written, "", reason, item.line)
 
 
-def _members(item: SdefClass | RecordType, owner: str, row: object) -> Iterator[Unbound]:
+def _unsupported_members(
+    item: SdefClass | RecordType, owner: str, row: object
+) -> Iterator[UnsupportedTerm]:
     terms = {prop.term for prop in getattr(row, "properties", ())}
     for prop in item.properties:
         if prop.name not in terms:
             reason = "its owner is declared nowhere"
-            yield Unbound("property", prop.name, owner, prop.code, reason, prop.line)
-        yield from _synonyms(prop.synonyms, prop.name, owner, prop.line)
+            yield UnsupportedTerm("property", prop.name, owner, prop.code, reason, prop.line)
+        yield from _unsupported_synonyms(prop.synonyms, prop.name, owner, prop.line)
 
 
-def _enumeration(item: Enumeration, made: _Made) -> Iterator[Unbound]:
+def _unsupported_enumerators(item: Enumeration, made: _BoundTerms) -> Iterator[UnsupportedTerm]:
     shown = {
         value for _, name, values in made.module.aliases if name == item.name for value in values
     }
     for value in item.enumerators:
         if value.hidden and value.name not in shown:
             reason = "it is hidden; no tool offers it, but a result may contain it"
-            yield Unbound("enumerator", value.name, item.name, value.code, reason, value.line)
-        yield from _synonyms(value.synonyms, value.name, item.name, value.line)
+            yield UnsupportedTerm(
+                "enumerator", value.name, item.name, value.code, reason, value.line
+            )
+        yield from _unsupported_synonyms(value.synonyms, value.name, item.name, value.line)
 
 
-def _value_type(item: ValueType, made: _Made) -> Iterator[Unbound]:
-    found = made.types.string((TypeRef(item.name),))
+def _unsupported_value_type(item: ValueType, made: _BoundTerms) -> Iterator[UnsupportedTerm]:
+    found = made.types.type_string((TypeRef(item.name),))
     if found in made.types.records:
         reason = "as a type, the name means the record type"
     elif found in made.types.enums:
@@ -279,28 +291,32 @@ def _value_type(item: ValueType, made: _Made) -> Iterator[Unbound]:
         return
     else:
         reason = "IAC does not know the type of this code, so any value is accepted"
-    yield Unbound("value-type", item.name, "", item.code, reason, item.line)
+    yield UnsupportedTerm("value-type", item.name, "", item.code, reason, item.line)
 
 
-def _synonyms(synonyms: tuple[Synonym, ...], term: str, owner: str, line: int) -> Iterator[Unbound]:
+def _unsupported_synonyms(
+    synonyms: tuple[Synonym, ...], term: str, owner: str, line: int
+) -> Iterator[UnsupportedTerm]:
     whole = f"{term} of {owner}" if owner else term
     for one in synonyms:
         own_code = " with a code of its own" if one.code else ""
         what = f"name{own_code}" if one.name else "code"
         reason = f"it is a second {what}; the tools use the first one"
-        yield Unbound("synonym", one.name, whole, one.code, reason, line)
+        yield UnsupportedTerm("synonym", one.name, whole, one.code, reason, line)
 
 
-def _dropped(resolved: Resolved, diagnostics: Iterable[Diagnostic]) -> Iterator[Unbound]:
+def _dropped_items(
+    resolved: ResolvedDictionary, diagnostics: Iterable[Diagnostic]
+) -> Iterator[UnsupportedTerm]:
     dictionary = resolved.source.dictionary
-    parts = (*dictionary.suites, *dictionary.declared())
-    includes = {one.line: path_of(one.href) for one in parts if isinstance(one, Include)}
+    parts = (*dictionary.suites, *dictionary.declared_items())
+    includes = {one.line: path_of_url(one.href) for one in parts if isinstance(one, Include)}
     for found in diagnostics:
         if found.file != dictionary.file:
             continue  # A fault of a quirk file, say.
         if found.code == "include":
             path = includes.get(found.line, "")
             reason = found.message.removeprefix(f"{path} ")
-            yield Unbound("include", path, "", "", reason, found.line)
+            yield UnsupportedTerm("include", path, "", "", reason, found.line)
         elif found.level == "error":
-            yield Unbound("item", "", "", "", found.message, found.line)
+            yield UnsupportedTerm("item", "", "", "", found.message, found.line)

@@ -15,8 +15,8 @@ from typing import Any, Final, NamedTuple
 
 from iac_base.words import fold
 from iac_gen import model
-from iac_gen.naming import jxa, plural
-from iac_gen.resolve import Resolved
+from iac_gen.naming import class_plural, javascript_name
+from iac_gen.resolve import ResolvedDictionary
 
 # What JXA gives every object and every app, dictionary or not.
 _COMMON_PROPERTIES: Final = frozenset({"class", "properties"})
@@ -57,13 +57,13 @@ class AskedNames:
     classes: tuple[ClassNames, ...]
     parameters: int = 0
 
-    def count(self) -> int:
+    def count_names(self) -> int:
         """Return how many names reflection can be asked about."""
         rows = sum(1 + len(row.properties) + len(row.elements) for row in self.classes)
         return len(self.commands) + rows
 
 
-class Printed(NamedTuple):
+class ReflectedClass(NamedTuple):
     """What reflection printed of one class; None for what it would not answer."""
 
     properties: tuple[str, ...] | None
@@ -75,7 +75,7 @@ class Reflection(NamedTuple):
     """What reflection printed of one app; `classes` by term."""
 
     commands: tuple[str, ...] | None
-    classes: Mapping[str, Printed]
+    classes: Mapping[str, ReflectedClass]
 
 
 class NameDifference(NamedTuple):
@@ -93,36 +93,36 @@ class NameDifference(NamedTuple):
         return f"{self.what} {self.term!r}: IAC has {self.ours}, {said}"
 
 
-def names_of(resolved: Resolved) -> AskedNames:
+def collect_names(resolved: ResolvedDictionary) -> AskedNames:
     """Return every name of an app, hidden ones marked: reflection need not print those."""
     source = resolved.source
     named = {row.name: row for row in resolved.classes}
     return AskedNames(
         source.name if source.id.startswith("local.") else source.id,
         source.kind,
-        _spelled(resolved.commands),
+        _spelled_names(resolved.commands),
         tuple(_class_names(row, named) for row in resolved.classes),
         sum(len(row.parameters) for row in resolved.commands),
     )
 
 
 def _class_names(row: model.SdefClass, named: Mapping[str, model.SdefClass]) -> ClassNames:
-    above = [named[name] for name in _ancestors(row, named)]
+    above = [named[name] for name in _ancestor_names(row, named)]
     return ClassNames(
-        SpelledName(row.name, jxa(row.name), "", row.hidden),
-        jxa(row.inherits),
-        _spelled(row.properties),
-        _elements(row, named),
+        SpelledName(row.name, javascript_name(row.name), "", row.hidden),
+        javascript_name(row.inherits),
+        _spelled_names(row.properties),
+        _element_names(row, named),
         frozenset(
             spelling
             for owner in above
-            for name in (*_spelled(owner.properties), *_elements(owner, named))
+            for name in (*_spelled_names(owner.properties), *_element_names(owner, named))
             for spelling in (name.jxa, name.other)
         ),
     )
 
 
-def _ancestors(row: model.SdefClass, named: Mapping[str, model.SdefClass]) -> Iterator[str]:
+def _ancestor_names(row: model.SdefClass, named: Mapping[str, model.SdefClass]) -> Iterator[str]:
     seen = {row.name}
     while row.inherits in named and row.inherits not in seen:
         seen.add(row.inherits)
@@ -130,29 +130,33 @@ def _ancestors(row: model.SdefClass, named: Mapping[str, model.SdefClass]) -> It
         row = named[row.inherits]
 
 
-def _spelled(
+def _spelled_names(
     rows: Iterable[model.SdefCommand | model.SdefProperty],
 ) -> tuple[SpelledName, ...]:
-    return tuple(SpelledName(row.name, jxa(row.name), "", row.hidden) for row in rows)
+    return tuple(SpelledName(row.name, javascript_name(row.name), "", row.hidden) for row in rows)
 
 
-def _elements(
+def _element_names(
     row: model.SdefClass, named: Mapping[str, model.SdefClass]
 ) -> tuple[SpelledName, ...]:
     return tuple(
         SpelledName(
             one.type,
-            jxa(plural(one.type, named[one.type].plural if one.type in named else "")),
-            jxa(one.type),
+            javascript_name(
+                class_plural(one.type, named[one.type].plural if one.type in named else "")
+            ),
+            javascript_name(one.type),
             one.hidden,
         )
         for one in row.elements
     )
 
 
-def differences(names: AskedNames, reflection: Reflection) -> list[NameDifference]:
+def compare_names(names: AskedNames, reflection: Reflection) -> list[NameDifference]:
     """Return what reflection says otherwise, commands first, classes in the dictionary's order."""
-    found = list(_compared("command", names.commands, reflection.commands, _COMMON_COMMANDS))
+    found = list(
+        _name_differences("command", names.commands, reflection.commands, _COMMON_COMMANDS)
+    )
     for row in names.classes:
         printed = reflection.classes.get(row.name.term)
         if printed is not None:
@@ -160,7 +164,7 @@ def differences(names: AskedNames, reflection: Reflection) -> list[NameDifferenc
     return found
 
 
-def _class_differences(row: ClassNames, printed: Printed) -> Iterator[NameDifference]:
+def _class_differences(row: ClassNames, printed: ReflectedClass) -> Iterator[NameDifference]:
     term = row.name.term
     expected = [name for name in (*row.properties, *row.elements) if not name.hidden]
     if expected and not printed.properties and not printed.elements:
@@ -170,11 +174,13 @@ def _class_differences(row: ClassNames, printed: Printed) -> Iterator[NameDiffer
     if printed.parent and row.parent and printed.parent != row.parent:
         yield NameDifference(f"parent of {term}", row.parent, row.parent, printed.parent)
     common = row.inherited | _COMMON_PROPERTIES
-    yield from _compared(f"property of {term}", row.properties, printed.properties, common)
-    yield from _compared(f"element of {term}", row.elements, printed.elements, row.inherited)
+    yield from _name_differences(f"property of {term}", row.properties, printed.properties, common)
+    yield from _name_differences(
+        f"element of {term}", row.elements, printed.elements, row.inherited
+    )
 
 
-def _compared(
+def _name_differences(
     what: str, ours: Iterable[SpelledName], theirs: tuple[str, ...] | None, common: frozenset[str]
 ) -> Iterator[NameDifference]:
     if theirs is None:
@@ -204,7 +210,7 @@ class NoReflectionError(ReflectionError):
     """There is nothing that reflection would say of it."""
 
 
-def reflect(
+def run_reflection(
     names: AskedNames,
     program: Sequence[str],
     seconds: float = _SECONDS,
@@ -244,22 +250,24 @@ def reflect(
         said = done.stderr.decode("utf-8", "replace").strip().splitlines()
         reason = said[-1] if said else f"status {done.returncode}"
         raise ReflectionError(f"{program[0]} failed: {reason}")
-    return _read(done.stdout, names)
+    return _read_reflection(done.stdout, names)
 
 
-def _read(stdout: bytes, names: AskedNames) -> Reflection:
+def _read_reflection(stdout: bytes, names: AskedNames) -> Reflection:
     try:
         answer = json.loads(stdout)
         rows = answer["classes"]
         if len(rows) != len(names.classes):
             raise ValueError("a different number of classes")
         printed = {
-            owner.name.term: Printed(
-                _texts(row["properties"]), _texts(row["elements"]), _one_text(row["parent"])
+            owner.name.term: ReflectedClass(
+                _optional_texts(row["properties"]),
+                _optional_texts(row["elements"]),
+                _optional_text(row["parent"]),
             )
             for owner, row in zip(names.classes, rows, strict=True)
         }
-        commands = _texts(answer["commands"])
+        commands = _optional_texts(answer["commands"])
     except (ValueError, KeyError, TypeError, RecursionError):
         raise ReflectionError("the output does not come from IAC's script") from None
     if commands is None and not any(row.properties or row.elements for row in printed.values()):
@@ -269,7 +277,7 @@ def _read(stdout: bytes, names: AskedNames) -> Reflection:
     return Reflection(commands, printed)
 
 
-def _texts(value: Any) -> tuple[str, ...] | None:
+def _optional_texts(value: Any) -> tuple[str, ...] | None:
     if value is None:
         return None
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
@@ -277,7 +285,7 @@ def _texts(value: Any) -> tuple[str, ...] | None:
     return tuple(value)
 
 
-def _one_text(value: Any) -> str | None:
+def _optional_text(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
     raise ValueError("no name")

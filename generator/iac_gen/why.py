@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from iac_base.errors import near_text
-from iac_gen.classify.judgement import Judgement, LevelVerdict
+from iac_gen.classify.judgement import LevelJudgment, LevelVerdict
 from iac_gen.ir import Module, ToolFunction, level_span
 from iac_gen.model import GeneratorError
 from iac_runtime.tool import Class
@@ -12,7 +12,7 @@ _SHOWN = 5
 """So many properties that reach a ceiling are named."""
 
 
-def why(module: Module, name: str) -> list[str]:
+def explain_level(module: Module, name: str) -> list[str]:
     """Return lines about the levels of what `name` is: a tool, a class, a `class.property`.
 
     Raises:
@@ -21,11 +21,11 @@ def why(module: Module, name: str) -> list[str]:
     lines: list[str] = []
     for tool in module.tools:
         if name in (tool.name, tool.function):
-            lines += [tool.name, *_evidence(tool.judged), *_result(tool, module)]
-    owner = _declared(module, name)
+            lines += [tool.name, *_evidence_lines(tool.judged), *_result_lines(tool, module)]
+    owner = _declaring_name(module, name)
     for action, judged in module.judged.get(owner, {}).items():
         came_to = f"result: {judged.level}, {judged.reason}"
-        lines += [f"{action} {module.key}.{owner}", *_evidence(judged), came_to]
+        lines += [f"{action} {module.key}.{owner}", *_evidence_lines(judged), came_to]
     if not lines:
         known = [*(tool.name for tool in module.tools), *module.judged]
         hint = near_text(name, known)
@@ -33,7 +33,7 @@ def why(module: Module, name: str) -> list[str]:
     return lines
 
 
-def _declared(module: Module, name: str) -> str:
+def _declaring_name(module: Module, name: str) -> str:
     """Return `name`, or the same property of the ancestor that declares it."""
     owner, _, term = name.partition(".")
     seen: set[str] = set()
@@ -45,7 +45,7 @@ def _declared(module: Module, name: str) -> str:
     return f"{owner}.{term}" if term and f"{owner}.{term}" in module.judged else name
 
 
-def _evidence(judged: Judgement) -> Iterator[str]:
+def _evidence_lines(judged: LevelJudgment) -> Iterator[str]:
     rows: tuple[LevelVerdict, ...] = judged.evidence
     if judged.quirk:
         rows = (*rows, judged.quirk)
@@ -55,16 +55,18 @@ def _evidence(judged: Judgement) -> Iterator[str]:
         yield f"{number}. {row.level}, {row.reason} ({row.source}{quirk})"
 
 
-def _result(tool: ToolFunction, module: Module) -> Iterator[str]:
+def _result_lines(tool: ToolFunction, module: Module) -> Iterator[str]:
     yield f"result: {level_span(tool.level, tool.ceiling)}, {tool.reason}"
     if tool.level == tool.ceiling:
         return
-    reach = [term for name, row in module.classes.items() for term in _reaching(name, row, tool)]
+    reach = [
+        term for name, row in module.classes.items() for term in _ceiling_terms(name, row, tool)
+    ]
     rest = f" and {len(reach) - _SHOWN} more" if len(reach) > _SHOWN else ""
     yield f"{tool.ceiling} with {', '.join(reach[:_SHOWN])}{rest}"
 
 
-def _reaching(name: str, row: Class, tool: ToolFunction) -> Iterator[str]:
+def _ceiling_terms(name: str, row: Class, tool: ToolFunction) -> Iterator[str]:
     """Yield what of a class takes a call of `tool` to its ceiling."""
     if tool.op != "set" and row.make == tool.ceiling:
         yield name

@@ -20,9 +20,9 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
-from iac_gen.assemble import pieces
+from iac_gen.assemble import text_pieces
 from iac_gen.limits import MAX_OUTPUT, LimitError, open_file
-from iac_gen.output import CATALOGUE, LISTING, LOCK, SEARCH, OutputError, Previous
+from iac_gen.output import CATALOGUE, LISTING, LOCK, SEARCH, OutputError, PreviousBuild
 from iac_gen.text import on_one_line
 
 # A reader that meets a build at work finds the old index beside new modules, never an index
@@ -54,17 +54,17 @@ class _Journal(NamedTuple):
     remove: Collection[str]
 
 
-def read_previous(folder: Path) -> Previous:
+def read_previous(folder: Path) -> PreviousBuild:
     """Return what an earlier build left in `folder`; nothing where there is no catalogue.
 
     Raises:
         OutputError: Files of these names are there and are no build's.
     """
     if not os.path.lexists(folder / CATALOGUE):
-        return Previous()
+        return PreviousBuild()
     texts = []
     for name in (CATALOGUE, LISTING, LOCK, SEARCH):
-        content = _read(folder / name)
+        content = _read_bytes(folder / name)
         try:
             texts.append((content or b"").decode())
         except UnicodeDecodeError as error:
@@ -73,10 +73,10 @@ def read_previous(folder: Path) -> Previous:
         if content is None and name != SEARCH:
             raise OutputError(f"{folder / name} cannot be read: it is missing")
     try:
-        return Previous.read(*texts)
+        return PreviousBuild.read(*texts)
     except OutputError as error:
         way = f"to start again, remove {', '.join(_LAST)} in that folder"
-        raise OutputError(f"{folder} {error}; {unfinished(folder) or way}") from None
+        raise OutputError(f"{folder} {error}; {unfinished_write(folder) or way}") from None
 
 
 def read_files(folder: Path, names: Iterable[str]) -> dict[str, str]:
@@ -87,14 +87,14 @@ def read_files(folder: Path, names: Iterable[str]) -> dict[str, str]:
     """
     found = {}
     for name in names:
-        content = _read(folder / name)
+        content = _read_bytes(folder / name)
         with contextlib.suppress(UnicodeDecodeError):
             if content is not None:
                 found[name] = content.decode()
     return found
 
 
-def unfinished(folder: Path) -> str:
+def unfinished_write(folder: Path) -> str:
     """Return a line about a write into `folder` that did not end, empty where there is none."""
     if not os.path.lexists(folder / _STAGE):
         return ""
@@ -102,7 +102,7 @@ def unfinished(folder: Path) -> str:
 
 
 @contextlib.contextmanager
-def alone(folder: Path, *, tools: bool = True) -> Iterator[None]:
+def lock_folder(folder: Path, *, tools: bool = True) -> Iterator[None]:
     """Hold `folder`, made if need be, against other builds; what one of them left is finished.
 
     Who reads, merges and writes does all of it in here. With `tools` the folder must be new,
@@ -113,11 +113,11 @@ def alone(folder: Path, *, tools: bool = True) -> Iterator[None]:
     """
     new = not folder.exists()
     try:
-        handle = _held(folder)
+        handle = _open_folder_lock(folder)
     except OSError as error:
         raise OutputError(f"{error.filename or folder}: {error.strerror}") from None
     try:
-        _recover(folder, tools)
+        _recover_folder(folder, tools)
         yield
     finally:
         if new:
@@ -126,7 +126,7 @@ def alone(folder: Path, *, tools: bool = True) -> Iterator[None]:
         os.close(handle)
 
 
-def _held(folder: Path) -> int:
+def _open_folder_lock(folder: Path) -> int:
     """Return a descriptor that holds `folder`, which is made if need be."""
     while True:
         folder.mkdir(parents=True, exist_ok=True)
@@ -139,7 +139,7 @@ def _held(folder: Path) -> int:
         os.close(handle)
 
 
-def write(folder: Path, files: Mapping[str, str], remove: Collection[str] = ()) -> list[str]:
+def write_files(folder: Path, files: Mapping[str, str], remove: Collection[str] = ()) -> list[str]:
     """Write `files` into `folder`, which is held, and delete `remove`; return what changed.
 
     Raises:
@@ -149,22 +149,22 @@ def write(folder: Path, files: Mapping[str, str], remove: Collection[str] = ()) 
     for name in (*files, *remove):
         if not _is_ours(name):
             raise OutputError(f"{folder}: {name!r} is not a plain file name, so it is not written")
-    differ = changed(folder, files)
-    gone = sorted(name for name in remove if _taken(folder / name, _head) is not None)
+    differ = changed_files(folder, files)
+    gone = sorted(name for name in remove if _read_with(folder / name, _read_head) is not None)
     for name in (*differ, *gone):
         if _is_foreign(folder / name):
             text = "was not written by iac-gen, so nothing was changed; move it away"
             raise OutputError(f"{folder / name} {text}")
     if differ or gone:
         try:
-            _stage(folder, files, differ, gone)
-            _recover(folder, tools=False)
+            _stage_files(folder, files, differ, gone)
+            _recover_folder(folder, tools=False)
         except OSError as error:
             raise OutputError(f"{error.filename or folder}: {error.strerror}") from None
     return [*differ, *gone]
 
 
-def changed(folder: Path, files: Mapping[str, str]) -> list[str]:
+def changed_files(folder: Path, files: Mapping[str, str]) -> list[str]:
     """Return the names of `files` that `folder` does not hold as they are, the indexes last.
 
     Raises:
@@ -173,13 +173,13 @@ def changed(folder: Path, files: Mapping[str, str]) -> list[str]:
     return [
         name
         for name in sorted(files, key=lambda name: (name in _LAST, name))
-        if not _taken(folder / name, partial(_holds, text=pieces(files, name)))
+        if not _read_with(folder / name, partial(_matches_text, text=text_pieces(files, name)))
     ]
 
 
 def _is_foreign(path: Path) -> bool:
     """Say whether a file is there that does not begin as what is written here."""
-    content = _taken(path, _head)
+    content = _read_with(path, _read_head)
     begins = _LISTED if path.name == LISTING else _OURS
     return content is not None and begins.match(content) is None
 
@@ -189,12 +189,12 @@ def _is_ours(name: str) -> bool:
     return name in _LAST or _NAME.fullmatch(name) is not None
 
 
-def _read(path: Path) -> bytes | None:
+def _read_bytes(path: Path) -> bytes | None:
     """Return the bytes of a file of an output folder, None where there is none."""
-    return _taken(path, lambda file: file.read(MAX_OUTPUT))
+    return _read_with(path, lambda file: file.read(MAX_OUTPUT))
 
 
-def _taken(path: Path, take: Callable[[BufferedReader], T]) -> T | None:
+def _read_with(path: Path, take: Callable[[BufferedReader], T]) -> T | None:
     """Return what `take` makes of a file of an output folder, None where there is none."""
     if not os.path.lexists(path):
         return None
@@ -205,45 +205,45 @@ def _taken(path: Path, take: Callable[[BufferedReader], T]) -> T | None:
         raise OutputError(f"{path} {error}") from None
 
 
-def _holds(file: BufferedReader, text: Iterable[str]) -> bool:
+def _matches_text(file: BufferedReader, text: Iterable[str]) -> bool:
     """Say whether a file is this text; it is made no further than to the first difference."""
     contents = (piece.encode() for piece in text)
     return all(file.read(len(one)) == one for one in contents) and not file.read(1)
 
 
-def _head(file: BufferedReader) -> bytes:
+def _read_head(file: BufferedReader) -> bytes:
     return file.read(4096)
 
 
-def _digest(file: BufferedReader) -> str:
+def _file_digest(file: BufferedReader) -> str:
     return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _stage(
+def _stage_files(
     folder: Path, files: Mapping[str, str], differ: Collection[str], gone: Collection[str]
 ) -> None:
     stage = folder / _STAGE
     stage.mkdir()
     try:
         # The mark of a stage, so that no other folder of this name is cleared away.
-        _put(stage / _NEW_JOURNAL, ())
-        digests = {name: _put(stage / name, pieces(files, name)) for name in differ}
-        _put(stage / _NEW_JOURNAL, [json.dumps(_Journal(digests, list(gone))._asdict())])
+        _write_new(stage / _NEW_JOURNAL, ())
+        digests = {name: _write_new(stage / name, text_pieces(files, name)) for name in differ}
+        _write_new(stage / _NEW_JOURNAL, [json.dumps(_Journal(digests, list(gone))._asdict())])
         (stage / _NEW_JOURNAL).replace(stage / _JOURNAL)
     except BaseException:
         shutil.rmtree(stage, ignore_errors=True)
         raise
 
 
-def _put(path: Path, text: Iterable[str]) -> str:
+def _write_new(path: Path, text: Iterable[str]) -> str:
     with path.open("wb") as file:
-        digest = _sent(text, file.write)
+        digest = _write_and_digest(text, file.write)
         file.flush()
         os.fsync(file.fileno())
     return digest
 
 
-def _sent(text: Iterable[str], to: Callable[[bytes], object] = lambda _: None) -> str:
+def _write_and_digest(text: Iterable[str], to: Callable[[bytes], object] = lambda _: None) -> str:
     """Return the digest of a text in pieces, which go `to` a writer."""
     digest = hashlib.sha256()
     for piece in text:
@@ -253,18 +253,18 @@ def _sent(text: Iterable[str], to: Callable[[bytes], object] = lambda _: None) -
     return digest.hexdigest()
 
 
-def _recover(folder: Path, tools: bool) -> None:
+def _recover_folder(folder: Path, tools: bool) -> None:
     """Finish what a journal promises, and clear away a stage that never became whole."""
     stage = folder / _STAGE
     if not os.path.lexists(stage):
         _check_folder(folder, () if tools else None)
         return
     try:
-        staged = _staged(stage)
-        journal = _promised(stage) if _JOURNAL in staged else _Journal({}, ())
+        staged = _staged_names(stage)
+        journal = _read_journal(stage) if _JOURNAL in staged else _Journal({}, ())
         for name, digest in journal.replace.items():
             _check_file(folder / name)
-            if _taken((stage if name in staged else folder) / name, _digest) != digest:
+            if _read_with((stage if name in staged else folder) / name, _file_digest) != digest:
                 raise ValueError(f"does not contain {name} as its journal says")
         for name in journal.remove:
             _check_file(folder / name)
@@ -284,7 +284,7 @@ def _recover(folder: Path, tools: bool) -> None:
     shutil.rmtree(stage)
 
 
-def _staged(stage: Path) -> set[str]:
+def _staged_names(stage: Path) -> set[str]:
     """Return the names in a stage.
 
     Raises:
@@ -325,13 +325,13 @@ def _check_file(path: Path) -> None:
         )
 
 
-def _promised(stage: Path) -> _Journal:
+def _read_journal(stage: Path) -> _Journal:
     """Return the journal of a stage.
 
     Raises:
         ValueError: It is none that `write` leaves.
     """
-    journal: Any = json.loads(_read(stage / _JOURNAL) or b"")
+    journal: Any = json.loads(_read_bytes(stage / _JOURNAL) or b"")
     match journal:
         case {"replace": dict() as replace, "remove": list() as remove}:
             pass
@@ -357,6 +357,6 @@ def digest_of_files(folder: Path, names: Iterable[str]) -> dict[str, str]:
     found = {}
     for name in names:
         with contextlib.suppress(OutputError):
-            if digest := _taken(folder / name, _digest):
+            if digest := _read_with(folder / name, _file_digest):
                 found[name] = digest
     return found

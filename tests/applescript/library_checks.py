@@ -13,8 +13,8 @@ from pathlib import Path
 import iac_gen.render
 from iac_applescript.analysis.analyser import Analyser, Analysis
 from iac_applescript.library import SavedScript, shipped
-from iac_gen.discover import from_paths, includes, read
-from iac_gen.pipeline import Inputs, generate
+from iac_gen.discover import from_paths, load_includes, read_sources
+from iac_gen.pipeline import BuildInputs, build_folder
 from iac_gen.quirks import known_apps, load_quirks
 
 HERE = Path(__file__).parent
@@ -40,14 +40,14 @@ _TAKEN = frozenset(
 def dictionaries(folder: Path) -> Path:
     """Write modules of the dictionaries beside this file into a folder, as `iac-gen build` does."""
     # How a module is laid out says nothing here, and takes most of the time.
-    laid, iac_gen.render._black = iac_gen.render._black, lambda text: text
+    laid, iac_gen.render._format_with_black = iac_gen.render._format_with_black, lambda text: text
     try:
         quirks, _ = load_quirks()
-        loaded, failed = read(from_paths([HERE / "dictionaries"], known_apps()))
+        loaded, failed = read_sources(from_paths([HERE / "dictionaries"], known_apps()))
         assert not failed
-        files, _ = generate(Inputs(loaded, includes(), quirks))
+        files, _ = build_folder(BuildInputs(loaded, load_includes(), quirks))
     finally:
-        iac_gen.render._black = laid
+        iac_gen.render._format_with_black = laid
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
     return folder

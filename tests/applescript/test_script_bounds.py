@@ -13,8 +13,8 @@ from script_calls import ROWS, call, in_turns, plan_of
 from iac_applescript.dictionary import PAGE, view, weight
 from iac_applescript.toolset import ScriptToolset
 from iac_base.errors import ToolError
-from iac_gen.discover import from_paths, includes, read
-from iac_gen.pipeline import Inputs, generate
+from iac_gen.discover import from_paths, load_includes, read_sources
+from iac_gen.pipeline import BuildInputs, build_folder
 from iac_gen.quirks import known_apps, load_quirks
 from iac_runtime.execution.process import Completed
 from iac_runtime.tool import App, Class, Element, Property
@@ -46,8 +46,8 @@ def real(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Catalogue:
     """The tools of every real dictionary."""
     found = from_paths([corpus / "sdef"], known_apps())
     quirks, faults = load_quirks()
-    _, failed = read(found)
-    files, _ = generate(Inputs(found.sources, includes(), quirks, [*failed, *faults]))
+    _, failed = read_sources(found)
+    files, _ = build_folder(BuildInputs(found.sources, load_includes(), quirks, [*failed, *faults]))
     folder = tmp_path_factory.mktemp("real")
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")

@@ -14,25 +14,25 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
-from iac_gen.classify.codes import EVENTS, FILE, Floors, shipped
+from iac_gen.classify.codes import EVENTS, FILE, LevelFloors, shipped_floors
 from iac_gen.classify.judge import judge_command, judge_setter
 from iac_gen.classify.setters import acts_later
-from iac_gen.discover import from_bundled_snapshots, from_paths, includes, read
+from iac_gen.discover import from_bundled_snapshots, from_paths, load_includes, read_sources
 from iac_gen.quirks import known_apps
-from iac_gen.resolve import Resolved, resolve
-from iac_gen.types import Types
+from iac_gen.resolve import ResolvedDictionary, resolve_dictionary
+from iac_gen.types import AppTypes
 from iac_runtime.tool import LEVELS, Level
 
-_NONE = Floors()
+_NONE = LevelFloors()
 
 
 def collect(
     events: Iterable[tuple[str, Level]],
     setters: Iterable[tuple[tuple[str, str], Level]],
     classes: Iterable[tuple[str, Level]],
-) -> Floors:
+) -> LevelFloors:
     """Return the floors of judged rows: the highest level of each code, without SAFE."""
-    return Floors(_top(events), _top(setters), _top(classes))
+    return LevelFloors(_top(events), _top(setters), _top(classes))
 
 
 def _top(rows: Iterable[tuple[Any, Level]]) -> dict[Any, Level]:
@@ -43,7 +43,7 @@ def _top(rows: Iterable[tuple[Any, Level]]) -> dict[Any, Level]:
     return dict(sorted(found.items()))
 
 
-def floors_text(floors: Floors) -> str:
+def floors_text(floors: LevelFloors) -> str:
     """Return the file that holds `floors`, a class a line."""
     tables: Mapping[str, Mapping[str, Any]] = {
         "events": {level: _of(floors.events, level) for level in LEVELS[1:]},
@@ -74,7 +74,7 @@ def _of(rows: Mapping[str, Level], level: Level) -> list[str]:
     return [code for code, one in rows.items() if one == level]
 
 
-def _owners(floors: Floors, level: Level) -> dict[str, list[str]]:
+def _owners(floors: LevelFloors, level: Level) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for (owner, code), one in floors.setters.items():
         if one == level:
@@ -82,26 +82,30 @@ def _owners(floors: Floors, level: Level) -> dict[str, list[str]]:
     return found
 
 
-def dictionaries(paths: Iterable[Path]) -> list[Resolved]:
+def dictionaries(paths: Iterable[Path]) -> list[ResolvedDictionary]:
     """Return the bundled snapshots and the dictionaries at `paths`, resolved."""
     found = [from_bundled_snapshots()]
     if listed := list(paths):
         found.append(from_paths(listed, known_apps()))
-    standard = includes()
-    return [resolve(one.source, standard)[0] for where in found for one in read(where)[0]]
+    standard = load_includes()
+    return [
+        resolve_dictionary(one.source, standard)[0]
+        for where in found
+        for one in read_sources(where)[0]
+    ]
 
 
-def kinds(command: object, types: Types) -> list[str]:
+def kinds(command: object, types: AppTypes) -> list[str]:
     """Return the type strings of the visible parameters of a command, the direct one first."""
     direct = getattr(command, "direct", None)
     rows = [*([direct] if direct else [])]
     rows += [row for row in getattr(command, "parameters", ()) if not row.hidden]
-    return [types.string(row.types) for row in rows]
+    return [types.type_string(row.types) for row in rows]
 
 
-def events(resolved: Resolved) -> Iterator[tuple[str, Level]]:
+def events(resolved: ResolvedDictionary) -> Iterator[tuple[str, Level]]:
     """Yield the level of every event that is no standard one."""
-    types = Types(resolved, {})
+    types = AppTypes(resolved, {})
     for one in resolved.commands:
         if one.code not in EVENTS:
             found = kinds(one, types)
@@ -111,14 +115,14 @@ def events(resolved: Resolved) -> Iterator[tuple[str, Level]]:
             )
 
 
-def setters(resolved: Resolved) -> Iterator[tuple[tuple[str, str], Level]]:
+def setters(resolved: ResolvedDictionary) -> Iterator[tuple[tuple[str, str], Level]]:
     """Yield the level of every setter under the codes of class and property."""
     for row in resolved.classes:
         for prop in row.properties:
             yield (row.code, prop.code), judge_setter(row, prop, floors=_NONE).level
 
 
-def classes(resolved: Resolved) -> Iterator[tuple[str, Level]]:
+def classes(resolved: ResolvedDictionary) -> Iterator[tuple[str, Level]]:
     """Yield the classes that are dangerous to make; making any other is MODIFY anyway."""
     for row in resolved.classes:
         # What the app itself adds is no fact of the class.
@@ -126,7 +130,7 @@ def classes(resolved: Resolved) -> Iterator[tuple[str, Level]]:
             yield row.code, "DANGEROUS"
 
 
-def judged(all_of: Sequence[Resolved]) -> Floors:
+def judged(all_of: Sequence[ResolvedDictionary]) -> LevelFloors:
     """Return the floors that dictionaries give."""
     return collect(
         (row for one in all_of for row in events(one)),
@@ -135,7 +139,7 @@ def judged(all_of: Sequence[Resolved]) -> Floors:
     )
 
 
-def lower(have: Floors, want: Floors) -> list[str]:
+def lower(have: LevelFloors, want: LevelFloors) -> list[str]:
     """Return a line for each code of `want` that is lower in `have`."""
     found = []
     for name in ("events", "setters", "classes"):
@@ -159,7 +163,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with as_file(files("iac_gen.classify") / FILE) as path:
             path.write_text(floors_text(want), encoding="utf-8")
         return 0
-    missing = lower(shipped(), want)
+    missing = lower(shipped_floors(), want)
     print("".join(f"{row}\n" for row in missing), end="")
     return int(bool(missing))
 

@@ -15,9 +15,9 @@ from functools import cache
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from iac_gen.load import LoadedDictionary, LoadError, parse
+from iac_gen.load import LoadedDictionary, LoadError, parse_dictionary
 from iac_gen.model import Dictionary, Source
-from iac_gen.pipeline import Inputs, generate
+from iac_gen.pipeline import BuildInputs, build_folder
 from iac_gen.resolve import STANDARD
 from iac_gen.snapshot import read_snapshot
 
@@ -42,12 +42,14 @@ def names() -> list[str]:
 def built(name: str) -> dict[str, str]:
     """Return the files that case `name` should hold beside its dictionary."""
     try:
-        dictionary, found = parse((CASES / name / DICTIONARY).read_bytes(), DICTIONARY)
+        dictionary, found = parse_dictionary((CASES / name / DICTIONARY).read_bytes(), DICTIONARY)
     except LoadError as lost:
         return {MODULE: "", DIAGNOSTICS: f"{lost}\n"}
     title = dictionary.title
     source = Source(dictionary, title, f"com.example.{title.replace(' ', '')}", title)
-    made, report = generate(Inputs([LoadedDictionary(source, tuple(found))], standard(), []))
+    made, report = build_folder(
+        BuildInputs([LoadedDictionary(source, tuple(found))], standard(), [])
+    )
     told = [*report.failed, *(one for app in report.apps for one in app.diagnostics)]
     return {
         MODULE: "".join(made[f"{app.key}.py"] for app in report.apps),

@@ -12,15 +12,15 @@ from black.mode import Mode, TargetVersion
 from black.report import NothingChanged
 from golden import standard
 
-from iac_gen.discover import Discovered
-from iac_gen.discover import read as read_found
+from iac_gen.discover import DiscoveredSources
+from iac_gen.discover import read_sources as read_found
 from iac_gen.ir import Module
-from iac_gen.load import LoadedDictionary, parse
+from iac_gen.load import LoadedDictionary, parse_dictionary
 from iac_gen.model import Dictionary, Source
-from iac_gen.pipeline import Inputs, generate, represent
-from iac_gen.quirks import Decisions, QuirkFile, apply
-from iac_gen.resolve import resolve
-from iac_gen.write import alone, write
+from iac_gen.pipeline import BuildInputs, build_folder, represent_app
+from iac_gen.quirks import QuirkDecisions, QuirkFile, apply_quirks
+from iac_gen.resolve import resolve_dictionary
+from iac_gen.write import lock_folder, write_files
 
 DIARY = """
 <class name="application" code="capp">
@@ -59,10 +59,10 @@ def sdef(items: str = DIARY, suite: str = 'name="Diary" code="diar"') -> bytes:
 
 def read(content: bytes, file: str = "app.sdef") -> Dictionary:
     """Return the dictionary in `content`."""
-    return parse(content, file)[0]
+    return parse_dictionary(content, file)[0]
 
 
-def whole(found: Discovered, *, as_written: bool = False) -> list[LoadedDictionary]:
+def whole(found: DiscoveredSources, *, as_written: bool = False) -> list[LoadedDictionary]:
     """Return everything that was found, parsed; all of it must have been readable."""
     loaded, failed = read_found(found, as_written=as_written)
     assert failed == []
@@ -75,33 +75,33 @@ def source(dictionary: Dictionary | None = None, name: str = "Diary", version: s
     return Source(dictionary or read(sdef()), name, identifier, name, version)
 
 
-def inputs(*sources: Source, quirks: Sequence[QuirkFile] = ()) -> Inputs:
+def inputs(*sources: Source, quirks: Sequence[QuirkFile] = ()) -> BuildInputs:
     """Return the inputs of a build of `sources`."""
-    return Inputs([LoadedDictionary(one) for one in sources], standard(), quirks)
+    return BuildInputs([LoadedDictionary(one) for one in sources], standard(), quirks)
 
 
 def module(one: Source, quirks: Sequence[QuirkFile] = ()) -> tuple[Module, list[str]]:
     """Return the intermediate representation of `one`, and the findings as text."""
-    made = represent(LoadedDictionary(one), "diary", standard(), quirks)
+    made = represent_app(LoadedDictionary(one), "diary", standard(), quirks)
     return made.module, [str(found) for found in made.diagnostics]
 
 
 def build(*sources: Source) -> dict[str, str]:
     """Return the files of a build of `sources`; each must have become a module."""
-    files, report = generate(inputs(*sources))
+    files, report = build_folder(inputs(*sources))
     assert not report.failed
     return files
 
 
 def put(folder: Path, files: Mapping[str, str], remove: Sequence[str] = ()) -> list[str]:
     """Write files into a folder as a build does; return the names that changed."""
-    with alone(folder):
-        return write(folder, files, remove)
+    with lock_folder(folder):
+        return write_files(folder, files, remove)
 
 
-def decide(one: Source, *quirks: QuirkFile) -> tuple[Decisions, list[str]]:
+def decide(one: Source, *quirks: QuirkFile) -> tuple[QuirkDecisions, list[str]]:
     """Return what `quirks` decide for `one`, and the diagnostics as text."""
-    _, decisions, found = apply(resolve(one, standard())[0], list(quirks))
+    _, decisions, found = apply_quirks(resolve_dictionary(one, standard())[0], list(quirks))
     return decisions, [str(row) for row in found]
 
 

@@ -21,7 +21,7 @@ from making import inputs, put, read, sdef, source
 from metadata import TEXT, action, content, loaded, parameter, value
 
 from iac_gen import render, typed
-from iac_gen.pipeline import Inputs, generate
+from iac_gen.pipeline import BuildInputs, build_folder
 from iac_runtime import objects, tool
 from iac_runtime.tool import CALL
 from iac_runtime.tools.catalogue import load_module
@@ -120,14 +120,14 @@ def call_all(files: Mapping[str, str], folder: Path, patch: pytest.MonkeyPatch) 
 @pytest.fixture(autouse=True)
 def unformatted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out black, which takes half of the time and changes no name."""
-    monkeypatch.setattr(render, "_black", lambda text: text)
+    monkeypatch.setattr(render, "_format_with_black", lambda text: text)
 
 
 @pytest.mark.parametrize("number", range(CHUNKS))
 def test_any_name_may_stand_in_any_place_of_a_dictionary(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    files, report = generate(inputs(source(read(dictionary(number)))))
+    files, report = build_folder(inputs(source(read(dictionary(number)))))
     assert report.lost == []
     assert call_all(files, tmp_path, monkeypatch) >= len(chunk(number))
 
@@ -136,7 +136,7 @@ def test_any_name_may_stand_in_any_place_of_a_dictionary(
 def test_any_name_may_stand_in_any_place_of_intents(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    files, report = generate(Inputs([loaded(intents(number))], standard(), []))
+    files, report = build_folder(BuildInputs([loaded(intents(number))], standard(), []))
     assert report.lost == []
     assert call_all(files, tmp_path, monkeypatch) >= 2 * len(chunk(number))
     made = plistlib.loads(files["diary_intents.plist"].encode())

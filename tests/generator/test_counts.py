@@ -8,7 +8,7 @@ from builds import Built
 
 from iac_gen.discover import from_paths
 from iac_gen.quirks import known_apps
-from iac_gen.report import AppReport, Report
+from iac_gen.report import AppReport, BuildReport
 
 # Why the tables of a module hold other numbers than the file: what each diagnostic stands for.
 REASONS = {
@@ -26,22 +26,22 @@ REASONS = {
 
 
 @pytest.fixture
-def report(corpus_build: Built) -> Report:
+def report(corpus_build: Built) -> BuildReport:
     return corpus_build.report
 
 
-def by_file(report: Report, corpus: Path) -> dict[str, AppReport]:
+def by_file(report: BuildReport, corpus: Path) -> dict[str, AppReport]:
     found = from_paths([corpus / "sdef"], known_apps())
     ids = {one.id: Path(one.file).name for one in found.sources}
     return {ids[app.id]: app for app in report.apps}
 
 
-def test_every_real_dictionary_becomes_a_module(report: Report) -> None:
+def test_every_real_dictionary_becomes_a_module(report: BuildReport) -> None:
     assert report.failed == ()
     assert len(report.apps) == 60
 
 
-def test_what_is_declared_is_what_the_raw_files_hold(report: Report, corpus: Path) -> None:
+def test_what_is_declared_is_what_the_raw_files_hold(report: BuildReport, corpus: Path) -> None:
     raw = json.loads((corpus / "counts.json").read_text())
     for file, app in by_file(report, corpus).items():
         expected = [raw[file].get(k, 0) for k in ("command", "class", "property", "element")]
@@ -49,7 +49,9 @@ def test_what_is_declared_is_what_the_raw_files_hold(report: Report, corpus: Pat
         assert [got.commands, got.classes, got.properties, got.elements] == expected, file
 
 
-def test_what_is_built_differs_only_for_a_reason_that_is_told(report: Report, corpus: Path) -> None:
+def test_what_is_built_differs_only_for_a_reason_that_is_told(
+    report: BuildReport, corpus: Path
+) -> None:
     for file, app in by_file(report, corpus).items():
         reasons = {one.code for one in app.diagnostics} & REASONS.keys()
         if not reasons:
@@ -65,11 +67,11 @@ def test_what_is_built_differs_only_for_a_reason_that_is_told(report: Report, co
             assert app.built.properties == app.declared.properties + extra, file
 
 
-def test_most_dictionaries_need_no_reason(report: Report) -> None:
+def test_most_dictionaries_need_no_reason(report: BuildReport) -> None:
     same = [app.key for app in report.apps if app.built == app.declared]
     assert len(same) >= 20
 
 
-def test_a_tool_costs_few_tokens(report: Report) -> None:
+def test_a_tool_costs_few_tokens(report: BuildReport) -> None:
     tools = sum(app.tools for app in report.apps)
     assert sum(app.tokens for app in report.apps) / tools <= 165

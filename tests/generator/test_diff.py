@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 from making import DIARY, inputs, read, sdef, source
 
-from iac_gen.output import Previous
-from iac_gen.pipeline import generate
+from iac_gen.output import PreviousBuild
+from iac_gen.pipeline import build_folder
 from iac_gen.quirks import QuirkFile
-from iac_gen.report import changes, spans
+from iac_gen.report import changed_levels, describe_changes
 
 FIND = """<command name="find" code="diarfind">
 <parameter name="in" code="inin" type="text"/><parameter name="kind" code="kind" type="mood"
@@ -20,16 +20,16 @@ optional="yes"/><result type="text"/></command>
 APP = DIARY + FIND
 
 
-def built(items: str, quirks: Sequence[QuirkFile] = ()) -> Previous:
-    files, report = generate(inputs(source(read(sdef(items))), quirks=quirks))
+def built(items: str, quirks: Sequence[QuirkFile] = ()) -> PreviousBuild:
+    files, report = build_folder(inputs(source(read(sdef(items))), quirks=quirks))
     assert not report.failed
-    return Previous.read(
+    return PreviousBuild.read(
         *(files[name] for name in ("catalogue.json", "listing.jsonl", "tools.lock", "search.jsonl"))
     )
 
 
-def told(old: Previous, new: Previous) -> list[str]:
-    lines = changes(old.apps, new.apps)
+def told(old: PreviousBuild, new: PreviousBuild) -> list[str]:
+    lines = describe_changes(old.apps, new.apps)
     return [line.removeprefix("diary: ") for line in lines if "dictionary changed" not in line]
 
 
@@ -95,7 +95,7 @@ def test_levels_stand_side_by_side_where_they_differ() -> None:
     old = built(APP)
     words = APP.replace('name="body" code="body"', 'name="words" code="body"')
     new = built(words.replace('<property name="mood" code="mood" type="mood"/>', ""))
-    assert spans(old.apps, new.apps) == {
+    assert changed_levels(old.apps, new.apps) == {
         "diary": [
             ("property entry.mood", "MODIFY", ""),
             ("property entry.words", "DANGEROUS", "MODIFY"),
@@ -103,7 +103,7 @@ def test_levels_stand_side_by_side_where_they_differ() -> None:
             ("diary_set", "MODIFY to DANGEROUS", "MODIFY"),
         ]
     }
-    assert spans(old.apps, old.apps) == spans({}, old.apps) == {}
+    assert changed_levels(old.apps, old.apps) == changed_levels({}, old.apps) == {}
 
 
 def test_other_search_words_are_no_other_event() -> None:
@@ -122,7 +122,7 @@ def test_an_example_in_a_description_is_nothing_that_is_sent() -> None:
     entry = json.loads(app.lines["diary_get"])
     entry["inputSchema"]["properties"]["target"]["description"] = "Reference such as entries[3]"
     changed = replace(app, lines={**app.lines, "diary_get": json.dumps(entry)})
-    assert told(old, Previous({"diary": changed})) == [
+    assert told(old, PreviousBuild({"diary": changed})) == [
         "diary_get: parameter target: described otherwise"
     ]
 
@@ -143,4 +143,4 @@ def test_of_terms_that_were_never_reviewed_nothing_is_said() -> None:
     old = built(APP)
     unknown = replace(old.apps["diary"], terms=None)
     new = built(APP.replace('name="mood" code="mood" type', 'name="humour" code="mood" type'))
-    assert told(Previous({"diary": unknown}), new) == []
+    assert told(PreviousBuild({"diary": unknown}), new) == []

@@ -27,13 +27,13 @@ from iac_gen.model import (
     Suite,
     TypeRef,
 )
-from iac_gen.prove import prove_source
+from iac_gen.prove import verify_source
 from iac_gen.text import (
     SourceText,
-    clean,
+    clean_json,
     clean_prose,
-    cleaned,
-    exact,
+    clean_text,
+    exact_literal,
     finalize,
     identifier,
     literal,
@@ -58,9 +58,9 @@ INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 def expected(value: Any) -> Any:
     """Return `value` with all its text cleaned, tuples kept."""
     if isinstance(value, str):
-        return clean(value)
+        return clean_text(value)
     if isinstance(value, dict):
-        return {clean(key): expected(item) for key, item in value.items()}
+        return {clean_text(key): expected(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return type(value)(expected(item) for item in value)
     return value
@@ -78,7 +78,7 @@ def test_a_text_literal_evaluates_to_the_cleaned_text(text: str) -> None:
     door = literal(text)
     assert door.isascii()
     assert door.isprintable()
-    assert ast.literal_eval(door) == clean(text)
+    assert ast.literal_eval(door) == clean_text(text)
 
 
 @given(VALUES)
@@ -99,8 +99,8 @@ def test_what_has_no_literal_is_refused(value: object) -> None:
 @hostile
 @given(ANY_TEXT)
 def test_cleaned_text_holds_nothing_invisible(text: str) -> None:
-    assert not [ch for ch in clean(text) if unicodedata.category(ch) in INVISIBLE]
-    assert cleaned({text: [text, 1]}) == {clean(text): [clean(text), 1]}
+    assert not [ch for ch in clean_text(text) if unicodedata.category(ch) in INVISIBLE]
+    assert clean_json({text: [text, 1]}) == {clean_text(text): [clean_text(text), 1]}
 
 
 @pytest.mark.parametrize(
@@ -109,29 +109,29 @@ def test_cleaned_text_holds_nothing_invisible(text: str) -> None:
     "\U000e0100\U000e0041\ud800\x00\x1b\n\t\u2028",
 )
 def test_each_invisible_character_is_dropped(ch: str) -> None:
-    assert clean(f"a{ch}b") == "ab"
+    assert clean_text(f"a{ch}b") == "ab"
 
 
 @hostile
 @given(ANY_TEXT)
 def test_what_is_clean_stays_as_it_is(text: str) -> None:
-    assert clean(clean(text)) == clean(text)
-    assert removed(clean(text)) == 0
-    assert unicodedata.is_normalized("NFC", clean(text))
+    assert clean_text(clean_text(text)) == clean_text(text)
+    assert removed(clean_text(text)) == 0
+    assert unicodedata.is_normalized("NFC", clean_text(text))
 
 
 def test_what_is_dropped_is_counted() -> None:
     assert removed("plain text") == removed("G\u00f6del") == removed("e\u0301") == 0
     assert removed("a\u200bb\u202e\n") == 3
     # A letter and its accent meet when what stood between them is gone.
-    assert clean("e\u200b\u0301") == "\u00e9"
-    assert clean("o" + "\u0323\u0323\u0323\u0323\u0323\u0323\u0323") == "\u1ecd" + "\u0323" * 4
+    assert clean_text("e\u200b\u0301") == "\u00e9"
+    assert clean_text("o" + "\u0323\u0323\u0323\u0323\u0323\u0323\u0323") == "\u1ecd" + "\u0323" * 4
 
 
 @hostile
 @given(ANY_TEXT)
 def test_codes_are_byte_exact(text: str) -> None:
-    door = exact(text)
+    door = exact_literal(text)
     assert door.isascii()
     assert ast.literal_eval(door) == text
 
@@ -250,14 +250,14 @@ LONG = shape(module_that_says("a" * 5000)[0])
 def test_hostile_text_changes_no_shape(text: str) -> None:
     source_text, listing = module_that_says(text)
     assert source_text.isascii()
-    assert list(prove_source(source_text)) == []
+    assert list(verify_source(source_text)) == []
     compile(source_text, "app.py", "exec")
     assert shape(source_text) == (LONG if len(text) > 1000 else PLAIN)
     assert is_black(source_text)
     assert listing.isascii()
     for line in listing.splitlines():
         entry = json.loads(line)
-        assert entry == cleaned(entry)
+        assert entry == clean_json(entry)
 
 
 def names_a_type(text: str) -> bool:

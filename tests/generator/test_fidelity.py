@@ -13,9 +13,9 @@ import pytest
 from golden import standard
 
 from iac_gen.ir import Module
-from iac_gen.load import LoadedDictionary, load
+from iac_gen.load import LoadedDictionary, load_dictionary
 from iac_gen.model import SdefCommand, Source
-from iac_gen.pipeline import represent
+from iac_gen.pipeline import represent_app
 from iac_gen.resolve import is_hook
 
 FILES = 60
@@ -123,12 +123,12 @@ def stands(row: Row, module: Module) -> bool:
 
 def lost(path: Path) -> list[Row]:
     """Return what the file says and neither the module nor a diagnostic has."""
-    dictionary, found = load(path)
+    dictionary, found = load_dictionary(path)
     source = Source(dictionary, path.stem, "com.example.x", path.stem)
-    made = represent(LoadedDictionary(source, tuple(found)), "key", standard(), [])
+    made = represent_app(LoadedDictionary(source, tuple(found)), "key", standard(), [])
     told = [one.message for one in made.diagnostics]
     # A hook is told with its name; its parameters go with it.
-    items = [one for one in dictionary.own() if isinstance(one, SdefCommand)]
+    items = [one for one in dictionary.own_items() if isinstance(one, SdefCommand)]
     hooks = {one.code for one in items if is_hook(one)}
     root = ElementTree.fromstring(path.read_bytes())
     every: Sequence[Row] = [*rows(root), *commands(root)]
@@ -155,5 +155,5 @@ def test_the_second_reading_would_notice(tmp_path: Path, monkeypatch: pytest.Mon
         '<property name="lost" code="lost" type="text"/></class></suite></dictionary>'
     )
     assert lost(path) == []
-    monkeypatch.setattr("iac_gen.merge.properties", lambda *_: ())
+    monkeypatch.setattr("iac_gen.merge.merge_properties", lambda *_: ())
     assert lost(path) == [Row("property", "application", "lost", "lost")]

@@ -16,9 +16,9 @@ from making import imported, inputs, read, sdef, source
 
 from iac_gen.model import Dictionary
 from iac_gen.naming import app_key
-from iac_gen.pipeline import generate
-from iac_gen.prove import prove_source
-from iac_gen.text import screened
+from iac_gen.pipeline import build_folder
+from iac_gen.prove import verify_source
+from iac_gen.text import sanitize_dictionary
 
 BUILTIN = (
     "__import__ APP call tool match case type _ self cls print exec eval None True False import"
@@ -32,10 +32,10 @@ HOMOGLYPHS = ("f\u0456nder count", "finder count", "\uff46inder count", "\U0001d
 
 def made(items: str, folder: Path) -> str:
     """Build a dictionary, prove and import its module, and return its text."""
-    files, report = generate(inputs(source(read(sdef(items)))))
+    files, report = build_folder(inputs(source(read(sdef(items)))))
     assert not report.failed, [str(one) for one in report.failed]
     text = files["diary.py"]
-    assert list(prove_source(text)) == []
+    assert list(verify_source(text)) == []
     with imported(text, "diary", folder):
         pass
     return text
@@ -106,7 +106,7 @@ def test_long_names_stay_within_every_bound(size: int, tmp_path: Path) -> None:
 
 def test_tools_of_long_names_stay_apart_when_a_client_cuts_them() -> None:
     names = [f"do the very same long thing {n} with one and the same ending" for n in range(60)]
-    files, report = generate(inputs(source(read(sdef(commands([*names, "in", "in_", "as"]))))))
+    files, report = build_folder(inputs(source(read(sdef(commands([*names, "in", "in_", "as"]))))))
     assert not report.failed
     tools = list(json.loads(files["catalogue.json"])["tools"])
     assert len({name[:30] + name[-30:] for name in tools}) == len(tools) == 63
@@ -177,8 +177,8 @@ def test_hostile_words_in_every_attribute_are_harmless(text: str, tmp_path: Path
 def test_any_dictionary_becomes_a_module_that_can_be_imported(
     tmp_path_factory: pytest.TempPathFactory, dictionary: Dictionary
 ) -> None:
-    clean, _ = screened(dictionary)
-    files, report = generate(inputs(source(clean)))
+    clean, _ = sanitize_dictionary(dictionary)
+    files, report = build_folder(inputs(source(clean)))
     assert not report.failed, [str(one) for one in report.failed]
     text = files["diary.py"]
     with imported(text, "diary", tmp_path_factory.getbasetemp()):
@@ -201,7 +201,9 @@ def test_no_name_leads_out_of_the_output_folder(name: str, identifier: str) -> N
     "name", ["../../x", "/etc/passwd", "a\\b", "C:x", "..", ".", "", "\u202e/", "con", "__init__"]
 )
 def test_no_app_is_written_outside_or_over_another_file(name: str) -> None:
-    files, report = generate(inputs(source(read(sdef()), name), source(read(sdef()), f"{name}x")))
+    files, report = build_folder(
+        inputs(source(read(sdef()), name), source(read(sdef()), f"{name}x"))
+    )
     assert not report.failed
     assert all(re.fullmatch(r"[a-z_][a-z0-9_]*\.(py|json|jsonl|lock)", file) for file in files)
     assert len([file for file in files if file.endswith(".py")]) == 5

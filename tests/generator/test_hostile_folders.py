@@ -21,7 +21,7 @@ from making import DIARY, sdef
 
 from iac_gen.cli.group import cli
 from iac_gen.output import OutputError
-from iac_gen.write import alone, read_files, read_previous, write
+from iac_gen.write import lock_folder, read_files, read_previous, write_files
 
 BURN = '<command name="burn" code="diarburn"/>'
 
@@ -123,7 +123,7 @@ def test_a_build_finishes_what_a_build_left(tmp_path: Path) -> None:
     tools = planted(tmp_path)
     (tools / "old.py").write_text(NEW)
     stage(tools, {**GOOD, "remove": ["old.py"]}, diary=NEW)
-    with alone(tools):
+    with lock_folder(tools):
         assert (tools / "diary.py").read_text() == NEW
     assert not (tools / "old.py").exists()
     assert not (tools / ".build").exists()
@@ -199,7 +199,10 @@ def test_a_stage_of_another_user_is_refused(
     tools = planted(tmp_path)
     stage(tools, GOOD, diary=NEW)
     monkeypatch.setattr(os, "geteuid", lambda: 4711)
-    with pytest.raises(OutputError, match=r"not belong to you\. Nothing was changed"), alone(tools):
+    with (
+        pytest.raises(OutputError, match=r"not belong to you\. Nothing was changed"),
+        lock_folder(tools),
+    ):
         pass
     assert (tools / "diary.py").read_text() != NEW
 
@@ -329,11 +332,11 @@ def test_nothing_of_a_folder_steers_the_terminal(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["../x.py", "/tmp/x.py", "a/b.py", ".x.json", "notes.txt", ""])
 def test_only_plain_names_are_written_or_removed(tmp_path: Path, name: str) -> None:
-    with alone(tmp_path / "tools"):
+    with lock_folder(tmp_path / "tools"):
         with pytest.raises(OutputError, match="not a plain file name"):
-            write(tmp_path / "tools", {name: ""})
+            write_files(tmp_path / "tools", {name: ""})
         with pytest.raises(OutputError, match="not a plain file name"):
-            write(tmp_path / "tools", {}, [name])
+            write_files(tmp_path / "tools", {}, [name])
     assert not list(tmp_path.iterdir())
 
 

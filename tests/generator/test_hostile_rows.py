@@ -16,16 +16,16 @@ from click.testing import CliRunner, Result
 from making import imported, inputs, read, sdef, source
 
 from iac_gen.cli.group import cli
-from iac_gen.load import LoadedDictionary, parse
-from iac_gen.lower import lower
+from iac_gen.load import LoadedDictionary, parse_dictionary
+from iac_gen.lower import build_module
 from iac_gen.model import Dictionary, SdefClass, SdefCommand, Source
-from iac_gen.pipeline import generate
-from iac_gen.prove import prove_source
-from iac_gen.quirks import Decisions
+from iac_gen.pipeline import build_folder
+from iac_gen.prove import verify_source
+from iac_gen.quirks import QuirkDecisions
 from iac_gen.render import render_module
-from iac_gen.resolve import resolve
+from iac_gen.resolve import resolve_dictionary
 from iac_gen.snapshot import write_snapshot
-from iac_gen.text import clean
+from iac_gen.text import clean_text
 
 CANARY = Path("/tmp/iac-hostile-canary")
 CALL = f"__import__('os').system('touch {CANARY}')"
@@ -42,15 +42,17 @@ def nothing_ran() -> Iterator[None]:
 def made(items: str | bytes, folder: Path, *, name: str = "Diary") -> tuple[str, list[str]]:
     """Build a dictionary, import its module with and without the app's words, return its text."""
     content = items if isinstance(items, bytes) else sdef(items)
-    dictionary, found = parse(content, "app.sdef")
+    dictionary, found = parse_dictionary(content, "app.sdef")
     one = source(dictionary, name)
-    files, report = generate(replace(inputs(), sources=[LoadedDictionary(one, tuple(found))]))
+    files, report = build_folder(replace(inputs(), sources=[LoadedDictionary(one, tuple(found))]))
     assert not report.failed
     (app,) = report.apps
     text = files[f"{app.key}.py"]
-    module, _ = lower(resolve(one, {})[0], Decisions(), app.key, wording=True)
+    module, _ = build_module(
+        resolve_dictionary(one, {})[0], QuirkDecisions(), app.key, wording=True
+    )
     for written in (text, render_module(module)):
-        assert list(prove_source(written)) == []
+        assert list(verify_source(written)) == []
         assert written.isascii()
         with imported(written, app.key, folder):
             pass
@@ -283,7 +285,7 @@ def test_s35_s36_a_level_follows_structure_never_a_text(items: str, tmp_path: Pa
 def test_s37_a_command_of_another_meaning_under_one_name_is_another_tool() -> None:
     digests = []
     for code in ("diargogo", "coredosc"):
-        files, _ = generate(inputs(source(read(sdef(command("refresh", code))))))
+        files, _ = build_folder(inputs(source(read(sdef(command("refresh", code))))))
         digests.append(json.loads(files["tools.lock"])["tools"]["diary_refresh"])
     assert digests[0] != digests[1]
 
@@ -302,6 +304,6 @@ def test_a_module_of_hostile_text_says_what_was_cleaned() -> None:
     one = source(read(sdef(command("go", description="a\u202eb"))))
     assert isinstance(one, Source)
     assert isinstance(one.dictionary, Dictionary)
-    (item,) = one.dictionary.declared()
+    (item,) = one.dictionary.declared_items()
     assert isinstance(item, SdefCommand | SdefClass)
-    assert item.description == clean("a\u202eb")
+    assert item.description == clean_text("a\u202eb")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from making import sdef
 
-from iac_gen.load import parse
+from iac_gen.load import parse_dictionary
 from iac_gen.model import (
     Dictionary,
     Enumeration,
@@ -25,15 +25,15 @@ from iac_gen.model import (
     Synonym,
     TypeRef,
 )
-from iac_gen.resolve import Resolved
+from iac_gen.resolve import ResolvedDictionary
 from iac_gen.text import (
-    clean,
+    clean_text,
     count_invisible,
     is_plain,
     on_one_line,
-    screened,
+    sanitize_dictionary,
 )
-from iac_gen.types import Types
+from iac_gen.types import AppTypes
 
 CODES = ("code", "file", "digest", "href", "xpointer")
 
@@ -57,14 +57,14 @@ def count_removed(dictionary: Dictionary) -> int:
 
 @given(DICTIONARIES)
 def test_a_screened_dictionary_is_clean_throughout(dictionary: Dictionary) -> None:
-    found, told = screened(dictionary)
-    assert [text for text in texts(found) if clean(text) != text] == []
-    assert screened(found) == (found, [])
+    found, told = sanitize_dictionary(dictionary)
+    assert [text for text in texts(found) if clean_text(text) != text] == []
+    assert sanitize_dictionary(found) == (found, [])
     assert count_removed(found) == 0
-    assert all("\n" not in str(one) and clean(str(one)) == str(one) for one in told)
+    assert all("\n" not in str(one) and clean_text(str(one)) == str(one) for one in told)
     counts = [int(one.message.split()[0]) for one in told if one.code == "cleaned"]
     assert sum(counts) == count_removed(dictionary)
-    assert (found == dictionary) or told or any(clean(t) != t for t in texts(dictionary))
+    assert (found == dictionary) or told or any(clean_text(t) != t for t in texts(dictionary))
 
 
 SLOTS = (
@@ -79,7 +79,7 @@ SLOTS = (
 
 
 def test_each_item_is_told_once_with_its_line_and_its_count() -> None:
-    dictionary, told = parse(sdef(SLOTS.replace("@", "&#x200b;&#x202e;")), "app.sdef")
+    dictionary, told = parse_dictionary(sdef(SLOTS.replace("@", "&#x200b;&#x202e;")), "app.sdef")
     warnings = [one for one in told if one.code == "cleaned"]
     assert [(one.line, one.level, one.message) for one in warnings] == [
         (3, "warning", "4 invisible characters removed from command go"),
@@ -90,14 +90,16 @@ def test_each_item_is_told_once_with_its_line_and_its_count() -> None:
         (9, "warning", "2 invisible characters removed from enumeration mood"),
         (10, "warning", "2 invisible characters removed from enumerator glad"),
     ]
-    raw, _ = parse(sdef(SLOTS.replace("@", "&#x200b;&#x202e;")), "app.sdef", as_written=True)
+    raw, _ = parse_dictionary(
+        sdef(SLOTS.replace("@", "&#x200b;&#x202e;")), "app.sdef", as_written=True
+    )
     assert count_removed(raw) == 24
-    assert screened(raw)[0] == dictionary
+    assert sanitize_dictionary(raw)[0] == dictionary
 
 
 def test_the_title_counts_too_and_one_is_no_plural() -> None:
     text = sdef().replace(b"<dictionary>", '<dictionary title="A\u200b">'.encode())
-    dictionary, (told,) = parse(text, "app.sdef")
+    dictionary, (told,) = parse_dictionary(text, "app.sdef")
     assert dictionary.title == "A"
     assert str(told) == "app.sdef: warning: 1 invisible character removed from the title [cleaned]"
 
@@ -105,8 +107,8 @@ def test_the_title_counts_too_and_one_is_no_plural() -> None:
 @pytest.mark.parametrize("bad", ["&#x7f;", "&#x85;x&#x9b;", "\x9f"])
 def test_a_control_character_in_a_name_costs_the_item_with_its_line(bad: str) -> None:
     items = f'<class name="kept" code="kept"/>\n<class name="a{bad}b" code="lost"/>'
-    dictionary, told = parse(sdef(items), "app.sdef")
-    assert [getattr(one, "code", "") for one in dictionary.declared()] == ["kept"]
+    dictionary, told = parse_dictionary(sdef(items), "app.sdef")
+    assert [getattr(one, "code", "") for one in dictionary.declared_items()] == ["kept"]
     (error,) = (one for one in told if one.level == "error")
     assert (error.file, error.line, error.code) == ("app.sdef", 4, "name")
     assert error.message.endswith(
@@ -125,7 +127,7 @@ def test_half_a_character_costs_what_it_stands_in() -> None:
         description=half,
     )
     lost = SdefClass(half, "lost")
-    (suite,) = screened(_one(command, lost))[0].suites
+    (suite,) = sanitize_dictionary(_one(command, lost))[0].suites
     assert isinstance(suite, Suite)
     (kept,) = suite.items
     assert isinstance(kept, SdefCommand)
@@ -138,7 +140,7 @@ def test_half_a_character_costs_what_it_stands_in() -> None:
 
 def test_a_suite_is_not_lost_for_its_title() -> None:
     dictionary = Dictionary("a", "0", "", (Suite("\x00", "diar", (SdefClass("row", "rowr"),)),))
-    (suite,) = screened(dictionary)[0].suites
+    (suite,) = sanitize_dictionary(dictionary)[0].suites
     assert isinstance(suite, Suite)
     assert (suite.name, len(suite.items)) == ("", 1)
 
@@ -149,7 +151,7 @@ def _one(*items: Any) -> Dictionary:
 
 def test_real_dictionaries_hold_nothing_to_remove(corpus: Path) -> None:
     for path in sorted((corpus / "sdef").glob("*.sdef")):
-        dictionary, told = parse(path.read_bytes(), path.name)
+        dictionary, told = parse_dictionary(path.read_bytes(), path.name)
         assert count_removed(dictionary) == 0
         assert [one for one in told if one.code in ("cleaned", "name")] == []
 
@@ -158,7 +160,7 @@ def test_real_dictionaries_hold_nothing_to_remove(corpus: Path) -> None:
 def test_what_passes_for_plain_is_clean(text: str) -> None:
     content = text.encode("utf-8", "surrogatepass")
     if is_plain(content):
-        assert clean(text) in (text, "".join(ch for ch in text if ch >= " "))
+        assert clean_text(text) in (text, "".join(ch for ch in text if ch >= " "))
     assert not is_plain(b"&#x200b;")
     assert not is_plain("\u200b".encode())
     assert not is_plain(b"\xff")
@@ -168,7 +170,7 @@ def test_what_passes_for_plain_is_clean(text: str) -> None:
 @given(ANY_TEXT | st.sampled_from(HOSTILE))
 def test_a_message_holds_foreign_text_on_one_short_line(text: str) -> None:
     line = on_one_line(text, 40)
-    assert clean(line) == line
+    assert clean_text(line) == line
     assert len(line) <= 40
 
 
@@ -177,15 +179,15 @@ def test_long_and_doubled_values_leave_a_schema() -> None:
     some = Enumeration("some", "some", enumerators=tuple(Enumerator(one, "valu") for one in values))
     none = Enumeration("none", "none", enumerators=(Enumerator("c" * 61, "valu"),))
     fields = (SdefProperty("enum", "enum", (TypeRef("some"),)),)
-    resolved = Resolved(
+    resolved = ResolvedDictionary(
         Source(Dictionary("app.sdef", ""), "App", "local.app", "app"),
         enumerations=(some, none),
         records=(RecordType("row", "rowr", properties=fields),),
     )
-    types = Types(resolved, {})
+    types = AppTypes(resolved, {})
     short = {"type": "string", "enum": ["a", "b" * 60]}
-    assert types.schema("some") == short
+    assert types.json_schema("some") == short
     listed = {"type": "array", "items": short}
-    assert types.schema("list of some | number") == {"anyOf": [listed, {"type": "number"}]}
-    assert types.schema("row")["properties"] == {"enum": short}
-    assert types.schema("none") == {"type": "string"}
+    assert types.json_schema("list of some | number") == {"anyOf": [listed, {"type": "number"}]}
+    assert types.json_schema("row")["properties"] == {"enum": short}
+    assert types.json_schema("none") == {"type": "string"}

@@ -26,25 +26,25 @@ from metadata import (
 
 from iac_gen.classify.judge import judge_command
 from iac_gen.intents.read import MetadataPart, read_intents
-from iac_gen.intents.wrappers import lacking, wrappers
+from iac_gen.intents.wrappers import missing_shortcut_reason, shortcuts_plist
 from iac_gen.ir import Module, ToolFunction
-from iac_gen.lint.linter import lint
+from iac_gen.lint.linter import lint_source
 from iac_gen.load import LoadError
-from iac_gen.pipeline import Inputs, generate, represent
-from iac_gen.prove import prove, prove_objects
+from iac_gen.pipeline import BuildInputs, build_folder, represent_app
+from iac_gen.prove import verify_module, verify_objects
 from iac_gen.quirks import load_quirks
 from iac_gen.render import render_module
 from iac_gen.render_typed import render_objects
 from iac_gen.snapshot import facts_only, load_snapshot, write_snapshot
-from iac_gen.types import Types
-from iac_gen.unbound import unbound
-from iac_gen.why import why
+from iac_gen.types import AppTypes
+from iac_gen.unbound import find_unsupported
+from iac_gen.why import explain_level
 from iac_runtime.tool import LEVELS, Intent, spec_of
 
 
 def module(*actions: Any, **more: Any) -> Module:
     """Return the module of the diary, or of it with only these actions."""
-    return represent(loaded(content(*actions, **more)), "diary_intents", standard(), []).module
+    return represent_app(loaded(content(*actions, **more)), "diary_intents", standard(), []).module
 
 
 def only(*actions: Any, **more: Any) -> ToolFunction:
@@ -62,7 +62,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The files of a build of the diary's intents."""
 
     def make() -> dict[str, str]:
-        made, report = generate(Inputs([loaded(content())], standard(), []))
+        made, report = build_folder(BuildInputs([loaded(content())], standard(), []))
         assert not report.failed
         return dict(made)
 
@@ -85,7 +85,7 @@ def test_actions_become_tools_named_by_their_identifiers(diary: Module) -> None:
 
 
 def test_what_is_no_tool_is_listed_with_its_reason(diary: Module) -> None:
-    made = represent(loaded(content()), "diary_intents", standard(), [])
+    made = represent_app(loaded(content()), "diary_intents", standard(), [])
     told = [one.message for one in made.diagnostics if one.code == "left-out"]
     assert told == [
         "command DiaryWidget: it configures a widget; it gets no tool",
@@ -93,7 +93,7 @@ def test_what_is_no_tool_is_listed_with_its_reason(diary: Module) -> None:
         "command PhoneIntent: it is not for macOS; it gets no tool",
         "command SiriOnlyIntent: only Siri and Apple's assistant may use it; it gets no tool",
     ]
-    rows = {one.code: one.reason for one in unbound(made.resolved, made.diagnostics)}
+    rows = {one.code: one.reason for one in find_unsupported(made.resolved, made.diagnostics)}
     assert rows["DiaryWidget"] == "it configures a widget"
     assert len(ACTIONS) == len(diary.tools) + len(told)
 
@@ -110,7 +110,7 @@ def test_a_call_says_what_it_needs_and_how_far_it_was_seen_to_work(diary: Module
 
 
 def test_schemas_have_defaults_bounds_and_what_is_required(diary: Module) -> None:
-    schema = next(tool for tool in diary.tools if tool.function == "set_mood").input()
+    schema = next(tool for tool in diary.tools if tool.function == "set_mood").input_schema()
     rows = {key: {k: v for k, v in row.items() if k != "description"}
             for key, row in schema["properties"].items()}  # fmt: skip
     assert schema["required"] == ["strength"]
@@ -148,14 +148,15 @@ def test_the_module_imports_and_says_what_its_lock_says(
 
 
 def test_an_unknown_kind_and_an_unknown_number_are_told_and_take_any_value() -> None:
-    made = represent(loaded(content()), "diary_intents", standard(), [])
+    made = represent_app(loaded(content()), "diary_intents", standard(), [])
     told = [one.message for one in made.diagnostics if one.code == "unknown-kind"]
     assert told == [
         f"parameter thing of {where} has a type that nobody knows: {kind}; any value goes"
         for where, kind in (("OddCodeIntent", "'primitive' 77"), ("StrangeIntent", "'hologram'"))
     ]
     assert all(tool.intent and tool.intent.calls == "unsupported"
-               for tool in made.module.tools if "thing" in tool.input()["properties"])  # fmt: skip
+               for tool in made.module.tools
+               if "thing" in tool.input_schema()["properties"])  # fmt: skip
 
 
 LEVELLED: list[tuple[dict[str, Any], str]] = [
@@ -202,10 +203,10 @@ LEVELLED: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("row", "level"), LEVELLED, ids=lambda one: str(one)[:40])
 def test_levels_come_from_evidence(row: dict[str, Any], level: str) -> None:
     source = loaded(content({**row}))
-    made = represent(source, "diary_intents", standard(), [])
+    made = represent_app(source, "diary_intents", standard(), [])
     (command,) = made.resolved.commands
-    types = Types(made.resolved, {})
-    kinds = [types.string(one.types) for one in command.parameters]
+    types = AppTypes(made.resolved, {})
+    kinds = [types.type_string(one.types) for one in command.parameters]
     assert judge_command(command, made.resolved, kinds).level == level
 
 
@@ -218,27 +219,27 @@ def test_words_never_lower_and_what_an_app_denies_does_not_raise() -> None:
 
 
 def test_why_says_the_evidence(diary: Module) -> None:
-    lines = why(diary, "diary_intent_open_entry")
+    lines = explain_level(diary, "diary_intent_open_entry")
     assert "1. MODIFY, opens the app (protocol OpenEntity)" in lines
     assert "2. MODIFY, opens the app (modes)" in lines
 
 
 def test_a_lower_level_stops_the_build_and_an_update_is_told_in_words() -> None:
-    from iac_gen.output import Previous
-    from iac_gen.report import changes
+    from iac_gen.output import PreviousBuild
+    from iac_gen.report import describe_changes
 
-    def built(raw: bytes, before: Previous | None = None) -> Any:
-        given = Inputs([loaded(raw)], standard(), [], previous=before or Previous())
-        files, report = generate(given)
+    def built(raw: bytes, before: PreviousBuild | None = None) -> Any:
+        given = BuildInputs([loaded(raw)], standard(), [], previous=before or PreviousBuild())
+        files, report = build_folder(given)
         names = ("catalogue.json", "listing.jsonl", "tools.lock", "search.jsonl")
-        return Previous.read(*(files[name] for name in names)), report
+        return PreviousBuild.read(*(files[name] for name in names)), report
 
     one = action("GetEntryIntent", parameter("entry", ENTRY), protocols=["DeleteEntity"])
     other = action("GetEntryIntent", parameter("entry", TEXT), outputType=TEXT)
     before, _ = built(content(one))
     after, report = built(content(other), before)
     assert [fall.after for fall in report.falls] == ["MODIFY"]
-    told = changes(before.apps, after.apps)
+    told = describe_changes(before.apps, after.apps)
     assert "diary_intents: diary_intent_get_entry: level lowered from DANGEROUS to MODIFY" in told
     assert "diary_intents: diary_intent_get_entry: result changed from none to text" in told
 
@@ -254,7 +255,7 @@ def test_a_snapshot_without_prose_builds_the_same_levels(
     (tmp_path / "diary.json").write_text(text)
     again = load_snapshot(tmp_path / "diary.json")
     assert again.diagnostics == ()
-    made = represent(again, "diary_intents", standard(), []).module
+    made = represent_app(again, "diary_intents", standard(), []).module
     assert [(tool.event, tool.level) for tool in made.tools] == [("GetIntent", level)]
     assert made.app.kind == "intents"
 
@@ -262,7 +263,7 @@ def test_a_snapshot_without_prose_builds_the_same_levels(
 def test_quirks_of_dictionaries_are_not_those_of_intents(tmp_path: Path) -> None:
     quirks, faults = load_quirks()
     assert not faults
-    made = represent(loaded(content(action("coregetd"))), "diary_intents", standard(), quirks)
+    made = represent_app(loaded(content(action("coregetd"))), "diary_intents", standard(), quirks)
     assert made.module.tools[0].level == "MODIFY"
     (tmp_path / "diary.toml").write_text(
         'app = "com.example.Diary/intents"\n[[command]]\ncode = "coregetd"\nlevel = "SAFE"\n'
@@ -270,13 +271,13 @@ def test_quirks_of_dictionaries_are_not_those_of_intents(tmp_path: Path) -> None
     )
     ours, faults = load_quirks(tmp_path)
     assert not faults
-    made = represent(loaded(content(action("coregetd"))), "diary_intents", standard(), ours)
+    made = represent_app(loaded(content(action("coregetd"))), "diary_intents", standard(), ours)
     assert made.module.tools[0].level == "SAFE"
 
 
 def test_lint_speaks_of_intents_and_not_of_the_codes_of_events() -> None:
     source = loaded(content())
-    found = [one.rule for one in lint(source.source, standard(), source.diagnostics)]
+    found = [one.rule for one in lint_source(source.source, standard(), source.diagnostics)]
     assert sorted(found) == ["doubtful"] * 2 + ["no-tool"] * 4
 
 
@@ -293,9 +294,9 @@ def test_a_file_that_is_no_metadata_is_refused_in_one_line(raw: bytes) -> None:
 
 def test_names_that_are_no_identifiers_cost_themselves() -> None:
     rows = [action("Get it; rm -rf"), action("GetIntent", parameter('x"""'), parameter("fine"))]
-    made = represent(loaded(content(*rows)), "diary_intents", standard(), [])
+    made = represent_app(loaded(content(*rows)), "diary_intents", standard(), [])
     assert [tool.function for tool in made.module.tools] == ["get"]
-    assert list(made.module.tools[0].input()["properties"]) == ["fine"]
+    assert list(made.module.tools[0].input_schema()["properties"]) == ["fine"]
     assert sum(one.level == "error" for one in made.diagnostics) == 2
 
 
@@ -320,9 +321,11 @@ def test_whatever_is_forged_is_refused_or_gives_a_module_that_passes_its_proof(r
         source = loaded(raw)
     except LoadError:
         return
-    made = represent(source, "diary_intents", standard(), [], wording=True).module
-    assert prove(made, render_module(made)) == []
-    assert prove_objects(made, render_objects(made)) == []
-    shortcuts = plistlib.loads(wrappers(made).encode())
-    assert shortcuts.keys() == {tool.event for tool in made.tools if not lacking(tool, made)}
+    made = represent_app(source, "diary_intents", standard(), [], wording=True).module
+    assert verify_module(made, render_module(made)) == []
+    assert verify_objects(made, render_objects(made)) == []
+    shortcuts = plistlib.loads(shortcuts_plist(made).encode())
+    assert shortcuts.keys() == {
+        tool.event for tool in made.tools if not missing_shortcut_reason(tool, made)
+    }
     assert all(tool.level in LEVELS and tool.level == tool.ceiling for tool in made.tools)

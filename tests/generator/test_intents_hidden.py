@@ -12,8 +12,8 @@ from metadata import content, loaded
 from iac_base.errors import DeclaredToolError
 from iac_gen.load import LoadedDictionary
 from iac_gen.model import Source
-from iac_gen.output import Previous
-from iac_gen.pipeline import Inputs, generate
+from iac_gen.output import PreviousBuild
+from iac_gen.pipeline import BuildInputs, build_folder
 from iac_runtime.search.index import Index
 from iac_runtime.serve.listing import Choice, chosen_lines
 from iac_runtime.serve.pages import any_page, known_names
@@ -26,7 +26,7 @@ DICTIONARY = LoadedDictionary(Source(read_sdef(sdef()), "Diary", "com.example.Di
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The output folder of an app's dictionary and its intents."""
-    made, report = generate(Inputs([DICTIONARY, loaded(content())], standard(), []))
+    made, report = build_folder(BuildInputs([DICTIONARY, loaded(content())], standard(), []))
     assert not report.failed
     path = tmp_path_factory.mktemp("both")
     put(path, made)
@@ -76,7 +76,7 @@ def test_a_call_from_python_sends_nothing(folder: Path) -> None:
 def test_an_approval_of_the_dictionary_outlives_a_change_of_the_intents(
     folder: Path, tmp_path: Path
 ) -> None:
-    made, _ = generate(Inputs([DICTIONARY], standard(), []))
+    made, _ = build_folder(BuildInputs([DICTIONARY], standard(), []))
     put(tmp_path, made)
     assert lock_digest(tmp_path, "diary_get") == lock_digest(folder, "diary_get")
     assert lock_digest(folder, "diary_intent_pay") != lock_digest(folder, "diary_get")
@@ -84,8 +84,8 @@ def test_an_approval_of_the_dictionary_outlives_a_change_of_the_intents(
 
 def test_a_build_of_one_source_keeps_the_other(folder: Path) -> None:
     names = ("catalogue.json", "listing.jsonl", "tools.lock", "search.jsonl")
-    before = Previous.read(*((folder / name).read_text() for name in names))
-    _, report = generate(Inputs([DICTIONARY], standard(), [], previous=before))
+    before = PreviousBuild.read(*((folder / name).read_text() for name in names))
+    _, report = build_folder(BuildInputs([DICTIONARY], standard(), [], previous=before))
     assert report.gone == ()
-    _, report = generate(Inputs([loaded(content())], standard(), [], previous=before))
+    _, report = build_folder(BuildInputs([loaded(content())], standard(), [], previous=before))
     assert report.gone == ()

@@ -15,10 +15,10 @@ from click.testing import CliRunner
 from metadata import ENTRY, action, content, parameter
 
 from iac_gen.cli.group import cli
-from iac_gen.discover import Discovered, from_intents, pick, read
+from iac_gen.discover import DiscoveredSources, from_intents, pick_sources, read_sources
 from iac_gen.intents import facts, places
 from iac_gen.model import GeneratorError
-from iac_gen.prove import prove_classes, prove_schema, prove_source
+from iac_gen.prove import verify_classes, verify_schema, verify_source
 
 
 def bundle(path: Path, raw: bytes, bundle_id: str, where: str = "Contents/Resources") -> Path:
@@ -36,13 +36,13 @@ def bundle(path: Path, raw: bytes, bundle_id: str, where: str = "Contents/Resour
 def found(*paths: Path) -> dict[str, list[str]]:
     """Return bundle id -> identifiers of the actions that are its own."""
     discovered = from_intents(paths)
-    loaded, failed = read(discovered)
+    loaded, failed = read_sources(discovered)
     assert not failed
     return {one.source.id: actions(one.source.dictionary) for one in loaded}
 
 
 def actions(dictionary: Any) -> list[str]:
-    return [row.code for row in dictionary.declared() if getattr(row, "intent", None)]
+    return [row.code for row in dictionary.declared_items() if getattr(row, "intent", None)]
 
 
 def test_an_extension_s_copy_is_the_app_s(tmp_path: Path) -> None:
@@ -124,8 +124,10 @@ def test_titles_that_are_keys_are_looked_up_beside_the_file(tmp_path: Path, form
         text = b'/* of the app */\n"GET_ENTRY_TITLE" = "Fetch the entry";\n'
         raw = plistlib.dumps(rows, fmt=plistlib.FMT_BINARY) if form == "strings" else text
         (resources / "en.lproj/Localizable.strings").write_bytes(raw)
-    (loaded,) = read(from_intents([tmp_path]))[0]
-    (command,) = [row for row in loaded.source.dictionary.declared() if row.code == "GetIntent"]
+    (loaded,) = read_sources(from_intents([tmp_path]))[0]
+    (command,) = [
+        row for row in loaded.source.dictionary.declared_items() if row.code == "GetIntent"
+    ]
     assert command.description == "Fetch the entry"
 
 
@@ -152,8 +154,10 @@ def test_the_tool_database_has_words_for_titles_that_are_keys(tmp_path: Path) ->
     bundle(tmp_path / "in/Diary.app", content(row), "com.example.diary")
     tools = database(tmp_path / "Tools-prod.v80.sqlite", "Send the entry")
     given = from_intents([tmp_path / "in", tools])
-    (loaded,) = read(given)[0]
-    (command,) = [row for row in loaded.source.dictionary.declared() if row.code == "GetIntent"]
+    (loaded,) = read_sources(given)[0]
+    (command,) = [
+        row for row in loaded.source.dictionary.declared_items() if row.code == "GetIntent"
+    ]
     assert command.description == "Send the entry. It is read aloud"
     assert given.sources[0].digest != from_intents([tmp_path / "in"]).sources[0].digest
 
@@ -169,8 +173,10 @@ def test_what_is_no_tool_database_is_one_line(tmp_path: Path, raw: bytes) -> Non
 def test_a_key_that_nobody_knows_is_no_title(tmp_path: Path) -> None:
     path = tmp_path / "diary.actionsdata"
     path.write_bytes(content(action("GetIntent", title="GET_ENTRY_TITLE")))
-    (loaded,) = read(from_intents([path]))[0]
-    (command,) = [row for row in loaded.source.dictionary.declared() if row.code == "GetIntent"]
+    (loaded,) = read_sources(from_intents([path]))[0]
+    (command,) = [
+        row for row in loaded.source.dictionary.declared_items() if row.code == "GetIntent"
+    ]
     assert (command.name, command.description) == ("get", "")
 
 
@@ -195,7 +201,7 @@ def test_what_holds_none_is_one_line(tmp_path: Path) -> None:
 
 def test_intents_and_dictionary_of_an_app_have_keys_of_their_own(tmp_path: Path) -> None:
     bundle(tmp_path / "Diary.app", content(action("GetIntent")), "com.example.diary")
-    chosen = pick(from_intents([tmp_path]), ["diary_intents"])
+    chosen = pick_sources(from_intents([tmp_path]), ["diary_intents"])
     assert [one.id for one in chosen.sources] == ["com.example.diary"]
 
 
@@ -250,7 +256,7 @@ def real(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[list[P
     files = sorted(folder.glob("*.actionsdata"))
 
     def make() -> Built:
-        made = build(Discovered(from_intents([folder]).sources))
+        made = build(DiscoveredSources(from_intents([folder]).sources))
         return made._replace(files=dict(made.files))
 
     return files, once(tmp_path_factory, "real-intents", make)
@@ -264,11 +270,11 @@ def test_every_real_file_gives_a_module_that_passes_its_proof(
     assert len(built.report.apps) == len(files)
     for name, text in built.files.items():
         if name.endswith("_objects.py"):
-            assert [*prove_classes(text)] == [], name
+            assert [*verify_classes(text)] == [], name
         elif name.endswith(".py") and name != "__init__.py":
-            assert [*prove_source(text)] == [], name
+            assert [*verify_source(text)] == [], name
     for line in built.files["listing.jsonl"].splitlines():
-        assert prove_schema(json.loads(line)["inputSchema"]) == []
+        assert verify_schema(json.loads(line)["inputSchema"]) == []
 
 
 def test_counts_agree_with_another_reader(real: tuple[list[Path], Built]) -> None:
@@ -316,7 +322,7 @@ def test_the_command_line_builds_and_lists_them(tmp_path: Path) -> None:
 def test_an_unknown_format_is_told_and_read_all_the_same(tmp_path: Path) -> None:
     resources = bundle(tmp_path / "Diary.app", content(action("GetIntent")), "com.example.diary")
     (resources / "Metadata.appintents/version.json").write_text('{"version": "9.1"}')
-    (loaded,) = read(from_intents([tmp_path]))[0]
+    (loaded,) = read_sources(from_intents([tmp_path]))[0]
     assert [(one.code, one.level) for one in loaded.diagnostics] == [("format", "warning")]
     assert "9.1" in loaded.diagnostics[0].message
     assert actions(loaded.source.dictionary) == ["GetIntent"]

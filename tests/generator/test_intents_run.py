@@ -18,10 +18,10 @@ from making import read as read_sdef
 from metadata import MOOD, NUMBER, TEXT, action, content, loaded, parameter, value
 
 from iac_base.errors import DeclaredToolError, InvalidParameterError
-from iac_gen.discover import from_intents, read
+from iac_gen.discover import from_intents, read_sources
 from iac_gen.load import LoadedDictionary
 from iac_gen.model import Source
-from iac_gen.pipeline import Inputs, generate
+from iac_gen.pipeline import BuildInputs, build_folder
 from iac_mcp.cli.main import cli
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.process import Completed
@@ -97,7 +97,7 @@ def use(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def installed_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with tools, a Mac's state, and the data of a person who installed two shortcuts."""
     root = tmp_path_factory.mktemp("once")
-    made, report = generate(Inputs([loaded(content(*ACTIONS))], standard(), []))
+    made, report = build_folder(BuildInputs([loaded(content(*ACTIONS))], standard(), []))
     assert not report.failed
     put(root / "tools", made)
     program = root / "iac-shortcuts"
@@ -219,7 +219,7 @@ def test_simulated_apps_run_what_was_installed_for_them(folder: Path) -> None:
 
 
 def test_a_tool_that_was_built_anew_waits_for_the_person(folder: Path, gate: Gate) -> None:
-    made, _ = generate(Inputs([loaded(content(*ACTIONS[:2]))], standard(), []))
+    made, _ = build_folder(BuildInputs([loaded(content(*ACTIONS[:2]))], standard(), []))
     put(folder, made)
     with pytest.raises(DeclaredToolError, match="changed after"):
         called(gate, "diary_intent_get_streak", {"mood": "glad"})
@@ -241,7 +241,9 @@ def test_a_search_names_the_proven_road_first_and_the_other_with_it(
         Source(read_sdef(sdef()), "Diary", "com.example.Diary", "Diary", "1")
     )
     reread = action("RereadEntryIntent", parameter("aloud", value("primitive", typeIdentifier=1)))
-    made, _ = generate(Inputs([dictionary, loaded(content(*ACTIONS, reread))], standard(), []))
+    made, _ = build_folder(
+        BuildInputs([dictionary, loaded(content(*ACTIONS, reread))], standard(), [])
+    )
     put(tmp_path / "both", made)
     assert "diary_intent_reread_entry" not in hits(tmp_path / "both", "reread the diary entry")
     install(tmp_path / "both", "diary_intent_reread_entry")
@@ -361,7 +363,7 @@ def test_every_shortcut_of_the_real_files_runs(corpus: Path, tmp_path: Path) -> 
     folder = corpus / "app-intents"
     if not folder.is_dir():
         pytest.skip("needs shared/corpus/app-intents beside the checkout")
-    made, _ = generate(Inputs(read(from_intents([folder]))[0], standard(), []))
+    made, _ = build_folder(BuildInputs(read_sources(from_intents([folder]))[0], standard(), []))
     put(tmp_path, made)
     ran = 0
     for key in (name.removesuffix(".plist") for name in made if name.endswith(".plist")):

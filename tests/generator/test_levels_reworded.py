@@ -17,8 +17,8 @@ from making import module, read, sdef, source
 
 from iac_gen.classify.judge import judge_command, judge_make, judge_setter
 from iac_gen.model import SdefClass, SdefCommand
-from iac_gen.resolve import Resolved
-from iac_gen.types import Types
+from iac_gen.resolve import ResolvedDictionary
+from iac_gen.types import AppTypes
 from iac_runtime.tool import LEVELS, Level
 
 NAMES = (
@@ -53,9 +53,9 @@ def reworded_class(row: SdefClass, chance: random.Random) -> SdefClass:
     return replace(row, name=name, properties=properties, description=PROSE)
 
 
-def drops(resolved: Resolved, chance: random.Random) -> Iterator[str]:
+def drops(resolved: ResolvedDictionary, chance: random.Random) -> Iterator[str]:
     """Reword one command and one class of an app; yield what is judged lower than before."""
-    types = Types(resolved, {})
+    types = AppTypes(resolved, {})
     if resolved.commands:
         old = chance.choice(resolved.commands)
         new = reworded_command(old, chance)
@@ -75,7 +75,7 @@ def drops(resolved: Resolved, chance: random.Random) -> Iterator[str]:
                 yield f"{owner.name}.{one.name} as {other.name}.{two.name}: {before} {after}"
 
 
-def all_drops(apps: Sequence[Resolved], count: int, seed: int) -> list[str]:
+def all_drops(apps: Sequence[ResolvedDictionary], count: int, seed: int) -> list[str]:
     chance = random.Random(seed)
     return [told for _ in range(count) for told in drops(chance.choice(apps), chance)]
 

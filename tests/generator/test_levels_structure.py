@@ -14,22 +14,22 @@ from typing import Any
 import pytest
 from floors import dictionaries, kinds
 
-from iac_gen.classify.codes import Floors, shipped, table
+from iac_gen.classify.codes import LevelFloors, read_level_table, shipped_floors
 from iac_gen.classify.judge import judge_command, judge_make, judge_setter
 from iac_gen.model import TypeRef
-from iac_gen.resolve import Resolved
-from iac_gen.types import Types
+from iac_gen.resolve import ResolvedDictionary
+from iac_gen.types import AppTypes
 from iac_runtime.tool import LEVELS, Level
 
 Levels = Mapping[tuple[object, ...], Level]
-NONE = Floors()
+NONE = LevelFloors()
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
     """An app with its levels, with floors and without."""
 
-    app: Resolved
+    app: ResolvedDictionary
     held: Levels
     bare: Levels
 
@@ -40,17 +40,19 @@ def apps(corpus: Path) -> list[Judged]:
     return [judged(one) for one in dictionaries([corpus / "sdef"])]
 
 
-def judged(app: Resolved) -> Judged:
-    return Judged(app, levels(app, shipped()), levels(app, NONE))
+def judged(app: ResolvedDictionary) -> Judged:
+    return Judged(app, levels(app, shipped_floors()), levels(app, NONE))
 
 
-def levels(resolved: Resolved, floors: Floors) -> Levels:
+def levels(resolved: ResolvedDictionary, floors: LevelFloors) -> Levels:
     """Return the level of each command, setter and class by its place and code."""
     return dict(_levels(resolved, floors))
 
 
-def _levels(resolved: Resolved, floors: Floors) -> Iterator[tuple[tuple[object, ...], Level]]:
-    types = Types(resolved, {})
+def _levels(
+    resolved: ResolvedDictionary, floors: LevelFloors
+) -> Iterator[tuple[tuple[object, ...], Level]]:
+    types = AppTypes(resolved, {})
     for place, row in enumerate(resolved.commands):
         judged = judge_command(row, resolved, kinds(row, types), floors=floors)
         yield ("command", place, row.code), judged.level
@@ -60,7 +62,7 @@ def _levels(resolved: Resolved, floors: Floors) -> Iterator[tuple[tuple[object, 
             yield ("set", place, at, one.code), judge_setter(owner, one, floors=floors).level
 
 
-def nonsense(resolved: Resolved) -> Resolved:
+def nonsense(resolved: ResolvedDictionary) -> ResolvedDictionary:
     """Return an app in which every term is a word that nobody knows; codes and shape are kept."""
     words: dict[str, str] = {}
     types = {row.name for row in (*resolved.classes, *resolved.enumerations)}
@@ -85,7 +87,7 @@ def nonsense(resolved: Resolved) -> Resolved:
         return replace(value, **changed)
 
     new = reworded(replace(resolved, source=resolved.source))
-    assert isinstance(new, Resolved)
+    assert isinstance(new, ResolvedDictionary)
     return replace(new, source=resolved.source)
 
 
@@ -118,6 +120,6 @@ def test_nonsense_for_every_term_lowers_no_floor_and_makes_nothing_safe(
 
 
 def test_a_verb_has_one_level_and_one_reason() -> None:
-    rows = [row for level in table("words")["verbs"].values() for row in level.values()]
+    rows = [row for level in read_level_table("words")["verbs"].values() for row in level.values()]
     words = Counter(word for row in rows for word in row.split())
     assert [word for word, count in words.items() if count > 1] == []

@@ -15,9 +15,9 @@ from making import DIARY, inputs, read, sdef, source
 
 from iac_gen import limits
 from iac_gen.cli.group import cli
-from iac_gen.limits import DeadlineError, LimitError, deadline, read_file, screen_xml
-from iac_gen.load import LoadError, load, parse
-from iac_gen.pipeline import generate
+from iac_gen.limits import DeadlineError, LimitError, read_file, screen_xml, wall_time_limit
+from iac_gen.load import LoadError, load_dictionary, parse_dictionary
+from iac_gen.pipeline import build_folder
 
 
 def refused(content: bytes) -> tuple[str, int, str]:
@@ -25,7 +25,7 @@ def refused(content: bytes) -> tuple[str, int, str]:
     with pytest.raises(LimitError) as caught:
         screen_xml(content)
     with pytest.raises(LoadError) as loaded:
-        parse(content, "app.sdef")
+        parse_dictionary(content, "app.sdef")
     assert loaded.value.diagnostic.message == str(caught.value)
     return caught.value.code, caught.value.line, str(caught.value)
 
@@ -44,9 +44,9 @@ def test_a_pipe_a_device_and_a_socket_are_neither_waited_for_nor_read(tmp_path: 
         server.bind(str(listening))
         for path in (pipe, tmp_path / "link.sdef", Path("/dev/zero"), Path("/dev/stdin"), tmp_path):
             with pytest.raises(LoadError, match="is not a file; check the path"):
-                load(path)
+                load_dictionary(path)
         with pytest.raises(LoadError, match="cannot be read"):
-            load(listening)
+            load_dictionary(listening)
 
 
 def test_a_link_to_a_file_is_followed_and_one_to_itself_is_told(tmp_path: Path) -> None:
@@ -54,13 +54,13 @@ def test_a_link_to_a_file_is_followed_and_one_to_itself_is_told(tmp_path: Path) 
     good.write_bytes(sdef())
     link.symlink_to(good)
     loop.symlink_to(loop)
-    assert load(link)[0].suites
+    assert load_dictionary(link)[0].suites
     with pytest.raises(LoadError, match="cannot be read: Too many levels"):
-        load(loop)
+        load_dictionary(loop)
     with pytest.raises(LoadError, match="cannot be read: the path is not valid"):
-        load(Path("a\0b"))
+        load_dictionary(Path("a\0b"))
     with pytest.raises(LoadError, match="is not a file"):
-        load(good / "below")
+        load_dictionary(good / "below")
 
 
 def test_a_file_that_grows_while_it_is_read_is_refused(
@@ -79,9 +79,9 @@ def test_two_gigabytes_are_refused_unread(tmp_path: Path) -> None:
     with path.open("wb") as file:
         file.truncate(2 * 1024**3)
     with pytest.raises(LoadError, match="has 2147483648 bytes; the limit is 4194304"):
-        load(path)
+        load_dictionary(path)
     with pytest.raises(LoadError, match="limit is"):
-        parse(sdef() + b" " * limits.MAX_BYTES, "app.sdef")
+        parse_dictionary(sdef() + b" " * limits.MAX_BYTES, "app.sdef")
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_the_encodings_that_dictionaries_may_have_are_read(encoding: str) -> Non
     declared = encoding.removesuffix("-sig").replace("mac-roman", "macintosh")
     text = f'<?xml version="1.0" encoding="{declared}"?>' + sdef().decode().partition("?>")[2]
     dictionary = read(text.replace("reread", "r\u00e9read").encode(encoding))
-    assert "r\u00e9read" in [getattr(one, "name", "") for one in dictionary.declared()]
+    assert "r\u00e9read" in [getattr(one, "name", "") for one in dictionary.declared_items()]
 
 
 @pytest.mark.parametrize(
@@ -149,30 +149,35 @@ def test_an_include_that_no_dictionary_needs_is_refused_and_told(
     attributes: str, expected: str, year: str
 ) -> None:
     include = f'<xi:include xmlns:xi="http://www.w3.org/{year}/XInclude" {attributes}/>'
-    dictionary, (told,) = parse(sdef(f'{include}\n<class name="a" code="aaaa"/>'), "app.sdef")
-    assert len(list(dictionary.declared())) == 1
+    dictionary, (told,) = parse_dictionary(
+        sdef(f'{include}\n<class name="a" code="aaaa"/>'), "app.sdef"
+    )
+    assert len(list(dictionary.declared_items())) == 1
     assert (told.line, told.level) == (3, "error")
     assert told.message.startswith(expected)
 
 
 def test_more_includes_than_any_dictionary_has_are_told_one_by_one() -> None:
     include = '<xi:include xmlns:xi="http://www.w3.org/2003/XInclude" href="file:///x"/>'
-    dictionary, told = parse(sdef(include * 20), "app.sdef")
-    assert len(list(dictionary.declared())) == 16
+    dictionary, told = parse_dictionary(sdef(include * 20), "app.sdef")
+    assert len(list(dictionary.declared_items())) == 16
     assert [one.message for one in told] == [
         "there are more than 16 includes; this one is left out"
     ] * 4
 
 
 def test_work_ends_at_its_deadline() -> None:
-    with pytest.raises(DeadlineError, match=r"took longer than 0\.05 s") as caught, deadline(0.05):
+    with (
+        pytest.raises(DeadlineError, match=r"took longer than 0\.05 s") as caught,
+        wall_time_limit(0.05),
+    ):
         spin(5)
     assert caught.value.seconds == 0.05
 
 
 def test_work_that_swallows_the_deadline_meets_it_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "_AGAIN", 0.02)
-    with pytest.raises(DeadlineError), deadline(0.02):
+    with pytest.raises(DeadlineError), wall_time_limit(0.02):
         swallow()
 
 
@@ -185,9 +190,9 @@ def swallow() -> None:
 
 def test_work_in_time_leaves_no_alarm_behind_and_an_outer_one_in_force() -> None:
     handler = signal.getsignal(signal.SIGALRM)
-    with deadline(30):
+    with wall_time_limit(30):
         inner = signal.getsignal(signal.SIGALRM)
-        with deadline(20):
+        with wall_time_limit(20):
             assert signal.getsignal(signal.SIGALRM) is not inner
         assert signal.getsignal(signal.SIGALRM) is inner
         assert 20 < signal.getitimer(signal.ITIMER_REAL)[0] <= 30
@@ -195,12 +200,12 @@ def test_work_in_time_leaves_no_alarm_behind_and_an_outer_one_in_force() -> None
 
 
 def test_an_outer_deadline_that_passed_meanwhile_strikes_when_the_inner_one_is_done() -> None:
-    with pytest.raises(DeadlineError, match=r"0\.03"), deadline(0.03):
+    with pytest.raises(DeadlineError, match=r"0\.03"), wall_time_limit(0.03):
         overstay()
 
 
 def overstay() -> None:
-    with deadline(20):
+    with wall_time_limit(20):
         spin(0.05)
     spin(5)
 
@@ -210,7 +215,7 @@ def test_another_thread_is_told_that_it_can_have_no_deadline() -> None:
 
     def work() -> None:
         try:
-            with deadline(1):
+            with wall_time_limit(1):
                 pass
         except RuntimeError as error:
             found.append(error)
@@ -223,7 +228,7 @@ def test_another_thread_is_told_that_it_can_have_no_deadline() -> None:
 
 def storm(items: str) -> tuple[dict[str, Any], list[str], dict[str, str]]:
     """Build an app of `items` that makes one long entry: it, what is told of it, the files."""
-    files, report = generate(inputs(source(read(sdef(items)))))
+    files, report = build_folder(inputs(source(read(sdef(items)))))
     (line,) = [row for row in files["listing.jsonl"].splitlines() if '"diary_burn"' in row]
     assert len(line) <= 8000
     told = [str(one) for app in report.apps for one in app.diagnostics if one.code == "long-entry"]
@@ -261,7 +266,7 @@ def test_an_entry_with_a_very_long_choice_does_not_list_it() -> None:
 @pytest.mark.parametrize("word", ["parse='text'", "href='../../x.sdef'"])
 def test_a_storm_of_includes_is_ten_lines_and_a_count(word: str) -> None:
     includes = f"<xi:include xmlns:xi='http://www.w3.org/2001/XInclude' {word}/>" * 4000
-    _, told = parse(sdef(includes), "app.sdef")
+    _, told = parse_dictionary(sdef(includes), "app.sdef")
     assert len(told) == 11
     assert told[-1].message == "3990 more includes are refused"
 

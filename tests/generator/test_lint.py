@@ -13,16 +13,16 @@ from lint_cases import SOUND
 from making import sdef, source, whole
 
 from iac_gen.cli.show import lint_command
-from iac_gen.discover import from_bundled_snapshots, from_paths, includes
-from iac_gen.lint.linter import RULES, lint
-from iac_gen.load import LoadError, parse
+from iac_gen.discover import from_bundled_snapshots, from_paths, load_includes
+from iac_gen.lint.linter import RULES, lint_source
+from iac_gen.load import LoadError, parse_dictionary
 from iac_gen.model import Dictionary
 from iac_gen.quirks import known_apps
 
 
 @given(DICTIONARIES)
 def test_lint_takes_every_dictionary(dictionary: Dictionary) -> None:
-    for one in lint(source(dictionary), standard()):
+    for one in lint_source(source(dictionary), standard()):
         assert one.rule in RULES
         assert "\n" not in str(one)
         assert one.consequence.endswith(".")
@@ -60,18 +60,18 @@ NODES = st.recursive(
 @given(st.lists(NODES, max_size=4))
 def test_lint_takes_whatever_load_takes(nodes: list[str]) -> None:
     try:
-        dictionary, told = parse(sdef("".join(nodes)), "app.sdef")
+        dictionary, told = parse_dictionary(sdef("".join(nodes)), "app.sdef")
     except LoadError:
         return
     errors = sum(one.level == "error" for one in told)
-    findings = lint(source(dictionary), standard(), told)
+    findings = lint_source(source(dictionary), standard(), told)
     # Nothing that load left out is kept from the reader, though two may read the same.
     assert bool(errors) <= any(one.severity == "error" for one in findings)
 
 
 def test_real_dictionaries_give_findings_and_no_more_than_can_be_read(corpus: Path) -> None:
     loaded = whole(from_paths([corpus / "sdef"], known_apps()))
-    counts = [len(lint(one.source, includes(), one.diagnostics)) for one in loaded]
+    counts = [len(lint_source(one.source, load_includes(), one.diagnostics)) for one in loaded]
     assert len(counts) == 60
     assert sum(counts) < 1000
 
@@ -81,8 +81,8 @@ def test_snapshots_give_the_findings_of_their_dictionaries(corpus: Path) -> None
     for loaded in whole(from_paths([corpus / "sdef"], known_apps())):
         twin = bundled.get(loaded.source.stem)
         if twin is not None and twin.dictionary.digest == loaded.source.dictionary.digest:
-            real = lint(loaded.source, standard(), loaded.diagnostics)
-            facts = lint(twin, standard())
+            real = lint_source(loaded.source, standard(), loaded.diagnostics)
+            facts = lint_source(twin, standard())
             assert {one.rule for one in facts} == {one.rule for one in real}, twin.stem
 
 

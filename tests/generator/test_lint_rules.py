@@ -11,15 +11,15 @@ from making import sdef, source, whole
 from iac_gen.discover import from_paths
 from iac_gen.lint.codes import is_written_code as is_code
 from iac_gen.lint.facts import LintFinding
-from iac_gen.lint.linter import lint
-from iac_gen.load import parse
+from iac_gen.lint.linter import lint_source
+from iac_gen.load import parse_dictionary
 from iac_gen.model import Diagnostic
-from iac_gen.naming import jxa_verified
+from iac_gen.naming import has_verified_name
 
 
 def found(items: str, sound: str = SOUND) -> list[LintFinding]:
-    dictionary, told = parse(sdef(sound + items), "app.sdef", as_written=True)
-    return lint(source(dictionary), standard(), told)
+    dictionary, told = parse_dictionary(sdef(sound + items), "app.sdef", as_written=True)
+    return lint_source(source(dictionary), standard(), told)
 
 
 def by_rule(items: str, rule: str, sound: str = SOUND) -> list[str]:
@@ -58,13 +58,13 @@ def test_a_cycle_of_classes_is_an_error_of_one_of_them() -> None:
 
 def test_items_outside_a_suite_are_errors() -> None:
     content = sdef(SOUND).replace(b"</dictionary>", b'<class name="a" code="aaaa"/></dictionary>')
-    dictionary, told = parse(content, "app.sdef")
-    assert [one.rule for one in lint(source(dictionary), {}, told)] == ["stray-item"]
+    dictionary, told = parse_dictionary(content, "app.sdef")
+    assert [one.rule for one in lint_source(source(dictionary), {}, told)] == ["stray-item"]
 
 
 def test_a_suite_code_is_four_characters() -> None:
     content = sdef(SOUND, 'name="Diary" code="diary"')
-    [one] = lint(source(parse(content, "app.sdef")[0]), {})
+    [one] = lint_source(source(parse_dictionary(content, "app.sdef")[0]), {})
     assert (one.rule, one.place, one.line) == ("suite-code", "suite Diary", 2)
 
 
@@ -144,7 +144,7 @@ def test_a_snapshot_may_hold_codes_that_load_would_refuse(tmp_path: Path) -> Non
     path = tmp_path / "Diary.json"
     path.write_text(json.dumps({**text, "suites": suites}))
     [loaded] = whole(from_paths([path], {}), as_written=True)
-    findings = lint(loaded.source, {})
+    findings = lint_source(loaded.source, {})
     assert [(one.rule, one.line, one.place) for one in findings] == [
         ("unsound-code", 0, "command stitch"),
         ("unsound-code", 0, "parameter cover of stitch"),
@@ -153,13 +153,13 @@ def test_a_snapshot_may_hold_codes_that_load_would_refuse(tmp_path: Path) -> Non
 
 
 def test_diagnostics_without_a_rule_of_their_own_are_passed_on() -> None:
-    dictionary, _ = parse(sdef(SOUND), "app.sdef")
+    dictionary, _ = parse_dictionary(sdef(SOUND), "app.sdef")
     told = [
         Diagnostic("app.sdef", 6, "new", "command reread is odd", "warning"),
         Diagnostic("app.sdef", 6, "new", "something is lost", "error"),
         Diagnostic("app.sdef", 6, "new", "all is well", "note"),
     ]
-    lines = [str(one) for one in lint(source(dictionary), {}, told)]
+    lines = [str(one) for one in lint_source(source(dictionary), {}, told)]
     assert lines == [
         "app.sdef:6: warning: command reread: is odd."
         " The tools may differ from the dictionary. [doubtful]",
@@ -215,4 +215,4 @@ def test_codes_are_counted_in_macroman(code: str, size: int, sound: bool) -> Non
     ],
 )
 def test_javascript_names_are_sure_where_scripts_show_them(term: str, sure: bool) -> None:
-    assert jxa_verified(term) is sure
+    assert has_verified_name(term) is sure

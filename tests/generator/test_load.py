@@ -9,23 +9,23 @@ from hypothesis import strategies as st
 from making import read, sdef
 
 from iac_gen import load as loading
-from iac_gen.load import LoadError, load, parse
+from iac_gen.load import LoadError, load_dictionary, parse_dictionary
 from iac_gen.model import Dictionary, Enumeration, SdefClass, SdefCommand
-from iac_gen.text import screened
+from iac_gen.text import sanitize_dictionary
 
 DOCTYPE = '<!DOCTYPE dictionary SYSTEM "file://localhost/System/Library/DTDs/sdef.dtd"'
 
 
 def fault(content: bytes) -> str:
     with pytest.raises(LoadError) as caught:
-        parse(content, "app.sdef")
+        parse_dictionary(content, "app.sdef")
     text = str(caught.value)
     assert "\n" not in text
     return text
 
 
 def only(dictionary: Dictionary) -> list[object]:
-    return list(dictionary.declared())
+    return list(dictionary.declared_items())
 
 
 @pytest.mark.parametrize(
@@ -74,10 +74,10 @@ def test_files_that_cannot_be_read_are_told_apart(tmp_path: Path) -> None:
         (tmp_path, "is not a file; check the path"),
     ):
         with pytest.raises(LoadError, match=expected):
-            load(path)
+            load_dictionary(path)
     good = tmp_path / "good.sdef"
     good.write_bytes(sdef())
-    assert load(good)[0].file == str(good)
+    assert load_dictionary(good)[0].file == str(good)
 
 
 def test_a_file_over_the_limit_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +85,7 @@ def test_a_file_over_the_limit_is_not_read(tmp_path: Path, monkeypatch: pytest.M
     big = tmp_path / "big.sdef"
     big.write_bytes(sdef())
     with pytest.raises(LoadError, match="the limit is 20"):
-        load(big)
+        load_dictionary(big)
 
 
 def test_a_file_that_fails_to_be_read_says_why(
@@ -98,7 +98,7 @@ def test_a_file_that_fails_to_be_read_says_why(
     path.write_bytes(sdef())
     monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(LoadError, match="cannot be read: Permission denied"):
-        load(path)
+        load_dictionary(path)
 
 
 @pytest.mark.parametrize(
@@ -140,8 +140,10 @@ BAD = (
 @pytest.mark.parametrize(("item", "expected"), BAD)
 def test_a_bad_item_costs_that_item_and_names_its_line(item: str, expected: str) -> None:
     good = '<class name="entry" code="entr"/>'
-    dictionary, found = parse(sdef(f"{good}\n{item}\n"), "app.sdef")
-    assert [one.name for one in dictionary.declared() if isinstance(one, SdefClass)] == ["entry"]
+    dictionary, found = parse_dictionary(sdef(f"{good}\n{item}\n"), "app.sdef")
+    assert [one.name for one in dictionary.declared_items() if isinstance(one, SdefClass)] == [
+        "entry"
+    ]
     (told,) = found
     assert told.line == 4
     assert told.level == "error"
@@ -158,7 +160,7 @@ def test_a_bad_item_costs_that_item_and_names_its_line(item: str, expected: str)
 )
 def test_a_bad_part_of_a_class_costs_that_part(inner: str, expected: str) -> None:
     rest = '<property name="kept" code="kept" type="text"/>'
-    dictionary, (told,) = parse(
+    dictionary, (told,) = parse_dictionary(
         sdef(f'<class name="entry" code="entr">\n{inner}{rest}</class>'), "app.sdef"
     )
     (found,) = only(dictionary)
@@ -171,7 +173,7 @@ def test_a_bad_part_of_a_class_costs_that_part(inner: str, expected: str) -> Non
     "inner", ['<parameter name="p" code="x" type="text"/>', '<parameter code="parm" type="text"/>']
 )
 def test_a_bad_parameter_costs_that_parameter(inner: str) -> None:
-    dictionary, (told,) = parse(
+    dictionary, (told,) = parse_dictionary(
         sdef(f'<command name="go" code="diargogo">\n{inner}</command>'), "app.sdef"
     )
     (found,) = only(dictionary)
@@ -182,7 +184,7 @@ def test_a_bad_parameter_costs_that_parameter(inner: str) -> None:
 
 def test_a_bad_enumerator_costs_that_enumerator() -> None:
     values = '<enumerator name="a" code="aaaa"/><enumerator name="b" code="b"/><enumerator/>'
-    dictionary, found = parse(
+    dictionary, found = parse_dictionary(
         sdef(f'<enumeration name="e" code="enum">{values}</enumeration>'), "app.sdef"
     )
     (row,) = only(dictionary)
@@ -193,7 +195,7 @@ def test_a_bad_enumerator_costs_that_enumerator() -> None:
 
 def test_a_stray_element_beside_the_suites_is_told() -> None:
     text = b'<dictionary><suite name="S" code="diar"/>\n<class name="c" code="clas"/></dictionary>'
-    (told,) = parse(text, "app.sdef")[1]
+    (told,) = parse_dictionary(text, "app.sdef")[1]
     assert str(told) == "app.sdef:2: error: <class> outside any suite is left out [stray]"
 
 
@@ -217,11 +219,11 @@ def test_any_text_in_any_slot_parses_or_is_refused(text: str, escaped: bool) -> 
         text = text.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
     content = SLOTS.replace("@", text).encode("utf-8", "surrogatepass")
     try:
-        dictionary, found = parse(content, "app.sdef")
+        dictionary, found = parse_dictionary(content, "app.sdef")
     except LoadError as error:
         assert "\n" not in str(error)
     else:
-        assert screened(dictionary) == (dictionary, [])
+        assert sanitize_dictionary(dictionary) == (dictionary, [])
         assert dictionary.suites
         assert {one.file for one in found} <= {"app.sdef"}
 
@@ -230,17 +232,17 @@ def test_any_text_in_any_slot_parses_or_is_refused(text: str, escaped: bool) -> 
 def test_any_bytes_parse_or_are_refused(content: bytes) -> None:
     for prefix in (b"", b"<dictionary><suite>"):
         try:
-            parse(prefix + content, "app.sdef")
+            parse_dictionary(prefix + content, "app.sdef")
         except LoadError as error:
             assert "\n" not in str(error)
 
 
 def test_what_has_one_reading_is_mended_and_told_with_its_line() -> None:
     bare = sdef('<command name="a & b" code="diargogo"/>')
-    dictionary, (told,) = parse(bare, "app.sdef")
-    assert [getattr(one, "name", "") for one in dictionary.declared()] == ["a & b"]
+    dictionary, (told,) = parse_dictionary(bare, "app.sdef")
+    assert [getattr(one, "name", "") for one in dictionary.declared_items()] == ["a & b"]
     assert str(told).startswith("app.sdef:3: warning: an ampersand")
     include = sdef('<class name="a" code="aaaa"/>\r\r<xi:include href="file:///x"/>')
-    dictionary, (told,) = parse(include, "app.sdef")
-    assert len(list(dictionary.declared())) == 2
+    dictionary, (told,) = parse_dictionary(include, "app.sdef")
+    assert len(list(dictionary.declared_items())) == 2
     assert (told.line, told.code) == (5, "recovered")

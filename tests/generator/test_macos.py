@@ -9,9 +9,9 @@ import pytest
 from making import sdef, whole
 
 from iac_gen import discover, macos
-from iac_gen.discover import from_bundles, read
-from iac_gen.macos import AppBundle, Unscriptable, installed
-from iac_gen.naming import Claim, assign
+from iac_gen.discover import from_bundles, read_sources
+from iac_gen.macos import AppBundle, Unscriptable, installed_bundles
+from iac_gen.naming import KeyClaim, assign_keys
 
 
 def bundle(folder: Path, name: str, sdef_name: str = "", **info: Any) -> Path:
@@ -26,7 +26,7 @@ def bundle(folder: Path, name: str, sdef_name: str = "", **info: Any) -> Path:
 
 
 def apps(*folders: Path) -> list[AppBundle | Unscriptable]:
-    return installed(folders, applications=(), additions=())
+    return installed_bundles(folders, applications=(), additions=())
 
 
 def only(folder: Path) -> AppBundle:
@@ -126,7 +126,7 @@ def test_an_enabled_app_without_a_file_is_asked_through_macos(
     monkeypatch.setattr(macos, "copy_definition", lambda path: sdef())
     (loaded,) = whole(from_bundles([only(tmp_path)]))
     assert loaded.source.id == "com.example.d"
-    assert list(loaded.source.dictionary.declared())
+    assert list(loaded.source.dictionary.declared_items())
 
 
 def test_elsewhere_there_is_no_such_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,7 +137,7 @@ def test_elsewhere_there_is_no_such_call(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_scripting_addition_is_of_its_own_kind(tmp_path: Path) -> None:
     bundle(tmp_path, "Extra.osax", "Extra.sdef", OSAScriptingDefinition="Extra")
     bundle(tmp_path, "Diary.app", "Diary.sdef", OSAScriptingDefinition="Diary")
-    found = installed((), applications=[str(tmp_path)], additions=[str(tmp_path)])
+    found = installed_bundles((), applications=[str(tmp_path)], additions=[str(tmp_path)])
     assert [(one.name, one.kind) for one in found if isinstance(one, AppBundle)] == [
         ("Diary", "application"),
         ("Extra", "addition"),
@@ -164,7 +164,7 @@ def test_one_app_in_two_folders_is_told_apart_by_version(tmp_path: Path) -> None
             OSAScriptingDefinition="Diary",
         )
     found = from_bundles(apps(tmp_path / "new", tmp_path / "old"))
-    rows = assign([Claim(raw.name, raw.id, raw.version) for raw in found.sources], {})
+    rows = assign_keys([KeyClaim(raw.name, raw.id, raw.version) for raw in found.sources], {})
     assert [(row.key, row.identity) for row in rows] == [
         ("diary_2", "com.example.Diary@2.0"),
         ("diary", "com.example.Diary"),
@@ -194,7 +194,7 @@ def test_what_cannot_be_built_comes_back_as_a_reason(tmp_path: Path) -> None:
     (broken / "Contents" / "Resources" / "D.sdef").write_text("<dictionary>\n<suite")
     (tmp_path / "Plain.app").mkdir()
     found = from_bundles(apps(tmp_path))
-    loaded, (failed,) = read(found)
+    loaded, (failed,) = read_sources(found)
     assert loaded == []
     assert (failed.line, failed.code) == (2, "xml")
     assert [one.name for one in found.unscriptable] == ["Plain"]
@@ -205,10 +205,10 @@ def test_a_mac_s_own_standard_suites_come_before_the_bundled_ones(
 ) -> None:
     path = tmp_path / "CocoaStandard.sdef"
     monkeypatch.setattr(discover, "STANDARD", str(path))
-    (bundled,) = discover.includes().values()
+    (bundled,) = discover.load_includes().values()
     assert bundled.suites
     path.write_bytes(sdef())
-    assert discover.includes()[str(path)].file == str(path)
+    assert discover.load_includes()[str(path)].file == str(path)
     path.write_text("<dictionary>")
-    (fallen_back,) = discover.includes().values()
+    (fallen_back,) = discover.load_includes().values()
     assert fallen_back == bundled

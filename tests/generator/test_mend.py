@@ -5,19 +5,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from making import sdef
 
-from iac_gen.load import parse, repaired, with_lines
+from iac_gen.load import normalize_line_ends, parse_dictionary, repair_xml
 from iac_gen.model import Include, Suite
 
 INCLUDE = '<{0}:include href="file:///x.sdef"/>'
 
 
 def told(content: bytes) -> list[str]:
-    return [f"{line}: {text}" for line, text in repaired(content)[1]]
+    return [f"{line}: {text}" for line, text in repair_xml(content)[1]]
 
 
 def test_an_undeclared_prefix_of_an_include_is_xinclude() -> None:
     content = sdef(INCLUDE.format("xi"))
-    dictionary, found = parse(content, "app.sdef")
+    dictionary, found = parse_dictionary(content, "app.sdef")
     text = "the prefix xi is not declared; taken as XInclude"
     assert [(one.line, one.code, one.message) for one in found] == [(3, "recovered", text)]
     (suite,) = dictionary.suites
@@ -29,9 +29,9 @@ def test_a_prefix_in_a_comment_and_a_root_in_a_comment_count_for_nothing() -> No
     comment = b"<!-- <dictionary> <xi:include/> -->"
     bare = sdef(INCLUDE.format("xi")).partition(b"\n")[2]
     assert told(comment + sdef()) == []
-    mended, _ = repaired(comment + bare)
+    mended, _ = repair_xml(comment + bare)
     assert mended.startswith(comment)
-    parse(mended, "app.sdef")
+    parse_dictionary(mended, "app.sdef")
 
 
 def test_a_declared_prefix_or_several_are_left_alone() -> None:
@@ -47,20 +47,20 @@ def test_an_ampersand_that_begins_no_reference_is_itself() -> None:
         "<!-- a & b --><documentation><![CDATA[ c & d ]]></documentation>\n"
         '<command name="R&D &amp; &#38; &#x26;" code="aaaacccc"/>'
     )
-    mended, found = repaired(content)
+    mended, found = repair_xml(content)
     assert [line for line, _ in found] == [3, 5]
-    dictionary, _ = parse(mended, "app.sdef")
-    assert [one.name for one in dictionary.declared()] == ["stop & go", "R&D & & &"]
+    dictionary, _ = parse_dictionary(mended, "app.sdef")
+    assert [one.name for one in dictionary.declared_items()] == ["stop & go", "R&D & & &"]
     assert b"<!-- a & b -->" in mended
 
 
 def test_blanks_before_the_declaration_keep_their_lines() -> None:
     content = b"\n \r\n" + sdef('<class name="bad" code="x"/>')
-    mended, found = repaired(content)
+    mended, found = repair_xml(content)
     assert found == [(3, "blanks stand before the XML declaration; ignored")]
-    assert [one.line for one in parse(mended, "app.sdef")[1]] == [5]
+    assert [one.line for one in parse_dictionary(mended, "app.sdef")[1]] == [5]
     latin = b'\n<?xml version="1.0" encoding="latin-1"?><dictionary/>'
-    assert repaired(latin) == (latin, [])
+    assert repair_xml(latin) == (latin, [])
 
 
 @pytest.mark.parametrize(
@@ -75,24 +75,26 @@ def test_blanks_before_the_declaration_keep_their_lines() -> None:
     ],
 )
 def test_what_has_no_one_reading_is_left_alone(content: bytes) -> None:
-    assert repaired(content) == (content, [])
+    assert repair_xml(content) == (content, [])
 
 
 @given(st.text(st.sampled_from("<>&!-[]CDAT;x: \n?xmli#/\"'="), max_size=80))
 def test_whatever_comes_is_mended_once_and_for_all(text: str) -> None:
     content = text.encode()
-    mended, found = repaired(content)
+    mended, found = repair_xml(content)
     assert (mended == content) == (not found)
     assert mended.count(b"\n") == content.count(b"\n")
-    assert repaired(mended) == (mended, [])
+    assert repair_xml(mended) == (mended, [])
 
 
 def test_a_file_made_to_be_slow_is_not() -> None:
     for part in (b"<!--", b"<![CDATA[", b"&", b"<x:include ", b"<!---->"):
-        repaired(part * (2_000_000 // len(part)))
+        repair_xml(part * (2_000_000 // len(part)))
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
 def test_a_line_ends_in_any_of_three_ways(end: bytes) -> None:
     content = sdef('\n\n<class name="bad" code="x"/>').replace(b"\n", end)
-    assert [one.line for one in parse(with_lines(content), "app.sdef")[1]] == [5]
+    assert [one.line for one in parse_dictionary(normalize_line_ends(content), "app.sdef")[1]] == [
+        5
+    ]

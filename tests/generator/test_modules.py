@@ -17,9 +17,9 @@ from jsonschema import Draft202012Validator
 from lxml import etree
 from making import imported, is_black
 
-from iac_gen.discover import includes
-from iac_gen.quirks import apply, load_quirks
-from iac_gen.resolve import is_hook, resolve
+from iac_gen.discover import load_includes
+from iac_gen.quirks import apply_quirks, load_quirks
+from iac_gen.resolve import is_hook, resolve_dictionary
 from iac_runtime.tool import Schema, Spec, spec_of
 
 ROOT = Path(__file__).parent.parent.parent
@@ -217,8 +217,8 @@ def test_every_visible_command_is_a_tool(real: Folder, corpus_build: Built) -> N
     quirks, _ = load_quirks()
     by_id = {module.APP.id: module for module in real.modules.values()}
     for loaded in corpus_build.loaded:
-        merged, _ = resolve(loaded.source, includes())
-        decided, _, _ = apply(merged, quirks)
+        merged, _ = resolve_dictionary(loaded.source, load_includes())
+        decided, _, _ = apply_quirks(merged, quirks)
         module = by_id[loaded.source.id]
         specs = [spec_of(getattr(module, name)) for name in module.__all__]
         events = {spec.event for spec in specs if spec is not None}

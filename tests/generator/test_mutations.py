@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from iac_gen.ir import Module
-from iac_gen.load import LoadedDictionary, LoadError, parse
+from iac_gen.load import LoadedDictionary, LoadError, parse_dictionary
 from iac_gen.model import Source
-from iac_gen.pipeline import represent
-from iac_gen.prove import prove
+from iac_gen.pipeline import represent_app
+from iac_gen.prove import verify_module
 from iac_gen.render import render_module
 
 PARSER = etree.XMLParser(resolve_entities=False, load_dtd=False, no_network=True)
@@ -93,12 +93,12 @@ def changed(content: bytes, chance: random.Random) -> bytes:
 def made(content: bytes) -> Module | None:
     """Return the module of `content`, None where the file as a whole is none."""
     try:
-        dictionary, found = parse(content, "app.sdef")
+        dictionary, found = parse_dictionary(content, "app.sdef")
     except LoadError as lost:
         assert lost.diagnostic.message
         return None
     source = Source(dictionary, "Example", "com.example.Example", "Example")
-    return represent(
+    return represent_app(
         LoadedDictionary(source, tuple(found)), "example", golden.standard(), []
     ).module
 
@@ -107,7 +107,7 @@ def made(content: bytes) -> Module | None:
 def test_a_changed_dictionary_still_becomes_a_module(name: str, chance: random.Random) -> None:
     module = made(changed(case(name), chance))
     if module is not None:
-        assert prove(module, render_module(module)) == []
+        assert verify_module(module, render_module(module)) == []
 
 
 @settings(max_examples=settings.default.max_examples // 8)

@@ -12,17 +12,17 @@ from iac_gen.model import SdefClass
 from iac_gen.naming import (
     FUNCTION_RESERVED,
     MAX_TOOL_NAME,
-    alias,
     app_key,
-    clipped,
-    distinct,
+    class_plural,
+    clipped_name,
+    distinct_names,
     function_name,
-    jxa,
-    jxa_verified,
+    has_verified_name,
+    javascript_name,
+    literal_alias,
     parameter_key,
-    plural,
-    snake,
-    unique,
+    snake_case,
+    unique_name,
 )
 from iac_gen.objects import OBJECT_EVENTS
 from iac_gen.text import identifier
@@ -69,7 +69,7 @@ FOLLOWS = {
 
 @pytest.mark.parametrize(("term", "name"), [*SEEN_IN_SCRIPTS.items(), *FOLLOWS.items()])
 def test_the_javascript_name_of_a_term(term: str, name: str) -> None:
-    assert jxa(term) == name
+    assert javascript_name(term) == name
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_the_javascript_name_of_a_term(term: str, name: str) -> None:
 )
 def test_the_collection_of_a_class(name: str, declared: str, collection: str) -> None:
     row = SdefClass(name, "clas", plural=declared)
-    assert jxa(plural(row.name, row.plural)) == collection
+    assert javascript_name(class_plural(row.name, row.plural)) == collection
 
 
 @pytest.mark.parametrize(
@@ -170,33 +170,33 @@ def test_the_key_of_an_app(name: str, bundle: str, key: str) -> None:
     ],
 )
 def test_the_alias_of_an_enumeration(term: str, name: str) -> None:
-    assert alias(term) == name
+    assert literal_alias(term) == name
 
 
 def test_a_taken_name_gets_the_first_free_number() -> None:
-    assert unique("open", []) == "open"
-    assert unique("open", ["open", "open_2"]) == "open_3"
-    assert unique("in_", ["in_"]) == "in_2"
+    assert unique_name("open", []) == "open"
+    assert unique_name("open", ["open", "open_2"]) == "open_3"
+    assert unique_name("in_", ["in_"]) == "in_2"
 
 
 def test_a_long_tool_name_is_shortened_by_meaning_and_never_by_a_hash() -> None:
     full = "diary_export_the_selected_entries_as_one_document"
-    assert distinct([full]) == ["diary_export_selected_entries_one_doc"]
+    assert distinct_names([full]) == ["diary_export_selected_entries_one_doc"]
     alike = [f"diary_concatenate_{way}_transformation_matrix" for way in ("scale", "turn")]
-    assert distinct(alike) == [
+    assert distinct_names(alike) == [
         "diary_concatenate_scale_matrix", "diary_concatenate_turn_matrix",
     ]  # fmt: skip
 
 
 @given(ANY_TEXT, st.text("abc \u00b6\u00df", min_size=8, max_size=8))
 def test_names_are_identifiers_whatever_the_term(term: str, code: str) -> None:
-    for name in (function_name(term, code), parameter_key(term, code[:4]), alias(term)):
+    for name in (function_name(term, code), parameter_key(term, code[:4]), literal_alias(term)):
         assert name.isidentifier()
         assert not keyword.iskeyword(name)
         identifier(name)
     assert function_name(term, code) not in FUNCTION_RESERVED
     assert function_name(term, code) == function_name(term, code)
-    assert re.fullmatch(r"([a-z][a-z0-9_]*)?", snake(term))
+    assert re.fullmatch(r"([a-z][a-z0-9_]*)?", snake_case(term))
     assert re.fullmatch(r"[a-z][a-z0-9_]{0,20}", app_key(term, f"com.example.{term}"))
 
 
@@ -204,14 +204,14 @@ def test_names_are_identifiers_whatever_the_term(term: str, code: str) -> None:
 def test_names_made_unique_stay_unique_and_identifiers(terms: list[str]) -> None:
     taken: list[str] = []
     for term in terms:
-        taken.append(unique(function_name(term, "diarrere"), taken))
+        taken.append(unique_name(function_name(term, "diarrere"), taken))
         identifier(taken[-1])
     assert len(set(taken)) == len(terms)
 
 
 @given(st.from_regex(r"[a-z][a-z0-9_]{0,18}[a-z0-9]", fullmatch=True), ANY_TEXT | st.text("ab_ "))
 def test_tool_names_are_short_and_plain(key: str, term: str) -> None:
-    (name,) = distinct([f"{key}_{function_name(term, 'diarrere').rstrip('_')}"])
+    (name,) = distinct_names([f"{key}_{function_name(term, 'diarrere').rstrip('_')}"])
     assert re.fullmatch(rf"[a-z][a-z0-9_]{{0,{MAX_TOOL_NAME - 1}}}", name)
     assert name.startswith(f"{key}_")
 
@@ -224,7 +224,7 @@ def test_object_tools_have_the_names_of_their_verbs() -> None:
 
 @pytest.mark.parametrize("term", [*SEEN_IN_SCRIPTS])
 def test_a_name_seen_in_scripts_is_verified(term: str) -> None:
-    assert jxa_verified(term)
+    assert has_verified_name(term)
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ def test_a_name_seen_in_scripts_is_verified(term: str) -> None:
     ],
 )
 def test_a_name_without_evidence_is_not(term: str) -> None:
-    assert not jxa_verified(term)
+    assert not has_verified_name(term)
 
 
 TOOL_NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,38}[a-z0-9]", fullmatch=True)
@@ -259,8 +259,8 @@ LIKE = st.lists(
 def test_names_are_told_apart_however_a_client_cuts_them(
     names: list[str], others: list[str]
 ) -> None:
-    taken = distinct(others)
-    found = distinct(names, taken)
+    taken = distinct_names(others)
+    found = distinct_names(names, taken)
     every = [*taken, *found]
     assert all(re.fullmatch(r"[a-z][a-z0-9_]{0,39}", name) for name in every)
     for server in ("", "iac", "s" * 17):
@@ -268,31 +268,31 @@ def test_names_are_told_apart_however_a_client_cuts_them(
         assert max(map(len, full), default=0) <= 64
         cut = [name if len(name) <= 60 else name[:30] + name[-30:] for name in full]
         assert len(set(cut)) == len(every)
-    assert len({clipped(name) for name in every}) == len(every)
-    assert distinct(names, taken) == found
-    assert distinct(found, taken) == found
+    assert len({clipped_name(name) for name in every}) == len(every)
+    assert distinct_names(names, taken) == found
+    assert distinct_names(found, taken) == found
 
 
 def test_a_name_that_is_fine_stays_and_the_first_of_equals_does() -> None:
-    assert distinct(["mail_send", "mail_send", "mail_send_2"]) == [
+    assert distinct_names(["mail_send", "mail_send", "mail_send_2"]) == [
         "mail_send",
         "mail_send_3",
         "mail_send_2",
     ]
-    assert distinct(["system_events_run"], {"system_events_run"}) == ["system_events_run_2"]
+    assert distinct_names(["system_events_run"], {"system_events_run"}) == ["system_events_run_2"]
     middle = "abcdef{}" + "x" * 32
-    one, other = distinct([middle.format("12"), middle.format("34")])
+    one, other = distinct_names([middle.format("12"), middle.format("34")])
     assert one == middle.format("12")
     assert (other[-2:], len(other)) == ("_2", 40)
-    assert distinct([]) == []
+    assert distinct_names([]) == []
 
 
 @given(st.lists(st.text("abc_", min_size=1, max_size=90), max_size=6))
 def test_long_names_are_cut_the_same_way_every_time(parts: list[str]) -> None:
     names = [f"key_{part}z" for part in parts]
-    found = distinct(names)
+    found = distinct_names(names)
     assert len(set(found)) == len(names)
     assert all(len(name) <= MAX_TOOL_NAME for name in found)
     for name, given_name in zip(found, names, strict=True):
         if len(given_name) <= MAX_TOOL_NAME and names.count(given_name) == 1:
-            assert name == given_name or clipped(given_name) != given_name
+            assert name == given_name or clipped_name(given_name) != given_name

@@ -9,10 +9,10 @@ import pytest
 from making import inputs, put, read, sdef, source
 
 from iac_gen.model import Diagnostic, Source
-from iac_gen.naming import Bound, Claim, assign
-from iac_gen.output import OutputError, Previous
-from iac_gen.pipeline import generate
-from iac_gen.report import Report
+from iac_gen.naming import BoundKey, KeyClaim, assign_keys
+from iac_gen.output import OutputError, PreviousBuild
+from iac_gen.pipeline import build_folder
+from iac_gen.report import BuildReport
 from iac_gen.write import read_previous
 
 DIARY = source()
@@ -20,10 +20,10 @@ LEDGER = source(name="Ledger")
 INDEX = ("catalogue.json", "listing.jsonl", "search.jsonl", "tools.lock")
 
 
-def build(folder: Path, *sources: Source, whole: bool = True, prune: bool = False) -> Report:
+def build(folder: Path, *sources: Source, whole: bool = True, prune: bool = False) -> BuildReport:
     """Build into `folder` as the command does."""
     given = replace(inputs(*sources), previous=read_previous(folder), whole=whole, prune=prune)
-    files, report = generate(given)
+    files, report = build_folder(given)
     put(folder, files, [f"{key}.py" for key in report.gone] if prune else [])
     return report
 
@@ -101,7 +101,7 @@ def test_nothing_is_gone_while_an_input_could_not_be_read(tmp_path: Path) -> Non
         failed=[Diagnostic("broken.sdef", 1, "xml", "is not well-formed XML", "error")],
         prune=True,
     )
-    files, report = generate(failed)
+    files, report = build_folder(failed)
     assert report.gone == ()
     assert "ledger" in files["catalogue.json"]
 
@@ -127,21 +127,21 @@ def test_a_key_stays_bound_while_its_app_is_away(tmp_path: Path) -> None:
     assert apps(tmp_path) == {"diary": "org.example.zzz", "diary_2": "com.example.aaa"}
 
 
-ONE = Claim("Diary", "com.example.Diary", "1.0", "aa")
-TWO = Claim("Diary", "com.example.Diary", "2.0", "bb")
+ONE = KeyClaim("Diary", "com.example.Diary", "1.0", "aa")
+TWO = KeyClaim("Diary", "com.example.Diary", "2.0", "bb")
 
 
 def test_two_versions_of_an_app_have_two_keys_whatever_their_order() -> None:
-    keys = [(row.key, row.identity) for row in assign([ONE, TWO], {})]
+    keys = [(row.key, row.identity) for row in assign_keys([ONE, TWO], {})]
     assert keys == [("diary", "com.example.Diary"), ("diary_2", "com.example.Diary@2.0")]
-    assert [(row.key, row.identity) for row in assign([TWO, ONE], {})] == keys[::-1]
-    bound = {identity: Bound(key) for key, identity in keys}
-    assert [row.key for row in assign([TWO, ONE], bound)] == ["diary_2", "diary"]
+    assert [(row.key, row.identity) for row in assign_keys([TWO, ONE], {})] == keys[::-1]
+    bound = {identity: BoundKey(key) for key, identity in keys}
+    assert [row.key for row in assign_keys([TWO, ONE], bound)] == ["diary_2", "diary"]
 
 
 def test_a_second_version_does_not_take_the_key_of_the_first() -> None:
-    bound = {"com.example.Diary": Bound("diary", "2.0", "bb")}
-    rows = assign([ONE, TWO], bound)
+    bound = {"com.example.Diary": BoundKey("diary", "2.0", "bb")}
+    rows = assign_keys([ONE, TWO], bound)
     assert [(row.key, row.identity) for row in rows] == [
         ("diary_2", "com.example.Diary@1.0"),
         ("diary", "com.example.Diary"),
@@ -150,13 +150,13 @@ def test_a_second_version_does_not_take_the_key_of_the_first() -> None:
 
 def test_copies_of_one_version_keep_their_keys() -> None:
     copy = replace(ONE, digest="cc")
-    first = assign([ONE, copy], {})
+    first = assign_keys([ONE, copy], {})
     assert len({row.key for row in first}) == len({row.identity for row in first}) == 2
     bound = {
-        row.identity: Bound(row.key, "1.0", claim.digest)
+        row.identity: BoundKey(row.key, "1.0", claim.digest)
         for row, claim in zip(first, (ONE, copy), strict=True)
     }
-    assert assign([copy, ONE], bound) == first[::-1]
+    assert assign_keys([copy, ONE], bound) == first[::-1]
 
 
 def spoil(folder: Path, name: str, text: str | bytes) -> str:
@@ -237,9 +237,9 @@ def test_a_reviewed_row_of_another_form_is_refused(
 
 
 def test_a_folder_without_a_catalogue_has_no_previous_build(tmp_path: Path) -> None:
-    assert read_previous(tmp_path / "none") == Previous()
+    assert read_previous(tmp_path / "none") == PreviousBuild()
     (tmp_path / "listing.jsonl").write_text("{")
-    assert read_previous(tmp_path) == Previous()
+    assert read_previous(tmp_path) == PreviousBuild()
 
 
 def test_an_interrupted_write_leaves_the_old_file(

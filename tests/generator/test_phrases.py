@@ -9,9 +9,9 @@ import pytest
 from builds import Built
 from making import DIARY, build, read, sdef, source
 
-from iac_gen.discover import includes
-from iac_gen.phrases import article, plural_noun, verb_of, whether
-from iac_gen.pipeline import represent
+from iac_gen.discover import load_includes
+from iac_gen.phrases import plural_noun, verb_phrase, whether_clause, with_article
+from iac_gen.pipeline import represent_app
 from iac_gen.quirks import load_quirks
 from iac_gen.snapshot import facts_only
 
@@ -38,7 +38,7 @@ MOST_TOKENS = 125
     ],
 )
 def test_a_noun_has_its_article_and_its_plural(noun: str, one: str, many: str) -> None:
-    assert (article(noun), plural_noun(noun)) == (one, many)
+    assert (with_article(noun), plural_noun(noun)) == (one, many)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_noun_has_its_article_and_its_plural(noun: str, one: str, many: str) -
 def test_a_command_is_a_verb_with_its_object(
     term: str, thing: str, answers: bool, said: str
 ) -> None:
-    assert verb_of(term, answers=answers).of(thing, "X") == said
+    assert verb_phrase(term, answers=answers).with_object(thing, "X") == said
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_command_is_a_verb_with_its_object(
     ],
 )
 def test_a_yes_or_no_says_what_it_decides(name: str, said: str) -> None:
-    assert whether(name) == said
+    assert whether_clause(name) == said
 
 
 def sentences(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -139,8 +139,8 @@ def test_every_class_and_property_of_a_committed_app_has_a_sentence(bundled_buil
     said = {
         name: text
         for one in bundled_build.loaded
-        for name, text in represent(
-            one, "app", includes(), load_quirks()[0]
+        for name, text in represent_app(
+            one, "app", load_includes(), load_quirks()[0]
         ).module.sentences.items()
     }
     bad = re.compile(r"\bthe (is|has|was|should|use|show) |,,|  |\bof of\b")

@@ -13,16 +13,16 @@ from golden import standard
 from hypothesis import given
 from making import build, inputs, module, read, sdef, source
 
-from iac_gen.lower import lower
+from iac_gen.lower import build_module
 from iac_gen.model import Include, SdefCommand, Suite
-from iac_gen.pipeline import generate
-from iac_gen.report import Report
-from iac_gen.resolve import STANDARD, Resolved, select
+from iac_gen.pipeline import build_folder
+from iac_gen.report import BuildReport
+from iac_gen.resolve import STANDARD, ResolvedDictionary, select_included
 
 
 @given(DICTIONARIES)
 def test_any_dictionary_becomes_a_module_or_costs_that_app(dictionary: Any) -> None:
-    files, report = generate(inputs(source(dictionary), source(name="Ledger")))
+    files, report = build_folder(inputs(source(dictionary), source(name="Ledger")))
     assert "ledger.py" in files
     if "diary.py" in files:
         ast.parse(files["diary.py"])
@@ -33,30 +33,30 @@ def test_any_dictionary_becomes_a_module_or_costs_that_app(dictionary: Any) -> N
 def stumble(monkeypatch: pytest.MonkeyPatch, app: str, term: str = "") -> None:
     """Make the stage that lowers fail for one app, or for one command of it."""
 
-    def fails(resolved: Resolved, *rest: Any, **more: Any) -> Any:
+    def fails(resolved: ResolvedDictionary, *rest: Any, **more: Any) -> Any:
         terms = {one.name for one in resolved.commands}
         if resolved.source.name == app and (not term or term in terms):
             raise KeyError("nobody thought of this")
-        return lower(resolved, *rest, **more)
+        return build_module(resolved, *rest, **more)
 
     monkeypatch.setattr("iac_gen.pipeline.lower", fails)
 
 
 def test_an_error_that_nobody_foresaw_costs_its_item(monkeypatch: pytest.MonkeyPatch) -> None:
     stumble(monkeypatch, "Diary", "reread")
-    files, report = generate(inputs(source(), source(name="Ledger")))
+    files, report = build_folder(inputs(source(), source(name="Ledger")))
     tools = json.loads(files["catalogue.json"])["tools"]
     assert "ledger_reread" in tools
     assert "diary_reread" not in tools
     assert "diary_make" in tools
     said = "command reread cannot be built: KeyError: 'nobody thought of this'; it is left out"
     assert [str(one) for one in report.lost] == [f"app.sdef:16: error: {said} [unforeseen]"]
-    assert Report.read(report.data()).lost == report.lost
+    assert BuildReport.from_data(report.to_data()).lost == report.lost
 
 
 def test_an_error_that_no_item_makes_costs_its_app(monkeypatch: pytest.MonkeyPatch) -> None:
     stumble(monkeypatch, "Diary")
-    files, report = generate(inputs(source(), source(name="Ledger")))
+    files, report = build_folder(inputs(source(), source(name="Ledger")))
     assert "ledger.py" in files
     assert "diary.py" not in files
     said = "Diary: error: cannot be built: KeyError: 'nobody thought of this' [unforeseen]"
@@ -71,8 +71,8 @@ def test_the_order_of_the_input_changes_nothing() -> None:
 
 def test_the_report_as_data_says_what_was_built() -> None:
     progress: list[str] = []
-    _, report = generate(inputs(source()), progress.append)
-    (app,) = report.data()["apps"]
+    _, report = build_folder(inputs(source()), progress.append)
+    (app,) = report.to_data()["apps"]
     assert progress == ["Diary"]
     assert app["key"] == "diary"
     assert app["declared"] == app["built"]
@@ -82,7 +82,7 @@ def test_the_report_as_data_says_what_was_built() -> None:
 
 
 def test_no_input_gives_no_files() -> None:
-    assert generate(inputs()) == ({}, Report(()))
+    assert build_folder(inputs()) == ({}, BuildReport(()))
 
 
 def included(xpointer: str, items: str = "", href: str = f"file://{STANDARD}") -> list[str]:
@@ -126,7 +126,7 @@ def test_an_included_file_s_own_includes_are_not_followed() -> None:
         b'<xi:include href="file:///other.sdef"/></dictionary>'
     )
     given_ = replace(inputs(source(one)), includes={"/other.sdef": other})
-    _, report = generate(given_)
+    _, report = build_folder(given_)
     (app,) = report.apps
     assert any("is included by an included file" in str(found) for found in app.diagnostics)
 
@@ -144,7 +144,7 @@ def test_an_include_may_leave_out_commands_by_name(condition: str) -> None:
     (suite,) = standard()[STANDARD].suites
     assert isinstance(suite, Suite)
     path = f"xpointer(/dictionary/suite/node()[not(self::command and {condition})])"
-    found = select(standard()[STANDARD], Include("", path))
+    found = select_included(standard()[STANDARD], Include("", path))
     gone = [item for item in suite.items if item not in found]
     assert {item.name for item in gone if isinstance(item, SdefCommand)} == {
         name for name in ("delete", "duplicate", "move", "save") if f"'{name}'" in condition
@@ -155,7 +155,7 @@ def test_an_include_may_leave_out_commands_by_name(condition: str) -> None:
 def test_an_include_of_all_suites_takes_them_whole() -> None:
     whole = standard()[STANDARD]
     for xpointer in ("", "xpointer(/dictionary/suite)"):
-        assert select(whole, Include("", xpointer)) == list(whole.suites)
+        assert select_included(whole, Include("", xpointer)) == list(whole.suites)
 
 
 @pytest.mark.parametrize(

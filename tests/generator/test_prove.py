@@ -10,8 +10,8 @@ from making import build, inputs, module, source
 
 from iac_gen import pipeline
 from iac_gen import prove_imports as prove_imports_module
-from iac_gen.pipeline import generate
-from iac_gen.prove import prove, prove_classes, prove_schema, prove_source
+from iac_gen.pipeline import build_folder
+from iac_gen.prove import verify_classes, verify_module, verify_schema, verify_source
 from iac_gen.prove_imports import prove_imports
 from iac_gen.render import render_module
 
@@ -30,8 +30,8 @@ def reread(a: str) -> None:
 
 
 def test_a_module_as_it_should_be_passes() -> None:
-    assert list(prove_source(HEAD + TOOL)) == []
-    assert list(prove_source(build(source())["diary.py"])) == []
+    assert list(verify_source(HEAD + TOOL)) == []
+    assert list(verify_source(build(source())["diary.py"])) == []
 
 
 ADDED = {
@@ -77,7 +77,7 @@ ADDED = {
 
 @pytest.mark.parametrize(("line", "expected"), ADDED.items())
 def test_each_forbidden_construct_is_found(line: str, expected: str) -> None:
-    faults = list(prove_source(f"{HEAD}{TOOL}\n{line}\n"))
+    faults = list(verify_source(f"{HEAD}{TOOL}\n{line}\n"))
     if expected:
         assert any(expected in fault for fault in faults), faults
     else:
@@ -96,15 +96,15 @@ NAMED = {
 def test_a_name_is_bound_once_and_known_where_it_is_read(start: str, expected: str) -> None:
     head, end = start.partition("(")[0], start.partition("(")[2] or "a: str)"
     other = TOOL.replace("def reread(a: str)", f"{head}({end}")
-    assert expected in list(prove_source(f"{HEAD}{TOOL}\n\n{other}"))
+    assert expected in list(verify_source(f"{HEAD}{TOOL}\n\n{other}"))
 
 
 def test_what_is_read_in_a_class_is_not_what_the_class_binds() -> None:
     head = "from iac_runtime.objects import Object, Prop\n\n\nclass Page(Object):\n"
     right = f'{head}    body: Prop[str] = Prop("body")\n'
-    assert list(prove_classes(right)) == []
+    assert list(verify_classes(right)) == []
     odd = f'{right}    str: Prop[str] = Prop("str")\n    body: Prop[Odd] = Prop("body")\n'
-    assert list(prove_classes(odd)) == [
+    assert list(verify_classes(odd)) == [
         "body is bound twice in Page",
         "Odd is bound nowhere",
         "str means something of the app where it must not",
@@ -165,7 +165,7 @@ CHANGED = (
 def test_a_function_is_one_decorator_a_docstring_and_one_return(old: str, new: str) -> None:
     text = HEAD + TOOL
     assert old in text
-    faults = list(prove_source(text.replace(old, new)))
+    faults = list(verify_source(text.replace(old, new)))
     assert any("reread must " in fault for fault in faults), faults
 
 
@@ -180,7 +180,7 @@ def test_a_schema_as_it_should_be_passes() -> None:
         c={"type": "string", "format": "date-time"},
         d=schema(e={"type": "integer"}),
     )
-    assert prove_schema({**good, "required": ["a"]}) == []
+    assert verify_schema({**good, "required": ["a"]}) == []
 
 
 BROKEN: tuple[tuple[dict[str, Any], str], ...] = (
@@ -219,7 +219,7 @@ BROKEN: tuple[tuple[dict[str, Any], str], ...] = (
 
 @pytest.mark.parametrize(("broken", "expected"), BROKEN)
 def test_each_broken_rule_of_a_vendor_is_found(broken: dict[str, Any], expected: str) -> None:
-    faults = prove_schema(broken)
+    faults = verify_schema(broken)
     assert any(expected in fault for fault in faults), faults
 
 
@@ -229,11 +229,11 @@ def test_bad_tool_names_are_found() -> None:
     text = build(source())["diary.py"]
     for name in ("Diary_get", "x" * 41, "diary get", ""):
         odd = replace(whole, tools=(replace(first, name=name), second, *rest))
-        (fault,) = prove(odd, text)
+        (fault,) = verify_module(odd, text)
         assert fault.file == "diary.py"
         assert "is too long or has odd characters" in fault.message
     twice = replace(whole, tools=(first, replace(second, name=first.name), *rest))
-    assert [one.message for one in prove(twice, text)] == ["two tools have one name"]
+    assert [one.message for one in verify_module(twice, text)] == ["two tools have one name"]
 
 
 def test_bad_schemas_of_a_tool_are_found_on_both_sides() -> None:
@@ -242,7 +242,7 @@ def test_bad_schemas_of_a_tool_are_found_on_both_sides() -> None:
     tool = whole.tools[0]
     parameter = replace(tool.parameters[0], schema={"type": "null"})
     odd = replace(tool, parameters=(parameter,), output={"type": "string"})
-    messages = [one.message for one in prove(replace(whole, tools=(odd,)), text)]
+    messages = [one.message for one in verify_module(replace(whole, tools=(odd,)), text)]
     assert messages[0] == "diary_get: target has the type 'null'"
     assert any(one.startswith("diary_get (output): the root") for one in messages)
 
@@ -255,7 +255,7 @@ def test_an_app_that_fails_its_proof_costs_that_app(monkeypatch: pytest.MonkeyPa
         return f"{text}import os\n" if one.key == "diary" else text
 
     monkeypatch.setattr(pipeline, "render_module", spoilt)
-    files, report = generate(inputs(source(), source(name="Ledger")))
+    files, report = build_folder(inputs(source(), source(name="Ledger")))
     assert "ledger.py" in files
     assert "diary.py" not in files
     assert {one.file for one in report.failed} == {"diary.py"}
@@ -266,12 +266,12 @@ def test_committed_modules_pass(generated: Path) -> None:
     paths = sorted(generated.glob("[a-z]*.py"))
     assert len(paths) >= 14
     for path in paths:
-        prover = prove_classes if path.stem.endswith("_objects") else prove_source
+        prover = verify_classes if path.stem.endswith("_objects") else verify_source
         assert list(prover(path.read_text())) == [], path.name
 
 
 def test_modules_of_real_dictionaries_pass(corpus_build: Built) -> None:
     for name, text in corpus_build.files.items():
         if name.endswith(".py") and name != "__init__.py":
-            prover = prove_classes if name.endswith("_objects.py") else prove_source
+            prover = verify_classes if name.endswith("_objects.py") else verify_source
             assert list(prover(text)) == [], name

@@ -8,9 +8,9 @@ from click.testing import CliRunner, Result
 from making import decide, module, read, sdef, source, whole
 
 from iac_gen.cli.group import cli
-from iac_gen.discover import from_bundled_snapshots, includes
+from iac_gen.discover import from_bundled_snapshots, load_includes
 from iac_gen.quirks import QuirkFile, known_apps, load_quirks, read_quirks
-from iac_gen.resolve import resolve
+from iac_gen.resolve import resolve_dictionary
 
 APP = 'app = "com.example.Diary"\n'
 
@@ -99,8 +99,8 @@ def test_an_app_s_own_row_wins_over_the_one_for_all(tmp_path: Path) -> None:
     own = every.replace("SAFE", "DANGEROUS").replace("One", "Two")
     found, _ = quirks(tmp_path, APP + own)
     decisions, _ = decide(source(), *found)
-    assert decisions.of("command", "reread")["level"] == "DANGEROUS"
-    assert decisions.of("command", "reread")["doc"] == "Two."
+    assert decisions.values_for("command", "reread")["level"] == "DANGEROUS"
+    assert decisions.values_for("command", "reread")["doc"] == "Two."
 
 
 def test_quirks_decide_levels_words_and_what_is_shown(tmp_path: Path) -> None:
@@ -214,7 +214,7 @@ def test_every_shipped_row_for_all_apps_matches_in_some_bundled_dictionary(
     events = {
         command.code
         for loaded in whole(from_bundled_snapshots())
-        for command in resolve(loaded.source, includes())[0].commands
+        for command in resolve_dictionary(loaded.source, load_includes())[0].commands
     }
     (standard,) = (one for one in shipped if not one.app)
     assert standard.rows

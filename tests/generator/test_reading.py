@@ -8,9 +8,9 @@ from making import module, read, sdef, source
 
 from iac_gen.ir import Module
 from iac_gen.model import Include, TypeRef
-from iac_gen.prove import prove_schema
-from iac_gen.resolve import STANDARD, find, path_of, resolve, select
-from iac_gen.types import Types, items_of
+from iac_gen.prove import verify_schema
+from iac_gen.resolve import STANDARD, find_include, path_of_url, resolve_dictionary, select_included
+from iac_gen.types import AppTypes, item_terms
 
 ZOO = """
 <class name="animal" code="anml" id="an.imal">
@@ -29,8 +29,8 @@ ZOO = """
 """
 
 
-def types(items: str = ZOO) -> Types:
-    return Types(resolve(source(read(sdef(items))), standard())[0], {})
+def types(items: str = ZOO) -> AppTypes:
+    return AppTypes(resolve_dictionary(source(read(sdef(items))), standard())[0], {})
 
 
 def one(name: str, **facts: bool) -> list[TypeRef]:
@@ -69,22 +69,22 @@ def built(items: str) -> tuple[Module, list[str]]:
 )
 def test_a_type_is_found_by_every_name_that_the_dictionary_gives_it(name: str, kind: str) -> None:
     found = types()
-    assert found.string(one(name)) == kind
+    assert found.type_string(one(name)) == kind
     assert found.unknown == ({name} if name == "nonsense" else set())
 
 
 def test_a_list_of_a_union_may_mix() -> None:
     found = types()
     mixed = [TypeRef("", True, items=(TypeRef("text"), TypeRef("number")))]
-    kind = found.string(mixed)
+    kind = found.type_string(mixed)
     assert kind == "list of text|number"
-    assert found.schema(kind) == {
+    assert found.json_schema(kind) == {
         "type": "array",
         "items": {"anyOf": [{"type": "string"}, {"type": "number"}]},
     }
-    assert found.annotation(kind) == "ListOf[str | float]"
-    assert found.bare(kind) == ["text", "number"]
-    assert items_of("list of list of text") == ["text"]
+    assert found.parameter_annotation(kind) == "ListOf[str | float]"
+    assert found.bare_terms(kind) == ["text", "number"]
+    assert item_terms("list of list of text") == ["text"]
 
 
 @pytest.mark.parametrize(
@@ -100,9 +100,9 @@ def test_a_list_of_a_union_may_mix() -> None:
 )
 def test_nested_lists(items: tuple[TypeRef, ...], kind: str) -> None:
     found = types()
-    assert found.string([TypeRef("", True, items=items)]) == kind
-    assert found.string([TypeRef("", False, items=items)]) != ""
-    assert found.string([TypeRef("x", True), TypeRef("text", hidden=True)]) == "list of any"
+    assert found.type_string([TypeRef("", True, items=items)]) == kind
+    assert found.type_string([TypeRef("", False, items=items)]) != ""
+    assert found.type_string([TypeRef("x", True), TypeRef("text", hidden=True)]) == "list of any"
 
 
 def test_values_of_classes_that_name_each_other_end() -> None:
@@ -110,7 +110,7 @@ def test_values_of_classes_that_name_each_other_end() -> None:
         '<class name="a" code="aaaa"><type><type type="b"/><type type="text"/></type></class>'
         '<class name="b" code="bbbb"><type><type type="a"/><type type="b"/></type></class>'
     )
-    assert types(items).string(one("a")) == "a | b | text"
+    assert types(items).type_string(one("a")) == "a | b | text"
 
 
 _NAMES = st.sampled_from(["text", "animal", "hunger", "meal", "any", "a | b", "list of text", "?"])
@@ -126,14 +126,14 @@ _REFS = st.recursive(
 @given(st.lists(_REFS, max_size=4))
 def test_every_type_has_a_string_that_reads_back(refs: list[TypeRef]) -> None:
     found = types()
-    kind = found.string(refs)
+    kind = found.type_string(refs)
     for part in kind.split(" | "):
-        for term in items_of(part):
+        for term in item_terms(part):
             assert term in ("any", "text", "animal", "hunger", "meal")
-    schema = found.schema(kind)
+    schema = found.json_schema(kind)
     root = {"type": "object", "properties": {"x": schema}, "additionalProperties": False}
-    assert prove_schema(root) == []
-    assert found.annotation(kind)
+    assert verify_schema(root) == []
+    assert found.parameter_annotation(kind)
 
 
 def test_records_are_closed_but_where_nothing_is_known() -> None:
@@ -143,7 +143,7 @@ def test_records_are_closed_but_where_nothing_is_known() -> None:
         '<property name="Next" code="nxt2" type="text"/></record-type>'
         for n in range(5)
     )
-    schema = types(chain + '<record-type name="r5" code="rec5"/>').schema("r0")
+    schema = types(chain + '<record-type name="r5" code="rec5"/>').json_schema("r0")
     depth = 0
     while "properties" in schema:
         assert schema["additionalProperties"] is False
@@ -228,16 +228,16 @@ def test_a_hidden_form_of_a_command_adds_nothing_whichever_comes_first() -> None
     ],
 )
 def test_a_file_url_has_many_spellings(href: str, path: str) -> None:
-    assert path_of(href) == path
+    assert path_of_url(href) == path
 
 
 def test_the_standard_suites_step_in_for_their_name_elsewhere() -> None:
     include = Include("file:///Developer/CocoaStandard.sdef")
-    path, found, told = find(include, standard())
+    path, found, told = find_include(include, standard())
     assert (path, found) == (STANDARD, standard()[STANDARD])
     assert told == f"/Developer/CocoaStandard.sdef was not found; {STANDARD} is used instead"
-    assert find(include, {})[1] is None
-    assert find(Include(""), standard())[2].startswith("an include without href")
+    assert find_include(include, {})[1] is None
+    assert find_include(Include(""), standard())[2].startswith("an include without href")
 
 
 def test_what_is_taken_in_is_told_at_the_line_of_the_include() -> None:
@@ -251,7 +251,7 @@ def test_what_is_taken_in_is_told_at_the_line_of_the_include() -> None:
         b"<dictionary>",
         f'<dictionary xmlns:xi="http://www.w3.org/2001/XInclude">{include}'.encode(),
     )
-    _, found = resolve(source(read(whole)), {path: read(content, path)})
+    _, found = resolve_dictionary(source(read(whole)), {path: read(content, path)})
     assert [(one.file, one.line) for one in found if one.code == "repeated"] == [("app.sdef", 2)]
 
 
@@ -276,4 +276,4 @@ def test_what_is_taken_in_is_told_at_the_line_of_the_include() -> None:
 )
 def test_an_xpointer_that_no_dictionary_needs_is_refused(xpointer: str) -> None:
     with pytest.raises(ValueError, match="xpointer"):
-        select(read(sdef()), Include("", xpointer))
+        select_included(read(sdef()), Include("", xpointer))

@@ -19,7 +19,7 @@ from making import DIARY, inputs, put, sdef, source
 from iac_gen import write
 from iac_gen.cli.group import cli
 from iac_gen.output import OutputError
-from iac_gen.pipeline import generate
+from iac_gen.pipeline import build_folder
 from iac_gen.write import read_previous
 
 READS = '<command name="find" code="diarfind"><result type="text"/></command>'
@@ -65,7 +65,7 @@ def test_an_unchanged_build_reads_no_dictionary_and_says_the_same(
 ) -> None:
     first = run("build", diary, tools)
     before = times(tools)
-    monkeypatch.setattr("iac_gen.pipeline.generate", lambda *_: pytest.fail("built again"))
+    monkeypatch.setattr("iac_gen.pipeline.build_folder", lambda *_: pytest.fail("built again"))
     assert run("build", diary, tools).output == first.output
     assert times(tools) == before
 
@@ -152,7 +152,7 @@ def interrupted(folder: Path, monkeypatch: pytest.MonkeyPatch, after: int) -> No
             raise KeyboardInterrupt
         return real(path, target)
 
-    files, _ = generate(replace(inputs(source(name="Ledger")), previous=read_previous(folder)))
+    files, _ = build_folder(replace(inputs(source(name="Ledger")), previous=read_previous(folder)))
     with monkeypatch.context() as patch:
         patch.setattr(Path, "replace", move)
         with pytest.raises(KeyboardInterrupt):
@@ -170,7 +170,7 @@ def whole(folder: Path) -> bool:
 def test_an_interrupted_build_leaves_a_whole_tree(
     tools: Path, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
-    files, _ = generate(inputs(source()))
+    files, _ = build_folder(inputs(source()))
     put(tools, files)
     interrupted(tools, monkeypatch, after)
     put(tools, {})
@@ -214,13 +214,13 @@ def test_eight_builds_at_once_leave_what_all_of_them_built(wanted: list[set[str]
 def test_a_folder_that_cannot_be_written_keeps_its_tree(
     tools: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    files, _ = generate(inputs(source()))
+    files, _ = build_folder(inputs(source()))
     put(tools, files)
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device", "x")
 
-    monkeypatch.setattr(write, "_put", full)
+    monkeypatch.setattr(write, "_write_new", full)
     with pytest.raises(OutputError, match="No space left"):
         put(tools, {**files, "diary.py": "changed"})
     assert read_previous(tools).apps.keys() == {"diary"}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from making import DIARY, sdef
 
 from iac_gen.cli.group import cli
-from iac_gen.surface import Row, falls
+from iac_gen.surface import SurfaceRow, find_level_falls
 from iac_runtime.tool import LEVELS
 
 READS = '<command name="find" code="diarfind"><result type="text"/></command>'
@@ -168,15 +168,17 @@ def test_an_app_that_is_not_built_keeps_its_reviewed_rows(tools: Path) -> None:
 
 
 levels = st.sampled_from(LEVELS)
-rows = st.builds(lambda code, level: Row(("entr", code), (level,)), st.sampled_from("abcd"), levels)
+rows = st.builds(
+    lambda code, level: SurfaceRow(("entr", code), (level,)), st.sampled_from("abcd"), levels
+)
 surfaces = st.dictionaries(st.sampled_from([f"property diary.entry.{n}" for n in "pqrs"]), rows)
 
 
 @given(surfaces, surfaces)
 def test_under_any_names_nothing_is_lower_than_what_was_reviewed_for_its_codes(
-    old: dict[str, Row], new: dict[str, Row]
+    old: dict[str, SurfaceRow], new: dict[str, SurfaceRow]
 ) -> None:
-    named = {fall.name for fall in falls(old, new)}
+    named = {fall.name for fall in find_level_falls(old, new)}
     for name, row in new.items():
         same = old.get(name)
         before = [one for one in old.values() if one.codes == row.codes]
@@ -185,7 +187,7 @@ def test_under_any_names_nothing_is_lower_than_what_was_reviewed_for_its_codes(
         lower = any(LEVELS.index(row.levels[0]) < LEVELS.index(one.levels[0]) for one in before)
         if lower:
             assert name.partition(" ")[2] in named
-    assert falls(old, old) == []
+    assert find_level_falls(old, old) == []
 
 
 def test_a_level_falls_no_further_than_a_team_accepted(

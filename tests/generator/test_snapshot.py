@@ -17,7 +17,7 @@ from making import sdef, source
 from iac_gen.load import LoadError
 from iac_gen.model import Include, SdefClass, SdefCommand, Source
 from iac_gen.snapshot import facts_only, load_snapshot, read_snapshot, write_snapshot
-from iac_gen.text import screened
+from iac_gen.text import sanitize_dictionary
 
 
 def without_lines(value: Any) -> Any:
@@ -77,7 +77,7 @@ def test_any_dictionary_comes_back_as_it_was(
         one = replace(one, dictionary=facts_only(dictionary))
         path.write_text(write_snapshot(one), encoding="utf-8")
     # What cannot be seen or named does not come back.
-    clean, told = screened(one.dictionary)
+    clean, told = sanitize_dictionary(one.dictionary)
     assert same(replace(one, dictionary=clean), read_snapshot(path))
     assert [str(found).partition(" ")[2] for found in load_snapshot(path).diagnostics] == [
         str(replace(found, line=0)).partition(" ")[2] for found in told
@@ -288,7 +288,7 @@ def test_a_malformed_part_costs_that_part(tmp_path: Path) -> None:
         {"is": "ValueType", "name": "v", "code": ""},
     ]  # fmt: skip
     path = changed(tmp_path, suites=[{"is": "Suite", "name": "S", "code": "odd", "items": items}])
-    command, row, *rest = read_snapshot(path).dictionary.declared()
+    command, row, *rest = read_snapshot(path).dictionary.declared_items()
     assert isinstance(command, SdefCommand)
     assert isinstance(row, SdefClass)
     assert [one.name for one in command.parameters] == ["b"]
@@ -333,7 +333,7 @@ def test_a_digest_that_is_none_is_refused(tmp_path: Path, digest: object) -> Non
 def test_half_a_character_costs_a_description_and_nothing_else(tmp_path: Path) -> None:
     item = {"is": "Class", "name": "row", "code": "rowr", "description": "a\ud800b"}
     path = changed(tmp_path, suites=[{"is": "Suite", "name": "S", "code": "diar", "items": [item]}])
-    (row,) = read_snapshot(path).dictionary.declared()
+    (row,) = read_snapshot(path).dictionary.declared_items()
     assert isinstance(row, SdefClass)
     assert (row.name, row.description) == ("row", "")
     assert told(path) == ["warning: 1 invisible character removed from class row [cleaned]"]
@@ -353,7 +353,9 @@ def test_lint_sees_a_snapshot_as_it_is_written(tmp_path: Path) -> None:
     path = changed(tmp_path, suites=[{"is": "Suite", "name": "S", "code": "diar", "items": items}])
     loaded = load_snapshot(path, as_written=True)
     names = [
-        one.name for one in loaded.source.dictionary.declared() if not isinstance(one, Include)
+        one.name
+        for one in loaded.source.dictionary.declared_items()
+        if not isinstance(one, Include)
     ]
     assert names == ["ro\u200bw", "v\n"]
     assert loaded.diagnostics == ()

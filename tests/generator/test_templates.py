@@ -12,7 +12,7 @@ from making import DIARY, build, inputs, is_black, module, read, sdef, source
 
 from iac_gen import render
 from iac_gen.cli.group import cli
-from iac_gen.prove import prove
+from iac_gen.prove import verify_module
 from iac_gen.render import render_module
 
 
@@ -147,12 +147,12 @@ def test_what_black_made_is_kept_by_its_content(
     made, _ = module(source())
     text = render_module(made, keep=tmp_path)
     assert text == render_module(made)
-    monkeypatch.setattr(render, "_black", lambda _: pytest.fail("formatted again"))
+    monkeypatch.setattr(render, "_format_with_black", lambda _: pytest.fail("formatted again"))
     assert render_module(made, keep=tmp_path) == text
     (kept,) = tmp_path.iterdir()
     kept.write_text(f"{kept.read_text()}import os\n")
     assert "Import does not belong in a module" in str(
-        prove(made, render_module(made, keep=tmp_path))[0]
+        verify_module(made, render_module(made, keep=tmp_path))[0]
     )
     monkeypatch.undo()
     other, _ = module(source(read(sdef('<command name="burn" code="diarburn"/>'))))

@@ -13,15 +13,15 @@ from hypothesis import given
 from lxml import etree
 from making import sdef, source, whole
 
-from iac_gen.discover import from_paths, includes
-from iac_gen.load import LoadedDictionary, parse
-from iac_gen.lower import lower
+from iac_gen.discover import from_paths, load_includes
+from iac_gen.load import LoadedDictionary, parse_dictionary
+from iac_gen.lower import build_module
 from iac_gen.model import Diagnostic, Dictionary, Enumeration, SdefCommand, TypeRef
 from iac_gen.objects import OBJECT_EVENTS
-from iac_gen.quirks import Decisions, known_apps
-from iac_gen.resolve import resolve
-from iac_gen.types import Types
-from iac_gen.unbound import Unbound, unbound
+from iac_gen.quirks import QuirkDecisions, known_apps
+from iac_gen.resolve import resolve_dictionary
+from iac_gen.types import AppTypes
+from iac_gen.unbound import UnsupportedTerm, find_unsupported
 
 SOUND = """<class name="application" code="capp"><element type="entry"/></class>
 <class name="entry" code="entr" plural="entries"><property name="body" code="body" type="text"/>
@@ -34,10 +34,10 @@ INCLUDE = (
 COCOA = INCLUDE.format("System/Library/ScriptingDefinitions/CocoaStandard.sdef")
 
 
-def found(items: str, suite: str = 'name="Diary" code="diar"') -> list[Unbound]:
-    dictionary, told = parse(sdef(SOUND + items, suite), "app.sdef")
-    resolved, merged = resolve(source(dictionary), standard())
-    return unbound(resolved, [*told, *merged])
+def found(items: str, suite: str = 'name="Diary" code="diar"') -> list[UnsupportedTerm]:
+    dictionary, told = parse_dictionary(sdef(SOUND + items, suite), "app.sdef")
+    resolved, merged = resolve_dictionary(source(dictionary), standard())
+    return find_unsupported(resolved, [*told, *merged])
 
 
 def lines(items: str) -> list[str]:
@@ -186,7 +186,7 @@ def test_a_term_without_a_trace_is_listed_with_the_reason(items: str, said: Sequ
 
 def test_terms_keep_their_lines_and_codes() -> None:
     [one] = found('<command name="burn" code="diar\u00b6  n" hidden="yes"/>')
-    assert one == Unbound("command", "burn", "", "diar\u00b6  n", "it is hidden", 6)
+    assert one == UnsupportedTerm("command", "burn", "", "diar\u00b6  n", "it is hidden", 6)
 
 
 def test_a_hidden_suite_hides_its_commands() -> None:
@@ -195,10 +195,12 @@ def test_a_hidden_suite_hides_its_commands() -> None:
 
 
 def test_a_command_that_a_quirk_hides_is_told_apart() -> None:
-    dictionary, _ = parse(sdef(f'{SOUND}<command name="burn" code="diarburn"/>'), "app.sdef")
-    resolved, _ = resolve(source(dictionary), {})
+    dictionary, _ = parse_dictionary(
+        sdef(f'{SOUND}<command name="burn" code="diarburn"/>'), "app.sdef"
+    )
+    resolved, _ = resolve_dictionary(source(dictionary), {})
     hidden = replace(resolved, commands=tuple(replace(c, hidden=True) for c in resolved.commands))
-    assert [str(one) for one in unbound(hidden, [])] == [
+    assert [str(one) for one in find_unsupported(hidden, [])] == [
         "command burn 'diarburn': a quirk hides it"
     ]
 
@@ -221,16 +223,16 @@ def test_what_an_include_brought_has_no_line_and_comes_last() -> None:
 
 
 def test_faults_of_quirk_files_are_no_terms() -> None:
-    dictionary, _ = parse(sdef(SOUND), "app.sdef")
-    resolved, _ = resolve(source(dictionary), {})
+    dictionary, _ = parse_dictionary(sdef(SOUND), "app.sdef")
+    resolved, _ = resolve_dictionary(source(dictionary), {})
     fault = Diagnostic("quirks/diary.toml", 3, "quirk-unused", "matches nothing", "error")
-    assert unbound(resolved, [fault]) == []
+    assert find_unsupported(resolved, [fault]) == []
 
 
 @given(DICTIONARIES)
 def test_every_dictionary_has_a_list(dictionary: Dictionary) -> None:
-    resolved, told = resolve(source(dictionary), standard())
-    for one in unbound(resolved, told):
+    resolved, told = resolve_dictionary(source(dictionary), standard())
+    for one in find_unsupported(resolved, told):
         assert one.reason
         assert "\n" not in str(one)
 
@@ -248,7 +250,7 @@ def quietly_merged(dictionary: Dictionary) -> Counter[str]:
     """
     found: Counter[str] = Counter()
     seen: dict[tuple[str, str], set[str]] = {}
-    for item in dictionary.declared():
+    for item in dictionary.declared_items():
         if isinstance(item, SdefCommand) and not item.event:
             kind, key, terms = "parameter", item.code, {one.code for one in item.parameters}
         elif isinstance(item, Enumeration):
@@ -263,9 +265,9 @@ def quietly_merged(dictionary: Dictionary) -> Counter[str]:
 
 def accounted(loaded: LoadedDictionary) -> Counter[str]:
     """Return per kind how many terms were made, merged or listed as unbound."""
-    resolved, told = resolve(loaded.source, {})
-    module, _ = lower(resolved, Decisions(), "app")
-    listed = Counter(one.kind for one in unbound(resolved, [*loaded.diagnostics, *told]))
+    resolved, told = resolve_dictionary(loaded.source, {})
+    module, _ = build_module(resolved, QuirkDecisions(), "app")
+    listed = Counter(one.kind for one in find_unsupported(resolved, [*loaded.diagnostics, *told]))
     codes = Counter(one.code for one in told)
     repeated = Counter(one.message.split()[0] for one in told if one.code == "repeated")
     ops = {tool.op: tool for tool in module.tools if tool.op != "command"}
@@ -331,8 +333,8 @@ def test_every_declared_term_is_bound_merged_or_listed(corpus: Path) -> None:
 
 def test_hidden_values_are_listed_though_they_have_a_row(corpus: Path) -> None:
     [mail] = whole(from_paths([corpus / "sdef" / "Mail.sdef"], known_apps()))
-    resolved, told = resolve(mail.source, includes())
-    listed = {one.term for one in unbound(resolved, told) if one.kind == "enumerator"}
+    resolved, told = resolve_dictionary(mail.source, load_includes())
+    listed = {one.term for one in find_unsupported(resolved, told) if one.kind == "enumerator"}
     rows = [row for one in resolved.enumerations for row in one.enumerators]
     assert listed == {row.name for row in rows if row.hidden}
 
@@ -342,9 +344,9 @@ def test_value_types_are_atoms_or_listed(corpus: Path) -> None:
     atoms |= {"boolean", "integer", "real", "number", "type", "record", "specifier", "property"}
     atoms |= {"list of real", "location specifier", "missing value"}
     for loaded in whole(from_paths([corpus / "sdef"], known_apps())):
-        resolved, told = resolve(loaded.source, {})
-        listed = {one.term for one in unbound(resolved, told) if one.kind == "value-type"}
-        types = Types(resolved, {})
+        resolved, told = resolve_dictionary(loaded.source, {})
+        listed = {one.term for one in find_unsupported(resolved, told) if one.kind == "value-type"}
+        types = AppTypes(resolved, {})
         for row in resolved.values:
-            kind = types.string((TypeRef(row.name),))
+            kind = types.type_string((TypeRef(row.name),))
             assert (kind in atoms - {"any"} or row.name == "any") != (row.name in listed), row

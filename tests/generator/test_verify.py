@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 from making import read, sdef, source
 
 from iac_gen.cli.group import cli
-from iac_gen.resolve import resolve
+from iac_gen.resolve import resolve_dictionary
 from iac_gen.verify import (
     AskedNames,
-    Printed,
+    ReflectedClass,
     Reflection,
     ReflectionError,
-    differences,
-    names_of,
-    reflect,
+    collect_names,
+    compare_names,
+    run_reflection,
 )
 
 ITEMS = """
@@ -72,7 +72,7 @@ print(json.dumps({{"commands": world["commands"], "classes": classes}}))
 
 @pytest.fixture
 def names() -> AskedNames:
-    return names_of(resolve(source(read(sdef(ITEMS))), standard())[0])
+    return collect_names(resolve_dictionary(source(read(sdef(ITEMS))), standard())[0])
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def printed(world: dict[str, Any], names: AskedNames) -> Reflection:
     return Reflection(
         tuple(world["commands"]),
         {
-            term: Printed(tuple(row["properties"]), tuple(row["elements"]), row["parent"])
+            term: ReflectedClass(tuple(row["properties"]), tuple(row["elements"]), row["parent"])
             for term, row in rows.items()
             if row is not None
         },
@@ -146,29 +146,29 @@ def changed(where: str, key: str, value: object) -> dict[str, Any]:
 def test_what_reflection_says_otherwise_is_told_with_the_term(
     names: AskedNames, world: dict[str, Any], lines: list[str]
 ) -> None:
-    assert [str(row) for row in differences(names, printed(world, names))] == lines
+    assert [str(row) for row in compare_names(names, printed(world, names))] == lines
 
 
 def test_what_reflection_does_not_answer_is_no_difference(names: AskedNames) -> None:
-    silent = Printed(None, None, None)
-    assert differences(names, Reflection(None, {})) == []
-    rows = differences(names, Reflection(None, {"page": silent, "day book": silent}))
+    silent = ReflectedClass(None, None, None)
+    assert compare_names(names, Reflection(None, {})) == []
+    rows = compare_names(names, Reflection(None, {"page": silent, "day book": silent}))
     assert [row.term for row in rows] == ["day book"]
 
 
 @given(rows=st.lists(st.text(max_size=8)), parent=st.text(max_size=5))
 def test_no_answer_is_too_odd(rows: list[str], parent: str) -> None:
-    names = names_of(resolve(source(read(sdef(ITEMS))), standard())[0])
-    odd = Printed(tuple(rows), tuple(rows), parent)
-    found = differences(names, Reflection(tuple(rows), dict.fromkeys(["page", "day book"], odd)))
+    names = collect_names(resolve_dictionary(source(read(sdef(ITEMS))), standard())[0])
+    odd = ReflectedClass(tuple(rows), tuple(rows), parent)
+    found = compare_names(names, Reflection(tuple(rows), dict.fromkeys(["page", "day book"], odd)))
     assert all(str(row) for row in found)
 
 
 def test_an_app_is_asked_in_one_process(names: AskedNames, program: Callable[[str], Path]) -> None:
     stand_in = program(STAND_IN.format(world=json.dumps(RIGHT)))
-    found = reflect(names, [str(stand_in)])
+    found = run_reflection(names, [str(stand_in)])
     assert found == printed(RIGHT, names)
-    assert names.count() == 3 + 4 + 5 + 1
+    assert names.count_names() == 3 + 4 + 5 + 1
     assert names.parameters == 1
 
 
@@ -211,13 +211,13 @@ def test_a_program_that_does_not_answer_is_one_line(
 ) -> None:
     seconds = 0.5 if "sleep" in code else 60.0
     with pytest.raises(ReflectionError, match=words) as caught:
-        reflect(names, [str(program(code))], seconds)
+        run_reflection(names, [str(program(code))], seconds)
     assert "\n" not in str(caught.value)
 
 
 def test_a_program_that_is_not_there_is_one_line(names: AskedNames) -> None:
     with pytest.raises(ReflectionError, match="cannot be run"):
-        reflect(names, ["/nowhere/osascript"])
+        run_reflection(names, ["/nowhere/osascript"])
 
 
 @pytest.fixture

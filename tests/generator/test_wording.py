@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from making import build, inputs, read, sdef, source
 
-from iac_gen.describe import MARK, MAX_PARAMETER, MAX_SUMMARY, own_words, with_own
+from iac_gen.describe import MARK, MAX_PARAMETER, MAX_SUMMARY, screen_description, with_app_words
 from iac_gen.ir import Module, ToolFunction
-from iac_gen.lower import lower
+from iac_gen.lower import build_module
 from iac_gen.model import (
     Dictionary,
     Enumeration,
@@ -23,16 +23,18 @@ from iac_gen.model import (
     Suite,
     TypeRef,
 )
-from iac_gen.pipeline import generate
-from iac_gen.quirks import Decisions
+from iac_gen.pipeline import build_folder
+from iac_gen.quirks import QuirkDecisions
 from iac_gen.render import render_module
-from iac_gen.resolve import resolve
-from iac_gen.text import clean, clean_prose
+from iac_gen.resolve import resolve_dictionary
+from iac_gen.text import clean_prose, clean_text
 
 
 def worded(one: Source, *, wording: bool = True) -> tuple[Module, list[str]]:
     """Return the module of `one` with the app's words, and what is told."""
-    made, told = lower(resolve(one, {})[0], Decisions(), "diary", wording=wording)
+    made, told = build_module(
+        resolve_dictionary(one, {})[0], QuirkDecisions(), "diary", wording=wording
+    )
     return made, [str(found) for found in told if found.code == "wording"]
 
 
@@ -53,7 +55,7 @@ def command(description: str, parameter: str = "", name: str = "go") -> Source:
     ["Export the whole diary as text.", "G\u00f6del's entries, or all", "entries and/or moods"],
 )
 def test_plain_words_are_kept_as_prose(text: str) -> None:
-    words, reason = own_words(text)
+    words, reason = screen_description(text)
     assert words == clean_prose(text).rstrip(".")
     assert reason == ""
 
@@ -97,7 +99,7 @@ def test_plain_words_are_kept_as_prose(text: str) -> None:
     ],
 )
 def test_what_is_more_than_words_is_dropped_with_the_reason(text: str, reason: str) -> None:
-    assert own_words(text) == (None, reason)
+    assert screen_description(text) == (None, reason)
     made, (told,) = worded(command(text))
     assert MARK not in made.tools[0].summary
     assert told == (
@@ -107,8 +109,10 @@ def test_what_is_more_than_words_is_dropped_with_the_reason(text: str, reason: s
 
 
 def test_the_name_of_a_known_tool_is_dropped_however_it_looks() -> None:
-    assert own_words("Ask for mailsend", ["mailsend"]).reason == "contains the name of a tool"
-    assert own_words("Ask for it", ["mailsend", ""]).reason == ""
+    assert (
+        screen_description("Ask for mailsend", ["mailsend"]).reason == "contains the name of a tool"
+    )
+    assert screen_description("Ask for it", ["mailsend", ""]).reason == ""
 
 
 @pytest.mark.parametrize(
@@ -122,14 +126,14 @@ def test_the_name_of_a_known_tool_is_dropped_however_it_looks() -> None:
     ],
 )
 def test_words_that_command_the_reader_are_told_and_stay_marked(text: str, word: str) -> None:
-    assert own_words(text).reason == f"says {word} to its reader"
+    assert screen_description(text).reason == f"says {word} to its reader"
     made, (told,) = worded(command(text))
     assert made.tools[0].summary.endswith(f"{MARK}{text}.")
     assert told.startswith("app.sdef:7: note: the app's words for command go are kept, the text")
 
 
 def test_nothing_is_no_words_and_no_finding() -> None:
-    assert own_words(" \u200b\n ") == (None, "")
+    assert screen_description(" \u200b\n ") == (None, "")
     assert worded(command(" "))[1] == []
 
 
@@ -169,8 +173,8 @@ def test_a_text_never_lowers_a_level() -> None:
 @given(ANY_TEXT | st.sampled_from(HOSTILE), st.text("ab ", max_size=300), st.integers(0, 300))
 def test_any_words_stay_within_the_limit(theirs: str, more: str, size: int) -> None:
     ours = ("word " * 60)[:size].strip()
-    words = own_words(theirs + more).text
-    both = with_own(ours, words, MAX_SUMMARY)
+    words = screen_description(theirs + more).text
+    both = with_app_words(ours, words, MAX_SUMMARY)
     assert both.startswith(ours)
     assert len(both) <= max(MAX_SUMMARY, len(ours))
     assert clean_prose(both) == both
@@ -189,13 +193,13 @@ def schemas(schema: Any) -> list[dict[str, Any]]:
 
 def exceeds(tool: ToolFunction) -> list[str]:
     """Return each cap that a tool's listing entry exceeds."""
-    entry = tool.entry()
-    found = [] if len(clean(entry["description"])) <= MAX_SUMMARY else ["description"]
+    entry = tool.listing_entry()
+    found = [] if len(clean_text(entry["description"])) <= MAX_SUMMARY else ["description"]
     found += ["name"] if len(entry["name"]) > 40 else []
     element = entry["inputSchema"]["properties"].get("element", {})
     for one in schemas([entry["inputSchema"], entry.get("outputSchema")]):
         most = 64 if one is element or one.get("enum") == element.get("enum") else 60
-        found += [f"value {v}" for v in one.get("enum", ()) if not 0 < len(clean(v)) <= most]
+        found += [f"value {v}" for v in one.get("enum", ()) if not 0 < len(clean_text(v)) <= most]
         found += ["parameter"] if len(one.get("description", "")) > MAX_PARAMETER else []
         found += [key for key in one.get("properties", ()) if len(key) > 64]
     return found
@@ -231,7 +235,9 @@ def test_what_is_too_long_for_a_schema_is_told_and_stays_in_the_tables() -> None
         '<property name="mood" code="mood" type="mood"/></class>'
         '<command name="go" code="diargogo"><direct-parameter type="mood"/></command>'
     )
-    made, told = lower(resolve(source(read(sdef(items))), {})[0], Decisions(), "diary")
+    made, told = build_module(
+        resolve_dictionary(source(read(sdef(items))), {})[0], QuirkDecisions(), "diary"
+    )
     tools = {tool.function: tool for tool in made.tools}
     assert tools["go"].parameters[0].schema == {"type": "string", "enum": ["glad"]}
     assert tools["list"].parameters[0].schema["enum"] == ["page"]
@@ -272,9 +278,9 @@ def canaries(value: Any) -> Any:
 def test_a_default_build_holds_no_text_of_an_app() -> None:
     items = sdef().replace(b"</suite>", b'<record-type name="r" code="reco"/></suite>')
     dictionary = canaries(read(items))
-    kinds = {type(one) for one in dictionary.declared()}
+    kinds = {type(one) for one in dictionary.declared_items()}
     assert {SdefClass, SdefCommand, Enumeration} <= kinds
-    files, report = generate(inputs(source(dictionary)))
+    files, report = build_folder(inputs(source(dictionary)))
     assert not report.failed
     assert CANARY in str(dictionary)
     for name, text in files.items():
@@ -289,4 +295,4 @@ def test_with_the_app_s_words_a_module_is_still_rendered_and_proven() -> None:
     text = render_module(made)
     compile(text, "diary.py", "exec")
     assert f"{MARK}{CANARY}" in " ".join(text.split())
-    assert all(MARK in json.dumps(t.entry()) for t in made.tools if t.op == "command")
+    assert all(MARK in json.dumps(t.listing_entry()) for t in made.tools if t.op == "command")

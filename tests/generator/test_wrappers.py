@@ -9,17 +9,17 @@ import pytest
 from golden import standard
 from metadata import ENTRY, FILE, MOOD, NUMBER, TEXT, action, content, loaded, parameter, value
 
-from iac_gen.discover import from_intents, read
-from iac_gen.intents.wrappers import lacking, wrappers
+from iac_gen.discover import from_intents, read_sources
+from iac_gen.intents.wrappers import missing_shortcut_reason, shortcuts_plist
 from iac_gen.ir import Module
 from iac_gen.load import LoadedDictionary
-from iac_gen.pipeline import Inputs, generate, represent
+from iac_gen.pipeline import BuildInputs, build_folder, represent_app
 
 BUILT_IN = "is.workflow.actions."
 
 
 def modules(*sources: LoadedDictionary) -> list[Module]:
-    return [represent(one, "diary_intents", standard(), []).module for one in sources]
+    return [represent_app(one, "diary_intents", standard(), []).module for one in sources]
 
 
 def walked(workflow: dict[str, Any]) -> tuple[str, dict[str, str], list[str]]:
@@ -92,7 +92,7 @@ def test_a_shortcut_takes_typed_input_by_key_and_gives_the_call_and_the_answer()
         outputType=TEXT,
     )
     (module,) = modules(loaded(content(row)))
-    made = plistlib.loads(wrappers(module).encode())
+    made = plistlib.loads(shortcuts_plist(module).encode())
     name, given, lines = walked(made["AddIntent"])
     assert name == "com.example.Diary.AddIntent"
     assert given == {"body": "body", "mood": "mood", "strength": "strength", "later": "later"}
@@ -106,12 +106,12 @@ def test_what_needs_more_than_plain_values_has_no_shortcut() -> None:
         action("TellIntent", parameter("entry", ENTRY, isOptional=True)),
     ]
     (module,) = modules(loaded(content(*rows)))
-    assert [lacking(tool, module) for tool in module.tools] == [
+    assert [missing_shortcut_reason(tool, module) for tool in module.tools] == [
         "needs an entity",
         "needs a value of the type file",
         "",
     ]
-    assert list(plistlib.loads(wrappers(module).encode())) == ["TellIntent"]
+    assert list(plistlib.loads(shortcuts_plist(module).encode())) == ["TellIntent"]
 
 
 def test_names_that_differ_from_the_metadata_come_from_a_table() -> None:
@@ -120,15 +120,15 @@ def test_names_that_differ_from_the_metadata_come_from_a_table() -> None:
     one = loaded(content(action("CreateNoteLinkAction", parameter("contents"))))
     notes = replace(one, source=replace(one.source, id="com.apple.Notes"))
     (module,) = modules(notes)
-    (workflow,) = plistlib.loads(wrappers(module).encode()).values()
+    (workflow,) = plistlib.loads(shortcuts_plist(module).encode()).values()
     name, given, _ = walked(workflow)
     assert name == "com.apple.mobilenotes.SharingExtension"
     assert given == {"WFCreateNoteInput": "contents"}
 
 
 def test_the_same_build_gives_the_same_bytes_and_the_lock_has_their_digest() -> None:
-    made, _ = generate(Inputs([loaded(content())], standard(), []))
-    again, _ = generate(Inputs([loaded(content())], standard(), []))
+    made, _ = build_folder(BuildInputs([loaded(content())], standard(), []))
+    again, _ = build_folder(BuildInputs([loaded(content())], standard(), []))
     name = "diary_intents.plist"
     assert made[name] == again[name]
     assert len(json.loads(made["tools.lock"])["apps"]["diary_intents"]["wrappers"]) == 16
@@ -138,9 +138,9 @@ def test_every_real_file_s_shortcuts_are_whole(corpus: Path) -> None:
     folder = corpus / "app-intents"
     if not folder.is_dir():
         pytest.skip("needs shared/corpus/app-intents beside the checkout")
-    for module in modules(*read(from_intents([folder]))[0]):
-        made = plistlib.loads(wrappers(module).encode())
-        assert len(made) == sum(not lacking(tool, module) for tool in module.tools)
+    for module in modules(*read_sources(from_intents([folder]))[0]):
+        made = plistlib.loads(shortcuts_plist(module).encode())
+        assert len(made) == sum(not missing_shortcut_reason(tool, module) for tool in module.tools)
         for tool in module.tools:
             if tool.event in made:
                 name, given, _ = walked(made[tool.event])

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from iac_base.words import fold
-from iac_gen.discover import from_paths, includes
-from iac_gen.pipeline import Inputs, generate
+from iac_gen.discover import from_paths, load_includes
+from iac_gen.pipeline import BuildInputs, build_folder
 from iac_gen.quirks import known_apps, load_quirks
 from iac_runtime.tool import Param, Spec
 from iac_runtime.tools.catalogue import Catalogue
@@ -149,7 +149,9 @@ def same_reads(called: list[SentEvent], shown: list[SentEvent], *, found: bool) 
 
 def built(dictionaries: Path, folder: Path) -> Catalogue:
     """Return the tools of the dictionaries in a folder, built into `folder`."""
-    given = Inputs(from_paths([dictionaries], known_apps()).sources, includes(), load_quirks()[0])
-    for name, text in generate(given)[0].items():
+    given = BuildInputs(
+        from_paths([dictionaries], known_apps()).sources, load_includes(), load_quirks()[0]
+    )
+    for name, text in build_folder(given)[0].items():
         (folder / name).write_text(text, encoding="utf-8")
     return Catalogue([folder])

@@ -15,7 +15,7 @@ from unittest.mock import patch
 from iac_gen import discover
 from iac_gen.load import LoadedDictionary, LoadError
 from iac_gen.model import SdefCommand
-from iac_gen.pipeline import represent
+from iac_gen.pipeline import represent_app
 from iac_gen.quirks import known_apps
 from iac_gen.render import render_module
 from iac_runtime.tools.tables import Tables, tables_of
@@ -49,9 +49,11 @@ def tables_in(folder: Path, stem: str, bundle_id: str | None = None) -> Tables:
 def _tables_in(folder: Path, stem: str) -> Tables:
     [raw] = discover.from_paths([folder / f"{stem}.sdef"], known_apps()).sources
     loaded = shown(raw if isinstance(raw, LoadedDictionary) else raw.read())
-    module = represent(loaded, stem.lower().replace("-", "_"), discover.includes(), []).module
+    module = represent_app(
+        loaded, stem.lower().replace("-", "_"), discover.load_includes(), []
+    ).module
     # Nobody reads it, so it is not laid out.
-    with patch("iac_gen.render._black", str):
+    with patch("iac_gen.render._format_with_black", str):
         source = render_module(module, quirks="")
     made = ModuleType(f"simulated.{stem}")
     exec(compile(source, f"{stem}.py", "exec"), made.__dict__)

@@ -13,12 +13,12 @@ from iac_runtime.tool import LEVELS, Level
 
 
 @cache
-def table(name: str) -> dict[str, Any]:
+def read_level_table(name: str) -> dict[str, Any]:
     """Return the table that lies beside this file under a name, without `.toml`."""
     return tomllib.loads((files("iac_gen.classify") / f"{name}.toml").read_text(encoding="utf-8"))
 
 
-def by_level(rows: Mapping[str, Mapping[str, str]]) -> dict[str, LevelVerdict]:
+def verdicts_by_word(rows: Mapping[str, Mapping[str, str]]) -> dict[str, LevelVerdict]:
     """Return word -> verdict for a table of level -> reason -> words."""
     return {
         word: LevelVerdict(_LEVELS[level], why)
@@ -30,7 +30,7 @@ def by_level(rows: Mapping[str, Mapping[str, str]]) -> dict[str, LevelVerdict]:
 
 def word_sets(name: str) -> dict[str, frozenset[str]]:
     """Return the sets of words of a table."""
-    return {key: frozenset(words.split()) for key, words in table(name)["sets"].items()}
+    return {key: frozenset(words.split()) for key, words in read_level_table(name)["sets"].items()}
 
 
 _LEVELS: Final[Mapping[str, Level]] = {level: level for level in LEVELS}
@@ -38,7 +38,8 @@ OPENS_FILES: Final = "aevtodoc"
 OPENS_URLS: Final = "GURLGURL"
 
 EVENTS: Final[Mapping[str, LevelVerdict]] = {
-    code.replace(".", " "): verdict for code, verdict in by_level(table("codes")).items()
+    code.replace(".", " "): verdict
+    for code, verdict in verdicts_by_word(read_level_table("codes")).items()
 }
 """Event code -> verdict. Words can raise it, never lower it."""
 
@@ -48,7 +49,7 @@ _REASON: Final = "known by its code"
 
 
 @dataclass(frozen=True, slots=True)
-class Floors:
+class LevelFloors:
     """Levels by code: events, (class, property) of setters, classes whose making has one."""
 
     events: Mapping[str, Level] = field(default_factory=dict)
@@ -56,16 +57,16 @@ class Floors:
     classes: Mapping[str, Level] = field(default_factory=dict)
 
 
-def known(level: Level | None) -> list[LevelVerdict]:
+def floor_verdicts(level: Level | None) -> list[LevelVerdict]:
     """Return the verdict of a floor, a list of one or none."""
     return [] if level is None else [LevelVerdict(level, _REASON, "floor")]
 
 
 @cache
-def shipped() -> Floors:
+def shipped_floors() -> LevelFloors:
     """Return the floors that ship with the generator."""
     data = json.loads((files("iac_gen.classify") / FILE).read_text(encoding="utf-8"))
-    return Floors(
+    return LevelFloors(
         {code: level for level, codes in data["events"].items() for code in codes},
         {
             (owner, code): level

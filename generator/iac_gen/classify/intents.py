@@ -9,17 +9,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from iac_gen.classify.codes import by_level, table
-from iac_gen.classify.judgement import READS, LevelVerdict, highest
-from iac_gen.classify.structure import given
-from iac_gen.classify.terms import Given, Phrase, phrase
-from iac_gen.classify.words import by_verb
+from iac_gen.classify.codes import read_level_table, verdicts_by_word
+from iac_gen.classify.judgement import READS, LevelVerdict, highest_verdict
+from iac_gen.classify.structure import verb_context
+from iac_gen.classify.terms import Phrase, VerbContext, term_phrase
+from iac_gen.classify.words import verb_verdict
 from iac_gen.intents.facts import KINDS
 from iac_gen.model import IntentFacts, SdefCommand
-from iac_gen.resolve import Resolved
+from iac_gen.resolve import ResolvedDictionary
 
-_TABLE: Final = table("intents")
-_PROTOCOLS: Final = by_level(_TABLE["protocols"])
+_TABLE: Final = read_level_table("intents")
+_PROTOCOLS: Final = verdicts_by_word(_TABLE["protocols"])
 _PLACED: Final = frozenset(KINDS["no_tool"])
 _VERBS: Final = frozenset(_TABLE["sentences"]["DANGEROUS"].split())
 _BEFORE: Final = frozenset(_TABLE["sentences"]["before"].split())
@@ -32,8 +32,8 @@ _CONTENT: Final = frozenset(("text", "file", "any"))
 _NOTHING: Final = LevelVerdict("MODIFY", "may change something", "structure")
 
 
-def by_intent(
-    command: SdefCommand, facts: IntentFacts, resolved: Resolved, kinds: Sequence[str]
+def intent_verdicts(
+    command: SdefCommand, facts: IntentFacts, resolved: ResolvedDictionary, kinds: Sequence[str]
 ) -> Iterator[LevelVerdict]:
     """Yield the evidence of an action's level, whose parameters are of `kinds`."""
     for protocol in facts.protocols:
@@ -45,19 +45,19 @@ def by_intent(
         # Its name says what is configured: a control centre, and not that something is controlled.
         yield _NOTHING
         return
-    around = _given(command, resolved)
-    verbs = [by_verb(phrase(command.name), around)]
+    around = _intent_verb_context(command, resolved)
+    verbs = [verb_verdict(term_phrase(command.name), around)]
     for schema in facts.schemas:
-        verbs.append(by_verb(_of_schema(schema), around))
+        verbs.append(verb_verdict(_schema_phrase(schema), around))
         if verbs[-1] is not None:
             yield replace(verbs[-1], source=f"assistant schema {schema}")
     known = [verb for verb in verbs if verb is not None]
-    said = by_sentences(command, around)
+    said = sentence_verdicts(command, around)
     if not (known or said) and _takes_content(command, kinds):
         why = "takes text or a file, and its verb is unknown"
         yield LevelVerdict("DANGEROUS", why, "words and types")
     reads = bool(known) and all(verb.level == "SAFE" and verb.reason == "reads" for verb in known)
-    if reads and command.result and not _works_on(command, kinds, resolved):
+    if reads and command.result and not _takes_target(command, kinds, resolved):
         yield replace(READS, source="output without input")
     else:
         yield _NOTHING
@@ -65,7 +65,9 @@ def by_intent(
     yield from said
 
 
-def by_sentences(command: SdefCommand, around: Given | None = None) -> list[LevelVerdict]:
+def sentence_verdicts(
+    command: SdefCommand, around: VerbContext | None = None
+) -> list[LevelVerdict]:
     """Return what the app's own words raise the level of an action to; nothing where they do not.
 
     The first sentence is its title, which is a term like its name. Of the others the verbs count
@@ -73,67 +75,67 @@ def by_sentences(command: SdefCommand, around: Given | None = None) -> list[Leve
     """
     if command.intent is not None and command.intent.said:
         return [LevelVerdict(command.intent.said, "the app's description says so", "words")]
-    around = around or Given(answers="value" if command.result else "")
+    around = around or VerbContext(answers="value" if command.result else "")
     sentences = [_WORDS.findall(one) for one in command.description.lower().split(". ")]
     short = [
-        by_verb(tuple(words), around)
+        verb_verdict(tuple(words), around)
         for words in sentences
-        if len(words) <= _SHORT and not _denies(words)
+        if len(words) <= _SHORT and not _is_denial(words)
     ]
     verdicts = [one for one in short if one is not None and one.level == "DANGEROUS"]
-    verdicts += [one for words in sentences[1:] if (one := _by_sentence(words)) is not None]
-    title = by_verb(tuple(sentences[0]), around)
-    raises = title is not None and title.level != "SAFE" and not _denies(sentences[0])
+    verdicts += [one for words in sentences[1:] if (one := _sentence_verdict(words)) is not None]
+    title = verb_verdict(tuple(sentences[0]), around)
+    raises = title is not None and title.level != "SAFE" and not _is_denial(sentences[0])
     verdicts += [title] if title is not None and raises else []
-    return [replace(highest(verdicts), source="words of the app")] if verdicts else []
+    return [replace(highest_verdict(verdicts), source="words of the app")] if verdicts else []
 
 
-def raised_by_words(command: SdefCommand) -> IntentFacts | None:
+def facts_with_stated_level(command: SdefCommand) -> IntentFacts | None:
     """Return the facts of an action with the level of its words, for a file that has no words."""
     if command.intent is None:
         return None
-    found = highest(by_sentences(command)).level
+    found = highest_verdict(sentence_verdicts(command)).level
     return command.intent if found == "SAFE" else replace(command.intent, said=found)
 
 
-def _denies(words: Sequence[str]) -> bool:
+def _is_denial(words: Sequence[str]) -> bool:
     """Say whether a sentence begins with what is not done; one that leads with a verb does it."""
     return bool(_DENIED.intersection(words[:4])) and not _VERBS.intersection(words[:1])
 
 
-def _by_sentence(words: Sequence[str]) -> LevelVerdict | None:
+def _sentence_verdict(words: Sequence[str]) -> LevelVerdict | None:
     for at, word in enumerate(words):
-        stem = next((one for one in _stems(word) if one in _VERBS), None)
+        stem = next((one for one in _possible_verbs(word) if one in _VERBS), None)
         leads = at == 0 or words[at - 1] in _BEFORE
         if stem is not None and leads and _DENIED.isdisjoint(words[max(at - 3, 0) : at]):
             return LevelVerdict("DANGEROUS", f"says that it can {stem}")
     return None
 
 
-def _stems(word: str) -> Iterable[str]:
+def _possible_verbs(word: str) -> Iterable[str]:
     """Return the verbs that a word may be a form of: `clears`, `publishes`, `empties`."""
     return (word, word.removesuffix("s"), word.removesuffix("es"), re.sub("ies$", "y", word))
 
 
-def _given(command: SdefCommand, resolved: Resolved) -> Given:
+def _intent_verb_context(command: SdefCommand, resolved: ResolvedDictionary) -> VerbContext:
     """Return what the verb is applied to; nothing here proves that a word is harmless."""
     first = next(iter(command.parameters), None)
-    about = given(replace(command, direct=first), resolved)
+    about = verb_context(replace(command, direct=first), resolved)
     return replace(about, plain=False, numbers=False, gathers=False, closed=False)
 
 
-def _of_schema(schema: str) -> Phrase:
+def _schema_phrase(schema: str) -> Phrase:
     """Return what the name of a schema says, without its domain and what says that it is one."""
     domain, _, name = schema.partition(".")
-    own = {*phrase(domain), "intent"}
-    return tuple(word for word in phrase(name) if word not in own)
+    own = {*term_phrase(domain), "intent"}
+    return tuple(word for word in term_phrase(name) if word not in own)
 
 
-def _works_on(command: SdefCommand, kinds: Sequence[str], resolved: Resolved) -> bool:
+def _takes_target(command: SdefCommand, kinds: Sequence[str], resolved: ResolvedDictionary) -> bool:
     """Say whether an action takes in what it may work on; text to find objects by is none."""
     classes = {row.name for row in resolved.classes}
     found = {one.name for ref in command.result or () for one in (ref, *ref.items)} - {""}
-    looks = phrase(command.name)[:1] in _FINDS and bool(found) and found <= classes
+    looks = term_phrase(command.name)[:1] in _FINDS and bool(found) and found <= classes
     texts = looks and all(kind == "text" or kind in classes for kind in kinds)
     return _takes_content(command, kinds) and not texts
 

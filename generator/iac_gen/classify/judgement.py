@@ -22,7 +22,7 @@ class LevelVerdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class LevelJudgment:
     """All evidence of one level in the order in which it counted.
 
     The level is the highest of `evidence`, its reason the first of equals; a `quirk` that comes
@@ -36,8 +36,8 @@ class Judgement:
     def verdict(self) -> LevelVerdict:
         """What decided."""
         if self.quirk and self.quirk.raises:
-            return highest((*self.evidence, self.quirk))
-        return self.quirk or highest(self.evidence)
+            return highest_verdict((*self.evidence, self.quirk))
+        return self.quirk or highest_verdict(self.evidence)
 
     @property
     def level(self) -> Level:
@@ -53,12 +53,12 @@ class Judgement:
 READS: Final = LevelVerdict("SAFE", "reads")
 
 
-def highest(verdicts: Iterable[LevelVerdict]) -> LevelVerdict:
+def highest_verdict(verdicts: Iterable[LevelVerdict]) -> LevelVerdict:
     """Return the verdict with the highest level, the first of equals; SAFE for none."""
     return max(verdicts, key=lambda verdict: LEVELS.index(verdict.level), default=READS)
 
 
-def spoken(source: str, verdicts: Iterable[LevelVerdict]) -> Iterator[LevelVerdict]:
+def with_source(source: str, verdicts: Iterable[LevelVerdict]) -> Iterator[LevelVerdict]:
     """Yield `verdicts` with what speaks in them; one that says it already is left as it is."""
     for verdict in verdicts:
         yield verdict if verdict.source else replace(verdict, source=source)

@@ -6,9 +6,9 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
-from iac_gen.classify.codes import by_level, table, word_sets
+from iac_gen.classify.codes import read_level_table, verdicts_by_word, word_sets
 from iac_gen.classify.judgement import LevelVerdict
-from iac_gen.classify.terms import CODE_WORDS, SECRET_WORDS, Phrase, phrase
+from iac_gen.classify.terms import CODE_WORDS, SECRET_WORDS, Phrase, term_phrase
 from iac_gen.model import SdefClass, SdefProperty
 from iac_runtime.tool import Level
 
@@ -20,9 +20,9 @@ _RUNS: Final = "decides what is run"
 _GUARDED: Final = "is a secret or protects one"
 _VIEW: Final = LevelVerdict("SAFE", "changes only the view", "words and class")
 
-_TABLE: Final = table("setters")
+_TABLE: Final = read_level_table("setters")
 _SETS: Final = word_sets("setters")
-_CODES: Final = by_level(_TABLE["codes"])
+_CODES: Final = verdicts_by_word(_TABLE["codes"])
 _WORDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(SECRET_WORDS, "is a secret or protects one"),
     **dict.fromkeys(CODE_WORDS, "decides what is run"),
@@ -48,10 +48,10 @@ CONTENTS: Final = frozenset({"body", "ctxt", "pcnt", "PCnt", "text"})
 
 def acts_later(row: SdefClass) -> bool:
     """Say whether an object of the class does something by itself once it is there."""
-    return _is_one_of(row, (*_CLASSES["acts"], *_CLASSES["holds_rights"]))
+    return _name_ends_with(row, (*_CLASSES["acts"], *_CLASSES["holds_rights"]))
 
 
-def _is_one_of(row: SdefClass, kinds: tuple[str, ...]) -> bool:
+def _name_ends_with(row: SdefClass, kinds: tuple[str, ...]) -> bool:
     """Say whether the name of a class ends with one of some names, as whole words."""
     name = f" {row.name.lower()}"
     return name.endswith(tuple(f" {kind}" for kind in kinds)) and not name.endswith(
@@ -59,25 +59,25 @@ def _is_one_of(row: SdefClass, kinds: tuple[str, ...]) -> bool:
     )
 
 
-def by_setter(owner: SdefClass, prop: SdefProperty) -> Iterator[LevelVerdict]:
+def setter_verdicts(owner: SdefClass, prop: SdefProperty) -> Iterator[LevelVerdict]:
     """Yield what is known of setting a property, its access left aside."""
     if (coded := _CODES.get(prop.code)) is not None:
         yield replace(coded, source=f"property code {prop.code}")
         return
-    words = phrase(prop.name)
+    words = term_phrase(prop.name)
     key = "_".join(words)
-    kinds = _kinds(prop)
+    kinds = _type_names(prop)
     # A switch of whether the app itself starts is a setting like another.
     starts_app = words[-2:-1] == ("at",) and kinds == {"boolean"}
-    danger = None if starts_app else dangerous_name(words)
-    if danger is not None and _weighs(danger, owner, kinds):
+    danger = None if starts_app else danger_of_name(words)
+    if danger is not None and _is_dangerous_setter(danger, owner, kinds):
         yield LevelVerdict("DANGEROUS", f"{prop.name} {danger}", "words")
         return
-    starts = key in ("enabled", "active") and _is_one_of(owner, _CLASSES["starts"])
-    if starts or (_is_one_of(owner, _CLASSES["acts"]) and key not in _SETS["quiet"]):
+    starts = key in ("enabled", "active") and _name_ends_with(owner, _CLASSES["starts"])
+    if starts or (_name_ends_with(owner, _CLASSES["acts"]) and key not in _SETS["quiet"]):
         yield LevelVerdict("DANGEROUS", f"a {owner.name} acts later by itself", "class")
         return
-    if _VALUES.search(owner.name) and key == "value" and not _is_style(owner, prop):
+    if _VALUES.search(owner.name) and key == "value" and not _is_text_style(owner, prop):
         yield LevelVerdict("DANGEROUS", "types into any control", "class")
         return
     holds = key in _SETS["contents"] and _HOLDERS.search(owner.name) is not None
@@ -85,20 +85,20 @@ def by_setter(owner: SdefClass, prop: SdefProperty) -> Iterator[LevelVerdict]:
     if (holds or key in _SETS["whole"]) and text:
         yield LevelVerdict("DANGEROUS", "replaces the whole content", "words and type")
         return
-    yield _VIEW if _is_view(owner, prop, words) else _CHANGES
+    yield _VIEW if _is_view_property(owner, prop, words) else _CHANGES
 
 
-def _is_style(owner: SdefClass, prop: SdefProperty) -> bool:
+def _is_text_style(owner: SdefClass, prop: SdefProperty) -> bool:
     """Say whether an attribute is one of a text: it takes colours, and never just anything."""
-    kinds = _kinds(prop)
+    kinds = _type_names(prop)
     return owner.name.lower() == "attribute" and "color" in kinds and "any" not in kinds
 
 
-def _kinds(prop: SdefProperty) -> set[str]:
+def _type_names(prop: SdefProperty) -> set[str]:
     return {ref.name.lower() for ref in prop.types}
 
 
-def _weighs(danger: str, owner: SdefClass, kinds: set[str]) -> bool:
+def _is_dangerous_setter(danger: str, owner: SdefClass, kinds: set[str]) -> bool:
     """Say whether a dangerous name is one, by the type of its value and by the class.
 
     A switch or a number says whether and how much, not what is run, nor which secret it is.
@@ -106,19 +106,19 @@ def _weighs(danger: str, owner: SdefClass, kinds: set[str]) -> bool:
     if danger in (_RUNS, _GUARDED):
         return not kinds <= _SETS["told"]
     if danger == _CREDENTIALS:
-        secret = any(SECRET_WORDS.intersection(phrase(one.name)) for one in owner.properties)
-        return secret or _is_one_of(owner, _CLASSES["holds_rights"])
+        secret = any(SECRET_WORDS.intersection(term_phrase(one.name)) for one in owner.properties)
+        return secret or _name_ends_with(owner, _CLASSES["holds_rights"])
     if danger == _ROUTES and kinds <= _SETS["told"]:
         return False
-    return danger not in (_ROUTES, _SENT) or _is_one_of(owner, _CLASSES["logs_in"])
+    return danger not in (_ROUTES, _SENT) or _name_ends_with(owner, _CLASSES["logs_in"])
 
 
-def made_with(code: str, level: Level) -> Level:
+def level_when_made(code: str, level: Level) -> Level:
     """Return the level of giving a new object the property that is `level` to set."""
     return "MODIFY" if code in CONTENTS and level == "DANGEROUS" else level
 
 
-def dangerous_name(words: Phrase) -> str | None:
+def danger_of_name(words: Phrase) -> str | None:
     """Return why setting something of this name is dangerous, None where it is not."""
     if words and (words[-1] in _SETS["about"] or words[0] == "show" or "menu" in words):
         return None
@@ -129,7 +129,7 @@ def dangerous_name(words: Phrase) -> str | None:
     return next((reason for pattern, reason in _PHRASES if pattern.search(plain)), None)
 
 
-def _plays(words: Phrase) -> bool:
+def _is_playback_term(words: Phrase) -> bool:
     """Say whether a term is about the state of what plays: `looping`, `elapsed time`."""
     if not _SETS["playing"].isdisjoint((words[0], words[-1])) or "captioning" in words:
         return True
@@ -138,16 +138,16 @@ def _plays(words: Phrase) -> bool:
     return words[-1] in _SETS["at"] and (words[:-1] == () or words[0] in _SETS["moments"])
 
 
-def _is_view(owner: SdefClass, prop: SdefProperty, words: Phrase) -> bool:
+def _is_view_property(owner: SdefClass, prop: SdefProperty, words: Phrase) -> bool:
     """Say whether a property is selection, view or playing, which nobody stores."""
-    name, kinds = owner.name.lower(), _kinds(prop)
+    name, kinds = owner.name.lower(), _type_names(prop)
     window = owner.code == "cwin" or _WINDOWS.search(name) is not None
     if ("preferences" in name and not window) or not words or not _SETS["kept"].isdisjoint(words):
         return False
     key, first, last = "_".join(words), words[0], words[-1]
     rest = "_".join(words[1:])
     typed = not kinds.isdisjoint(("text", "string", "file", "rich text", "any"))
-    if last in ("vol", "volume") and not _SETS["mixed"].isdisjoint(phrase(owner.name)[-1:]):
+    if last in ("vol", "volume") and not _SETS["mixed"].isdisjoint(term_phrase(owner.name)[-1:]):
         return False
     if key in _SETS["always_view"] or key == "visible":
         return owner.code not in _SETS["files"]
@@ -180,13 +180,13 @@ def _is_view(owner: SdefClass, prop: SdefProperty, words: Phrase) -> bool:
         return key in _SETS["searches"]
     if first in ("show", "shows") and kinds == {"boolean"} and not _SETS["bars"].isdisjoint(words):
         return True
-    framed = last in _SETS["framed"] and _is_of_the_view(words)
+    framed = last in _SETS["framed"] and _is_interface_part(words)
     if words[-1] == "state" and words[0] not in _SETS["orders"] and kinds <= _SETS["measured"]:
         return False
-    return framed or _plays(words) or key in _SETS["searches"]
+    return framed or _is_playback_term(words) or key in _SETS["searches"]
 
 
-def _is_of_the_view(words: Phrase) -> bool:
+def _is_interface_part(words: Phrase) -> bool:
     """Say whether a term is about a part of the interface: `controller visibility`."""
     joined = {*words, *map("".join, pairwise(words))}
     if not _SETS["written"].isdisjoint(words):

@@ -9,13 +9,13 @@ from enum import Flag, auto
 from functools import lru_cache
 from typing import Final
 
-from iac_gen.classify.codes import table
-from iac_gen.classify.terms import PLAYERS, Answers, Given, phrase
+from iac_gen.classify.codes import read_level_table
+from iac_gen.classify.terms import PLAYERS, Answers, VerbContext, term_phrase
 from iac_gen.model import SdefClass, SdefCommand, SdefParameter, TypeRef
-from iac_gen.resolve import Resolved
+from iac_gen.resolve import ResolvedDictionary
 
 
-class Trait(Flag):
+class AppTrait(Flag):
     """What makes an app's commands weigh more."""
 
     NONE = 0
@@ -33,7 +33,7 @@ class Trait(Flag):
     """Has cameras, microphones or the screen as its source."""
 
 
-_TABLE: Final = table("structure")
+_TABLE: Final = read_level_table("structure")
 _RUNS: Final = frozenset(_TABLE["runs"]["properties"].split())
 _FORCES: Final = frozenset(_TABLE["forces"]["words"].split())
 _SILENT: Final = tuple(re.compile(pattern) for pattern in _TABLE["forces"]["phrases"])
@@ -48,13 +48,13 @@ _COLLECTIONS: Final = frozenset(("list", "record"))
 
 
 @lru_cache(maxsize=1)
-def traits(resolved: Resolved) -> Trait:
+def app_traits(resolved: ResolvedDictionary) -> AppTrait:
     """Return what is known of the app that `resolved` belongs to."""
     codes = {row.code for row in resolved.classes}
-    names = [_spaced(row.name) for row in resolved.classes]
+    names = [_padded_phrase(row.name) for row in resolved.classes]
     properties = {one.name.lower() for row in resolved.classes for one in row.properties}
     taken = {one.name.lower() for row in resolved.commands for one in row.parameters}
-    found = Trait.NONE
+    found = AppTrait.NONE
     for name, facts in _TABLE["traits"].items():
         if (
             not codes.isdisjoint(facts.get("codes", ()))
@@ -62,24 +62,24 @@ def traits(resolved: Resolved) -> Trait:
             or not properties.isdisjoint(facts.get("properties", ()))
             or not taken.isdisjoint(facts.get("parameters", ()))
         ):
-            found |= Trait[name]
+            found |= AppTrait[name]
     return found
 
 
 @lru_cache(maxsize=1)
-def _around(resolved: Resolved) -> frozenset[str]:
+def _app_nouns(resolved: ResolvedDictionary) -> frozenset[str]:
     """Return the words of what an app shows or plays: of its classes, and `media` for a player.
 
     With `transport` it also goes on and back in what it plays.
     """
-    words = {word for row in resolved.classes for word in phrase(row.name)}
-    led = {first for row in resolved.commands for first in phrase(row.name)[:1]}
+    words = {word for row in resolved.classes for word in term_phrase(row.name)}
+    led = {first for row in resolved.commands for first in term_phrase(row.name)[:1]}
     plays = {"media"} if PLAYERS & led else set()
     again = {"transport"} if plays and _PLAY & led and _ONWARD & led else set()
     return frozenset(words | plays | again)
 
 
-def given(command: SdefCommand, resolved: Resolved) -> Given:
+def verb_context(command: SdefCommand, resolved: ResolvedDictionary) -> VerbContext:
     """Return what the verb of a command is applied to, and what comes of it."""
     taken = command.direct.types if command.direct else ()
     answered = command.result or ()
@@ -91,14 +91,16 @@ def given(command: SdefCommand, resolved: Resolved) -> Given:
     if library:
         plain |= _HELD | {row.name for row in (*resolved.records, *resolved.values)}
         # The name of a file, and not the file.
-        plain |= {"file", "alias"} if _LOCATIONS.intersection(phrase(command.name)[1:]) else set()
+        plain |= (
+            {"file", "alias"} if _LOCATIONS.intersection(term_phrase(command.name)[1:]) else set()
+        )
     answers: Answers = "value" if answered else ""
     if answered and all(ref.name == "boolean" for ref in answered):
         answers = "flag"
-    return Given(
-        direct=tuple(_words(ref, resolved.classes) for ref in taken),
+    return VerbContext(
+        direct=tuple(_type_words(ref, resolved.classes) for ref in taken),
         answers=answers,
-        around=_around(resolved),
+        around=_app_nouns(resolved),
         plain=bool(taken or library) and all(ref.name in plain for ref in shown),
         numbers=bool(taken) and all(ref.name in _NUMBERS for ref in shown),
         gathers=library
@@ -110,36 +112,36 @@ def given(command: SdefCommand, resolved: Resolved) -> Given:
     )
 
 
-def has_objects(resolved: Resolved) -> bool:
+def has_objects(resolved: ResolvedDictionary) -> bool:
     """Say whether an app has anything of its own; scripting additions and mere handlers do not."""
     return any(row.code == "capp" and (row.properties or row.elements) for row in resolved.classes)
 
 
-def _words(ref: TypeRef, classes: Iterable[SdefClass]) -> tuple[str, ...]:
+def _type_words(ref: TypeRef, classes: Iterable[SdefClass]) -> tuple[str, ...]:
     """Return the words of a type; what has an exit code or a command line is also a process."""
-    words = phrase(ref.name)
+    words = term_phrase(ref.name)
     row = next((one for one in classes if one.name == ref.name), None)
     if row is None:
         return words
-    known = {"_".join(phrase(one.name)) for one in row.properties}
+    known = {"_".join(term_phrase(one.name)) for one in row.properties}
     return words if known.isdisjoint(_RUNS) else (*words, "process")
 
 
-def forced(parameter: SdefParameter, resolved: Resolved) -> Iterator[str]:
+def forcing_terms(parameter: SdefParameter, resolved: ResolvedDictionary) -> Iterator[str]:
     """Yield the names of a parameter, and of its values, that force or leave out a question."""
     names = {ref.name for ref in parameter.types}
     chosen = [row for row in resolved.enumerations if row.name in names]
     values = (value.name for row in chosen for value in row.enumerators)
     for name in (parameter.name, *values):
-        words = phrase(name)
-        if _FORCES & set(words) or silent(words):
+        words = term_phrase(name)
+        if _FORCES & set(words) or skips_confirmation(words):
             yield name
 
 
-def silent(words: tuple[str, ...]) -> bool:
+def skips_confirmation(words: tuple[str, ...]) -> bool:
     """Say whether a term leaves out a question: `close without saving`."""
     return any(one.search(" ".join(words)) for one in _SILENT)
 
 
-def _spaced(name: str) -> str:
-    return f" {' '.join(phrase(name))} "
+def _padded_phrase(name: str) -> str:
+    return f" {' '.join(term_phrase(name))} "

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from iac_base.words import split_name
-from iac_gen.classify.codes import by_level, table, word_sets
+from iac_gen.classify.codes import read_level_table, verdicts_by_word, word_sets
 
 Answers = Literal["", "flag", "value"]
 """What a command declares as its result: nothing, a boolean (often only that it worked), more."""
@@ -15,7 +15,7 @@ Phrase = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class VerbContext:
     """What a verb is applied to, and what comes of it.
 
     `direct` holds the words of each type of the direct parameter, `around` those of the classes of
@@ -45,11 +45,11 @@ CODE_WORDS: Final = SETS["code"]
 SECRET_WORDS: Final = SETS["secrets"]
 PLAYERS: Final = SETS["players"]
 _MEANING: Final = CODE_WORDS | SECRET_WORDS | {"url"}
-VERBS: Final = by_level(table("words")["verbs"])
+VERBS: Final = verdicts_by_word(read_level_table("words")["verbs"])
 
 
 @lru_cache(maxsize=4096)
-def phrase(term: str) -> Phrase:
+def term_phrase(term: str) -> Phrase:
     """Return the words of a term in lower case; a vendor's letters before a verb are left out."""
     # PostScript is a page, not a script that runs; `IDs` are several of one.
     term = _SEVERAL.sub(lambda one: one[0].lower(), term.replace("PostScript", "postscript"))

@@ -7,23 +7,23 @@ nothing: what reads must answer, what plays must play something (`Given`).
 
 from typing import Final
 
-from iac_gen.classify.codes import by_level, table
-from iac_gen.classify.judgement import READS, LevelVerdict, highest
+from iac_gen.classify.codes import read_level_table, verdicts_by_word
+from iac_gen.classify.judgement import READS, LevelVerdict, highest_verdict
 from iac_gen.classify.terms import (
     CODE_WORDS,
     PLAYERS,
     SECRET_WORDS,
     SETS,
     VERBS,
-    Given,
     Phrase,
+    VerbContext,
 )
 
 _SEEN: Final = SETS["media"] | SETS["view_nouns"]
-_PAIRS: Final = by_level(table("words")["pairs"])
+_PAIRS: Final = verdicts_by_word(read_level_table("words")["pairs"])
 
 
-def _together(name: str) -> tuple[tuple[frozenset[str], frozenset[str], LevelVerdict], ...]:
+def _verb_object_rows(name: str) -> tuple[tuple[frozenset[str], frozenset[str], LevelVerdict], ...]:
     """Return the rows of a table of verbs and of the sets that make them dangerous."""
     return tuple(
         (
@@ -31,15 +31,17 @@ def _together(name: str) -> tuple[tuple[frozenset[str], frozenset[str], LevelVer
             frozenset().union(*(SETS[one] for one in sets.split())),
             LevelVerdict("DANGEROUS", why),
         )
-        for why, rows in table("words")[name].items()
+        for why, rows in read_level_table("words")[name].items()
         for verbs, sets in rows.items()
     )
 
 
-_OBJECTS: Final = _together("objects")
-_TARGETS: Final = _together("targets")
+_OBJECTS: Final = _verb_object_rows("objects")
+_TARGETS: Final = _verb_object_rows("targets")
 _TURNED: Final = {
-    verb: SETS[nouns] for verbs, nouns in table("words")["views"].items() for verb in verbs.split()
+    verb: SETS[nouns]
+    for verbs, nouns in read_level_table("words")["views"].items()
+    for verb in verbs.split()
 }
 # Controls of an interface: choosing one does what it does.
 _CONTROLS: Final = (("menu", "item"), ("menu", "bar", "item"), ("button",), ("menu",))
@@ -59,7 +61,7 @@ _BECOMING: Final = ("ize", "ise", "ify")
 _STARTS: Final = LevelVerdict("MODIFY", "starts or ends something")
 
 
-def by_verb(words: Phrase, given: Given) -> LevelVerdict | None:
+def verb_verdict(words: Phrase, given: VerbContext) -> LevelVerdict | None:
     """Return what the words of a command say, None where they say nothing."""
     if not words:
         return None
@@ -70,47 +72,47 @@ def by_verb(words: Phrase, given: Given) -> LevelVerdict | None:
     if second is not None and second.level == "DANGEROUS":
         return second
     pair = _PAIRS.get("_".join(words[:3])) or _PAIRS.get("_".join(words[:2]))
-    if pair is not None and words[0] == "bring" and given.direct and not _front(given):
+    if pair is not None and words[0] == "bring" and given.direct and not _may_be_window(given):
         return _CHANGES
     if pair is not None:
         reached = (SETS["served"] | SETS["urls"]).intersection(words[2:])
-        return highest((pair, _STARTS)) if reached else pair
+        return highest_verdict((pair, _STARTS)) if reached else pair
     if words[0] in SETS["chooses"] and words[1:] in _CONTROLS:
         return LevelVerdict("DANGEROUS", "operates the controls of an app")
     if words[0] in ("enter", "exit", "leave", "end") and words[-1] in SETS["modes"]:
         return _VIEW
-    if words[1:] == ("preview",) or (words[0] in SETS["framing"] and _puts_a_window(words[1:])):
+    if words[1:] == ("preview",) or (words[0] in SETS["framing"] and _places_window(words[1:])):
         return _VIEW
-    if given.answers == "value" and _is_asked(words, given):
+    if given.answers == "value" and _is_query(words, given):
         return READS
-    if given.bare and given.answers and _only_answers(words, given):
+    if given.bare and given.answers and _names_its_answer(words, given):
         return READS
-    if words[0] == "send" and _puts_a_window(tuple(word for word in words[1:] if word != "number")):
+    if words[0] == "send" and _places_window(tuple(word for word in words[1:] if word != "number")):
         return _VIEW
     if words[0] == "close" and words[-1] == "window" and SETS["no_contents"] & {*words[1:-1]}:
         return _VIEW
     if words[0] == "export" and given.bare and given.answers == "value":
         return READS
-    words = words if given.answers and words[0].endswith("ing") else _led_by_verb(words)
+    words = words if given.answers and words[0].endswith("ing") else _verb_first(words)
     first = VERBS.get(words[0])
     if first is None:
-        return _without_verb(words, given)
-    drafts = given.direct and not _SEEN & _types(given) and "transport" not in given.around
+        return _verbless_verdict(words, given)
+    drafts = given.direct and not _SEEN & _direct_words(given) and "transport" not in given.around
     if words == ("forward",) and drafts:
         return LevelVerdict("MODIFY", "opens a draft")
-    if words == ("push",) and "file" in _types(given):
+    if words == ("push",) and "file" in _direct_words(given):
         return LevelVerdict("MODIFY", "writes a file")
     if first.level == "SAFE":
-        return _proved(words, first, given)
+        return _safe_verb_verdict(words, first, given)
     listed = given.gathers and words[0] in SETS["of_lists"] and len(words) > 1
     if listed and (SETS["listed_values"] | SETS["ways"]).issuperset(words[1:]):
         return READS
     if first.level == "MODIFY":
-        return _edited(words, first, given)
-    return _harmless(words, given) or first
+        return _change_verdict(words, first, given)
+    return _harmless_verdict(words, given) or first
 
 
-def _is_asked(words: Phrase, given: Given) -> bool:
+def _is_query(words: Phrase, given: VerbContext) -> bool:
     """Say whether a verb is a noun or a function: `upload rate`, `index of`, `round`."""
     if given.numbers and words[0] in SETS["maths"]:
         return True
@@ -120,25 +122,27 @@ def _is_asked(words: Phrase, given: Given) -> bool:
     return measured and not given.direct
 
 
-def _only_answers(words: Phrase, given: Given) -> bool:
+def _names_its_answer(words: Phrase, given: VerbContext) -> bool:
     """Say whether a term without anything that it takes names what it answers, or how that is."""
     if given.answers == "value" and words[-1] in SETS["answered"]:
         return True
     return len(words) > 1 and words[0] not in VERBS and words[-1] in SETS["states"]
 
 
-def _puts_a_window(rest: Phrase) -> bool:
+def _places_window(rest: Phrase) -> bool:
     """Say whether what stands behind a verb is a window or a screen and a side, nothing else."""
     where = SETS["framed"] | SETS["sides"] | SETS["ways"]
     return where.issuperset(rest) and not SETS["framed"].isdisjoint(rest)
 
 
-def _front(given: Given) -> bool:
+def _may_be_window(given: VerbContext) -> bool:
     """Say whether what is brought to the front may be a window; else it is a layer of a drawing."""
-    return not _types(given).isdisjoint(SETS["places"] | SETS["view_nouns"] | SETS["neutral"])
+    return not _direct_words(given).isdisjoint(
+        SETS["places"] | SETS["view_nouns"] | SETS["neutral"]
+    )
 
 
-def _harmless(words: Phrase, given: Given) -> LevelVerdict | None:
+def _harmless_verdict(words: Phrase, given: VerbContext) -> LevelVerdict | None:
     """Return what a verb that is dangerous elsewhere does to an object that bears it."""
     led, *rest = words
     # What an app has as a class is an object of its own, and lost.
@@ -169,11 +173,11 @@ def _without_adverbs(words: Phrase) -> Phrase:
     return words
 
 
-def _types(given: Given) -> set[str]:
+def _direct_words(given: VerbContext) -> set[str]:
     return {word for words in given.direct for word in words}
 
 
-def _led_by_verb(words: Phrase) -> Phrase:
+def _verb_first(words: Phrase) -> Phrase:
     """Return the words with the verb in front, in the form that the table has."""
     if words[0] in VERBS:
         return words
@@ -191,7 +195,7 @@ def _led_by_verb(words: Phrase) -> Phrase:
     return words
 
 
-def _proved(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
+def _safe_verb_verdict(words: Phrase, first: LevelVerdict, given: VerbContext) -> LevelVerdict:
     """Return SAFE for a verb that reads, shows or plays where what stands around it proves that."""
     rest = set(words[1:])
     if {"go": SETS["presence"], "join": SETS["rooms"]}.get(words[0], frozenset()) & rest:
@@ -213,17 +217,17 @@ def _proved(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
         return LevelVerdict("MODIFY", "opens a URL")
     if first.reason == "reads" and not given.answers and words[0] not in SETS["finds"]:
         return LevelVerdict("MODIFY", "declares no result")
-    active = rest | (_types(given) - SETS["neutral"])
+    active = rest | (_direct_words(given) - SETS["neutral"])
     if words[0] in ("activate", "deactivate") and active and not SETS["places"] & active:
         return _STARTS
     if first.reason == "plays or navigates":
-        return _played(words, first, given)
+        return _playback_verdict(words, first, given)
     return first
 
 
-def _played(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
+def _playback_verdict(words: Phrase, first: LevelVerdict, given: VerbContext) -> LevelVerdict:
     """Return what playing, starting or stopping is worth: by what it is that plays or starts."""
-    rest, types = set(words[1:]), _types(given)
+    rest, types = set(words[1:]), _direct_words(given)
     things = rest | types
     if SETS["urls"] & rest:
         return LevelVerdict("MODIFY", "opens a URL")
@@ -253,10 +257,10 @@ def _played(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
     return first if seen else _STARTS
 
 
-def _edited(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
+def _change_verdict(words: Phrase, first: LevelVerdict, given: VerbContext) -> LevelVerdict:
     """Return the verdict of a verb that changes something: by what it is that changes."""
     led, rest = words[0], set(words[1:])
-    things = rest | _types(given)
+    things = rest | _direct_words(given)
     if SECRET_WORDS & rest:
         return LevelVerdict("DANGEROUS", "touches a secret")
     if words in _SLEEPS and not given.direct:
@@ -291,10 +295,10 @@ def _edited(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
         return LevelVerdict("SAFE", "only the user sees it")
     if led == "fetch" and words[-1] in SETS["found"] and given.answers == "value":
         return first if given.direct else READS
-    return _VIEW if _moves_the_view(words, given) else first
+    return _VIEW if _changes_view_only(words, given) else first
 
 
-def _moves_the_view(words: Phrase, given: Given) -> bool:
+def _changes_view_only(words: Phrase, given: VerbContext) -> bool:
     """Say whether something is opened, closed, moved that only shows what is there."""
     led, *rest = words
     turned = _TURNED.get(led, frozenset())
@@ -321,7 +325,7 @@ def _moves_the_view(words: Phrase, given: Given) -> bool:
     return bool(given.direct) and all(nouns & set(kind) for kind in given.direct)
 
 
-def _without_verb(words: Phrase, given: Given) -> LevelVerdict | None:
+def _verbless_verdict(words: Phrase, given: VerbContext) -> LevelVerdict | None:
     """Return what a term says that begins with no known verb."""
     if SECRET_WORDS & set(words):
         return LevelVerdict("DANGEROUS", "touches a secret")
@@ -362,14 +366,14 @@ def _without_verb(words: Phrase, given: Given) -> LevelVerdict | None:
         return last if last.reason == "plays or navigates" else None
     if last is not None and last.level == "MODIFY" and not CODE_WORDS & set(words):
         return last
-    if any(map(_tells, words)):
+    if any(map(_is_participle, words)):
         return LevelVerdict("MODIFY", "reports an event")
     # `-ize`, `-ify`: to make something be so.
     either = words[0] in SETS["either"] and not given.answers
     return _CHANGES if either or words[0].endswith(_BECOMING) else None
 
 
-def _tells(word: str) -> bool:
+def _is_participle(word: str) -> bool:
     """Say whether a word is a participle of a verb that is known and not dangerous: `joined`."""
     for ending in ("ed", "ing"):
         stem = word.removesuffix(ending)

@@ -18,34 +18,41 @@ from iac_gen.cli.common import (
     SHIPPED,
     TEMPLATES,
     Find,
+    build_inputs,
     command,
-    corrections,
     default_output,
-    end_with,
+    exit_with_failures,
     fail,
-    inputs_of,
-    run,
+    load_corrections,
+    run_build,
     source_options,
 )
 from iac_gen.discover import SourceFile
 from iac_gen.model import Diagnostic
-from iac_gen.output import CATALOGUE, LISTING, LOCK, SEARCH, Previous, app_modules
+from iac_gen.output import CATALOGUE, LISTING, LOCK, SEARCH, PreviousBuild, app_modules
 from iac_gen.remember import BuildCache, generator_digest, read_cache, write_cache
-from iac_gen.report import UNFORESEEN, AppReport, Report, changes, difference, spans
+from iac_gen.report import (
+    UNFORESEEN,
+    AppReport,
+    BuildReport,
+    changed_levels,
+    describe_changes,
+    file_difference,
+)
 from iac_gen.surface import LevelFall
-from iac_gen.text import clean, on_one_line
+from iac_gen.text import clean_text, on_one_line
 from iac_gen.write import (
-    alone,
-    changed,
+    changed_files,
     digest_of_files,
+    lock_folder,
     read_files,
     read_previous,
-    unfinished,
-    write,
+    unfinished_write,
+    write_files,
 )
 
 if TYPE_CHECKING:
-    from iac_gen.pipeline import Inputs
+    from iac_gen.pipeline import BuildInputs
 
 
 DESCRIPTIONS: Final = click.option(
@@ -94,85 +101,87 @@ def build(
         fail("--prune works only with a build of all apps; leave out the names of apps")
     folder = output or default_output()
     found = find(apps)
-    told = corrections(own, output)
+    told = load_corrections(own, output)
     generator = f"{generator_digest(templates)} {told.digest()}"
     # One after the other: what a build reads of the folder must stand until it has written.
-    with alone(folder):
+    with lock_folder(folder):
         options = [not apps, prune, shipped, descriptions]
-        stamp = json.dumps([generator, options, [_facts(file) for file in found.sources]])
+        stamp = json.dumps([generator, options, [_source_facts(file) for file in found.sources]])
         cache = read_cache(folder)
-        if cache and cache.stamp == stamp and cache.stands(folder):
-            _tell(Report.read(cache.report), folder, prune=prune, as_json=as_json)
+        if cache and cache.stamp == stamp and cache.matches_files(folder):
+            _report_and_exit(
+                BuildReport.from_data(cache.report), folder, prune=prune, as_json=as_json
+            )
             return
         made_by = f"{generator} {descriptions}"
         previous = read_previous(folder)
         inputs = replace(
-            inputs_of(found, previous, whole=not apps, templates=templates, told=told),
+            build_inputs(found, previous, whole=not apps, templates=templates, told=told),
             prune=prune,
             shipped=shipped,
-            accept=[*accepted, *_names(accepted)],
+            accept=[*accepted, *_accepted_names(accepted)],
             wording=descriptions == "app",
-            done=_done(cache, made_by, folder),
+            done=_unchanged_apps(cache, made_by, folder),
         )
-        files, report = run(inputs, quiet=as_json)
+        files, report = run_build(inputs, quiet=as_json)
         if report.falls:
             if as_json:
-                click.echo(json.dumps(report.data(), indent=1))
+                click.echo(json.dumps(report.to_data(), indent=1))
             else:
-                _tell_falls(report.falls)
-            _end_with_falls(report, "nothing was written", sys.argv[1:])
+                _print_falls(report.falls)
+            _exit_with_falls(report, "nothing was written", sys.argv[1:])
         if files:
             gone = [name for key in report.gone for name in app_modules(key)]
-            write(folder, files, gone if prune else [])
+            write_files(folder, files, gone if prune else [])
         kept = [name for key in previous.apps for name in app_modules(key) if name not in files]
         names = [*files, *kept]
         written = digest_of_files(folder, names)
         write_cache(
-            folder, BuildCache(made_by, stamp, report.data(), _jobs(inputs, report), written)
+            folder, BuildCache(made_by, stamp, report.to_data(), _job_keys(inputs, report), written)
         )
-        _tell(report, folder, prune=prune, as_json=as_json)
+        _report_and_exit(report, folder, prune=prune, as_json=as_json)
 
 
-def _names(accepted: Sequence[str]) -> list[str]:
+def _accepted_names(accepted: Sequence[str]) -> list[str]:
     return [name.strip() for one in accepted for name in one.split(",")]
 
 
-def _facts(file: SourceFile) -> list[str]:
+def _source_facts(file: SourceFile) -> list[str]:
     return [file.file, file.digest, file.name, file.id, file.version, file.kind]
 
 
-def _done(cache: BuildCache | None, generator: str, folder: Path) -> dict[str, AppReport]:
+def _unchanged_apps(cache: BuildCache | None, generator: str, folder: Path) -> dict[str, AppReport]:
     """Return what need not be built again: nothing, if anything of the last build has changed."""
-    if cache is None or cache.generator != generator or not cache.stands(folder):
+    if cache is None or cache.generator != generator or not cache.matches_files(folder):
         return {}
-    reports = {app.key: app for app in Report.read(cache.report).apps}
+    reports = {app.key: app for app in BuildReport.from_data(cache.report).apps}
     return {digest: reports[key] for digest, key in cache.jobs.items()}
 
 
-def _jobs(inputs: "Inputs", report: Report) -> dict[str, str]:
-    from iac_gen.pipeline import jobs
+def _job_keys(inputs: "BuildInputs", report: BuildReport) -> dict[str, str]:
+    from iac_gen.pipeline import plan_jobs
 
     built = {app.key for app in report.apps}
-    keys = {job.digest: job.identity.key for job in jobs(inputs.sources, inputs.previous)}
+    keys = {job.digest: job.identity.key for job in plan_jobs(inputs.sources, inputs.previous)}
     return {digest: key for digest, key in keys.items() if key in built}
 
 
-def _tell(report: Report, folder: Path, *, prune: bool, as_json: bool) -> None:
+def _report_and_exit(report: BuildReport, folder: Path, *, prune: bool, as_json: bool) -> None:
     """Print what was built and end with the status that it deserves."""
     if as_json:
-        click.echo(json.dumps(report.data(), indent=1))
+        click.echo(json.dumps(report.to_data(), indent=1))
     else:
-        _print(report, folder, prune)
-    end_with(report.lost)
+        _print_report(report, folder, prune)
+    exit_with_failures(report.lost)
     if not report.apps:
         fail("no app with a scripting dictionary was found; run iac-gen list to see why", 1)
 
 
-def _print(report: Report, folder: Path, prune: bool) -> None:
+def _print_report(report: BuildReport, folder: Path, prune: bool) -> None:
     heads = ("app", "name", "tools", "safe", "modify", "dangerous", "tokens", "skipped")
     rows: list[tuple[str, ...]] = [heads]
     for app in report.apps:
-        numbers = (app.tools, *app.levels.values(), app.tokens, app.skipped)
+        numbers = (app.tools, *app.levels.values(), app.tokens, app.skipped_count)
         rows.append((app.key, app.name, *(str(number) for number in numbers)))
     if report.apps:
         widths = [max(len(row[column]) for row in rows) for column in range(len(heads))]
@@ -187,8 +196,8 @@ def _print(report: Report, folder: Path, prune: bool) -> None:
         )
     if report.templates:
         click.echo(f"The templates in {report.templates} were used instead of iac-gen's own.")
-    _warn(one for app in report.apps for one in app.diagnostics)
-    cleaned = sum(app.cleaned for app in report.apps)
+    _print_warnings(one for app in report.apps for one in app.diagnostics)
+    cleaned = sum(app.cleaned_count for app in report.apps)
     if cleaned:
         click.echo(f"Invisible characters were removed from {cleaned} items.")
     if report.gone:
@@ -204,7 +213,7 @@ _TOLD: Final = 10
 """Findings of one kind in one file that are printed; the others are counted."""
 
 
-def _warn(diagnostics: Iterable[Diagnostic]) -> None:
+def _print_warnings(diagnostics: Iterable[Diagnostic]) -> None:
     told: Counter[tuple[str, str]] = Counter()
     for one in diagnostics:
         # What an unforeseen error cost is told at the end.
@@ -240,20 +249,22 @@ def check(
     folder = output or default_output()
     waiting = _warn_unfinished(folder)
     previous = read_previous(folder)
-    told = corrections(own, output)
-    inputs = inputs_of(find(apps), previous, whole=not apps, templates=templates, told=told)
-    files, report = run(replace(inputs, shipped=shipped, wording=descriptions == "app"), quiet=True)
-    differing = sorted(changed(folder, files))
+    told = load_corrections(own, output)
+    inputs = build_inputs(find(apps), previous, whole=not apps, templates=templates, told=told)
+    files, report = run_build(
+        replace(inputs, shipped=shipped, wording=descriptions == "app"), quiet=True
+    )
+    differing = sorted(changed_files(folder, files))
     for name in differing:
         old = read_files(folder, [name]).get(name, "")
-        click.echo(difference(old, files[name], str(folder / name)))
-    _tell_falls(report.falls)
+        click.echo(file_difference(old, files[name], str(folder / name)))
+    _print_falls(report.falls)
     for key in report.gone:
         click.echo(f"Gone: {key}")
     again = " ".join(["iac-gen build", *sys.argv[2:]])
     if report.falls:
-        _end_with_falls(report, "a build stops", ["build", *sys.argv[2:]])
-    end_with(report.lost)
+        _exit_with_falls(report, "a build stops", ["build", *sys.argv[2:]])
+    exit_with_failures(report.lost)
     if differing:
         count = "1 file differs" if len(differing) == 1 else f"{len(differing)} files differ"
         fail(f"{count} from what a build would write; correct this with: {again}", 1)
@@ -263,10 +274,10 @@ def check(
         sys.exit(1)
 
 
-def _end_with_falls(report: Report, outcome: str, arguments: Sequence[str]) -> NoReturn:
+def _exit_with_falls(report: BuildReport, outcome: str, arguments: Sequence[str]) -> NoReturn:
     """Print the command that accepts by name the levels that fell, and end with 1."""
-    _warn(report.failed)
-    names = sorted({clean(fall.name) for fall in report.falls})
+    _print_warnings(report.failed)
+    names = sorted({clean_text(fall.name) for fall in report.falls})
     plain = ",".join(name for name in names if "," not in name)
     flags = [f"--accept-levels={name}" for name in (plain, *(n for n in names if "," in n)) if name]
     fell = "1 level" if len(names) == 1 else f"{len(names)} levels"
@@ -276,13 +287,13 @@ def _end_with_falls(report: Report, outcome: str, arguments: Sequence[str]) -> N
     sys.exit(1)
 
 
-def _tell_falls(falls: Sequence[LevelFall]) -> None:
+def _print_falls(falls: Sequence[LevelFall]) -> None:
     for fall in falls:
-        click.echo(f"A level fell: {clean(str(fall))}")
+        click.echo(f"A level fell: {clean_text(str(fall))}")
 
 
 def _warn_unfinished(folder: Path) -> bool:
-    waiting = unfinished(folder)
+    waiting = unfinished_write(folder)
     if waiting:
         click.echo(f"iac-gen: {on_one_line(waiting, 1000)}", err=True)
     return bool(waiting)
@@ -311,25 +322,25 @@ def diff(
         if not (other / LOCK).exists():
             raise click.UsageError(f"--to {other}: there are no tools in this folder.")
         built = read_previous(other)
-        lines = [clean(line) for line in changes(previous.apps, built.apps)]
-        told = {"changes": lines, "levels": spans(previous.apps, built.apps)}
+        lines = [clean_text(line) for line in describe_changes(previous.apps, built.apps)]
+        told = {"changes": lines, "levels": changed_levels(previous.apps, built.apps)}
         shown = json.dumps(told, indent=1) if as_json else "\n".join(lines)
         click.echo(shown, nl=bool(shown))
         return
-    inputs = inputs_of(find(apps), previous, whole=not apps, told=corrections(own, output))
-    files, report = run(replace(inputs, wording=True), quiet=True)
+    inputs = build_inputs(find(apps), previous, whole=not apps, told=load_corrections(own, output))
+    files, report = run_build(replace(inputs, wording=True), quiet=True)
     kept = previous.apps
     if files:
-        new = Previous.read(*(files[name] for name in (CATALOGUE, LISTING, LOCK, SEARCH)))
+        new = PreviousBuild.read(*(files[name] for name in (CATALOGUE, LISTING, LOCK, SEARCH)))
         kept = {key: app for key, app in new.apps.items() if key not in report.gone}
-    lines = [clean(line) for line in changes(previous.apps, kept)]
+    lines = [clean_text(line) for line in describe_changes(previous.apps, kept)]
     if as_json:
-        rest = {key: report.data()[key] for key in ("falls", "failed")}
-        told = {"changes": lines, "levels": spans(previous.apps, kept), **rest}
+        rest = {key: report.to_data()[key] for key in ("falls", "failed")}
+        told = {"changes": lines, "levels": changed_levels(previous.apps, kept), **rest}
         click.echo(json.dumps(told, indent=1))
     else:
         click.echo("".join(f"{line}\n" for line in lines), nl=False)
-    end_with(report.lost)
+    exit_with_failures(report.lost)
 
 
 COMMANDS: Final = {"build": build, "check": check, "diff": diff}

@@ -14,17 +14,17 @@ import click
 
 from iac_base.files import TEAM_BUILD, data_folder
 from iac_gen import discover, macos
-from iac_gen.discover import Discovered
+from iac_gen.discover import DiscoveredSources
 from iac_gen.intents.places import PLACES
 from iac_gen.model import Diagnostic, GeneratorError
-from iac_gen.output import Previous
+from iac_gen.output import PreviousBuild
 from iac_gen.quirks import known_apps, load_quirks, read_quirks
 from iac_gen.surface import AcceptedLevels, read_level
 from iac_gen.text import on_one_line
 
 if TYPE_CHECKING:
-    from iac_gen.pipeline import Inputs
-    from iac_gen.report import Report
+    from iac_gen.pipeline import BuildInputs
+    from iac_gen.report import BuildReport
 
 PATH = click.Path(path_type=Path)
 APPS = click.argument("apps", nargs=-1)
@@ -44,7 +44,7 @@ QUIRKS = click.option(
 INSTALLED: Final = "installed"
 """Stands for the places of a Mac where App Intents metadata lies."""
 
-Find: TypeAlias = Callable[[Sequence[str]], Discovered]
+Find: TypeAlias = Callable[[Sequence[str]], DiscoveredSources]
 """Finds the dictionaries that the options name, of these apps or of all."""
 
 
@@ -95,29 +95,31 @@ def source_options(command: Callable[..., None]) -> Any:
         bundled: bool,
         **given: Any,
     ) -> None:
-        def find(apps: Sequence[str] = ()) -> Discovered:
-            found = _intents(intents)
+        def find(apps: Sequence[str] = ()) -> DiscoveredSources:
+            found = _find_intents(intents)
             if not intents or dictionaries or search or bundled:
-                named = _found(dictionaries, search, bundled)
+                named = _find_dictionaries(dictionaries, search, bundled)
                 both = (*named.unscriptable, *found.unscriptable)
-                found = Discovered((*named.sources, *found.sources), both)
-            return discover.pick(found, apps)
+                found = DiscoveredSources((*named.sources, *found.sources), both)
+            return discover.pick_sources(found, apps)
 
         command(find=find, **given)
 
     return with_find
 
 
-def _intents(paths: Sequence[Path]) -> Discovered:
+def _find_intents(paths: Sequence[Path]) -> DiscoveredSources:
     if not paths:
-        return Discovered(())
+        return DiscoveredSources(())
     places = [one for path in paths for one in (PLACES if str(path) == INSTALLED else [path])]
     wanted = [Path(one) for one in places]
     # Of the Mac's own places not all are there.
     return discover.from_intents(one for one in wanted if one.exists() or one in paths)
 
 
-def _found(dictionaries: Sequence[Path], search: Sequence[Path], bundled: bool) -> Discovered:
+def _find_dictionaries(
+    dictionaries: Sequence[Path], search: Sequence[Path], bundled: bool
+) -> DiscoveredSources:
     if dictionaries and bundled:
         raise GeneratorError("give --dictionary or --bundled, not both")
     if dictionaries:
@@ -128,7 +130,7 @@ def _found(dictionaries: Sequence[Path], search: Sequence[Path], bundled: bool) 
         for folder in search:
             if not folder.is_dir():
                 raise GeneratorError(f"{folder}, given with --search, is not a folder")
-        return discover.from_bundles(macos.installed(search))
+        return discover.from_bundles(macos.installed_bundles(search))
     click.echo("iac-gen: this is not a Mac, so the bundled snapshots are used", err=True)
     return discover.from_bundled_snapshots()
 
@@ -137,7 +139,7 @@ def default_output() -> Path:
     return data_folder() / "tools"
 
 
-class Corrections(NamedTuple):
+class QuirkCorrections(NamedTuple):
     """Quirk files that do not come with the generator (path -> content), and accepted levels."""
 
     files: Mapping[str, bytes] = MappingProxyType({})
@@ -149,7 +151,7 @@ class Corrections(NamedTuple):
         return hashlib.sha256(json.dumps([told, dict(self.accepted)]).encode()).hexdigest()
 
 
-def corrections(own: Sequence[Path], output: Path | None) -> Corrections:
+def load_corrections(own: Sequence[Path], output: Path | None) -> QuirkCorrections:
     """Return the quirks that are named; for the data folder's tools also yours and the team's.
 
     Tools for elsewhere, such as a repository, must come out the same on every machine.
@@ -166,7 +168,7 @@ def corrections(own: Sequence[Path], output: Path | None) -> Corrections:
         raise GeneratorError(f"{error.filename} cannot be read: {error.strerror}") from None
     team = data_folder() / "state" / TEAM_BUILD
     if output is not None or not team.exists():
-        return Corrections(found)
+        return QuirkCorrections(found)
     try:
         told = json.loads(team.read_bytes())
         theirs = {f"team/{name}": text.encode() for name, text in told["quirks"].items()}
@@ -174,30 +176,32 @@ def corrections(own: Sequence[Path], output: Path | None) -> Corrections:
         accepted: AcceptedLevels = {
             str(name): tuple(read_level(level) for level in levels) for name, levels in held
         }
-        return Corrections({**theirs, **found}, accepted)
+        return QuirkCorrections({**theirs, **found}, accepted)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise GeneratorError(
             f"{team} is damaged; run iac-fleet forward, which writes it again"
         ) from None
 
 
-def inputs_of(
-    found: Discovered,
-    previous: Previous,
+def build_inputs(
+    found: DiscoveredSources,
+    previous: PreviousBuild,
     *,
     whole: bool = True,
     templates: Path | None = None,
-    told: Corrections | None = None,
-) -> "Inputs":
+    told: QuirkCorrections | None = None,
+) -> "BuildInputs":
     from platformdirs import user_cache_path
 
-    from iac_gen.pipeline import Inputs
+    from iac_gen.pipeline import BuildInputs
 
-    told = told or Corrections()
+    told = told or QuirkCorrections()
     (quirks, faults), (own, wrong) = load_quirks(), read_quirks(told.files)
     every, failed = [*quirks, *own], [*faults, *wrong]
     keep = user_cache_path("iac", appauthor=False) / "formatted"
-    made = Inputs(found.sources, discover.includes(), every, failed, previous, whole, keep=keep)
+    made = BuildInputs(
+        found.sources, discover.load_includes(), every, failed, previous, whole, keep=keep
+    )
     made = replace(made, accepted=told.accepted)
     if templates is None:
         return made
@@ -206,11 +210,11 @@ def inputs_of(
     return replace(made, templates=own_templates(templates))
 
 
-def run(inputs: "Inputs", quiet: bool) -> "tuple[Mapping[str, str], Report]":
+def run_build(inputs: "BuildInputs", quiet: bool) -> "tuple[Mapping[str, str], BuildReport]":
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn
 
-    from iac_gen.pipeline import generate
+    from iac_gen.pipeline import build_folder
 
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TextColumn("{task.completed}"))
@@ -224,10 +228,10 @@ def run(inputs: "Inputs", quiet: bool) -> "tuple[Mapping[str, str], Report]":
         def step(name: str) -> None:
             progress.update(task, description=f"Built {name}", advance=1, refresh=True)
 
-        return generate(inputs, step)
+        return build_folder(inputs, step)
 
 
-def end_with(failed: Sequence[Diagnostic]) -> None:
+def exit_with_failures(failed: Sequence[Diagnostic]) -> None:
     for one in failed:
         click.echo(f"iac-gen: skipped {one}", err=True)
     if failed:

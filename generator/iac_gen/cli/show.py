@@ -17,37 +17,37 @@ from iac_gen.cli.common import (
     APPS,
     PATH,
     QUIRKS,
-    Corrections,
     Find,
+    QuirkCorrections,
+    build_inputs,
     command,
-    corrections,
-    end_with,
+    exit_with_failures,
     fail,
-    inputs_of,
+    load_corrections,
     source_options,
 )
 from iac_gen.discover import SourceFile
 from iac_gen.ir import Module, module_data
 from iac_gen.lint.facts import LintFinding
-from iac_gen.lint.linter import RULES, lint
+from iac_gen.lint.linter import RULES, lint_source
 from iac_gen.load import LoadError
 from iac_gen.model import Diagnostic, GeneratorError
-from iac_gen.output import Previous
-from iac_gen.pipeline import Representation, jobs, represented
+from iac_gen.output import PreviousBuild
+from iac_gen.pipeline import AppRepresentation, map_representations, plan_jobs
 from iac_gen.quirks import known_apps, read_quirks
 from iac_gen.snapshot import facts_only, write_snapshot
-from iac_gen.text import clean, on_one_line
-from iac_gen.unbound import unbound
+from iac_gen.text import clean_text, on_one_line
+from iac_gen.unbound import find_unsupported
 from iac_gen.verify import (
     AskedNames,
     NoReflectionError,
     ReflectionError,
-    differences,
-    names_of,
-    reflect,
+    collect_names,
+    compare_names,
+    run_reflection,
 )
-from iac_gen.why import why
-from iac_gen.write import alone, write
+from iac_gen.why import explain_level
+from iac_gen.write import lock_folder, write_files
 from iac_runtime.tool import INTENTS
 
 
@@ -65,7 +65,7 @@ def snapshot(
     found = discover.from_paths(paths, known_apps())
     if (name or bundle_id) and len(found.sources) != 1:
         raise GeneratorError("--name and --bundle-id work only with exactly one dictionary")
-    loaded, failed = discover.read(found)
+    loaded, failed = discover.read_sources(found)
     for one in loaded:
         source = one.source
         source = replace(source, name=name or source.name, id=bundle_id or source.id)
@@ -74,10 +74,10 @@ def snapshot(
         # An app has two sources, which may lie in one folder.
         ending = INTENTS if source.kind == "intents" else ""
         files[f"{source.stem}{ending}.json"] = write_snapshot(source)
-    with alone(output, tools=False):
-        for changed in write(output, files):
+    with lock_folder(output, tools=False):
+        for changed in write_files(output, files):
             click.echo(str(output / changed))
-    end_with(failed)
+    exit_with_failures(failed)
 
 
 @command()
@@ -107,7 +107,7 @@ def show(
     find: Find,
 ) -> None:
     """Print the model of APPS as JSON."""
-    told = corrections(own, None)
+    told = load_corrections(own, None)
     if asked:
         if apps or everything or only_unbound:
             fail("--why needs one app and one name, and works with no other option")
@@ -117,8 +117,10 @@ def show(
         fail("give the names of the apps to show, or --all")
     failed: list[Diagnostic] = []
     shown: list[str] = []
-    inputs = inputs_of(find(apps), Previous(), told=told)
-    for outcome in represented(_unbound_of if only_unbound else _data_of, inputs):
+    inputs = build_inputs(find(apps), PreviousBuild(), told=told)
+    for outcome in map_representations(
+        _unsupported_lines if only_unbound else _module_json, inputs
+    ):
         if isinstance(outcome, Diagnostic):
             failed.append(outcome)
         else:
@@ -130,28 +132,30 @@ def show(
         click.echo(f"[{rows}]")
     else:
         click.echo(shown[0])
-    end_with(failed)
+    exit_with_failures(failed)
 
 
-def _show_why(app: str, name: str, find: Find, told: Corrections) -> None:
-    for outcome in represented(_module_of, inputs_of(find((app,)), Previous(), told=told)):
+def _show_why(app: str, name: str, find: Find, told: QuirkCorrections) -> None:
+    for outcome in map_representations(
+        _module_of, build_inputs(find((app,)), PreviousBuild(), told=told)
+    ):
         if isinstance(outcome, Diagnostic):
-            end_with([outcome])
+            exit_with_failures([outcome])
         else:
-            for line in why(outcome, name):
+            for line in explain_level(outcome, name):
                 click.echo(on_one_line(line, 500))
 
 
-def _module_of(_: str, made: Representation) -> Module:
+def _module_of(_: str, made: AppRepresentation) -> Module:
     return made.module
 
 
-def _data_of(_: str, made: Representation) -> str:
+def _module_json(_: str, made: AppRepresentation) -> str:
     return json.dumps(module_data(made.module, made.diagnostics))
 
 
-def _unbound_of(key: str, made: Representation) -> str:
-    return "".join(f"{key}: {row}\n" for row in unbound(made.resolved, made.diagnostics))
+def _unsupported_lines(key: str, made: AppRepresentation) -> str:
+    return "".join(f"{key}: {row}\n" for row in find_unsupported(made.resolved, made.diagnostics))
 
 
 @command("list")
@@ -160,7 +164,7 @@ def list_(find: Find) -> None:
     """List the apps that are found, and why some have no tools."""
     found = find(())
     failed: list[Diagnostic] = []
-    for job in jobs(found.sources, Previous()):
+    for job in plan_jobs(found.sources, PreviousBuild()):
         assert isinstance(job.source, SourceFile)
         file = job.source
         try:
@@ -196,36 +200,42 @@ def lint_command(paths: tuple[Path, ...], as_json: bool, names: tuple[str, ...])
     rules = {name: rule for name, rule in RULES.items() if not names or name in names}
     own = [path for path in paths if path.suffix == ".toml"]
     named = [path for path in paths if path not in own]
-    found_there = discover.from_paths(named, known_apps()) if named else discover.Discovered(())
-    loaded, failed = discover.read(found_there, as_written=True)
-    unread = [*failed, *read_quirks(corrections(own, Path()).files)[1]]
-    includes = discover.includes()
+    found_there = (
+        discover.from_paths(named, known_apps()) if named else discover.DiscoveredSources(())
+    )
+    loaded, failed = discover.read_sources(found_there, as_written=True)
+    unread = [*failed, *read_quirks(load_corrections(own, Path()).files)[1]]
+    includes = discover.load_includes()
     found: list[LintFinding] = []
     for one in loaded:
-        found += lint(one.source, includes, one.diagnostics, rules)
+        found += lint_source(one.source, includes, one.diagnostics, rules)
     if as_json:
         rows = [dataclasses.asdict(finding) for finding in found]
         told = [dataclasses.asdict(diagnostic) for diagnostic in unread]
         click.echo(json.dumps({"findings": rows, "failed": told}, indent=1))
     else:
         for finding in found:
-            click.echo(clean(str(finding)))
+            click.echo(clean_text(str(finding)))
     for diagnostic in unread:
-        click.echo(f"iac-gen: skipped {clean(str(diagnostic))}", err=True)
-    click.echo(f"iac-gen: {_total(found, len(loaded))}", err=True)
+        click.echo(f"iac-gen: skipped {clean_text(str(diagnostic))}", err=True)
+    click.echo(f"iac-gen: {_finding_total(found, len(loaded))}", err=True)
     if unread or any(finding.severity == "error" for finding in found):
         sys.exit(1)
 
 
-def _total(found: Sequence[LintFinding], dictionaries: int) -> str:
+def _finding_total(found: Sequence[LintFinding], dictionaries: int) -> str:
     counts = Counter(one.severity for one in found)
-    parts = [_many(counts[level], level) for level in ("error", "warning", "note") if counts[level]]
+    parts = [
+        _counted_noun(counts[level], level)
+        for level in ("error", "warning", "note")
+        if counts[level]
+    ]
     listed = f" ({', '.join(parts)})" if parts else ""
-    total = _many(len(found), "finding")
-    return f"{total}{listed} in {_many(dictionaries, 'dictionary', 'dictionaries')}"
+    total = _counted_noun(len(found), "finding")
+    return f"{total}{listed} in {_counted_noun(dictionaries, 'dictionary', 'dictionaries')}"
 
 
-def _many(number: int, word: str, plural: str = "") -> str:
+def _counted_noun(number: int, word: str, plural: str = "") -> str:
     return f"{number} {word if number == 1 else plural or f'{word}s'}"
 
 
@@ -258,7 +268,7 @@ def verify_names(
     asked = _SIMULATOR if simulate else (program or "osascript",)
     failed: list[Diagnostic] = []
     wrong = parameters = 0
-    for outcome in represented(_names, inputs_of(find(apps), Previous())):
+    for outcome in map_representations(_keyed_names, build_inputs(find(apps), PreviousBuild())):
         if isinstance(outcome, Diagnostic):
             failed.append(outcome)
             continue
@@ -267,30 +277,32 @@ def verify_names(
             click.echo(f"{key}: App Intents have no JavaScript names")
             continue
         try:
-            rows = differences(names, reflect(names, asked, environment=simulated))
+            rows = compare_names(names, run_reflection(names, asked, environment=simulated))
         except ReflectionError as error:
             if names.kind == "addition" and isinstance(error, NoReflectionError):
                 # An addition is reached through osascript itself, which has no dictionary.
-                click.echo(f"{key}: {names.count()} names of Standard Additions are not compared")
+                click.echo(
+                    f"{key}: {names.count_names()} names of Standard Additions are not compared"
+                )
                 continue
             failed.append(Diagnostic(names.app, 0, "reflection", str(error), "error"))
             continue
         for row in rows:
             click.echo(on_one_line(f"{key}: {row}", 500))
-        click.echo(f"{key}: {names.count()} names, {len(rows)} differ")
+        click.echo(f"{key}: {names.count_names()} names, {len(rows)} differ")
         wrong += len(rows)
         parameters += names.parameters
     if parameters:
         click.echo(
             f"JavaScript does not show names of parameters, so {parameters} names are not compared."
         )
-    end_with(failed)
+    exit_with_failures(failed)
     if wrong:
         sys.exit(1)
 
 
-def _names(key: str, made: Representation) -> tuple[str, AskedNames]:
-    return key, names_of(made.resolved)
+def _keyed_names(key: str, made: AppRepresentation) -> tuple[str, AskedNames]:
+    return key, collect_names(made.resolved)
 
 
 @command("templates")

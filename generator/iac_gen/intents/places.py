@@ -16,7 +16,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from iac_gen.intents.facts import attributed, whose
+from iac_gen.intents.facts import action_owner, attributed_apps
 from iac_gen.intents.read import FILE, Words
 from iac_gen.limits import LimitError, read_file
 from iac_gen.macos import MAX_PLIST, Unscriptable, read_info
@@ -82,7 +82,7 @@ def metadata_files(places: Iterable[Path]) -> Iterator[MetadataFile]:
     """Yield the bundles in `places` and their files, each once; a place may be a bundle itself."""
     seen: set[str] = set()
     for place in places:
-        yield from _below(place.expanduser(), None, 0, seen)
+        yield from _find_below(place.expanduser(), None, 0, seen)
 
 
 def bundle_of(file: Path) -> Path | None:
@@ -90,7 +90,7 @@ def bundle_of(file: Path) -> Path | None:
     return next((folder for folder in file.parents if folder.suffix in BUNDLES), None)
 
 
-def _below(
+def _find_below(
     path: Path, inside: MetadataFile | None, depth: int, seen: set[str]
 ) -> Iterator[MetadataFile]:
     # A link may lead out and back: each real folder is looked at once.
@@ -99,21 +99,21 @@ def _below(
         return
     seen.add(real)
     if path.suffix in BUNDLES:
-        yield from _of_bundle(path, inside or _bundle(path), depth, seen)
+        yield from _files_of_bundle(path, inside or _bundle_file(path), depth, seen)
         return
-    for name in _names(path):
+    for name in _folder_names(path):
         if not name.startswith("."):
-            yield from _below(path / name, inside, depth + 1, seen)
+            yield from _find_below(path / name, inside, depth + 1, seen)
 
 
-def _names(path: Path) -> list[str]:
+def _folder_names(path: Path) -> list[str]:
     try:
         return sorted(entry.name for entry in os.scandir(path) if entry.is_dir())
     except OSError:
         return []
 
 
-def _of_bundle(
+def _files_of_bundle(
     path: Path, outer: MetadataFile, depth: int, seen: set[str]
 ) -> Iterator[MetadataFile]:
     if outer.path == path:
@@ -123,11 +123,11 @@ def _of_bundle(
             if (file := path / resources / folder / FILE).is_file():
                 yield replace(outer, path=file)
     for folder in _HELD:
-        for name in _names(path / folder):
-            yield from _below(path / folder / name, outer, depth + 1, seen)
+        for name in _folder_names(path / folder):
+            yield from _find_below(path / folder / name, outer, depth + 1, seen)
 
 
-def _bundle(path: Path) -> MetadataFile:
+def _bundle_file(path: Path) -> MetadataFile:
     found = next((read_info(path / name) for name in _INFO if (path / name).is_file()), {})
     info = found if isinstance(found, dict) else {}
     owner, version = info.get("CFBundleIdentifier"), info.get("CFBundleShortVersionString")
@@ -140,7 +140,7 @@ def _bundle(path: Path) -> MetadataFile:
     )
 
 
-def by_app(found: Iterable[MetadataFile]) -> tuple[list[IntentsOfApp], list[Unscriptable]]:
+def group_by_app(found: Iterable[MetadataFile]) -> tuple[list[IntentsOfApp], list[Unscriptable]]:
     """Return the intents of each app: its own, and what names it in files that may.
 
     The first bundle of an id is the app; another one that claims the id is told and left out.
@@ -156,19 +156,26 @@ def by_app(found: Iterable[MetadataFile]) -> tuple[list[IntentsOfApp], list[Unsc
         if first != one.bundle or one.path == one.bundle:
             continue
         for owner in sorted(
-            {whose(named, one.owner, str(one.path)) for named in _facts(*_stamped(one.path))[0]}
+            {
+                action_owner(named, one.owner, str(one.path))
+                for named in _attribution(*_file_stamp(one.path))[0]
+            }
         ):
             files[owner].append(one)
-    return [_app(owner, rows) for owner, rows in sorted(files.items())], [*refused.values()]
+    return [_intents_of_app(owner, rows) for owner, rows in sorted(files.items())], [
+        *refused.values()
+    ]
 
 
-def _app(owner: str, rows: list[MetadataFile]) -> IntentsOfApp:
+def _intents_of_app(owner: str, rows: list[MetadataFile]) -> IntentsOfApp:
     rows = sorted(
         rows, key=lambda row: (row.owner != owner, row.path.parts[:-2] != row.bundle.parts)
     )
     first = rows[0]
     own = first.owner == owner
-    digest = hashlib.sha256("".join(_facts(*_stamped(row.path))[1] for row in rows).encode())
+    digest = hashlib.sha256(
+        "".join(_attribution(*_file_stamp(row.path))[1] for row in rows).encode()
+    )
     return IntentsOfApp(
         owner,
         first.bundle.stem if own else owner.rpartition(".")[2],
@@ -178,7 +185,7 @@ def _app(owner: str, rows: list[MetadataFile]) -> IntentsOfApp:
     )
 
 
-def _stamped(path: Path) -> tuple[str, int, int]:
+def _file_stamp(path: Path) -> tuple[str, int, int]:
     try:
         found = path.stat()
     except OSError:
@@ -187,16 +194,16 @@ def _stamped(path: Path) -> tuple[str, int, int]:
 
 
 @lru_cache(maxsize=4096)
-def _facts(path: str, _changed: int, _size: int) -> tuple[frozenset[str], str]:
+def _attribution(path: str, _changed: int, _size: int) -> tuple[frozenset[str], str]:
     """Return to whom the actions of a file are attributed, and its digest; read once."""
     try:
         content = read_file(Path(path))
     except LimitError:
         return frozenset(), ""
-    return frozenset(attributed(content)), hashlib.sha256(content).hexdigest()
+    return frozenset(attributed_apps(content)), hashlib.sha256(content).hexdigest()
 
 
-def words_of(files: Sequence[Path], titles: Mapping[str, str]) -> Words:
+def text_lookup(files: Sequence[Path], titles: Mapping[str, str]) -> Words:
     """Return how to find a text in the tables beside the metadata: English, of the first bundle.
 
     `titles` are those of actions, for whose keys there is no table.
@@ -204,20 +211,20 @@ def words_of(files: Sequence[Path], titles: Mapping[str, str]) -> Words:
     folders = [file.parent.parent for file in files if file.name == FILE]
 
     @cache
-    def table(name: str) -> dict[str, str]:
+    def localized_table(name: str) -> dict[str, str]:
         # A name is foreign: it may be that of any file.
         if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name) is None:
             return {}
         found: dict[str, str] = {}
         for folder in folders:
-            for rows in _tables(folder, name):
+            for rows in _localized_tables(folder, name):
                 found = {**rows, **found}
         return found
 
-    return lambda name, key: table(name).get(key, "") if name else titles.get(key, "")
+    return lambda name, key: localized_table(name).get(key, "") if name else titles.get(key, "")
 
 
-def _tables(folder: Path, name: str) -> Iterator[dict[str, str]]:
+def _localized_tables(folder: Path, name: str) -> Iterator[dict[str, str]]:
     for file in (folder / f"{name}.loctable", *(
         folder / f"{language}.lproj" / f"{name}.strings" for language in ("en", "Base", "English")
     )):  # fmt: skip
@@ -225,7 +232,7 @@ def _tables(folder: Path, name: str) -> Iterator[dict[str, str]]:
             content = read_file(file, 8 * MAX_PLIST)
         except LimitError:
             continue
-        rows = _plist(content)
+        rows = _parse_strings(content)
         if file.suffix == ".loctable":
             rows = rows.get("en", {})
         yield (
@@ -233,7 +240,7 @@ def _tables(folder: Path, name: str) -> Iterator[dict[str, str]]:
         )
 
 
-def _plist(content: bytes) -> dict[str, Any]:
+def _parse_strings(content: bytes) -> dict[str, Any]:
     try:
         found = plistlib.loads(content)
         return found if isinstance(found, dict) else {}

@@ -18,9 +18,9 @@ from iac_gen.limits import LimitError, read_file
 from iac_gen.load import LoadError
 from iac_gen.merge import APPLICATION
 from iac_gen.model import Diagnostic, Dictionary, IntentFacts, Severity, TypeRef
-from iac_gen.naming import unique
+from iac_gen.naming import unique_name
 from iac_gen.phrases import plural_noun
-from iac_gen.text import MAX_ENUMERATOR, on_one_line, screened
+from iac_gen.text import MAX_ENUMERATOR, on_one_line, sanitize_dictionary
 from iac_runtime.types import SPELLINGS, TYPES
 
 Words: TypeAlias = Callable[[str, str], str]
@@ -45,7 +45,7 @@ _KEY: Final = re.compile(r"[A-Z0-9]+([_.-][A-Z0-9]+)+")
 _BLANK: Final = re.compile(r"(?: (?:at|by|for|from|in|of|on|to|using|with))? *\$\{[^}]*\} *")
 
 
-def _no_words(_table: str, _key: str) -> str:
+def _no_text(_table: str, _key: str) -> str:
     return ""
 
 
@@ -61,15 +61,15 @@ class MetadataPart(NamedTuple):
     format: str = ""
 
 
-def part_of(path: Path, owner: str = "") -> MetadataPart:
+def read_part(path: Path, owner: str = "") -> MetadataPart:
     """Return the file at `path`. Raises LoadError: it cannot be read."""
     try:
         content = read_file(path)
     except LimitError as error:
         raise LoadError(Diagnostic(str(path), 0, error.code, str(error), "error")) from None
     beside = path.with_name("version.json")
-    said = facts.read_plain(beside) if path.name == FILE else {}
-    return MetadataPart(str(path), content, owner, facts.text(said, "version"))
+    said = facts.read_small_object(beside) if path.name == FILE else {}
+    return MetadataPart(str(path), content, owner, facts.text_at(said, "version"))
 
 
 def read_intents(
@@ -83,17 +83,17 @@ def read_intents(
     Raises:
         LoadError: A file is no JSON, too large, or holds no such metadata.
     """
-    reader = _Reader(parts[0].file, words or _no_words)
+    reader = _IntentsReader(parts[0].file, words or _no_text)
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part.content)
-        reader.take(part, owner)
-    dictionary = Dictionary(parts[0].file, digest.hexdigest(), "", (reader.suite(),))
-    clean, removed = screened(dictionary)
+        reader.take_file(part, owner)
+    dictionary = Dictionary(parts[0].file, digest.hexdigest(), "", (reader.build_suite(),))
+    clean, removed = sanitize_dictionary(dictionary)
     return clean, [*reader.found, *removed]
 
 
-def term_of(identifier: str, what: str = "") -> str:
+def term_from_identifier(identifier: str, what: str = "") -> str:
     """Return the words of an identifier, without those that only say `what` it is."""
     whole = " ".join(split_name(identifier.rpartition(".")[2])) or identifier.lower()
     for ending in facts.KINDS["endings"].get(what, ()):
@@ -102,129 +102,129 @@ def term_of(identifier: str, what: str = "") -> str:
     return whole
 
 
-class _Reader:
+class _IntentsReader:
     """Takes the files of an app one after the other, then makes the suite."""
 
     def __init__(self, file: str, words: Words) -> None:
         self.found: list[Diagnostic] = []
         self._file, self._words = file, words
-        self._actions: dict[str, facts.Table] = {}
-        self._entities: dict[str, facts.Table] = {}
-        self._enums: dict[str, facts.Table] = {}
-        self._queries: list[facts.Table] = []
-        self._phrases: dict[str, list[facts.Table]] = {}
+        self._actions: dict[str, facts.JsonObject] = {}
+        self._entities: dict[str, facts.JsonObject] = {}
+        self._enums: dict[str, facts.JsonObject] = {}
+        self._queries: list[facts.JsonObject] = []
+        self._phrases: dict[str, list[facts.JsonObject]] = {}
         self._terms: dict[tuple[str, str], str] = {}
         self._taken: tuple[set[str], set[str]] = (set(), set())
         self._records: set[str] = set()
         self._room = MAX_ITEMS
 
-    def take(self, part: MetadataPart, owner: str) -> None:
+    def take_file(self, part: MetadataPart, owner: str) -> None:
         """Take what a file has for the app `owner`; all of it where nobody is named."""
         data = facts.read_json(part.content, part.file)
         if part.format not in ("", _FORMAT) or data.get("version", 1) != 1:
             shown = on_one_line(f"{part.format or data.get('version')}", 40)
             text = f"has the format {shown}, which is not known; what is known of it is read"
-            self._tell("format", text, "warning")
+            self._report("format", text, "warning")
         for key, row in data["actions"].items():
-            named = facts.text(facts.table(row), "attributionBundleIdentifier")
-            if owner and (facts.whose(named, part.owner, part.file) != owner):
+            named = facts.text_at(facts.as_object(row), "attributionBundleIdentifier")
+            if owner and (facts.action_owner(named, part.owner, part.file) != owner):
                 continue
-            if self._plain(key, "action"):
-                kept = self._actions.setdefault(key, facts.table(row))
-                if kept.get("parameters") != facts.table(row).get("parameters"):
-                    self._tell("copy", f"action {key} has other parameters in another file")
-        for key, row in facts.table(data.get("entities")).items():
-            if self._plain(key, "entity"):
-                self._entities.setdefault(key, facts.table(row))
-        for row in facts.rows(data.get("enums")):
-            if self._plain(name := facts.text(row, "identifier"), "enumeration"):
+            if self._is_usable(key, "action"):
+                kept = self._actions.setdefault(key, facts.as_object(row))
+                if kept.get("parameters") != facts.as_object(row).get("parameters"):
+                    self._report("copy", f"action {key} has other parameters in another file")
+        for key, row in facts.as_object(data.get("entities")).items():
+            if self._is_usable(key, "entity"):
+                self._entities.setdefault(key, facts.as_object(row))
+        for row in facts.as_objects(data.get("enums")):
+            if self._is_usable(name := facts.text_at(row, "identifier"), "enumeration"):
                 self._enums.setdefault(name, row)
-        self._queries += map(facts.table, facts.table(data.get("queries")).values())
-        for row in facts.rows(data.get("autoShortcuts")):
-            self._phrases.setdefault(facts.text(row, "actionIdentifier"), []).append(row)
+        self._queries += map(facts.as_object, facts.as_object(data.get("queries")).values())
+        for row in facts.as_objects(data.get("autoShortcuts")):
+            self._phrases.setdefault(facts.text_at(row, "actionIdentifier"), []).append(row)
 
-    def suite(self) -> model.Suite:
+    def build_suite(self) -> model.Suite:
         """Return everything that was taken."""
         # First the names that types refer to, so that no order of a file decides them.
         for what, rows in (("entity", self._entities), ("enum", self._enums)):
             for key in sorted(rows):
-                self._term(what, key)
-        enums = [self._enumeration(key, row) for key, row in sorted(self._enums.items())]
-        commands = [self._command(key, row) for key, row in sorted(self._actions.items())]
-        classes = [self._class(key, row) for key, row in sorted(self._entities.items())]
+                self._unique_term(what, key)
+        enums = [self._build_enumeration(key, row) for key, row in sorted(self._enums.items())]
+        commands = [self._build_command(key, row) for key, row in sorted(self._actions.items())]
+        classes = [self._build_class(key, row) for key, row in sorted(self._entities.items())]
         known = {*self._entities}
         elsewhere = [key for what, key in self._terms if what == "entity" and key not in known]
-        classes += [self._class(key, {}) for key in elsewhere]
+        classes += [self._build_class(key, {}) for key in elsewhere]
         lasting = [
             row.name
             for row in classes
-            if facts.table(self._entities.get(row.code)).get("transient") is not True
+            if facts.as_object(self._entities.get(row.code)).get("transient") is not True
         ]
         application = model.SdefClass(
             APPLICATION,
             "capp",
             elements=tuple(model.SdefElement(name, "r") for name in sorted(lasting)),
         )
-        records = [self._record(name) for name in sorted(self._records)]
+        records = [self._build_record(name) for name in sorted(self._records)]
         items: tuple[model.Item, ...] = (application, *classes, *enums, *records, *commands)
         return model.Suite("App Intents", "intn", items=items)
 
-    def _tell(self, code: str, message: str, level: Severity = "note") -> None:
+    def _report(self, code: str, message: str, level: Severity = "note") -> None:
         self.found.append(Diagnostic(self._file, 0, code, message, level))
 
-    def _plain(self, name: str, what: str) -> bool:
+    def _is_usable(self, name: str, what: str) -> bool:
         """Say whether an identifier is one, and whether there is room for what it names."""
         if facts.IDENTIFIER.fullmatch(name) is None:
             shown = on_one_line(ascii(name), 60)
-            self._tell("name", f"{what} {shown} has no plain identifier; it is left out", "error")
+            self._report("name", f"{what} {shown} has no plain identifier; it is left out", "error")
             return False
         self._room -= 1
         if self._room == 0:
-            self._tell("count", f"has more than {MAX_ITEMS} items; the rest is left out", "error")
+            self._report("count", f"has more than {MAX_ITEMS} items; the rest is left out", "error")
         return self._room > 0
 
-    def _term(self, what: str, key: str) -> str:
+    def _unique_term(self, what: str, key: str) -> str:
         """Return the term of an action, an entity or an enumeration; each has its own."""
         if (what, key) not in self._terms:
-            term = term_of(key, what)
+            term = term_from_identifier(key, what)
             if term in (*TYPES, *SPELLINGS, *facts.KINDS["records"], APPLICATION):
                 term = f"{term} {what}"
             taken = self._taken[what == "action"]
-            found = unique(term.replace(" ", "_"), taken)
+            found = unique_name(term.replace(" ", "_"), taken)
             taken.add(found)
             self._terms[what, key] = found.replace("_", " ")
         return self._terms[what, key]
 
-    def _said(self, value: Any) -> str:
+    def _localized_text(self, value: Any) -> str:
         """Return the text of a title or a description; empty where only its key is known."""
-        row = facts.table(value)
-        key = facts.text(row, "key")
-        text = self._words(facts.text(row, "table") or "Localizable", key) or key
+        row = facts.as_object(value)
+        key = facts.text_at(row, "key")
+        text = self._words(facts.text_at(row, "table") or "Localizable", key) or key
         if text == key and _KEY.fullmatch(key):
-            text = facts.text(row, "defaultValue")
+            text = facts.text_at(row, "defaultValue")
         return " ".join(text.split())[: facts.SAID]
 
-    def _types(self, value: Any, where: str, depth: int = 0) -> tuple[TypeRef, ...]:
+    def _value_types(self, value: Any, where: str, depth: int = 0) -> tuple[TypeRef, ...]:
         """Return a value type; one that nobody knows is `any`, and is told."""
-        kind, wrapped = next(iter(facts.table(value).items()), ("", None))
-        held = facts.table(facts.table(wrapped).get("wrapper"))
+        kind, wrapped = next(iter(facts.as_object(value).items()), ("", None))
+        held = facts.as_object(facts.as_object(wrapped).get("wrapper"))
         if kind == "array" and depth < _DEEPEST:
-            inner = self._types(held.get("memberValueType"), where, depth + 1)
+            inner = self._value_types(held.get("memberValueType"), where, depth + 1)
             return (TypeRef("", True, items=inner),)
-        name = self._named(kind, held)
+        name = self._named_type(kind, held)
         if name is None:
             text = f"{where} has a type that nobody knows: {on_one_line(ascii(kind), 40)}"
             code = held.get("typeIdentifier")
             known = f" {code}" if isinstance(code, int) and abs(code) < 1000 else ""
-            self._tell("unknown-kind", f"{text}{known}; any value goes", "warning")
+            self._report("unknown-kind", f"{text}{known}; any value goes", "warning")
             return (TypeRef("any"),)
         if name in facts.KINDS["records"]:
             self._records.add(name)
         elif name[:1].isupper():
-            name = self._term("entity", name)
+            name = self._unique_term("entity", name)
         return (TypeRef(name),)
 
-    def _named(self, kind: str, held: facts.Table) -> str | None:
+    def _named_type(self, kind: str, held: facts.JsonObject) -> str | None:
         """Return our type, or the identifier of an entity of the system's; None for unknown."""
         if kind in ("primitive", "intents"):
             code = held.get("typeIdentifier")
@@ -233,144 +233,156 @@ class _Reader:
         if kind == "measurement":
             return str(facts.KINDS[kind].get(str(held.get("unitType")), "measurement"))
         if kind == "entity":
-            name = facts.text(held, "typeName")
+            name = facts.text_at(held, "typeName")
             if name in facts.KINDS["values"]:
                 return str(facts.KINDS["values"][name])
             known = name in self._entities or facts.IDENTIFIER.fullmatch(name) is not None
-            return self._term("entity", name) if known else None
+            return self._unique_term("entity", name) if known else None
         if kind == "linkEnumeration":
-            name = facts.text(held, "identifier")
+            name = facts.text_at(held, "identifier")
             if name in self._enums:
-                return self._term("enum", name)
+                return self._unique_term("enum", name)
             # A value is stored as the identifier of its case, whoever declares the cases.
             return "text" if facts.IDENTIFIER.fullmatch(name) else None
         return None
 
-    def _enumeration(self, key: str, row: facts.Table) -> model.Enumeration:
+    def _build_enumeration(self, key: str, row: facts.JsonObject) -> model.Enumeration:
         values = []
-        for case in facts.rows(row.get("cases")):
-            name = facts.text(case, "identifier")
+        for case in facts.as_objects(row.get("cases")):
+            name = facts.text_at(case, "identifier")
             if _CASE.fullmatch(name) is None:
                 shown = on_one_line(ascii(name), 60)
                 text = f"a case of {key} has no plain identifier: {shown}; it is left out"
-                self._tell("name", text, "error")
+                self._report("name", text, "error")
                 continue
-            said = self._said(facts.table(case.get("displayRepresentation")).get("title"))
+            said = self._localized_text(
+                facts.as_object(case.get("displayRepresentation")).get("title")
+            )
             values.append(model.Enumerator(name, name, description=said))
-        said = self._said(row.get("displayTypeName"))
+        said = self._localized_text(row.get("displayTypeName"))
         return model.Enumeration(
-            self._term("enum", key), key, description=said, enumerators=tuple(values)
+            self._unique_term("enum", key), key, description=said, enumerators=tuple(values)
         )
 
-    def _class(self, key: str, row: facts.Table) -> model.SdefClass:
+    def _build_class(self, key: str, row: facts.JsonObject) -> model.SdefClass:
         rows = []
-        for prop in facts.rows(row.get("properties")):
-            name = facts.text(prop, "identifier")
-            if self._plain(name, f"a property of {key}"):
-                kinds = self._types(prop.get("valueType"), f"property {name} of {key}")
-                said = self._said(prop.get("title"))
-                rows.append(model.SdefProperty(term_of(name), name, kinds, "r", description=said))
-        asked = [self._said(one) for one in self._asked(key)]
-        said = ". ".join(filter(None, (self._said(row.get("displayTypeName")), *asked)))
+        for prop in facts.as_objects(row.get("properties")):
+            name = facts.text_at(prop, "identifier")
+            if self._is_usable(name, f"a property of {key}"):
+                kinds = self._value_types(prop.get("valueType"), f"property {name} of {key}")
+                said = self._localized_text(prop.get("title"))
+                rows.append(
+                    model.SdefProperty(
+                        term_from_identifier(name), name, kinds, "r", description=said
+                    )
+                )
+        asked = [self._localized_text(one) for one in self._query_titles(key)]
+        said = ". ".join(filter(None, (self._localized_text(row.get("displayTypeName")), *asked)))
         return model.SdefClass(
-            self._term("entity", key),
+            self._unique_term("entity", key),
             key,
-            plural=plural_noun(self._term("entity", key)),
+            plural=plural_noun(self._unique_term("entity", key)),
             properties=tuple(rows),
             description=said,
         )
 
-    def _asked(self, key: str) -> Iterator[Any]:
+    def _query_titles(self, key: str) -> Iterator[Any]:
         """Yield the titles of what the queries of an entity look for."""
         for query in self._queries:
-            if facts.text(query, "entityType") == key:
-                asked = facts.rows(query.get("parameters"))
+            if facts.text_at(query, "entityType") == key:
+                asked = facts.as_objects(query.get("parameters"))
                 yield from (one.get("localizedTitle") for one in asked)
 
     @staticmethod
-    def _record(name: str) -> model.RecordType:
+    def _build_record(name: str) -> model.RecordType:
         fields = facts.KINDS["records"][name].items()
         rows = (model.SdefProperty(key, key, (TypeRef(kind),)) for key, kind in fields)
         return model.RecordType(name, name, properties=tuple(rows))
 
-    def _command(self, key: str, row: facts.Table) -> model.SdefCommand:
+    def _build_command(self, key: str, row: facts.JsonObject) -> model.SdefCommand:
         parameters = [
-            self._parameter(key, one)
-            for one in facts.rows(row.get("parameters"))
-            if self._plain(facts.text(one, "name"), f"a parameter of {key}")
+            self._build_parameter(key, one)
+            for one in facts.as_objects(row.get("parameters"))
+            if self._is_usable(facts.text_at(one, "name"), f"a parameter of {key}")
         ]
         answer = row.get("outputType")
-        result = self._types(answer, f"the answer of {key}") if answer else None
-        protocols = [one.removeprefix(_PROTOCOL) for one in facts.texts(row.get("systemProtocols"))]
+        result = self._value_types(answer, f"the answer of {key}") if answer else None
+        protocols = [
+            one.removeprefix(_PROTOCOL) for one in facts.as_texts(row.get("systemProtocols"))
+        ]
         known = [one for one in protocols if facts.IDENTIFIER.fullmatch(one)]
         known_facts = IntentFacts(
-            type=facts.identifier(facts.text(row, "fullyQualifiedTypeName")),
+            type=facts.plain_identifier(facts.text_at(row, "fullyQualifiedTypeName")),
             protocols=tuple(sorted({*known})),
-            schemas=tuple(sorted(facts.schemas(row))),
-            opens=facts.opens(row, known),
-            calls=self._calls(parameters),
-            left_out=facts.left_out(row, known),
+            schemas=tuple(sorted(facts.schema_names(row))),
+            opens=facts.opens_app(row, known),
+            calls=self._call_requirement(parameters),
+            left_out=facts.left_out_reason(row, known),
         )
-        for need in facts.needs(row):
-            self._tell("needs", f"action {key} is there only where a Mac has {need} switched on")
+        for need in facts.required_capabilities(row):
+            self._report("needs", f"action {key} is there only where a Mac has {need} switched on")
         if row.get("deprecationMetadata"):
-            self._tell("deprecated", f"action {key} is deprecated")
+            self._report("deprecated", f"action {key} is deprecated")
         return model.SdefCommand(
-            self._term("action", key),
+            self._unique_term("action", key),
             key,
             hidden=bool(known_facts.left_out),
-            description=self._told(key, row),
+            description=self._all_texts(key, row),
             parameters=tuple(parameters),
             result=result,
             intent=known_facts,
         )
 
-    def _told(self, key: str, row: facts.Table) -> str:
+    def _all_texts(self, key: str, row: facts.JsonObject) -> str:
         """Return what the app says of an action: title, description, summary, phrases, words."""
-        about = facts.table(row.get("descriptionMetadata"))
+        about = facts.as_object(row.get("descriptionMetadata"))
         # The table without a name has the actions themselves.
-        title = self._said(row.get("title")) or self._words("", key)
-        texts = [title, self._said(about.get("descriptionText"))]
-        texts += [" ".join(re.sub(r"\$\{|\}", "", one).split()) for one in facts.summaries(row)]
+        title = self._localized_text(row.get("title")) or self._words("", key)
+        texts = [title, self._localized_text(about.get("descriptionText"))]
+        texts += [
+            " ".join(re.sub(r"\$\{|\}", "", one).split()) for one in facts.summary_sentences(row)
+        ]
         for shortcut in self._phrases.get(key, ()):
-            texts += [self._said(shortcut.get("shortTitle"))]
-            for phrase in facts.rows(shortcut.get("phraseTemplates")):
-                texts.append(_BLANK.sub(" ", self._said(phrase)).strip())
-        texts += map(self._said, facts.rows(about.get("searchKeywords")))
+            texts += [self._localized_text(shortcut.get("shortTitle"))]
+            for phrase in facts.as_objects(shortcut.get("phraseTemplates")):
+                texts.append(_BLANK.sub(" ", self._localized_text(phrase)).strip())
+        texts += map(self._localized_text, facts.as_objects(about.get("searchKeywords")))
         kept = dict.fromkeys(text.rstrip(".") for text in texts if text)
         return ". ".join(kept)[: 4 * facts.SAID]
 
-    def _parameter(self, owner: str, row: facts.Table) -> model.SdefParameter:
-        name = facts.text(row, "name")
-        kinds = self._types(row.get("valueType"), f"parameter {name} of {owner}")
-        more = facts.pairs(row.get("typeSpecificMetadata"))
-        default = facts.constant(more.get("LNValueTypeSpecificMetadataKeyDefaultValue"))
+    def _build_parameter(self, owner: str, row: facts.JsonObject) -> model.SdefParameter:
+        name = facts.text_at(row, "name")
+        kinds = self._value_types(row.get("valueType"), f"parameter {name} of {owner}")
+        more = facts.as_mapping(row.get("typeSpecificMetadata"))
+        default = facts.constant_value(more.get("LNValueTypeSpecificMetadataKeyDefaultValue"))
         flag = kinds == (TypeRef("boolean"),)
         stated = ("false", "true")[bool(default)] if flag else str(default)
         if default is None or len(stated) > MAX_ENUMERATOR:
             stated = ""
-        said = self._said(row.get("parameterDescription")) or self._said(row.get("title"))
+        said = self._localized_text(row.get("parameterDescription")) or self._localized_text(
+            row.get("title")
+        )
         return model.SdefParameter(
-            term_of(name),
+            term_from_identifier(name),
             name,
             kinds,
             row.get("isOptional") is True or default is not None,
             stated,
-            facts.number(more.get("LNValueTypeMetadataKeyNumberLowerBound")),
-            facts.number(more.get("LNValueTypeMetadataKeyNumberUpperBound")),
+            facts.number_value(more.get("LNValueTypeMetadataKeyNumberLowerBound")),
+            facts.number_value(more.get("LNValueTypeMetadataKeyNumberUpperBound")),
             row.get("dynamicOptionsSupport") in (1, 2),
             description=said,
         )
 
-    def _calls(self, parameters: Sequence[model.SdefParameter]) -> model.Calls:
+    def _call_requirement(self, parameters: Sequence[model.SdefParameter]) -> model.Calls:
         """Return what a call needs at least: what is optional needs nothing."""
-        held = {one for row in parameters if not row.optional for one in _leaves(row.types)}
+        held = {one for row in parameters if not row.optional for one in _leaf_names(row.types)}
         if "any" in held:
             return "unsupported"
         entities = {term for (what, _), term in self._terms.items() if what == "entity"}
         return "entity" if held & entities else "simple"
 
 
-def _leaves(types: Sequence[TypeRef]) -> Iterator[str]:
+def _leaf_names(types: Sequence[TypeRef]) -> Iterator[str]:
     for one in types:
-        yield from _leaves(one.items) if one.items else (one.name,)
+        yield from _leaf_names(one.items) if one.items else (one.name,)

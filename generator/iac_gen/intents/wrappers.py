@@ -40,17 +40,21 @@ _OURS: Final = frozenset({_UUID, _DESCRIPTOR, CALL})
 """Keys that a shortcut has itself: a parameter with such a name cannot be given."""
 
 
-def wrappers(module: Module) -> str:
+def shortcuts_plist(module: Module) -> str:
     """Return the shortcuts of an app's actions by identifier, as one property list in XML."""
-    made = {tool.event: wrapper(tool, module) for tool in module.tools if not lacking(tool, module)}
+    made = {
+        tool.event: build_shortcut(tool, module)
+        for tool in module.tools
+        if not missing_shortcut_reason(tool, module)
+    }
     head, _, rest = plistlib.dumps(made, sort_keys=True).decode().partition("\n")
     return f"{head}\n{_NOTE}\n{rest}"
 
 
-def lacking(tool: ToolFunction, module: Module) -> str:
+def missing_shortcut_reason(tool: ToolFunction, module: Module) -> str:
     """Return why no shortcut is made for a tool; empty where one is."""
     for one in tool.parameters:
-        if one.required and not _is_plain(one, module):
+        if one.required and not _is_plain_parameter(one, module):
             if one.row.code in _OURS:
                 return f"needs the parameter {one.row.code}, whose name shortcuts use themselves"
             named = one.row.type in module.classes
@@ -58,18 +62,20 @@ def lacking(tool: ToolFunction, module: Module) -> str:
     return ""
 
 
-def taken(tool: ToolFunction, module: Module) -> tuple[list[ToolParameter], list[ToolParameter]]:
+def shortcut_parameters(
+    tool: ToolFunction, module: Module
+) -> tuple[list[ToolParameter], list[ToolParameter]]:
     """Return the parameters that a shortcut always passes on, and those that may be missing."""
-    plain = [one for one in tool.parameters if _is_plain(one, module)]
+    plain = [one for one in tool.parameters if _is_plain_parameter(one, module)]
     always = [one for one in plain if one.required or "default" in one.schema]
     return always, [one for one in plain if one not in always][:_MAYBE]
 
 
-def wrapper(tool: ToolFunction, module: Module) -> dict[str, Any]:
+def build_shortcut(tool: ToolFunction, module: Module) -> dict[str, Any]:
     """Return the shortcut of a tool."""
     steps: list[Step] = []
 
-    def step(action: str, held: Mapping[str, Any]) -> Step:
+    def add_step(action: str, held: Mapping[str, Any]) -> Step:
         """Add an action; return the reference to what it gives."""
         name = f"{tool.name} {len(steps)}"
         ident = str(uuid.uuid5(uuid.NAMESPACE_OID, name)).upper()
@@ -79,25 +85,27 @@ def wrapper(tool: ToolFunction, module: Module) -> dict[str, Any]:
         )
         return {"OutputName": "Value", "OutputUUID": ident, "Type": "ActionOutput"}
 
-    given = step(f"{_ACTIONS}detect.dictionary", {"WFInput": _attached({"Type": "ExtensionInput"})})
+    given = add_step(
+        f"{_ACTIONS}detect.dictionary", {"WFInput": _token_attachment({"Type": "ExtensionInput"})}
+    )
 
-    def value(key: str) -> Step:
-        asked = {"WFDictionaryKey": key, "WFInput": _attached(given)}
-        return step(f"{_ACTIONS}getvalueforkey", asked)
+    def add_lookup(key: str) -> Step:
+        asked = {"WFDictionaryKey": key, "WFInput": _token_attachment(given)}
+        return add_step(f"{_ACTIONS}getvalueforkey", asked)
 
-    call = value(CALL)
+    call = add_lookup(CALL)
     whole = f"{module.app.id}.{tool.event}"
     other = KINDS["names"].get(whole, {})
 
-    def held(one: ToolParameter, source: Mapping[str, Any]) -> dict[str, Any]:
-        form = _text if one.row.type in _TEXTS else _attached
+    def parameter_value(one: ToolParameter, source: Mapping[str, Any]) -> dict[str, Any]:
+        form = _token_text if one.row.type in _TEXTS else _token_attachment
         return {other.get("parameters", {}).get(one.row.code, one.row.code): form(source)}
 
-    always, maybe = taken(tool, module)
+    always, maybe = shortcut_parameters(tool, module)
     values: dict[str, Any] = {}
     for one in always:
-        values |= held(one, value(one.row.code))
-    waiting = [(one, value(one.row.code)) for one in maybe]
+        values |= parameter_value(one, add_lookup(one.row.code))
+    waiting = [(one, add_lookup(one.row.code)) for one in maybe]
     descriptor = {
         "AppIntentIdentifier": tool.event,
         "BundleIdentifier": module.app.id,
@@ -106,28 +114,28 @@ def wrapper(tool: ToolFunction, module: Module) -> dict[str, Any]:
         **({"TeamIdentifier": _APPLE} if module.app.id.startswith("com.apple.") else {}),
     }
 
-    def act(left: Sequence[tuple[ToolParameter, Step]], given: Mapping[str, Any]) -> Step:
+    def add_action(left: Sequence[tuple[ToolParameter, Step]], given: Mapping[str, Any]) -> Step:
         """Add the action with what is given, or the branches of the next that may be missing."""
         if not left:
-            return step(other.get("action", whole), {**given, _DESCRIPTOR: descriptor})
+            return add_step(other.get("action", whole), {**given, _DESCRIPTOR: descriptor})
         (one, source), *rest = left
         group = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{tool.name} if {len(steps)}")).upper()
 
         def branch(mode: int, asked: Mapping[str, Any]) -> Step:
             facts = {**asked, "GroupingIdentifier": group, "WFControlFlowMode": mode}
-            return step(f"{_ACTIONS}conditional", facts)
+            return add_step(f"{_ACTIONS}conditional", facts)
 
-        variable = {"Type": "Variable", "Variable": _attached(source)}
+        variable = {"Type": "Variable", "Variable": _token_attachment(source)}
         branch(_IF, {"WFCondition": _HAS_VALUE, "WFInput": variable})
-        act(rest, {**given, **held(one, source)})
+        add_action(rest, {**given, **parameter_value(one, source)})
         branch(_OTHERWISE, {})
-        act(rest, given)
+        add_action(rest, given)
         return branch(_END, {})
 
-    answer = act(waiting, values)
-    said = _text(call, *([answer] if tool.result else []))
-    text = step(f"{_ACTIONS}gettext", {"WFTextActionText": said})
-    step(f"{_ACTIONS}output", {"WFOutput": _text(text)})
+    answer = add_action(waiting, values)
+    said = _token_text(call, *([answer] if tool.result else []))
+    text = add_step(f"{_ACTIONS}gettext", {"WFTextActionText": said})
+    add_step(f"{_ACTIONS}output", {"WFOutput": _token_text(text)})
     return {
         "WFWorkflowActions": steps,
         "WFWorkflowHasOutputAction": True,
@@ -141,17 +149,17 @@ def wrapper(tool: ToolFunction, module: Module) -> dict[str, Any]:
     }
 
 
-def _is_plain(parameter: ToolParameter, module: Module) -> bool:
+def _is_plain_parameter(parameter: ToolParameter, module: Module) -> bool:
     plain = parameter.row.type in _PLAIN or parameter.row.type in module.enums
     # A key with a dot is a path in a dictionary.
     return plain and "." not in parameter.row.code and parameter.row.code not in _OURS
 
 
-def _attached(source: Mapping[str, Any]) -> dict[str, Any]:
+def _token_attachment(source: Mapping[str, Any]) -> dict[str, Any]:
     return {"Value": dict(source), "WFSerializationType": "WFTextTokenAttachment"}
 
 
-def _text(*sources: Mapping[str, Any]) -> dict[str, Any]:
+def _token_text(*sources: Mapping[str, Any]) -> dict[str, Any]:
     """Return a text of values, a line each."""
     return {
         "Value": {

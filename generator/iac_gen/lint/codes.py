@@ -10,12 +10,12 @@ from typing import Final, NamedTuple, TypeVar
 from iac_gen.lint.facts import (
     LintFacts,
     LintHit,
-    declared,
-    hit,
-    name_of,
-    of_kind,
+    declared_terms,
+    item_name,
+    items_of_kind,
+    make_hit,
     properties_of,
-    shown,
+    visible_term,
 )
 from iac_gen.model import (
     KINDS,
@@ -44,7 +44,7 @@ def is_written_code(code: str, size: int) -> bool:
     return is_code(code, size)
 
 
-class _Term(NamedTuple):
+class _ScopedTerm(NamedTuple):
     kind: str
     name: str
     code: str
@@ -63,14 +63,14 @@ _SHARED: Final = {
 }
 
 
-def _terms(facts: LintFacts) -> Iterator[_Term]:
+def _scoped_terms(facts: LintFacts) -> Iterator[_ScopedTerm]:
     """Yield the terms of the file itself that have a code of their own and a scope beyond one."""
-    for line, where, part, owner in declared(facts.own):
+    for line, where, part, owner in declared_terms(facts.own):
         if isinstance(part, SdefParameter | SdefElement) or not part.name:
             continue
         if not (isinstance(part, SdefCommand) and part.event):
-            name = "" if part is owner else name_of(owner)
-            yield _Term(KINDS[type(part)], part.name, part.code, line, where, name)
+            name = "" if part is owner else item_name(owner)
+            yield _ScopedTerm(KINDS[type(part)], part.name, part.code, line, where, name)
 
 
 def shared_code(facts: LintFacts) -> Iterator[LintHit]:
@@ -78,9 +78,9 @@ def shared_code(facts: LintFacts) -> Iterator[LintHit]:
 
     Enumerators of different enumerations are left alone: the type says which is meant.
     """
-    first: dict[tuple[str, str], _Term] = {}
+    first: dict[tuple[str, str], _ScopedTerm] = {}
     seen: set[tuple[str, str, str]] = set()
-    for term in _terms(facts):
+    for term in _scoped_terms(facts):
         if term.kind not in _SHARED or not term.code:
             continue
         known = first.setdefault((term.kind, term.code), term)
@@ -95,9 +95,9 @@ def shared_code(facts: LintFacts) -> Iterator[LintHit]:
 
 def several_codes(facts: LintFacts) -> Iterator[LintHit]:
     """Find names that have another code than where they were declared first."""
-    first: dict[tuple[str, str], _Term] = {}
+    first: dict[tuple[str, str], _ScopedTerm] = {}
     seen: set[tuple[str, str, str]] = set()
-    for term in _terms(facts):
+    for term in _scoped_terms(facts):
         if term.kind == "command":
             continue  # Resolve tells it of commands.
         known = first.setdefault((term.kind, term.name), term)
@@ -114,29 +114,32 @@ def several_codes(facts: LintFacts) -> Iterator[LintHit]:
 
 def duplicate_code(facts: LintFacts) -> Iterator[LintHit]:
     """Find two enumerators of an enumeration, or properties of a class, with one code."""
-    for row in of_kind(facts.own, Enumeration):
-        for value, text in _twins(row.enumerators):
-            yield hit(row, text, "In a result, the two values cannot be told apart.", value)
+    for row in items_of_kind(facts.own, Enumeration):
+        for value, text in _rows_with_same_code(row.enumerators):
+            yield make_hit(row, text, "In a result, the two values cannot be told apart.", value)
     mine = {(prop.name, prop.code) for _, prop in properties_of(facts.own)}
-    owners: list[SdefClass | RecordType] = [*facts.rows(), *of_kind(facts.own, RecordType)]
+    owners: list[SdefClass | RecordType] = [
+        *facts.own_classes(),
+        *items_of_kind(facts.own, RecordType),
+    ]
     for merged in owners:
         declared_here = [p for p in merged.properties if (p.name, p.code) in mine]
-        for prop, text in _twins(declared_here):
-            yield hit(merged, text, "Both names read and set the same value.", prop)
+        for prop, text in _rows_with_same_code(declared_here):
+            yield make_hit(merged, text, "Both names read and set the same value.", prop)
 
 
-def _twins(rows: Iterable[T]) -> Iterator[tuple[T, str]]:
+def _rows_with_same_code(rows: Iterable[T]) -> Iterator[tuple[T, str]]:
     """Yield the rows whose code is that of one before, and what to say of it."""
     first: dict[str, str] = {}
     for row in rows:
         other = first.setdefault(row.code, row.name)
         if other != row.name:
-            yield row, f"has the same code {row.code!r} as {shown(other)}"
+            yield row, f"has the same code {row.code!r} as {visible_term(other)}"
 
 
 def duplicate_parameter(facts: LintFacts) -> Iterator[LintHit]:
     """Find parameters of a command that share a name or a code, not both (that is a union)."""
-    for command in of_kind(facts.own, SdefCommand):
+    for command in items_of_kind(facts.own, SdefCommand):
         names: dict[str, SdefParameter] = {}
         codes: dict[str, SdefParameter] = {}
         for one in command.parameters:
@@ -144,15 +147,15 @@ def duplicate_parameter(facts: LintFacts) -> Iterator[LintHit]:
             coded = codes.setdefault(one.code, one)
             if named.code != one.code:
                 text = f"has the code {one.code!r} and also {named.code!r}"
-                yield hit(
+                yield make_hit(
                     command,
                     text,
                     "Two parameters have this name; a script that uses it sets only one of them.",
                     one,
                 )
             elif coded.name != one.name:
-                text = f"has the same code {one.code!r} as parameter {shown(coded.name)}"
-                yield hit(
+                text = f"has the same code {one.code!r} as parameter {visible_term(coded.name)}"
+                yield make_hit(
                     command,
                     text,
                     "For the app, both are the same parameter. Give only one of them.",
@@ -162,7 +165,7 @@ def duplicate_parameter(facts: LintFacts) -> Iterator[LintHit]:
 
 def unsound_code(facts: LintFacts) -> Iterator[LintHit]:
     """Find codes of a snapshot that are none; of XML, load has told and left them out."""
-    for line, where, part, _ in declared(facts.own):
+    for line, where, part, _ in declared_terms(facts.own):
         size = 8 if isinstance(part, SdefCommand) else 4
         # An extension has no code, nor has an element.
         if isinstance(part, SdefElement) or not part.name:
@@ -177,12 +180,12 @@ def suite_code(facts: LintFacts) -> Iterator[LintHit]:
     for suite in facts.dictionary.suites:
         if isinstance(suite, Suite) and not is_written_code(suite.code, 4):
             text = f"has the code {suite.code!r}, not 4 characters"
-            yield LintHit(suite.line, f"suite {shown(suite.name)}", text)
+            yield LintHit(suite.line, f"suite {visible_term(suite.name)}", text)
 
 
 def synonym(facts: LintFacts) -> Iterator[LintHit]:
     """Find synonyms that give neither a name nor a code, or a code that is none."""
-    for line, where, part, _ in declared(facts.own):
+    for line, where, part, _ in declared_terms(facts.own):
         size = 8 if isinstance(part, SdefCommand) else 4
         for one in getattr(part, "synonyms", ()):
             if not one.name and not one.code:

@@ -29,9 +29,15 @@ from iac_gen.model import (
     TypeRef,
     ValueType,
 )
-from iac_gen.resolve import IncludeMap, Resolved, path_of, resolve, select
-from iac_gen.text import clean
-from iac_gen.types import Types
+from iac_gen.resolve import (
+    IncludeMap,
+    ResolvedDictionary,
+    path_of_url,
+    resolve_dictionary,
+    select_included,
+)
+from iac_gen.text import clean_text
+from iac_gen.types import AppTypes
 
 T = TypeVar("T", SdefClass, SdefCommand, Enumeration, RecordType, ValueType)
 
@@ -87,17 +93,17 @@ class LintFacts:
     own: tuple[Declaration, ...]
     taken: tuple[Declaration, ...]
     classes: dict[str, str]
-    resolved: Resolved
-    types: Types
+    resolved: ResolvedDictionary
+    types: AppTypes
     diagnostics: tuple[Diagnostic, ...]
 
     @property
     def dictionary(self) -> Dictionary:
         return self.source.dictionary
 
-    def rows(self) -> Iterator[SdefClass]:
+    def own_classes(self) -> Iterator[SdefClass]:
         """Yield the merged classes that the file itself declares or extends."""
-        mine = {self.classes.get(r.extends or r.name) for r in of_kind(self.own, SdefClass)}
+        mine = {self.classes.get(r.extends or r.name) for r in items_of_kind(self.own, SdefClass)}
         yield from (row for row in self.resolved.classes if row.name in mine)
 
 
@@ -107,7 +113,7 @@ Check: TypeAlias = Callable[[LintFacts], Iterable[LintHit]]
 Member: TypeAlias = SdefParameter | Enumerator | SdefProperty | SdefElement
 
 
-class Declared(NamedTuple):
+class DeclaredTerm(NamedTuple):
     """A term that is declared: its line, what a finding calls it, and the item that it is of."""
 
     line: int
@@ -116,7 +122,7 @@ class Declared(NamedTuple):
     owner: Declaration
 
 
-class Use(NamedTuple):
+class TypeUse(NamedTuple):
     """A place that has a type, and its alternatives as written."""
 
     line: int
@@ -124,13 +130,13 @@ class Use(NamedTuple):
     types: tuple[TypeRef, ...]
 
 
-def facts_of(source: Source, includes: IncludeMap, read: Iterable[Diagnostic]) -> LintFacts:
-    """Return what the rules look at; `read` is what `load` had to say."""
-    resolved, merged = resolve(source, includes)
-    own = tuple(source.dictionary.own())
-    taken = tuple(_taken(source.dictionary, includes))
+def collect_facts(source: Source, includes: IncludeMap, read: Iterable[Diagnostic]) -> LintFacts:
+    """Return what the rules look at; `read` is what `load_dictionary` had to say."""
+    resolved, merged = resolve_dictionary(source, includes)
+    own = tuple(source.dictionary.own_items())
+    taken = tuple(_included_items(source.dictionary, includes))
     classes: dict[str, str] = {}
-    declared = [row for row in of_kind((*own, *taken), SdefClass) if row.name]
+    declared = [row for row in items_of_kind((*own, *taken), SdefClass) if row.name]
     for attribute in ("name", "id", "code"):
         for row in declared:
             if key := getattr(row, attribute):
@@ -138,18 +144,20 @@ def facts_of(source: Source, includes: IncludeMap, read: Iterable[Diagnostic]) -
     for row in declared:
         for synonym in row.synonyms:
             classes.setdefault(synonym.name or row.name, row.name)
-    return LintFacts(source, own, taken, classes, resolved, Types(resolved, {}), (*read, *merged))
+    return LintFacts(
+        source, own, taken, classes, resolved, AppTypes(resolved, {}), (*read, *merged)
+    )
 
 
-def _taken(dictionary: Dictionary, includes: IncludeMap) -> Iterator[Declaration]:
+def _included_items(dictionary: Dictionary, includes: IncludeMap) -> Iterator[Declaration]:
     wanted = [s for s in dictionary.suites if isinstance(s, Include)]
-    wanted += [item for item in dictionary.declared() if isinstance(item, Include)]
+    wanted += [item for item in dictionary.declared_items() if isinstance(item, Include)]
     for include in wanted:
-        target = includes.get(path_of(include.href))
+        target = includes.get(path_of_url(include.href))
         if target is None:
             continue
         try:
-            picked = select(target, include)
+            picked = select_included(target, include)
         except ValueError:
             continue  # Resolve has told it.
         for part in picked:
@@ -159,50 +167,52 @@ def _taken(dictionary: Dictionary, includes: IncludeMap) -> Iterator[Declaration
                 yield part
 
 
-def of_kind(items: Iterable[Declaration], kind: type[T]) -> Iterator[T]:
+def items_of_kind(items: Iterable[Declaration], kind: type[T]) -> Iterator[T]:
     """Yield the items of one kind."""
     for item in items:
         if isinstance(item, kind):
             yield item
 
 
-def shown(term: str) -> str:
+def visible_term(term: str) -> str:
     """Return a term as it may stand in a line of text: visible characters, at most 80."""
-    text = " ".join(clean(term).split())
+    text = " ".join(clean_text(term).split())
     return (text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…") or "(no visible name)"
 
 
-def place(item: Declaration, member: str = "", kind: str = "property") -> str:
+def describe_place(item: Declaration, member: str = "", kind: str = "property") -> str:
     """Return what a finding calls an item, or its member of that kind."""
     if member:
-        return f"{kind} {shown(member)} of {shown(name_of(item))}"
+        return f"{kind} {visible_term(member)} of {visible_term(item_name(item))}"
     word = "event" if isinstance(item, SdefCommand) and item.event else KINDS[type(item)]
-    return f"{word} {shown(name_of(item))}"
+    return f"{word} {visible_term(item_name(item))}"
 
 
-def hit(
+def make_hit(
     item: Declaration, message: str, consequence: str = "", member: Member | None = None
 ) -> LintHit:
     """Return what was found of an item, or of a member of it."""
     if member is None:
-        return LintHit(item.line, place(item), message, consequence)
+        return LintHit(item.line, describe_place(item), message, consequence)
     name = member.type if isinstance(member, SdefElement) else member.name
-    return LintHit(member.line, place(item, name, KINDS[type(member)]), message, consequence)
+    return LintHit(
+        member.line, describe_place(item, name, KINDS[type(member)]), message, consequence
+    )
 
 
-def name_of(item: Declaration) -> str:
+def item_name(item: Declaration) -> str:
     """Return the name of an item; of an extension, that of its class."""
     return item.name or item.extends if isinstance(item, SdefClass) else item.name
 
 
-def declared(items: Iterable[Declaration]) -> Iterator[Declared]:
+def declared_terms(items: Iterable[Declaration]) -> Iterator[DeclaredTerm]:
     """Yield every term: the members of an item, then the item."""
     for item in items:
         members: Iterable[Member] = ()
         if isinstance(item, SdefCommand):
             if (one := item.direct) is not None:
-                where = f"direct parameter of {shown(item.name)}"
-                yield Declared(one.line or item.line, where, one, item)
+                where = f"direct parameter of {visible_term(item.name)}"
+                yield DeclaredTerm(one.line or item.line, where, one, item)
             members = item.parameters
         elif isinstance(item, Enumeration):
             members = item.enumerators
@@ -212,8 +222,8 @@ def declared(items: Iterable[Declaration]) -> Iterator[Declared]:
             members = item.properties
         for part in members:
             name = part.type if isinstance(part, SdefElement) else part.name
-            yield Declared(part.line, place(item, name, KINDS[type(part)]), part, item)
-        yield Declared(item.line, place(item), item, item)
+            yield DeclaredTerm(part.line, describe_place(item, name, KINDS[type(part)]), part, item)
+        yield DeclaredTerm(item.line, describe_place(item), item, item)
 
 
 def properties_of(
@@ -228,20 +238,20 @@ def properties_of(
 
 def elements_of(items: Iterable[Declaration]) -> Iterator[tuple[SdefClass, SdefElement]]:
     """Yield (owner, element)."""
-    for row in of_kind(items, SdefClass):
+    for row in items_of_kind(items, SdefClass):
         for element in row.elements:
             yield row, element
 
 
-def uses(items: Iterable[Declaration]) -> Iterator[Use]:
+def type_uses(items: Iterable[Declaration]) -> Iterator[TypeUse]:
     """Yield every place that has a type, in order."""
-    for line, where, part, _ in declared(items):
+    for line, where, part, _ in declared_terms(items):
         if isinstance(part, SdefParameter | SdefProperty):
-            yield Use(line, where, part.types)
+            yield TypeUse(line, where, part.types)
         elif isinstance(part, SdefCommand) and part.result is not None:
-            yield Use(line, f"result of {shown(part.name)}", part.result)
+            yield TypeUse(line, f"result of {visible_term(part.name)}", part.result)
         elif isinstance(part, SdefClass) and part.values:
-            yield Use(line, where, part.values)
+            yield TypeUse(line, where, part.values)
 
 
 def type_names(refs: Iterable[TypeRef]) -> Iterator[str]:
@@ -255,10 +265,10 @@ def type_names(refs: Iterable[TypeRef]) -> Iterator[str]:
                 yield name[8:].strip()
 
 
-def places(facts: LintFacts) -> dict[int, list[str]]:
+def places_by_line(facts: LintFacts) -> dict[int, list[str]]:
     """Return line -> what is declared there; the items of a snapshot are all on line 0."""
     found: dict[int, list[str]] = {}
-    for line, label, part, _ in declared(facts.own):
+    for line, label, part, _ in declared_terms(facts.own):
         if not isinstance(part, SdefParameter) or part.name:
             found.setdefault(line, []).append(label)
     return found

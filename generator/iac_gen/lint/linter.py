@@ -15,15 +15,15 @@ from iac_gen.lint.facts import (
     LintFacts,
     LintFinding,
     LintHit,
-    facts_of,
-    places,
-    shown,
+    collect_facts,
+    places_by_line,
+    visible_term,
 )
 from iac_gen.lint.names import NAMES
 from iac_gen.lint.types import TYPES
 from iac_gen.model import Diagnostic, Severity, Source, Suite
 from iac_gen.resolve import IncludeMap
-from iac_gen.text import clean
+from iac_gen.text import clean_text
 
 
 class LintRule(NamedTuple):
@@ -44,32 +44,34 @@ _KNOWN: Final = _SILENT.union(*(row.get("codes", ()) for row in _TEXTS.values())
 
 def _pass_on(row: Mapping[str, Any]) -> Check:
     codes, levels = row["codes"], row.get("levels", get_args(Severity))
-    return lambda facts: _hits(facts, lambda one: one.code in codes and one.level in levels)
+    return lambda facts: _diagnostic_hits(
+        facts, lambda one: one.code in codes and one.level in levels
+    )
 
 
 def left_out(facts: LintFacts) -> Iterator[LintHit]:
     """Pass on every error that has no rule of its own."""
-    return _hits(facts, lambda one: one.code not in _KNOWN and one.level == "error")
+    return _diagnostic_hits(facts, lambda one: one.code not in _KNOWN and one.level == "error")
 
 
 def doubtful(facts: LintFacts) -> Iterator[LintHit]:
     """Pass on every warning that has no rule of its own."""
-    return _hits(facts, lambda one: one.code not in _KNOWN and one.level == "warning")
+    return _diagnostic_hits(facts, lambda one: one.code not in _KNOWN and one.level == "warning")
 
 
-def _hits(facts: LintFacts, wanted: Callable[[Diagnostic], bool]) -> Iterator[LintHit]:
+def _diagnostic_hits(facts: LintFacts, wanted: Callable[[Diagnostic], bool]) -> Iterator[LintHit]:
     passed = [one for one in facts.diagnostics if wanted(one)]
     if not passed:
         return
-    named = places(facts)
+    named = places_by_line(facts)
     for one in passed:
-        message = " ".join(clean(one.message).split())
-        where = _place(facts, named.get(one.line, []), one.line, message)
+        message = " ".join(clean_text(one.message).split())
+        where = _place_of_message(facts, named.get(one.line, []), one.line, message)
         # The message of a diagnostic stands alone and names its place; a finding has it before.
         yield LintHit(one.line, where, message.removeprefix(f"{where} "))
 
 
-def _place(facts: LintFacts, here: list[str], line: int, message: str) -> str:
+def _place_of_message(facts: LintFacts, here: list[str], line: int, message: str) -> str:
     """Return the place of a message among those on its line; all may stand on line 1."""
     named = [label for label in here if message.startswith(f"{label} ")]
     if named:
@@ -81,7 +83,7 @@ def _place(facts: LintFacts, here: list[str], line: int, message: str) -> str:
         for suite in facts.dictionary.suites
         if isinstance(suite, Suite) and 0 < suite.line <= line
     ]
-    return f"suite {shown(above[-1].name)}" if above else "dictionary"
+    return f"suite {visible_term(above[-1].name)}" if above else "dictionary"
 
 
 _CHECKS: Final = {
@@ -101,7 +103,7 @@ RULES: Final[Mapping[str, LintRule]] = {
 """A rule is called as its function is; the others pass on diagnostics."""
 
 
-def lint(
+def lint_source(
     source: Source,
     includes: IncludeMap,
     read: Iterable[Diagnostic] = (),
@@ -109,9 +111,10 @@ def lint(
 ) -> list[LintFinding]:
     """Return what `rules` find in the dictionary of `source`, in the order of its lines.
 
-    `read` is what `load` told of it; it and what `resolve` tells become findings, once each.
+    `read` is what `load_dictionary` told of it; it and what `resolve_dictionary` tells become
+    findings, once each.
     """
-    facts = facts_of(source, includes, read)
+    facts = collect_facts(source, includes, read)
     file = source.dictionary.file
     found = [
         LintFinding(

@@ -6,13 +6,13 @@ from typing import Final
 from iac_gen.lint.facts import (
     LintFacts,
     LintHit,
+    describe_place,
     elements_of,
-    hit,
-    of_kind,
-    place,
-    shown,
+    items_of_kind,
+    make_hit,
     type_names,
-    uses,
+    type_uses,
+    visible_term,
 )
 from iac_gen.merge import APPLICATION
 from iac_gen.model import (
@@ -32,12 +32,12 @@ def undefined_type(facts: LintFacts) -> Iterator[LintHit]:
     others = [i for i in items if isinstance(i, SdefClass | Enumeration | ValueType)]
     known = {synonym.name for item in others for synonym in item.synonyms}
     # An enumeration without values is declared, though nothing can be made of it.
-    known |= {name for row in of_kind(items, Enumeration) for name in (row.name, row.code)}
+    known |= {name for row in items_of_kind(items, Enumeration) for name in (row.name, row.code)}
     first: dict[str, tuple[int, str]] = {}
     count: dict[str, int] = {}
-    for use in uses(facts.own):
+    for use in type_uses(facts.own):
         facts.types.unknown.clear()
-        facts.types.string(use.types)
+        facts.types.type_string(use.types)
         for name in sorted(facts.types.unknown - known):
             first.setdefault(name, (use.line, use.place))
             count[name] = count.get(name, 0) + 1
@@ -45,29 +45,31 @@ def undefined_type(facts: LintFacts) -> Iterator[LintHit]:
         # Where there is no name at all, the rule missing-type says it.
         if name:
             more = f" (in {count[name]} places)" if count[name] > 1 else ""
-            text = f"has the type {shown(name)}, which is declared nowhere{more}"
+            text = f"has the type {visible_term(name)}, which is declared nowhere{more}"
             yield LintHit(line, where, text)
 
 
 def missing_type(facts: LintFacts) -> Iterator[LintHit]:
     """Find properties, parameters and results that give no type, and types without a name."""
-    for use in uses(facts.own):
-        if not use.types or any(not ref.name and not ref.items for ref in _leaves(use.types)):
+    for use in type_uses(facts.own):
+        if not use.types or any(not ref.name and not ref.items for ref in _nested_types(use.types)):
             text = "declares no type"
             yield LintHit(use.line, use.place, text)
 
 
-def _leaves(refs: Iterable[TypeRef]) -> Iterator[TypeRef]:
+def _nested_types(refs: Iterable[TypeRef]) -> Iterator[TypeRef]:
     for ref in refs:
         yield ref
-        yield from _leaves(ref.items)
+        yield from _nested_types(ref.items)
 
 
 def undefined_superclass(facts: LintFacts) -> Iterator[LintHit]:
     """Find classes that inherit from a class that nobody declares."""
-    for row in of_kind(facts.own, SdefClass):
+    for row in items_of_kind(facts.own, SdefClass):
         if row.inherits and row.inherits not in facts.classes:
-            yield hit(row, f"inherits from {shown(row.inherits)}, which is declared nowhere")
+            yield make_hit(
+                row, f"inherits from {visible_term(row.inherits)}, which is declared nowhere"
+            )
 
 
 def undefined_element(facts: LintFacts) -> Iterator[LintHit]:
@@ -78,23 +80,23 @@ def undefined_element(facts: LintFacts) -> Iterator[LintHit]:
             text = "Such elements cannot be listed or counted."
             if element.type in made:
                 text = "IAC uses a class without properties instead."
-            yield hit(row, "belongs to a class that is declared nowhere", text, element)
+            yield make_hit(row, "belongs to a class that is declared nowhere", text, element)
 
 
 def undefined_extension(facts: LintFacts) -> Iterator[LintHit]:
     """Find extensions of a class that nobody declares."""
     made = {row.name for row in facts.resolved.classes}
-    for row in of_kind(facts.own, SdefClass):
+    for row in items_of_kind(facts.own, SdefClass):
         if row.extends and row.extends not in facts.classes:
             text = "The properties and elements of the extension are left out."
             if row.extends in made:
                 text = "The class consists only of its extensions."
-            yield hit(row, "is extended but declared nowhere", text)
+            yield make_hit(row, "is extended but declared nowhere", text)
 
 
 def no_application(facts: LintFacts) -> Iterator[LintHit]:
     """Find dictionaries of an app with classes and no class application."""
-    extended = any(row.extends == APPLICATION for row in of_kind(facts.own, SdefClass))
+    extended = any(row.extends == APPLICATION for row in items_of_kind(facts.own, SdefClass))
     if facts.source.kind != "application" or not facts.classes or extended:
         return
     if APPLICATION not in facts.classes:
@@ -104,29 +106,33 @@ def no_application(facts: LintFacts) -> Iterator[LintHit]:
 def unknown_command(facts: LintFacts) -> Iterator[LintHit]:
     """Find `responds-to` with a command that nobody declares."""
     known = {
-        name for c in of_kind((*facts.own, *facts.taken), SdefCommand) for name in (c.name, c.id)
+        name
+        for c in items_of_kind((*facts.own, *facts.taken), SdefCommand)
+        for name in (c.name, c.id)
     }
-    for row in of_kind(facts.own, SdefClass):
+    for row in items_of_kind(facts.own, SdefClass):
         for verb in dict.fromkeys(row.responds_to):
             if verb not in known:
-                yield hit(row, f"responds to {shown(verb)}, which no command declares")
+                yield make_hit(row, f"responds to {visible_term(verb)}, which no command declares")
 
 
 def required_after_optional(facts: LintFacts) -> Iterator[LintHit]:
     """Find required parameters that stand behind an optional one."""
-    for command in of_kind(facts.own, SdefCommand):
+    for command in items_of_kind(facts.own, SdefCommand):
         optional = command.direct is not None and command.direct.optional
         for one in command.parameters:
             if optional and not one.optional:
-                yield hit(command, "is required, but follows an optional parameter", member=one)
+                yield make_hit(
+                    command, "is required, but follows an optional parameter", member=one
+                )
             optional = optional or one.optional
 
 
 def empty_enumeration(facts: LintFacts) -> Iterator[LintHit]:
     """Find enumerations without a value."""
-    for row in of_kind(facts.own, Enumeration):
+    for row in items_of_kind(facts.own, Enumeration):
         if not row.enumerators:
-            yield hit(row, "has no values")
+            yield make_hit(row, "has no values")
 
 
 def unreachable_class(facts: LintFacts) -> Iterator[LintHit]:
@@ -145,7 +151,7 @@ def unreachable_class(facts: LintFacts) -> Iterator[LintHit]:
     for row in rows.values():
         subclasses.setdefault(row.inherits, []).append(row.name)
     reached: set[str] = set()
-    waiting = [APPLICATION, *_led(facts, commands)]
+    waiting = [APPLICATION, *_reachable_classes(facts, commands)]
     while waiting:
         name = waiting.pop()
         found = rows.get(name)
@@ -154,23 +160,25 @@ def unreachable_class(facts: LintFacts) -> Iterator[LintHit]:
         reached.add(name)
         waiting += [found.inherits, *subclasses.get(name, ())]
         waiting += [element.type for element in found.elements]
-        waiting += _led(facts, [found])
-    lines = {row.name: row.line for row in of_kind(facts.own, SdefClass) if row.name}
+        waiting += _reachable_classes(facts, [found])
+    lines = {row.name: row.line for row in items_of_kind(facts.own, SdefClass) if row.name}
     for name, row in rows.items():
         if name in lines and name not in reached and not row.hidden:
             yield LintHit(
-                lines[name], place(row), "cannot be reached from the application or a command"
+                lines[name],
+                describe_place(row),
+                "cannot be reached from the application or a command",
             )
 
 
-def _led(facts: LintFacts, items: Iterable[Declaration]) -> list[str]:
+def _reachable_classes(facts: LintFacts, items: Iterable[Declaration]) -> list[str]:
     """Return the classes that the types of `items` name, those in the fields of records too."""
     found: list[str] = []
     records: set[str] = set()
     waiting = list(items)
     while waiting:
-        for use in uses([waiting.pop()]):
-            for part in facts.types.string(use.types).split(" | "):
+        for use in type_uses([waiting.pop()]):
+            for part in facts.types.type_string(use.types).split(" | "):
                 name = part.removeprefix("list of ")
                 found.append(name)
                 if name in facts.types.records and name not in records:
@@ -181,28 +189,28 @@ def _led(facts: LintFacts, items: Iterable[Declaration]) -> list[str]:
 
 def unused_enumeration(facts: LintFacts) -> Iterator[LintHit]:
     """Find visible enumerations that no type names."""
-    return _unused(facts, of_kind(facts.own, Enumeration))
+    return _unused_types(facts, items_of_kind(facts.own, Enumeration))
 
 
 def unused_record_type(facts: LintFacts) -> Iterator[LintHit]:
     """Find visible record types that no type names."""
-    return _unused(facts, of_kind(facts.own, RecordType))
+    return _unused_types(facts, items_of_kind(facts.own, RecordType))
 
 
 def unused_value_type(facts: LintFacts) -> Iterator[LintHit]:
     """Find visible value types that no type names."""
-    return _unused(facts, of_kind(facts.own, ValueType))
+    return _unused_types(facts, items_of_kind(facts.own, ValueType))
 
 
-def _unused(
+def _unused_types(
     facts: LintFacts, rows: Iterable[Enumeration | RecordType | ValueType]
 ) -> Iterator[LintHit]:
     # What the includes bring may use it too.
-    uses_of_all = uses((*facts.own, *facts.taken))
+    uses_of_all = type_uses((*facts.own, *facts.taken))
     used = {name for use in uses_of_all for name in type_names(use.types)}
     for row in rows:
         if not row.hidden and not used & {row.name, row.id, row.code}:
-            yield hit(row, "is not used as a type")
+            yield make_hit(row, "is not used as a type")
 
 
 TYPES: Final = (
