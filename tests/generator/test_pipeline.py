@@ -39,7 +39,7 @@ def stumble(monkeypatch: pytest.MonkeyPatch, app: str, term: str = "") -> None:
             raise KeyError("nobody thought of this")
         return build_module(resolved, *rest, **more)
 
-    monkeypatch.setattr("iac_gen.pipeline.lower", fails)
+    monkeypatch.setattr("iac_gen.pipeline.build_module", fails)
 
 
 def test_an_error_that_nobody_foresaw_costs_its_item(monkeypatch: pytest.MonkeyPatch) -> None:
