@@ -59,6 +59,7 @@ def refusal(desk: Desk, tool: str, **arguments: Any) -> str:
         'tell application "Mail" to get «property macp» of account 1',
         'tell application "Mail"\nset x to account 1\nrepeat with y in properties of x\n'
         "log y\nend repeat\nend tell",
+        'tell application "Mail" to get {password, "x"} of account 1',
         'tell application "Mail"\n(* (* -- *) *)\nget name of account 1\nend tell',
         'tell application "Mail"\n' + "count messages of " * 3_000 + "\nend tell",
     ],
@@ -79,6 +80,7 @@ def test_a_script_that_reads_a_secret_is_refused(text: str) -> None:
         f'{MAIL} mail.accounts[0].password = "x"',
         f'{MAIL} mail.accounts.whose({{name: "Example"}}).length',
         'tell application "Finder" to get properties of file 1 of desktop',
+        'tell application "Numbers" to remove password "x" from document 1',
     ],
 )
 def test_a_script_that_reads_or_sets_something_else_is_not(text: str) -> None:

@@ -27,6 +27,9 @@ def secrets_read(
     for place, unit in enumerate(units):
         if unit.kind == "text" or unit.start in given or word_at(units, place + 1) == ":":
             continue
+        if units[place + 1 : place + 2] and units[place + 1].kind == "text":
+            # A text right behind a word is what a parameter of that name is given.
+            continue
         rows = [entry for _, entry in unit.entries]
         rows += [entry for app in borrowed for entry in app.terms.get(unit.word, ())]
         if any(row.secret and row.use == "property" for row in rows) or (
