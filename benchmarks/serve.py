@@ -9,6 +9,7 @@ the first answered call. Medians; ratios travel better than milliseconds. Byte c
 writes it. Exits with 1 when a bound is missed.
 """
 
+import argparse
 import json
 import os
 import statistics
@@ -260,7 +261,9 @@ def timed(call: Callable[[], object]) -> float:
 
 def main() -> int:
     """Print all figures; 1 if a bound is missed."""
-    runs = int(sys.argv[1]) if len(sys.argv) > 1 else RUNS
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("runs", nargs="?", type=int, default=RUNS)
+    runs = parser.parse_args().runs
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for count in (1000, 5000):

@@ -96,5 +96,7 @@ def lower_budgets() -> None:
     BUDGETS.write_text(text.rstrip() + "\n")
 
 
-if __name__ == "__main__" and "--lower" in sys.argv:
+if __name__ == "__main__":
+    if sys.argv[1:] != ["--lower"]:
+        sys.exit(f"usage: {sys.argv[0]} --lower")
     lower_budgets()

@@ -335,6 +335,13 @@ def main() -> int:
     parser.add_argument("groups", nargs="*", choices=[*GROUPS, []])
     parser.add_argument("--most", type=int, default=40, help="differences that a group shows")
     given = parser.parse_args()
+    if given.what == "compare" and not (given.folder / "inputs.json").is_file():
+        parser.error(f"{given.folder} holds no facts; make them with: lock.py store {given.folder}")
+    if given.what == "store":
+        try:
+            given.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            parser.error(f"{given.folder} cannot be made: {error.strerror}")
     if os.environ.get("PYTHONHASHSEED") != "0":
         # The order of some reasons is that of a set.
         os.execve(
