@@ -153,13 +153,15 @@ def mutate(session: nox.Session) -> None:
 def bench(session: nox.Session) -> None:
     """Measure build and call times; fails beyond a bound. `-- bounds` runs only what has bounds."""
     session.install("-q", "-e", ".[dev]")
-    names = ["call", "gate", "way", "serve", "scenario", "accessibility"]
-    if session.posargs != ["bounds"]:
+    runs = ["call", "gate", "way", "serve", "scenario", "accessibility", "labels", "search", "page"]
+    if session.posargs == ["bounds"]:
+        small = {"serve": ("5",), "page": ("--rows", "5000"), "audit": ("--rows", "20000")}
+    else:
+        small = {}
         session.run("python", "benchmarks/build.py", *session.posargs)
-        names += ["audit", "applescript", "intents"]
-    for name in names:
-        runs = ["5"] if name == "serve" and session.posargs == ["bounds"] else []
-        session.run("python", f"benchmarks/{name}.py", *runs)
+        runs += ["applescript", "intents"]
+    for name in (*runs, "audit"):
+        session.run("python", f"benchmarks/{name}.py", *small.get(name, ()))
 
 
 @nox.session
