@@ -60,7 +60,7 @@ def median(
 
 
 def measure(name: str, call: Callable[[], object], more: str = "") -> float:
-    """Print the medians of a call that reads, by the clock and by the processor; return this one."""
+    """Print the medians of a call, by the clock and by the processor; return the latter."""
     busy = median(call, REPEATS, time.process_time)
     show(name, median(call, REPEATS), REPEATS, f", {busy:.0f} ms of the processor{more}")
     return busy
