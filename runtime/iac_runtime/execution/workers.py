@@ -2,8 +2,8 @@
 
 It reads requests from descriptor 3, a JSON line each, and answers on descriptor 4, so that neither
 its own output nor that of an app can disturb them. Each request carries a mark that nobody can
-guess, and its answer repeats it. A read is answered in one line; a write in one as it is sent, one
-as the app answers, and one with what was read after it.
+guess, and its answer repeats it. A read is answered in one line; a write, and a read that has
+another before it, in one as it is sent, one as the app answers, one with what was read after it.
 
 An app's lock is held around all use of its worker, so no two calls meet in one.
 """
