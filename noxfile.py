@@ -59,7 +59,7 @@ def tests_all(session: nox.Session) -> None:
 def coverage(session: nox.Session) -> None:
     """Run every test but the stress ones, and print the coverage of hand-written code."""
     session.install("-q", "-e", ".[dev]")
-    session.run(*PYTEST, "--all", *COUNTED, *session.posargs, env=KEEP_COMPILED | SYSMON)
+    session.run(*PYTEST, "--all", *COUNTED, *session.posargs, env={**KEEP_COMPILED, **SYSMON})
 
 
 @nox.session

@@ -109,6 +109,8 @@ def mark_kinds(items: list[pytest.Item]) -> None:
         if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             item.add_marker("property")
             item.add_marker("uncounted")
+        if "corpus_build" in getattr(item, "fixturenames", ()):
+            item.add_marker("slow")
         if "corpus" in getattr(item, "fixturenames", ()):
             item.add_marker("uncounted")
             if not CORPUS.is_dir():

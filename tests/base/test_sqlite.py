@@ -143,6 +143,7 @@ def nothing(_whole: bytes) -> bytes:
     return b""
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     "damage",
     [

@@ -123,6 +123,7 @@ def unformatted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(render, "_format_with_black", lambda text: text)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("number", range(CHUNKS))
 def test_any_name_may_stand_in_any_place_of_a_dictionary(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -132,6 +133,7 @@ def test_any_name_may_stand_in_any_place_of_a_dictionary(
     assert call_all(files, tmp_path, monkeypatch) >= len(chunk(number))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("number", range(CHUNKS))
 def test_any_name_may_stand_in_any_place_of_intents(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -151,6 +151,7 @@ def test_every_class_and_property_of_a_committed_app_has_a_sentence(bundled_buil
     assert said["mailbox"] == "A mailbox, in accounts and mailboxes, such as mailboxes[0]."
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("kind", "said", "default"),
     [

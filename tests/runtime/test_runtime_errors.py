@@ -79,6 +79,7 @@ def test_the_table_has_the_numbers_that_are_known_and_no_other() -> None:
     assert sorted(APPLE_ERRORS) == sorted(number for number, _ in ROWS)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("number", "type_"), ROWS)
 @pytest.mark.parametrize("writes", [False, True])
 def test_every_number_has_its_type_in_any_language(

@@ -64,6 +64,7 @@ def test_a_page_of_a_long_list_is_counted_and_read_alone(pages: Pages) -> None:
     assert pages.events() == 1 + 1 + 3 + 3
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("gone", "cursor", "expected", "said"),
     [
