@@ -233,6 +233,7 @@ def test_what_cannot_be_read_is_dangerous(analyser: Analyser, script: str, langu
     assert analyser.analyse(script, language).level == "DANGEROUS"  # type: ignore[arg-type]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("language", "piece"),
     [
@@ -258,6 +259,7 @@ def test_the_longest_script_of_one_piece_is_judged(
     assert analyser.analyse(script, language).level in ("SAFE", "MODIFY", "DANGEROUS")  # type: ignore[arg-type]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("declares", ["let N=0;", "let N='x';", "const N={};N[k]=1;"])
 @pytest.mark.uncounted
 def test_a_script_of_many_names_is_judged(analyser: Analyser, declares: str) -> None:

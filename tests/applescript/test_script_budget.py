@@ -92,6 +92,7 @@ def judged(analyser: Analyser, script: str, language: Language) -> tuple[Analysi
     return found, time.thread_time() - begun
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", LONG)
 def test_the_longest_scripts_are_judged_within_a_second(analyser: Analyser, name: str) -> None:
     language, script = LONG[name]
@@ -100,6 +101,7 @@ def test_the_longest_scripts_are_judged_within_a_second(analyser: Analyser, name
     assert seconds < 1
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", list(LONG)[:4])
 def test_a_script_that_is_too_much_is_dangerous_and_says_why(
     toolset: ScriptToolset, name: str

@@ -102,6 +102,7 @@ def test_what_is_wrong_has_a_place(
     assert "(at " not in caught.value.reason
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("read", "text"),
     [

@@ -40,6 +40,7 @@ def refusal(desk: Desk, tool: str, **arguments: Any) -> str:
     return found.reason
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     "text",
     [

@@ -272,6 +272,7 @@ open({out!r}, "w").write(f"{{terminal_at_hand()}} {{ask_terminal(question)}}")
 """
 
 
+@pytest.mark.sweep
 @pytest.mark.process
 @pytest.mark.parametrize(
     ("typed", "expected"),

@@ -81,6 +81,7 @@ def call(served: Served, name: str, era: str, tool: str, given: Any, answer: str
     return found[0]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("era", ERAS)
 def test_what_one_client_is_allowed_no_other_is(served: Served, era: str) -> None:
     assert not call(served, "ada", era, *MAKE, answer=ALWAYS).is_error
@@ -101,6 +102,7 @@ def test_what_one_client_is_allowed_no_other_is(served: Served, era: str) -> Non
     assert [entry["result"] for entry in entries if entry["tool"] == MAKE[0]] == ["done", "done"]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("era", ERAS)
 def test_a_no_that_comes_at_once_is_nobodys(served: Served, era: str) -> None:
     found: list[Any] = []

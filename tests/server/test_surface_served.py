@@ -87,6 +87,7 @@ def test_the_wrong_door_names_the_right_one(
 PROGRAM = 'for note in notes.list("note"):\n    notes.delete(note["ref"])'
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("name", "given", "right"),
     [
