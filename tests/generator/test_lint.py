@@ -9,8 +9,7 @@ from dictionaries import DICTIONARIES
 from golden import standard
 from hypothesis import given
 from hypothesis import strategies as st
-from lint_cases import SOUND
-from making import sdef, source, whole
+from making import SOUND, sdef, source, whole
 
 from iac_gen.cli.show import lint_command
 from iac_gen.discover import from_bundled_snapshots, from_paths, load_includes

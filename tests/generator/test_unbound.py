@@ -11,7 +11,7 @@ from dictionaries import DICTIONARIES
 from golden import standard
 from hypothesis import given
 from lxml import etree
-from making import sdef, source, whole
+from making import COCOA, read_cases, sdef, source, whole
 
 from iac_gen.discover import from_paths, load_includes
 from iac_gen.load import LoadedDictionary, parse_dictionary
@@ -27,11 +27,6 @@ SOUND = """<class name="application" code="capp"><element type="entry"/></class>
 <class name="entry" code="entr" plural="entries"><property name="body" code="body" type="text"/>
 </class>
 """
-INCLUDE = (
-    '<xi:include xmlns:xi="http://www.w3.org/2003/XInclude" href="file:///{}"'
-    """ xpointer="xpointer(/dictionary/suite/node()[not(self::command and @name = 'none')])"/>"""
-)
-COCOA = INCLUDE.format("System/Library/ScriptingDefinitions/CocoaStandard.sdef")
 
 
 def found(items: str, suite: str = 'name="Diary" code="diar"') -> list[UnsupportedTerm]:
@@ -55,131 +50,7 @@ def test_a_dictionary_that_is_bound_whole_has_nothing_to_list() -> None:
     assert lines(items) == []
 
 
-@pytest.mark.parametrize(
-    ("items", "said"),
-    [
-        (
-            '<command name="burn" code="diarburn" hidden="yes">'
-            '<direct-parameter type="entry"/><parameter name="by" code="byby" type="text"/>'
-            "</command>",
-            [
-                "command burn 'diarburn': it is hidden",
-                "parameter by 'byby' of burn: its command has no tool",
-            ],
-        ),
-        (
-            '<event name="burnt" code="diarburt"><parameter name="by" code="byby" type="text"/>'
-            "</event>",
-            [
-                "event burnt 'diarburt': the app sends it, and no client can call it",
-                "parameter by 'byby' of burnt: it belongs to an event, which no client can call",
-            ],
-        ),
-        (
-            '<command name="burn" code="diarburn">'
-            '<parameter name="by" code="byby" type="text" hidden="yes"/></command>',
-            ["parameter by 'byby' of burn: it is hidden"],
-        ),
-        (
-            '<command name="count" code="corecnte" hidden="yes"/>',
-            ["command count 'corecnte': it is hidden; the object tool count does the same"],
-        ),
-        (
-            '<command name="count" code="corecnte"/>'
-            '<command name="number of" code="corecnte">'
-            '<parameter name="each" code="kocl" type="type"/>'
-            '<parameter name="by" code="byby" type="text"/></command>',
-            [
-                "command number of 'corecnte': the object tool count does the same as count"
-                " (same event)",
-                "parameter each 'kocl' of number of: its command has no tool",
-                "parameter by 'byby' of number of: its command has no tool",
-            ],
-        ),
-        (
-            '<command name="get" code="coregetd"><parameter name="into" code="insh" type="text"/>'
-            '<parameter name="as" code="rtyp" type="type"/></command>',
-            ["parameter into 'insh' of get: the object tool get has no such parameter"],
-        ),
-        (
-            '<value-type name="entry" code="entv"/><value-type name="paper" code="papr"/>',
-            [
-                "value-type entry 'entv': as a type, the name means the class",
-                "value-type paper 'papr': IAC does not know the type of this code, so"
-                " any value is accepted",
-            ],
-        ),
-        (
-            '<record-type name="a" code="aaaa"/><value-type name="a" code="aaav"/>'
-            '<enumeration name="b" code="bbbb"><enumerator name="c" code="cccc"/></enumeration>'
-            '<value-type name="b" code="bbbv"/>',
-            [
-                "value-type a 'aaav': as a type, the name means the record type",
-                "value-type b 'bbbv': as a type, the name means the enumeration",
-            ],
-        ),
-        (
-            '<record-type name="a" code="aaaa"/>'
-            '<record-type name="a" code="aaaa"><property name="p" code="pppp" type="text"/>'
-            "</record-type>",
-            [],
-        ),
-        (
-            '<command name="burn" code="diarburn"><synonym name="char"/></command>'
-            '<class-extension extends="entry"><property name="mood" code="mood" type="text">'
-            '<synonym code="mod2"/></property></class-extension>'
-            '<enumeration name="ink" code="inks"><synonym name="dye" code="dyes"/>'
-            '<enumerator name="red" code="redd"><synonym name="scarlet"/></enumerator>'
-            "</enumeration>",
-            [
-                "synonym char of burn: it is a second name; the tools use the first one",
-                "synonym 'mod2' of mood of entry: it is a second code; the tools use the first one",
-                "synonym scarlet of red of ink: it is a second name; the tools use the first one",
-                "synonym dye 'dyes' of ink: it is a second name with a code of its own; the tools"
-                " use the first one",
-            ],
-        ),
-        (
-            '<class-extension extends="entry"><responds-to command="burn"/></class-extension>',
-            [
-                "responds-to burn of entry: a tool accepts any object; the app decides which"
-                " objects it can use"
-            ],
-        ),
-        (
-            '<class-extension extends="leaf"><property name="vein" code="vein" type="text"/>'
-            '<element type="entry"/></class-extension>'
-            '<class-extension extends="entry"><element type="twig"/></class-extension>',
-            [
-                "class-extension leaf: the class that it extends is declared nowhere",
-                "property vein 'vein' of leaf: its owner is declared nowhere",
-                "element entry of leaf: its owner is declared nowhere",
-                "element twig of entry: its class is declared nowhere",
-            ],
-        ),
-        (
-            '<enumeration name="ink" code="inks"><enumerator name="red" code="redd"/>'
-            '<enumerator name="milk" code="milk" hidden="yes"/></enumeration>',
-            [
-                "enumerator milk 'milk' of ink: it is hidden; no tool offers it, but a result"
-                " may contain it"
-            ],
-        ),
-        (
-            '<enumeration name="ink" code="inks">'
-            '<enumerator name="milk" code="milk" hidden="yes"/></enumeration>',
-            [],
-        ),
-        (
-            '<command name="burn" code="burn"/>',
-            ["item: command burn has the code 'burn', not 8 characters"],
-        ),
-        (
-            INCLUDE.format("Library/Leaves.sdef"),
-            ["include /Library/Leaves.sdef: was not found; its terms are missing"],
-        ),
-    ],
-)
+@pytest.mark.parametrize(("items", "said"), read_cases("unbound_cases.txt"))
 def test_a_term_without_a_trace_is_listed_with_the_reason(items: str, said: Sequence[str]) -> None:
     assert lines(items) == said
 
