@@ -56,20 +56,14 @@ def needed(tables: Tables, tool: str, arguments: Mapping[str, Any]) -> Level:
     return effective_level(Operation(tool, tables, spec), arguments, str(Path.home()))
 
 
-@pytest.mark.parametrize(
-    ("target", "properties", "expected"),
-    [
-        ("entries[0]", None, "MODIFY"),
-        ("entries[0]", {"mood": "glad"}, "MODIFY"),
-        ("entries[0]", {"body": "its own"}, "MODIFY"),
-        ("mailAccounts[0]", {"password": "x"}, "DANGEROUS"),
-        ("mailAccounts[0]", {"properties": {"password": "x"}}, "DANGEROUS"),
-        ("mailRules[0]", None, "DANGEROUS"),
-        (["entries[0]", "mailRules[0]"], None, "DANGEROUS"),
-        (["entries[0]", "entries[1]"], None, "MODIFY"),
-        ("entries[0]", {"unheard of": 1}, "DANGEROUS"),
-    ],
-)
+@pytest.mark.parametrize(("target", "properties", "expected"), [
+    ("entries[0]", None, "MODIFY"), ("entries[0]", {"mood": "glad"}, "MODIFY"),
+    ("entries[0]", {"body": "its own"}, "MODIFY"),
+    ("mailAccounts[0]", {"password": "x"}, "DANGEROUS"),
+    ("mailAccounts[0]", {"properties": {"password": "x"}}, "DANGEROUS"),
+    ("mailRules[0]", None, "DANGEROUS"), (["entries[0]", "mailRules[0]"], None, "DANGEROUS"),
+    (["entries[0]", "entries[1]"], None, "MODIFY"), ("entries[0]", {"unheard of": 1}, "DANGEROUS"),
+])  # fmt: skip
 def test_a_copy_needs_what_making_it_with_the_same_properties_needs(
     tables: Tables, target: str | list[str], properties: Mapping[str, Any] | None, expected: Level
 ) -> None:
@@ -78,42 +72,31 @@ def test_a_copy_needs_what_making_it_with_the_same_properties_needs(
     assert needed(tables, "copy_out", arguments) == expected
 
 
-@pytest.mark.parametrize(
-    ("target", "properties", "expected"),
-    [
-        ("entries[0]", {"visible": True}, "SAFE"),
-        ("entries[0]", {"mood": "glad"}, "MODIFY"),
-        ("entries[0]", {"visible": True, "mood": "glad"}, "MODIFY"),
-        ("entries[0]", {"body": "new"}, "DANGEROUS"),
-        ("mailAccounts[0]", {"name": "x"}, "MODIFY"),
-        ("mailAccounts[0]", {"name": "x", "password": "y"}, "DANGEROUS"),
-        ("entries[0]", {"unheard of": 1}, "DANGEROUS"),
-        ("entries[0]", {"properties": {"mood": "glad"}}, "MODIFY"),
-        ("entries[0]", {"properties": {"visible": True}}, "SAFE"),
-        ("mailAccounts[0]", {"properties": {"password": "y"}}, "DANGEROUS"),
-        ("mailAccounts[0]", {"properties": {"properties": {"password": "y"}}}, "DANGEROUS"),
-        ("entries[0]", {"properties": {"unheard of": 1}}, "DANGEROUS"),
-        ("entries[0]", {"properties": "no record"}, "DANGEROUS"),
-    ],
-)
+@pytest.mark.parametrize(("target", "properties", "expected"), [
+    ("entries[0]", {"visible": True}, "SAFE"), ("entries[0]", {"mood": "glad"}, "MODIFY"),
+    ("entries[0]", {"visible": True, "mood": "glad"}, "MODIFY"),
+    ("entries[0]", {"body": "new"}, "DANGEROUS"), ("mailAccounts[0]", {"name": "x"}, "MODIFY"),
+    ("mailAccounts[0]", {"name": "x", "password": "y"}, "DANGEROUS"),
+    ("entries[0]", {"unheard of": 1}, "DANGEROUS"),
+    ("entries[0]", {"properties": {"mood": "glad"}}, "MODIFY"),
+    ("entries[0]", {"properties": {"visible": True}}, "SAFE"),
+    ("mailAccounts[0]", {"properties": {"password": "y"}}, "DANGEROUS"),
+    ("mailAccounts[0]", {"properties": {"properties": {"password": "y"}}}, "DANGEROUS"),
+    ("entries[0]", {"properties": {"unheard of": 1}}, "DANGEROUS"),
+    ("entries[0]", {"properties": "no record"}, "DANGEROUS"),
+])  # fmt: skip
 def test_set_needs_the_highest_of_the_properties_it_names(
     tables: Tables, target: str, properties: Mapping[str, Any], expected: Level
 ) -> None:
     assert needed(tables, "set", {"target": target, "properties": properties}) == expected
 
 
-@pytest.mark.parametrize(
-    ("element", "properties", "expected"),
-    [
-        ("entry", None, "MODIFY"),
-        ("entry", {"mood": "glad", "body": "text of a new one"}, "MODIFY"),
-        ("entry", {"properties": {"body": "text of a new one"}}, "MODIFY"),
-        ("entry", {"unheard of": 1}, "DANGEROUS"),
-        ("mail account", {"name": "x"}, "DANGEROUS"),
-        ("mail rule", {"name": "x"}, "DANGEROUS"),
-        ("no such class", {}, "DANGEROUS"),
-    ],
-)
+@pytest.mark.parametrize(("element", "properties", "expected"), [
+    ("entry", None, "MODIFY"), ("entry", {"mood": "glad", "body": "text of a new one"}, "MODIFY"),
+    ("entry", {"properties": {"body": "text of a new one"}}, "MODIFY"),
+    ("entry", {"unheard of": 1}, "DANGEROUS"), ("mail account", {"name": "x"}, "DANGEROUS"),
+    ("mail rule", {"name": "x"}, "DANGEROUS"), ("no such class", {}, "DANGEROUS"),
+])  # fmt: skip
 def test_make_needs_the_highest_of_its_class_and_properties(
     tables: Tables, element: str, properties: Mapping[str, Any] | None, expected: Level
 ) -> None:

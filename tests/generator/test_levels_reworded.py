@@ -94,15 +94,10 @@ def test_ten_thousand_rewordings_lower_nothing(corpus: Path) -> None:
 
 
 REWORDINGS: tuple[Callable[[str], str], ...] = (
-    str.upper,
-    str.title,
-    lambda name: name.replace(" ", "-"),
-    lambda name: name.replace(" ", "_"),
+    str.upper, str.title, lambda name: name.replace(" ", "-"), lambda name: name.replace(" ", "_"),
     lambda name: "".join(word.capitalize() for word in name.split()),
-    lambda name: f"quickly {name}",
-    lambda name: f"please {name}",
-    lambda name: f"{name} right now",
-)
+    lambda name: f"quickly {name}", lambda name: f"please {name}", lambda name: f"{name} right now",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(

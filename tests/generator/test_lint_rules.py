@@ -176,41 +176,20 @@ def test_hostile_names_are_shown_in_plain_characters() -> None:
     assert all("\u202e" not in line and "\t" not in line for line in lines)
 
 
-@pytest.mark.parametrize(
-    ("code", "size", "sound"),
-    [
-        ("yes ", 4, True),
-        ("¶Fcn", 4, True),
-        ("0x00000001", 4, True),
-        ("0x0000000", 4, False),
-        ("0xZZZZZZZZ", 4, False),
-        ("0x0000000100000002", 8, True),
-        ("abc", 4, False),
-        ("", 4, False),
-        ("\U0001f4a5abc", 4, False),
-    ],
-)
+@pytest.mark.parametrize(("code", "size", "sound"), [
+    ("yes ", 4, True), ("¶Fcn", 4, True), ("0x00000001", 4, True), ("0x0000000", 4, False),
+    ("0xZZZZZZZZ", 4, False), ("0x0000000100000002", 8, True), ("abc", 4, False), ("", 4, False),
+    ("\U0001f4a5abc", 4, False),
+])  # fmt: skip
 def test_codes_are_counted_in_macroman(code: str, size: int, sound: bool) -> None:
     assert is_code(code, size) is sound
 
 
-@pytest.mark.parametrize(
-    ("term", "sure"),
-    [
-        ("URL", True),
-        ("POSIX path", True),
-        ("AirPlay device", True),
-        ("Finder window", True),
-        ("band 1", True),
-        ("do JavaScript", True),
-        ("GetURL", False),
-        ("iCloud account", False),
-        ("openVirtualLocation", False),
-        ("360p", False),
-        ("computer-object", False),
-        ("été", False),
-        ("", False),
-    ],
-)
+@pytest.mark.parametrize(("term", "sure"), [
+    ("URL", True), ("POSIX path", True), ("AirPlay device", True), ("Finder window", True),
+    ("band 1", True), ("do JavaScript", True), ("GetURL", False), ("iCloud account", False),
+    ("openVirtualLocation", False), ("360p", False), ("computer-object", False), ("été", False),
+    ("", False),
+])  # fmt: skip
 def test_javascript_names_are_sure_where_scripts_show_them(term: str, sure: bool) -> None:
     assert has_verified_name(term) is sure

@@ -28,34 +28,25 @@ def only(dictionary: Dictionary) -> list[object]:
     return list(dictionary.declared_items())
 
 
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        (b"", "app.sdef: error: is empty"),
-        (b" \n\t ", "app.sdef: error: is empty"),
-        (b"<dictionary>\n<suite name='a'>\n<command", "app.sdef:3: error: is not well-formed XML"),
-        (b"<dictionary>\n<suite>\n</dictionary>", "app.sdef:3: error: is not well-formed XML"),
-        (b"just text", "app.sdef:1: error: is not well-formed XML"),
-        (b"\n\n<html/>", "contains <html> instead of <dictionary>"),
-        (b"<dictionary/>", "app.sdef:1: error: declares no suite"),
-        (b"<dictionary><documentation/></dictionary>", "declares no suite"),
-        (b"<dictionary xmlns:a='x'><xi:other/></dictionary>", "is not well-formed XML"),
-        (b"\xff\xfe\x00", "is not well-formed XML"),
-    ],
-)
+@pytest.mark.parametrize(("content", "expected"), [
+    (b"", "app.sdef: error: is empty"), (b" \n\t ", "app.sdef: error: is empty"),
+    (b"<dictionary>\n<suite name='a'>\n<command", "app.sdef:3: error: is not well-formed XML"),
+    (b"<dictionary>\n<suite>\n</dictionary>", "app.sdef:3: error: is not well-formed XML"),
+    (b"just text", "app.sdef:1: error: is not well-formed XML"),
+    (b"\n\n<html/>", "contains <html> instead of <dictionary>"),
+    (b"<dictionary/>", "app.sdef:1: error: declares no suite"),
+    (b"<dictionary><documentation/></dictionary>", "declares no suite"),
+    (b"<dictionary xmlns:a='x'><xi:other/></dictionary>", "is not well-formed XML"),
+    (b"\xff\xfe\x00", "is not well-formed XML"),
+])  # fmt: skip
 def test_what_is_no_dictionary_is_refused_in_one_line(content: bytes, expected: str) -> None:
     assert expected in fault(content)
 
 
-@pytest.mark.parametrize(
-    "entity",
-    [
-        '<!ENTITY a "b">',
-        '<!ENTITY a SYSTEM "file:///etc/hosts">',
-        '<!ENTITY % a SYSTEM "file:///etc/hosts">',
-        '<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">',
-    ],
-)
+@pytest.mark.parametrize("entity", [
+    '<!ENTITY a "b">', '<!ENTITY a SYSTEM "file:///etc/hosts">',
+    '<!ENTITY % a SYSTEM "file:///etc/hosts">', '<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">',
+])  # fmt: skip
 def test_a_declared_entity_is_refused(entity: str) -> None:
     text = f'{DOCTYPE} [{entity}]>\n<dictionary><suite name="&a;" code="diar"/></dictionary>'
     assert "entit" in fault(text.replace("&a;", "a").encode()).lower()
@@ -101,21 +92,11 @@ def test_a_file_that_fails_to_be_read_says_why(
         load_dictionary(path)
 
 
-@pytest.mark.parametrize(
-    ("written", "code"),
-    [
-        ("ID  ", "ID  "),
-        ("yes ", "yes "),
-        (" a b", " a b"),
-        ("0x00000001", "\x00\x00\x00\x01"),
-        ("0x72696e67", "ring"),
-        ("0X80818283", "ÄÅÇÉ"),
-        ("¶Fcn", "¶Fcn"),
-        ("?ß??", "?ß??"),
-        ("&lt;&gt;&amp;'", "<>&'"),
-        ("****", "****"),
-    ],
-)
+@pytest.mark.parametrize(("written", "code"), [
+    ("ID  ", "ID  "), ("yes ", "yes "), (" a b", " a b"), ("0x00000001", "\x00\x00\x00\x01"),
+    ("0x72696e67", "ring"), ("0X80818283", "ÄÅÇÉ"), ("¶Fcn", "¶Fcn"), ("?ß??", "?ß??"),
+    ("&lt;&gt;&amp;'", "<>&'"), ("****", "****"),
+])  # fmt: skip
 def test_codes_are_kept_byte_for_byte(written: str, code: str) -> None:
     (found,) = only(read(sdef(f'<class name="entry" code="{written}"/>')))
     assert isinstance(found, SdefClass)

@@ -25,25 +25,13 @@ from iac_runtime.tool import Schema, Spec, spec_of
 ROOT = Path(__file__).parent.parent.parent
 # How Python spells the answers that are of one simple type.
 RESULTS: Mapping[str, Any] = {
-    "any": Any,
-    "boolean": bool,
-    "date": str,
-    "file": str,
-    "integer": int,
-    "real": float,
-    "specifier": str,
-    "text": str,
-}
+    "any": Any, "boolean": bool, "date": str, "file": str, "integer": int, "real": float,
+    "specifier": str, "text": str,
+}  # fmt: skip
 MUST_EXIST = (
-    "finder_list_folder",
-    "finder_open",
-    "finder_move",
-    "finder_delete",
-    "safari_get_url",
-    "mail_count_messages",
-    "mail_send_message",
-    "notes_make_note",
-)
+    "finder_list_folder", "finder_open", "finder_move", "finder_delete", "safari_get_url",
+    "mail_count_messages", "mail_send_message", "notes_make_note",
+)  # fmt: skip
 
 
 class Folder(NamedTuple):

@@ -28,43 +28,23 @@ from iac_gen.objects import OBJECT_EVENTS
 from iac_gen.text import identifier
 
 SEEN_IN_SCRIPTS = {
-    "URL": "url",
-    "POSIX path": "posixPath",
-    "UI elements": "uiElements",
-    "AirPlay device": "airplayDevice",
-    "AirPlay devices": "airplayDevices",
-    "PDF Windows": "pdfWindows",
-    "unix id": "unixId",
-    "persistent ID": "persistentID",
-    "audio CD playlists": "audioCDPlaylists",
-    "do JavaScript": "doJavaScript",
-    "HTML content": "htmlContent",
-    "to dos": "toDos",
-    "set eof": "setEof",
-    "do shell script": "doShellScript",
-    "set the clipboard to": "setTheClipboardTo",
-    "getvariable": "getvariable",
-    "doscript": "doscript",
-    "in": "in",
-    "from": "from",
-    "for": "for",
-    "as": "as",
-    "new": "new",
-    "with properties": "withProperties",
+    "URL": "url", "POSIX path": "posixPath", "UI elements": "uiElements",
+    "AirPlay device": "airplayDevice", "AirPlay devices": "airplayDevices",
+    "PDF Windows": "pdfWindows", "unix id": "unixId", "persistent ID": "persistentID",
+    "audio CD playlists": "audioCDPlaylists", "do JavaScript": "doJavaScript",
+    "HTML content": "htmlContent", "to dos": "toDos", "set eof": "setEof",
+    "do shell script": "doShellScript", "set the clipboard to": "setTheClipboardTo",
+    "getvariable": "getvariable", "doscript": "doscript", "in": "in", "from": "from", "for": "for",
+    "as": "as", "new": "new", "with properties": "withProperties",
     "button returned": "buttonReturned",
-}
+}  # fmt: skip
 # What the rule gives and nobody was seen to use; only a Mac can confirm these.
 FOLLOWS = {
-    "MIME type": "mimeType",
-    "XML elements": "xmlElements",
-    "EQ enabled": "eqEnabled",
-    "iCloud account": "icloudAccount",
-    "GetURL": "geturl",
-    "openVirtualLocation": "openvirtuallocation",
-    "PackBits": "packbits",
-    "": "",
+    "MIME type": "mimeType", "XML elements": "xmlElements", "EQ enabled": "eqEnabled",
+    "iCloud account": "icloudAccount", "GetURL": "geturl",
+    "openVirtualLocation": "openvirtuallocation", "PackBits": "packbits", "": "",
     "  two  blanks ": "twoBlanks",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("term", "name"), [*SEEN_IN_SCRIPTS.items(), *FOLLOWS.items()])
@@ -72,51 +52,27 @@ def test_the_javascript_name_of_a_term(term: str, name: str) -> None:
     assert javascript_name(term) == name
 
 
-@pytest.mark.parametrize(
-    ("name", "declared", "collection"),
-    [
-        ("person", "people", "people"),
-        ("process", "processes", "processes"),
-        ("settings set", "", "settingsSets"),
-        ("property list item", "", "propertyListItems"),
-        ("outgoing message", "", "outgoingMessages"),
-        ("inbox task", "", "inboxTasks"),
-        ("UI element", "", "uiElements"),
-    ],
-)
+@pytest.mark.parametrize(("name", "declared", "collection"), [
+    ("person", "people", "people"), ("process", "processes", "processes"),
+    ("settings set", "", "settingsSets"), ("property list item", "", "propertyListItems"),
+    ("outgoing message", "", "outgoingMessages"), ("inbox task", "", "inboxTasks"),
+    ("UI element", "", "uiElements"),
+])  # fmt: skip
 def test_the_collection_of_a_class(name: str, declared: str, collection: str) -> None:
     row = SdefClass(name, "clas", plural=declared)
     assert javascript_name(class_plural(row.name, row.plural)) == collection
 
 
-@pytest.mark.parametrize(
-    ("term", "name"),
-    [
-        ("GetURL", "get_url"),
-        ("do JavaScript", "do_javascript"),
-        ("do shell script", "do_shell_script"),
-        ("openVirtualLocation", "open_virtual_location"),
-        ("executeAATFile", "execute_aat_file"),
-        ("path to", "path_to"),
-        ("_load module_", "load_module"),
-        ("open VIDEO_TS", "open_video_ts"),
-        ("import", "import_"),
-        ("break", "break_"),
-        ("tool", "tool_"),
-        ("str", "str_"),
-        ("list", "list"),
-        ("open", "open"),
-        ("match", "match"),
-        ("360p", "n360p"),
-        ("2 up", "n2_up"),
-        ("black & white", "black_and_white"),
-        ("read/write", "read_write"),
-        ("ICN#", "icn"),
-        ("Straße", "strasse"),
-        ("café crème", "cafe_creme"),
-        ("ƒnet", "fnet"),
-    ],
-)
+@pytest.mark.parametrize(("term", "name"), [
+    ("GetURL", "get_url"), ("do JavaScript", "do_javascript"),
+    ("do shell script", "do_shell_script"), ("openVirtualLocation", "open_virtual_location"),
+    ("executeAATFile", "execute_aat_file"), ("path to", "path_to"),
+    ("_load module_", "load_module"), ("open VIDEO_TS", "open_video_ts"), ("import", "import_"),
+    ("break", "break_"), ("tool", "tool_"), ("str", "str_"), ("list", "list"), ("open", "open"),
+    ("match", "match"), ("360p", "n360p"), ("2 up", "n2_up"), ("black & white", "black_and_white"),
+    ("read/write", "read_write"), ("ICN#", "icn"), ("Straße", "strasse"),
+    ("café crème", "cafe_creme"), ("ƒnet", "fnet"),
+])  # fmt: skip
 def test_the_python_name_of_a_command(term: str, name: str) -> None:
     assert function_name(term, "diarrere") == name
 
@@ -125,50 +81,29 @@ def test_a_command_whose_name_leaves_nothing_is_called_by_its_code() -> None:
     assert function_name("漢字", "diarrere") == "event_6469617272657265"
 
 
-@pytest.mark.parametrize(
-    ("term", "key"),
-    [
-        ("in", "in_"),
-        ("as", "as_"),
-        ("from", "from_"),
-        ("with properties", "with_properties"),
-        ("True", "true"),
-        ("using delimiter(s)", "using_delimiter_s"),
-        ("§", "code_a46c7374"),
-    ],
-)
+@pytest.mark.parametrize(("term", "key"), [
+    ("in", "in_"), ("as", "as_"), ("from", "from_"), ("with properties", "with_properties"),
+    ("True", "true"), ("using delimiter(s)", "using_delimiter_s"), ("§", "code_a46c7374"),
+])  # fmt: skip
 def test_the_key_of_a_parameter(term: str, key: str) -> None:
     assert parameter_key(term, "§lst") == key
 
 
-@pytest.mark.parametrize(
-    ("name", "bundle", "key"),
-    [
-        ("Google Chrome", "com.google.Chrome", "google_chrome"),
-        ("TextEdit", "com.apple.TextEdit", "textedit"),
-        ("Straße", "de.example.x", "strasse"),
-        ("1Password", "com.example.x", "n1password"),
-        ("微信", "com.tencent.xinWeChat", "xinwechat"),
-        ("微信", "", "app"),
-        ("Import", "", "import_"),
-        ("A Name That Goes On And On", "", "a_name_that_goes_on"),
-    ],
-)
+@pytest.mark.parametrize(("name", "bundle", "key"), [
+    ("Google Chrome", "com.google.Chrome", "google_chrome"),
+    ("TextEdit", "com.apple.TextEdit", "textedit"), ("Straße", "de.example.x", "strasse"),
+    ("1Password", "com.example.x", "n1password"), ("微信", "com.tencent.xinWeChat", "xinwechat"),
+    ("微信", "", "app"), ("Import", "", "import_"),
+    ("A Name That Goes On And On", "", "a_name_that_goes_on"),
+])  # fmt: skip
 def test_the_key_of_an_app(name: str, bundle: str, key: str) -> None:
     assert app_key(name, bundle) == key
 
 
-@pytest.mark.parametrize(
-    ("term", "name"),
-    [
-        ("save options", "SaveOptions"),
-        ("360p sizes", "N360pSizes"),
-        ("ref", "Ref_"),
-        ("class name", "ClassName_"),
-        ("true", "True_"),
-        ("漢", "Values"),
-    ],
-)
+@pytest.mark.parametrize(("term", "name"), [
+    ("save options", "SaveOptions"), ("360p sizes", "N360pSizes"), ("ref", "Ref_"),
+    ("class name", "ClassName_"), ("true", "True_"), ("漢", "Values"),
+])  # fmt: skip
 def test_the_alias_of_an_enumeration(term: str, name: str) -> None:
     assert literal_alias(term) == name
 
@@ -227,24 +162,11 @@ def test_a_name_seen_in_scripts_is_verified(term: str) -> None:
     assert has_verified_name(term)
 
 
-@pytest.mark.parametrize(
-    "term",
-    [
-        "GetURL",
-        "openVirtualLocation",
-        "PackBits",
-        "iCloud account",
-        "computer-object",
-        "open VIDEO_TS",
-        "Name & Extension panel",
-        "read/write",
-        "Mac OS Simp. Chinese",
-        "360p",
-        "café",
-        "¶",
-        "",
-    ],
-)
+@pytest.mark.parametrize("term", [
+    "GetURL", "openVirtualLocation", "PackBits", "iCloud account", "computer-object",
+    "open VIDEO_TS", "Name & Extension panel", "read/write", "Mac OS Simp. Chinese", "360p", "café",
+    "¶", "",
+])  # fmt: skip
 def test_a_name_without_evidence_is_not(term: str) -> None:
     assert not has_verified_name(term)
 

@@ -22,21 +22,13 @@ FORBIDDEN = re.compile(
 MOST_TOKENS = 125
 
 
-@pytest.mark.parametrize(
-    ("noun", "one", "many"),
-    [
-        ("user", "a user", "users"),
-        ("URL", "a URL", "URLs"),
-        ("item", "an item", "items"),
-        ("UI element", "a UI element", "UI elements"),
-        ("hour", "an hour", "hours"),
-        ("HTML page", "an HTML page", "HTML pages"),
-        ("mailbox", "a mailbox", "mailboxes"),
-        ("entry", "an entry", "entries"),
-        ("print settings", "print settings", "print settings"),
-        ("text", "text", "texts"),
-    ],
-)
+@pytest.mark.parametrize(("noun", "one", "many"), [
+    ("user", "a user", "users"), ("URL", "a URL", "URLs"), ("item", "an item", "items"),
+    ("UI element", "a UI element", "UI elements"), ("hour", "an hour", "hours"),
+    ("HTML page", "an HTML page", "HTML pages"), ("mailbox", "a mailbox", "mailboxes"),
+    ("entry", "an entry", "entries"), ("print settings", "print settings", "print settings"),
+    ("text", "text", "texts"),
+])  # fmt: skip
 def test_a_noun_has_its_article_and_its_plural(noun: str, one: str, many: str) -> None:
     assert (with_article(noun), plural_noun(noun)) == (one, many)
 
@@ -151,22 +143,16 @@ def test_every_class_and_property_of_a_committed_app_has_a_sentence(bundled_buil
     assert said["mailbox"] == "A mailbox, in accounts and mailboxes, such as mailboxes[0]."
 
 
-@pytest.mark.parametrize(
-    ("kind", "said", "default"),
-    [
-        ("integer", "The least (default: 3)", 3),
-        ("integer", "Default is 2.5", None),
-        ("integer", "Defaults to zero.", 0),
-        ("real", "The upper limit. Default is 1.0", 1),
-        ("boolean", "Whether to wait; default is true, see below", True),
-        ("boolean", "Open it read only? (By Default, false)", False),
-        ("boolean", "Shows it. Yes by default.", True),
-        ("mood", "How it was; defaults to 'so so' if not given", "so so"),
-        ("mood", "How it was, default the mood of today", None),
-        ("text", "Default is x", None),
-        ("integer", "The default button", None),
-    ],
-)
+@pytest.mark.parametrize(("kind", "said", "default"), [
+    ("integer", "The least (default: 3)", 3), ("integer", "Default is 2.5", None),
+    ("integer", "Defaults to zero.", 0), ("real", "The upper limit. Default is 1.0", 1),
+    ("boolean", "Whether to wait; default is true, see below", True),
+    ("boolean", "Open it read only? (By Default, false)", False),
+    ("boolean", "Shows it. Yes by default.", True),
+    ("mood", "How it was; defaults to 'so so' if not given", "so so"),
+    ("mood", "How it was, default the mood of today", None), ("text", "Default is x", None),
+    ("integer", "The default button", None),
+])  # fmt: skip
 def test_a_stated_default_is_in_the_schema(kind: str, said: str, default: object) -> None:
     extra = f'<command name="tidy" code="diartidy"><parameter name="how" code="howw" type="{kind}" \
         optional="yes" description="{said}"/></command>'

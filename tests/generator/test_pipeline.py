@@ -93,16 +93,10 @@ def included(xpointer: str, items: str = "", href: str = f"file://{STANDARD}") -
     return module(source(read(text.encode())))[1]
 
 
-@pytest.mark.parametrize(
-    "xpointer",
-    [
-        "xpointer(/dictionary/suite[)",
-        "element(/1/2)",
-        "xpointer(1 + 1)",
-        f"xpointer({'/' * 2100})",
-        "xpointer(document(&quot;/etc/hosts&quot;))",
-    ],
-)
+@pytest.mark.parametrize("xpointer", [
+    "xpointer(/dictionary/suite[)", "element(/1/2)", "xpointer(1 + 1)", f"xpointer({'/' * 2100})",
+    "xpointer(document(&quot;/etc/hosts&quot;))",
+])  # fmt: skip
 def test_an_include_that_cannot_be_followed_is_a_warning(xpointer: str) -> None:
     (told,) = included(xpointer)
     assert told.startswith("app.sdef:2: warning: ")
@@ -158,40 +152,23 @@ def test_an_include_of_all_suites_takes_them_whole() -> None:
         assert select_included(whole, Include("", xpointer)) == list(whole.suites)
 
 
-@pytest.mark.parametrize(
-    ("items", "expected"),
-    [
-        (
-            '<class name="a" code="aaaa" inherits="b"/><class name="b" code="bbbb" inherits="a"/>',
-            "app.sdef:3: warning: class a inherits from itself, which is left out [cycle]",
-        ),
-        (
-            '<class name="a" code="aaaa" inherits="lost"/>',
-            "class a inherits from lost, which is not declared [unknown-class]",
-        ),
-        (
-            '<class-extension extends="lost"/>',
-            "class lost is extended but not declared; the extension is left out",
-        ),
-        (
-            '<class-extension extends="document"><element type="window"/></class-extension>',
-            "class window is used but not declared; an empty one was made [synthesised]",
-        ),
-        (
-            '<class-extension extends="document"/>',
-            "class document is extended but not declared; made from the extension",
-        ),
-        (
-            '<record-type name="a" code="aaaa"/><record-type name="a" code="bbbb"/>',
-            "record type a is declared again with the code 'bbbb'; 'aaaa' is kept, the rest merged"
-            " [repeated]",
-        ),
-        (
-            '<class name="a" code="aaaa" id="i"/><class name="a" code="aaaa"/>',
-            "class a is declared again; merged [class-again]",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("items", "expected"), [
+    ('<class name="a" code="aaaa" inherits="b"/><class name="b" code="bbbb" inherits="a"/>',
+     "app.sdef:3: warning: class a inherits from itself, which is left out [cycle]"),
+    ('<class name="a" code="aaaa" inherits="lost"/>',
+     "class a inherits from lost, which is not declared [unknown-class]"),
+    ('<class-extension extends="lost"/>',
+     "class lost is extended but not declared; the extension is left out"),
+    ('<class-extension extends="document"><element type="window"/></class-extension>',
+     "class window is used but not declared; an empty one was made [synthesised]"),
+    ('<class-extension extends="document"/>',
+     "class document is extended but not declared; made from the extension"),
+    ('<record-type name="a" code="aaaa"/><record-type name="a" code="bbbb"/>',
+     "record type a is declared again with the code 'bbbb'; 'aaaa' is kept, the rest merged"
+     " [repeated]"),
+    ('<class name="a" code="aaaa" id="i"/><class name="a" code="aaaa"/>',
+     "class a is declared again; merged [class-again]"),
+])  # fmt: skip
 def test_what_had_to_be_mended_is_told(items: str, expected: str) -> None:
     assert any(expected in told for told in module(source(read(sdef(items))))[1])
 

@@ -41,32 +41,15 @@ def built(items: str) -> tuple[Module, list[str]]:
     return module(source(read(sdef(items))))
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("animal", "animal"),
-        ("an.imal", "animal"),
-        ("beast", "animal"),
-        ("bst ", "animal"),
-        ("brut", "animal"),
-        ("anml", "animal"),
-        ("Animal", "animal"),
-        ("hngr", "hunger"),
-        ("appetite", "hunger"),
-        ("me.al", "meal"),
-        ("meal", "meal"),
-        ("tint", "color"),
-        ("rich text", "rich text | text"),
-        ("Unicode text", "text"),
-        ("list", "list of any"),
-        ("list of beast", "list of animal"),
-        ("animal | text", "animal | text"),
-        ("list of text | list of animal", "list of text | list of animal"),
-        ("ldt ", "date"),
-        ("empty", "any"),
-        ("nonsense", "any"),
-    ],
-)
+@pytest.mark.parametrize(("name", "kind"), [
+    ("animal", "animal"), ("an.imal", "animal"), ("beast", "animal"), ("bst ", "animal"),
+    ("brut", "animal"), ("anml", "animal"), ("Animal", "animal"), ("hngr", "hunger"),
+    ("appetite", "hunger"), ("me.al", "meal"), ("meal", "meal"), ("tint", "color"),
+    ("rich text", "rich text | text"), ("Unicode text", "text"), ("list", "list of any"),
+    ("list of beast", "list of animal"), ("animal | text", "animal | text"),
+    ("list of text | list of animal", "list of text | list of animal"), ("ldt ", "date"),
+    ("empty", "any"), ("nonsense", "any"),
+])  # fmt: skip
 def test_a_type_is_found_by_every_name_that_the_dictionary_gives_it(name: str, kind: str) -> None:
     found = types()
     assert found.type_string(one(name)) == kind
@@ -87,17 +70,13 @@ def test_a_list_of_a_union_may_mix() -> None:
     assert item_terms("list of list of text") == ["text"]
 
 
-@pytest.mark.parametrize(
-    ("items", "kind"),
-    [
-        ((TypeRef("text"),), "list of text"),
-        ((TypeRef("text"), TypeRef("nonsense")), "list of any"),
-        ((TypeRef("text", True), TypeRef("number")), "list of any"),
-        ((TypeRef("text", True),), "list of list of text"),
-        ((TypeRef("text", hidden=True), TypeRef("number")), "list of number"),
-        ((TypeRef("hunger"), TypeRef("animal")), "list of hunger|animal"),
-    ],
-)
+@pytest.mark.parametrize(("items", "kind"), [
+    ((TypeRef("text"),), "list of text"), ((TypeRef("text"), TypeRef("nonsense")), "list of any"),
+    ((TypeRef("text", True), TypeRef("number")), "list of any"),
+    ((TypeRef("text", True),), "list of list of text"),
+    ((TypeRef("text", hidden=True), TypeRef("number")), "list of number"),
+    ((TypeRef("hunger"), TypeRef("animal")), "list of hunger|animal"),
+])  # fmt: skip
 def test_nested_lists(items: tuple[TypeRef, ...], kind: str) -> None:
     found = types()
     assert found.type_string([TypeRef("", True, items=items)]) == kind
@@ -216,17 +195,11 @@ def test_a_hidden_form_of_a_command_adds_nothing_whichever_comes_first() -> None
         assert ring.parameters[0].required
 
 
-@pytest.mark.parametrize(
-    ("href", "path"),
-    [
-        (f"file://{STANDARD}", STANDARD),
-        (f"file://localhost{STANDARD}", STANDARD),
-        (f"FILE://LOCALHOST{STANDARD}", STANDARD),
-        (f"file:{STANDARD}", STANDARD),
-        (STANDARD, STANDARD),
-        ("file:///My%20Suites/a.sdef", "/My Suites/a.sdef"),
-    ],
-)
+@pytest.mark.parametrize(("href", "path"), [
+    (f"file://{STANDARD}", STANDARD), (f"file://localhost{STANDARD}", STANDARD),
+    (f"FILE://LOCALHOST{STANDARD}", STANDARD), (f"file:{STANDARD}", STANDARD), (STANDARD, STANDARD),
+    ("file:///My%20Suites/a.sdef", "/My Suites/a.sdef"),
+])  # fmt: skip
 def test_a_file_url_has_many_spellings(href: str, path: str) -> None:
     assert path_of_url(href) == path
 
@@ -255,25 +228,16 @@ def test_what_is_taken_in_is_told_at_the_line_of_the_include() -> None:
     assert [(one.file, one.line) for one in found if one.code == "repeated"] == [("app.sdef", 2)]
 
 
-@pytest.mark.parametrize(
-    "xpointer",
-    [
-        "xpointer(//*[.//*[.//*[.//*]]])",
-        f"xpointer({'/' * 2000})",
-        "element(/1)",
-        "xpointer(count(/dictionary))",
-        "xpointer(/dictionary/suite[)",
-        "xpointer($x)",
-        "xpointer(\x00)",
-        "xpointer(/dictionary)",
-        "xpointer(/dictionary/suite/node())",
-        "xpointer(/dictionary/suite/class[@name='window'])",
-        "xpointer(/dictionary/suite/node()[not(self::command and @name = 'a')][1])",
-        "xpointer(/dictionary/suite/node()[not(self::command and @code = 'a')])",
-        "xpointer(/dictionary/suite/node()[not(self::class and @name = 'a')])",
-        f"xpointer(/dictionary/suite/node()[not(self::command and @name = '{'a' * 1000}')])",
-    ],
-)
+@pytest.mark.parametrize("xpointer", [
+    "xpointer(//*[.//*[.//*[.//*]]])", f"xpointer({'/' * 2000})", "element(/1)",
+    "xpointer(count(/dictionary))", "xpointer(/dictionary/suite[)", "xpointer($x)",
+    "xpointer(\x00)", "xpointer(/dictionary)", "xpointer(/dictionary/suite/node())",
+    "xpointer(/dictionary/suite/class[@name='window'])",
+    "xpointer(/dictionary/suite/node()[not(self::command and @name = 'a')][1])",
+    "xpointer(/dictionary/suite/node()[not(self::command and @code = 'a')])",
+    "xpointer(/dictionary/suite/node()[not(self::class and @name = 'a')])",
+    f"xpointer(/dictionary/suite/node()[not(self::command and @name = '{'a' * 1000}')])",
+])  # fmt: skip
 def test_an_xpointer_that_no_dictionary_needs_is_refused(xpointer: str) -> None:
     with pytest.raises(ValueError, match="xpointer"):
         select_included(read(sdef()), Include("", xpointer))

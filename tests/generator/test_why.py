@@ -80,14 +80,10 @@ def test_a_quirk_is_told_with_its_place_and_its_reason() -> None:
     assert text.splitlines()[row - 1] == "[[command]]"
 
 
-@pytest.mark.parametrize(
-    ("app", "name", "expected"),
-    [
-        ("diary", "entry.bod", "Nearest: entry.body."),
-        ("diary", "reread_it", "Nearest: diary_reread."),
-        ("diry", "entry.body", "Nearest: diary."),
-    ],
-)
+@pytest.mark.parametrize(("app", "name", "expected"), [
+    ("diary", "entry.bod", "Nearest: entry.body."),
+    ("diary", "reread_it", "Nearest: diary_reread."), ("diry", "entry.body", "Nearest: diary."),
+])  # fmt: skip
 def test_a_wrong_name_gets_one_line_with_the_nearest(
     diary: Path, app: str, name: str, expected: str
 ) -> None:
