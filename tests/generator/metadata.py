@@ -40,18 +40,12 @@ def action(identifier: str, *parameters: Any, title: str = "", **more: Any) -> d
     """Return an action, its protocols under their short names."""
     protocols = [PROTOCOL + one for one in more.pop("protocols", ())]
     row: dict[str, Any] = {
-        "identifier": identifier,
-        "fullyQualifiedTypeName": f"Diary.{identifier}",
-        "parameters": list(parameters),
-        "outputType": None,
-        "isDiscoverable": True,
+        "identifier": identifier, "fullyQualifiedTypeName": f"Diary.{identifier}",
+        "parameters": list(parameters), "outputType": None, "isDiscoverable": True,
         "visibilityMetadata": {"isDiscoverable": True, "assistantOnly": False},
-        "openAppWhenRun": False,
-        "supportedModes": 1,
-        "systemProtocols": protocols,
-        "availabilityAnnotations": {"LNPlatformNameWildcard": {"introducedVersion": "*"}},
-        **more,
-    }
+        "openAppWhenRun": False, "supportedModes": 1, "systemProtocols": protocols,
+        "availabilityAnnotations": {"LNPlatformNameWildcard": {"introducedVersion": "*"}}, **more,
+    }  # fmt: skip
     return {**row, "title": {"key": title}} if title else row
 
 

@@ -49,14 +49,9 @@ def test_a_build_says_what_it_built(diary: Path, tools: Path) -> None:
     assert re.search(r"^diary +Diary +6 +", result.stdout, re.M)
     assert f"1 apps or libraries, 6 tools, in {tools}" in result.stdout
     assert {path.name for path in tools.iterdir()} == {
-        "__init__.py",
-        "catalogue.json",
-        "diary.py",
-        "diary_objects.py",
-        "listing.jsonl",
-        "search.jsonl",
-        "tools.lock",
-    }
+        "__init__.py", "catalogue.json", "diary.py", "diary_objects.py", "listing.jsonl",
+        "search.jsonl", "tools.lock",
+    }  # fmt: skip
 
 
 def test_a_build_as_json_is_json_and_nothing_else(diary: Path, tools: Path) -> None:

@@ -71,16 +71,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 def test_actions_become_tools_named_by_their_identifiers(diary: Module) -> None:
     assert [tool.name for tool in diary.tools] == [
-        "diary_intent_attach",
-        "diary_intent_create_entry",
-        "diary_intent_delete_entries",
-        "diary_intent_get_entry",
-        "diary_intent_odd_code",
-        "diary_intent_open_entry",
-        "diary_intent_pay",
-        "diary_intent_set_mood",
-        "diary_intent_strange",
-    ]
+        "diary_intent_attach", "diary_intent_create_entry", "diary_intent_delete_entries",
+        "diary_intent_get_entry", "diary_intent_odd_code", "diary_intent_open_entry",
+        "diary_intent_pay", "diary_intent_set_mood", "diary_intent_strange",
+    ]  # fmt: skip
     assert diary.tools[1].event == "CreateEntryLinkAction"
 
 
