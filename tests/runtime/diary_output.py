@@ -8,8 +8,7 @@ from typing import Any
 
 from iac_runtime.tool import spec_of
 
-HERE = Path(__file__).parent
-SOURCE = "\n\n".join((HERE / name).read_text() for name in ("diary.py", "diary_tables.py"))
+SOURCE = Path(__file__).with_name("diary.py").read_text()
 
 
 def load(name: str) -> ModuleType:
