@@ -27,24 +27,15 @@ PACKAGES: Final = (
     "generated/iac_tools",
 )
 MUTATED: Final = (
-    "iac_base/files.py",
-    "iac_base/secrets.py",
-    "iac_runtime/audit/*",
-    "iac_runtime/gate/gate.py",
-    "iac_runtime/gate/limiter.py",
-    "iac_runtime/language/references.py",
-    "iac_runtime/policy/*",
-)
+    "iac_base/files.py", "iac_base/secrets.py", "iac_runtime/audit/*", "iac_runtime/gate/gate.py",
+    "iac_runtime/gate/limiter.py", "iac_runtime/language/references.py", "iac_runtime/policy/*",
+)  # fmt: skip
 TESTS: Final = (
-    "tests/base/test_*.py",
-    "tests/runtime/test_policy_*.py",
-    "tests/runtime/test_audit*.py",
-    "tests/runtime/test_limiter.py",
-    "tests/runtime/test_gate_*.py",
-    "tests/runtime/test_outcomes.py",
-    "tests/runtime/test_runtime_gate.py",
+    "tests/base/test_*.py", "tests/runtime/test_policy_*.py", "tests/runtime/test_audit*.py",
+    "tests/runtime/test_limiter.py", "tests/runtime/test_gate_*.py",
+    "tests/runtime/test_outcomes.py", "tests/runtime/test_runtime_gate.py",
     "tests/runtime/test_runtime_paths.py",
-)
+)  # fmt: skip
 """They run again and again in one process, so those that need a process of their own stay out."""
 
 APART: Final = ("tests/runtime/test_policy_decide.py::test_a_rule_says_where_it_was_registered",)

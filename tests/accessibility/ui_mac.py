@@ -145,20 +145,13 @@ class Mac:
         role, subrole = _ROLES.get(node.role, (_camel(node.role), None))
         wrap = [Element(element.pid, child) for child in node.children]
         held: dict[str, Any] = {
-            "AXRole": role,
-            "AXSubrole": subrole,
-            "AXTitle": node.title,
-            "AXDescription": node.description,
-            "AXIdentifier": node.identifier,
-            "AXEnabled": "enabled" in node.states,
-            "AXFocused": "focused" in node.states,
-            "AXMinimized": "minimized" in node.states,
-            "AXMain": "active" in node.states,
-            "AXModal": "modal" in node.states,
-            "AXHidden": not node.is_visible,
-            "AXValue": node.value,
-            "AXChildren": wrap,
-        }
+            "AXRole": role, "AXSubrole": subrole, "AXTitle": node.title,
+            "AXDescription": node.description, "AXIdentifier": node.identifier,
+            "AXEnabled": "enabled" in node.states, "AXFocused": "focused" in node.states,
+            "AXMinimized": "minimized" in node.states, "AXMain": "active" in node.states,
+            "AXModal": "modal" in node.states, "AXHidden": not node.is_visible,
+            "AXValue": node.value, "AXChildren": wrap,
+        }  # fmt: skip
         if node.frame and name in ("AXPosition", "AXSize"):
             x, y, width, height = node.frame
             point, size = self.ax["kAXValueTypeCGPoint"], self.ax["kAXValueTypeCGSize"]

@@ -29,60 +29,33 @@ def _text(*, uri: str = "", mime: str = "text/plain", text: str) -> dict[str, An
 
 
 RICH_SCHEMA: Final[dict[str, Any]] = {
-    "$schema": "https://json-schema.org/draft/2020-12/schema",
-    "type": "object",
-    "$defs": {
-        "address": {
-            "$anchor": "addressDef",
-            "type": "object",
-            "properties": {"street": {"type": "string"}, "city": {"type": "string"}},
-        }
-    },
-    "properties": {
-        "name": {"type": "string"},
-        "address": {"$ref": "#/$defs/address"},
-        "contactMethod": {"type": "string", "enum": ["phone", "email"]},
-        "phone": {"type": "string"},
-        "email": {"type": "string"},
-    },
+    "$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object",
+    "$defs": {"address": {"$anchor": "addressDef", "type": "object",
+      "properties": {"street": {"type": "string"}, "city": {"type": "string"}}}},
+    "properties": {"name": {"type": "string"}, "address": {"$ref": "#/$defs/address"},
+     "contactMethod": {"type": "string", "enum": ["phone", "email"]}, "phone": {"type": "string"},
+     "email": {"type": "string"}},
     "allOf": [{"anyOf": [{"required": ["phone"]}, {"required": ["email"]}]}],
     "if": {"properties": {"contactMethod": {"const": "phone"}}, "required": ["contactMethod"]},
-    "then": {"required": ["phone"]},
-    "else": {"required": ["email"]},
-    "additionalProperties": False,
-}
+    "then": {"required": ["phone"]}, "else": {"required": ["email"]}, "additionalProperties": False,
+}  # fmt: skip
 """A schema with every keyword that must reach the client as it is."""
 
 IMAGE: Final = {"type": "image", "data": PNG, "mimeType": "image/png"}
 
 CONTENTS: Final[dict[str, list[dict[str, Any]]]] = {
-    "test_simple_text": [
-        {"type": "text", "text": "This is a simple text response for testing."},
-    ],
+    "test_simple_text": [{"type": "text", "text": "This is a simple text response for testing."}],
     "test_image_content": [IMAGE],
     "test_audio_content": [{"type": "audio", "data": WAV, "mimeType": "audio/wav"}],
-    "test_embedded_resource": [
-        {
-            "type": "resource",
-            "resource": _text(
-                uri="test://embedded-resource", text="This is an embedded resource content."
-            ),
-        },
-    ],
-    "test_multiple_content_types": [
-        {"type": "text", "text": "Multiple content types test:"},
-        IMAGE,
-        {
-            "type": "resource",
-            "resource": _text(
-                uri="test://mixed-content-resource",
-                mime="application/json",
-                text='{"test":"data","value":123}',
-            ),
-        },
-    ],
+    "test_embedded_resource": [{"type": "resource",
+      "resource": _text(uri="test://embedded-resource",
+       text="This is an embedded resource content.")}],
+    "test_multiple_content_types": [{"type": "text", "text": "Multiple content types test:"}, IMAGE,
+     {"type": "resource",
+      "resource": _text(uri="test://mixed-content-resource", mime="application/json",
+       text='{"test":"data","value":123}')}],
     "json_schema_2020_12_tool": [{"type": "text", "text": "ok"}],
-}
+}  # fmt: skip
 """Tools that always answer the same."""
 
 DEFAULTS: Final[dict[str, Any]] = {

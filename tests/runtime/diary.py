@@ -21,21 +21,9 @@ from iac_runtime.tool import (
 )
 
 __all__ = [
-    "APP",
-    "count",
-    "delete",
-    "entry_of_today",
-    "export",
-    "get",
-    "list",
-    "make",
-    "make_entry",
-    "move",
-    "remind",
-    "search",
-    "set",
-    "write_in",
-]
+    "APP", "count", "delete", "entry_of_today", "export", "get", "list", "make", "make_entry",
+    "move", "remind", "search", "set", "write_in",
+]  # fmt: skip
 
 APP: Final = App("com.example.Diary", "Diary")
 
@@ -325,17 +313,13 @@ _TEXTS: Final[_Json] = {"type": "array", "items": _TEXT}
 _OPEN: Final[_Json] = {"type": "object"}
 _INTEGER: Final[_Json] = {"type": "integer"}
 _TYPES: Final[Mapping[str, _Json]] = {
-    "any": {},
-    "boolean": {"type": "boolean"},
+    "any": {}, "boolean": {"type": "boolean"},
     "class": {"type": "string", "enum": ["application", "day book", "entry", "journal", "picture"]},
-    "date": {"type": "string", "format": "date-time"},
-    "export settings": _OPEN,
-    "filter": _OPEN,
-    "integer": _INTEGER,
-    "list of property": _TEXTS,
+    "date": {"type": "string", "format": "date-time"}, "export settings": _OPEN, "filter": _OPEN,
+    "integer": _INTEGER, "list of property": _TEXTS,
     "mood": {"type": "string", "enum": ["happy", "not so happy", "QuickTime movie"]},
     "record": _OPEN,
-}
+}  # fmt: skip
 _RESULTS: Final[Mapping[str, _Json]] = {
     "entry": {"ref": _TEXT},
     "integer": {"result": _INTEGER},

@@ -44,13 +44,9 @@ def write_output(folder: Path) -> Path:
             entry["outputSchema"] = json.loads(schemas.output)
         line = json.dumps(entry) + "\n"
         tools[name] = {
-            "module": "diary",
-            "function": function,
-            "offset": offset,
-            "level": spec.level,
-            "ceiling": spec.ceiling,
-            "digest": "0",
-        }
+            "module": "diary", "function": function, "offset": offset, "level": spec.level,
+            "ceiling": spec.ceiling, "digest": "0",
+        }  # fmt: skip
         lines.append(line)
         offset += len(line.encode())
     apps = {

@@ -90,19 +90,15 @@ def test_what_does_not_is_told_and_ends_with_1(
     assert says in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("[[expect]]\ncall = 'x'", "e.toml line 1: this [[expect]] has no decision."),
-        ("[[expect]]\ncal = 'x'", 'e.toml line 2: there is no key "cal". Nearest: call'),
-        ("[[expect]]\ndecision = 'alow'", 'line 2: there is no decision "alow". Nearest: allow'),
-        ("[[expect]]\nat = 'noon'", 'line 2: at must be a day and a time, such as "mon 12:00".'),
-        ("[[expect]]\narguments = 3", "line 2: arguments must be a table."),
-        ("expect = 3", "line 1: write each one under a separate line: [[expect]]"),
-        ("expect = [", "e.toml line 1: "),
-        ("policy = 'gone.toml'", "gone.toml does not exist"),
-    ],
-)
+@pytest.mark.parametrize(("text", "says"), [
+    ("[[expect]]\ncall = 'x'", "e.toml line 1: this [[expect]] has no decision."),
+    ("[[expect]]\ncal = 'x'", 'e.toml line 2: there is no key "cal". Nearest: call'),
+    ("[[expect]]\ndecision = 'alow'", 'line 2: there is no decision "alow". Nearest: allow'),
+    ("[[expect]]\nat = 'noon'", 'line 2: at must be a day and a time, such as "mon 12:00".'),
+    ("[[expect]]\narguments = 3", "line 2: arguments must be a table."),
+    ("expect = 3", "line 1: write each one under a separate line: [[expect]]"),
+    ("expect = [", "e.toml line 1: "), ("policy = 'gone.toml'", "gone.toml does not exist"),
+])  # fmt: skip
 def test_a_file_that_is_not_right_is_told_with_its_line(
     text: str, says: str, capsys: pytest.CaptureFixture[str], folder: Path, generated: Path
 ) -> None:

@@ -48,40 +48,26 @@ def test_simulated_apps_need_no_state_file(
     capsys: pytest.CaptureFixture[str], output: Path
 ) -> None:
     arguments = (
-        "call",
-        "diary_count",
-        '{"element": "entry"}',
-        "--tools",
-        str(output),
-        "--simulate",
-    )
+        "call", "diary_count", '{"element": "entry"}', "--tools", str(output), "--simulate",
+    )  # fmt: skip
     status, out, _ = run(capsys, *arguments)
     assert status == 0
     assert json.loads(out)["result"] > 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "words"),
-    [
-        (["call", "diary_delete", '{"target": "journals[0]"}'], 1, "DANGEROUS"),
-        (
-            ["call", "diary_make", '{"element": "entry"}', "--read-only", "--allow", "MODIFY"],
-            1,
-            "--read-only",
-        ),
-        (["call", "diary_get", '{"target": "journals[9]"}'], 1, "Diary"),
-        (["call", "diary_get", '{"target": "journls"}'], 1, "Nearest: journals"),
-        (["call", "diary_gt"], 2, "Nearest: diary_get"),
-        (["call", "diary_get", "{"], 2, "not JSON"),
-        (["call", "diary_get", "[" * 100_000], 2, "not JSON"),
-        (["call", "diary_get", "[]"], 2, "one JSON object"),
-        (["call"], 2, "TOOL"),
-        (["call", "diary_get", "--allow", "ALL"], 2, "MODIFY"),
-        (["call", "diary_get", "--timeout", "0"], 2, "timeout"),
-        (["call", "diary_get", "--tools", "/nowhere"], 2, "/nowhere"),
-        (["tols"], 2, "tols"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "status", "words"), [
+    (["call", "diary_delete", '{"target": "journals[0]"}'], 1, "DANGEROUS"),
+    (["call", "diary_make", '{"element": "entry"}', "--read-only", "--allow", "MODIFY"], 1,
+     "--read-only"),
+    (["call", "diary_get", '{"target": "journals[9]"}'], 1, "Diary"),
+    (["call", "diary_get", '{"target": "journls"}'], 1, "Nearest: journals"),
+    (["call", "diary_gt"], 2, "Nearest: diary_get"), (["call", "diary_get", "{"], 2, "not JSON"),
+    (["call", "diary_get", "[" * 100_000], 2, "not JSON"),
+    (["call", "diary_get", "[]"], 2, "one JSON object"), (["call"], 2, "TOOL"),
+    (["call", "diary_get", "--allow", "ALL"], 2, "MODIFY"),
+    (["call", "diary_get", "--timeout", "0"], 2, "timeout"),
+    (["call", "diary_get", "--tools", "/nowhere"], 2, "/nowhere"), (["tols"], 2, "tols"),
+])  # fmt: skip
 def test_bad_input_is_one_line_on_standard_error(
     capsys: pytest.CaptureFixture[str],
     world: tuple[str, ...],

@@ -86,53 +86,35 @@ def test_json_says_the_same_as_toml(make: Make) -> None:
     assert load_scenario(path).scenario.rules[0].reply.text == "x"
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ('nmae = "x"', "case.toml:1: nmae: unknown field. Nearest: name."),
-        (
-            '[[responses]]\n\npattern = { type = "any" }\n\nsay = "x"',
-            "case.toml:5: responses[0].say: unknown field. Use text under response instead.",
-        ),
-        ("[[responses]]\nresponse = 'x'", "case.toml:1: responses[0]: needs the field pattern."),
-        (
-            "[tool_execution]\nmode = 'mocked'",
-            "case.toml:2: tool_execution.mode: must be one of disabled, mock, simulated, real_mcp,"
-            " live, not 'mocked'.",
-        ),
-        ("[timeouts]\nmcp_timeout_ms = true", "must be a whole number from 0, not True."),
-        ("[timeouts]\nmcp_timeout_ms = -1", "must be a whole number from 0, not -1."),
-        ("session_id = 'x'", "case.toml:1: session_id: 'x' is not a UUID."),
-        ("launch_timestamp = '2025-01-15T10:30:00'", "is not a time with an offset"),
-        ("launch_timestamp = 'soon'", "is not a time with an offset"),
-        ("working_directory = 'here'", "is not an absolute path"),
-        (
-            "[[responses]]\npattern = { type = 'regex', pattern = '(' }",
-            "case.toml:2: responses[0].pattern.pattern: is not a regular expression",
-        ),
-        ("[[responses]]\npattern = { type = 'exact' }", "of type exact needs the field text."),
-        (
-            "[default_response]\n[[default_response.tool_calls]]\ntool = 'x'\n"
-            "[default_response.tool_calls.expect]\nschema = { type = 7 }",
-            "case.toml:5: default_response.tool_calls[0].expect.schema: is not a JSON schema",
-        ),
-        (
-            "[default_response]\n[[default_response.tool_calls]]\ntool = 'x'\n"
-            "expect = { json_path = { '$[' = 1 } }",
-            "is not a JSONPath",
-        ),
-        (
-            "[default_response]\n[[default_response.tool_calls]]\ntool = 'x'\n"
-            "expect = { schema = 3 }",
-            "must be a JSON schema, a table.",
-        ),
-        ("a = ", "case.toml:1: is not TOML"),
-        ("\n\nx = 1\nx = 2", "case.toml:4: is not TOML"),
-        ("prompts = ['a', 3]", "case.toml:1: prompts[1]: must be a text, not 3."),
-        ("name = ['" + "long" * 40 + "']", "must be a text, not a list."),
-        ("zzzz = 1", "unknown field. Known: allow_error, allow_unchecked"),
-    ],
-)
+@pytest.mark.parametrize(("text", "said"), [
+    ('nmae = "x"', "case.toml:1: nmae: unknown field. Nearest: name."),
+    ('[[responses]]\n\npattern = { type = "any" }\n\nsay = "x"',
+     "case.toml:5: responses[0].say: unknown field. Use text under response instead."),
+    ("[[responses]]\nresponse = 'x'", "case.toml:1: responses[0]: needs the field pattern."),
+    ("[tool_execution]\nmode = 'mocked'",
+     "case.toml:2: tool_execution.mode: must be one of disabled, mock, simulated, real_mcp,"
+     " live, not 'mocked'."),
+    ("[timeouts]\nmcp_timeout_ms = true", "must be a whole number from 0, not True."),
+    ("[timeouts]\nmcp_timeout_ms = -1", "must be a whole number from 0, not -1."),
+    ("session_id = 'x'", "case.toml:1: session_id: 'x' is not a UUID."),
+    ("launch_timestamp = '2025-01-15T10:30:00'", "is not a time with an offset"),
+    ("launch_timestamp = 'soon'", "is not a time with an offset"),
+    ("working_directory = 'here'", "is not an absolute path"),
+    ("[[responses]]\npattern = { type = 'regex', pattern = '(' }",
+     "case.toml:2: responses[0].pattern.pattern: is not a regular expression"),
+    ("[[responses]]\npattern = { type = 'exact' }", "of type exact needs the field text."),
+    ("[default_response]\n[[default_response.tool_calls]]\ntool = 'x'\n"
+     "[default_response.tool_calls.expect]\nschema = { type = 7 }",
+     "case.toml:5: default_response.tool_calls[0].expect.schema: is not a JSON schema"),
+    ("[default_response]\n[[default_response.tool_calls]]\ntool = 'x'\n"
+     "expect = { json_path = { '$[' = 1 } }", "is not a JSONPath"),
+    ("[default_response]\n[[default_response.tool_calls]]\ntool = 'x'\n"
+     "expect = { schema = 3 }", "must be a JSON schema, a table."),
+    ("a = ", "case.toml:1: is not TOML"), ("\n\nx = 1\nx = 2", "case.toml:4: is not TOML"),
+    ("prompts = ['a', 3]", "case.toml:1: prompts[1]: must be a text, not 3."),
+    ("name = ['" + "long" * 40 + "']", "must be a text, not a list."),
+    ("zzzz = 1", "unknown field. Known: allow_error, allow_unchecked"),
+])  # fmt: skip
 def test_what_is_wrong_is_said_with_its_line(make: Make, run: Run, text: str, said: str) -> None:
     ran = run("check", make(text))
     assert ran.status == 2
@@ -187,18 +169,12 @@ def test_included_files_stand_for_their_content(make: Make, tmp_path: Path) -> N
     assert default.calls[0].result == {"a": [1]}
 
 
-@pytest.mark.parametrize(
-    ("value", "said"),
-    [
-        ('"none.txt"', "there is no such file"),
-        ('"../secret.txt"', "outside the scenario's folder"),
-        ('"link.txt"', "outside the scenario's folder"),
-        ('"broken.json"', "is not JSON"),
-        ('"bytes.txt"', "is not UTF-8"),
-        ("3", "must be a path, and must be the only key"),
-        ('"a\\u0000b"', "null"),
-    ],
-)
+@pytest.mark.parametrize(("value", "said"), [
+    ('"none.txt"', "there is no such file"), ('"../secret.txt"', "outside the scenario's folder"),
+    ('"link.txt"', "outside the scenario's folder"), ('"broken.json"', "is not JSON"),
+    ('"bytes.txt"', "is not UTF-8"), ("3", "must be a path, and must be the only key"),
+    ('"a\\u0000b"', "null"),
+])  # fmt: skip
 def test_an_include_that_cannot_be(
     make: Make, tmp_path: Path, run: Run, value: str, said: str
 ) -> None:
@@ -235,19 +211,11 @@ def test_a_rule_that_is_none_breaks_the_file(make: Make, run: Run, kind: str) ->
     assert f"case.toml:2: permissions.{kind}: 'Bash(rm *' is not a rule" in ran.err
 
 
-@pytest.mark.parametrize(
-    ("pattern", "prompt", "other"),
-    [
-        ("^(?<verb>fix|mend) it$", "mend it", "it"),
-        ("^[[:alpha:]_]+$", "ab_c", "a1"),
-        ("[^[:digit:]]", "1a", "12"),
-        (r"end\z", "the end", "end of it"),
-        (r"\[[a\]]", "[a", "]a"),
-        ("(?i)fix.*bug", "FIX a bug", "fix"),
-        ("a[[]b", "a[b", "ab"),
-        (r"(?<=x)y", "xy", "y"),
-    ],
-)
+@pytest.mark.parametrize(("pattern", "prompt", "other"), [
+    ("^(?<verb>fix|mend) it$", "mend it", "it"), ("^[[:alpha:]_]+$", "ab_c", "a1"),
+    ("[^[:digit:]]", "1a", "12"), (r"end\z", "the end", "end of it"), (r"\[[a\]]", "[a", "]a"),
+    ("(?i)fix.*bug", "FIX a bug", "fix"), ("a[[]b", "a[b", "ab"), (r"(?<=x)y", "xy", "y"),
+])  # fmt: skip
 def test_expressions_of_claudeless_mean_what_they_meant(
     make: Make, run: Run, pattern: str, prompt: str, other: str
 ) -> None:

@@ -251,16 +251,12 @@ def test_a_result_without_text_prints_nothing(make: Make, run: Run) -> None:
     assert run("run", path, "-p", "x").out == "Done.\n"
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["run"], "Missing argument 'FILE'."),
-        (["nope"], "There is no command 'nope'."),
-        (["run", "x.toml", "--output-format", "xml"], "Invalid value for '--output-format'"),
-        (["run", "x.toml", "--mcp-config", "none.json"], "'none.json' does not exist."),
-        (["run", "x.toml", "--mcp-timeout-ms", "-1"], "Invalid value for '--mcp-timeout-ms'"),
-    ],
-)
+@pytest.mark.parametrize(("words", "said"), [
+    (["run"], "Missing argument 'FILE'."), (["nope"], "There is no command 'nope'."),
+    (["run", "x.toml", "--output-format", "xml"], "Invalid value for '--output-format'"),
+    (["run", "x.toml", "--mcp-config", "none.json"], "'none.json' does not exist."),
+    (["run", "x.toml", "--mcp-timeout-ms", "-1"], "Invalid value for '--mcp-timeout-ms'"),
+])  # fmt: skip
 def test_wrong_usage_is_one_line(run: Run, words: list[str], said: str) -> None:
     ran = run(*words)
     assert (ran.status, ran.out) == (2, "")

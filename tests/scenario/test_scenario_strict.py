@@ -16,34 +16,18 @@ TODO = '[[default_response.tool_calls]]\ntool = "TodoWrite"\ninput.todos = []\n'
 SIMULATED = 'tool_execution.mode = "simulated"\n'
 
 
-@pytest.mark.parametrize(
-    ("kind", "text", "said"),
-    [
-        ("unmatched", "prompts = [\n'hello', 'x']\n" + HELLO, ":2: no rule matches the prompt 'x'"),
-        ("unreached", HELLO + OTHER + 'response = "b"', ":4: no prompt reached this rule"),
-        (
-            "unreached",
-            HELLO + 'turns = [{ expect = { type = "any" }, response = "c" }]',
-            ":4: no prompt reached this turn",
-        ),
-        ("unchecked", HELLO.replace('response = "Hi."', ""), ":1: has neither a response nor"),
-        (
-            "unchecked",
-            SIMULATED + TODO,
-            ":2: TodoWrite was called, but the step has no expectation",
-        ),
-        (
-            "unjudged",
-            SIMULATED + HELLO + TODO + "expect = { is_error = false }",
-            "the expectations of TodoWrite were never judged",
-        ),
-        (
-            "error",
-            SIMULATED + TODO.replace("TodoWrite", "Bush") + 'expect = { contains = "Bush" }',
-            ":2: Bush failed, and no expectation allows that: Bush is not simulated.",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("kind", "text", "said"), [
+    ("unmatched", "prompts = [\n'hello', 'x']\n" + HELLO, ":2: no rule matches the prompt 'x'"),
+    ("unreached", HELLO + OTHER + 'response = "b"', ":4: no prompt reached this rule"),
+    ("unreached", HELLO + 'turns = [{ expect = { type = "any" }, response = "c" }]',
+     ":4: no prompt reached this turn"),
+    ("unchecked", HELLO.replace('response = "Hi."', ""), ":1: has neither a response nor"),
+    ("unchecked", SIMULATED + TODO, ":2: TodoWrite was called, but the step has no expectation"),
+    ("unjudged", SIMULATED + HELLO + TODO + "expect = { is_error = false }",
+     "the expectations of TodoWrite were never judged"),
+    ("error", SIMULATED + TODO.replace("TodoWrite", "Bush") + 'expect = { contains = "Bush" }',
+     ":2: Bush failed, and no expectation allows that: Bush is not simulated."),
+])  # fmt: skip
 def test_what_nobody_meant_fails_with_its_line_and_is_allowed_by_name(
     make: Make, run: Run, kind: str, text: str, said: str
 ) -> None:

@@ -15,41 +15,16 @@ def no_message() -> list[bytes]:
     """M01: what is no JSON, or JSON that is no message."""
     whole = message(1, "tools/call", COUNT)
     return [
-        *(
-            b"",
-            b" ",
-            b"\t",
-            b"hello",
-            b"{",
-            b"}",
-            b"{]",
-            b'"',
-            b"\x00",
-            b"\xff\xfe\x00",
-            b"\xef\xbb\xbf{}",
-        ),
-        *(
-            b"null",
-            b"true",
-            b"0",
-            b"-1.5e300",
-            b'"text"',
-            b"[]",
-            b"{}",
-            b"[{}]",
-            b"NaN",
-            b"Infinity",
-        ),
-        *(whole[:cut] for cut in range(1, len(whole), 7)),
-        b"[" + whole + b"," + whole + b"]",
-        whole + whole,
-        whole.replace(b"tools", b"to\x00ols"),
-        whole.replace(b"mail", b"\xed\xa0\x80"),
-        whole.replace(b"mail", b"\\ud800"),
-        whole.replace(b'"2.0"', b'"1.0"'),
-        whole.replace(b'"2.0"', b"2.0"),
+        *(b"", b" ", b"\t", b"hello", b"{", b"}", b"{]", b'"', b"\x00", b"\xff\xfe\x00",
+         b"\xef\xbb\xbf{}"),
+        *(b"null", b"true", b"0", b"-1.5e300", b'"text"', b"[]", b"{}", b"[{}]", b"NaN",
+         b"Infinity"),
+        *(whole[:cut] for cut in range(1, len(whole), 7)), b"[" + whole + b"," + whole + b"]",
+        whole + whole, whole.replace(b"tools", b"to\x00ols"),
+        whole.replace(b"mail", b"\xed\xa0\x80"), whole.replace(b"mail", b"\\ud800"),
+        whole.replace(b'"2.0"', b'"1.0"'), whole.replace(b'"2.0"', b"2.0"),
         whole.replace(b'"jsonrpc"', b'"json"'),
-    ]
+    ]  # fmt: skip
 
 
 def depth() -> list[bytes]:
@@ -89,14 +64,8 @@ def ids() -> list[bytes]:
 def names() -> list[bytes]:
     """M07 and M08: tools that are not there, by names that look like it or like a path."""
     wrong = [
-        "",
-        " ",
-        "../../etc/passwd",
-        "mail_count\n",
-        "ma\u0456l_count",
-        "x" * 10_240,
-        "\x1b[31m",
-    ]
+        "", " ", "../../etc/passwd", "mail_count\n", "ma\u0456l_count", "x" * 10_240, "\x1b[31m",
+    ]  # fmt: skip
     return [
         message(6, "tools/call", {"name": name, "arguments": {}, **more})
         for name in [*wrong, None, 5, [], {}]
@@ -126,13 +95,8 @@ def cancels() -> list[bytes]:
 def params() -> list[bytes]:
     """Parameters of the wrong kind for every method that the front knows."""
     methods = (
-        "initialize",
-        "ping",
-        "tools/list",
-        "tools/call",
-        "server/discover",
-        "resources/read",
-    )
+        "initialize", "ping", "tools/list", "tools/call", "server/discover", "resources/read",
+    )  # fmt: skip
     kinds: list[Any] = [None, [], {}, 5, "x", {"_meta": 5}, {"_meta": {}}, {"_meta": None}]
     broken = [
         {"_meta": {**ENVELOPE, key: value}} for key in ENVELOPE for value in (None, 5, [], "x")
@@ -160,20 +124,8 @@ GOOD = [
     message(None, "notifications/cancelled", {"requestId": 2, "reason": "x"}),
 ]
 PIECES = [
-    b'"',
-    b"{",
-    b"}",
-    b"[",
-    b"]",
-    b":",
-    b",",
-    b"\\",
-    b"\x00",
-    b"\xff",
-    b"null",
-    b"-1",
-    b'"id":7,',
-]
+    b'"', b"{", b"}", b"[", b"]", b":", b",", b"\\", b"\x00", b"\xff", b"null", b"-1", b'"id":7,',
+]  # fmt: skip
 
 
 @st.composite

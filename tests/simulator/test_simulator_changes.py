@@ -108,41 +108,23 @@ def test_quit_ends_the_app_and_the_next_event_starts_it(script: Script) -> None:
     assert script.value(D + "d.name(); d.running()") is True
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("name", '"x"'),
-        ("name", "7"),
-        ("rating", "3"),
-        ("done", "true"),
-        ("mood", '"very good"'),
-        ("tags", '["a", "b"]'),
-        ("dueDate", "null"),
-        ("picture", 'Path("/p")'),
-    ],
-)
+@pytest.mark.parametrize(("name", "value"), [
+    ("name", '"x"'), ("name", "7"), ("rating", "3"), ("done", "true"), ("mood", '"very good"'),
+    ("tags", '["a", "b"]'), ("dueDate", "null"), ("picture", 'Path("/p")'),
+])  # fmt: skip
 def test_a_fitting_value_is_set(script: Script, name: str, value: str) -> None:
     source = f"{D}d.entries[0].{name} = {value}; String(d.entries[0].{name}()) === String({value})"
     assert script.value(source) is True
 
 
-@pytest.mark.parametrize(
-    ("target", "value", "number"),
-    [
-        ("entries[0].rating", '"many"', -1700),
-        ("entries[0].done", "1", -1700),
-        ("entries[0].mood", '"so so"', -10023),
-        ("entries[0].tags", '"a"', -1700),
-        ("entries[0].dueDate", '"tomorrow"', -1700),
-        ("entries[0].name", "undefined", -1700),
-        ("entries[0].id", "4", -10003),
-        ("entries[0].bodi", '"x"', -10006),
-        ("journals[0]", '"x"', -10006),
-        ("journals[0].size", "4", -1700),
-        ("defaultJournal", '"Work"', -1700),
-        ("journals[9].name", '"x"', -1719),
-    ],
-)
+@pytest.mark.parametrize(("target", "value", "number"), [
+    ("entries[0].rating", '"many"', -1700), ("entries[0].done", "1", -1700),
+    ("entries[0].mood", '"so so"', -10023), ("entries[0].tags", '"a"', -1700),
+    ("entries[0].dueDate", '"tomorrow"', -1700), ("entries[0].name", "undefined", -1700),
+    ("entries[0].id", "4", -10003), ("entries[0].bodi", '"x"', -10006),
+    ("journals[0]", '"x"', -10006), ("journals[0].size", "4", -1700),
+    ("defaultJournal", '"Work"', -1700), ("journals[9].name", '"x"', -1719),
+])  # fmt: skip
 def test_a_value_that_does_not_fit_is_refused(
     script: Script, target: str, value: str, number: int
 ) -> None:
@@ -151,26 +133,18 @@ def test_a_value_that_does_not_fit_is_refused(
     assert diary(script) == before
 
 
-@pytest.mark.parametrize(
-    ("call", "number"),
-    [
-        ('d.make({new: "nonsense"})', -10024),
-        ("d.make({})", -1715),
-        ('d.make({new: "paragraph"})', -10024),
-        ('d.make({new: "entry", withProperties: 3})', -1700),
-        ('d.make({new: "entry", withProperties: {bodi: "x"}})', -10006),
-        ('d.make({new: "entry", withProperties: {id: 9}})', -10003),
-        ('d.make({new: "entry", at: "x"})', -1700),
-        ('d.make({new: "entry", at: Path("/nowhere")})', -43),
-        ('d.make({new: "entry", at: d.journals[0].name.end})', -1700),
-        ('d.make({new: "entry", at: d.journals[0].name})', -1700),
-        ("d.Entry(3).make()", -1700),
-        ("d.entries.push(d.journals[0])", -1700),
-        ('d.get("x")', -1700),
-        ('d.set("x", {to: 1})', -1700),
-        ("d.count()", -1701),
-    ],
-)
+@pytest.mark.parametrize(("call", "number"), [
+    ('d.make({new: "nonsense"})', -10024), ("d.make({})", -1715),
+    ('d.make({new: "paragraph"})', -10024), ('d.make({new: "entry", withProperties: 3})', -1700),
+    ('d.make({new: "entry", withProperties: {bodi: "x"}})', -10006),
+    ('d.make({new: "entry", withProperties: {id: 9}})', -10003),
+    ('d.make({new: "entry", at: "x"})', -1700),
+    ('d.make({new: "entry", at: Path("/nowhere")})', -43),
+    ('d.make({new: "entry", at: d.journals[0].name.end})', -1700),
+    ('d.make({new: "entry", at: d.journals[0].name})', -1700), ("d.Entry(3).make()", -1700),
+    ("d.entries.push(d.journals[0])", -1700), ('d.get("x")', -1700), ('d.set("x", {to: 1})', -1700),
+    ("d.count()", -1701),
+])  # fmt: skip
 def test_what_cannot_be_made_is_refused(script: Script, call: str, number: int) -> None:
     assert script.error(D + call) == number
 

@@ -64,30 +64,22 @@ def test_without_quickjs_the_line_names_the_package(monkeypatch: pytest.MonkeyPa
     assert done.status == 1
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "for (;;) ;",
-        "for (;;) { try { Application('None') } catch (e) {} }",
-        "try { $.exit(3) } catch (e) {} for (;;) ;",
-    ],
-)
+@pytest.mark.parametrize("source", [
+    "for (;;) ;", "for (;;) { try { Application('None') } catch (e) {} }",
+    "try { $.exit(3) } catch (e) {} for (;;) ;",
+])  # fmt: skip
 def test_javascriptcore_stops_a_script_that_computes_for_ever(core: Script, source: str) -> None:
     done = core.run(source, timeout=0.3)
     assert done.timed_out or done.status == 3
     assert core.value("1 + 1") == 2
 
 
-@pytest.mark.parametrize(
-    ("source", "text"),
-    [
-        ("Promise.resolve().then(() => console.log('ran')); 1", "1"),
-        ("'\\ud800'.length", "1"),
-        ("JSON.stringify('\\ud800é😀')", '"\\"\\\\ud800é😀\\""'),
-        ("[typeof print, typeof performance, typeof gc, typeof navigator].join()",
-         '"undefined,undefined,undefined,undefined"'),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("source", "text"), [
+    ("Promise.resolve().then(() => console.log('ran')); 1", "1"), ("'\\ud800'.length", "1"),
+    ("JSON.stringify('\\ud800é😀')", '"\\"\\\\ud800é😀\\""'),
+    ("[typeof print, typeof performance, typeof gc, typeof navigator].join()",
+     '"undefined,undefined,undefined,undefined"'),
+])  # fmt: skip
 def test_both_engines_show_the_same(on: Script, source: str, text: str) -> None:
     done = on.run(source, "-s", "s")
     assert done.stdout.decode().removesuffix("\n").startswith(text)

@@ -9,44 +9,32 @@ from test_simulator_habits import script
 M = "const m = $.NSFileManager.defaultManager; "
 
 
-@pytest.mark.parametrize(
-    ("source", "value"),
-    [
-        ("$('Über uns').uppercaseString.js", "ÜBER UNS"),
-        ("$('/a/b.tar.gz').lastPathComponent.js", "b.tar.gz"),
-        ("$('/a/b.tar.gz').pathExtension.js", "gz"),
-        ("$('/a/b').stringByAppendingPathComponent('c').js", "/a/b/c"),
-        ("$('/a/b').stringByDeletingLastPathComponent.js", "/a"),
-        ("$('/a').stringByDeletingLastPathComponent.js", "/"),
-        ("$('~/x').stringByExpandingTildeInPath.js", "/Users/me/x"),
-        ("ObjC.deepUnwrap($('a,b,c').componentsSeparatedByString(','))", ["a", "b", "c"]),
-        ("$('a b').stringByReplacingOccurrencesOfStringWithString(' ', '-').js", "a-b"),
-        (
-            "[$('abc').hasPrefix('a'), $('abc').containsString($('z')), $('abc').length]",
-            [True, False, "3"],
-        ),
-        ("$(['x', 'y']).objectAtIndex(1).js", "y"),
-        (
-            "ObjC.deepUnwrap($(['b', 'a']).sortedArrayUsingSelector('compare:'))",
-            ["a", "b"],
-        ),
-        (
-            "const l = $.NSMutableArray.array; l.addObject($('x')); [l.count, l.firstObject.js]",
-            [1, "x"],
-        ),
-        ("$.NSURL.fileURLWithPath('/Users/me/a b').absoluteString.js", "file:///Users/me/a%20b"),
-        ("$.NSURL.fileURLWithPath('~/Desktop').absoluteString.js", "file:///Users/me/Desktop/"),
-        (
-            "const u = $.NSURL.URLWithString('https://example.org/a?b=1'); [u.host.js, u.path.js]",
-            ["example.org", "/a"],
-        ),
-        ("$.NSURL.URLWithString('no url').isNil()", True),
-        ("/^[0-9A-F]{8}(-[0-9A-F]{4}){3}-[0-9A-F]{12}$/.test($.NSUUID.UUID.UUIDString.js)", True),
-        ("ObjC.bindFunction('pow', ['double', ['double', 'double']]); $.pow(2, 10)", 1024),
-        ("ObjC.deepUnwrap($({a: ['x', 1]}))", {"a": ["x", 1]}),
-        ("[typeof $.nothingOfC, typeof $.getppid]", ["undefined", "function"]),
-    ],
-)
+@pytest.mark.parametrize(("source", "value"), [
+    ("$('Über uns').uppercaseString.js", "ÜBER UNS"),
+    ("$('/a/b.tar.gz').lastPathComponent.js", "b.tar.gz"),
+    ("$('/a/b.tar.gz').pathExtension.js", "gz"),
+    ("$('/a/b').stringByAppendingPathComponent('c').js", "/a/b/c"),
+    ("$('/a/b').stringByDeletingLastPathComponent.js", "/a"),
+    ("$('/a').stringByDeletingLastPathComponent.js", "/"),
+    ("$('~/x').stringByExpandingTildeInPath.js", "/Users/me/x"),
+    ("ObjC.deepUnwrap($('a,b,c').componentsSeparatedByString(','))", ["a", "b", "c"]),
+    ("$('a b').stringByReplacingOccurrencesOfStringWithString(' ', '-').js", "a-b"),
+    ("[$('abc').hasPrefix('a'), $('abc').containsString($('z')), $('abc').length]",
+     [True, False, "3"]),
+    ("$(['x', 'y']).objectAtIndex(1).js", "y"),
+    ("ObjC.deepUnwrap($(['b', 'a']).sortedArrayUsingSelector('compare:'))", ["a", "b"]),
+    ("const l = $.NSMutableArray.array; l.addObject($('x')); [l.count, l.firstObject.js]",
+     [1, "x"]),
+    ("$.NSURL.fileURLWithPath('/Users/me/a b').absoluteString.js", "file:///Users/me/a%20b"),
+    ("$.NSURL.fileURLWithPath('~/Desktop').absoluteString.js", "file:///Users/me/Desktop/"),
+    ("const u = $.NSURL.URLWithString('https://example.org/a?b=1'); [u.host.js, u.path.js]",
+     ["example.org", "/a"]),
+    ("$.NSURL.URLWithString('no url').isNil()", True),
+    ("/^[0-9A-F]{8}(-[0-9A-F]{4}){3}-[0-9A-F]{12}$/.test($.NSUUID.UUID.UUIDString.js)", True),
+    ("ObjC.bindFunction('pow', ['double', ['double', 'double']]); $.pow(2, 10)", 1024),
+    ("ObjC.deepUnwrap($({a: ['x', 1]}))", {"a": ["x", 1]}),
+    ("[typeof $.nothingOfC, typeof $.getppid]", ["undefined", "function"]),
+])  # fmt: skip
 def test_what_scripts_use_of_foundation(source: str, value: Any) -> None:
     assert script("finder").value(source) == value
 

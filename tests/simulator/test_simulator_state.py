@@ -186,15 +186,10 @@ def test_toml_dates_are_dates(tmp_path: Path) -> None:
     assert script.value("new Date().toISOString()") == NOW
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "said"),
-    [
-        ("a.json", "{", "not a state file"),
-        ("a.json", "[]", "the state must be a table of apps"),
-        ("a.toml", "= 3", "not a state file"),
-        ("a.json", None, "No such file or directory"),
-    ],
-)
+@pytest.mark.parametrize(("name", "content", "said"), [
+    ("a.json", "{", "not a state file"), ("a.json", "[]", "the state must be a table of apps"),
+    ("a.toml", "= 3", "not a state file"), ("a.json", None, "No such file or directory"),
+])  # fmt: skip
 def test_a_bad_state_file_names_itself(
     tmp_path: Path, name: str, content: str | None, said: str
 ) -> None:

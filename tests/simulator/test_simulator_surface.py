@@ -15,93 +15,63 @@ from iac_simulator.values import ChainStep, format_chain, parse_chain
 D = 'const d = Application("Diary"); '
 
 
-@pytest.mark.parametrize(
-    ("source", "value"),
-    [
-        ("d.journals[0].name()", "Work"),
-        ("d.journals.at(1).name()", "Home"),
-        ('d.journals["Home"].id()', "j-2"),
-        ('d.journals.byName("home").id()', "j-2"),
-        ('d.journals.byId("j-1").entries.byId(2).name()', "Tuesday"),
-        ("d.journals[-1].name.get()", "Home"),
-        ("[d.journals.first.name(), d.journals.last.name()]", ["Work", "Home"]),
-        ("d.journals.entries.name()", [["Monday", "Tuesday"], []]),
-        ("d.entries.name()", ["Monday", "Tuesday"]),
-        ("d.journals[0].longEntries.name()", ["Tuesday"]),
-        ("d.journals.length", 2),
-        ("d.count(d.journals)", 2),
-        ('d.count(d.journals[0], {each: "entry"})', 2),
-        ("d.count(d.selection)", 1),
-        ("d.currentEntry.body()", "Sun"),
-        ("d.currentEntry.class()", "longEntry"),
-        ("d.currentEntry.container().name()", "Work"),
-        ("d.journals[1].index()", 2),
-        ("d.journals[1].exists()", True),
-        ("[d.exists(d.journals[7]), d.journals.byName('x').exists()]", [False, False]),
-        ("d.journals[0].entries[0].tags()", ["wet"]),
-        ("d.journals[0].entries[1].dueDate()", None),
-        ("d.journals[0].entries[1].tags()", []),
-        ("d.journals[0].entries[1].done()", False),
-        ("d.journals[0].entries[1].mood()", "very good"),
-        ("d.selection()[0].name()", "Monday"),
-        ("d.selection[0].name()", "Monday"),
-        ("d.journals[0].entries[0].text.paragraphs()", ["One", "Two words"]),
-        ("d.name()", "Diary"),
-        (
-            "[d.id(), d.running(), d.frontmost(), d.version()]",
-            ["com.example.Diary", True, False, "1.0"],
-        ),
-        ('Application("com.example.Diary").name()', "Diary"),
-        ('Application("/Applications/Diary.app").name()', "Diary"),
-        ("d.journals[0].properties().name", "Work"),
-        ("[typeof d, typeof d.nonsense, typeof d.nonsense.length]", ["function"] * 3),
-        ("d.journals[0] instanceof ObjectSpecifier", True),
-        (
-            "[ObjectSpecifier.classOf(d), ObjectSpecifier.classOf(d.journals[0])]",
-            ["application", "journal"],
-        ),
-        ("[ObjectSpecifier.hasInstance(d.name), ObjectSpecifier.hasInstance(1)]", [True, False]),
-        ("d.nonsense.hasOwnProperty('x')", True),
-        ("('x' in d.journals) && delete d.journals.x", True),
-        ("JSON.stringify([d.journals, {a: d}])", "[null,{}]"),
-        ("let k = []; for (const n in d.journals[0]) k.push(n); k.includes('entries')", True),
-        ("d.journals.includeStandardAdditions === undefined", False),
-        ("d.strictPropertyScope", False),
-        ("String(d.journals[0])", 'Application("Diary").journals.at(0)'),
-        ("`${Path('/x')}`", "/x"),
-        ("Path(Path('/x')).toString()", "/x"),
-        ("Progress.totalUnitCount", 0),
-    ],
-)
+@pytest.mark.parametrize(("source", "value"), [
+    ("d.journals[0].name()", "Work"), ("d.journals.at(1).name()", "Home"),
+    ('d.journals["Home"].id()', "j-2"), ('d.journals.byName("home").id()', "j-2"),
+    ('d.journals.byId("j-1").entries.byId(2).name()', "Tuesday"),
+    ("d.journals[-1].name.get()", "Home"),
+    ("[d.journals.first.name(), d.journals.last.name()]", ["Work", "Home"]),
+    ("d.journals.entries.name()", [["Monday", "Tuesday"], []]),
+    ("d.entries.name()", ["Monday", "Tuesday"]), ("d.journals[0].longEntries.name()", ["Tuesday"]),
+    ("d.journals.length", 2), ("d.count(d.journals)", 2),
+    ('d.count(d.journals[0], {each: "entry"})', 2), ("d.count(d.selection)", 1),
+    ("d.currentEntry.body()", "Sun"), ("d.currentEntry.class()", "longEntry"),
+    ("d.currentEntry.container().name()", "Work"), ("d.journals[1].index()", 2),
+    ("d.journals[1].exists()", True),
+    ("[d.exists(d.journals[7]), d.journals.byName('x').exists()]", [False, False]),
+    ("d.journals[0].entries[0].tags()", ["wet"]), ("d.journals[0].entries[1].dueDate()", None),
+    ("d.journals[0].entries[1].tags()", []), ("d.journals[0].entries[1].done()", False),
+    ("d.journals[0].entries[1].mood()", "very good"), ("d.selection()[0].name()", "Monday"),
+    ("d.selection[0].name()", "Monday"),
+    ("d.journals[0].entries[0].text.paragraphs()", ["One", "Two words"]), ("d.name()", "Diary"),
+    ("[d.id(), d.running(), d.frontmost(), d.version()]",
+     ["com.example.Diary", True, False, "1.0"]),
+    ('Application("com.example.Diary").name()', "Diary"),
+    ('Application("/Applications/Diary.app").name()', "Diary"),
+    ("d.journals[0].properties().name", "Work"),
+    ("[typeof d, typeof d.nonsense, typeof d.nonsense.length]", ["function"] * 3),
+    ("d.journals[0] instanceof ObjectSpecifier", True),
+    ("[ObjectSpecifier.classOf(d), ObjectSpecifier.classOf(d.journals[0])]",
+     ["application", "journal"]),
+    ("[ObjectSpecifier.hasInstance(d.name), ObjectSpecifier.hasInstance(1)]", [True, False]),
+    ("d.nonsense.hasOwnProperty('x')", True), ("('x' in d.journals) && delete d.journals.x", True),
+    ("JSON.stringify([d.journals, {a: d}])", "[null,{}]"),
+    ("let k = []; for (const n in d.journals[0]) k.push(n); k.includes('entries')", True),
+    ("d.journals.includeStandardAdditions === undefined", False), ("d.strictPropertyScope", False),
+    ("String(d.journals[0])", 'Application("Diary").journals.at(0)'), ("`${Path('/x')}`", "/x"),
+    ("Path(Path('/x')).toString()", "/x"), ("Progress.totalUnitCount", 0),
+])  # fmt: skip
 def test_a_script_reads(script: Script, source: str, value: Any) -> None:
     assert script.value(D + source) == value
 
 
-@pytest.mark.parametrize(
-    ("query", "names"),
-    [
-        ('{name: "Monday"}', ["Monday"]),
-        ('{name: "monday"}', ["Monday"]),
-        ("{rating: {_greaterThan: 2}}", ["Tuesday"]),
-        ('{rating: {">=": 2}}', ["Monday", "Tuesday"]),
-        ('{rating: {"<": 5}}', ["Monday"]),
-        ("{rating: {_lessThanEquals: 5}, done: false}", ["Tuesday"]),
-        ("{_and: [{done: true}, {rating: 2}]}", ["Monday"]),
-        ('{_or: [{name: "Monday"}, {name: "Tuesday"}]}', ["Monday", "Tuesday"]),
-        ("{_not: [{done: true}]}", ["Tuesday"]),
-        ('{body: {_contains: "ai"}}', ["Monday"]),
-        ('{name: {_beginsWith: "Tue"}}', ["Tuesday"]),
-        ('{name: {_endsWith: "day"}}', ["Monday", "Tuesday"]),
-        ('{tags: {_contains: "wet"}}', ["Monday"]),
-        ('{dueDate: {_lessThan: new Date("2027-01-01")}}', ["Monday"]),
-        ("{dueDate: null}", ["Tuesday"]),
-        ('{_match: [ObjectSpecifier().class, "longEntry"]}', ["Tuesday"]),
-        ('{_match: [ObjectSpecifier().text.paragraphs[0], "One"]}', ["Monday"]),
-        ('{rating: {_greaterThan: "x"}}', []),
-        ("{rating: {_beginsWith: 2}}", []),
-        ("{done: 1}", []),
-    ],
-)
+@pytest.mark.parametrize(("query", "names"), [
+    ('{name: "Monday"}', ["Monday"]), ('{name: "monday"}', ["Monday"]),
+    ("{rating: {_greaterThan: 2}}", ["Tuesday"]), ('{rating: {">=": 2}}', ["Monday", "Tuesday"]),
+    ('{rating: {"<": 5}}', ["Monday"]),
+    ("{rating: {_lessThanEquals: 5}, done: false}", ["Tuesday"]),
+    ("{_and: [{done: true}, {rating: 2}]}", ["Monday"]),
+    ('{_or: [{name: "Monday"}, {name: "Tuesday"}]}', ["Monday", "Tuesday"]),
+    ("{_not: [{done: true}]}", ["Tuesday"]), ('{body: {_contains: "ai"}}', ["Monday"]),
+    ('{name: {_beginsWith: "Tue"}}', ["Tuesday"]),
+    ('{name: {_endsWith: "day"}}', ["Monday", "Tuesday"]),
+    ('{tags: {_contains: "wet"}}', ["Monday"]),
+    ('{dueDate: {_lessThan: new Date("2027-01-01")}}', ["Monday"]),
+    ("{dueDate: null}", ["Tuesday"]),
+    ('{_match: [ObjectSpecifier().class, "longEntry"]}', ["Tuesday"]),
+    ('{_match: [ObjectSpecifier().text.paragraphs[0], "One"]}', ["Monday"]),
+    ('{rating: {_greaterThan: "x"}}', []), ("{rating: {_beginsWith: 2}}", []), ("{done: 1}", []),
+])  # fmt: skip
 def test_a_filter_passes(script: Script, query: str, names: list[str]) -> None:
     assert script.value(f"{D}d.journals[0].entries.whose({query}).name()") == names
 
@@ -114,166 +84,91 @@ def test_a_filter_that_jxa_lacks_is_refused(script: Script, query: str) -> None:
     assert script.error(f"{D}d.entries.whose({query})") == -1700
 
 
-@pytest.mark.parametrize(
-    ("source", "text"),
-    [
-        ("d", 'Application("Diary")'),
-        ("d.journals[0]", 'Application("Diary").journals.at(0)'),
-        ('d.journals["a\\"b"]', 'Application("Diary").journals.byName("a\\"b")'),
-        ("d.journals.byId(4).name", 'Application("Diary").journals.byId(4).name'),
-        (
-            'd.entries.where({done: true, name: {_contains: "x"}})[0].name',
-            'Application("Diary").entries.whose({_and: [{_match: [ObjectSpecifier().done, true]}, '
-            '{_match: [ObjectSpecifier().name, {_contains: "x"}]}]}).entries.at(0).name',
-        ),
-        (
-            'd.entries.whose({rating: {">": 1}})',
-            'Application("Diary").entries.whose({_match: [ObjectSpecifier().rating, {">": 1}]})',
-        ),
-        ("d.journals[0].entries.end", 'Application("Diary").journals.at(0).entries.end'),
-        ("ObjectSpecifier().a[0]", "ObjectSpecifier().a.at(0)"),
-        (
-            "d.journals()",
-            '[Application("Diary").journals.byId("j-1"), '
-            'Application("Diary").journals.byId("j-2")]',
-        ),
-        ("d.currentEntry()", 'Application("Diary").journals.byId("j-1").entries.byId(2)'),
-        ("d.entries()[0]", 'Application("Diary").entries.byId(1)'),
-        ("d.documents[0]()", 'Application("Diary").documents.byName("draft")'),
-        ("d.Entry({name: 'x'})", 'Application("Diary").entry()'),
-        (
-            "[1, 'a', null, undefined, Path('/x'), {a: [true]}]",
-            '[1, "a", null, undefined, Path("/x"), {"a":[true]}]',
-        ),
-        ("$('x')", '$("x")'),
-        ("/x/", "/x/"),
-    ],
-)
+@pytest.mark.parametrize(("source", "text"), [
+    ("d", 'Application("Diary")'), ("d.journals[0]", 'Application("Diary").journals.at(0)'),
+    ('d.journals["a\\"b"]', 'Application("Diary").journals.byName("a\\"b")'),
+    ("d.journals.byId(4).name", 'Application("Diary").journals.byId(4).name'),
+    ('d.entries.where({done: true, name: {_contains: "x"}})[0].name',
+     'Application("Diary").entries.whose({_and: [{_match: [ObjectSpecifier().done, true]}, '
+     '{_match: [ObjectSpecifier().name, {_contains: "x"}]}]}).entries.at(0).name'),
+    ('d.entries.whose({rating: {">": 1}})',
+     'Application("Diary").entries.whose({_match: [ObjectSpecifier().rating, {">": 1}]})'),
+    ("d.journals[0].entries.end", 'Application("Diary").journals.at(0).entries.end'),
+    ("ObjectSpecifier().a[0]", "ObjectSpecifier().a.at(0)"),
+    ("d.journals()",
+     '[Application("Diary").journals.byId("j-1"), Application("Diary").journals.byId("j-2")]'),
+    ("d.currentEntry()", 'Application("Diary").journals.byId("j-1").entries.byId(2)'),
+    ("d.entries()[0]", 'Application("Diary").entries.byId(1)'),
+    ("d.documents[0]()", 'Application("Diary").documents.byName("draft")'),
+    ("d.Entry({name: 'x'})", 'Application("Diary").entry()'),
+    ("[1, 'a', null, undefined, Path('/x'), {a: [true]}]",
+     '[1, "a", null, undefined, Path("/x"), {"a":[true]}]'),
+    ("$('x')", '$("x")'), ("/x/", "/x/"),
+])  # fmt: skip
 def test_the_display_form(script: Script, source: str, text: str) -> None:
     assert script.shown(D + source) == text
 
 
-@pytest.mark.parametrize(
-    ("source", "event", "direct", "params"),
-    [
-        ("d.journals[0].name()", "coregetd", "journals[0].name", {}),
-        (
-            'd.journals["Work"].entries.byId(1).body()',
-            "coregetd",
-            'journals["Work"].entries.byId(1).body',
-            {},
-        ),
-        (
-            "d.entries.whose({done: true})()",
-            "coregetd",
-            "entries.whose({_match: [ObjectSpecifier().done, true]})",
-            {},
-        ),
-        (
-            'd.entries.whose({dueDate: {">": new Date(0)}})()',
-            "coregetd",
-            "entries.whose({_match: [ObjectSpecifier().dueDate, "
-            '{">": new Date("1970-01-01T00:00:00.000Z")}]})',
-            {},
-        ),
-        ("d.journals.length", "corecnte", "journals", {}),
-        (
-            'd.journals[0].entries[0].mood = "bad"',
-            "coresetd",
-            "journals[0].entries[0].mood",
-            {"data": {"enum": "mbad"}},
-        ),
-        ("d.paperColor.set('blue')", "coresetd", "paperColor", {"data": {"enum": "pblu"}}),
-        ("d.set(d.paperColor, {to: 'blue'})", "coresetd", "paperColor", {"data": "blue"}),
-        (
-            "d.journals[0].size = {paperWidth: 3}",
-            "coresetd",
-            "journals[0].size",
-            {"data": {"record": {"widt": 3}}},
-        ),
-        (
-            'd.make({new: "entry", at: d.journals[1], withProperties: {name: "x", mood: "bad"}})',
-            "corecrel",
-            None,
-            {
-                "kocl": {"type": "entr"},
-                "insh": {"ref": "journals[1]"},
-                "prdt": {"record": {"pnam": "x", "mood": {"enum": "mbad"}}},
-            },
-        ),
-        (
-            'd.make({new: "journal", usingPaper: "blue"})',
-            "corecrel",
-            None,
-            {"kocl": {"type": "jour"}, "upap": {"enum": "pblu"}},
-        ),
-        (
-            "d.publish(d.entries[0], {withMood: 'bad', size: {paperWidth: 1}})",
-            "DIARpubl",
-            "entries[0]",
-            {"wimo": {"enum": "mbad"}, "size": {"record": {"widt": 1}}},
-        ),
-        ("d.entries[0].publish()", "DIARpubl", "entries[0]", {}),
-        (
-            "d.publish([d.entries[0], d.entries[1]])",
-            "DIARpubl",
-            [{"ref": "entries[0]"}, {"ref": "entries[1]"}],
-            {},
-        ),
-        ("d.refresh({force: true})", "DIARrefr", None, {"forc": True}),
-        ("d.refresh(null, {force: true})", "DIARrefr", None, {"forc": True}),
-        ('d.find("x")', "DIARfind", {"text": "x"}, {}),
-        ('d.entries[0].find("x")', "DIARfind", {"text": "x"}, {}),
-        ("d.open(Path('/a.txt'))", "aevtodoc", {"path": "/a.txt"}, {}),
-        (
-            "d.documents[0].close({saving: 'no'})",
-            "coreclos",
-            "documents[0]",
-            {"savo": {"enum": "no  "}},
-        ),
-        ("d.activate()", "miscactv", None, {}),
-        ("d.launch()", "ascrnoop", None, {}),
-    ],
-)
+@pytest.mark.parametrize(("source", "event", "direct", "params"), [
+    ("d.journals[0].name()", "coregetd", "journals[0].name", {}),
+    ('d.journals["Work"].entries.byId(1).body()', "coregetd",
+     'journals["Work"].entries.byId(1).body', {}),
+    ("d.entries.whose({done: true})()", "coregetd",
+     "entries.whose({_match: [ObjectSpecifier().done, true]})", {}),
+    ('d.entries.whose({dueDate: {">": new Date(0)}})()', "coregetd",
+     "entries.whose({_match: [ObjectSpecifier().dueDate, "
+     '{">": new Date("1970-01-01T00:00:00.000Z")}]})', {}),
+    ("d.journals.length", "corecnte", "journals", {}),
+    ('d.journals[0].entries[0].mood = "bad"', "coresetd", "journals[0].entries[0].mood",
+     {"data": {"enum": "mbad"}}),
+    ("d.paperColor.set('blue')", "coresetd", "paperColor", {"data": {"enum": "pblu"}}),
+    ("d.set(d.paperColor, {to: 'blue'})", "coresetd", "paperColor", {"data": "blue"}),
+    ("d.journals[0].size = {paperWidth: 3}", "coresetd", "journals[0].size",
+     {"data": {"record": {"widt": 3}}}),
+    ('d.make({new: "entry", at: d.journals[1], withProperties: {name: "x", mood: "bad"}})',
+     "corecrel", None,
+     {"kocl": {"type": "entr"}, "insh": {"ref": "journals[1]"},
+      "prdt": {"record": {"pnam": "x", "mood": {"enum": "mbad"}}}}),
+    ('d.make({new: "journal", usingPaper: "blue"})', "corecrel", None,
+     {"kocl": {"type": "jour"}, "upap": {"enum": "pblu"}}),
+    ("d.publish(d.entries[0], {withMood: 'bad', size: {paperWidth: 1}})", "DIARpubl", "entries[0]",
+     {"wimo": {"enum": "mbad"}, "size": {"record": {"widt": 1}}}),
+    ("d.entries[0].publish()", "DIARpubl", "entries[0]", {}),
+    ("d.publish([d.entries[0], d.entries[1]])", "DIARpubl",
+     [{"ref": "entries[0]"}, {"ref": "entries[1]"}], {}),
+    ("d.refresh({force: true})", "DIARrefr", None, {"forc": True}),
+    ("d.refresh(null, {force: true})", "DIARrefr", None, {"forc": True}),
+    ('d.find("x")', "DIARfind", {"text": "x"}, {}),
+    ('d.entries[0].find("x")', "DIARfind", {"text": "x"}, {}),
+    ("d.open(Path('/a.txt'))", "aevtodoc", {"path": "/a.txt"}, {}),
+    ("d.documents[0].close({saving: 'no'})", "coreclos", "documents[0]",
+     {"savo": {"enum": "no  "}}),
+    ("d.activate()", "miscactv", None, {}), ("d.launch()", "ascrnoop", None, {}),
+])  # fmt: skip
 def test_what_goes_out(script: Script, source: str, event: str, direct: Any, params: Any) -> None:
     assert script.run(D + source).stderr == b""
     [sent] = script.simulator.events
     assert sent == ("com.example.Diary", event, direct, params, None)
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "d.documents[0].save({}, {timeout: 7})",
-        "d.publish(d.entries[0], {}, {timeout: 7})",
-        "d.name({timeout: 7})",
-        "d.name.get({timeout: 7})",
-    ],
-)
+@pytest.mark.parametrize("source", [
+    "d.documents[0].save({}, {timeout: 7})", "d.publish(d.entries[0], {}, {timeout: 7})",
+    "d.name({timeout: 7})", "d.name.get({timeout: 7})",
+])  # fmt: skip
 def test_event_modifiers_give_the_time_limit(script: Script, source: str) -> None:
     script.run(D + source)
     assert script.simulator.events[0].timeout == 7
 
 
-@pytest.mark.parametrize(
-    ("source", "value"),
-    [
-        ("d.latest().name()", "Monday"),
-        ("d.moodNow()", "very good"),
-        ("d.isOpen()", True),
-        ("d.stamp()", "2026-03-02T09:30:00.000Z"),
-        ("d.export().toString()", "/Users/me/Desktop"),
-        ("d.report()", {"paperWidth": 0}),
-        ("d.find('x')", []),
-        ("d.publish(d.entries[0])", ""),
-        ("d.refresh() === undefined", True),
-        (
-            "[new Date().toISOString(), Date.now(), typeof Date()]",
-            ["2026-03-02T09:30:00.000Z", 1772443800000, "string"],
-        ),
-        ("new Date(0).getTime()", 0),
-    ],
-)
+@pytest.mark.parametrize(("source", "value"), [
+    ("d.latest().name()", "Monday"), ("d.moodNow()", "very good"), ("d.isOpen()", True),
+    ("d.stamp()", "2026-03-02T09:30:00.000Z"), ("d.export().toString()", "/Users/me/Desktop"),
+    ("d.report()", {"paperWidth": 0}), ("d.find('x')", []), ("d.publish(d.entries[0])", ""),
+    ("d.refresh() === undefined", True),
+    ("[new Date().toISOString(), Date.now(), typeof Date()]",
+     ["2026-03-02T09:30:00.000Z", 1772443800000, "string"]),
+    ("new Date(0).getTime()", 0),
+])  # fmt: skip
 def test_a_command_answers_by_its_declared_type(script: Script, source: str, value: Any) -> None:
     assert script.value(D + source) == value
 
@@ -302,28 +197,16 @@ def test_the_current_application_knows_itself(script: Script) -> None:
     assert script.error(A + "a.documents[0].name()") == -1708
 
 
-@pytest.mark.parametrize(
-    ("source", "number"),
-    [
-        ("d.journals[9].name()", -1719),
-        ("d.journals[-3].name()", -1719),
-        ('d.journals["none"].name()', -1728),
-        ('d.journals.byId("none").name()', -1728),
-        ("d.entries.whose({done: 7})[0].name()", -1719),
-        ("d.nonsense()", -1700),
-        ("d.nonsense[5].name()", -1700),
-        ("d.journals[0].body()", -1728),
-        ("d.doNonsense(1)", -1708),
-        ("d.publish({withMood: 'bad'})", -1700),
-        ("d.publish(d.entries[0], {nonsense: 1})", -1700),
-        ("d.publish(undefined)", -1700),
-        ("d.Entry({}).name()", -1728),
-        ("d.documents[0].path.x()", -1700),
-        ('Application("Nothing")', -2700),
-        ("Application(1234)", -2700),
-        ('Library("x")', -1728),
-    ],
-)
+@pytest.mark.parametrize(("source", "number"), [
+    ("d.journals[9].name()", -1719), ("d.journals[-3].name()", -1719),
+    ('d.journals["none"].name()', -1728), ('d.journals.byId("none").name()', -1728),
+    ("d.entries.whose({done: 7})[0].name()", -1719), ("d.nonsense()", -1700),
+    ("d.nonsense[5].name()", -1700), ("d.journals[0].body()", -1728), ("d.doNonsense(1)", -1708),
+    ("d.publish({withMood: 'bad'})", -1700), ("d.publish(d.entries[0], {nonsense: 1})", -1700),
+    ("d.publish(undefined)", -1700), ("d.Entry({}).name()", -1728),
+    ("d.documents[0].path.x()", -1700), ('Application("Nothing")', -2700),
+    ("Application(1234)", -2700), ('Library("x")', -1728),
+])  # fmt: skip
 def test_errors_have_apples_numbers(script: Script, source: str, number: int) -> None:
     assert script.error(D + source) == number
 

@@ -97,14 +97,8 @@ def test_launch_services_are_asked_without_an_event(script: Script) -> None:
          $.NSProcessInfo.processInfo.environment.objectForKey('NONE_SUCH').isNil()]
     """
     assert script.value(source) == [
-        False,
-        "/Applications/Diary.app",
-        True,
-        "com.example.DiaryDiary",
-        True,
-        True,
-        True,
-    ]
+        False, "/Applications/Diary.app", True, "com.example.DiaryDiary", True, True, True,
+    ]  # fmt: skip
     assert script.simulator.events == []
 
 
