@@ -1,44 +1,26 @@
 """Levels of terms in plain English, each alone in an app: what verbs, objects, properties mean."""
 
-import pytest
-from making import module, read, sdef, source
-from iac_runtime.tool import Level
+import random
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
+
 import pytest
 from floors import dictionaries, kinds
+from making import build, imported, module, read, sdef, source
+
+from iac_gen.classify import setters as classify_setters
 from iac_gen.classify.codes import LevelFloors, read_level_table, shipped_floors
 from iac_gen.classify.judge import judge_command, judge_make, judge_setter
-from iac_gen.model import TypeRef
+from iac_gen.model import SdefClass, SdefCommand, TypeRef
 from iac_gen.resolve import ResolvedDictionary
 from iac_gen.types import AppTypes
-from iac_runtime.tool import LEVELS, Level
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any
-import pytest
-from making import build, imported, read, sdef, source
-from iac_gen.classify import setters as classify_setters
 from iac_runtime.language import compose
 from iac_runtime.language.compose import effective_level
-from iac_runtime.tool import Level
-from iac_runtime.tools.tables import Operation, Tables, tables_of
-import random
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from pathlib import Path
-import pytest
-from floors import dictionaries, kinds
-from making import module, read, sdef, source
-from iac_gen.classify.judge import judge_command, judge_make, judge_setter
-from iac_gen.model import SdefClass, SdefCommand
-from iac_gen.resolve import ResolvedDictionary
-from iac_gen.types import AppTypes
 from iac_runtime.tool import LEVELS, Level
-
+from iac_runtime.tools.tables import Operation, Tables, tables_of
 
 NOTHING = ""
 TEXT = '<direct-parameter type="text"/>'
