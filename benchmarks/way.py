@@ -17,8 +17,8 @@ from typing import Final
 from bounds import OSASCRIPT, exit_status, hold_at_most
 
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.opening import GateOptions, open_gate
-from iac_runtime.gate.plans import Call, Done
+from iac_runtime.gate.opening import GateOptions, build_gate
+from iac_runtime.gate.plans import Call, CompletedCall
 
 ROOT: Final = Path(__file__).parent.parent
 TOOLS: Final = ROOT / "generated" / "iac_tools"
@@ -67,7 +67,7 @@ class Way:
 
 def follow(gate: Gate, call: Call) -> Way:
     """Return the way of the second of two calls."""
-    assert isinstance(gate.call(call), Done)
+    assert isinstance(gate.call(call), CompletedCall)
     way = Way()
     threading.setprofile(way)
     sys.setprofile(way)
@@ -84,7 +84,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["IAC_DATA"] = folder
         os.environ["IAC_OSASCRIPT"] = OSASCRIPT
-        gate = open_gate(GateOptions([TOOLS], allow="MODIFY", launch=["notes"]))
+        gate = build_gate(GateOptions([TOOLS], allow="MODIFY", launch=["notes"]))
         for name, call in CALLS.items():
             way = follow(gate, call)
             files, moves = BOUNDS[name]

@@ -42,7 +42,7 @@ _LINK: Final = re.compile(r"\]\(([^)\s]+)\)")
 _SENTENCE: Final = re.compile(r"[A-Z`{][^\n]* [^\n]* [^\n]*[.?:]")
 _CODE: Final = ("code_inline", "fence", "code_block")
 _SAYS: Final = re.compile(
-    r"(?:[a-z_]*(?:echo|fail|_error|wrong|confirm|warning|problem|ok|note)|[A-Z]\w+)\Z"
+    r"(?:[a-z_]*(?:echo|fail|fail_at|_error|wrong|confirm|warning|problem|ok|note)|[A-Z]\w+)\Z"
 )
 """Calls whose texts a person or a model reads: what prints, and constructors."""
 

@@ -18,7 +18,7 @@ from iac_gen.cli.group import cli as gen
 from iac_mcp.cli.main import cli as mcp
 from iac_mcp.setup.clients import CLIENTS
 from iac_runtime.apple_errors import APPLE_ERRORS
-from iac_runtime.language.columns import usual_columns
+from iac_runtime.language.columns import default_columns
 from iac_runtime.policy.escalation import RULES
 from iac_runtime.policy.model import PRESETS
 from iac_runtime.serve.prompts import PROMPTS
@@ -229,12 +229,12 @@ def _reach(level: str, ceiling: str) -> str:
 
 def _settings() -> str:
     presets = [
-        (f"`{name}`", *(preset.levels[level] for level in LEVELS), preset.says)
+        (f"`{name}`", *(preset.levels[level] for level in LEVELS), preset.description)
         for name, preset in PRESETS.items()
     ]
     # A rule that looks at several places stands in the table once for each.
     rules = dict.fromkeys(
-        (f"`{rule.name}`", rule.to, rule.says.replace("{}", "…")) for rule in RULES
+        (f"`{rule.name}`", rule.to, rule.message.replace("{}", "…")) for rule in RULES
     )
     clients = [
         (row.name, f"`{row.key}`", f"`{row.root}`", _places(row.places), row.form)
@@ -311,11 +311,11 @@ def _app(row: Mapping[str, Any], tools: Iterable[Mapping[str, Any]]) -> str:
         if arguments:
             parts.append(_table(("argument", "type", "required", "meaning"), arguments))
     catalogue = Catalogue([TOOLS])
-    tables = catalogue.tables(catalogue.apps[row["key"]])
+    tables = catalogue.load_tables(catalogue.apps[row["key"]])
     if "list" in tables.tools:
         held = {element.term for term in tables.classes for element in tables.elements(term)}
         shown = [
-            (term, ", ".join(column.label for column in usual_columns(term, tables)))
+            (term, ", ".join(column.label for column in default_columns(term, tables)))
             for term in tables.classes
             if any(name in held for name, _ in tables.lineage(term))
         ]

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 
 import pytest
 
-from iac_base.files import locked
+from iac_base.files import hold_lock
 from iac_gen.discover import (
     DiscoveredSources,
     from_bundled_snapshots,
@@ -35,7 +35,7 @@ def once(factory: pytest.TempPathFactory, name: str, make: Callable[[], T]) -> T
     """Return what `make` gives; the first worker that needs it makes it, the others read it."""
     base = factory.getbasetemp()
     kept = (base.parent if base.name.startswith("popen-") else base) / f"{name}.pickle"
-    with locked(kept.with_suffix(".lock")):
+    with hold_lock(kept.with_suffix(".lock")):
         if not kept.exists():
             kept.write_bytes(pickle.dumps(make()))
     found: T = pickle.loads(kept.read_bytes())

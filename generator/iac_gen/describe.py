@@ -31,7 +31,7 @@ from iac_gen.resolve import ResolvedDictionary
 from iac_gen.text import MAX_NAME, SourceText, clean_prose, clean_text, identifier, prose
 from iac_gen.types import AppTypes, item_terms
 from iac_runtime.tool import LEVELS
-from iac_runtime.types import TYPES, alternatives
+from iac_runtime.types import TYPES, type_alternatives
 
 WIDTH: Final = 100
 MAX_SUMMARY = 256
@@ -123,7 +123,7 @@ def type_as_noun(kind: str, types: AppTypes, own: Sequence[str] = ()) -> str:
 def _type_nouns(kind: str, types: AppTypes, own: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the nouns of a type: what it may be, and what lists of it may hold."""
     found: tuple[dict[str, None], dict[str, None]] = ({}, {})
-    for part in alternatives(kind):
+    for part in type_alternatives(kind):
         many = part.startswith("list of ")
         for item in item_terms(part):
             for noun in own if own and item == "specifier" else [_type_noun(item, types)]:
@@ -196,7 +196,7 @@ def describe_parameter(
         # The tool's own sentence has the verb.
         objects = types.names_objects(kind)
         said = thing if objects else f"{thing} to {verb.after_to(is_value=plain)}"
-    elif set(alternatives(kind)) == {"boolean"}:
+    elif set(type_alternatives(kind)) == {"boolean"}:
         said = whether_clause(term)
     else:
         bare = types.bare_terms(kind)

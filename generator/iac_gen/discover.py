@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from iac_base.errors import nearest
+from iac_base.errors import nearest_names
 from iac_gen.intents.places import (
     BUNDLES,
     IntentsOfApp,
@@ -286,7 +286,7 @@ def pick_sources(found: DiscoveredSources, names: Sequence[str]) -> DiscoveredSo
     for name in names:
         match = labels.get(name.lower())
         if match is None:
-            near = nearest(name, labels)
+            near = nearest_names(name, labels)
             hint = f" Nearest: {', '.join(near)}." if near else " Run iac-gen list to see the apps."
             raise GeneratorError(f"there is no dictionary for an app called {name}.{hint}")
         if match not in chosen:

@@ -8,7 +8,7 @@ from iac_gen.merge import APPLICATION
 from iac_gen.text import offered_values
 from iac_gen.types import AppTypes
 from iac_runtime.tool import Class, Property
-from iac_runtime.types import TYPES, alternatives
+from iac_runtime.types import TYPES, type_alternatives
 
 _TEXTS = {"address": "ines@example.org", "url": "https://example.com"}
 """What is no text like any other: an app or the policy looks at it."""
@@ -40,7 +40,7 @@ def example_arguments(
 
 def _example_of_type(kind: str, types: AppTypes) -> Any:
     """Return a value of a type, of its first alternative."""
-    part = next(iter(alternatives(kind)), "any")
+    part = next(iter(type_alternatives(kind)), "any")
     if part.startswith("list of "):
         return [_example_of_type(part.removeprefix("list of ").split("|")[0], types)]
     if part in types.enums:

@@ -14,7 +14,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any, Final, NamedTuple
 
-from iac_base.positions import Document, TextError, read_toml
+from iac_base.positions import PositionedDocument, TextError, read_toml
 from iac_gen.classify.judgement import LevelVerdict
 from iac_gen.model import Diagnostic
 from iac_gen.resolve import ResolvedDictionary
@@ -222,7 +222,7 @@ def _read_file(place: str, content: bytes) -> tuple[tuple[QuirkFile, ...], list[
     if not isinstance(app, str):
         return (), [
             Diagnostic(
-                place, document.line(("app",)), "quirk", "the value of app is not text", "error"
+                place, document.line_of(("app",)), "quirk", "the value of app is not text", "error"
             )
         ]
     faults: list[Diagnostic] = []
@@ -236,12 +236,12 @@ def _read_file(place: str, content: bytes) -> tuple[tuple[QuirkFile, ...], list[
     return (QuirkFile(place, app, tuple(rows)),), faults
 
 
-def _document_rows(document: Document) -> Iterator[tuple[str, int, Any]]:
+def _document_rows(document: PositionedDocument) -> Iterator[tuple[str, int, Any]]:
     """Yield the rows of all tables with the line of their header."""
     for table, entries in document.value.items():
         # What stands in single brackets, or is no table at all, is told like a row.
         for position, row in enumerate(entries if isinstance(entries, list) else [None]):
-            yield table, document.line((table, position)), row
+            yield table, document.line_of((table, position)), row
 
 
 def _row_fault(table: str, row: Any) -> str:

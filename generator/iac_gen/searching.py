@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Final, TypeAlias
 
-from iac_base.words import fold, stems
+from iac_base.words import fold_name, stem_words
 from iac_gen.ir import Module
 from iac_gen.resolve import ResolvedDictionary
 
@@ -31,7 +31,7 @@ SearchRows: TypeAlias = Mapping[str, Any]
 
 def search_rows(module: Module, resolved: ResolvedDictionary) -> SearchRows:
     """Return the words of an app; object tools have no row, they are found through the classes."""
-    told: dict[str, str] = {fold(one.name): one.description for one in resolved.commands}
+    told: dict[str, str] = {fold_name(one.name): one.description for one in resolved.commands}
     rows: list[list[Any]] = []
     free = False
     objects = {}
@@ -47,7 +47,7 @@ def search_rows(module: Module, resolved: ResolvedDictionary) -> SearchRows:
         bound = tool.bind.get("element", "")
         element = bound if isinstance(bound, str) else ""
         name = tool.function.rstrip("_").replace("_", " ")
-        words = (name, element, purpose, told.get(fold(tool.term), "") if tool.term else "")
+        words = (name, element, purpose, told.get(fold_name(tool.term), "") if tool.term else "")
         rows.append([tool.op, tool.name, element, *map(_sorted_stems, words), []])
     described = {one.name: one for one in resolved.classes}
     held = {element.term for one in module.classes.values() for element in one.elements}
@@ -65,7 +65,7 @@ def search_rows(module: Module, resolved: ResolvedDictionary) -> SearchRows:
 
 def _sorted_stems(text: str) -> str:
     """Return the stems of a text, sorted: what a vendor wrote is nothing to read."""
-    return " ".join(sorted([*dict.fromkeys(stems(text[:2_000]))][:_TOLD]))
+    return " ".join(sorted([*dict.fromkeys(stem_words(text[:2_000]))][:_TOLD]))
 
 
 def renamed_rows(app: SearchRows, names: Mapping[str, str]) -> SearchRows:
@@ -91,10 +91,13 @@ def search_index(apps: Iterable[SearchRows]) -> Iterator[str]:
     weak: dict[str, array[int]] = {}
     for app in apps:
         line = _json_line(app)
-        spelled = {fold(app["name"]), fold(app["key"])}
+        spelled = {fold_name(app["name"]), fold_name(app["key"])}
         # People leave the number of a version out.
         names = {f"={one}" for name in spelled for one in (name, name.rstrip("0123456789")) if one}
-        named = {f"~{word}" for word in {*stems(app["name"])} - {*stems(fold(app["name"]))}}
+        named = {
+            f"~{word}"
+            for word in {*stem_words(app["name"])} - {*stem_words(fold_name(app["name"]))}
+        }
         known, also = {*names, *named}, set[str]()
         for _, _, _, name, owned, purpose, told, _ in app["rows"]:
             known |= {*name.split()}

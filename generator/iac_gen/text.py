@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
-from iac_base.text import MARKS, hidden
+from iac_base.text import MARKS, is_hidden_character
 from iac_gen.model import (
     KINDS,
     Diagnostic,
@@ -57,7 +57,7 @@ def _drop_hidden(text: str) -> str:
     kept: list[str] = []
     marks = 0
     for ch in text:
-        if hidden(ch) or ch in "\n\t":
+        if is_hidden_character(ch) or ch in "\n\t":
             continue
         marks = marks + 1 if unicodedata.category(ch) in _ENCLOSED else 0
         if marks <= MARKS:

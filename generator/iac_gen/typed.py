@@ -20,7 +20,7 @@ from iac_gen.ir import (
 )
 from iac_gen.merge import APPLICATION
 from iac_runtime.tool import Property
-from iac_runtime.types import TYPES, alternatives, find_type
+from iac_runtime.types import TYPES, find_type, type_alternatives
 
 SUFFIX: Final = "_objects"
 APP_CLASS: Final = "Application"
@@ -300,7 +300,7 @@ class _ObjectApiBuilder:
 
     def _single_object(self, prop: Property) -> str:
         """Return the class whose object a property holds; empty for a value, or one of several."""
-        parts = alternatives(prop.type)
+        parts = type_alternatives(prop.type)
         objects = [part for part in parts if self._is_object(part)]
         if len(objects) == 1 and all(p == objects[0] or p == "text" for p in parts):
             text = self._is_text(objects[0])
@@ -326,7 +326,9 @@ class _ObjectApiBuilder:
         return " | ".join(self._annotation_parts(kind, given))
 
     def _annotation_parts(self, kind: str, given: bool) -> list[str]:
-        found = (one for part in alternatives(kind) for one in self._part_annotations(part, given))
+        found = (
+            one for part in type_alternatives(kind) for one in self._part_annotations(part, given)
+        )
         parts = list(dict.fromkeys(found))
         return ["Any"] if "Any" in parts or not parts else parts
 
@@ -361,7 +363,8 @@ class _ObjectApiBuilder:
             if tool.op != "command" or tool.bind or objects:
                 continue
             direct = next((p for p in tool.parameters if p.row.code == "----"), None)
-            parts = {part.removeprefix("list of ") for part in alternatives(direct.row.type)} if (
+            types = type_alternatives(direct.row.type) if direct else ()
+            parts = {part.removeprefix("list of ") for part in types} if (
                 direct
             ) else set()  # fmt: skip
             name = naming.escaped(tool.function.rstrip("_"), taken)

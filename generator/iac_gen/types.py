@@ -14,7 +14,7 @@ from iac_gen.naming import field_key
 from iac_gen.references import example_references
 from iac_gen.resolve import ResolvedDictionary
 from iac_gen.text import exact_literal, offered_values
-from iac_runtime.types import CODES, SPELLINGS, TYPES, alternatives
+from iac_runtime.types import CODES, SPELLINGS, TYPES, type_alternatives
 
 _DEEPEST = 3
 _MOST_FIELDS = 9
@@ -215,7 +215,7 @@ class AppTypes:
 
     def bare_terms(self, kind: str) -> list[str]:
         """Return every term that a type string names, each once, those in lists included."""
-        terms = (term for part in alternatives(kind) for term in item_terms(part))
+        terms = (term for part in type_alternatives(kind) for term in item_terms(part))
         return list(dict.fromkeys(terms))
 
     def names_objects(self, kind: str) -> bool:
@@ -232,7 +232,7 @@ class AppTypes:
 
     def json_schema(self, kind: str) -> dict[str, Any]:
         """Return the JSON schema of a type string; no union where one type says it all."""
-        return self._union_schema(alternatives(kind), ())
+        return self._union_schema(type_alternatives(kind), ())
 
     def _union_schema(self, parts: Iterable[str], inside: tuple[str, ...]) -> dict[str, Any]:
         options: list[dict[str, Any]] = []
@@ -275,7 +275,7 @@ class AppTypes:
             return {"type": "object"}
         fields: dict[str, Any] = {}
         for prop in rows:
-            kinds = alternatives(self.type_string(prop.types))
+            kinds = type_alternatives(self.type_string(prop.types))
             key = field_key(prop.name, prop.code)
             if key not in fields:
                 fields[key] = self._union_schema(kinds, (*inside, name))
@@ -284,7 +284,9 @@ class AppTypes:
     def unlisted_fields(self, kind: str) -> list[str]:
         """Return the fields of a type that no schema lists, because there are many."""
         found = [
-            part for part in alternatives(kind) if part in self.records or part in self._options
+            part
+            for part in type_alternatives(kind)
+            if part in self.records or part in self._options
         ]
         rows = [row for part in found for row in self._record_fields(part)]
         return [row.name for row in rows] if len(rows) > _MOST_FIELDS else []
@@ -306,7 +308,7 @@ class AppTypes:
 
     def parse_default(self, kind: str, words: str) -> Any:
         """Return the value of a type that stated words begin with; None for none."""
-        parts = alternatives(kind)
+        parts = type_alternatives(kind)
         if not words or len(parts) != 1:
             return None
         if parts[0] == "boolean":
@@ -329,7 +331,7 @@ class AppTypes:
 
     def parameter_annotation(self, kind: str) -> str:
         """Return the Python annotation of a type string."""
-        parts = list(dict.fromkeys(map(self._part_annotation, alternatives(kind))))
+        parts = list(dict.fromkeys(map(self._part_annotation, type_alternatives(kind))))
         return "Any" if "Any" in parts or not parts else " | ".join(parts)
 
     def result_annotation(self, kind: str) -> str:
@@ -358,7 +360,7 @@ class AppTypes:
         an app answers against its own dictionary is told in `note`. So what is always there is
         the number that we count, or else one of these keys.
         """
-        parts = alternatives(kind)
+        parts = type_alternatives(kind)
         if (
             not parts
             or {"any", "record"} & {*parts}

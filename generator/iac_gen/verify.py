@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib.resources import as_file, files
 from typing import Any, Final, NamedTuple
 
-from iac_base.words import fold
+from iac_base.words import fold_name
 from iac_gen import model
 from iac_gen.naming import class_plural, javascript_name
 from iac_gen.resolve import ResolvedDictionary
@@ -188,11 +188,11 @@ def _name_differences(
     ours = list(ours)
     printed = set(theirs)
     known = {spelling for name in ours for spelling in (name.jxa, name.other)} | common
-    only_theirs = {fold(name): name for name in theirs if name not in known}
+    only_theirs = {fold_name(name): name for name in theirs if name not in known}
     for name in ours:
         if printed & {name.jxa, name.other}:
             continue
-        like = only_theirs.pop(fold(name.jxa), "")
+        like = only_theirs.pop(fold_name(name.jxa), "")
         if like or not (name.hidden or name.jxa in common):
             yield NameDifference(what, name.term, name.jxa, like)
     for extra in only_theirs.values():

@@ -33,7 +33,7 @@ from iac_accessibility.texts import focus_element
 from iac_accessibility.toolset import change_tool, read_tool
 from iac_accessibility.traverse import WalkLimits
 from iac_accessibility.writes import value_change
-from iac_base.errors import quoted
+from iac_base.errors import quote_text
 
 _CHOICE_ROLES: Final = frozenset(
     ("list_item", "menu_item", "cell", "tab", "row", "tree_item", "radio_button", "option")
@@ -67,7 +67,7 @@ def _option_change(
         if same.title != option.title:
             raise UiError(
                 "NOT_FOUND",
-                f"The option is now called {quoted(same.title, 60)}. Nothing was done.",
+                f"The option is now called {quote_text(same.title, 60)}. Nothing was done.",
                 LOOK_AGAIN,
                 reason="stale",
             )
@@ -111,14 +111,14 @@ def _option_change(
                     return {"method": "keys" if road is choose_by_keys else "action"}
         raise UiError(
             "EXECUTION_ERROR",
-            f"{quoted(option.title, 60)} was not chosen.",
+            f"{quote_text(option.title, 60)} was not chosen.",
             "Press the element first, then press the option.",
             reason="failed",
         )
 
     return ElementChange(
         found,
-        f"choose {quoted(option.title, 60)} in {describe_element(found, app)}",
+        f"choose {quote_text(option.title, 60)} in {describe_element(found, app)}",
         choose_option,
         words=(option.title,),
         more={"action": "select", "option": option.title},
@@ -178,10 +178,10 @@ def _match_option(wanted: str, titles: Sequence[str]) -> int:
         places = [at for at, title in enumerate(titles) if plain(title) == plain(wanted)]
         if len(places) == 1:
             return places[0]
-    shown = ", ".join(quoted(title, 40) for title in titles[:12])
+    shown = ", ".join(quote_text(title, 40) for title in titles[:12])
     raise UiError(
         "NOT_FOUND" if not places else "INVALID_PARAMETER",
-        f"The title {quoted(wanted, 60)} belongs to {len(places) or 'no'} options.",
+        f"The title {quote_text(wanted, 60)} belongs to {len(places) or 'no'} options.",
         f"The options are: {shown}."
         if titles
         else "Press the element first, so that it shows options.",
@@ -314,7 +314,7 @@ def wait_for(session: UiSession, call: UiCall) -> dict[str, Any]:
             "goes": now is None,
             "changes": _comparable_state(now) != _comparable_state(first),
         }[until]
-        if met or time.monotonic() > end or call.cancel.cancelled:
+        if met or time.monotonic() > end or call.cancel.is_cancelled:
             break
         time.sleep(_LOOK)
     shown = {} if now is None else {"element": element_state(app, now.node, now.path, now.id)}

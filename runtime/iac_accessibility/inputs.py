@@ -35,8 +35,8 @@ from iac_accessibility.paths import TEXT_ROLES, PathStep
 from iac_accessibility.pointing import aim_at, click_at, elements_under_point, point_at, show_tab
 from iac_accessibility.texts import TextEntry, focus_element, put_text
 from iac_accessibility.toolset import change_tool
-from iac_base.errors import quoted
-from iac_base.text import escaped
+from iac_base.errors import quote_text
+from iac_base.text import escape_hidden
 
 _FOCUS_SECONDS: Final = 1.0
 _HOLD: Final = 0.03
@@ -74,11 +74,11 @@ def press_keys(session: UiSession, call: UiCall) -> ElementChange:
     place = (
         describe_element(found, app)
         if again is None
-        else f"{quoted(node.title, 60)}, {describe_app(app)}"
+        else f"{quote_text(node.title, 60)}, {describe_app(app)}"
     )
     return ElementChange(
         found,
-        f"press {escaped(named)} in {place}",
+        f"press {escape_hidden(named)} in {place}",
         send_strokes,
         "keys",
         words=tuple(stroke.text for stroke in strokes),
@@ -151,7 +151,7 @@ def type_text(session: UiSession, call: UiCall) -> ElementChange:
     def append_text(now: UiNode, seconds: float) -> Mapping[str, Any]:
         return put_text(session, TextEntry(app, found.now(now), text, whole=False), seconds)
 
-    shown = "a secret" if holds_secret(found.node) else quoted(escaped(text), 200)
+    shown = "a secret" if holds_secret(found.node) else quote_text(escape_hidden(text), 200)
     return ElementChange(
         found, f"type {shown} into {describe_element(found, app)}", append_text, "value"
     )

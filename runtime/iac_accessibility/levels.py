@@ -218,6 +218,6 @@ def hides_values(app_id: str, role: str) -> bool:
     if role not in _SHOWN_ROLES:
         return False
     # Needed here only, and not light.
-    from iac_runtime.policy.blocklist import hides_texts
+    from iac_runtime.policy.blocklist import is_unreadable_app
 
-    return hides_texts(app_id)
+    return is_unreadable_app(app_id)

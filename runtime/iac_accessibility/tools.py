@@ -36,7 +36,7 @@ from iac_accessibility.shapes import (
     whole_of,
 )
 from iac_accessibility.tools_acting import ACTING
-from iac_runtime.tools.shape import Tool, later
+from iac_runtime.tools.shape import Tool, import_later
 
 TOOLS: Final = (
     Tool(
@@ -74,7 +74,7 @@ TOOLS: Final = (
                 "timeout": TIMEOUT,
             },
         ),
-        later("iac_accessibility.tree:get_ui_tree"),
+        import_later("iac_accessibility.tree:get_ui_tree"),
         object_of(
             {
                 "app": APP_FACTS,
@@ -106,7 +106,7 @@ TOOLS: Final = (
             },
             "app",
         ),
-        later("iac_accessibility.reads:find_element"),
+        import_later("iac_accessibility.reads:find_element"),
         object_of(
             {"app": APP_FACTS, "elements": list_of(ELEMENT), **FOUND},
             *("app", "elements", "result_count", "has_more_results", "incomplete"),
@@ -133,7 +133,7 @@ TOOLS: Final = (
                 "timeout": TIMEOUT,
             },
         ),
-        later("iac_accessibility.sees:see"),
+        import_later("iac_accessibility.sees:see"),
         object_of(
             {
                 "app": APP_FACTS,
@@ -156,7 +156,7 @@ TOOLS: Final = (
         "get_focused_element",
         "Say which element has the keyboard focus, in one app or in the front app.",
         object_of({"app": APP, "timeout": TIMEOUT}),
-        later("iac_accessibility.reads:get_focused_element"),
+        import_later("iac_accessibility.reads:get_focused_element"),
         object_of(
             {
                 "app": APP_FACTS,
@@ -183,7 +183,7 @@ TOOLS: Final = (
                 "timeout": TIMEOUT,
             }
         ),
-        later("iac_accessibility.reads:list_windows"),
+        import_later("iac_accessibility.reads:list_windows"),
         object_of(
             {
                 "windows": list_of(
@@ -222,7 +222,7 @@ TOOLS: Final = (
             },
             *("element", "action"),
         ),
-        later("iac_accessibility.writes:perform_action"),
+        import_later("iac_accessibility.writes:perform_action"),
         ACTED,
         "MODIFY",
         "DANGEROUS",
@@ -248,7 +248,7 @@ TOOLS: Final = (
             },
             *("element", "value"),
         ),
-        later("iac_accessibility.writes:set_value"),
+        import_later("iac_accessibility.writes:set_value"),
         object_of(
             {**DONE, **SET},
             *("success", "method", "previous_value", "new_value", "element_state"),
@@ -280,7 +280,7 @@ TOOLS: Final = (
             },
             "app",
         ),
-        later("iac_accessibility.reads:observe_changes"),
+        import_later("iac_accessibility.reads:observe_changes"),
         object_of(
             {
                 "app": APP_FACTS,
@@ -319,7 +319,7 @@ TOOLS: Final = (
             },
             *("app", "menu_path"),
         ),
-        later("iac_accessibility.menus:click_menu"),
+        import_later("iac_accessibility.menus:click_menu"),
         ACTED,
         "MODIFY",
         "DANGEROUS",

@@ -24,7 +24,7 @@ from iac_accessibility.shapes import (
     object_of,
     text_of,
 )
-from iac_runtime.tools.shape import Tool, later
+from iac_runtime.tools.shape import Tool, import_later
 
 ACTING: Final = (
     Tool(
@@ -46,7 +46,7 @@ ACTING: Final = (
             },
             "keys",
         ),
-        later("iac_accessibility.inputs:press_keys"),
+        import_later("iac_accessibility.inputs:press_keys"),
         ACTED,
         "MODIFY",
         "DANGEROUS",
@@ -68,7 +68,7 @@ ACTING: Final = (
             },
             *("element", "text"),
         ),
-        later("iac_accessibility.inputs:type_text"),
+        import_later("iac_accessibility.inputs:type_text"),
         object_of(dict(DONE), "success", "method", "element_state"),
         "MODIFY",
         "DANGEROUS",
@@ -102,7 +102,7 @@ ACTING: Final = (
             },
             "element",
         ),
-        later("iac_accessibility.inputs:click"),
+        import_later("iac_accessibility.inputs:click"),
         ACTED,
         "MODIFY",
         "DANGEROUS",
@@ -117,7 +117,7 @@ ACTING: Final = (
             {"app": APP, "element": ELEMENT_NAMED, "timeout": TIMEOUT},
             "element",
         ),
-        later("iac_accessibility.inputs:context_menu"),
+        import_later("iac_accessibility.inputs:context_menu"),
         ACTED,
         "MODIFY",
         "DANGEROUS",
@@ -146,7 +146,7 @@ ACTING: Final = (
             },
             "element",
         ),
-        later("iac_accessibility.inputs:scroll"),
+        import_later("iac_accessibility.inputs:scroll"),
         ACTED,
         "MODIFY",
         "DANGEROUS",
@@ -167,7 +167,7 @@ ACTING: Final = (
             },
             *("element", "option"),
         ),
-        later("iac_accessibility.forms:select_option"),
+        import_later("iac_accessibility.forms:select_option"),
         ACTED,
         "MODIFY",
         "DANGEROUS",
@@ -187,7 +187,7 @@ ACTING: Final = (
             },
             *("element", "to"),
         ),
-        later("iac_accessibility.inputs:drag"),
+        import_later("iac_accessibility.inputs:drag"),
         ACTED,
         "MODIFY",
         "DANGEROUS",
@@ -212,7 +212,7 @@ ACTING: Final = (
             },
             "element",
         ),
-        later("iac_accessibility.forms:place_window"),
+        import_later("iac_accessibility.forms:place_window"),
         ACTED,
         "MODIFY",
         "DANGEROUS",
@@ -239,7 +239,7 @@ ACTING: Final = (
             },
             "fields",
         ),
-        later("iac_accessibility.forms:fill_form"),
+        import_later("iac_accessibility.forms:fill_form"),
         object_of(
             {
                 "success": FLAG,
@@ -266,7 +266,7 @@ ACTING: Final = (
                 "timeout": TIMEOUT,
             },
         ),
-        later("iac_accessibility.forms:wait_for"),
+        import_later("iac_accessibility.forms:wait_for"),
         object_of(
             {
                 "app": APP_FACTS,

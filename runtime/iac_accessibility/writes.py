@@ -14,8 +14,8 @@ from iac_accessibility.model import AcceptedValue, UiApp, UiNode
 from iac_accessibility.paths import BOOLEAN_ROLES, action_name
 from iac_accessibility.texts import TextEntry, put_number, put_text
 from iac_accessibility.toolset import change_tool
-from iac_base.errors import quoted
-from iac_base.text import escaped
+from iac_base.errors import quote_text
+from iac_base.text import escape_hidden
 
 _SWITCHES: Final = ("press", "toggle", "check", "uncheck")
 _TRUE: Final = frozenset(("true", "yes", "on", "1", "checked"))
@@ -114,7 +114,7 @@ def coerce_value(
         raise _unfit_error(node, f"takes a text, not {_shown(value, node)}")
     text = value if isinstance(value, str) else f"{value:.15g}"
     if takes.choices and text not in takes.choices:
-        choices = f"It takes: {', '.join(map(quoted, takes.choices[:10]))}."
+        choices = f"It takes: {', '.join(map(quote_text, takes.choices[:10]))}."
         raise _unfit_error(node, f"does not take {_shown(text, node)}", choices)
     return text
 
@@ -144,7 +144,7 @@ def _coerce_number(value: str | float | bool, node: UiNode, takes: AcceptedValue
 
 
 def _unfit_error(node: UiNode, what: str, guidance: str = "Give a value of this kind.") -> UiError:
-    name = f" {quoted(node.title, 60)}" if node.title else ""
+    name = f" {quote_text(node.title, 60)}" if node.title else ""
     message = f"The {node.role.replace('_', ' ')}{name} {what}."
     return UiError("INVALID_PARAMETER", message, guidance, reason="bad_value")
 
@@ -154,4 +154,4 @@ def _shown(value: str | float | bool, node: UiNode, limit: int = 80) -> str:
         return "a secret"
     if isinstance(value, bool):
         return "true" if value else "false"
-    return quoted(escaped(value), limit) if isinstance(value, str) else f"{value:g}"
+    return quote_text(escape_hidden(value), limit) if isinstance(value, str) else f"{value:g}"

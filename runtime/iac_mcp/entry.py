@@ -16,7 +16,7 @@ def main() -> int:
 
         raw = read_quickly(arguments[1:])
         if raw is not None:
-            return _serve(raw)
+            return _run_server(raw)
     from iac_mcp.cli.main import main as run
 
     return run()
@@ -25,15 +25,15 @@ def main() -> int:
 def start_server(raw: Mapping[str, object]) -> int:
     """Serve on standard input and output, or over HTTP. Raises SetupError."""
     if raw.get("http"):
-        from iac_mcp.http.serve import start as start_http
+        from iac_mcp.http.serve import serve_http as start_http
 
         return start_http(raw)
-    from iac_runtime.serve.front import start
+    from iac_runtime.serve.front import run_server
 
-    return start(raw)
+    return run_server(raw)
 
 
-def _serve(raw: dict[str, object]) -> int:
+def _run_server(raw: dict[str, object]) -> int:
     # Imports leave nothing to collect, and would be looked through a dozen times for it.
     gc.set_threshold(20_000, 20, 20)
     from iac_base.errors import IacError

@@ -3,7 +3,7 @@
 from typing import Final
 
 from iac_plans.store import pinned_tools
-from iac_runtime.tools.shape import Tool, later
+from iac_runtime.tools.shape import Tool, import_later
 
 REHEARSE: Final = "rehearse_plan"
 
@@ -25,7 +25,7 @@ _INPUT: Final = {
     },
     "additionalProperties": False,
 }
-_PERFORM: Final = later("iac_plans.performing:plan_run")
+_PERFORM: Final = import_later("iac_plans.performing:plan_run")
 
 TOOLS: Final = (
     Tool(

@@ -66,7 +66,7 @@ def __getattr__(name: str) -> Any:
     return getattr(import_module(_HOMES.get(name, "iac_base.errors")), name)
 
 
-def _dispatch(function: Callable[..., Any], arguments: Mapping[str, Any], /) -> Any:
+def _dispatch_call(function: Callable[..., Any], arguments: Mapping[str, Any], /) -> Any:
     from iac_runtime.library import dispatch
 
     return dispatch(function, arguments)
@@ -78,4 +78,4 @@ def _user_folders() -> Sequence[str]:
     return user_folders()
 
 
-_install(_dispatch, _user_folders)
+_install(_dispatch_call, _user_folders)

@@ -59,7 +59,7 @@ def load_tables(folders: Sequence[Path]) -> list[Tables]:
     found: list[Tables] = []
     for app in catalogue.dictionaries:
         try:
-            found.append(catalogue.tables(app))
+            found.append(catalogue.load_tables(app))
         except AttributeError as error:
             path = app.folder / f"{app.key}.py"
             raise SetupError(f"{path}: not a generated module: {error}") from None

@@ -26,7 +26,7 @@ from iac_accessibility.toolset import UiToolset
 from iac_accessibility.traverse import steps_of
 from iac_accessibility.writes import coerce_value
 from iac_base.errors import ToolError
-from iac_runtime.tools.shape import entry as listing_entry
+from iac_runtime.tools.shape import listing_entry as listing_entry
 
 _ROLES = st.from_regex(r"[a-z][a-z0-9]{0,9}(_[a-z0-9]{1,9}){0,2}", fullmatch=True).map(role_name)
 _STEPS = st.one_of(

@@ -30,7 +30,7 @@ def test_a_command_is_not_run_by_a_press_and_a_confirm_is_asked_about(runner: Us
     runner("perform_action", element=field, action="confirm")
     facts = runner.plan.facts
     assert (facts.level, facts.memory) == ("DANGEROUS", "")
-    said = [row.says for row in facts.raised]
+    said = [row.reason for row in facts.raised]
     assert said == ["This confirms the text, and what follows is unknown."]
     assert facts.line.startswith('confirm text field "Command"')
     stack.wait_until(lambda: runner.sees("ran true"), "the command")

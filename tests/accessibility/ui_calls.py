@@ -20,7 +20,7 @@ class Context:
         self._toolset = toolset
         self.permissions = permissions or default_permissions("/Users/me")
 
-    def kept(self, _make: object) -> UiToolset:
+    def get_or_create(self, _make: object) -> UiToolset:
         return self._toolset
 
 

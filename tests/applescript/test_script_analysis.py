@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from script_cases import read_cases
 from script_variations import variations
 
-from iac_applescript.analysis.analyser import Analyser
+from iac_applescript.analysis.analyser import ScriptAnalyzer
 
 DANGEROUS = [*read_cases("dangerous.txt"), *read_cases("dangerous_more.txt")]
 CHANGING = read_cases("changing.txt")
@@ -18,50 +18,50 @@ HARMLESS = [*read_cases("harmless.txt"), *read_cases("harmless_more.txt")]
 
 
 def test_every_dangerous_script_is_dangerous_with_a_reason_and_its_place(
-    analyser: Analyser,
+    analyser: ScriptAnalyzer,
 ) -> None:
     for case in DANGEROUS:
-        found = analyser.analyse(case.script, case.language)
+        found = analyser.analyze_script(case.script, case.language)
         assert found.level == "DANGEROUS", case.script
         first = found.reasons[0]
         assert first.level == "DANGEROUS"
-        assert first.says
+        assert first.message
         assert first.place.line <= case.script.count("\n") + case.script.count("\r") + 1
 
 
 @pytest.mark.uncounted
-def test_no_variation_gets_below(analyser: Analyser) -> None:
+def test_no_variation_gets_below(analyser: ScriptAnalyzer) -> None:
     below = [
         changed.script
         for case in DANGEROUS
         for changed in variations(case)
-        if analyser.analyse(changed.script, changed.language).level != "DANGEROUS"
+        if analyser.analyze_script(changed.script, changed.language).level != "DANGEROUS"
     ]
     assert below == []
 
 
 @pytest.mark.uncounted
-def test_no_change_is_called_safe(analyser: Analyser) -> None:
+def test_no_change_is_called_safe(analyser: ScriptAnalyzer) -> None:
     safe = [
         changed.script
         for case in CHANGING
         for changed in (case, *variations(case))
-        if analyser.analyse(changed.script, changed.language).level == "SAFE"
+        if analyser.analyze_script(changed.script, changed.language).level == "SAFE"
     ]
     assert safe == []
 
 
-def test_few_harmless_scripts_are_called_dangerous(analyser: Analyser) -> None:
+def test_few_harmless_scripts_are_called_dangerous(analyser: ScriptAnalyzer) -> None:
     called = [
         case.script
         for case in HARMLESS
-        if analyser.analyse(case.script, case.language).level == "DANGEROUS"
+        if analyser.analyze_script(case.script, case.language).level == "DANGEROUS"
     ]
     assert len(HARMLESS) >= 180
     assert len(called) <= len(HARMLESS) * 0.05, called
 
 
-def test_the_sample_of_hostile_scripts(analyser: Analyser, corpus: Path) -> None:
+def test_the_sample_of_hostile_scripts(analyser: ScriptAnalyzer, corpus: Path) -> None:
     with (corpus / "hostile-inputs.tsv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
     scripts = [row for row in rows if row["class"] == "script"]
@@ -69,7 +69,7 @@ def test_the_sample_of_hostile_scripts(analyser: Analyser, corpus: Path) -> None
     for row in scripts:
         text = json.loads(row["payload_json"]).removesuffix(" (text only)")
         language = "javascript" if text.startswith("JXA: ") else "applescript"
-        found = analyser.analyse(text.removeprefix("JXA: "), language)
+        found = analyser.analyze_script(text.removeprefix("JXA: "), language)
         harmless = row["expected"].startswith("NOT dangerous")
         assert (found.level == "SAFE") == harmless, row["id"]
 
@@ -100,9 +100,9 @@ def test_the_sample_of_hostile_scripts(analyser: Analyser, corpus: Path) -> None
     ],
 )
 def test_targets_and_the_tool_that_does_the_same(
-    analyser: Analyser, script: str, targets: tuple[str, ...], tool: str
+    analyser: ScriptAnalyzer, script: str, targets: tuple[str, ...], tool: str
 ) -> None:
-    found = analyser.analyse(script, "applescript")
+    found = analyser.analyze_script(script, "applescript")
     assert found.targets == targets
     assert tool in found.tools
 
@@ -152,8 +152,8 @@ def test_targets_and_the_tool_that_does_the_same(
         ("4 / 2 / 1; /a[/]b/g.test('x')", "MODIFY"),
     ],
 )
-def test_levels_of_javascript(analyser: Analyser, script: str, level: str) -> None:
-    found = analyser.analyse(script, "javascript")
+def test_levels_of_javascript(analyser: ScriptAnalyzer, script: str, level: str) -> None:
+    found = analyser.analyze_script(script, "javascript")
     assert found.level == level, found.reasons
 
 
@@ -180,31 +180,31 @@ def test_levels_of_javascript(analyser: Analyser, script: str, level: str) -> No
         ("set to 1", "DANGEROUS"),
     ],
 )
-def test_levels_of_applescript(analyser: Analyser, script: str, level: str) -> None:
-    found = analyser.analyse(script, "applescript")
+def test_levels_of_applescript(analyser: ScriptAnalyzer, script: str, level: str) -> None:
+    found = analyser.analyze_script(script, "applescript")
     assert found.level == level, found.reasons
 
 
-def test_a_reason_says_where(analyser: Analyser) -> None:
-    found = analyser.analyse('set x to 1\n\tdo shell script "id"', "applescript")
+def test_a_reason_says_where(analyser: ScriptAnalyzer) -> None:
+    found = analyser.analyze_script('set x to 1\n\tdo shell script "id"', "applescript")
     reason = found.reasons[0]
     assert (reason.place.line, reason.place.column) == (2, 2)
     assert reason.text == "do shell script"
 
 
-def test_an_unknown_app_is_named(analyser: Analyser) -> None:
-    found = analyser.analyse('tell application "Frobnicator" to activate', "applescript")
+def test_an_unknown_app_is_named(analyser: ScriptAnalyzer) -> None:
+    found = analyser.analyze_script('tell application "Frobnicator" to activate', "applescript")
     assert found.level == "DANGEROUS"
     assert found.unknown == ("Frobnicator",)
 
 
 @pytest.mark.parametrize("language", ["applescript", "javascript"])
 def test_javascript_is_never_safe_and_nothing_is_too_long_to_refuse(
-    analyser: Analyser, language: str
+    analyser: ScriptAnalyzer, language: str
 ) -> None:
-    found = analyser.analyse("1 + 1", language)  # type: ignore[arg-type]
+    found = analyser.analyze_script("1 + 1", language)  # type: ignore[arg-type]
     assert found.level == ("SAFE" if language == "applescript" else "MODIFY")
-    assert analyser.analyse("1 " * 40_000, language).level == "DANGEROUS"  # type: ignore[arg-type]
+    assert analyser.analyze_script("1 " * 40_000, language).level == "DANGEROUS"  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -228,8 +228,10 @@ def test_javascript_is_never_safe_and_nothing_is_too_long_to_refuse(
         ('tell application "Finder" to ' * 80 + "get name", "applescript"),
     ],
 )
-def test_what_cannot_be_read_is_dangerous(analyser: Analyser, script: str, language: str) -> None:
-    assert analyser.analyse(script, language).level == "DANGEROUS"  # type: ignore[arg-type]
+def test_what_cannot_be_read_is_dangerous(
+    analyser: ScriptAnalyzer, script: str, language: str
+) -> None:
+    assert analyser.analyze_script(script, language).level == "DANGEROUS"  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -251,17 +253,17 @@ def test_what_cannot_be_read_is_dangerous(analyser: Analyser, script: str, langu
 )
 @pytest.mark.uncounted
 def test_the_longest_script_of_one_piece_is_judged(
-    analyser: Analyser, language: str, piece: str
+    analyser: ScriptAnalyzer, language: str, piece: str
 ) -> None:
     script = (piece * 65536)[:65536]
-    assert analyser.analyse(script, language).level in ("SAFE", "MODIFY", "DANGEROUS")  # type: ignore[arg-type]
+    assert analyser.analyze_script(script, language).level in ("SAFE", "MODIFY", "DANGEROUS")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("declares", ["let N=0;", "let N='x';", "const N={};N[k]=1;"])
 @pytest.mark.uncounted
-def test_a_script_of_many_names_is_judged(analyser: Analyser, declares: str) -> None:
+def test_a_script_of_many_names_is_judged(analyser: ScriptAnalyzer, declares: str) -> None:
     script = "".join(declares.replace("N", f"a{number}") for number in range(2500))
-    assert analyser.analyse(script, "javascript").level in ("MODIFY", "DANGEROUS")
+    assert analyser.analyze_script(script, "javascript").level in ("MODIFY", "DANGEROUS")
 
 
 PIECES = (
@@ -288,47 +290,47 @@ SOUP = st.lists(st.sampled_from(PIECES), max_size=30).map(" ".join) | st.text(ma
 
 
 @given(SOUP, st.sampled_from(["applescript", "javascript"]))
-def test_any_text_is_judged(analyser: Analyser, text: str, language: str) -> None:
-    found = analyser.analyse(text, language)  # type: ignore[arg-type]
+def test_any_text_is_judged(analyser: ScriptAnalyzer, text: str, language: str) -> None:
+    found = analyser.analyze_script(text, language)  # type: ignore[arg-type]
     assert found.level in ("SAFE", "MODIFY", "DANGEROUS")
     assert all(reason.place.line >= 1 for reason in found.reasons)
 
 
 @given(SOUP)
-def test_what_runs_a_shell_makes_any_script_dangerous(analyser: Analyser, text: str) -> None:
+def test_what_runs_a_shell_makes_any_script_dangerous(analyser: ScriptAnalyzer, text: str) -> None:
     script = f'do shell script "id"\n{text}'
-    assert analyser.analyse(script, "applescript").level == "DANGEROUS"
+    assert analyser.analyze_script(script, "applescript").level == "DANGEROUS"
 
 
 @given(st.sampled_from(HARMLESS), st.sampled_from(DANGEROUS))
 def test_a_dangerous_statement_is_not_hidden_by_its_company(analyser, good, bad) -> None:
     if good.language == bad.language:
         both = f"{good.script}\n{bad.script}"
-        assert analyser.analyse(both, good.language).level == "DANGEROUS"
+        assert analyser.analyze_script(both, good.language).level == "DANGEROUS"
 
 
 @pytest.mark.parametrize(
     "name", ["Trash", "Papierkorb", "ゴミ箱", "Корзина", "Thùng rác", "Werbung"]
 )
 def test_what_goes_to_a_trash_is_thrown_away_in_every_language(
-    analyser: Analyser, name: str
+    analyser: ScriptAnalyzer, name: str
 ) -> None:
     tell = 'tell application "Mail" to '
     for script in (
         f'{tell}move message 1 of inbox to mailbox "{name}" of account "Work"',
         f'{tell}set mailbox of message 1 of inbox to mailbox "{name}"',
     ):
-        assert analyser.analyse(script, "applescript").level == "DANGEROUS", script
+        assert analyser.analyze_script(script, "applescript").level == "DANGEROUS", script
         other = script.replace(name, "Travel")
-        assert analyser.analyse(other, "applescript").level == "MODIFY", other
+        assert analyser.analyze_script(other, "applescript").level == "MODIFY", other
     script = (
         'const m = Application("Mail"); const x = m.inbox.messages[0];'
         f' m.move(x, {{to: m.mailboxes["{name}"]}})'
     )
-    assert analyser.analyse(script, "javascript").level == "DANGEROUS"
-    assert analyser.analyse(script.replace(name, "Travel"), "javascript").level == "MODIFY"
+    assert analyser.analyze_script(script, "javascript").level == "DANGEROUS"
+    assert analyser.analyze_script(script.replace(name, "Travel"), "javascript").level == "MODIFY"
 
 
-def test_a_getter_may_begin_on_the_line_before(analyser: Analyser) -> None:
+def test_a_getter_may_begin_on_the_line_before(analyser: ScriptAnalyzer) -> None:
     script = 'class B { get\nh() { return Application("Finder").home } } new B().h.delete()'
-    assert analyser.analyse(script, "javascript").level == "DANGEROUS"
+    assert analyser.analyze_script(script, "javascript").level == "DANGEROUS"

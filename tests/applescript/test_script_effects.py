@@ -9,21 +9,21 @@ from script_cases import read_cases
 from iac_applescript.toolset import ScriptToolset
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.opening import simulation
+from iac_runtime.gate.opening import open_simulation
 from iac_runtime.gate.plans import Call
-from iac_runtime.policy.effects import OWN, CallFacts, Effect, Flow
-from iac_runtime.policy.model import Flags, Policy, read_settings
+from iac_runtime.policy.effects import OWN_APP, CallFacts, Effect, Flow
+from iac_runtime.policy.model import Policy, PolicyFlags, read_settings
 from iac_runtime.policy.permissions import Permissions
-from iac_runtime.policy.reach import identify_in
+from iac_runtime.policy.reach import identify_from_catalogue
 from iac_runtime.tool import highest
 from iac_runtime.tools.catalogue import Catalogue
 
 
 @pytest.fixture(scope="module")
 def gate(catalogue: Catalogue):
-    executor = Executor(simulation(catalogue, None))
-    settings = read_settings(Flags(), {}, Policy())
-    permissions = Permissions(Policy(), settings, identify=identify_in(catalogue))
+    executor = Executor(open_simulation(catalogue, None))
+    settings = read_settings(PolicyFlags(), {}, Policy())
+    permissions = Permissions(Policy(), settings, identify=identify_from_catalogue(catalogue))
     found = Gate(catalogue, executor, permissions=permissions)
     yield found
     found.close()
@@ -176,7 +176,7 @@ BESIDE: list[tuple[str, dict[str, Any], str, str]] = [
 def test_a_script_has_the_effects_of_the_tool_that_does_the_same(
     gate: Gate, toolset: ScriptToolset, tool: str, given: dict[str, Any], apple: str, java: str
 ) -> None:
-    facts = gate.plan(Call(tool, given)).facts
+    facts = gate.plan_call(Call(tool, given)).facts
     script = done(toolset, apple)
     assert acts(script.effects) == acts(facts.effects)
     assert script.level == facts.level
@@ -310,7 +310,7 @@ def test_a_script_has_the_effects_of_the_tool_that_does_the_same(
                 ("unknown", "com.apple.mail", "button", "DANGEROUS"),
             },
         ),
-        ("return 1 + 1", {("read", OWN, "", "SAFE")}),
+        ("return 1 + 1", {("read", OWN_APP, "", "SAFE")}),
     ],
 )
 def test_each_app_has_its_own_effects(
@@ -380,11 +380,11 @@ def test_what_is_not_known_may_be_done_anywhere(
     toolset: ScriptToolset, script: str, own: bool
 ) -> None:
     found = done(toolset, script)
-    lost = [row for row in found.effects if row.anywhere]
+    lost = [row for row in found.effects if row.target_unknown]
     assert [(row.verb, row.level) for row in lost] == [("unknown", "DANGEROUS")]
     assert ("run" in {row.verb for row in found.effects}) == own
     for app, _ in found.apps:
-        assert not all(row.looks for row in found.effects if row.app == app)
+        assert not all(row.is_read_only for row in found.effects if row.app == app)
 
 
 def test_the_effects_need_what_the_script_needs(toolset: ScriptToolset) -> None:
@@ -394,10 +394,12 @@ def test_the_effects_need_what_the_script_needs(toolset: ScriptToolset) -> None:
         for case in read_cases(f"{kind}.txt")
     ]
     for case in cases:
-        found = toolset.analyser.analyse(case.script, case.language)
+        found = toolset.analyser.analyze_script(case.script, case.language)
         facts = done(toolset, case.script, case.language)
         assert facts.level == found.level, case.script
-        assert {toolset.app(app)[0] for app in found.targets} <= {app for app, _ in facts.apps}
+        assert {toolset.resolve_app(app)[0] for app in found.targets} <= {
+            app for app, _ in facts.apps
+        }
 
 
 def test_starting_an_app_is_an_effect(toolset: ScriptToolset) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iac_applescript.failures import explain, number_in
+from iac_applescript.failures import explain_failure, find_error_number
 from iac_runtime.apple_errors import APPLE_ERRORS
 
 TEXTS = [
@@ -17,17 +17,21 @@ TEXTS = [
 
 
 def test_real_error_texts_get_their_cause() -> None:
-    wrong = [(text, explain(text).cause) for text, cause in TEXTS if explain(text).cause != cause]
+    wrong = [
+        (text, explain_failure(text).cause)
+        for text, cause in TEXTS
+        if explain_failure(text).cause != cause
+    ]
     assert len(TEXTS) >= 300
     assert len(wrong) <= len(TEXTS) * 0.05, wrong
 
 
 def test_every_known_number_is_explained() -> None:
     for number in APPLE_ERRORS:
-        found = explain("", number)
+        found = explain_failure("", number)
         if number not in (0, -2700):
             assert found.cause != "unknown", number
-            assert found.says.endswith("."), number
+            assert found.message.endswith("."), number
 
 
 @pytest.mark.parametrize(
@@ -42,7 +46,7 @@ def test_every_known_number_is_explained() -> None:
     ],
 )
 def test_the_number_is_found_in_any_form(text: str, number: int | None) -> None:
-    assert number_in(text) == number
+    assert find_error_number(text) == number
 
 
 @pytest.mark.parametrize(
@@ -101,7 +105,7 @@ def test_the_number_is_found_in_any_form(text: str, number: int | None) -> None:
     ],
 )
 def test_certain_repairs(error: str, language: str, script: str, corrected: str) -> None:
-    found = explain(error, None, script, language, lambda _name: "com.apple.iCal")
+    found = explain_failure(error, None, script, language, lambda _name: "com.apple.iCal")
     assert found.corrected == corrected
     assert found.change
 
@@ -119,7 +123,7 @@ def test_certain_repairs(error: str, language: str, script: str, corrected: str)
     ],
 )
 def test_nothing_is_corrected_that_is_not_certain(error: str, language: str, script: str) -> None:
-    assert explain(error, None, script, language).corrected is None
+    assert explain_failure(error, None, script, language).corrected is None
 
 
 TRAPS = r"""
@@ -236,8 +240,8 @@ Error: TypeError: r.textReturned is not a function (-2700) | const r = app.displ
 def test_error_and_script_together_say_why(row: str) -> None:
     error, script, says = row.replace(" ¶ ", "\n").split(" | ")
     language = "javascript" if "Error: " in error else "applescript"
-    found = explain(error, None, script, language)
-    assert says in found.says, found.says
+    found = explain_failure(error, None, script, language)
+    assert says in found.message, found.message
     assert found.fixes
 
 
@@ -257,12 +261,12 @@ Error: TypeError: n.name.trim is not a function. (-2700) | const n = app.notes[0
 def test_a_trap_leaves_what_another_explains_better(row: str) -> None:
     error, script, says = row.replace(" ¶ ", "\n").split(" | ")
     language = "javascript" if "Error: " in error else "applescript"
-    found = explain(error, None, script, language)
-    assert says in found.says, found.says
+    found = explain_failure(error, None, script, language)
+    assert says in found.message, found.message
 
 
 @given(st.text(max_size=120), st.none() | st.integers(-20000, 20000))
 def test_any_error_is_explained(text: str, number: int | None) -> None:
-    found = explain(text, number, text, "javascript")
-    assert found.says
+    found = explain_failure(text, number, text, "javascript")
+    assert found.message
     assert found.cause

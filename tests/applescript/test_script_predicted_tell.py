@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_script_predicted import READS, Levels
 
-from iac_applescript.analysis.analyser import Analyser
+from iac_applescript.analysis.analyser import ScriptAnalyzer
 from iac_runtime.tool import LEVELS
 from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator.simulator import Simulator
@@ -138,11 +138,11 @@ def sent(simulator: Simulator, script: str) -> list[SentEvent]:
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(made=programs())
 def test_no_event_is_above_the_verdict(
-    made: tuple[str, str, str], analyser: Analyser, levels: Levels, simulator: Simulator
+    made: tuple[str, str, str], analyser: ScriptAnalyzer, levels: Levels, simulator: Simulator
 ) -> None:
     app, script, same = made
     bundle = next(t.app.id for t in levels.tables.values() if t.app.name == app)
-    found = analyser.analyse(script.replace("ID", bundle), "applescript")
+    found = analyser.analyze_script(script.replace("ID", bundle), "applescript")
     note(found.level)
     if found.level == "DANGEROUS":
         return
@@ -171,7 +171,7 @@ def test_no_event_is_above_the_verdict(
     ],
 )  # fmt: skip
 def test_the_verdict_is_no_higher_than_it_must_be(
-    act: str, app: str, level: str, analyser: Analyser
+    act: str, app: str, level: str, analyser: ScriptAnalyzer
 ) -> None:
-    found = analyser.analyse(f'tell application "{app}"\n{act}\nend tell', "applescript")
+    found = analyser.analyze_script(f'tell application "{app}"\n{act}\nend tell', "applescript")
     assert found.level == level

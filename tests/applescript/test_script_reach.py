@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from script_calls import data, in_turns, plan_of
 
-from iac_applescript.running import Confinement, profile
+from iac_applescript.running import Confinement, sandbox_profile
 from iac_applescript.toolset import ScriptToolset
 from iac_runtime.execution.process import Completed
 from iac_runtime.execution.streams import run_process
@@ -18,12 +18,12 @@ MENDED = 'tell application "Finder" to get name of folder 1 of home'
 
 
 def test_only_bundle_ids_enter_a_profile() -> None:
-    text = profile(["com.apple.finder"])
+    text = sandbox_profile(["com.apple.finder"])
     assert '(appleevent-destination "com.apple.finder")' in text
     assert "(deny default)" in text
     for bad in ('x")(allow default)("', "", "a b", "a\nb"):
         with pytest.raises(ValueError, match="bundle id"):
-            profile([bad])
+            sandbox_profile([bad])
 
 
 SANDBOX = """#!{python} -I
@@ -118,7 +118,7 @@ def test_a_probe_that_cannot_be_started_confines_nothing(tmp_path: Path) -> None
     def busy(*_: Any) -> Completed:
         raise OSError(11, "busy")
 
-    assert not Confinement(busy, str(sandbox(tmp_path, held=True)), "darwin").works()
+    assert not Confinement(busy, str(sandbox(tmp_path, held=True)), "darwin").is_working()
 
 
 def test_another_osascript_is_not_what_the_profile_lets_start(
@@ -126,7 +126,7 @@ def test_another_osascript_is_not_what_the_profile_lets_start(
 ) -> None:
     monkeypatch.setenv("IAC_OSASCRIPT", "/opt/osascript")
     program = str(sandbox(tmp_path, held=True))
-    assert not Confinement(run_process, program, "darwin").works()
+    assert not Confinement(run_process, program, "darwin").is_working()
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_reading_starts_no_app(toolset: ScriptToolset, script: str, starts: list
     toolset.runs = lambda _app: False
     plan = plan_of(toolset, "execute_applescript", script=script)
     assert [
-        row.says.removeprefix("would start ").partition(" (")[0] for row in plan.facts.raised
+        row.reason.removeprefix("would start ").partition(" (")[0] for row in plan.facts.raised
     ] == starts
     assert plan.facts.level == ("MODIFY" if starts else "SAFE")
     toolset.runs = lambda _app: True

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from script_calls import call, data, plan_of
 
 from iac_applescript import sources
-from iac_applescript.library import Parameter, SavedScript
+from iac_applescript.library import SavedScript, ScriptParameter
 from iac_applescript.toolset import ScriptToolset
-from iac_applescript.wrapping import wrapped
+from iac_applescript.wrapping import wrap_script
 from iac_base.errors import ToolError
 from iac_runtime.execution.process import Completed
 
@@ -64,8 +64,8 @@ def test_of_a_line_that_is_long_the_part_is_shown_that_does_it(toolset: ScriptTo
     plan = plan_of(toolset, "execute_applescript", script=line, language="javascript")
     (shown,) = plan.facts.shown
     assert shown.reference == "line 1"
-    assert "Application('Finder').empty()" in shown.says
-    assert len(shown.says) < 700
+    assert "Application('Finder').empty()" in shown.description
+    assert len(shown.description) < 700
 
 
 @pytest.mark.parametrize(
@@ -105,13 +105,13 @@ def test_values_need_a_handler_that_takes_them(
 )
 def test_every_statement_has_the_time_of_the_call(script: str, runs: str) -> None:
     expected = runs.replace("T\n", "with timeout of 5 seconds\n").replace("\nE", "\nend timeout")
-    found = wrapped(script, "applescript", 4.2, None)
+    found = wrap_script(script, "applescript", 4.2, None)
     assert found.text == expected
     place = found.text.find("beep") if "beep" in script else 0
     error = f"{place}:{place + 4}: execution error: x (-1)"
     before = script.find("beep") if "beep" in script else 0
     if place:
-        assert found.placed(error) == f"{before}:{before + 4}: execution error: x (-1)"
+        assert found.restore_positions(error) == f"{before}:{before + 4}: execution error: x (-1)"
 
 
 def test_output_as_people_read_it(toolset: ScriptToolset) -> None:
@@ -178,7 +178,7 @@ def test_a_file_that_is_not_to_be_trusted_is_not_run(
 def test_a_saved_script_takes_its_parameters_by_name(
     toolset: ScriptToolset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    takes = {"a": Parameter("text", "One"), "b": Parameter("integer", "Two")}
+    takes = {"a": ScriptParameter("text", "One"), "b": ScriptParameter("integer", "Two")}
     saved = SavedScript("mine", "applescript", "on run {a, b}\nreturn a\nend run", takes)
     monkeypatch.setattr(sources, "find_script", {"mine": saved}.get)
     argv, _ = ran(toolset, saved="mine", arguments={"b": 2, "a": "x"})
@@ -194,8 +194,8 @@ def test_a_saved_script_takes_its_parameters_by_name(
 
 @given(st.text(alphabet='on run\n{}(),end"tellif-|¬', max_size=60), st.lists(JSONS, max_size=3))
 def test_wrapping_any_script_keeps_its_own_text(script: str, values: list[Any]) -> None:
-    found = wrapped(script, "applescript", 3, None, values)
-    assert all(isinstance(text, str) for text in found.given)
+    found = wrap_script(script, "applescript", 3, None, values)
+    assert all(isinstance(text, str) for text in found.arguments)
     if all(isinstance(value, str) for value in values):
         ours = ("with timeout of 3 seconds", "end timeout")
         kept = [line for line in found.text.split("\n") if line not in ours]

@@ -13,7 +13,7 @@ from script_calls import ROWS, call, data, plan_of
 
 from iac_applescript import dictionary as installed
 from iac_applescript import system_state
-from iac_applescript.answers import suggest
+from iac_applescript.answers import rank_suggestions
 from iac_applescript.running import read_answer
 from iac_applescript.skills import Skill
 from iac_applescript.store import OFF
@@ -191,9 +191,9 @@ def test_a_tool_comes_before_a_script(toolset: ScriptToolset) -> None:
 
 def test_lines_of_a_guide_are_suggested() -> None:
     guide = Skill("mail", "com.apple.mail", "Mail: x", (), (), "- filter large mailboxes\n", False)
-    found = suggest("filter large mailboxes", "mail", (), (), {"mail": guide})
+    found = rank_suggestions("filter large mailboxes", "mail", (), (), {"mail": guide})
     assert [row.kind for row in found] == ["skill"]
-    assert suggest("filter large mailboxes", "", (), (), {"mail": guide}) == []
+    assert rank_suggestions("filter large mailboxes", "", (), (), {"mail": guide}) == []
 
 
 def test_learning_that_is_off_learns_nothing(toolset: ScriptToolset, monkeypatch) -> None:
@@ -307,10 +307,10 @@ def test_apps_on_disk_are_found(tmp_path: Path, toolset: ScriptToolset, monkeypa
     (tmp_path / "Broken.app" / "Contents").mkdir(parents=True)
     (tmp_path / "Broken.app" / "Contents" / "Info.plist").write_text("no plist", encoding="utf-8")
     (tmp_path / "Empty.app").mkdir()
-    found = installed.scriptable([tmp_path])
+    found = installed.find_scriptable_apps([tmp_path])
     assert [bundle.id for bundle in found] == ["org.good", "org.old"]
     assert isinstance(installed.running_bundles(), set)
-    monkeypatch.setattr(installed, "scriptable", lambda: found)
+    monkeypatch.setattr(installed, "find_scriptable_apps", lambda: found)
     rows = data(toolset, "list_scriptable_apps", filter="org.")["apps"]
     assert [(row["name"], row["tools"], row["running"]) for row in rows] == [
         ("Good", False, False),

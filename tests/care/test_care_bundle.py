@@ -17,7 +17,7 @@ from packaging.requirements import Requirement
 
 from iac_base.errors import SetupError
 from iac_mcp.cli.main import main
-from iac_mcp.setup.bundle import manifest, requirements
+from iac_mcp.setup.bundle import bundle_manifest, server_requirements
 
 ROOT = Path(__file__).parent.parent.parent
 VALIDATOR = "@anthropic-ai/mcpb@2.1.2"
@@ -74,7 +74,7 @@ def test_where_the_package_is_not_installed_the_bundle_says_so(
 ) -> None:
     monkeypatch.setattr(metadata, "entry_points", lambda **_wanted: ())
     with pytest.raises(SetupError, match="not installed"):
-        requirements()
+        server_requirements()
 
 
 def test_what_its_modules_import_of_ours_is_in_it(unpacked: Path) -> None:
@@ -229,7 +229,7 @@ def test_the_official_validator_takes_it(unpacked: Path, tmp_path: Path) -> None
 
 
 def test_a_bundle_names_its_apps() -> None:
-    assert "Mail, Notes" in manifest(["Mail", "Notes"])["long_description"]
+    assert "Mail, Notes" in bundle_manifest(["Mail", "Notes"])["long_description"]
 
 
 def test_without_tools_there_is_no_bundle(

@@ -7,7 +7,7 @@ import pytest
 from apps import build_tools, install_app
 
 from iac_runtime.tools.catalogue import read_tool_folders
-from iac_runtime.tools.freshness import Freshness, freshness, scriptable
+from iac_runtime.tools.freshness import Freshness, check_freshness, scriptable_apps
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def here(tmp_path: Path) -> Path:
 
 
 def looked(here: Path, *folders: Path) -> Freshness:
-    return freshness(read_tool_folders(folders), [str(here)])
+    return check_freshness(read_tool_folders(folders), [str(here)])
 
 
 def test_an_update_that_leaves_the_dictionary_alone_needs_no_build(
@@ -83,7 +83,9 @@ def test_bundles_that_are_not_right_cost_only_themselves(here: Path) -> None:
     (here / "Broken.app/Contents/Info.plist").write_bytes(b"bplist00\xff")
     (here / "Empty.app").mkdir()
     (here / "Round.app").symlink_to(here / "Round.app")
-    assert [app.name for app in scriptable([str(here), "~nobody-of-this-name/Apps"])] == ["Fine"]
+    assert [app.name for app in scriptable_apps([str(here), "~nobody-of-this-name/Apps"])] == [
+        "Fine"
+    ]
 
 
 def test_a_name_that_acts_on_a_terminal_or_a_shell_does_not(tmp_path: Path, here: Path) -> None:

@@ -6,7 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from iac_mcp.setup.interpreter import Signature, better, judged, signature
+from iac_mcp.setup.interpreter import (
+    CodeSignature,
+    find_better_python,
+    judge_signature,
+    read_signature,
+)
 from iac_runtime.execution.process import Completed
 
 EVENTS = {"com.apple.security.automation.apple-events": True}
@@ -31,38 +36,42 @@ def flags(word: str) -> str:
     [
         (
             codesign(flags("0x10000(runtime)"), EVENTS),
-            Signature("a developer", True, True),
+            CodeSignature("a developer", True, True),
             "ok",
         ),
-        (codesign(flags("0x10000(runtime)")), Signature("a developer", True), "problem"),
-        (codesign(flags("0x0(none)")), Signature("a developer"), "ok"),
-        (codesign(flags("0x2(adhoc)")), Signature("ad hoc"), "warning"),
-        (codesign(flags("0x10002(adhoc,runtime)")), Signature("ad hoc", True), "problem"),
+        (codesign(flags("0x10000(runtime)")), CodeSignature("a developer", True), "problem"),
+        (codesign(flags("0x0(none)")), CodeSignature("a developer"), "ok"),
+        (codesign(flags("0x2(adhoc)")), CodeSignature("ad hoc"), "warning"),
+        (codesign(flags("0x10002(adhoc,runtime)")), CodeSignature("ad hoc", True), "problem"),
         (
             codesign("/x: code object is not signed at all", status=1),
-            Signature("nobody"),
+            CodeSignature("nobody"),
             "warning",
         ),
-        (codesign("/x: No such file or directory", status=1), Signature("unknown"), "ok"),
+        (codesign("/x: No such file or directory", status=1), CodeSignature("unknown"), "ok"),
     ],
 )
 def test_a_signature_decides_whether_apps_can_be_controlled(run, found, verdict) -> None:
-    assert signature("/x", run, "darwin") == found
-    assert judged(found)[0] == verdict
+    assert read_signature("/x", run, "darwin") == found
+    assert judge_signature(found)[0] == verdict
 
 
 def test_entitlements_that_cannot_be_read_are_none() -> None:
     def run(argv: Sequence[str], stdin: bytes, timeout: float) -> Completed:
         return Completed(b"bplist00\xff", flags("0x10000(runtime)").encode(), 0)
 
-    assert signature("/x", run, "darwin").events is False
+    assert read_signature("/x", run, "darwin").can_send_events is False
 
 
 def test_elsewhere_nothing_is_asked() -> None:
     def run(argv: Sequence[str], stdin: bytes, timeout: float) -> Completed:
         raise OSError
 
-    assert signature("/x", run, "linux") == signature("/x", run, "darwin") == Signature("unknown")
+    assert (
+        read_signature("/x", run, "linux")
+        == read_signature("/x", run, "darwin")
+        == CodeSignature("unknown")
+    )
 
 
 def test_a_python_that_works_is_looked_for_in_the_known_places(tmp_path: Path) -> None:
@@ -79,5 +88,5 @@ def test_a_python_that_works_is_looked_for_in_the_known_places(tmp_path: Path) -
             argv, stdin, timeout
         )
 
-    assert better(run, "darwin", tmp_path) == str(org)
-    assert better(codesign(flags("0x2(adhoc)")), "darwin", tmp_path) is None
+    assert find_better_python(run, "darwin", tmp_path) == str(org)
+    assert find_better_python(codesign(flags("0x2(adhoc)")), "darwin", tmp_path) is None

@@ -10,7 +10,7 @@ from typing import Any
 
 from fixture_data import IDENTITY, LINES
 
-from iac_runtime.serve.front import serve
+from iac_runtime.serve.front import serve_stdio
 
 
 def build() -> Any:
@@ -134,4 +134,4 @@ def notifications() -> Any:
 
 
 if __name__ == "__main__":
-    serve(IDENTITY, lambda: LINES, build, options=notifications)
+    serve_stdio(IDENTITY, lambda: LINES, build, options=notifications)

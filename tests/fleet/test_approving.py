@@ -11,7 +11,7 @@ from fleet_record import HOST, Fleet
 from iac_base.errors import SetupError
 from iac_fleet import approving, database, versions
 from iac_fleet.settings import FleetSettings
-from iac_runtime.audit.reading import Query, find
+from iac_runtime.audit.reading import AuditQuery, find_calls
 from iac_runtime.policy.page import ask_page, close_page
 from iac_runtime.policy.question import ALWAYS, DENY, ONCE, Question
 
@@ -32,28 +32,28 @@ class Unattended:
         self.asking = threading.Thread(target=lambda: self.said.append(ask_page(QUESTION)))
 
     def pass_on(self) -> None:
-        with database.connected(self.settings.database) as mac:
-            approving.pass_on(mac, self.settings, self.state, self.refused)
+        with database.open_connection(self.settings.database) as mac:
+            approving.sync_questions(mac, self.settings, self.state, self.refused)
 
-    def ask(self) -> approving.AskedHost:
+    def ask(self) -> approving.FleetQuestion:
         """Ask, and return the question as an approver sees it."""
         self.pass_on()
         self.asking.start()
         for _ in range(100):
             self.pass_on()
-            with database.connected(self.fleet.address("lead")) as lead:
-                if rows := approving.questions(lead):
+            with database.open_connection(self.fleet.address("lead")) as lead:
+                if rows := approving.waiting_questions(lead):
                     return rows[0]
             time.sleep(0.05)
         raise AssertionError("no question came")
 
-    def give(self, key: Path, seen: approving.AskedHost, said: str) -> None:
-        with database.connected(self.fleet.address("lead")) as lead:
-            approving.give(lead, versions.read_key(key), seen, said)
+    def give(self, key: Path, seen: approving.FleetQuestion, said: str) -> None:
+        with database.open_connection(self.fleet.address("lead")) as lead:
+            approving.submit_answer(lead, versions.read_key(key), seen, said)
         self.pass_on()
 
     def recorded(self) -> list[tuple[str, list[str]]]:
-        rows = find(self.state, Query(tool="iac-fleet"), 10)
+        rows = find_calls(self.state, AuditQuery(tool="iac-fleet"), 10)
         return [(row.result, row.reasons) for row in rows]
 
 
@@ -70,7 +70,7 @@ def mac(
     monkeypatch.setenv("IAC_DATA", str(tmp_path))
     state = tmp_path / "state"
     state.mkdir(mode=0o700)
-    found = Unattended(fleet, state, (versions.public(versions.read_key(key)),))
+    found = Unattended(fleet, state, (versions.public_key(versions.read_key(key)),))
     yield found
     close_page(state)
     if found.asking.ident:
@@ -88,8 +88,8 @@ def test_an_approver_answers_for_a_mac_and_it_is_recorded(mac: Unattended, key: 
     assert mac.said == ["once"]
     assert mac.recorded() == [("done", ["an approver of the team answered"])]
     mac.pass_on()
-    with database.connected(mac.fleet.address("lead")) as lead:
-        assert approving.questions(lead) == []
+    with database.open_connection(mac.fleet.address("lead")) as lead:
+        assert approving.waiting_questions(lead) == []
 
 
 def test_nobody_else_can_answer_and_no_other_question_is_answered(
@@ -104,7 +104,7 @@ def test_nobody_else_can_answer_and_no_other_question_is_answered(
     mac.pass_on()
     assert mac.recorded() == [refused, refused]
     assert mac.said == []
-    with database.connected(mac.fleet.address("owner")) as owner:
+    with database.open_connection(mac.fleet.address("owner")) as owner:
         owner.execute("DELETE FROM answers")
     mac.give(key, seen, DENY)
     mac.asking.join(10)

@@ -63,8 +63,8 @@ def test_the_page_shows_all_macs_and_searches_their_calls(
 ) -> None:
     fleet.write(3)
     fleet.forward()
-    with database.connected(fleet.address("mac")) as mac:
-        database.tell(mac, HOSTILE, {"version": HOSTILE, "apps": [HOSTILE, {"tools": 5}]})
+    with database.open_connection(fleet.address("mac")) as mac:
+        database.report_host(mac, HOSTILE, {"version": HOSTILE, "apps": [HOSTILE, {"tools": 5}]})
         mac.execute("SELECT tell('odd', '[1, 2]')")
     text = read(page, "/fleet")
     assert ">studio</a>" in text
@@ -73,7 +73,7 @@ def test_the_page_shows_all_macs_and_searches_their_calls(
     assert "&lt;script&gt;" in text
     assert "notes_count" not in read(page, "/fleet?app=com.apple.mail")
     assert "All logs are intact" in read(page, "/fleet?check=1")
-    with database.connected(fleet.address("owner")) as owner:
+    with database.open_connection(fleet.address("owner")) as owner:
         owner.execute("UPDATE rows SET body = '{}' WHERE seq = 3")
     assert "it was changed" in read(page, "/fleet?check=1")
 
@@ -82,7 +82,7 @@ def test_an_approver_answers_what_the_page_shows(
     fleet: Fleet, page: urllib.request.OpenerDirector, key: Path
 ) -> None:
     shown = json.dumps([{"id": "q1", "text": HOSTILE, "answers": ["Deny", "Allow once"]}])
-    with database.connected(fleet.address("mac")) as mac:
+    with database.open_connection(fleet.address("mac")) as mac:
         mac.execute("SELECT ask('studio', %s::json)", (shown,))
     text = read(page, "/fleet")
     assert HOSTILE not in text
@@ -101,9 +101,9 @@ def test_an_approver_answers_what_the_page_shows(
     assert post(seen="x") == 409
     assert post(answer="Always allow") == 400
     assert post() == 200
-    with database.connected(fleet.address("mac")) as mac:
+    with database.open_connection(fleet.address("mac")) as mac:
         [row] = mac.execute("SELECT * FROM ask('studio', %s::json)", (shown,)).fetchall()
-    public = versions.public(versions.read_key(key))
-    asked = approving.AskedHost("studio", "q1", HOSTILE, ("Deny", "Allow once"))
+    public = versions.public_key(versions.read_key(key))
+    asked = approving.FleetQuestion("studio", "q1", HOSTILE, ("Deny", "Allow once"))
     assert (row[3], row[4]) == ("Allow once", public)
     assert versions.is_signed(approving.signed_text(asked, "Allow once"), bytes(row[5]), public)

@@ -10,14 +10,14 @@ import pytest
 from fleet_record import HOST, Fleet
 
 from iac_base.errors import SetupError
-from iac_base.files import TEAM_BUILD, private_folder
+from iac_base.files import TEAM_BUILD, ensure_private_folder
 from iac_fleet import database, versions
 from iac_fleet.forward import forward_once
 from iac_fleet.settings import FleetSettings
 from iac_fleet.versions import TeamFiles
-from iac_runtime.audit.reading import Query, find
-from iac_runtime.gate.opening import GateOptions, open_gate
-from iac_runtime.gate.plans import Asks, Call, Done, Refused
+from iac_runtime.audit.reading import AuditQuery, find_calls
+from iac_runtime.gate.opening import GateOptions, build_gate
+from iac_runtime.gate.plans import Call, CompletedCall, NeedsApproval, RefusedCall
 from iac_runtime.policy.permissions import TEAM, Requester
 
 NOTE = {"name": "a", "body": "b", "folder": "folders[0]"}
@@ -35,13 +35,13 @@ class Team:
 
     def publish(self, files: str | TeamFiles, share: int = 100, **other: Any) -> int:
         files = TeamFiles(files) if isinstance(files, str) else files
-        with database.connected(self.fleet.address("lead")) as lead:
-            return versions.publish(lead, other.get("key", self.key), files, share)
+        with database.open_connection(self.fleet.address("lead")) as lead:
+            return versions.publish_version(lead, other.get("key", self.key), files, share)
 
     def take(self, host: str = HOST) -> str:
         settings = FleetSettings(self.fleet.address("mac"), host, 1_000, self.public)
-        with database.connected(settings.database) as mac:
-            return versions.take(mac, settings, self.fleet.state)
+        with database.open_connection(settings.database) as mac:
+            return versions.adopt_version(mac, settings, self.fleet.state)
 
     @property
     def policy(self) -> str:
@@ -61,15 +61,15 @@ def test_a_version_is_taken_over_once_and_rolled_back(team: Team) -> None:
     team.publish("preset = 'read-only'\n")
     team.take()
     assert team.policy == "preset = 'read-only'\n"
-    with database.connected(team.fleet.address("lead")) as lead:
-        team.publish(versions.published(lead, 1))
+    with database.open_connection(team.fleet.address("lead")) as lead:
+        team.publish(versions.read_version(lead, 1))
     assert team.take().startswith("This Mac has version 3")
     assert team.policy == "preset = 'private'\n"
 
 
 def test_a_mac_without_a_call_sends_nothing_and_takes_the_version(team: Team) -> None:
     settings = FleetSettings(team.fleet.address("mac"), HOST, 1_000, team.public)
-    with database.connected(settings.database) as mac:
+    with database.open_connection(settings.database) as mac:
         assert forward_once(settings, team.fleet.state, mac) == (0, 0, 0)
     team.publish("preset = 'private'\n")
     assert team.take().startswith("This Mac has version 1")
@@ -82,7 +82,7 @@ def test_a_version_is_staged_to_a_share_of_the_macs(team: Team) -> None:
     early = [host for host in map(str, range(200)) if Team.take(team, host)]
     # Each take notes the version for this one state folder, so the first Mac of the share is seen.
     assert len(early) == 1
-    with database.connected(team.fleet.address("mac")) as mac:
+    with database.open_connection(team.fleet.address("mac")) as mac:
         staged = [
             host
             for host in map(str, range(400))
@@ -98,15 +98,15 @@ def test_what_is_not_signed_by_the_team_is_refused_and_recorded(team: Team, tmp_
     team.publish("preset = 'trusted'\n", key=versions.read_key(tmp_path / "other.pem"))
     assert "policy: it is not signed with the team's key" in team.take()
     assert team.take() == ""
-    with database.connected(team.fleet.address("owner")) as owner:
+    with database.open_connection(team.fleet.address("owner")) as owner:
         owner.execute("UPDATE versions SET body = 'preset = \"trusted\"' WHERE number = 1")
         owner.execute("DELETE FROM versions WHERE number = 2")
     # The number that it has is not looked at again; under a new one the signature does not fit.
-    with database.connected(team.fleet.address("owner")) as owner:
+    with database.open_connection(team.fleet.address("owner")) as owner:
         owner.execute("UPDATE versions SET number = 7")
     assert "not signed" in team.take()
     assert team.policy == "preset = 'private'\n"
-    rows = find(team.fleet.state, Query(tool="iac-fleet"), 10)
+    rows = find_calls(team.fleet.state, AuditQuery(tool="iac-fleet"), 10)
     assert [(row.decision, row.arguments["version"]) for row in rows] == [("deny", 2), ("deny", 7)]
 
 
@@ -114,7 +114,7 @@ def test_an_older_version_and_what_is_no_policy_are_refused(team: Team) -> None:
     team.publish("preset = 'cautious'\n")
     team.publish("preset = 'private'\n")
     team.take()
-    with database.connected(team.fleet.address("owner")) as owner:
+    with database.open_connection(team.fleet.address("owner")) as owner:
         owner.execute("DELETE FROM versions WHERE number = 2")
     assert "it is older than version 2" in team.take()
     with pytest.raises(SetupError, match="presett"):
@@ -141,7 +141,7 @@ def test_quirks_and_accepted_levels_reach_the_builds_of_a_mac(
     team: Team, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = tmp_path / "data"
-    team.fleet.state = private_folder(data / "state")
+    team.fleet.state = ensure_private_folder(data / "state")
     accepted = {"notes_show": ["SAFE"], "notes_close": ["SAFE", "MODIFY"]}
     team.publish(TeamFiles("preset = 'private'\n", {"notes.toml": QUIRK}, accepted))
     assert team.take().endswith("Build the tools again with: iac-gen build")
@@ -189,7 +189,7 @@ def test_what_is_no_quirk_file_is_not_published(team: Team) -> None:
 def test_a_mac_publishes_nothing(team: Team) -> None:
     with (
         pytest.raises(SetupError, match="permission denied"),
-        database.connected(team.fleet.address("mac")) as mac,
+        database.open_connection(team.fleet.address("mac")) as mac,
     ):
         mac.execute("SELECT publish(1, 100, '', '')")
 
@@ -215,13 +215,13 @@ def test_the_stricter_of_both_policies_holds(
         state.mkdir(mode=0o700)
         (state / TEAM).write_text(published)
         (state / TEAM).chmod(0o600)
-    gate = open_gate(GateOptions(simulate=""))
+    gate = build_gate(GateOptions(simulate=""))
     found = gate.call(Call("notes_make_note", NOTE, Requester("tester", ("client",))))
     gate.close()
-    if isinstance(found, Refused):
+    if isinstance(found, RefusedCall):
         assert found.source.startswith(ends) or ends in found.source
     else:
-        assert {"done": Done, "asks": Asks}[ends] is type(found)
+        assert {"done": CompletedCall, "asks": NeedsApproval}[ends] is type(found)
 
 
 def test_a_key_is_never_overwritten_and_a_wrong_one_is_one_line(tmp_path: Path) -> None:

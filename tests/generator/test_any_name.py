@@ -25,7 +25,7 @@ from iac_gen.pipeline import BuildInputs, build_folder
 from iac_runtime import objects, tool
 from iac_runtime.tool import CALL
 from iac_runtime.tools.catalogue import load_module
-from iac_runtime.tools.lock import keys_of
+from iac_runtime.tools.lock import input_keys_of
 
 CHUNKS = 12
 OURS = frozenset({"UUID", "AppIntentDescriptor", CALL})
@@ -147,7 +147,7 @@ def test_any_name_may_stand_in_any_place_of_intents(
         given = action_of(made[name])
         assert given.keys() - {"UUID", "AppIntentDescriptor"} == {name, other} - OURS
         assert given["AppIntentDescriptor"]["AppIntentIdentifier"] == name
-        assert set(keys_of(made[name])) == {name, other} - OURS
+        assert set(input_keys_of(made[name])) == {name, other} - OURS
 
 
 def action_of(workflow: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -55,7 +55,7 @@ def test_no_list_and_no_search_has_them(catalogue: Catalogue) -> None:
 
 
 def test_whoever_names_one_is_told_what_it_is(catalogue: Catalogue) -> None:
-    for ask in (catalogue.find, lambda name: any_page(catalogue, name)):
+    for ask in (catalogue.find_row, lambda name: any_page(catalogue, name)):
         with pytest.raises(
             DeclaredToolError, match=r"App Intent \(an action that its app declares\), not verified"
         ):

@@ -27,14 +27,14 @@ from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.process import Completed
 from iac_runtime.execution.shortcuts import ShortcutError, run_shortcut
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.opening import GateOptions, open_gate
-from iac_runtime.gate.plans import Asks, Call, Done
+from iac_runtime.gate.opening import GateOptions, build_gate
+from iac_runtime.gate.plans import Call, CompletedCall, NeedsApproval
 from iac_runtime.language.request import IntentRequest
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.search.index import Index
 from iac_runtime.serve.listing import Choice, chosen_lines
 from iac_runtime.tools.catalogue import Catalogue, load_module, module_tables
-from iac_runtime.tools.lock import installed, keys_of, read_wrappers
+from iac_runtime.tools.lock import input_keys_of, installed_shortcuts, read_wrappers
 from iac_simulator import shortcuts
 
 LATER = value("primitive", typeIdentifier=8)
@@ -134,12 +134,12 @@ def gate(folder: Path) -> Iterator[Gate]:
 
 
 def called(gate: Gate, name: str, given: dict[str, Any], **more: Any) -> Any:
-    return gate.call(Call(name, given, Requester(vouched="DANGEROUS"), **more))
+    return gate.call(Call(name, given, Requester(preapproved_level="DANGEROUS"), **more))
 
 
 def test_an_installed_intent_is_called_and_its_answer_is_typed(gate: Gate, mac: Mac) -> None:
     done = called(gate, "diary_intent_get_streak", {"mood": "soSo"})
-    assert isinstance(done, Done)
+    assert isinstance(done, CompletedCall)
     assert (done.value, done.level, done.outcome) == (12, "SAFE", None)
     assert mac.state["done"] == [
         {"action": f"{APP}.GetStreakIntent", "parameters": {"mood": "soSo"}}
@@ -148,7 +148,7 @@ def test_an_installed_intent_is_called_and_its_answer_is_typed(gate: Gate, mac: 
 
 def test_a_write_gets_what_was_given_and_its_outcome_is_unknown(gate: Gate, mac: Mac) -> None:
     done = called(gate, "diary_intent_add_entry", BODY)
-    assert isinstance(done, Done)
+    assert isinstance(done, CompletedCall)
     assert done.value == "answer"
     assert done.outcome is not None
     assert done.outcome.state == "unknown"
@@ -159,7 +159,7 @@ def test_a_write_gets_what_was_given_and_its_outcome_is_unknown(gate: Gate, mac:
 
 def test_a_model_s_write_is_asked_about(gate: Gate, mac: Mac) -> None:
     asks = gate.call(Call("diary_intent_add_entry", BODY, Requester(ways=("client",))))
-    assert isinstance(asks, Asks)
+    assert isinstance(asks, NeedsApproval)
     assert "done" not in mac.state
 
 
@@ -192,7 +192,7 @@ def test_only_what_is_installed_is_listed_and_called(folder: Path, gate: Gate) -
     assert [row[0] for row in rows] == ["installed", "installed", "available"]
     assert [row[2] for row in rows] == ["imported", "imported", "declared"]
     called(gate, "diary_intent_get_streak", {"mood": "glad"})
-    assert [installed()[row[3]].proof for row in rows[:2]] == ["imported", "ran"]
+    assert [installed_shortcuts()[row[3]].proof for row in rows[:2]] == ["imported", "ran"]
     run("remove", "diary_intent_get_streak")
     assert list(Catalogue([folder]).tools) == ["diary_intent_add_entry"]
     with pytest.raises(DeclaredToolError):
@@ -204,12 +204,12 @@ def test_simulated_apps_run_what_was_installed_for_them(folder: Path) -> None:
     said = run("install", "--simulate", "--tools", str(folder), name)
     assert said == f"{name}  can be called with simulated apps (--simulate).\n"
     assert run("list", "--tools", str(folder)).splitlines()[2].split()[0] == "simulated"
-    simulated = open_gate(GateOptions(tools=(folder,), simulate=""))
+    simulated = build_gate(GateOptions(tools=(folder,), simulate=""))
     done = called(simulated, name, {})
-    assert isinstance(done, Done)
+    assert isinstance(done, CompletedCall)
     assert (done.value, done.outcome and done.outcome.state) == (None, "unknown")
     done = called(simulated, "diary_intent_get_streak", {"mood": "glad"})
-    assert isinstance(done, Done)
+    assert isinstance(done, CompletedCall)
     assert done.value == 1
     simulated.close()
     real = Gate(Catalogue([folder]), Executor(timeout=5))
@@ -380,9 +380,9 @@ def test_every_shortcut_of_the_real_files_runs(corpus: Path, tmp_path: Path) -> 
             given = {
                 name: next((case for case, _ in tables.enums.get(kinds[name], ())), None)
                 or {"boolean": True, "integer": 1, "real": 0.5}.get(kinds[name], "x")
-                for name in keys_of(workflow)
+                for name in input_keys_of(workflow)
             }
             assert outcome(state, given) in ("", "answer")
             ran += 1
     assert ran == 47
-    assert installed() == {}
+    assert installed_shortcuts() == {}

@@ -31,9 +31,9 @@ def write_calls(state: Path, count: int) -> None:
     for number in range(count):
         intent = AuditIntent("notes_count", "SAFE", app="com.apple.Notes", client="tester",
                              arguments={"element": "note"}, line=f"line {number}")  # fmt: skip
-        audit.outcome(audit.intent(intent), AuditOutcome("done", 0.002))
+        audit.record_outcome(audit.record_intent(intent), AuditOutcome("done", 0.002))
     effects = (("delete", HOSTILE, HOSTILE, HOSTILE),)
-    audit.intent(
+    audit.record_intent(
         AuditIntent(
             HOSTILE,
             "DANGEROUS",

@@ -16,7 +16,7 @@ from opened_page import HOSTILE, environment
 from iac_runtime.serve.plain import VIEW_TYPE
 from iac_runtime.serve.plain import VIEWS as EXTENSION
 from iac_runtime.serve.resources import VIEWS
-from iac_runtime.serve.views import document
+from iac_runtime.serve.views import view_document
 
 HOST = Path(__file__).with_name("chat_host.html")
 CAN = {"extensions": {EXTENSION: {"mimeTypes": [VIEW_TYPE]}}, "elicitation": {}}
@@ -156,7 +156,7 @@ def test_a_card_shows_what_waits_and_cannot_answer(host: Any, chat: Chat) -> Non
     given = {"target": "notes[0]"}
     answer = chat.begin("tools/call", name="notes_delete", arguments=given)
     question = chat.asked.get(timeout=60)
-    view = shown(host, document("approval"), given, None)
+    view = shown(host, view_document("approval"), given, None)
     view.get_by_text("Shopping list").first.wait_for()
     assert "Waiting for your answer DANGEROUS" in view.inner_text()
     assert "cannot approve" in view.inner_text()
@@ -180,7 +180,7 @@ def test_what_apps_say_runs_nothing_and_nothing_is_connected(host: Any, axe: str
     results.insert(0, {"isError": True, "content": [{"text": json.dumps(failed), "type": "text"}]})
     for at, kind in enumerate(VIEWS):
         theme = ("light", "dark")[at % 2]
-        view = shown(host, document(kind), None, None, theme)
+        view = shown(host, view_document(kind), None, None, theme)
         for result in results:
             host.evaluate("(result) => give(null, result)", result)
             view.get_by_text("<script>alert(1)</script>").first.wait_for()
@@ -188,7 +188,7 @@ def test_what_apps_say_runs_nothing_and_nothing_is_connected(host: Any, axe: str
             frame = host.frames[-1]
             assert frame.locator("main script, main img").count() == 0
     for kind, theme in (("day", "light"), ("table", "dark")):
-        shown(host, document(kind), None, results[-1], theme)
+        shown(host, view_document(kind), None, results[-1], theme)
         frame = host.frames[-1]
         frame.evaluate(axe)
         found = frame.evaluate("axe.run()")["violations"]

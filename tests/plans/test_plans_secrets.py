@@ -8,7 +8,7 @@ import pytest
 from plans_desk import Desk
 
 from iac_base.errors import CallRefusedError
-from iac_runtime.gate.plans import Asks, Done, Refused
+from iac_runtime.gate.plans import CompletedCall, NeedsApproval, RefusedCall
 from iac_simulator.simulator import demo_state
 
 WORD = "hunter2-on-file"
@@ -34,7 +34,7 @@ def script(text: str) -> dict[str, Any]:
 def refusal(desk: Desk, tool: str, **arguments: Any) -> str:
     """Return why a call is refused for good, without a question."""
     found = desk.ask(tool, **arguments)
-    assert isinstance(found, Refused), found
+    assert isinstance(found, RefusedCall), found
     assert found.source == "secrets are never read"
     assert "No setting allows this" in found.suggestion
     return found.reason
@@ -85,7 +85,7 @@ def test_a_script_that_reads_a_secret_is_refused(text: str) -> None:
 )
 def test_a_script_that_reads_or_sets_something_else_is_not(text: str) -> None:
     found = desk_of("").ask("execute_applescript", **script(text))
-    assert isinstance(found, Asks | Done)
+    assert isinstance(found, NeedsApproval | CompletedCall)
 
 
 HIDDEN = "const key = JSON.parse('\"password\"');"
@@ -148,7 +148,7 @@ def test_a_record_loses_its_secrets_and_it_is_said() -> None:
     desk = desk_of()
     text = '({name: "a", password: "b", rows: [{"api key": "c", on: true, passwordShown: false}]})'
     found = desk.ask("execute_applescript", script=text, language="javascript")
-    while isinstance(found, Asks):
+    while isinstance(found, NeedsApproval):
         found = desk.answer(found, "execute_applescript", script=text, language="javascript")
     assert found.value["data"]["result"] == {
         "name": "a",
@@ -165,7 +165,7 @@ def test_a_kept_result_is_read_on_without_what_is_a_secret_by_now() -> None:
     first = Desk(state, TRUSTED)
     first.gate.context.limit = 2_000
     found = first.ask("notes_list", element="note", properties=["name", "plaintext"])
-    assert isinstance(found, Done)
+    assert isinstance(found, CompletedCall)
     ident = re.search(r'result "([^"]+)"', found.note)
     assert ident, found.note
 

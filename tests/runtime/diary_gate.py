@@ -4,7 +4,7 @@ from typing import Any
 
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, Done
+from iac_runtime.gate.plans import Call, CompletedCall
 from iac_runtime.tool import Level
 from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator
@@ -19,7 +19,7 @@ def gate_of(
     faults: FaultScenario | None = None,
     **more: Any,
 ) -> Gate:
-    tables = [catalogue.tables(app) for app in catalogue.apps.values()]
+    tables = [catalogue.load_tables(app) for app in catalogue.apps.values()]
     simulator = Simulator(tables, {"diary": world}, faults=faults)
     gate = Gate(catalogue, Executor(simulator), allow, home="/Users/me", **more)
     gate.simulator = simulator  # type: ignore[attr-defined]
@@ -28,5 +28,5 @@ def gate_of(
 
 def call(gate: Gate, tool: str, **arguments: Any) -> Any:
     outcome = gate.call(Call(tool, arguments))
-    assert isinstance(outcome, Done), outcome
+    assert isinstance(outcome, CompletedCall), outcome
     return outcome.value

@@ -165,7 +165,7 @@ class Desk:
 
     def __init__(self, place: Place, items: list[dict[str, Any]], meanwhile: list[Change]) -> None:
         known = catalogue()
-        tables = [known.tables(app) for app in known.apps.values()]
+        tables = [known.load_tables(app) for app in known.apps.values()]
         self.simulator = Simulator(tables, {place.app: place.world(items)})
         # The world itself, for it is to change behind the gate's back.
         self.simulator._state[place.app] = place.world(items)

@@ -5,11 +5,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iac_runtime.audit import chain
-from iac_runtime.audit.chain import MOST_FAULTS, START, AuditRow, ChainCheck, chained, text_of
+from iac_runtime.audit.chain import (
+    MOST_FAULTS,
+    START,
+    AuditRow,
+    ChainCheck,
+    chain_rows,
+    hashed_text,
+)
 
 
 def verify(rows: list[AuditRow], dropped: dict[int, bytes], counter: int) -> ChainCheck:
-    return chain.verify(((row.seq, text_of(*row[:6]), row.hash) for row in rows), dropped, counter)
+    return chain.verify_chain(
+        ((row.seq, hashed_text(*row[:6]), row.hash) for row in rows), dropped, counter
+    )
 
 
 PARTS = st.lists(
@@ -19,8 +28,8 @@ PARTS = st.lists(
 
 @given(PARTS, st.data())
 def test_no_row_can_be_changed_removed_or_moved(parts: list, data: st.DataObject) -> None:
-    rows = list(chained(START, 0, parts))
-    assert verify(rows, {}, len(rows)).holds
+    rows = list(chain_rows(START, 0, parts))
+    assert verify(rows, {}, len(rows)).is_intact
     if not rows:
         return
     index = data.draw(st.integers(0, len(rows) - 1))
@@ -31,12 +40,12 @@ def test_no_row_can_be_changed_removed_or_moved(parts: list, data: st.DataObject
         row._replace(**{field: getattr(row, field) + "x"}),
         *rows[index + 1 :],
     ]
-    assert not verify(changed, {}, len(rows)).holds
-    assert not verify(rows[:index] + rows[index + 1 :], {}, len(rows)).holds
-    assert not verify([*rows[:index], row, *rows[index:]], {}, len(rows)).holds
+    assert not verify(changed, {}, len(rows)).is_intact
+    assert not verify(rows[:index] + rows[index + 1 :], {}, len(rows)).is_intact
+    assert not verify([*rows[:index], row, *rows[index:]], {}, len(rows)).is_intact
 
 
-ROWS = list(chained(START, 0, [(f"t{n}", "s", n, "intent", f'{{"n":{n}}}') for n in range(9)]))
+ROWS = list(chain_rows(START, 0, [(f"t{n}", "s", n, "intent", f'{{"n":{n}}}') for n in range(9)]))
 
 
 @pytest.mark.parametrize("index", [0, 4, 8])
@@ -46,7 +55,7 @@ def test_a_change_of_any_field_of_any_row_shows_at_that_row(index: int, field: s
     now = {"call": row.call + 1, "hash": START}.get(field, f"{getattr(row, field)}x")
     rows = [*ROWS[:index], row._replace(**{field: now}), *ROWS[index + 1 :]]
     found = verify(rows, {}, 9)
-    assert not found.holds
+    assert not found.is_intact
     assert found.faults[0] == f"row {row.seq} was changed, or the row before it was"
 
 
@@ -55,7 +64,7 @@ def test_a_chain_is_told_with_its_first_and_last_row() -> None:
     assert (whole.rows, whole.first, whole.last, whole.faults) == (9, 1, 9, ())
     rest = verify(ROWS[3:], {3: ROWS[2].hash}, 9)
     assert (rest.rows, rest.first, rest.last, rest.faults) == (6, 4, 9, ())
-    assert verify([], {}, 0).holds
+    assert verify([], {}, 0).is_intact
 
 
 @pytest.mark.parametrize(
@@ -87,7 +96,8 @@ def test_a_change_after_a_gap_shows_too() -> None:
 
 def test_faults_are_told_up_to_a_hundred() -> None:
     rows = [
-        row._replace(hash=bytes([7]) * 32) for row in chained(START, 0, [("", "", 0, "", "")] * 101)
+        row._replace(hash=bytes([7]) * 32)
+        for row in chain_rows(START, 0, [("", "", 0, "", "")] * 101)
     ]
     assert len(verify(rows, {}, 999).faults) == MOST_FAULTS
     assert len(verify(rows[:99], {}, 99).faults) == 99

@@ -25,7 +25,7 @@ def recorded() -> Path:
     for tool, level in (("mail_get", "SAFE"), ("mail_send", "DANGEROUS"), ("notes_set", "MODIFY")):
         line = 'Application("x").y\x1b[2J[bold]\n'
         intent = AuditIntent(tool, level, client="Claude", source="preset trusted", line=line)
-        audit.outcome(audit.intent(intent), AuditOutcome("done", 0.0125))
+        audit.record_outcome(audit.record_intent(intent), AuditOutcome("done", 0.0125))
     audit.close()
     return folder
 

@@ -12,8 +12,15 @@ from iac_base.sqlite import open_database
 from iac_runtime.audit import Audit, AuditIntent, AuditOutcome, index
 from iac_runtime.audit import store as store_module
 from iac_runtime.audit import writer as writer_module
-from iac_runtime.audit.chain import START, chained, text_of
-from iac_runtime.audit.reading import Query, find, links, row_lines, rows, verified
+from iac_runtime.audit.chain import START, chain_rows, hashed_text
+from iac_runtime.audit.reading import (
+    AuditQuery,
+    find_calls,
+    iterate_links,
+    iterate_rows,
+    row_lines,
+    verify_audit,
+)
 from iac_runtime.audit.store import FILE, SCHEMA
 from iac_runtime.audit.writer import intent_body
 from iac_runtime.tool import Level
@@ -40,7 +47,7 @@ INTENTS = [
 ]
 
 QUERIES = st.builds(
-    Query,
+    AuditQuery,
     text=st.sampled_from(["", "m", "mi", "MILK", "grüße", '"quoted"', "100% of [", "never there"]),
     app=st.sampled_from(["", "com.apple.mail", "COM.APPLE.contacts", "com.apple.mai"]),
     client=st.sampled_from(["", "claude", "Other", "nobody"]),
@@ -58,10 +65,10 @@ def record(folder: Path, indexed: int, schema: object = SCHEMA) -> Path:
     parts = [
         (f"t{n:02}", "s", n, "intent", intent_body(INTENTS[n % len(INTENTS)])[0]) for n in range(12)
     ]
-    made = chained(START, 0, parts)
+    made = chain_rows(START, 0, parts)
     connection.executemany("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?)", made)
     if indexed:
-        index.extend(connection, indexed * 2)
+        index.extend_index(connection, indexed * 2)
     connection.close()
     return folder
 
@@ -80,8 +87,8 @@ def test_indexed_in_part_wholly_or_not_at_all_the_same_is_found(
 
     @settings(max_examples=60, deadline=None)
     @given(QUERIES, st.integers(1, 12))
-    def check(query: Query, limit: int) -> None:
-        plain, *others = ([e.seq for e in find(f, query, limit)] for f in folders)
+    def check(query: AuditQuery, limit: int) -> None:
+        plain, *others = ([e.seq for e in find_calls(f, query, limit)] for f in folders)
         assert others == [plain, plain]
 
     check()
@@ -94,8 +101,8 @@ def test_a_call_is_found_by_any_app_that_it_reaches(folders: list[Path]) -> None
             ("com.apple.mail", {"mail_get", "mail_send", "finder_list"}),
             ("com.apple.conta", set()),
         ):
-            assert {entry.tool for entry in find(folder, Query(app=app), 99)} == tools
-        (entry,) = find(folder, Query(seq=2), 9)
+            assert {entry.tool for entry in find_calls(folder, AuditQuery(app=app), 99)} == tools
+        (entry,) = find_calls(folder, AuditQuery(seq=2), 9)
         assert entry.effects == [
             ["send", "com.apple.mail", "object", ""],
             ["send", "com.apple.Contacts", "object", ""],
@@ -109,7 +116,7 @@ def test_effects_are_in_the_chain_and_in_the_export(tmp_path: Path) -> None:
     connection = open_database(folder / FILE, SCHEMA)
     connection.execute("UPDATE rows SET body = replace(body, 'Contacts', 'Music') WHERE seq = 2")
     connection.close()
-    assert verified(folder).faults[0].startswith("row 2 was changed")
+    assert verify_audit(folder).faults[0].startswith("row 2 was changed")
 
 
 def test_of_many_effects_every_app_is_kept_and_secrets_are_not() -> None:
@@ -134,15 +141,15 @@ def test_a_file_of_an_older_version_reads_and_verifies_and_is_brought_forward(
     # Older versions wrote no effects.
     parts = [("t12", "s", 12, "intent", intent_body(INTENTS[0])[0].replace(',"effects":[]', ""))]
     (head,) = connection.execute("SELECT hash FROM rows WHERE seq = 12").fetchone()
-    made = chained(head, 12, parts)
+    made = chain_rows(head, 12, parts)
     connection.executemany("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?)", made)
     connection.close()
     for _ in range(2):
-        assert verified(folder).holds
-        assert find(folder, Query(seq=13), 1)[0].effects == []
-        assert len(find(folder, Query(app="com.apple.contacts", text="alle"), 99)) == 3
+        assert verify_audit(folder).is_intact
+        assert find_calls(folder, AuditQuery(seq=13), 1)[0].effects == []
+        assert len(find_calls(folder, AuditQuery(app="com.apple.contacts", text="alle"), 99)) == 3
         audit = Audit.open(folder)
-        audit.intent(AuditIntent("notes_set", "MODIFY"))
+        audit.record_intent(AuditIntent("notes_set", "MODIFY"))
         audit.close()
     assert rows_of(folder, "PRAGMA user_version") == [(2,)]
 
@@ -151,14 +158,14 @@ def test_sqlite_writes_what_is_hashed_as_the_export_says(tmp_path: Path) -> None
     folder = record(tmp_path / "state", 0)
     audit = Audit.open(folder)
     forged = '\x00\x1f\x7f\\"/\u2028\ud800é'
-    audit.intent(AuditIntent("t", "MODIFY", arguments={"text": forged}, line=forged))
+    audit.record_intent(AuditIntent("t", "MODIFY", arguments={"text": forged}, line=forged))
     audit.close()
     connection = open_database(folder / FILE, SCHEMA)
-    read = [(row.seq, text_of(*row[:6]), row.hash) for row in rows(connection)]
-    assert list(links(connection)) == read
+    read = [(row.seq, hashed_text(*row[:6]), row.hash) for row in iterate_rows(connection)]
+    assert list(iterate_links(connection)) == read
     connection.execute("UPDATE rows SET body = x'00ff', hash = 'text' WHERE seq = 3")
     connection.close()
-    assert verified(folder).faults[0].startswith("row 3 was changed")
+    assert verify_audit(folder).faults[0].startswith("row 3 was changed")
 
 
 def test_a_running_program_indexes_when_it_is_idle_or_far_behind(
@@ -168,16 +175,18 @@ def test_a_running_program_indexes_when_it_is_idle_or_far_behind(
     monkeypatch.setattr(index, "BATCH", 8)
     audit = Audit.open(folder)
     for _ in range(20):
-        audit.outcome(audit.intent(AuditIntent("t", "MODIFY")), AuditOutcome("done", 0.0))
+        audit.record_outcome(
+            audit.record_intent(AuditIntent("t", "MODIFY")), AuditOutcome("done", 0.0)
+        )
     while rows_of(folder, "SELECT count(*) FROM calls")[0][0] < 17:
         pass
     monkeypatch.setattr(writer_module, "GROUP_SECONDS", 1_000.0)
     monkeypatch.setattr(index, "LAG", 8)
     for _ in range(20):
-        audit.intent(AuditIntent("t", "MODIFY"))
+        audit.record_intent(AuditIntent("t", "MODIFY"))
     audit.close()
     assert rows_of(folder, "SELECT count(*) FROM calls")[0][0] > 30
-    assert len(find(folder, Query(tool="t"), 99)) == 40
+    assert len(find_calls(folder, AuditQuery(tool="t"), 99)) == 40
 
 
 def test_an_index_that_cannot_be_written_costs_no_call(
@@ -186,19 +195,21 @@ def test_an_index_that_cannot_be_written_costs_no_call(
     def broken(_self: object, *, idle: bool) -> bool:
         raise OSError(f"idle: {idle}")
 
-    monkeypatch.setattr(store_module.AuditStore, "index", broken)
+    monkeypatch.setattr(store_module.AuditStore, "extend_index", broken)
     audit = Audit.open(tmp_path / "state")
     for _ in range(3):
-        audit.outcome(audit.intent(AuditIntent("t", "MODIFY")), AuditOutcome("done", 0.0))
+        audit.record_outcome(
+            audit.record_intent(AuditIntent("t", "MODIFY")), AuditOutcome("done", 0.0)
+        )
     audit.close()
-    assert len(find(tmp_path / "state", Query(result="done"), 9)) == 3
+    assert len(find_calls(tmp_path / "state", AuditQuery(result="done"), 9)) == 3
 
 
 def test_a_call_whose_body_was_cut_by_hand_does_not_stop_a_search(tmp_path: Path) -> None:
     folder = record(tmp_path / "state", 0)
     connection = open_database(folder / FILE, SCHEMA)
     connection.execute("UPDATE rows SET body = '{\"client' WHERE seq = 3")
-    assert index.extend(connection)
+    assert index.extend_index(connection)
     connection.close()
-    assert len(find(folder, Query(), 99)) == 11
-    assert not verified(folder).holds
+    assert len(find_calls(folder, AuditQuery(), 99)) == 11
+    assert not verify_audit(folder).is_intact

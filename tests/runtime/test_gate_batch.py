@@ -14,11 +14,11 @@ from iac_runtime.execution.executor import Executor
 from iac_runtime.gate import batch
 from iac_runtime.gate.batch import BatchError
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.limiter import Limiter, Limits, Window
+from iac_runtime.gate.limiter import Limiter, RateLimits, RateWindow
 from iac_runtime.gate.opening import open_audit
-from iac_runtime.gate.plans import Asks, Call, Done, Refused
+from iac_runtime.gate.plans import Call, CompletedCall, NeedsApproval, RefusedCall
 from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.model import Flags, read_settings
+from iac_runtime.policy.model import PolicyFlags, read_settings
 from iac_runtime.policy.permissions import Permissions, Requester
 from iac_runtime.policy.wording import LINE_LIMIT
 from iac_simulator import Simulator
@@ -42,8 +42,10 @@ class Desk:
 
     def __init__(self, policy: str = "", count: int = 6, **more: Any) -> None:
         known, parsed = catalogue(), parse_policy(policy)
-        settings = read_settings(Flags(), {}, parsed)
-        self.simulator = Simulator([known.tables(app) for app in known.apps.values()], world(count))
+        settings = read_settings(PolicyFlags(), {}, parsed)
+        self.simulator = Simulator(
+            [known.load_tables(app) for app in known.apps.values()], world(count)
+        )
         self.gate = Gate(
             known,
             Executor(self.simulator),
@@ -56,7 +58,7 @@ class Desk:
     def names(self) -> list[str]:
         read = {"element": "note", "of": "accounts[0].folders[0]", "properties": ["name"]}
         found = self.gate.call(Call("notes_list", read))
-        assert isinstance(found, Done)
+        assert isinstance(found, CompletedCall)
         return [row["name"] for row in found.value]
 
     def call(self, tool: str, calls: Sequence[Mapping[str, Any]], **more: Any) -> Any:
@@ -64,13 +66,13 @@ class Desk:
 
     def allowed(self, tool: str, calls: Sequence[Mapping[str, Any]]) -> Any:
         asked = self.call(tool, calls)
-        assert isinstance(asked, Asks), asked
+        assert isinstance(asked, NeedsApproval), asked
         return self.call(tool, calls, token=asked.token, verdict="once")
 
 
 def test_one_question_is_a_table_of_all_the_calls() -> None:
     asked = Desk().call(DELETE, [note(1), note(3)])
-    assert isinstance(asked, Asks)
+    assert isinstance(asked, NeedsApproval)
     one, two, three, *_ = asked.question.text.splitlines()
     assert one == "Claude wants to use notes_delete for 2 calls together:"
     assert two.startswith("  1. delete")
@@ -82,7 +84,7 @@ def test_one_question_is_a_table_of_all_the_calls() -> None:
 
 def test_a_long_table_is_counted_and_whole_in_a_file() -> None:
     asked = Desk(count=30).call(MAKE, [{"name": f"New {at}"} for at in range(30)])
-    assert isinstance(asked, Asks)
+    assert isinstance(asked, NeedsApproval)
     lines = asked.question.text.splitlines()
     assert len(lines) <= LINE_LIMIT
     assert any(line.startswith("  and ") and line.endswith(" more") for line in lines)
@@ -95,7 +97,7 @@ def test_a_long_table_is_counted_and_whole_in_a_file() -> None:
 def test_a_yes_runs_exactly_these_calls_in_order() -> None:
     desk = Desk()
     done = desk.allowed(DELETE, [note(4), note(0)])
-    assert isinstance(done, Done)
+    assert isinstance(done, CompletedCall)
     assert len(done.value["results"]) == 2
     assert desk.names == ["Note 1", "Note 2", "Note 3", "Note 5"]
     made = desk.allowed(MAKE, [{"name": "a"}, {"name": "b"}])
@@ -111,16 +113,16 @@ def test_a_yes_holds_for_no_other_calls(other: list[dict[str, str]]) -> None:
     desk = Desk()
     asked = desk.call(DELETE, [note(1), note(2)])
     refused = desk.call(DELETE, other, token=asked.token, verdict="once")
-    assert not isinstance(refused, Done)
+    assert not isinstance(refused, CompletedCall)
     assert len(desk.names) == 6
 
 
 def test_a_no_runs_none() -> None:
     desk = Desk()
     asked = desk.call(DELETE, [note(1), note(2)])
-    assert isinstance(asked, Asks)
+    assert isinstance(asked, NeedsApproval)
     assert not isinstance(
-        desk.call(DELETE, [note(1), note(2)], token=asked.token, verdict="decline"), Done
+        desk.call(DELETE, [note(1), note(2)], token=asked.token, verdict="decline"), CompletedCall
     )
     assert len(desk.names) == 6
 
@@ -137,16 +139,16 @@ def test_a_denied_call_refuses_all_and_is_named() -> None:
     deny = "preset = 'trusted'\n[[deny]]\ntool = 'notes_make_note'\nargument = { name = 'c' }"
     desk = Desk(deny)
     found = desk.call(MAKE, [{"name": "a"}, {"name": "b"}, {"name": "c"}])
-    assert isinstance(found, Refused)
+    assert isinstance(found, RefusedCall)
     assert "This is about call 3 of 3." in found.reason
     assert len(desk.names) == 6
-    assert isinstance(desk.call(MAKE, [{"name": "a"}, {"name": "b"}]), Done)
+    assert isinstance(desk.call(MAKE, [{"name": "a"}, {"name": "b"}]), CompletedCall)
 
 
 def test_one_call_that_asks_asks_about_all() -> None:
     rule = "preset = 'trusted'\n[[ask]]\ntool = 'notes_make_note'\nargument = { name = 'c' }"
     desk = Desk(rule)
-    assert isinstance(desk.call(MAKE, [{"name": "a"}, {"name": "c"}]), Asks)
+    assert isinstance(desk.call(MAKE, [{"name": "a"}, {"name": "c"}]), NeedsApproval)
     assert len(desk.names) == 6
 
 
@@ -155,12 +157,12 @@ def test_what_changes_before_the_answer_is_asked_about_anew() -> None:
     calls = [note(1), note(2)]
     asked = desk.call(DELETE, calls)
     rename = {"target": note(2)["target"], "properties": {"name": "Other"}}
-    desk.gate.call(Call("notes_set", rename, Requester(vouched="DANGEROUS")))
+    desk.gate.call(Call("notes_set", rename, Requester(preapproved_level="DANGEROUS")))
     again = desk.call(DELETE, calls, token=asked.token, verdict="once")
-    assert isinstance(again, Asks)
+    assert isinstance(again, NeedsApproval)
     assert '"Other"' in again.question.text
     assert len(desk.names) == 6
-    assert isinstance(desk.call(DELETE, calls, token=again.token, verdict="once"), Done)
+    assert isinstance(desk.call(DELETE, calls, token=again.token, verdict="once"), CompletedCall)
     assert desk.names == ["Note 0", "Note 3", "Note 4", "Note 5"]
 
 
@@ -171,7 +173,7 @@ def test_an_answer_is_held_to_as_many_looks_as_its_question(monkeypatch: Any) ->
     monkeypatch.setattr(batch, "SECONDS", -1)
     asked = desk.call(DELETE, calls)
     monkeypatch.undo()
-    assert isinstance(desk.call(DELETE, calls, token=asked.token, verdict="once"), Done)
+    assert isinstance(desk.call(DELETE, calls, token=asked.token, verdict="once"), CompletedCall)
     assert desk.names == ["Note 0", "Note 4", "Note 5"]
 
 
@@ -206,7 +208,7 @@ def test_each_call_has_a_row_in_the_audit_beside_that_of_the_question() -> None:
     desk.allowed(DELETE, [note(1), note(2)])
     desk.gate.close()
     tail = Desk(audit=open_audit).gate.call(Call("audit_tail", {}))
-    assert isinstance(tail, Done)
+    assert isinstance(tail, CompletedCall)
     rows = [row for row in tail.value["calls"] if row["tool"] == DELETE]
     said = sorted(
         reason for row in rows for reason in row["reasons"] if "approved together" in reason
@@ -226,12 +228,12 @@ class Clock:
 
 
 def test_every_effect_counts_for_the_limits() -> None:
-    limits = Limits(writes=Window(2, 0.2), dangerous=Window(3, 60.0))
+    limits = RateLimits(writes=RateWindow(2, 0.2), dangerous=RateWindow(3, 60.0))
     desk = Desk("preset = 'trusted'", limiter=Limiter(limits=limits, clock=Clock()))
-    assert isinstance(desk.call(MAKE, [{"name": str(at)} for at in range(5)]), Done)
+    assert isinstance(desk.call(MAKE, [{"name": str(at)} for at in range(5)]), CompletedCall)
     with pytest.raises(InvalidParameterError, match="at most 3 effects"):
         desk.call(DELETE, [note(at) for at in range(4)])
-    assert isinstance(desk.allowed(DELETE, [note(0), note(1)]), Done)
+    assert isinstance(desk.allowed(DELETE, [note(0), note(1)]), CompletedCall)
     with pytest.raises(ToolError, match="Too many calls"):
         desk.allowed(DELETE, [note(2), note(3)])
     assert len([name for name in desk.names if name.startswith("Note")]) == 4

@@ -11,7 +11,7 @@ from pinned_places import catalogue
 from iac_base.errors import SharedNameError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Asks, Call, Done
+from iac_runtime.gate.plans import Call, CompletedCall, NeedsApproval
 from iac_runtime.library import connect
 from iac_runtime.policy.permissions import Requester, open_permissions
 from iac_simulator import Simulator
@@ -33,16 +33,16 @@ class Names:
         folders[1]["name"] = second
         for ident, folder in zip(("a", "b"), folders, strict=True):
             folder["notes"].append({"id": ident, "name": "Ideas", "body": ident})
-        self.simulator = Simulator([known.tables(app) for app in known.apps.values()], world)
+        self.simulator = Simulator([known.load_tables(app) for app in known.apps.values()], world)
         executor = Executor(self.simulator)
         self.gate = Gate(
             known, executor, "DANGEROUS", home="/Users/me", permissions=open_permissions()
         )
         self.asking = Gate(known, executor, home="/Users/me", permissions=open_permissions())
 
-    def call(self, tool: str, **arguments: Any) -> Done:
+    def call(self, tool: str, **arguments: Any) -> CompletedCall:
         done = self.gate.call(Call(tool, arguments))
-        assert isinstance(done, Done), done
+        assert isinstance(done, CompletedCall), done
         return done
 
     def refused(self, tool: str, **arguments: Any) -> SharedNameError:
@@ -120,13 +120,13 @@ def test_a_person_is_not_asked_about_a_name_of_two(names: Names) -> None:
     with pytest.raises(SharedNameError):
         names.asking.call(Call("notes_delete", {"target": IDEAS}, ASKED))
     asks = names.asking.call(Call("notes_delete", {"target": 'notes["Gift ideas"]'}, ASKED))
-    assert isinstance(asks, Asks)
+    assert isinstance(asks, NeedsApproval)
 
 
 def test_a_name_that_came_to_be_shared_after_the_answer_is_refused(names: Names) -> None:
     names.rename('notes.byId("b")', "Thoughts")
     asks = names.asking.call(Call("notes_delete", {"target": IDEAS}, ASKED))
-    assert isinstance(asks, Asks)
+    assert isinstance(asks, NeedsApproval)
     names.rename('notes.byId("b")', "Ideas")
     call = Call("notes_delete", {"target": IDEAS}, ASKED, token=asks.token, verdict="once")
     with pytest.raises(SharedNameError):

@@ -14,7 +14,7 @@ from test_cleaning import ALONE, LANGUAGES, NEEDS, TAGS
 
 from iac_base.errors import InvalidParameterError
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, Done
+from iac_runtime.gate.plans import Call, CompletedCall
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.serve.calling import done_result
 from iac_runtime.tools.catalogue import Catalogue
@@ -69,15 +69,17 @@ def keeping(catalogue: Catalogue, body: str) -> Gate:
     return gate
 
 
-def read(gate: Gate, **more: bool) -> Done:
+def read(gate: Gate, **more: bool) -> CompletedCall:
     found = gate.call(Call("diary_get", {"target": f"{MONDAY}.body", **more}))
-    assert isinstance(found, Done)
+    assert isinstance(found, CompletedCall)
     return found
 
 
 def write(gate: Gate, body: str, who: str = "", **more: bool) -> None:
     given = {"target": MONDAY, "properties": {"body": body}, **more}
-    assert isinstance(gate.call(Call("diary_set", given, Requester(holder=who))), Done)
+    assert isinstance(
+        gate.call(Call("diary_set", given, Requester(token_client=who))), CompletedCall
+    )
 
 
 def test_there_are_many_scripts_and_emoji() -> None:
@@ -142,7 +144,7 @@ def test_a_text_that_was_edited_elsewhere_is_known_again(catalogue: Catalogue) -
 def test_an_undo_puts_hidden_characters_back(catalogue: Catalogue) -> None:
     gate = keeping(catalogue, HIDING["tags"])
     write(gate, "Snow")
-    assert isinstance(gate.call(Call("undo_call", {})), Done)
+    assert isinstance(gate.call(Call("undo_call", {})), CompletedCall)
     assert read(gate, raw=True).value == HIDING["tags"]
 
 

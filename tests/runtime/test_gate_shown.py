@@ -13,8 +13,8 @@ from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.process import Completed
 from iac_runtime.gate import resolving
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Asks, Call
-from iac_runtime.gate.resolving import describing, table
+from iac_runtime.gate.plans import Call, NeedsApproval
+from iac_runtime.gate.resolving import describing_properties, load_shown_properties
 from iac_runtime.language.reader import AppReader
 from iac_runtime.policy.file import load_policy
 from iac_runtime.policy.permissions import Requester, open_permissions
@@ -60,7 +60,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def gate_of(world: dict[str, Any], slow: float = 0.0) -> Gate:
     known = catalogue()
-    simulator = Simulator([known.tables(app) for app in known.apps.values()], world)
+    simulator = Simulator([known.load_tables(app) for app in known.apps.values()], world)
 
     def run(argv: Sequence[str], stdin: bytes, timeout: float) -> Completed:
         if timeout < slow:
@@ -72,7 +72,7 @@ def gate_of(world: dict[str, Any], slow: float = 0.0) -> Gate:
 
 def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> list[str]:
     outcome = (gate or gate_of(state())).call(Call(tool, arguments, ASKED))
-    assert isinstance(outcome, Asks), outcome
+    assert isinstance(outcome, NeedsApproval), outcome
     return outcome.question.text.splitlines()
 
 
@@ -243,9 +243,9 @@ def test_an_object_that_is_not_there_is_said_to_be_not_there() -> None:
 
 def test_every_class_of_every_app_is_described_without_its_secrets() -> None:
     for row in catalogue().apps.values():
-        tables = catalogue().tables(row)
+        tables = catalogue().load_tables(row)
         for term in tables.classes:
-            for way in describing(term, tables):
+            for way in describing_properties(term, tables):
                 assert not is_secret(way), (row.key, term, way)
                 if "." not in way:
                     assert tables.find_property(term, way) is not None, (row.key, term, way)
@@ -253,10 +253,12 @@ def test_every_class_of_every_app_is_described_without_its_secrets() -> None:
 
 def test_every_row_of_the_table_is_of_an_app_and_a_class_that_there_are() -> None:
     apps = {row.key: row for row in catalogue().apps.values()}
-    for key, rows in table().items():
-        tables = catalogue().tables(apps[key])
+    for key, rows in load_shown_properties().items():
+        tables = catalogue().load_tables(apps[key])
         for term, ways in rows.items():
             assert term in tables.classes, (key, term)
             plural = tables.classes[term].plural
             for way in ways:
-                AppReader(tables, strict=False).reference(f"{plural}[0].{way.replace(' ', '')}")
+                AppReader(tables, strict=False).read_reference(
+                    f"{plural}[0].{way.replace(' ', '')}"
+                )

@@ -19,9 +19,9 @@ from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, Done
+from iac_runtime.gate.plans import Call, CompletedCall
 from iac_runtime.gate.undoing import open_history
-from iac_runtime.outcomes.history import History
+from iac_runtime.outcomes.history import UndoHistory
 from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator.scenario import FaultScenario, InjectedFault
 
@@ -61,7 +61,7 @@ def made(
             monkeypatch.setenv(f"IAC_SIMULATOR_{name}", str(path))
         workers = request.param == "worker"
         executor = Executor(program=str(program), workers=workers, state=tmp_path / "locks")
-        kept = {open_history: History(None)}
+        kept = {open_history: UndoHistory(None)}
         gates.append(Gate(catalogue, executor, "DANGEROUS", home="/Users/me", kept=kept))
         call(gates[-1], "diary_count", element="journal")
         return gates[-1]
@@ -112,7 +112,7 @@ def test_an_answer_counts_though_it_could_not_be_read_back(
 ) -> None:
     gate = made(**BACK, **end)
     answer = gate.call(WRITE._replace(timeout=4.0))
-    assert isinstance(answer, Done)
+    assert isinstance(answer, CompletedCall)
     assert answer.outcome is not None
     says = "the app acknowledged it, but there was no time to read it back"
     assert answer.outcome.facts() == {"state": "unknown", "ref": MONDAY, "says": says, "call": 1}

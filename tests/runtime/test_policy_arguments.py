@@ -6,8 +6,8 @@ import pytest
 from policy_calls import HOME, facts_of, settings_of
 
 from iac_base.errors import SetupError
-from iac_runtime.policy.call_view import TargetProcess, processes, view_of
-from iac_runtime.policy.decide import decide
+from iac_runtime.policy.call_view import TargetProcess, find_target_processes, inspect_request
+from iac_runtime.policy.decide import decide_call
 from iac_runtime.policy.effects import Decision
 from iac_runtime.policy.file import parse_policy
 
@@ -16,7 +16,7 @@ SET = ("notes set", {"target": 'notes["M"]', "properties": {"name": "A"}})
 
 
 def judged(rules: str, tool: str, given: dict[str, Any]) -> Decision:
-    return decide(facts_of(tool, given), parse_policy(rules), settings_of())
+    return decide_call(facts_of(tool, given), parse_policy(rules), settings_of())
 
 
 DENY = """
@@ -158,10 +158,10 @@ def test_a_process_that_a_filter_chooses_is_known_where_it_can_be_no_other(
     given = {"target": f"processes.whose({{{test}}})[0]", "properties": ["name"]}
     event = facts_of("system_events get", given).event
     assert event is not None
-    assert set(processes(event)) == {TargetProcess(name, bundle, False)}
+    assert set(find_target_processes(event)) == {TargetProcess(name, bundle, False)}
     event = facts_of("system_events get", {**given, "properties": ["entire contents"]}).event
     assert event is not None
-    assert TargetProcess(name, bundle, True) in processes(event)
+    assert TargetProcess(name, bundle, True) in find_target_processes(event)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_a_text_with_the_form_of_a_path_is_one(value: str, path: str | None) -> 
     given = {"target": 'notes["M"]', "properties": {"body": value}}
     event = facts_of("notes set", given).event
     assert event is not None
-    view = view_of(event, {}, HOME)
+    view = inspect_request(event, {}, HOME)
     assert [row.path for row in view.values] == [path]
     assert [found for _, found in view.paths] == ([path] if path else [])
 
@@ -225,5 +225,5 @@ def test_where_something_comes_to_lie(
 def test_an_element_at_the_top_is_a_process_too(target: str, found: TargetProcess) -> None:
     event = facts_of("system_events get", {"target": target}).event
     assert event is not None
-    assert found in processes(event)
-    assert TargetProcess("", "", False) not in processes(event)
+    assert found in find_target_processes(event)
+    assert TargetProcess("", "", False) not in find_target_processes(event)

@@ -9,7 +9,12 @@ import pytest
 from policy_calls import facts_of, stopped
 
 from iac_mcp.cli.main import main
-from iac_runtime.policy.approvals import MOST, ApprovalStore, count, remember
+from iac_runtime.policy.approvals import (
+    MAX_UNAPPROVED,
+    ApprovalStore,
+    record_answer,
+    remember_approval,
+)
 
 WRITE = facts_of("notes make_note", {"name": "Milk", "body": ""})
 
@@ -204,12 +209,12 @@ def test_edit_starts_from_a_sample_that_is_right(
 def test_decisions_are_listed_and_revoked(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "decisions")[1] == 'You have no "always allow" answers.\n'
     store = ApprovalStore()
-    remember(store, WRITE)
+    remember_approval(store, WRITE)
     _, out, _ = run(capsys, "decisions")
     assert out.startswith("1  make notes with name, body in Notes  20")
     assert " by Claude" in out
     assert "void" not in out
-    with store.change() as connection:
+    with store.open_transaction() as connection:
         connection.execute("UPDATE decisions SET says = 'nothing'")
     assert "void: this row was changed by hand" in run(capsys, "decisions")[1]
     assert run(capsys, "decisions", "--revoke", "7")[0] == 1
@@ -222,15 +227,15 @@ def test_a_decision_of_an_earlier_build_is_shown_as_void(
     capsys: pytest.CaptureFixture[str], generated: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("iac_runtime.tools.folders.shipped_folder", lambda: generated)
-    remember(ApprovalStore(), WRITE)
+    remember_approval(ApprovalStore(), WRITE)
     assert "void: the tools of the app have changed" in run(capsys, "decisions")[1]
 
 
 def test_resume_lets_questions_be_asked_again(capsys: pytest.CaptureFixture[str]) -> None:
     store = ApprovalStore()
-    with store.change() as connection:
-        for _ in range(MOST):
-            count(connection, WRITE.client, "client", "decline", time.time())
+    with store.open_transaction() as connection:
+        for _ in range(MAX_UNAPPROVED):
+            record_answer(connection, WRITE.client, "client", "decline", time.time())
     assert stopped(store, WRITE.client)
     for command in ("status", "doctor"):
         main([command])

@@ -9,8 +9,14 @@ from policy_calls import facts_of
 
 from iac_runtime.language.request import Event
 from iac_runtime.policy.effects import CallFacts, Effect, Flow, call_digest
-from iac_runtime.policy.reach import class_of, hidden_in, identify_in, object_of, verb_of
-from iac_runtime.policy.wording import deed
+from iac_runtime.policy.reach import (
+    class_term,
+    command_verb,
+    hidden_texts_read,
+    identify_from_catalogue,
+    request_object,
+)
+from iac_runtime.policy.wording import describe_effect
 from iac_runtime.tools.catalogue import Catalogue
 
 D = "host d.example"
@@ -81,8 +87,8 @@ def test_what_a_tool_does(
 ) -> None:
     effect = facts_of(tool, arguments).effects[0]
     assert effect.verb == verb
-    assert effect.row() == (verb, effect.app, row, "")
-    assert deed(effect) == says
+    assert effect.audit_row() == (verb, effect.app, row, "")
+    assert describe_effect(effect) == says
 
 
 @pytest.mark.parametrize(
@@ -119,7 +125,7 @@ def test_what_a_tool_does(
 )
 def test_where_it_goes(tool: str, arguments: dict[str, Any], flows: list[str]) -> None:
     effect = facts_of(tool, arguments).effects[0]
-    assert effect.row()[3] == ", ".join(flows)
+    assert effect.audit_row()[3] == ", ".join(flows)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +159,7 @@ def test_what_goes_through_a_process_is_on_its_app(
     first, *others = looked.effects
     # A window is asked for many properties; that is one thing on one app.
     assert others == [first._replace(app=app, name=name, doubt=doubt)]
-    assert looked.objects <= 2
+    assert looked.object_count <= 2
     clicked = facts_of("system_events click", {"target": steps})
     first, *others = clicked.effects
     named = name or ("" if app else "a process")
@@ -186,14 +192,14 @@ def test_code_and_addresses_may_reach_any_app(
 ) -> None:
     _, beyond = facts_of(tool, arguments).effects
     assert beyond._replace(given=None) == Effect("unknown", level="DANGEROUS", doubt=doubt)
-    assert beyond.row() == ("unknown", "unknown", "", "")
+    assert beyond.audit_row() == ("unknown", "unknown", "", "")
 
 
 def test_an_effect_on_an_app_without_identity_keeps_its_name() -> None:
     effect = Effect("read", "", "Nots", "window", flow=(Flow("host", "a"), Flow("file", "b")))
-    assert effect.row() == ("read", "Nots", "window", "host a, file b")
-    assert deed(effect) == "read a window in Nots"
-    assert deed(effect._replace(verb="ask-person")) == "ask you a window in Nots"
+    assert effect.audit_row() == ("read", "Nots", "window", "host a, file b")
+    assert describe_effect(effect) == "read a window in Nots"
+    assert describe_effect(effect._replace(verb="ask-person")) == "ask you a window in Nots"
 
 
 @pytest.mark.parametrize(
@@ -212,17 +218,17 @@ def test_an_effect_on_an_app_without_identity_keeps_its_name() -> None:
 def test_a_verb_goes_by_code_then_name_and_level(
     code: str, name: str, level: Any, answers: bool, verb: str
 ) -> None:
-    assert verb_of(code, name, level, answers=answers) == verb
+    assert command_verb(code, name, level, answers=answers) == verb
 
 
 def test_what_has_no_tables_is_named_in_words(catalogue: Catalogue) -> None:
-    assert class_of("toRecipients", None) == "to recipients"
+    assert class_term("toRecipients", None) == "to recipients"
     made = Event("x", "application", "command", "corecrel", named=(("new", "toDo"),))
-    assert object_of(made, None) == ("to do", "")
-    assert object_of(replace(made, named=(("new", "toDo"), ("x", "y"))), None) == ("to do", "")
-    assert object_of(replace(made, code="coremove"), None) == ("", "")
-    assert identify_in(catalogue)("diary") == ("com.example.Diary", "Diary")
-    assert identify_in(catalogue)("notes") == ("", "")
+    assert request_object(made, None) == ("to do", "")
+    assert request_object(replace(made, named=(("new", "toDo"), ("x", "y"))), None) == ("to do", "")
+    assert request_object(replace(made, code="coremove"), None) == ("", "")
+    assert identify_from_catalogue(catalogue)("diary") == ("com.example.Diary", "Diary")
+    assert identify_from_catalogue(catalogue)("notes") == ("", "")
 
 
 def test_a_stored_answer_fits_what_was_asked_by_an_earlier_version() -> None:
@@ -275,12 +281,12 @@ def test_which_files_change_where_they_lie(
 ) -> None:
     effect = facts_of(tool, arguments).effects[0]
     assert effect.files == files
-    assert effect.row()[3] == flow
+    assert effect.audit_row()[3] == flow
 
 
 def test_a_process_that_is_brought_to_the_front_is_shown() -> None:
     shown = {"target": 'processes["Notes"]', "properties": {"frontmost": True}}
-    rows = [effect.row()[:2] for effect in facts_of("system_events set", shown).effects]
+    rows = [effect.audit_row()[:2] for effect in facts_of("system_events set", shown).effects]
     assert rows == [("view", "com.apple.systemevents"), ("view", "com.apple.Notes")]
 
 
@@ -291,8 +297,8 @@ def test_a_process_of_an_app_that_keeps_secrets_is_known_by_its_identity(target:
     event = facts_of("system_events get", {"target": target}).event
     assert event is not None
     apps = {"Vault": ("com.1password.1password", "Vault"), "": ("", "")}
-    assert hidden_in(event, lambda name: apps[name]) == ("what Vault shows",)
+    assert hidden_texts_read(event, lambda name: apps[name]) == ("what Vault shows",)
     by_id = 'processes.whose({bundleIdentifier: "com.1password.1password"})[0].windows'
     event = facts_of("system_events get", {"target": by_id}).event
     assert event is not None
-    assert hidden_in(event, lambda _: ("", "")) == ("what com.1password.1password shows",)
+    assert hidden_texts_read(event, lambda _: ("", "")) == ("what com.1password.1password shows",)

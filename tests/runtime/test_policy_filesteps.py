@@ -10,12 +10,12 @@ from iac_runtime.policy.file_rules import RuleContext
 from iac_runtime.policy.places import (
     FINDER,
     SYSTEM_EVENTS,
-    from_file_url,
-    identity,
+    find_protected_place,
+    find_specifier_path,
     is_document,
     is_executable,
-    path_of_steps,
-    place_of,
+    parse_file_url,
+    path_identity,
 )
 from iac_runtime.tools.tables import tables_of
 
@@ -25,7 +25,7 @@ AGENTS = "/Users/me/Library/LaunchAgents"
 def path(app: str, text: str) -> str | None:
     key = {FINDER: "finder", SYSTEM_EVENTS: "system_events"}[app]
     tables = tables_of(importlib.import_module(f"iac_tools.{key}"))
-    return path_of_steps(AppReader(tables).reference(text).steps, app, HOME)
+    return find_specifier_path(AppReader(tables).read_reference(text).steps, app, HOME)
 
 
 @pytest.mark.parametrize(
@@ -95,10 +95,12 @@ def test_a_path_in_the_place_of_a_name_is_judged_as_a_path(to: str) -> None:
 
 def test_other_apps_have_no_files() -> None:
     steps = (
-        AppReader(tables_of(importlib.import_module("iac_tools.finder"))).reference("home").steps
+        AppReader(tables_of(importlib.import_module("iac_tools.finder")))
+        .read_reference("home")
+        .steps
     )
-    assert path_of_steps(steps, "COM.apple.FINDER", HOME) == HOME
-    assert path_of_steps(steps, "com.apple.Notes", HOME) is None
+    assert find_specifier_path(steps, "COM.apple.FINDER", HOME) == HOME
+    assert find_specifier_path(steps, "com.apple.Notes", HOME) is None
 
 
 @pytest.mark.parametrize(
@@ -112,7 +114,7 @@ def test_other_apps_have_no_files() -> None:
     ],
 )
 def test_only_a_file_url_has_a_path(url: str, expected: str | None) -> None:
-    assert from_file_url(url) == expected
+    assert parse_file_url(url) == expected
 
 
 @pytest.mark.parametrize(
@@ -126,7 +128,7 @@ def test_only_a_file_url_has_a_path(url: str, expected: str | None) -> None:
     ],
 )
 def test_a_path_is_compared_in_one_form(path: str, one: str) -> None:
-    assert identity(path) == one
+    assert path_identity(path) == one
 
 
 @pytest.mark.parametrize(
@@ -150,5 +152,5 @@ def test_the_end_of_a_name_tells_what_opens(path: str, runs: bool, shows: bool) 
 
 @pytest.mark.parametrize("path", ["/Users/me/.ssh", "/users/ME/.SSH/id", "/x/a/.git/hooks/y"])
 def test_a_protected_place_is_one_wherever_it_lies(path: str) -> None:
-    assert place_of(path) is not None
-    assert place_of(path.replace(".", "x.")) is None
+    assert find_protected_place(path) is not None
+    assert find_protected_place(path.replace(".", "x.")) is None

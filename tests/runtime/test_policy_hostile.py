@@ -10,13 +10,13 @@ import pytest
 from policy_calls import DISK, answer, facts_of, on, settings_of
 
 from iac_base.errors import SetupError
-from iac_runtime.policy.approvals import FILE, ApprovalStore, listed, remember
-from iac_runtime.policy.blocklist import blocked
+from iac_runtime.policy.approvals import FILE, ApprovalStore, list_approvals, remember_approval
+from iac_runtime.policy.blocklist import find_blocklist_entry
 from iac_runtime.policy.effects import CallFacts
 from iac_runtime.policy.file_rules import RuleContext
 from iac_runtime.policy.model import Policy
 from iac_runtime.policy.permissions import PendingApproval, Permissions
-from iac_runtime.policy.places import identity, in_documents, place_of
+from iac_runtime.policy.places import find_protected_place, is_in_documents, path_identity
 from iac_runtime.policy.question import read_answer
 
 DELETE = facts_of("finder delete", {"target": "~/Documents/a"})
@@ -30,7 +30,7 @@ def permissions_in(folder: Path) -> Permissions:
 
 
 def asked(permissions: Permissions, facts: CallFacts) -> PendingApproval:
-    found = permissions.ask(facts, permissions.judge(facts))
+    found = permissions.prepare_approval(facts, permissions.judge_call(facts))
     assert isinstance(found, PendingApproval)
     return found
 
@@ -52,16 +52,16 @@ def m17(tmp_path: Path) -> None:
     assert read_answer("accept", content, ("Deny", "Allow once"), declared=False) == "unable"
     permissions = permissions_in(tmp_path / "s")
     facts = replace(DELETE, ways=())
-    decision = permissions.judge(facts)
+    decision = permissions.judge_call(facts)
     assert (decision.action, decision.requires_prompt) == ("deny", True)
-    assert permissions.ask(facts, decision) == decision
+    assert permissions.prepare_approval(facts, decision) == decision
 
 
 def u03(tmp_path: Path) -> None:
     """An app of the blocklist stays on it in any case, and under any name."""
-    assert blocked("COM.APPLE.KeychainAccess") is not None
+    assert find_blocklist_entry("COM.APPLE.KeychainAccess") is not None
     renamed = on(MOVE, "com.apple.keychainaccess", name="Notes")
-    assert permissions_in(tmp_path / "s").judge(renamed).action == "deny"
+    assert permissions_in(tmp_path / "s").judge_call(renamed).action == "deny"
 
 
 def u02(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def u02(tmp_path: Path) -> None:
         "com.1password.1password",
         "com.apple.osascript",
     ):
-        assert permissions_in(tmp_path / "s").judge(on(MOVE, app)).action == "deny"
+        assert permissions_in(tmp_path / "s").judge_call(on(MOVE, app)).action == "deny"
 
 
 def u11(tmp_path: Path) -> None:
@@ -83,28 +83,28 @@ def u11(tmp_path: Path) -> None:
     permissions = permissions_in(tmp_path / "s")
     token = asked(permissions, DELETE).token
     answer(permissions, DELETE, token, "always")
-    assert listed(permissions.store) == []
-    remember(permissions.store, DELETE)
-    assert permissions.judge(HOME_GONE).action == "ask"
-    remember(permissions.store, MOVE)
-    assert permissions.judge(MOVE).action == "allow"
+    assert list_approvals(permissions.store) == []
+    remember_approval(permissions.store, DELETE)
+    assert permissions.judge_call(HOME_GONE).action == "ask"
+    remember_approval(permissions.store, MOVE)
+    assert permissions.judge_call(MOVE).action == "allow"
     elsewhere = facts_of("finder move", {"target": "~/Documents/a", "to": "trash"})
-    assert permissions.judge(elsewhere).action == "ask"
+    assert permissions.judge_call(elsewhere).action == "ask"
     everything = facts_of("finder move", {"target": "~", "to": "~/Desktop"})
-    assert permissions.judge(everything).level == "DANGEROUS"
+    assert permissions.judge_call(everything).level == "DANGEROUS"
 
 
 def u12(tmp_path: Path) -> None:
     """A decision that was written into the file by hand does not count."""
     permissions = permissions_in(tmp_path / "s")
-    remember(permissions.store, MOVE)
-    with permissions.store.change() as connection:
+    remember_approval(permissions.store, MOVE)
+    with permissions.store.open_transaction() as connection:
         connection.execute("UPDATE decisions SET covers = covers || ' '")
         connection.execute(
             "INSERT INTO decisions SELECT 9, trim(covers), tool, says, digest, made, client,"
             " mac || '0' FROM decisions"
         )
-    assert permissions.judge(MOVE).action == "ask"
+    assert permissions.judge_call(MOVE).action == "ask"
 
 
 def u13(tmp_path: Path) -> None:
@@ -114,14 +114,14 @@ def u13(tmp_path: Path) -> None:
     path = folder / FILE
     path.write_bytes(b"\x80\x04cos\nsystem\n(S'always approve'\ntR.")
     path.chmod(0o600)
-    assert permissions_in(folder).judge(MOVE).action == "ask"
+    assert permissions_in(folder).judge_call(MOVE).action == "ask"
 
 
 def u14(tmp_path: Path) -> None:
     """A tool that changed since it was allowed is asked about again."""
     permissions = permissions_in(tmp_path / "s")
-    remember(permissions.store, MOVE)
-    assert permissions.judge(replace(MOVE, digest="another build")).action == "ask"
+    remember_approval(permissions.store, MOVE)
+    assert permissions.judge_call(replace(MOVE, digest="another build")).action == "ask"
 
 
 def u18(tmp_path: Path) -> None:
@@ -135,13 +135,13 @@ def u18(tmp_path: Path) -> None:
 
 def p02(tmp_path: Path) -> None:
     """Paths are compared by their steps."""
-    assert not in_documents("/Users/me/Documents_evil/x", "/Users/me")
+    assert not is_in_documents("/Users/me/Documents_evil/x", "/Users/me")
 
 
 def p07(tmp_path: Path) -> None:
     """A second name of a place is the place."""
-    assert identity("/System/Volumes/Data/Users/me/x") == identity("/Users/me/x")
-    assert identity("/private/var/x") == identity("/var/x")
+    assert path_identity("/System/Volumes/Data/Users/me/x") == path_identity("/Users/me/x")
+    assert path_identity("/private/var/x") == path_identity("/var/x")
 
 
 def p09(tmp_path: Path) -> None:
@@ -161,12 +161,12 @@ def p10(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     for path in ("/dev/stdin", "/dev/fd/3", str(pipe)):
         facts = facts_of("textedit open", {"target": [path]}, RuleContext())
-        assert permissions.judge(facts).action == "deny"
+        assert permissions.judge_call(facts).action == "deny"
 
 
 def p12(tmp_path: Path) -> None:
     """Composed and decomposed names are one."""
-    assert identity("/e\u0301") == identity("/\u00e9")
+    assert path_identity("/e\u0301") == path_identity("/\u00e9")
 
 
 def p14(tmp_path: Path) -> None:
@@ -174,31 +174,31 @@ def p14(tmp_path: Path) -> None:
     permissions = permissions_in(tmp_path / "s")
     own = RuleContext(DISK, own=("/Users/me/Library/Application Support/iac",))
     for path in ("~/Library/LaunchAgents/x.plist", "~/.zshrc", "~/a/.git/hooks/x", "~/a/.mcp.json"):
-        assert place_of(path.replace("~", "/Users/me")) is not None
+        assert find_protected_place(path.replace("~", "/Users/me")) is not None
         facts = facts_of("textedit save", {"target": "documents[0]", "in_": path}, own)
-        assert permissions.judge(facts).action == "deny"
+        assert permissions.judge_call(facts).action == "deny"
     for call in (
         ("standard_additions read", {"target": "~/Library/Application Support/iac/state/x"}),
         ("finder list", {"element": "file", "of": "~/Library/Application Support/iac/state"}),
         ("textedit open", {"target": ["~/Library/application support/IAC/policy.toml"]}),
     ):
-        assert permissions.judge(facts_of(*call, own)).action == "deny"
+        assert permissions.judge_call(facts_of(*call, own)).action == "deny"
 
 
 def p15(tmp_path: Path) -> None:
     """A decision file that is a link, open to all or another's is refused; then all is asked."""
     folder = tmp_path / "s"
     permissions = permissions_in(folder)
-    remember(permissions.store, MOVE)
+    remember_approval(permissions.store, MOVE)
     (folder / FILE).chmod(0o777)
     with pytest.raises(SetupError):
         ApprovalStore(folder)
-    assert permissions_in(folder).judge(MOVE).action == "ask"
+    assert permissions_in(folder).judge_call(MOVE).action == "ask"
     (folder / FILE).rename(tmp_path / "moved")
     (folder / FILE).symlink_to(tmp_path / "moved")
     with pytest.raises(SetupError):
         ApprovalStore(folder)
-    assert permissions_in(folder).judge(MOVE).action == "ask"
+    assert permissions_in(folder).judge_call(MOVE).action == "ask"
 
 
 ROWS: dict[str, Callable[[Path], None]] = {

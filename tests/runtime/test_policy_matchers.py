@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from policy_calls import Disk, facts_of, permissions_of, settings_of
 
 from iac_base.errors import SetupError
-from iac_runtime.policy.decide import decide
+from iac_runtime.policy.decide import decide_call
 from iac_runtime.policy.effects import Action, CallFacts
 from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.file_rules import RuleContext
-from iac_runtime.policy.matching import matches
+from iac_runtime.policy.matching import matches_call
 from iac_runtime.policy.model import Policy
 
 LINKED = RuleContext(Disk({}, {"/Users/me/Projects/out": "/Users/me/Private"}))
@@ -25,7 +25,7 @@ LINKED = RuleContext(Disk({}, {"/Users/me/Projects/out": "/Users/me/Private"}))
 def told(rules: str, tool: str, arguments: dict[str, Any], **more: Any) -> Action:
     facts = facts_of(tool, arguments, LINKED, **more)
     policy = parse_policy(rules)
-    return decide(facts, policy, settings_of(policy)).action
+    return decide_call(facts, policy, settings_of(policy)).action
 
 
 def tab(url: str) -> tuple[str, dict[str, Any]]:
@@ -268,7 +268,7 @@ def test_what_many_objects_or_a_result_take_part_in_is_seen() -> None:
     rule = "[[allow]]\ntool = '*'\nobjects = { at_most = 1000 }"
     assert told(rule, "mail set", whole) == "ask"
     world = permissions_of(LINKED)
-    world.taint.add("https://elsewhere.example/long-address")
+    world.taint.remember_texts("https://elsewhere.example/long-address")
     assert (
         told("[[deny]]\ntainted = true", *tab("https://elsewhere.example/long-address")) == "deny"
     )
@@ -307,7 +307,7 @@ def test_no_allow_lets_a_host_through_that_is_not_its_own(text: str) -> None:
     glob = parse_policy("preset='private'\n[[allow]]\nargument={url='https://*.company.com/*'}")
     for found in (policy, glob):
         row = found.allow[0]
-        if matches(row, facts, "SAFE", loosens=True):
+        if matches_call(row, facts, "SAFE", loosens=True):
             for form in (text, text.replace("\\", "/")):
                 host = urlsplit(form.strip()).hostname or ""
                 assert host.rstrip(".").endswith(".company.com")
@@ -372,12 +372,12 @@ STEPS = st.sampled_from("~ /Users/me file:// / / .. . Projects out a %2e%2e".spl
 def test_no_allow_lets_a_path_or_a_number_through_that_is_outside(to: str, limit: object) -> None:
     argument = '{ to = { folder = "~/Projects" }, limit = { at_most = 50 } }'
     (row,) = parse_policy(f"[[allow]]\nargument = {argument}").allow
-    places = permissions_of(LINKED).places
+    places = permissions_of(LINKED).path_places
     facts = CallFacts("x", arguments={"to": [to, to], "limit": limit}, places=places)
-    if matches(row, facts, "SAFE", loosens=True):
+    if matches_call(row, facts, "SAFE", loosens=True):
         assert float(str(limit)) <= 50
         path = unquote(to.removeprefix("file://")) if to.startswith("file://") else to
         whole = normpath(f"/Users/me{path[1:]}" if path.startswith("~") else path)
         assert f"/{whole.lstrip('/')}/".startswith("/Users/me/Projects/")
         assert "/out/" not in f"{whole}/"
-    assert not matches(row, replace(facts, arguments={"to": to}), "SAFE", loosens=True)
+    assert not matches_call(row, replace(facts, arguments={"to": to}), "SAFE", loosens=True)

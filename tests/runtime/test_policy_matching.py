@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from iac_runtime.language.request import Event
-from iac_runtime.policy.effects import CallFacts, Effect, Flow, Raised
-from iac_runtime.policy.matching import Match, Matcher, failing, may_mean
+from iac_runtime.policy.effects import CallFacts, Effect, Flow, RaisedLevel
+from iac_runtime.policy.matching import Match, Matcher, could_match_unknown, first_mismatch
 
 NOTES = Effect("change", "com.apple.Notes", "Notes", level="MODIFY")
 CALL = CallFacts("notes_set", (NOTES,), {"path": "~/Desktop/a.txt"}, client="Claude", server="home")
@@ -20,7 +20,7 @@ def at(day: int, hour: int, minute: int = 0) -> time.struct_time:
 
 
 def first(match: Match, facts: CallFacts = CALL, *, loosens: bool = False) -> str:
-    return failing(match, facts, "MODIFY", loosens=loosens)
+    return first_mismatch(match, facts, "MODIFY", loosens=loosens)
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def first(match: Match, facts: CallFacts = CALL, *, loosens: bool = False) -> st
         (Match(objects=Matcher(at_least=2)), "objects"),
         (Match(sends_to=("*",)), "sends_to"),
         (Match(verbs=("send",)), "what the call does"),
-        (Match(others=("Notes",)), "apps"),
+        (Match(apps_other_than=("Notes",)), "apps"),
         (Match(argument=(("path", ("/x",)),)), "argument path"),
         (Match(level=("MODIFY",), tool=("NOTES_*",), app=("notes",), client=("claude",)), ""),
     ],
@@ -91,7 +91,9 @@ def test_without_a_clock_hours_hold_only_where_they_forbid(match: Match) -> None
 
 
 def test_a_value_of_a_result_is_tainted_and_no_other() -> None:
-    raised = replace(CALL, raised=(Raised("from-a-result", "it came from a result", "DANGEROUS"),))
+    raised = replace(
+        CALL, raised=(RaisedLevel("from-a-result", "it came from a result", "DANGEROUS"),)
+    )
     assert first(Match(tainted=True), raised) == ""
     assert first(Match(tainted=False), raised) == "tainted"
 
@@ -151,8 +153,8 @@ def test_files_outside_of_folders_are_those_that_may_be_outside() -> None:
         effects=(NOTES._replace(files=("/in/a", "/in/link")),),
         places=lambda one: (one, "/out") if "link" in one else (one,),
     )
-    assert first(Match(outside=("/in", "/out")), written) == "folders"
-    assert first(Match(outside=("/in",)), written) == ""
+    assert first(Match(writes_outside=("/in", "/out")), written) == "folders"
+    assert first(Match(writes_outside=("/in",)), written) == ""
 
 
 def test_what_forbids_sees_a_value_as_it_came_and_as_it_is_sent() -> None:
@@ -195,5 +197,5 @@ def test_values_that_are_no_text_are_matched_as_json() -> None:
 def test_what_a_rule_may_mean_is_the_rule_without_what_is_not_known() -> None:
     match = Match(app=("Notes",), verbs=("change",), sends_to=("*",), tool=("notes_*",))
     doubtful = replace(CALL, effects=(NOTES._replace(doubt="a script"),))
-    assert may_mean(match, doubtful) == Match(tool=("notes_*",))
-    assert may_mean(Match(tool=("notes_*",)), doubtful) is None
+    assert could_match_unknown(match, doubtful) == Match(tool=("notes_*",))
+    assert could_match_unknown(Match(tool=("notes_*",)), doubtful) is None

@@ -18,25 +18,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from policy_calls import facts_of, settings_of
 
-from iac_base.text import hidden
+from iac_base.text import is_hidden_character
 from iac_mcp.cli.main import ask_terminal, terminal_at_hand
 from iac_runtime.execution.process import Completed
-from iac_runtime.policy.decide import decide
-from iac_runtime.policy.effects import CallFacts, Decision, Shown, Story
+from iac_runtime.policy.decide import decide_call
+from iac_runtime.policy.effects import ApprovalHistory, CallFacts, Decision, TargetDescription
 from iac_runtime.policy.model import Policy
 from iac_runtime.policy.question import (
+    DIALOG_SECONDS,
     KEY,
     SCRIPT,
-    SECONDS,
     Question,
     ask_dialog,
-    dialog_at_hand,
-    form,
-    input_required,
+    can_show_dialog,
+    elicitation_form,
+    input_required_result,
     read_answer,
     read_responses,
 )
-from iac_runtime.policy.wording import LINE_LIMIT, TEXT_LIMIT, question_for, shown
+from iac_runtime.policy.wording import LINE_LIMIT, TEXT_LIMIT, build_question, escaped_json
 from iac_runtime.tools.tables import tables_of
 from iac_simulator import Simulator
 
@@ -45,11 +45,11 @@ DELETE = facts_of("notes delete", {"target": "notes.whose({name: 'x'})"})
 
 
 def decided(facts: CallFacts) -> Decision:
-    return decide(facts, Policy(), settings_of())
+    return decide_call(facts, Policy(), settings_of())
 
 
 def question_of(facts: CallFacts) -> Question:
-    return question_for(facts, decided(facts))
+    return build_question(facts, decided(facts))
 
 
 def test_a_question_says_who_what_why_and_with_what() -> None:
@@ -76,7 +76,7 @@ def test_nothing_in_a_question_is_hidden() -> None:
     text = question_of(facts).text
     assert "\\u202e" in text
     assert "\\u200b" in text
-    assert not any(hidden(ch) for ch in text)
+    assert not any(is_hidden_character(ch) for ch in text)
     assert text.count("\nDeny") == 0
     text.encode()
 
@@ -85,17 +85,17 @@ def test_nothing_in_a_question_is_hidden() -> None:
 def test_a_shown_value_is_one_line_that_hides_nothing_and_says_what_is_left_out(
     value: Any,
 ) -> None:
-    text = shown(value)
-    assert not any(hidden(ch) or ch in "\n\t" for ch in text)
-    whole = shown(value, 10**9)
+    text = escaped_json(value)
+    assert not any(is_hidden_character(ch) or ch in "\n\t" for ch in text)
+    whole = escaped_json(value, 10**9)
     assert text == whole or "characters left out, SHA-256" in text
 
 
 def test_a_long_question_has_twelve_lines_and_names_the_file_that_has_all() -> None:
     arguments = {str(n): "x" * 5000 for n in range(50)}
-    shown = tuple(Shown(f"notes[{n}]", f"note {n} " + "y" * 300) for n in range(20))
+    shown = tuple(TargetDescription(f"notes[{n}]", f"note {n} " + "y" * 300) for n in range(20))
     effects = tuple(WRITE.effects[0]._replace(kind=f"note {n}") for n in range(9))
-    story = Story(changed=("a was b, and is c now.",))
+    story = ApprovalHistory(changed=("a was b, and is c now.",))
     facts = replace(WRITE, arguments=arguments, shown=shown, effects=effects, story=story)
     kept: list[str] = []
 
@@ -103,7 +103,7 @@ def test_a_long_question_has_twelve_lines_and_names_the_file_that_has_all() -> N
         kept.append(text)
         return "/state/q.txt"
 
-    text = question_for(facts, decided(facts), keep).text
+    text = build_question(facts, decided(facts), keep).text
     assert len(text) <= TEXT_LIMIT
     assert len(text.splitlines()) == LINE_LIMIT
     assert text.endswith("All of it: /state/q.txt")
@@ -113,26 +113,26 @@ def test_a_long_question_has_twelve_lines_and_names_the_file_that_has_all() -> N
     (whole,) = kept
     assert all("x" * 5000 in part for part in whole.split("; ")[:50])
     assert "note 19 yy" in whole
-    assert question_for(DELETE, decided(DELETE), keep).text.count("All of it") == 0
+    assert build_question(DELETE, decided(DELETE), keep).text.count("All of it") == 0
 
 
 def test_an_answer_that_was_not_offered_is_an_error() -> None:
     question = question_of(DELETE)
-    assert question.verdict("Allow once") == "once"
-    assert question.verdict("Always allow") == "error"
-    assert question.verdict("Deny") == "decline"
-    assert question.verdict(None) == "error"
-    assert question_of(WRITE).verdict("Always allow") == "always"
+    assert question.verdict_for("Allow once") == "once"
+    assert question.verdict_for("Always allow") == "error"
+    assert question.verdict_for("Deny") == "decline"
+    assert question.verdict_for(None) == "error"
+    assert question_of(WRITE).verdict_for("Always allow") == "always"
 
 
 def test_the_question_fits_both_eras_of_the_protocol() -> None:
     question = question_of(WRITE)
-    params = mcp_types.ElicitRequestFormParams.model_validate(form(question))
+    params = mcp_types.ElicitRequestFormParams.model_validate(elicitation_form(question))
     assert params.message == question.text
-    result = mcp_types.InputRequiredResult.model_validate(input_required(question, "t"))
+    result = mcp_types.InputRequiredResult.model_validate(input_required_result(question, "t"))
     assert result.request_state == "t"
     assert list(result.input_requests or {}) == [KEY]
-    schema = form(question)["requestedSchema"]
+    schema = elicitation_form(question)["requestedSchema"]
     assert schema["properties"]["answer"]["enum"] == ["Deny", "Allow once", "Always allow"]
 
 
@@ -182,7 +182,7 @@ def test_the_dialog_shows_the_question_with_deny_as_its_default() -> None:
     assert sent.direct == {"text": question.text}
     assert sent.params["btns"] == ["Always allow", "Allow once", "Deny"]
     assert sent.params["dflt"] == "Deny"
-    assert sent.params["givu"] == SECONDS
+    assert sent.params["givu"] == DIALOG_SECONDS
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_a_dialog_says_yes_only_when_a_button_was_pressed(answer: Any, expected:
 def test_a_dialog_that_fails_is_no_answer(stdout: bytes) -> None:
     def runner(argv: Sequence[str], stdin: bytes, timeout: float) -> Completed:
         assert argv[3] == str(SCRIPT)
-        assert timeout > SECONDS
+        assert timeout > DIALOG_SECONDS
         assert json.loads(stdin)["text"]
         return Completed(stdout, b"", 1)
 
@@ -232,12 +232,12 @@ def test_a_dialog_that_is_closed_is_cancelled_and_one_that_fails_is_an_error() -
 
 def test_a_dialog_is_at_hand_on_a_mac_or_with_a_stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.platform", "linux")
-    assert not dialog_at_hand()
+    assert not can_show_dialog()
     monkeypatch.setenv("IAC_OSASCRIPT", "x")
-    assert dialog_at_hand()
+    assert can_show_dialog()
     monkeypatch.delenv("IAC_OSASCRIPT")
     monkeypatch.setattr("sys.platform", "darwin")
-    assert dialog_at_hand()
+    assert can_show_dialog()
 
 
 def at_terminal(arguments: list[str], typed: bytes) -> bytes:

@@ -7,7 +7,7 @@ from policy_calls import DISK, HOME, facts_of
 
 from iac_runtime.policy.effects import Effect, Flow
 from iac_runtime.policy.file_rules import RuleContext
-from iac_runtime.policy.scope import scope_of
+from iac_runtime.policy.scope import find_approval_scope
 
 NOTE = {"target": "notes[0]", "properties": {"name": "a"}}
 PAGE = {"URL": "https://www.example.com/x"}
@@ -78,9 +78,9 @@ PAGE = {"URL": "https://www.example.com/x"}
     ],
 )
 def test_a_scope_says_what_it_covers(tool: str, given: dict[str, Any], words: str) -> None:
-    found = scope_of(facts_of(tool, given).effects)
+    found = find_approval_scope(facts_of(tool, given).effects)
     assert found is not None
-    assert found.says == words
+    assert found.description == words
 
 
 @pytest.mark.parametrize(
@@ -100,20 +100,20 @@ def test_what_is_read_sent_run_or_not_known_is_never_remembered(
     tool: str, given: dict[str, Any]
 ) -> None:
     facts = facts_of(tool, given)
-    assert scope_of(facts.effects) is None or facts.level == "DANGEROUS" or facts.raised
+    assert find_approval_scope(facts.effects) is None or facts.level == "DANGEROUS" or facts.raised
 
 
 def test_a_link_is_where_it_leads() -> None:
     links = RuleContext(type(DISK)(DISK.kinds, {f"{HOME}/Documents/l": "/Volumes/Other"}))
     given = {"target": "~/Documents/l/a", "to": "~/Desktop"}
-    found = scope_of(facts_of("finder move", given, links).effects)
+    found = find_approval_scope(facts_of("finder move", given, links).effects)
     assert found is not None
-    assert found.says == "move items in /Volumes/Other to ~/Desktop in Finder"
+    assert found.description == "move items in /Volumes/Other to ~/Desktop in Finder"
 
 
 def test_case_of_a_folder_does_not_count_and_that_of_a_name_does() -> None:
     def keys(tool: str, **given: Any) -> tuple[str, ...]:
-        found = scope_of(facts_of(tool, given).effects)
+        found = find_approval_scope(facts_of(tool, given).effects)
         assert found is not None
         return found.keys
 
@@ -126,16 +126,16 @@ def test_case_of_a_folder_does_not_count_and_that_of_a_name_does() -> None:
 def test_what_is_too_long_to_show_is_not_remembered() -> None:
     given = tuple((f"property {number}", "") for number in range(40))
     effect = Effect("change", "a.b", "A", "note", level="MODIFY", event="coresetd", given=given)
-    assert scope_of([effect]) is None
-    assert scope_of([effect._replace(given=given[:3])]) is not None
+    assert find_approval_scope([effect]) is None
+    assert find_approval_scope([effect._replace(given=given[:3])]) is not None
 
 
 def test_where_anything_goes_is_part_of_it() -> None:
     effect = Effect("change", "a.b", "A", "note", level="MODIFY", event="coresetd", given=())
     there = effect._replace(flow=(Flow("recipient", "a@b.org"),))
-    scopes = [scope_of([one]) for one in (effect, there)]
+    scopes = [find_approval_scope([one]) for one in (effect, there)]
     assert scopes[0] is not None
     assert scopes[1] is not None
     assert scopes[0].keys != scopes[1].keys
-    assert "a@b.org" in scopes[1].says
-    assert not scopes[1].within(scopes[0].keys)
+    assert "a@b.org" in scopes[1].description
+    assert not scopes[1].is_within(scopes[0].keys)

@@ -8,9 +8,9 @@ import pytest
 from policy_calls import facts_of, settings_of
 
 from iac_runtime.language.request import Column, Event
-from iac_runtime.language.steps import ByIndex, Every, Go
-from iac_runtime.policy.dataflow import secrets_read, without_secrets
-from iac_runtime.policy.decide import decide
+from iac_runtime.language.steps import AllElements, ByIndex, PropertyStep
+from iac_runtime.policy.dataflow import find_secrets_read, remove_secret_columns
+from iac_runtime.policy.decide import decide_call
 from iac_runtime.policy.file import parse_policy
 from iac_runtime.tools.tables import Tables, tables_of
 
@@ -33,8 +33,8 @@ TRUSTED = parse_policy("preset = 'trusted'\n[[allow]]\ntool='*'")
     ],
 )
 def test_what_holds_a_secret_is_never_read(call: Any, name: str) -> None:
-    facts = facts_of(*call, vouched="DANGEROUS")
-    found = decide(facts, TRUSTED, settings_of(TRUSTED))
+    facts = facts_of(*call, preapproved_level="DANGEROUS")
+    found = decide_call(facts, TRUSTED, settings_of(TRUSTED))
     assert (found.action, found.source) == ("deny", "secrets are never read")
     assert f"{name} contains a secret." in found.reasons
 
@@ -59,7 +59,9 @@ def test_what_holds_a_secret_is_never_read(call: Any, name: str) -> None:
     ],
 )
 def test_windows_of_what_keeps_secrets_are_not_read(call: Any) -> None:
-    found = decide(facts_of(*call, vouched="DANGEROUS"), TRUSTED, settings_of(TRUSTED))
+    found = decide_call(
+        facts_of(*call, preapproved_level="DANGEROUS"), TRUSTED, settings_of(TRUSTED)
+    )
     assert (found.action, found.source) == ("deny", "secrets are never read")
 
 
@@ -76,7 +78,7 @@ def test_windows_of_what_keeps_secrets_are_not_read(call: Any) -> None:
     ],
 )
 def test_the_list_of_processes_and_of_files_is_safe(call: Any) -> None:
-    found = decide(facts_of(*call), parse_policy(""), settings_of())
+    found = decide_call(facts_of(*call), parse_policy(""), settings_of())
     assert (found.action, found.level) == ("allow", "SAFE")
 
 
@@ -87,35 +89,37 @@ def test_all_of_an_object_means_all_but_its_secrets() -> None:
     names = [column.jxa for column in facts.event.columns]
     assert "userName" in names
     assert "password" not in names
-    assert decide(facts, TRUSTED, settings_of(TRUSTED)).action == "allow"
+    assert decide_call(facts, TRUSTED, settings_of(TRUSTED)).action == "allow"
 
 
 def test_the_record_of_all_properties_is_read_only_where_no_secret_is_in_it() -> None:
     facts = facts_of("mail get", {"target": "inbox.messages[0].subject"})
     tables = tables_of(importlib.import_module("iac_tools.mail"))
     assert facts.event is not None
-    everything = Go("properties")
+    everything = PropertyStep("properties")
     messages = replace(facts.event, target=(*facts.event.target[:-1], everything))
-    assert secrets_read(messages, tables) == ()
-    accounts = replace(messages, target=(Every("accounts"), ByIndex(0), everything))
-    assert secrets_read(accounts, tables) == ("all of accounts",)
-    assert secrets_read(replace(accounts, target=(everything,)), tables) == ("all of the app",)
-    assert secrets_read(messages, None) == ("all of messages",)
+    assert find_secrets_read(messages, tables) == ()
+    accounts = replace(messages, target=(AllElements("accounts"), ByIndex(0), everything))
+    assert find_secrets_read(accounts, tables) == ("all of accounts",)
+    assert find_secrets_read(replace(accounts, target=(everything,)), tables) == ("all of the app",)
+    assert find_secrets_read(messages, None) == ("all of messages",)
     both = replace(messages, op="each", target=(), parts=(messages, accounts))
-    assert secrets_read(both, tables) == ("all of accounts",)
+    assert find_secrets_read(both, tables) == ("all of accounts",)
     read = facts_of("mail get", {"target": "accounts[0]"}).event
     assert read is not None
-    assert without_secrets(replace(both, parts=(read,)), tables).parts == (read,)
+    assert remove_secret_columns(replace(both, parts=(read,)), tables).parts == (read,)
 
 
 def test_the_user_can_name_further_secrets() -> None:
     facts = facts_of("mail get", {"target": "accounts[0]"})
     assert facts.event is not None
-    assert secrets_read(facts.event, None, ("user*",)) == ("userName",)
+    assert find_secrets_read(facts.event, None, ("user*",)) == ("userName",)
     tables = tables_of(importlib.import_module("iac_tools.system_events"))
-    lock = Event("x", "application", "get", "coregetd", target=(Go("requirePasswordToWake"),))
-    assert secrets_read(lock, tables) == ()
-    assert secrets_read(lock, None) == ("requirePasswordToWake",)
+    lock = Event(
+        "x", "application", "get", "coregetd", target=(PropertyStep("requirePasswordToWake"),)
+    )
+    assert find_secrets_read(lock, tables) == ()
+    assert find_secrets_read(lock, None) == ("requirePasswordToWake",)
 
 
 MAIL = tables_of(importlib.import_module("iac_tools.mail"))
@@ -123,20 +127,20 @@ NOTES = tables_of(importlib.import_module("iac_tools.notes"))
 
 
 def everything(plural: str, *more: Event) -> Event:
-    target = (Every(plural), ByIndex(0), Go("properties"))
+    target = (AllElements(plural), ByIndex(0), PropertyStep("properties"))
     return Event("x", "application", "get", "coregetd", target=target, parts=more)
 
 
 def test_a_secret_of_any_part_and_by_any_name_is_one() -> None:
     both = everything("messages", everything("messages"), everything("accounts"))
-    assert secrets_read(both, MAIL) == ("all of accounts",)
-    subject = replace(both, target=(Every("messages"), Go("subject")))
-    assert secrets_read(subject, MAIL) == ("all of accounts",)
-    assert secrets_read(everything("messages"), MAIL, ("all_headers",)) == ("all of messages",)
-    assert secrets_read(everything("messages"), MAIL, ("All Headers",)) == ("all of messages",)
+    assert find_secrets_read(both, MAIL) == ("all of accounts",)
+    subject = replace(both, target=(AllElements("messages"), PropertyStep("subject")))
+    assert find_secrets_read(subject, MAIL) == ("all of accounts",)
+    assert find_secrets_read(everything("messages"), MAIL, ("all_headers",)) == ("all of messages",)
+    assert find_secrets_read(everything("messages"), MAIL, ("All Headers",)) == ("all of messages",)
     # By its type `password protected` holds none.
-    assert secrets_read(everything("notes"), NOTES) == ()
-    assert secrets_read(everything("cars"), NOTES) == ("all of cars",)
+    assert find_secrets_read(everything("notes"), NOTES) == ()
+    assert find_secrets_read(everything("cars"), NOTES) == ("all of cars",)
 
 
 def columns(app: str, *names: str, parts: tuple[Event, ...] = ()) -> Event:
@@ -145,7 +149,7 @@ def columns(app: str, *names: str, parts: tuple[Event, ...] = ()) -> Event:
 
 
 def kept(event: Event, tables: Tables | None = None, extra: tuple[str, ...] = ()) -> list[str]:
-    return [column.jxa for column in without_secrets(event, tables, extra).columns]
+    return [column.jxa for column in remove_secret_columns(event, tables, extra).columns]
 
 
 def test_what_is_left_out_of_all_of_an_object() -> None:
@@ -155,8 +159,8 @@ def test_what_is_left_out_of_all_of_an_object() -> None:
     assert kept(notes, NOTES, ("na*", "password_protected")) == ["contents"]
     events = columns("com.apple.SYSTEMEVENTS", "name", "contents", "entireContents")
     assert kept(events) == ["name"]
-    several = without_secrets(columns("x", parts=(notes, events)), NOTES, ("name",))
+    several = remove_secret_columns(columns("x", parts=(notes, events)), NOTES, ("name",))
     found = [[column.jxa for column in part.columns] for part in several.parts]
     assert found == [["contents", "passwordProtected"], []]
     asked = replace(notes, op="columns")
-    assert without_secrets(asked, NOTES) == asked
+    assert remove_secret_columns(asked, NOTES) == asked

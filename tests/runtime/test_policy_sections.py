@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from policy_calls import also, facts_of, on, settings_of
 
-from iac_runtime.policy.decide import decide
+from iac_runtime.policy.decide import decide_call
 from iac_runtime.policy.effects import Action, CallFacts, Decision
 from iac_runtime.policy.file import parse_policy
 
@@ -19,7 +19,7 @@ NOTES = '[only]\napps = ["Notes", "com.apple.iCal"]'
 
 def judged(facts: CallFacts, rules: str) -> Decision:
     policy = parse_policy(rules)
-    return decide(facts, policy, settings_of(policy))
+    return decide_call(facts, policy, settings_of(policy))
 
 
 def told(facts: CallFacts, rules: str) -> Action:

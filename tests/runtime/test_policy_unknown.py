@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from iac_mcp.cli.main import main
-from iac_mcp.setup.checks import policy as policy_check
-from iac_mcp.setup.findings import Surroundings
+from iac_mcp.setup.checks import check_policy as policy_check
+from iac_mcp.setup.findings import DoctorContext
 from iac_runtime.execution.executor import Executor
 from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.unknown import unknown_words
@@ -96,7 +96,7 @@ def test_check_of_the_whole_file_says_what_is_not_known(
     assert main(["policy", "check", *tools]) == 1
     says = f'{file} line 2: there is no tool "notes_delte". Nearest: notes_delete'
     assert capsys.readouterr().out.startswith(says)
-    warned = list(policy_check(Surroundings(Executor(), (generated,))))
+    warned = list(policy_check(DoctorContext(Executor(), (generated,))))
     assert [row.state for row in warned] == ["ok", "warning"]
     assert warned[1].says.startswith(says)
     file.write_text("[[deny]]\ntool = 'notes_delete'\n", encoding="utf-8")
@@ -117,7 +117,7 @@ def test_the_server_logs_what_is_not_known_and_serves(
     file.chmod(0o600)
     monkeypatch.setattr(front, "_LATER", 0.0)
     with caplog.at_level(logging.WARNING, "iac.policy"):
-        gate = front._open({"tools": [str(generated)]})
+        gate = front._open_gate({"tools": [str(generated)]})
         end = time.monotonic() + 20
         while not caplog.messages and time.monotonic() < end:
             time.sleep(0.01)

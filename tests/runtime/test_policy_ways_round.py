@@ -6,10 +6,10 @@ import pytest
 from policy_calls import HOME, facts_of, settings_of
 from test_policy_escalation import rules_of, world
 
-from iac_runtime.policy.decide import decide
+from iac_runtime.policy.decide import decide_call
 from iac_runtime.policy.file_rules import RuleContext
 from iac_runtime.policy.model import Policy
-from iac_runtime.policy.places import of_programs
+from iac_runtime.policy.places import is_in_programs
 
 __all__ = ["world"]
 
@@ -180,17 +180,17 @@ def test_a_dialog_that_takes_a_text_is_asked_about(world: RuleContext) -> None:
     ],
 )
 def test_a_process_is_an_interface_element_too(target: str) -> None:
-    facts = facts_of("system_events click", {"target": target}, vouched="DANGEROUS")
-    assert decide(facts, Policy(), settings_of()).source.startswith("blocklist entry")
+    facts = facts_of("system_events click", {"target": target}, preapproved_level="DANGEROUS")
+    assert decide_call(facts, Policy(), settings_of()).source.startswith("blocklist entry")
 
 
 def test_an_element_of_an_element_is_no_process() -> None:
     target = 'processes["Notes"].windows[0].uiElements["Terminal"]'
-    facts = facts_of("system_events click", {"target": target}, vouched="DANGEROUS")
-    assert decide(facts, Policy(), settings_of()).action == "allow"
+    facts = facts_of("system_events click", {"target": target}, preapproved_level="DANGEROUS")
+    assert decide_call(facts, Policy(), settings_of()).action == "allow"
 
 
 def test_where_programs_lie() -> None:
-    assert of_programs("/library/x", HOME)
-    assert not of_programs("/LibraryX/x", HOME)
-    assert not of_programs(f"{HOME}/Documents/Applications", HOME)
+    assert is_in_programs("/library/x", HOME)
+    assert not is_in_programs("/LibraryX/x", HOME)
+    assert not is_in_programs(f"{HOME}/Documents/Applications", HOME)

@@ -13,17 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iac_base.errors import InvalidParameterError
-from iac_base.words import fold
+from iac_base.words import fold_name
 from iac_runtime.language.steps import read_date
 from iac_runtime.tools.catalogue import Catalogue
 
 # A key that spells a term of the app in another way is sent as the term: left to other tests.
 TERMS = {
-    fold(row.term)
+    fold_name(row.term)
     for group in (*DIARY.CLASSES.values(), *DIARY.RECORDS.values())
     for row in group.properties
 }
-KEYS = st.text(max_size=8).filter(lambda key: fold(key) not in TERMS)
+KEYS = st.text(max_size=8).filter(lambda key: fold_name(key) not in TERMS)
 JSON = st.recursive(
     st.one_of(
         st.none(),

@@ -8,8 +8,8 @@ from diary_world import WORLD
 
 from iac_base.errors import InvalidParameterError, UnknownToolError
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.planning import bind
-from iac_runtime.gate.plans import Call, Done
+from iac_runtime.gate.planning import expand_recipe
+from iac_runtime.gate.plans import Call, CompletedCall
 from iac_runtime.tool import Param, Spec
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.checking import check_arguments
@@ -25,7 +25,7 @@ def test_a_keyword_is_taken_bare_and_in_any_spelling(gate: Gate) -> None:
         outcome = gate.call(
             Call("diary_search", {"text": "x", "mood": "not So happy", **spelling}), dry_run=True
         )
-        assert isinstance(outcome, Done)
+        assert isinstance(outcome, CompletedCall)
         assert outcome.line == (
             'Application("com.example.Diary").search("x", '
             '{in: Application("com.example.Diary").journals[0], withMood: "not so happy"})'
@@ -119,7 +119,7 @@ def test_a_recipe_leaves_out_what_is_not_given() -> None:
     params = {key: Param(key, key, "text") for key in ("a", "b", "c")}
     fixed = {"one": {"x": "$a", "y": ["$b", 1]}, "two": {"z": ["$a"]}, "three": "$d", "four": {}}
     spec = Spec("e", "SAFE", "SAFE", params, "list", "", "", fixed)
-    assert bind(spec, {"b": 2, "c": 3}) == {
+    assert expand_recipe(spec, {"b": 2, "c": 3}) == {
         "one": {"y": [2, 1]},
         "three": "$d",
         "four": {},

@@ -6,7 +6,7 @@ import pytest
 
 from iac_runtime.execution.executor import Executor
 from iac_runtime.language.request import Column, Event, EventOp
-from iac_runtime.language.steps import ByIndex, Every, Go, Step
+from iac_runtime.language.steps import AllElements, ByIndex, PropertyStep, Step
 from iac_runtime.language.text import jxa_line
 from iac_runtime.tool import App, Class, Element, Property
 from iac_runtime.tools.tables import Tables
@@ -17,7 +17,7 @@ NAMES: Final = (
     "at", "first", "end", "push", "whose", "toString", "call", "valueOf",
 )  # fmt: skip
 APP: Final = "com.example.clash"
-THINGS: Final = (Every("things"),)
+THINGS: Final = (AllElements("things"),)
 
 
 def simulator() -> Simulator:
@@ -75,7 +75,7 @@ def test_a_property_of_an_object_reads_as_itself(name: str) -> None:
     one = event("columns", thing, name)
     assert answer(one) == {"record": [[name, f"{name} 3"]]}
     assert line(one) == f'"{name} 3"'
-    value = event("get", (*thing, Go(name)))
+    value = event("get", (*thing, PropertyStep(name)))
     assert answer(value) == f"{name} 3"
     assert line(value) == f'"{name} 3"'
 

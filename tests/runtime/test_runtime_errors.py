@@ -18,15 +18,20 @@ from iac_runtime.execution.answers import (
     ErrorLine,
     ExchangeReply,
     SentCall,
-    answer_of,
-    describe,
+    answer_from_reply,
+    describe_failure,
     parse_error_line,
 )
 from iac_runtime.execution.executor import Executor
-from iac_runtime.execution.mac import RunningProcess, resolve, responsible_of, shown_name
+from iac_runtime.execution.mac import (
+    RunningProcess,
+    resolve_responsible,
+    responsible_process,
+    shown_name,
+)
 from iac_runtime.execution.process import Completed
 from iac_runtime.language.request import Event
-from iac_runtime.language.steps import ByIndex, Every, Go
+from iac_runtime.language.steps import AllElements, ByIndex, PropertyStep
 from iac_runtime.tools.tables import Tables
 from iac_simulator import Simulator
 from iac_simulator.errors import LANGUAGES
@@ -36,12 +41,12 @@ PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
 
 
 def described(number: int | None, original: str = "text", *, writes: bool = False) -> ToolError:
-    return describe(number, original, app="Notes", command="notes_get", writes=writes)
+    return describe_failure(number, original, app="Notes", command="notes_get", writes=writes)
 
 
 def failed(reply: ExchangeReply, *, writes: bool = False, seconds: float = 30) -> ToolError:
     with pytest.raises(ToolError) as caught:
-        answer_of(reply, SentCall("Notes", "notes_get", writes, seconds))
+        answer_from_reply(reply, SentCall("Notes", "notes_get", writes, seconds))
     return caught.value
 
 
@@ -250,7 +255,7 @@ def test_the_process_that_is_asked_for_is_the_one_that_inherits_to_us(
     chain = [
         RunningProcess(100 - row, path.rpartition("/")[2], path) for row, path in enumerate(paths)
     ]
-    found = responsible_of([*chain, RunningProcess(1, "launchd", "/sbin/launchd")])
+    found = responsible_process([*chain, RunningProcess(1, "launchd", "/sbin/launchd")])
     assert found is not None
     assert shown_name(found) == shown
 
@@ -260,10 +265,10 @@ def test_what_macos_says_goes_before_what_the_tree_says() -> None:
         7: [RunningProcess(7, "python", "/opt/bin/python")],
         9: [RunningProcess(9, "iTerm2", ITERM)],
     }
-    assert resolve(7, lambda pid: 9, lambda pid: table.get(pid, [])) == "iTerm"
-    assert resolve(7, lambda pid: None, lambda pid: table.get(pid, [])) == "python"
-    assert "program" in resolve(8, lambda pid: None, lambda pid: table.get(pid, []))
-    assert responsible_of([]) is None
+    assert resolve_responsible(7, lambda pid: 9, lambda pid: table.get(pid, [])) == "iTerm"
+    assert resolve_responsible(7, lambda pid: None, lambda pid: table.get(pid, [])) == "python"
+    assert "program" in resolve_responsible(8, lambda pid: None, lambda pid: table.get(pid, []))
+    assert responsible_process([]) is None
     assert shown_name(RunningProcess(3, "login", "")) == "login"
 
 
@@ -282,7 +287,7 @@ def test_the_tree_of_processes_of_this_machine_is_read(monkeypatch: pytest.Monke
 
 
 def test_a_process_that_is_gone_has_no_tree() -> None:
-    assert resolve(2**22 + 1, lambda pid: None, responsible.parents_of) == (
+    assert resolve_responsible(2**22 + 1, lambda pid: None, responsible.process_chain) == (
         "the program that started this one"
     )
 
@@ -323,7 +328,7 @@ def test_an_error_is_of_its_type_in_every_language(
     simulator = Simulator(
         apps, {"diary": world} if known else {}, faults=FaultScenario(language=language)
     )
-    target = (Every("journals"), ByIndex(0), Go("name"))
+    target = (AllElements("journals"), ByIndex(0), PropertyStep("name"))
     read = Event("com.example.Diary", "application", "get", "coregetd", target=target, writes=False)
     with pytest.raises(ToolError) as caught:
         Executor(simulator).execute(read, app="Diary", command="diary_get")

@@ -19,7 +19,7 @@ from scripted import Scripted, end_many, request, scripted, until
 from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError
 from iac_runtime.execution.answers import AppAnswer
-from iac_runtime.execution.executor import Executor, harness
+from iac_runtime.execution.executor import Executor, load_harness
 from iac_runtime.execution.process import Completed
 from iac_runtime.language.request import Event
 
@@ -157,7 +157,7 @@ def test_the_program_can_be_named_in_the_environment(
     )
     monkeypatch.setenv("IAC_OSASCRIPT", str(program))
     answer = Executor().execute(READ, app="Diary", command="t")
-    assert answer.value == ["-l", "JavaScript", "-e", harness()]
+    assert answer.value == ["-l", "JavaScript", "-e", load_harness()]
 
 
 @pytest.fixture

@@ -14,11 +14,11 @@ from language_helpers import parse_reference, read_filter
 from iac_base.errors import InvalidParameterError
 from iac_runtime import ref
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, Done
+from iac_runtime.gate.plans import Call, CompletedCall
 from iac_runtime.library import Session
 from iac_runtime.serve.calling import done_result
 from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.checking import taken
+from iac_runtime.tools.checking import to_json_types
 from iac_runtime.tools.tables import Tables
 
 TORTURE = [
@@ -66,7 +66,7 @@ def test_a_text_goes_out_and_comes_back_as_it_is(session: Session, text: str) ->
 def test_a_model_reads_it_cleaned_or_asks_for_all_of_it(gate: Gate, text: str) -> None:
     def read(**more: Any) -> tuple[str, str]:
         done = gate.call(Call("diary_get", {"target": ENTRY, "properties": ["body"], **more}))
-        assert isinstance(done, Done)
+        assert isinstance(done, CompletedCall)
         shown = done_result(done)
         (block,) = shown["content"]
         assert json.loads(block["text"]) == shown["structuredContent"]
@@ -112,7 +112,7 @@ def test_a_moment_of_python_is_one_in_the_app(
     listed = session.call("diary_list", element="entry", where={"creation date": moment})
     assert len(listed) == 1
     told = gate.call(Call("diary_get", {"target": f"{ENTRY}.creationDate"}))
-    assert isinstance(told, Done)
+    assert isinstance(told, CompletedCall)
     assert told.value == moment.astimezone().isoformat()
 
 
@@ -132,9 +132,9 @@ def test_a_moment_of_python_is_one_in_the_app(
 def test_values_of_python_are_taken_or_refused_in_a_line(value: Any, sent: Any) -> None:
     if sent is None:
         with pytest.raises(InvalidParameterError, match=r"^given: "):
-            taken(value, "given")
+            to_json_types(value, "given")
     else:
-        assert taken(value) == sent
+        assert to_json_types(value) == sent
 
 
 def test_an_enumeration_and_a_tuple_reach_the_app(session: Session) -> None:

@@ -10,8 +10,8 @@ from diary_world import WORLD
 
 from iac_base.errors import ToolError
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, Done, Refused
-from iac_runtime.gate.results import structured
+from iac_runtime.gate.plans import Call, CompletedCall, RefusedCall
+from iac_runtime.gate.results import structured_content
 from iac_runtime.language.compose import effective_level
 from iac_runtime.language.request import Event
 from iac_runtime.language.text import jxa_line
@@ -48,7 +48,7 @@ def test_a_list_is_read_by_column_not_by_item(catalogue: Catalogue) -> None:
 
 def test_limit_offset_and_filter_choose_the_items(gate: Gate) -> None:
     outcome = gate.call(Call("diary_list", {"element": "entry", "of": "journals[0]", "limit": 1}))
-    assert isinstance(outcome, Done)
+    assert isinstance(outcome, CompletedCall)
     assert [item["name"] for item in outcome.value] == ["Monday"]
     assert outcome.note == '1 of 2 items; the next: cursor "1:e1"'
     rest = call(gate, "diary_list", element="entry", of="journals[0]", offset=1)
@@ -87,8 +87,8 @@ def test_an_object_made_is_answered_by_id_and_is_there(gate: Gate) -> None:
             },
         )
     )
-    assert isinstance(outcome, Done)
-    made = structured(outcome.value, outcome.output)
+    assert isinstance(outcome, CompletedCall)
+    made = structured_content(outcome.value, outcome.output)
     assert ".byId(" in made["ref"]
     assert call(gate, "diary_get", target=made["ref"], properties=["name", "creation date"]) == {
         "name": "Milk",
@@ -165,12 +165,12 @@ def test_the_level_of_a_call_comes_from_its_arguments(
 ) -> None:
     gate = gate_of(catalogue, WORLD, "SAFE")
     outcome = gate.call(Call(tool, arguments), dry_run=True)
-    assert isinstance(outcome, Done)
+    assert isinstance(outcome, CompletedCall)
     assert outcome.level == level
     if level == "SAFE":
         return
     refused = gate.call(Call(tool, arguments))
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, RefusedCall)
     assert refused.level == level
     assert refused.line == outcome.line
     assert refused.requires_prompt
@@ -238,11 +238,13 @@ def test_a_large_result_is_cut_and_says_so(catalogue: Catalogue) -> None:
     entries = [{"id": f"e{n}", "name": "x" * 50} for n in range(100)]
     gate = gate_of(catalogue, {"entries": entries}, limit=2000)
     outcome = gate.call(Call("diary_list", {"element": "entry"}))
-    assert isinstance(outcome, Done)
+    assert isinstance(outcome, CompletedCall)
     assert 10 < len(outcome.value) < 40
     assert "truncated at 2000 characters" in outcome.note
     assert "of 100 items" in outcome.note
-    assert structured(outcome.value, outcome.output, outcome.note)["result"] == outcome.value
+    assert (
+        structured_content(outcome.value, outcome.output, outcome.note)["result"] == outcome.value
+    )
 
 
 def test_control_characters_and_lone_surrogates_never_leave(catalogue: Catalogue) -> None:
@@ -289,7 +291,7 @@ def test_the_line_sends_the_same_events_as_the_harness(
     first, second = gate_of(catalogue, WORLD), gate_of(catalogue, WORLD)
     # What is read around a write is in no line.
     outcome = first.call(Call(tool, arguments, confirm=False))
-    assert isinstance(outcome, Done)
+    assert isinstance(outcome, CompletedCall)
     simulator = second.simulator  # type: ignore[attr-defined]
     done = simulator(["osascript", "-l", "JavaScript", "-e", outcome.line], b"", 10)
     assert done.status == 0, done.stderr
@@ -331,5 +333,5 @@ def test_an_addition_is_run_by_the_current_application(catalogue: Catalogue) -> 
 def test_apps_that_are_newer_than_their_tools_are_named(catalogue: Catalogue) -> None:
     line = "Diary was updated; build its tools again: iac-gen build diary"
     outcome = gate_of(catalogue, WORLD, stale=lambda: [line]).call(Call("list_apps", {}))
-    assert isinstance(outcome, Done)
+    assert isinstance(outcome, CompletedCall)
     assert outcome.note == line

@@ -7,10 +7,10 @@ from language_helpers import parse_reference
 from random_tables import chains, tables
 
 from iac_base.errors import InvalidParameterError
-from iac_base.text import escaped
-from iac_runtime.language.steps import Every, Go, Step
+from iac_base.text import escape_hidden
+from iac_runtime.language.steps import AllElements, PropertyStep, Step
 from iac_runtime.language.terms import code_key, find_properties
-from iac_runtime.language.text import steps_text
+from iac_runtime.language.text import format_reference
 from iac_runtime.tool import Class, Element, Property
 from iac_runtime.tools.tables import Tables
 
@@ -18,18 +18,18 @@ from iac_runtime.tools.tables import Tables
 @given(data=st.data(), known=tables())
 def test_every_reference_survives_printing_and_parsing(data: st.DataObject, known: Tables) -> None:
     steps: tuple[Step, ...] = data.draw(chains(known))
-    text = steps_text(steps)
+    text = format_reference(steps)
     assert parse_reference(text, known).steps == steps
-    assert parse_reference(steps_text(steps, 'Application("Random")'), known).steps == steps
+    assert parse_reference(format_reference(steps, 'Application("Random")'), known).steps == steps
     # What leaves for a model has hidden characters as escapes, and still means the same.
-    assert parse_reference(escaped(text), known).steps == steps
+    assert parse_reference(escape_hidden(text), known).steps == steps
 
 
 @given(data=st.data(), known=tables(), junk=st.text("[](){}.,:\"'\\x0 -", max_size=6))
 def test_a_damaged_reference_is_one_clear_line(
     data: st.DataObject, known: Tables, junk: str
 ) -> None:
-    text = steps_text(data.draw(chains(known)))
+    text = format_reference(data.draw(chains(known)))
     at = data.draw(st.integers(0, len(text)))
     try:
         parse_reference(text[:at] + junk + text[at:], known)
@@ -115,11 +115,11 @@ def test_a_term_without_letters_is_known_by_its_code_key() -> None:
     assert code_key("prct") == "code_70726374"
     for name in ("%", "code_70726374"):
         assert find_properties(("application",), name, known) == (row,)
-    assert parse_reference('["%"]', known).steps == (Go("%"),)
+    assert parse_reference('["%"]', known).steps == (PropertyStep("%"),)
     assert find_properties(("application",), "&", known) == ()
 
 
 def test_names_are_taken_in_either_spelling_and_any_case(tables: Tables) -> None:
     for text in ("day books", "dayBooks", "DAYBOOKS", "Day Book", "journals"):
         steps = parse_reference(text, tables).steps
-        assert isinstance(steps[0], Every)
+        assert isinstance(steps[0], AllElements)

@@ -8,7 +8,7 @@ from defective import Defective
 
 from iac_base.errors import ToolError
 from iac_runtime.apple_errors import APPLE_ERRORS
-from iac_runtime.execution.executor import harness
+from iac_runtime.execution.executor import load_harness
 from iac_runtime.tools.catalogue import Catalogue
 
 LOCAL = datetime.fromtimestamp(0, UTC).astimezone().isoformat()
@@ -208,4 +208,4 @@ def test_a_number_of_the_table_that_stops_ends_the_request_at_once(
 
 
 def test_the_harness_is_ascii_whatever_osascript_reads_files_as() -> None:
-    assert harness().isascii()
+    assert load_harness().isascii()

@@ -14,7 +14,7 @@ from iac_base.errors import SetupError, ToolError
 from iac_mcp.cli.main import cli
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, Done, Refused
+from iac_runtime.gate.plans import Call, CompletedCall, RefusedCall
 from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator
 
@@ -22,14 +22,14 @@ CLOSED = {**WORLD, "@running": False}
 
 
 def gate_of(catalogue: Catalogue, launch: Collection[str] = ()) -> tuple[Gate, Simulator]:
-    tables = [catalogue.tables(app) for app in catalogue.apps.values()]
+    tables = [catalogue.load_tables(app) for app in catalogue.apps.values()]
     simulator = Simulator(tables, {"diary": CLOSED})
     return Gate(catalogue, Executor(simulator), "DANGEROUS", launch=launch), simulator
 
 
 def value(gate: Gate, tool: str, **arguments: object) -> object:
     outcome = gate.call(Call(tool, arguments))
-    assert isinstance(outcome, Done)
+    assert isinstance(outcome, CompletedCall)
     return outcome.value
 
 
@@ -69,7 +69,7 @@ def test_a_change_starts_the_app(catalogue: Catalogue) -> None:
 
 def test_a_read_starts_a_helper_that_nobody_sees() -> None:
     catalogue = Catalogue([SHIPPED])
-    tables = catalogue.tables(catalogue.apps["system_events"])
+    tables = catalogue.load_tables(catalogue.apps["system_events"])
     simulator = Simulator([tables], {"system_events": {"@running": False}})
     gate = Gate(catalogue, Executor(simulator))
     assert value(gate, "system_events_count", element="process") == 0
@@ -114,23 +114,23 @@ def test_activating_shows_an_app_that_runs_and_starting_one_needs_more(
 ) -> None:
     if key == "finder":
         catalogue = Catalogue([SHIPPED])
-    simulator = Simulator([catalogue.tables(catalogue.apps[key])], {key: {"@running": False}})
+    simulator = Simulator([catalogue.load_tables(catalogue.apps[key])], {key: {"@running": False}})
     gate = Gate(catalogue, Executor(simulator), launch=[catalogue.apps[key].id])
     call = Call(tool, {"app": key} if tool == "app_activate" else {})
     refused = gate.call(call)
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, RefusedCall)
     assert (refused.level, refused.requires_prompt) == ("MODIFY", True)
-    assert [effect.verb for effect in gate.plan(call).facts.effects] == ["start"]
+    assert [effect.verb for effect in gate.plan_call(call).facts.effects] == ["start"]
     assert value(gate, "app_running", app=key) is False
 
     bold = Gate(catalogue, Executor(simulator), "DANGEROUS")
     assert value(bold, tool, **call.arguments) in (None, {})
     assert value(gate, "app_running", app=key) is True
     shown = gate.call(call)
-    assert isinstance(shown, Done)
+    assert isinstance(shown, CompletedCall)
     assert shown.level == "SAFE"
 
-    plan = gate.plan(call)
+    plan = gate.plan_call(call)
     assert [(effect.verb, effect.level) for effect in plan.facts.effects] == [("view", "SAFE")]
     value(bold, "app_quit", app=key)
     with pytest.raises(ToolError, match="is not running"):
@@ -142,7 +142,7 @@ def test_an_app_of_which_nobody_can_say_whether_it_runs_counts_as_not_running(
     catalogue: Catalogue,
 ) -> None:
     gate = Gate(catalogue, Executor(program="/nowhere/osascript"))
-    plan = gate.plan(Call("app_activate", {"app": "Diary"}))
+    plan = gate.plan_call(Call("app_activate", {"app": "Diary"}))
     assert [(effect.verb, effect.level) for effect in plan.facts.effects] == [("start", "MODIFY")]
 
 

@@ -12,11 +12,11 @@ from policy_calls import facts_of
 from iac_base.errors import InvalidParameterError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, Done
+from iac_runtime.gate.plans import Call, CompletedCall
 from iac_runtime.language.reader import AppReader
-from iac_runtime.language.references import Last, folder_reference, full_path, has_folders
+from iac_runtime.language.references import PathKind, folder_reference, full_path, has_folders
 from iac_runtime.language.steps import RefValue
-from iac_runtime.language.text import steps_text, value_text
+from iac_runtime.language.text import format_reference, format_value
 from iac_runtime.tool import App, Class, Element, Property
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.tables import Tables, tables_of
@@ -79,11 +79,11 @@ FILES = Tables(
 )
 @pytest.mark.parametrize("kind", ["specifier", "file"])
 def test_where_files_are_objects_a_path_is_a_folder_or_an_item(
-    path: str, last: Last, text: str, kind: str
+    path: str, last: PathKind, text: str, kind: str
 ) -> None:
     found = marshal(path, kind, FILES, last=last)
     assert isinstance(found, RefValue)
-    assert value_text(found, "app") == f"app.{text}"
+    assert format_value(found, "app") == f"app.{text}"
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_only_an_app_with_folders_and_a_startup_disk_names_files_by_objects(
 
 
 def test_a_path_ends_in_a_folder_where_nothing_else_is_said() -> None:
-    assert steps_text(folder_reference(f"{HOME}/a/b", HOME, FILES)) == (
+    assert format_reference(folder_reference(f"{HOME}/a/b", HOME, FILES)) == (
         'home.folders["a"].folders["b"]'
     )
 
@@ -161,9 +161,9 @@ def committed(generated: Path, key: str) -> Tables:
     ],
 )
 def test_a_path_is_the_reference_of_the_committed_app(
-    generated: Path, key: str, path: str, last: Last, text: str, classes: tuple[str, ...]
+    generated: Path, key: str, path: str, last: PathKind, text: str, classes: tuple[str, ...]
 ) -> None:
-    found = AppReader(committed(generated, key), HOME).place(path, last)
+    found = AppReader(committed(generated, key), HOME).read_object(path, last)
     assert found.text == text
     assert found.classes == classes
 
@@ -174,7 +174,7 @@ def test_a_date_of_a_file_is_read_by_its_path_as_apples_guide_does(generated: Pa
     for name in ("YourUserName", "Users"):
         folders = [{"name": name, "folders": folders}]
     catalogue = Catalogue([generated])
-    tables = [catalogue.tables(app) for app in catalogue.apps.values() if app.key == "finder"]
+    tables = [catalogue.load_tables(app) for app in catalogue.apps.values() if app.key == "finder"]
     simulator = Simulator(tables, {"finder": {"startupDisk": {"folders": folders}}})
     gate = Gate(catalogue, Executor(simulator), home="/Users/me")
     given = {
@@ -182,7 +182,7 @@ def test_a_date_of_a_file_is_read_by_its_path_as_apples_guide_does(generated: Pa
         "properties": ["modification date"],
     }
     done = gate.call(Call("finder_get", given))
-    assert isinstance(done, Done)
+    assert isinstance(done, CompletedCall)
     assert datetime.fromisoformat(done.value["modification date"]) == datetime(
         2015, 9, 28, 12, tzinfo=UTC
     )
@@ -215,9 +215,9 @@ def test_the_home_folder_is_expanded_inside_a_filter(
     reader = AppReader(tables, HOME)
     if canonical is None:
         with pytest.raises(InvalidParameterError):
-            reader.reference(text)
+            reader.read_reference(text)
         return
-    found = reader.reference(f"entries[0].{text}")
+    found = reader.read_reference(f"entries[0].{text}")
     assert canonical in found.text
     assert "~" not in found.text
 

@@ -11,7 +11,7 @@ import pytest
 from scripted import Scripted, descriptors, scripted, until
 
 from iac_base.cancellation import Cancellation
-from iac_runtime.execution.process import MARK, Grace, end, has_ended, spawn
+from iac_runtime.execution.process import MARK, Grace, end_child, has_ended, spawn_child
 from iac_runtime.execution.streams import run_process
 
 pytestmark = pytest.mark.process
@@ -147,12 +147,12 @@ def test_a_child_gets_its_channel_a_session_and_nothing_else_of_ours(tmp_path: P
             "facts.append(sys.stdin.read())\n"
             "os.write(4, os.read(3, 100) + json.dumps(facts).encode())"
         )
-        child = spawn([sys.executable, "-IS", "-c", script], channel=True)
+        child = spawn_child([sys.executable, "-IS", "-c", script], channel=True)
         assert child.answers is not None
         os.write(child.feed, b"hello ")
         answers, got = child.answers, bytearray()
         assert until(lambda: _read_some(answers, got))
-    end(child, Grace(1))
+    end_child(child, Grace(1))
     assert child.status == 0
     word, _, facts = got.decode().partition(" ")
     links, leads, marked, stdin = json.loads(facts)
@@ -170,12 +170,12 @@ def _read_some(descriptor: int, into: bytearray) -> bool:
 
 
 def test_a_child_that_somebody_else_reaped_counts_as_ended() -> None:
-    child = spawn(python("pass"))
+    child = spawn_child(python("pass"))
     os.waitpid(child.pid, 0)
     assert has_ended(child)
     assert child.reap()
     assert has_ended(child)
-    end(child, Grace(0.1))
+    end_child(child, Grace(0.1))
 
 
 def test_no_descriptor_is_left_open(osascript: Scripted) -> None:
@@ -192,11 +192,11 @@ def test_a_signal_handler_may_cancel_and_who_watches_wakes() -> None:
     cancel = Cancellation()
     woken: list[str] = []
     watchers: list[Callable[[], object]] = [lambda: woken.append("a"), cancel.cancel]
-    with cancel.watched(watchers[0]), cancel.watched(watchers[1]):
+    with cancel.on_cancel(watchers[0]), cancel.on_cancel(watchers[1]):
         cancel.cancel()
         cancel.cancel()
     assert woken == ["a"]
-    with cancel.watched(lambda: woken.append("late")):
+    with cancel.on_cancel(lambda: woken.append("late")):
         assert woken == ["a", "late"]
-    assert cancel.cancelled
+    assert cancel.is_cancelled
     assert cancel.wait(60)

@@ -8,19 +8,19 @@ from language_helpers import parse_reference, read_filter
 from iac_base.errors import InvalidParameterError
 from iac_runtime.language.reader import AppReader
 from iac_runtime.language.steps import (
+    AllElements,
     Boundary,
     ById,
     ByIndex,
     ByName,
     Compare,
     DateValue,
-    Every,
-    Go,
     Join,
+    PropertyStep,
     Step,
     Whose,
 )
-from iac_runtime.language.text import steps_text
+from iac_runtime.language.text import format_reference
 from iac_runtime.tools.tables import Tables
 
 
@@ -129,18 +129,23 @@ def test_a_wrong_reference_is_told_in_one_line_with_the_way_out(
 
 def test_what_follows_an_object_of_any_class_is_not_checked(tables: Tables) -> None:
     found = parse_reference('front item.strange things["x"].wild', tables)
-    assert found.steps == (Go("frontItem"), Every("strangeThings"), ByName("x"), Go("wild"))
+    assert found.steps == (
+        PropertyStep("frontItem"),
+        AllElements("strangeThings"),
+        ByName("x"),
+        PropertyStep("wild"),
+    )
     assert found.classes is None
 
 
 def test_a_property_of_a_subclass_is_known_where_the_class_may_be_it(tables: Tables) -> None:
     assert parse_reference("journals[0].owner", tables).classes == ()
-    assert parse_reference("entries[0].container.owner", tables).steps[-1] == Go("owner")
+    assert parse_reference("entries[0].container.owner", tables).steps[-1] == PropertyStep("owner")
 
 
 def test_an_answer_may_name_what_the_dictionary_lacks(tables: Tables) -> None:
     found = parse_reference("secrets.byId(7).thing", tables, strict=False)
-    assert found.steps == (Every("secrets"), ById(7), Go("thing"))
+    assert found.steps == (AllElements("secrets"), ById(7), PropertyStep("thing"))
 
 
 def test_filters_take_json_in_either_spelling(tables: Tables) -> None:
@@ -151,11 +156,11 @@ def test_filters_take_json_in_either_spelling(tables: Tables) -> None:
             Join(
                 "or",
                 (
-                    Compare((Go("name"),), "_beginsWith", "a"),
-                    Join("not", (Compare((Go("words"),), "=", 3),)),
+                    Compare((PropertyStep("name"),), "_beginsWith", "a"),
+                    Join("not", (Compare((PropertyStep("words"),), "=", 3),)),
                 ),
             ),
-            Join("not", (Compare((Go("isPrivate"),), "=", True),)),
+            Join("not", (Compare((PropertyStep("isPrivate"),), "=", True),)),
         ),
     )
 
@@ -165,8 +170,8 @@ def test_a_key_of_a_filter_may_lead_on(tables: Tables) -> None:
     assert found == Join(
         "and",
         (
-            Compare((Every("pictures"), ByIndex(0), Go("name")), "=", "x"),
-            Compare((Go("container"), Go("owner")), "=", "y"),
+            Compare((AllElements("pictures"), ByIndex(0), PropertyStep("name")), "=", "x"),
+            Compare((PropertyStep("container"), PropertyStep("owner")), "=", "y"),
         ),
     )
     for key in ("container.nam", "pictures[0", "pictures.end", "nam.x", "entries[0]"):
@@ -177,30 +182,36 @@ def test_a_key_of_a_filter_may_lead_on(tables: Tables) -> None:
 
 def test_a_filter_compares_dates_as_dates(tables: Tables) -> None:
     found = read_filter({"creation date": {"after": "2026-03-09T00:00:00Z"}}, ("entry",), tables)
-    assert found == Compare((Go("creationDate"),), ">", DateValue(1773014400000))
+    assert found == Compare((PropertyStep("creationDate"),), ">", DateValue(1773014400000))
 
 
 ENTRY_TESTS = st.recursive(
     st.one_of(
         st.builds(
             Compare,
-            st.sampled_from([(Go("name"),), (Go("body"),), (Go("container"), Go("name"))]),
+            st.sampled_from(
+                [
+                    (PropertyStep("name"),),
+                    (PropertyStep("body"),),
+                    (PropertyStep("container"), PropertyStep("name")),
+                ]
+            ),
             st.sampled_from(["=", "_contains", "_beginsWith", "_endsWith"]),
             st.text(),
         ),
         st.builds(
             Compare,
-            st.just((Go("words"),)),
+            st.just((PropertyStep("words"),)),
             st.sampled_from(["=", ">", ">=", "<", "<="]),
             st.integers(-(2**53), 2**53),
         ),
         st.builds(
             Compare,
-            st.just((Go("creationDate"),)),
+            st.just((PropertyStep("creationDate"),)),
             st.sampled_from(["=", ">", "<"]),
             st.builds(DateValue, st.integers(-(10**13), 10**14)),
         ),
-        st.builds(Compare, st.just((Go("isPrivate"),)), st.just("="), st.booleans()),
+        st.builds(Compare, st.just((PropertyStep("isPrivate"),)), st.just("="), st.booleans()),
     ),
     lambda inner: st.one_of(
         st.builds(
@@ -221,17 +232,17 @@ PICK: st.SearchStrategy[Step] = st.one_of(
 def entry_references(draw: st.DrawFn) -> tuple[Step, ...]:
     steps: list[Step] = []
     if draw(st.booleans()):
-        steps += [Every("journals"), draw(PICK)]
+        steps += [AllElements("journals"), draw(PICK)]
     elif draw(st.booleans()):
-        steps.append(Go("today"))
-    steps.append(Every("entries"))
+        steps.append(PropertyStep("today"))
+    steps.append(AllElements("entries"))
     if draw(st.booleans()):
         steps.append(Whose(draw(ENTRY_TESTS)))
     ending = draw(st.integers(0, 3))
     if ending == 1:
         steps.append(draw(PICK))
     elif ending == 2:
-        steps += [draw(PICK), Go("creationDate")]
+        steps += [draw(PICK), PropertyStep("creationDate")]
     elif ending == 3:
         steps.append(Boundary(draw(st.sampled_from(["end", "beginning"]))))
     return tuple(steps)
@@ -241,7 +252,7 @@ def entry_references(draw: st.DrawFn) -> tuple[Step, ...]:
 def test_every_reference_survives_printing_and_parsing(
     steps: tuple[Step, ...], tables: Tables
 ) -> None:
-    text = steps_text(steps)
+    text = format_reference(steps)
     assert parse_reference(text, tables).steps == steps
     assert parse_reference(f'Application("Diary").{text}', tables).steps == steps
     assert text.isprintable() or not any(ch in text for ch in "\n\r\0")
@@ -274,7 +285,7 @@ def test_near_references_never_escape_as_another_error(text: str, tables: Tables
     "app", ["Diary", "diary", "com.example.Diary", "/Applications/Diary.app", "DIARY"]
 )
 def test_a_reference_may_begin_with_its_own_app(tables: Tables, app: str) -> None:
-    found = AppReader(tables).reference(f'Application("{app}").journals[0]')
+    found = AppReader(tables).read_reference(f'Application("{app}").journals[0]')
     assert found.text == "journals[0]"
 
 
@@ -282,7 +293,7 @@ def test_a_reference_of_another_app_is_not_taken_for_one_of_this(tables: Tables)
     with pytest.raises(
         InvalidParameterError, match='belongs to "Ledger", and this call goes to Diary'
     ):
-        AppReader(tables).reference("Application('Ledger').journals[0]")
+        AppReader(tables).read_reference("Application('Ledger').journals[0]")
     # What the app itself answers may call it by the name of another language.
-    own = AppReader(tables, strict=False).reference('Application("Tagebuch").journals[0]')
+    own = AppReader(tables, strict=False).read_reference('Application("Tagebuch").journals[0]')
     assert own.text == "journals[0]"

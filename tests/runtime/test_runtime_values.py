@@ -10,18 +10,18 @@ from language_helpers import HOME, marshal
 
 from iac_base.errors import InvalidParameterError
 from iac_runtime.language.steps import (
+    AllElements,
     Boundary,
     ByName,
     DateValue,
-    Every,
-    Go,
     PathValue,
+    PropertyStep,
     RecordValue,
     RefValue,
 )
 from iac_runtime.tools.tables import Tables
 
-WORK = RefValue((Every("journals"), ByName("Work")))
+WORK = RefValue((AllElements("journals"), ByName("Work")))
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ WORK = RefValue((Every("journals"), ByName("Work")))
         ("~", "file", PathValue("/Users/me")),
         ('journals["Work"]', "specifier", WORK),
         ('journals["Work"]', "journal", WORK),
-        ("journals", "location specifier", RefValue((Every("journals"), Boundary("end")))),
+        ("journals", "location specifier", RefValue((AllElements("journals"), Boundary("end")))),
         ("/tmp/x", "location specifier", PathValue("/tmp/x")),
         ("Not So Happy", "mood", "not so happy"),
         ("nhap", "mood", "not so happy"),
@@ -85,7 +85,7 @@ WORK = RefValue((Every("journals"), ByName("Work")))
         ("2026-03-09T00:00:00Z", "text | date", DateValue(1773014400000)),
         ("tomorrow", "text | date", "tomorrow"),
         ('journals["Work"]', "text | journal", WORK),
-        ("today", "text | journal", RefValue((Go("today"),))),
+        ("today", "text | journal", RefValue((PropertyStep("today"),))),
         ("name", "text | specifier", "name"),
         ("happy", "text | mood", "happy"),
         ("HAPPY", "mood | journal", "happy"),
@@ -170,7 +170,7 @@ def test_a_date_means_the_same_moment_whatever_the_zone(moment: datetime, tables
 
 def test_a_direct_parameter_of_any_type_is_an_object_where_it_names_one(tables: Tables) -> None:
     assert marshal("journals[0]", "any", tables, direct=True) == RefValue(
-        (Every("journals"), marshal_index(0))
+        (AllElements("journals"), marshal_index(0))
     )
     assert marshal("hello", "any", tables, direct=True) == "hello"
     assert marshal("name", "any", tables, direct=True) == "name"

@@ -13,7 +13,7 @@ from scripted import APP, Scripted, descriptors, request, scripted, until
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError
-from iac_runtime.execution.executor import Executor, harness
+from iac_runtime.execution.executor import Executor, load_harness
 
 pytestmark = pytest.mark.process
 
@@ -55,7 +55,7 @@ def test_it_gets_no_argument_but_its_descriptors(osascript: Scripted) -> None:
     arguments = ask(osascript.executor(), "arguments")
     assert isinstance(arguments, list)
     assert arguments[:2] == ["-l", "JavaScript"]
-    assert arguments[2:] == ["-e", harness(), "3", "4"]
+    assert arguments[2:] == ["-e", load_harness(), "3", "4"]
 
 
 def test_any_text_goes_there_and_back(osascript: Scripted) -> None:
@@ -187,10 +187,10 @@ def test_a_worker_that_was_slow_to_begin_is_tried_again(
     executor = osascript.executor(hello=0.5, pause=0)
     monkeypatch.setenv("SCRIPTED_START", "deaf")
     ask(executor, "answer")
-    assert executor.workers() == {APP: "one process a call"}
+    assert executor.worker_states() == {APP: "one process a call"}
     monkeypatch.delenv("SCRIPTED_START")
     assert ask(executor, "answer") == ask(executor, "answer")
-    assert executor.workers() == {APP: "idle"}
+    assert executor.worker_states() == {APP: "idle"}
 
 
 @pytest.mark.parametrize("start", ["deaf", "hangs"])

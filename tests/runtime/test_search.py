@@ -232,7 +232,7 @@ def test_the_requests_are_a_hundred_and_twenty_of_our_own() -> None:
     lines = (ROOT / "tests" / "search" / "requests.jsonl").read_text().splitlines()
     rows = [json.loads(line) for line in lines]
     assert len({row["query"] for row in rows}) == 120
-    said = {row["description"].casefold() for row in CATALOGUE.listing()}
+    said = {row["description"].casefold() for row in CATALOGUE.read_listing()}
     assert not any(row["query"].casefold() in text for row in rows for text in said)
     assert not any(row["query"].casefold().replace(" ", "_") in CATALOGUE.tools for row in rows)
     apps = {accepted["app"] for row in rows for accepted in row["accept"]}

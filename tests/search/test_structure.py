@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from iac_base.words import stems
+from iac_base.words import stem_words
 from iac_gen.searching import search_index
 from iac_runtime.search import Index
 from iac_runtime.search.request import SearchRequest, known_words, read_request
@@ -24,7 +24,7 @@ def read(text: str) -> SearchRequest:
 
 def row(kind: str, name: str, words: str, owned: str = "", *properties: str) -> list[Any]:
     """Return a row as a build writes it."""
-    stemmed = [" ".join(stems(part)) for part in (words, owned, "", "")]
+    stemmed = [" ".join(stem_words(part)) for part in (words, owned, "", "")]
     element = "" if kind == "command" else name
     return [kind, name, element, *stemmed, [[one, "rw"] for one in properties]]
 

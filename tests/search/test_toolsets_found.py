@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from iac_base.errors import UnknownToolError
 from iac_runtime.search import Index, SearchHit
-from iac_runtime.serve.pages import any_page, beside, known_names, reach
+from iac_runtime.serve.pages import added_apps, any_page, known_names, tool_ceiling
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS, added_tools
 
@@ -18,7 +18,7 @@ ADDED = added_tools()
 ROOT = Path(__file__).parent.parent.parent
 REQUESTS = ROOT / "tests" / "search" / "toolsets.jsonl"
 CATALOGUE = Catalogue([ROOT / "generated" / "iac_tools"])
-INDEX = Index(CATALOGUE, beside)
+INDEX = Index(CATALOGUE, added_apps)
 ROWS = [json.loads(line) for line in REQUESTS.read_text().splitlines()]
 
 
@@ -124,8 +124,8 @@ def test_a_page_says_what_a_call_may_need() -> None:
     assert any_page(CATALOGUE, "app_quit").level == "DANGEROUS"
     assert any_page(CATALOGUE, "mail_list").example["element"]
     for name in known_names(CATALOGUE):
-        assert any_page(CATALOGUE, name).ceiling == reach(CATALOGUE, name)
-    assert reach(CATALOGUE, "nothing") == "SAFE"
+        assert any_page(CATALOGUE, name).ceiling == tool_ceiling(CATALOGUE, name)
+    assert tool_ceiling(CATALOGUE, "nothing") == "SAFE"
 
 
 @pytest.mark.parametrize(

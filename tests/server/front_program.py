@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from talking import IDENTITY, LINES, fixture_server, notifications
 
-from iac_runtime.serve.front import serve
+from iac_runtime.serve.front import serve_stdio
 
 CHILD = "import os, time; os.write(1, b'from the child\\n'); time.sleep(600)"
 
@@ -46,7 +46,7 @@ def main() -> None:
             process.wait()
         sys.stderr.write(f"closed {time.monotonic()}\n")
 
-    serve(IDENTITY, lambda: LINES, build, close, notifications)
+    serve_stdio(IDENTITY, lambda: LINES, build, close, notifications)
 
 
 main()

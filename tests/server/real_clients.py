@@ -14,9 +14,9 @@ from mcp import Client, StdioServerParameters
 
 from iac_gen.searching import read_rows, search_index
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.opening import GateOptions, open_gate
+from iac_runtime.gate.opening import GateOptions, build_gate
 from iac_runtime.serve.changes import LazyGate
-from iac_runtime.serve.front import identity
+from iac_runtime.serve.front import server_identity
 from iac_runtime.serve.listing import Choice, Listings
 
 TOOLS = Path(__file__).parent.parent.parent / "generated" / "iac_tools"
@@ -72,7 +72,7 @@ def backing_of(folder: Path, *, gate: Gate | None = None, **choice: Any) -> Lazy
     """Return what lies behind the front of a server on simulated apps; close it."""
     lines = Listings([folder], Choice(**choice))
     lines()
-    return LazyGate(lines, lambda: open_gate(GateOptions([folder], "")), gate)
+    return LazyGate(lines, lambda: build_gate(GateOptions([folder], "")), gate)
 
 
 def ask(target: Any, question: Question, mode: str = "auto", **more: Any) -> None:
@@ -90,7 +90,7 @@ def ask_tools(folder: Path, question: Question, mode: str = "auto", **choice: An
     """Ask a server on simulated apps, in this process, about the tools of a folder."""
     backing = backing_of(folder, **choice)
     try:
-        ask(backing.server(identity(), 54.0), question, mode)
+        ask(backing.build_sdk_server(server_identity(), 54.0), question, mode)
     finally:
         backing.close()
 

@@ -81,9 +81,9 @@ class Talk:
     def say(self, message: Any) -> None:
         line = message if isinstance(message, bytes) else json.dumps(message).encode()
         if self._bare is None:
-            self.router.take(line + b"\n")
+            self.router.handle_line(line + b"\n")
         else:
-            self.sessions.feed(self._bare, line + b"\n")
+            self.sessions.feed_message(self._bare, line + b"\n")
 
     def ask(self, method: str, params: Any = None, id_: str | int = 1) -> dict[str, Any]:
         """Send a request and return the answer to it."""

@@ -14,11 +14,11 @@ from mcp.shared.exceptions import MCPError
 from real_clients import ERAS, ask, facts_of, program
 
 from iac_mcp.cli.main import main
-from iac_mcp.setup.checks import questions
-from iac_mcp.setup.findings import Surroundings
-from iac_runtime.audit.reading import AuditEntry, Query, find
+from iac_mcp.setup.checks import check_approval_prompts
+from iac_mcp.setup.findings import DoctorContext
+from iac_runtime.audit.reading import AuditEntry, AuditQuery, find_calls
 from iac_runtime.execution.executor import Executor
-from iac_runtime.policy.approvals import declined, paused, unshown
+from iac_runtime.policy.approvals import paused_clients, unapproved_counts, unshown
 from iac_runtime.policy.question import DENY, ONCE
 from iac_runtime.serve.status import status_facts
 
@@ -63,9 +63,9 @@ def made_by(tools: Path, data: Path, era: str, more: Any, **environ: str) -> tup
 
 def story(data: Path) -> AuditEntry:
     """Return what the audit has of the call, which is one row."""
-    (entry,) = find(data / "state", Query(tool=MAKE[0]), 10)
+    (entry,) = find_calls(data / "state", AuditQuery(tool=MAKE[0]), 10)
     assert entry.simulated
-    assert not find(data / "state", Query(simulated=False), 10)
+    assert not find_calls(data / "state", AuditQuery(simulated=False), 10)
     return entry
 
 
@@ -198,7 +198,9 @@ def test_only_declined_questions_stop_a_client(
     ask(program(tools, data, "--simulate"), question, era, **says(action))
     assert ("Too many approval prompts" in messages[5]) == stopped
     assert not any("Too many approval prompts" in said for said in messages[:5])
-    assert [row.lift for row in paused(data / "state")] == ["iac-mcp policy resume"] * stopped
+    assert [row.lift for row in paused_clients(data / "state")] == [
+        "iac-mcp policy resume"
+    ] * stopped
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -227,15 +229,15 @@ def test_a_client_that_answers_for_its_person_is_not_believed(
         assert (facts["type"], facts["retryable"]) == ("UNANSWERED", True)
         assert "the client showed no prompt" in facts["message"]
         assert "declined." not in facts["message"]
-    assert paused(data / "state") == []
-    assert declined(data / "state") == {}
+    assert paused_clients(data / "state") == []
+    assert unapproved_counts(data / "state") == {}
 
     monkeypatch.setenv("IAC_DATA", str(data))
     words = "mcp answers approval prompts without showing them"
     assert main(["status"]) == 0
     assert words in capsys.readouterr().out
     assert status_facts()["unshown"] == ["mcp"]
-    assert any(words in row.says for row in questions(Surroundings(Executor())))
+    assert any(words in row.says for row in check_approval_prompts(DoctorContext(Executor())))
     # What comes later is a person's, and the client shows prompts by now.
     facts, _ = made_by(tools, data, era, says(action))
     assert facts["type"] == ("REFUSED" if action == "decline" else "UNANSWERED")

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from real_clients import backing_of
 from talking import ENVELOPE, HANDSHAKE
 
-from iac_runtime.serve.answering import Answering
-from iac_runtime.serve.front import identity, notifications
+from iac_runtime.serve.answering import RequestPool
+from iac_runtime.serve.front import notification_options, server_identity
 from iac_runtime.serve.messages import Era
 from iac_runtime.serve.routing import Router
 from iac_runtime.serve.sdk import Sessions
@@ -35,24 +35,26 @@ class Side:
         self.backing = backing_of(tools)
         self.heard: queue.Queue[bytes] = queue.Queue()
         say = self.heard.put
-        build = partial(self.backing.server, identity(), 54.0)
-        self.sessions = Sessions(build, say, notifications)
-        self.answering = Answering(lambda: self.backing.methods(54.0).by_name(), identity(), say)
+        build = partial(self.backing.build_sdk_server, server_identity(), 54.0)
+        self.sessions = Sessions(build, say, notification_options)
+        self.answering = RequestPool(
+            lambda: self.backing.open_methods(54.0).by_name(), server_identity(), say
+        )
         lines = self.backing.lines
         others = {
-            "prompts/list": lines.prompts,
-            "resources/list": lines.resources,
-            "resources/templates/list": lines.templates,
+            "prompts/list": lines.prompt_lines,
+            "resources/list": lines.resource_lines,
+            "resources/templates/list": lines.template_lines,
         }
-        self.router = Router(identity(), lines, self.sessions, say, others, self.answering)
+        self.router = Router(server_identity(), lines, self.sessions, say, others, self.answering)
 
     def say(self, message: Any, era: Era | None = None) -> None:
         """Send a message to the front, or with `era` to a session of the SDK."""
         line = message if isinstance(message, bytes) else json.dumps(message).encode()
         if era is None:
-            self.router.take(line)
+            self.router.handle_line(line)
         else:
-            self.sessions.feed(era, line)
+            self.sessions.feed_message(era, line)
 
     def ask(self, message: Any, era: Era | None = None) -> list[bytes]:
         """Send a request and return all that answers it; a person says yes meanwhile."""
@@ -120,8 +122,8 @@ def test_a_recorded_session_is_answered_as_by_the_sdk(
     sides: tuple[Side, Side], client: str
 ) -> None:
     play(sides, RECORDED[client])
-    assert not sides[0].sessions.started("legacy")
-    assert not sides[0].sessions.started("modern")
+    assert not sides[0].sessions.has_started("legacy")
+    assert not sides[0].sessions.has_started("modern")
 
 
 def request(id_: int, method: str, **params: Any) -> dict[str, Any]:
@@ -198,12 +200,12 @@ class Deaf:
 
     def prepare(self) -> None: ...
 
-    def replay(self, line: bytes) -> None: ...
+    def replay_handshake(self, line: bytes) -> None: ...
 
-    def started(self, era: Era) -> bool:
+    def has_started(self, era: Era) -> bool:
         return bool(self.fed)
 
-    def feed(self, era: Era, line: bytes) -> None:
+    def feed_message(self, era: Era, line: bytes) -> None:
         self.fed.append(line)
 
 
@@ -230,11 +232,11 @@ def test_a_request_that_the_sdk_would_pass_over_gets_an_error_under_its_id(
     frame: dict[str, Any], opened: bool
 ) -> None:
     backend, said = Deaf(), list[bytes]()
-    router = Router(identity(), list, backend, said.append)
+    router = Router(server_identity(), list, backend, said.append)
     if opened:
-        router.take(json.dumps(request(0, "initialize", **HANDSHAKE)).encode())
+        router.handle_line(json.dumps(request(0, "initialize", **HANDSHAKE)).encode())
         said.clear()
-    router.take(json.dumps(frame).encode())
+    router.handle_line(json.dumps(frame).encode())
     assert len(said) + len(backend.fed) == 1
     if backend.fed:
         # Only what the SDK reads as a request is handed on, or it says itself what is wrong.
@@ -261,7 +263,7 @@ def test_a_request_that_the_sdk_would_pass_over_gets_an_error_under_its_id(
 )
 def test_what_got_no_answer_gets_an_error(line: bytes, code: int) -> None:
     said: list[bytes] = []
-    Router(identity(), list, Deaf(), said.append).take(line)
+    Router(server_identity(), list, Deaf(), said.append).handle_line(line)
     (answer,) = map(json.loads, said)
     assert answer["error"]["code"] == code
     assert int(answer["id"]) == 7
@@ -269,10 +271,10 @@ def test_what_got_no_answer_gets_an_error(line: bytes, code: int) -> None:
 
 def test_a_list_of_messages_is_taken_apart_in_the_version_that_has_them() -> None:
     said: list[bytes] = []
-    router = Router(identity(), list, Deaf(), said.append)
+    router = Router(server_identity(), list, Deaf(), said.append)
     handshake = {**HANDSHAKE, "protocolVersion": "2025-03-26"}
-    router.take(json.dumps(request(1, "initialize", **handshake)).encode())
-    router.take(json.dumps([request(2, "ping"), request(3, "tools/list")]).encode())
+    router.handle_line(json.dumps(request(1, "initialize", **handshake)).encode())
+    router.handle_line(json.dumps([request(2, "ping"), request(3, "tools/list")]).encode())
     assert [json.loads(line)["id"] for line in said] == [1, 2, 3]
 
 
@@ -285,15 +287,15 @@ def test_a_cancelled_request_is_not_answered_and_the_end_answers_the_others() ->
         cancel.wait(30)
         return {"content": []}
 
-    answering = Answering(lambda: {"tools/call": wait}, identity(), said.put)
-    router = Router(identity(), list, Deaf(), said.put, {}, answering)
-    router.take(json.dumps(request(1, "initialize", **HANDSHAKE)).encode())
+    answering = RequestPool(lambda: {"tools/call": wait}, server_identity(), said.put)
+    router = Router(server_identity(), list, Deaf(), said.put, {}, answering)
+    router.handle_line(json.dumps(request(1, "initialize", **HANDSHAKE)).encode())
     said.get(timeout=20)
     for number in (2, 3):
-        router.take(json.dumps(request(number, "tools/call", name="x")).encode())
+        router.handle_line(json.dumps(request(number, "tools/call", name="x")).encode())
         begun.get(timeout=20)
     gone = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "2"}}
-    router.take(json.dumps(gone).encode())
+    router.handle_line(json.dumps(gone).encode())
     assert answering.close(0.05)
     last = json.loads(said.get(timeout=20))
     assert (last["id"], last["error"]["code"]) == (3, -32000)

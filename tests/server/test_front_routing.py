@@ -107,10 +107,10 @@ def test_a_handshake_is_answered_as_by_the_sdk(params: Any) -> None:
 
 def test_the_listing_comes_before_the_sdk_is_there(talk: Talk) -> None:
     talk.ask("initialize", HANDSHAKE)
-    assert not talk.sessions.started("legacy")
+    assert not talk.sessions.has_started("legacy")
     listed = talk.ask("tools/list")
     assert listed["result"]["tools"] == ENTRIES
-    assert not talk.sessions.started("legacy")
+    assert not talk.sessions.has_started("legacy")
 
 
 def test_a_listing_before_the_handshake_is_refused(talk: Talk) -> None:
@@ -159,12 +159,12 @@ class Deaf:
 
     def prepare(self) -> None: ...
 
-    def replay(self, line: bytes) -> None: ...
+    def replay_handshake(self, line: bytes) -> None: ...
 
-    def started(self, era: Era) -> bool:
+    def has_started(self, era: Era) -> bool:
         return any(era == fed for fed, _ in self.fed)
 
-    def feed(self, era: Era, line: bytes) -> None:
+    def feed_message(self, era: Era, line: bytes) -> None:
         self.fed.append((era, line))
 
 
@@ -190,5 +190,5 @@ def test_every_message_is_answered_or_handed_on_unchanged(messages: list[Any]) -
         backend, said = Deaf(), list[bytes]()
         router = Router(IDENTITY, lambda: LINES, backend, said.append)
         line = message if isinstance(message, bytes) else json.dumps(message).encode()
-        router.take(line)
+        router.handle_line(line)
         assert [fed for _, fed in backend.fed] == [line] or len(said) == 1

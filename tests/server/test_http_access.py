@@ -51,7 +51,7 @@ def until(holds: Callable[[], Any], seconds: float = 5.0) -> bool:
 
 @pytest.fixture
 def token(own_data_folder: Path) -> str:
-    return clients.add("studio", "DANGEROUS")
+    return clients.add_client("studio", "DANGEROUS")
 
 
 @pytest.fixture
@@ -101,25 +101,25 @@ def test_a_refusal_tells_nothing_and_reads_nothing(url: str, token: str) -> None
 
 
 def test_tokens_are_kept_as_hashes_for_their_owner_alone(own_data_folder: Path) -> None:
-    token = clients.add("studio", "MODIFY")
+    token = clients.add_client("studio", "MODIFY")
     path = own_data_folder / "state" / "clients.json"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert token not in path.read_text()
-    assert [(row.name, row.scope) for row in clients.clients()] == [("studio", "write")]
+    assert [(row.name, row.scope) for row in clients.read_clients()] == [("studio", "write")]
     with pytest.raises(SetupError, match="already"):
-        clients.add("studio", "SAFE")
+        clients.add_client("studio", "SAFE")
     for name in ("", "Studio", "a b", "../x", "http:a", "a\n", "x" * 41):
         with pytest.raises(SetupError, match="cannot name a client"):
-            clients.add(name, "SAFE")
+            clients.add_client(name, "SAFE")
     with pytest.raises(SetupError, match="no client"):
-        clients.revoke("other")
+        clients.revoke_client("other")
     for damaged in ("", "{}", '{"clients": [["a", "ROOT", "", ""]]}', '{"clients": [["a"]]}'):
         path.write_text(damaged)
         with pytest.raises(SetupError, match="damaged"):
-            clients.clients()
+            clients.read_clients()
     path.chmod(0o644)
     with pytest.raises(SetupError, match="chmod 600"):
-        clients.clients()
+        clients.read_clients()
 
 
 def test_a_file_that_cannot_be_trusted_lets_nobody_in(
@@ -134,7 +134,7 @@ def test_a_file_that_cannot_be_trusted_lets_nobody_in(
 
 def test_a_session_is_there_for_its_own_client_alone(url: str, token: str) -> None:
     mine = Wire(url, token).open()
-    other = Wire(url, clients.add("other", "DANGEROUS"))
+    other = Wire(url, clients.add_client("other", "DANGEROUS"))
     other.session = mine.session
     assert other.post(call_of("x")).status_code == 404
     assert other.http.delete(url, headers={"mcp-session-id": mine.session}).status_code == 404
@@ -150,7 +150,7 @@ def test_a_revoked_token_ends_what_is_open(url: str, token: str) -> None:
     with mine.stream("POST", call_of("long", seconds=60)) as answer, mine.stream() as pushed:
         assert (answer.status_code, pushed.status_code) == (200, 200)
         assert until(lambda: STARTED == ["long"])
-        clients.revoke("studio")
+        clients.revoke_client("studio")
         assert until(lambda: ENDED == ["long"])
         began = time.monotonic()
         for stream in (answer, pushed):
@@ -159,7 +159,7 @@ def test_a_revoked_token_ends_what_is_open(url: str, token: str) -> None:
         assert time.monotonic() - began < 5
     assert mine.post(call_of("x")).status_code == 401
     # A client of the same name is another one.
-    again = Wire(url, clients.add("studio", "DANGEROUS"))
+    again = Wire(url, clients.add_client("studio", "DANGEROUS"))
     again.session = mine.session
     assert again.post(call_of("x")).status_code == 404
 
@@ -174,7 +174,7 @@ def test_what_one_client_takes_is_bounded(token: str) -> None:
         first, second = Wire(settings.url, token).open(), Wire(settings.url, token).open()
         refused = Wire(settings.url, token).post()
         assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
-        other = Wire(settings.url, clients.add("other", "SAFE")).open()
+        other = Wire(settings.url, clients.add_client("other", "SAFE")).open()
         with first.stream(), second.stream():
             assert first.post(call_of("x")).status_code == 429
             assert other.call("free")["content"][0]["text"] == "free"
@@ -304,7 +304,7 @@ def test_a_stream_that_broke_is_taken_up_again(url: str, token: str) -> None:
     (found,) = events("\n".join(lines))
     assert (found["id"], found["result"]["content"][0]["text"]) == (7, "kept")
     # Another client's session has other events, whatever their numbers.
-    other = Wire(url, clients.add("other", "SAFE")).open()
+    other = Wire(url, clients.add_client("other", "SAFE")).open()
     heard: list[str] = []
     other.http.timeout = 0.3
     with suppress(httpx2.ReadTimeout), other.stream(last_event_id=last) as theirs:

@@ -15,13 +15,13 @@ from real_clients import ERAS, ask, facts_of
 
 from iac_mcp.http import clients
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.opening import GateOptions, open_gate
-from iac_runtime.gate.plans import Asks, Call
+from iac_runtime.gate.opening import GateOptions, build_gate
+from iac_runtime.gate.plans import Call, NeedsApproval
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.question import ALWAYS, DENY, ONCE
-from iac_runtime.serve.calling import caller
+from iac_runtime.serve.calling import read_requester
 from iac_runtime.serve.changes import Changes, LazyGate
-from iac_runtime.serve.front import identity
+from iac_runtime.serve.front import server_identity
 from iac_runtime.serve.handlers import tell_sessions
 from iac_runtime.serve.listing import Choice, Listings
 
@@ -42,12 +42,12 @@ class Served(NamedTuple):
 def served(tools: Path, request: pytest.FixtureRequest) -> Iterator[Served]:
     said = getattr(request, "param", {})
     tokens = {
-        name: clients.add(name, level)
+        name: clients.add_client(name, level)
         for name, level in (("ada", "DANGEROUS"), ("bob", "DANGEROUS"), ("eve", "SAFE"))
     }
     lines = Listings([tools], Choice(("all",)))
     lines()
-    gate = open_gate(GateOptions([tools], ""))
+    gate = build_gate(GateOptions([tools], ""))
     with (
         closing(LazyGate(lines, lambda: gate)) as behind,
         over_http(told(behind), said) as settings,
@@ -57,7 +57,7 @@ def served(tools: Path, request: pytest.FixtureRequest) -> Iterator[Served]:
 
 def told(behind: LazyGate) -> Any:
     """Return the server as `serve --http` makes it."""
-    server = behind.server(identity(), 54.0)
+    server = behind.build_sdk_server(server_identity(), 54.0)
     tell_sessions(server, behind.changes)
     return server
 
@@ -93,9 +93,9 @@ def test_what_one_client_is_allowed_no_other_is(served: Served, era: str) -> Non
         assert facts_of(refused)["type"] == ("UNANSWERED" if other == "bob" else "REFUSED")
     # Nor a program of this user, whatever it calls itself.
     program = Call(*MAKE, caller=Requester("a program", ("client",)))
-    assert isinstance(served.gate.call(program), Asks)
-    local = caller(type("Peer", (), {"name": " HTTP:ada", "remote": None})())
-    assert (local.client, local.holder) == ("local  HTTP:ada", "")
+    assert isinstance(served.gate.call(program), NeedsApproval)
+    local = read_requester(type("Peer", (), {"name": " HTTP:ada", "remote": None})())
+    assert (local.client, local.token_client) == ("local  HTTP:ada", "")
     entries = call(served, "ada", era, "audit_tail", {}).structured_content["calls"]
     assert {entry["client"] for entry in entries} == {"http:ada"}
     assert [entry["result"] for entry in entries if entry["tool"] == MAKE[0]] == ["done", "done"]
@@ -211,7 +211,7 @@ def test_a_client_uses_up_its_own_limits_alone(served: Served) -> None:
     mine = served.gate._limiter
     assert mine is not None
     for _ in range(250):
-        mine.of("http:ada").take("read")
+        mine.for_client("http:ada").reserve_places("read")
     assert (
         json.loads(ada.call("notes_count", element="note")["content"][0]["text"])["type"] == "BUSY"
     )
@@ -227,7 +227,7 @@ def test_a_session_of_the_older_era_hears_that_the_tools_are_others(served: Serv
     ada.call("list_apps")
     assert len(served.changes._listeners) == 1
     with ada.stream() as answer:
-        served.changes.tell()
+        served.changes.notify_listeners()
         heard: list[str] = []
         for line in answer.iter_lines():
             heard += [row["method"] for row in events(line)]

@@ -19,7 +19,7 @@ from mcp.server.lowlevel import Server
 from over_http import Wire, over_http
 
 from iac_base.errors import SetupError
-from iac_mcp.http.serve import read_http, start
+from iac_mcp.http.serve import read_http_settings, serve_http
 from iac_runtime.policy.file import parse_policy
 
 KEY: Final = ec.generate_private_key(ec.SECP256R1())
@@ -247,7 +247,7 @@ def test_what_is_not_safe_does_not_start(
     lines = "\n".join(f"{key} = {json.dumps(value)}" for key, value in said.items())
     (own_data_folder / "policy.toml").write_text(f"[http]\n{lines}\n")
     with pytest.raises(SetupError, match=match) as refused:
-        start({"port": "0", **raw})
+        serve_http({"port": "0", **raw})
     assert "\n" not in str(refused.value)
 
 
@@ -255,9 +255,9 @@ def test_the_settings_of_a_served_address() -> None:
     policy = parse_policy(
         '[http]\nurl = "https://mac.example.com/mcp"\norigins = ["https://a.b"]\n'
     )
-    found = read_http({}, dict(policy.http), 8722)
+    found = read_http_settings({}, dict(policy.http), 8722)
     assert "mac.example.com:443" in found.hosts
     assert "https://a.b" in found.origins
-    assert read_http({"host": "[::1]"}, {}, 1).url == "http://[::1]:1/mcp"
+    assert read_http_settings({"host": "[::1]"}, {}, 1).url == "http://[::1]:1/mcp"
     with pytest.raises(SetupError, match="line 2: there is no key"):
         parse_policy('[http]\nissuers = "x"\n')

@@ -17,28 +17,28 @@ from http_load import LoadServer, burst, recorded
 from over_http import Wire, over_http
 from real_clients import backing_of
 
-from iac_base.logs import LOGGER, begin
-from iac_mcp.http.clients import add
+from iac_base.logs import LOGGER, start_logging
+from iac_mcp.http.clients import add_client
 from iac_mcp.http.connections import quiet_full_table
-from iac_runtime.audit.reading import verified
-from iac_runtime.serve.front import identity
+from iac_runtime.audit.reading import verify_audit
+from iac_runtime.serve.front import server_identity
 
 LISTS = ("notes_list", "mail_list", "finder_list")
 
 
 def test_nothing_is_lost_under_load_and_over_a_restart(tools: Path, own_data_folder: Path) -> None:
-    tokens = [add(f"client-{number}", "SAFE") for number in range(4)]
+    tokens = [add_client(f"client-{number}", "SAFE") for number in range(4)]
     made = []
     for name in ("first", "second"):
         with (
             closing(backing_of(tools, expose=("all",))) as behind,
-            over_http(behind.server(identity(), 54.0)) as settings,
+            over_http(behind.build_sdk_server(server_identity(), 54.0)) as settings,
         ):
             made += asyncio.run(burst(settings.url, tokens, 8, 40, name, LISTS))[0]
     assert Counter(row.came for row in made) == {"done": 80}
     rows = recorded(own_data_folder)
     assert rows == Counter((row.mark, "done") for row in made)
-    assert verified(own_data_folder / "state").holds
+    assert verify_audit(own_data_folder / "state").is_intact
 
 
 @pytest.mark.process
@@ -47,7 +47,7 @@ def test_the_program_serves_until_it_is_ended(
 ) -> None:
     monkeypatch.setenv("IAC_DATA", str(tmp_path / "data"))
     server = LoadServer(tmp_path / "data", "--simulate")
-    token = add("studio", "SAFE")
+    token = add_client("studio", "SAFE")
     server.start()
     open_stream = Wire(server.url, token).open()
     with open_stream.stream() as answer:
@@ -65,7 +65,7 @@ def test_connections_of_one_address_leave_room_for_the_rest(
 ) -> None:
     monkeypatch.setenv("IAC_DATA", str(tmp_path / "data"))
     server = LoadServer(tmp_path / "data", "--simulate")
-    token = add("studio", "SAFE")
+    token = add_client("studio", "SAFE")
     server.start()
     assert server.process is not None
     resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (256, 256))
@@ -100,10 +100,10 @@ def test_a_full_table_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_the_log_begins_anew_and_stays_private(tmp_path: Path) -> None:
-    begin(file=tmp_path / "log", most=500)
+    start_logging(file=tmp_path / "log", most=500)
     for number in range(40):
         logging.getLogger(f"{LOGGER}.test").warning("line %d\x1b[31m", number)
-    begin()
+    start_logging()
     files = sorted(path.name for path in tmp_path.iterdir())
     assert files == ["log", "log.1", "log.2", "log.3"]
     for name in files:

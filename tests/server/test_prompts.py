@@ -11,11 +11,11 @@ from mcp import Client, MCPError
 from real_clients import ERAS, TOOLS, ask, ask_tools, write_tools
 
 from iac_base.errors import InvalidParameterError
-from iac_runtime.gate.opening import GateOptions, open_gate
-from iac_runtime.serve.front import identity
+from iac_runtime.gate.opening import GateOptions, build_gate
+from iac_runtime.serve.front import server_identity
 from iac_runtime.serve.handlers import build_server
 from iac_runtime.serve.listing import Choice, Listings
-from iac_runtime.serve.methods import methods_of
+from iac_runtime.serve.methods import build_methods
 from iac_runtime.serve.prompts import PROMPTS, prompt_text
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import META_TOOLS, added_tools
@@ -136,8 +136,8 @@ def test_whatever_is_filled_in_stays_on_its_line(prompt: object, value: str) -> 
 @pytest.mark.parametrize("era", ERAS)
 def test_a_damaged_catalogue_is_said_where_recipes_are_asked_for(tools: Path, era: str) -> None:
     lines = Listings([tools], Choice())
-    gate = open_gate(GateOptions([tools], ""))
-    server = build_server(methods_of(gate, lines), lines, identity())
+    gate = build_gate(GateOptions([tools], ""))
+    server = build_server(build_methods(gate, lines), lines, server_identity())
     (tools / "catalogue.json").write_text("{", encoding="utf-8")
 
     async def question(client: Client) -> None:

@@ -12,17 +12,17 @@ from real_clients import ERAS, ask, ask_tools, backing_of, facts_of, program
 from test_elicitation import Person
 
 from iac_base.errors import NextCall, SetupError
-from iac_runtime.gate.opening import GateOptions, open_gate
+from iac_runtime.gate.opening import GateOptions, build_gate
 from iac_runtime.policy.question import ONCE
-from iac_runtime.search import tokens
-from iac_runtime.serve.calling import by_door
-from iac_runtime.serve.front import CAPABILITIES, identity, notifications
+from iac_runtime.search import count_tokens
+from iac_runtime.serve.calling import as_call_tool
+from iac_runtime.serve.front import CAPABILITIES, notification_options, server_identity
 from iac_runtime.serve.handlers import build_server
 from iac_runtime.serve.listing import Choice, Listings
-from iac_runtime.serve.methods import methods_of
+from iac_runtime.serve.methods import build_methods
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS, STARTERS
-from iac_runtime.tools.shape import RESULT_LIMIT, entry
+from iac_runtime.tools.shape import RESULT_LIMIT, listing_entry
 
 SURFACE = {*META_TOOLS, "list_apps", "read_more"}
 
@@ -111,16 +111,20 @@ def test_the_next_call_is_the_one_that_came_by_another_door(
             assert facts["next"] == wanted, facts
 
     backing = backing_of(tools)
-    ask(backing.server(identity(), 54.0), question, elicitation_callback=Person("accept", ONCE))
+    ask(
+        backing.build_sdk_server(server_identity(), 54.0),
+        question,
+        elicitation_callback=Person("accept", ONCE),
+    )
     backing.close()
 
 
 def test_a_tool_that_is_not_listed_is_named_with_its_door() -> None:
     start, apps = NextCall("app_launch", {"app": "Notes"}), NextCall("list_apps")
     wanted = NextCall("write_tool", {"name": "app_launch", "arguments": {"app": "Notes"}})
-    assert by_door(start, "read_tool", "notes_list") == wanted
-    assert by_door(start, "notes_list", "notes_list") == start
-    assert by_door(apps, "read_tool", "notes_list") == apps
+    assert as_call_tool(start, "read_tool", "notes_list") == wanted
+    assert as_call_tool(start, "notes_list", "notes_list") == start
+    assert as_call_tool(apps, "read_tool", "notes_list") == apps
 
 
 def test_the_next_call_of_several_is_all_of_them(tools: Path) -> None:
@@ -250,7 +254,7 @@ def test_what_apps_can_you_control_is_answered(tools: Path) -> None:
 @pytest.mark.parametrize("era", ERAS)
 def test_read_only_hides_the_doors_that_write(tools: Path, era: str) -> None:
     lines = Listings([tools], Choice(read_only=True))
-    gate = open_gate(GateOptions([tools], "", read_only=True))
+    gate = build_gate(GateOptions([tools], "", read_only=True))
 
     async def question(client: Client) -> None:
         names = {row.name for row in (await client.list_tools()).tools}
@@ -265,7 +269,7 @@ def test_read_only_hides_the_doors_that_write(tools: Path, era: str) -> None:
         refused = await client.call_tool("read_tool", call)
         assert "read-only" in facts_of(refused)["suggestion"]
 
-    ask(build_server(methods_of(gate, lines), lines, identity()), question, era)
+    ask(build_server(build_methods(gate, lines), lines, server_identity()), question, era)
     gate.close()
 
 
@@ -292,14 +296,14 @@ def test_the_default_surface_costs_the_same_for_any_number_of_tools(tmp_path: Pa
     (folder / "listing.jsonl").write_text("{}\n")
     listed = [json.loads(line) for line in Listings([folder], Choice())()]
     assert {row["name"] for row in listed} == SURFACE
-    assert tokens(listed) <= 1500
-    assert len(identity().instructions.encode()) < 2000
+    assert count_tokens(listed) <= 1500
+    assert len(server_identity().instructions.encode()) < 2000
 
 
 def test_what_gives_large_results_says_how_large() -> None:
     for tool in (META_TOOLS["read_tool"], OWN_TOOLS["read_more"]):
-        assert entry(tool)["_meta"]["anthropic/maxResultSizeChars"] == RESULT_LIMIT
-    assert all(entry(tool)["_meta"]["anthropic/alwaysLoad"] for tool in META_TOOLS.values())
+        assert listing_entry(tool)["_meta"]["anthropic/maxResultSizeChars"] == RESULT_LIMIT
+    assert all(listing_entry(tool)["_meta"]["anthropic/alwaysLoad"] for tool in META_TOOLS.values())
 
 
 @pytest.mark.process
@@ -319,7 +323,7 @@ def test_the_front_lists_what_the_session_would(tools: Path, tmp_path: Path, era
 
     ask(program(tools, tmp_path / "data", "--simulate"), question, era)
     backing = backing_of(tools)
-    ask(backing.server(identity(), 54.0), question, era)
+    ask(backing.build_sdk_server(server_identity(), 54.0), question, era)
     backing.close()
     front, session = said
     assert front[:4] == session[:4]
@@ -330,8 +334,8 @@ def test_the_front_lists_what_the_session_would(tools: Path, tmp_path: Path, era
 
 def test_the_session_declares_what_the_front_declares(tools: Path) -> None:
     backing = backing_of(tools)
-    server = backing.server(identity(), 54.0)
-    options = server.create_initialization_options(notifications())
+    server = backing.build_sdk_server(server_identity(), 54.0)
+    options = server.create_initialization_options(notification_options())
     declared = options.capabilities.model_dump(exclude_none=True, by_alias=True)
     # Extensions are of the newer era; the session leaves them out on the wire of the older.
     declared.pop("extensions", None)

@@ -9,7 +9,7 @@ import pytest
 from iac_base.errors import ToolError, UnknownToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Asks, Call, Done, Plan, Refused, ToolResult
+from iac_runtime.gate.plans import Call, CompletedCall, NeedsApproval, Plan, RefusedCall, ToolResult
 from iac_runtime.policy.effects import CallFacts, Effect, Verb
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.serve.listing import Choice, own_tools
@@ -74,7 +74,7 @@ def test_nothing_is_pressed_in_an_app_of_the_blocklist_or_without_identity(
 ) -> None:
     toolset = Windows(app, "MODIFY")
     outcome = gate_of(toolset).call(Call("press", {}, ASKED))
-    assert isinstance(outcome, Refused)
+    assert isinstance(outcome, RefusedCall)
     assert "blocklist" in outcome.source
     assert toolset.pressed == 0
 
@@ -83,19 +83,21 @@ def test_an_approval_holds_for_the_window_and_for_no_other(gate_of: Callable[...
     toolset = Windows("com.example.app", "MODIFY", "window 1")
     gate = gate_of(toolset)
     asked = gate.call(Call("press", {}, ASKED))
-    assert isinstance(asked, Asks)
+    assert isinstance(asked, NeedsApproval)
     answered = gate.call(Call("press", {}, ASKED, token=asked.token, verdict="once"))
-    assert isinstance(answered, Done)
-    assert isinstance(gate.call(Call("press", {}, ASKED)), Done)
+    assert isinstance(answered, CompletedCall)
+    assert isinstance(gate.call(Call("press", {}, ASKED)), CompletedCall)
     toolset._memory = "window 2"
-    assert isinstance(gate.call(Call("press", {}, ASKED)), Asks)
+    assert isinstance(gate.call(Call("press", {}, ASKED)), NeedsApproval)
     toolset._memory, toolset._level = "window 1", "DANGEROUS"
-    assert isinstance(gate.call(Call("press", {}, ASKED)), Asks)
+    assert isinstance(gate.call(Call("press", {}, ASKED)), NeedsApproval)
     assert toolset.pressed == 2
 
 
 def test_reading_needs_no_question(gate_of: Callable[..., Gate]) -> None:
-    assert isinstance(gate_of(Windows("com.apple.Terminal", "SAFE")).call(Call("press", {})), Done)
+    assert isinstance(
+        gate_of(Windows("com.apple.Terminal", "SAFE")).call(Call("press", {})), CompletedCall
+    )
 
 
 def test_an_unknown_name_is_looked_for_among_them_too(gate_of: Callable[..., Gate]) -> None:
@@ -121,14 +123,14 @@ def scripts(generated: Path) -> Gate:
 )
 def test_a_script_is_judged_by_what_it_says(scripts: Gate, script: str, level: str) -> None:
     outcome = scripts.call(Call("execute_applescript", {"script": script}), dry_run=True)
-    assert isinstance(outcome, Done)
+    assert isinstance(outcome, CompletedCall)
     assert outcome.level == level
 
 
 def test_a_script_that_writes_to_a_blocked_app_is_refused(scripts: Gate) -> None:
     script = 'tell application "Terminal" to close window 1'
     outcome = scripts.call(Call("execute_applescript", {"script": script}, ASKED))
-    assert isinstance(outcome, Refused)
+    assert isinstance(outcome, RefusedCall)
     assert "blocklist" in outcome.source
 
 

@@ -13,10 +13,10 @@ from piped import Piped
 from vendors import cut, entry_faults, name_faults
 
 from iac_base.errors import ToolError
-from iac_runtime.gate.plans import Done
+from iac_runtime.gate.plans import CompletedCall
 from iac_runtime.serve.calling import done_result, failure_result
 from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS
-from iac_runtime.tools.shape import entry as listing_entry
+from iac_runtime.tools.shape import listing_entry as listing_entry
 
 Entries = list[dict[str, Any]]
 OWN: Entries = [listing_entry(tool) for tool in (*META_TOOLS.values(), *OWN_TOOLS.values())]
@@ -127,7 +127,7 @@ WRAPPED = {"type": "object", "properties": {"result": {}}}
 
 @given(VALUES, st.sampled_from([None, WRAPPED]))
 def test_structured_content_and_text_say_the_same(value: Any, output: Any) -> None:
-    result = done_result(Done(value, "line", "SAFE", note="n", output=output))
+    result = done_result(CompletedCall(value, "line", "SAFE", note="n", output=output))
     (content,) = result["content"]
     assert isinstance(result["structuredContent"], dict)
     assert json.loads(content["text"]) == result["structuredContent"]

@@ -11,7 +11,7 @@ from test_front_answers import Side, request
 
 from iac_runtime.serve.plain import VIEW_TYPE, VIEWS, shows_views
 from iac_runtime.serve.resources import VIEWS as ROWS
-from iac_runtime.serve.views import document, view_of
+from iac_runtime.serve.views import tool_view, view_document
 
 SHOWING = {"extensions": {VIEWS: {"mimeTypes": [VIEW_TYPE]}}}
 CLIENT_CAN = "io.modelcontextprotocol/clientCapabilities"
@@ -96,7 +96,7 @@ def test_a_client_that_shows_views_is_told_of_them_and_of_nothing_else(
     assert len(rows) == len(resources["result"]["resources"]) + len(ROWS)
     assert resources == json.loads(plain["resources/list"][0])
     (view,) = json.loads(more["view"][0])["result"]["contents"]
-    assert (view["mimeType"], view["text"]) == (VIEW_TYPE, document("table"))
+    assert (view["mimeType"], view["text"]) == (VIEW_TYPE, view_document("table"))
 
 
 def test_a_session_of_the_sdk_tells_the_same_of_views(tools: Path) -> None:
@@ -119,7 +119,7 @@ def test_a_session_of_the_sdk_tells_the_same_of_views(tools: Path) -> None:
     ],
 )
 def test_a_tool_has_the_view_that_fits_its_result(tool: str, reads: bool, view: str) -> None:
-    assert view_of(tool, {"readOnlyHint": reads}) == view
+    assert tool_view(tool, {"readOnlyHint": reads}) == view
 
 
 def test_the_words_of_the_extension_are_those_of_the_sdk() -> None:
@@ -130,7 +130,7 @@ def test_the_words_of_the_extension_are_those_of_the_sdk() -> None:
 
 @pytest.mark.parametrize("view", ROWS)
 def test_a_view_is_small_and_whole(view: str) -> None:
-    text = document(view)
+    text = view_document(view)
     assert len(text.encode()) <= 60_000
     for word in (" src=", " href=", "@import", "url(", "import(", "fetch(", "innerHTML", "eval("):
         assert word not in text

@@ -24,7 +24,7 @@ def tables(key: str) -> Tables:
     folder = shipped_folder()
     assert folder is not None
     catalogue = Catalogue([folder])
-    return catalogue.tables(next(app for app in catalogue.apps.values() if app.key == key))
+    return catalogue.load_tables(next(app for app in catalogue.apps.values() if app.key == key))
 
 
 class Patient(Script):

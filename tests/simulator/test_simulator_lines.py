@@ -9,7 +9,7 @@ from iac_base.errors import ErrorType, ToolError
 from iac_runtime.apple_errors import APPLE_ERRORS
 from iac_runtime.execution.executor import Executor
 from iac_runtime.language.request import Event
-from iac_runtime.language.steps import Go
+from iac_runtime.language.steps import PropertyStep
 from iac_simulator import FaultScenario, Simulator, errors
 
 D = 'const d = Application("Diary"); '
@@ -101,7 +101,9 @@ def test_the_strict_variant_tells_names_that_the_dictionary_lacks(
 
 def type_in(language: str, number: int) -> ErrorType:
     """Return the type of error that a caller gets where the app answers this number."""
-    event = Event("com.example.Diary", "application", "get", "coregetd", target=(Go("name"),))
+    event = Event(
+        "com.example.Diary", "application", "get", "coregetd", target=(PropertyStep("name"),)
+    )
     world = {"diary": {"@errors": {"coregetd": number}}}
     simulator = Simulator([DIARY], world, faults=FaultScenario(language=language))
     with pytest.raises(ToolError) as caught:

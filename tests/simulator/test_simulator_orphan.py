@@ -9,9 +9,9 @@ from pathlib import Path
 
 import psutil
 
-from iac_runtime.execution.executor import harness, request_bytes
+from iac_runtime.execution.executor import load_harness, request_bytes
 from iac_runtime.language.request import Column, Event
-from iac_runtime.language.steps import Every
+from iac_runtime.language.steps import AllElements
 
 SERVER = """
 import subprocess, sys, time
@@ -29,7 +29,7 @@ def test_what_a_killed_server_started_ends_between_two_events(tmp_path: Path) ->
     faults.write_text(json.dumps({"fault": [{"times": 0, "delay": 0.5}]}))
     columns = tuple(Column(name, name) for name in ("name", "body", "id") * 40)
     wanted = Event(
-        "com.apple.Notes", "application", "columns", "coregetd", target=(Every("notes"),),
+        "com.apple.Notes", "application", "columns", "coregetd", target=(AllElements("notes"),),
         columns=columns, writes=False,
     )  # fmt: skip
     request.write_bytes(request_bytes(wanted, "mark"))
@@ -37,7 +37,7 @@ def test_what_a_killed_server_started_ends_between_two_events(tmp_path: Path) ->
         **os.environ, "IAC_SIMULATOR_FAULTS": str(faults), "IAC_SIMULATOR_EVENTS": str(log),
     }  # fmt: skip
     server = subprocess.Popen(
-        [sys.executable, "-c", SERVER, harness(), str(request)],
+        [sys.executable, "-c", SERVER, load_harness(), str(request)],
         stdout=subprocess.PIPE,
         env=environment,
     )

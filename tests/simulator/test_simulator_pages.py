@@ -10,7 +10,7 @@ import pytest
 import iac_runtime
 from iac_base.errors import InvalidParameterError
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, Done
+from iac_runtime.gate.plans import Call, CompletedCall
 from iac_tools import notes
 
 
@@ -36,7 +36,7 @@ class Pages:
     def note(self, **given: Any) -> str:
         gate: Gate = self.session._gate
         done = gate.call(Call("notes_list", {"element": "note", **given}))
-        assert isinstance(done, Done)
+        assert isinstance(done, CompletedCall)
         return done.note
 
     def events(self) -> int:
@@ -108,7 +108,7 @@ def test_a_reader_of_pages_is_given_a_page(pages: Pages) -> None:
     gate: Gate = pages.session._gate
     gate.context.limit = 1_000_000
     done = gate.call(Call("notes_list", {"element": "note"}))
-    assert isinstance(done, Done)
+    assert isinstance(done, CompletedCall)
     assert len(done.value) == 1000
     assert 'cursor "1000:i999"' in done.note
 

@@ -8,14 +8,14 @@ import pytest
 from iac_base.errors import ToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, Done
+from iac_runtime.gate.plans import Call, CompletedCall
 from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator
 from iac_simulator.scenario import parse_scenario
 
 TOOLS = Path(__file__).parent.parent.parent / "generated" / "iac_tools"
 CATALOGUE = Catalogue([TOOLS])
-APPS = [CATALOGUE.tables(app) for app in CATALOGUE.apps.values()]
+APPS = [CATALOGUE.load_tables(app) for app in CATALOGUE.apps.values()]
 
 
 class Asked:
@@ -27,7 +27,7 @@ class Asked:
 
     def __call__(self, tool: str, **arguments: Any) -> Any:
         outcome = self.gate.call(Call(tool, arguments, raw=True))
-        assert isinstance(outcome, Done), outcome
+        assert isinstance(outcome, CompletedCall), outcome
         return outcome.value
 
     def sent(self) -> list[Any]:
@@ -175,7 +175,7 @@ def test_the_line_of_such_a_call_is_applescript(
     tool: str, arguments: dict[str, Any], line: str
 ) -> None:
     outcome = Asked().gate.call(Call(tool, arguments), dry_run=True)
-    assert isinstance(outcome, Done)
+    assert isinstance(outcome, CompletedCall)
     assert outcome.line == f'tell application id "com.apple.Notes" to {line}'
 
 

@@ -8,7 +8,7 @@ from player import Answer
 
 from iac_runtime.gate.gate import Gate
 from iac_runtime.language import columns
-from iac_runtime.language.columns import usual_columns
+from iac_runtime.language.columns import default_columns
 from iac_runtime.tools.tables import Tables
 
 TABLE = json.loads(Path(columns.__file__).with_suffix(".json").read_text("utf-8"))
@@ -18,7 +18,7 @@ DULL = {"id", "uid", "index", "all headers", "source", "message id", "calendarId
 @pytest.fixture(scope="module")
 def apps(gate: Gate) -> dict[str, Tables]:
     assert gate.catalogue is not None
-    return {key: gate.catalogue.tables(app) for key, app in gate.catalogue.apps.items()}
+    return {key: gate.catalogue.load_tables(app) for key, app in gate.catalogue.apps.items()}
 
 
 def test_a_list_of_mails_is_read_like_a_mailbox(answer: Answer) -> None:
@@ -30,7 +30,7 @@ def test_a_list_of_mails_is_read_like_a_mailbox(answer: Answer) -> None:
 
 def test_no_list_is_of_headers_or_ids_alone(apps: dict[str, Tables]) -> None:
     shown = {
-        (key, term): [column.label for column in usual_columns(term, tables)]
+        (key, term): [column.label for column in default_columns(term, tables)]
         for key, tables in apps.items()
         for term in tables.classes
     }
@@ -54,9 +54,9 @@ def test_a_row_says_what_the_rule_does_not(
     apps: dict[str, Tables], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = {(key, term) for key, rows in TABLE["rows"].items() for term in rows}
-    now = {at: usual_columns(at[1], apps[at[0]]) for at in told}
-    monkeypatch.setattr(columns, "_table", lambda: {**TABLE, "rows": {}})
-    usual_columns.cache_clear()
-    ruled = {at: usual_columns(at[1], apps[at[0]]) for at in told}
-    usual_columns.cache_clear()
+    now = {at: default_columns(at[1], apps[at[0]]) for at in told}
+    monkeypatch.setattr(columns, "_load_column_table", lambda: {**TABLE, "rows": {}})
+    default_columns.cache_clear()
+    ruled = {at: default_columns(at[1], apps[at[0]]) for at in told}
+    default_columns.cache_clear()
     assert [at for at in sorted(told) if now[at] == ruled[at]] == []

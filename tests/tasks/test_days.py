@@ -8,7 +8,7 @@ import pytest
 from player import Answer
 
 from iac_base.errors import InvalidParameterError
-from iac_runtime.language.steps import day_of, read_date
+from iac_runtime.language.steps import local_day, read_date
 
 
 @pytest.fixture(params=["UTC", "Asia/Tokyo", "America/New_York"])
@@ -37,8 +37,8 @@ def test_words_for_days_are_local_days(zone: str) -> None:
 
 
 def test_a_day_is_that_of_the_place(zone: str) -> None:
-    assert day_of("2026-11-24T23:30") == "2026-11-24"
-    assert day_of("2026-12-31", 1) == "2027-01-01"
+    assert local_day("2026-11-24T23:30") == "2026-11-24"
+    assert local_day("2026-12-31", 1) == "2027-01-01"
 
 
 def test_what_is_no_date_is_told_how_to_write_one() -> None:

@@ -7,8 +7,8 @@ from player import ABLE, Answer
 
 from iac_base.errors import NextCall
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, Refused
-from iac_runtime.serve.calling import through_door
+from iac_runtime.gate.plans import Call, RefusedCall
+from iac_runtime.serve.calling import unwrap_call_tool
 
 OF_INBOX = {"element": "message", "of": "inbox"}
 FIRST = "inbox.messages[0]"
@@ -93,7 +93,7 @@ def test_every_class_is_reached_by_following_next_calls(
     assert gate.catalogue is not None
     stuck = []
     for app in gate.catalogue.apps.values():
-        tables = gate.catalogue.tables(app)
+        tables = gate.catalogue.load_tables(app)
         for term in tables.classes if app.key in (chosen or app.key) else ():
             told = answer(f"{app.key}_list", {"element": term}) if "list" in tables.tools else {}
             for _ in range(4):
@@ -108,8 +108,8 @@ def test_every_class_is_reached_by_following_next_calls(
 def test_a_refused_door_names_the_right_one(gate: Gate) -> None:
     change = {"target": FIRST, "properties": {"flagged status": True}}
     call = Call("read_tool", {"name": "mail_set", "arguments": change}, ABLE)
-    refused = gate.call(through_door(call))
-    assert isinstance(refused, Refused)
+    refused = gate.call(unwrap_call_tool(call))
+    assert isinstance(refused, RefusedCall)
     assert refused.next == NextCall("write_tool", call.arguments)
-    again = gate.call(through_door(Call(*refused.next, ABLE)))
-    assert not isinstance(again, Refused)
+    again = gate.call(unwrap_call_tool(Call(*refused.next, ABLE)))
+    assert not isinstance(again, RefusedCall)

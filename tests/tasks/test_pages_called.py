@@ -10,12 +10,12 @@ from player import ABLE
 from iac_base.errors import ToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.opening import HOME, simulation
-from iac_runtime.gate.plans import Call, Refused
-from iac_runtime.serve.calling import through_door
+from iac_runtime.gate.opening import HOME, open_simulation
+from iac_runtime.gate.plans import Call, RefusedCall
+from iac_runtime.serve.calling import unwrap_call_tool
 from iac_runtime.serve.pages import any_page
 from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.own import DOORS
+from iac_runtime.tools.own import CALL_TOOLS
 
 
 def played(gate: Gate, name: str) -> str:
@@ -26,16 +26,16 @@ def played(gate: Gate, name: str) -> str:
     """
     assert gate.catalogue is not None
     page = any_page(gate.catalogue, name)
-    door = DOORS[page.level]
+    door = CALL_TOOLS[page.level]
     call: tuple[str, Any] = (door, {"name": name, "arguments": page.example})
     said = ""
     for _ in range(5):
         try:
-            outcome = gate.call(through_door(Call(*call, ABLE)))
+            outcome = gate.call(unwrap_call_tool(Call(*call, ABLE)))
         except ToolError as error:
             then, said = error.next, f"{error.type} {error.message}"
         else:
-            if not isinstance(outcome, Refused):
+            if not isinstance(outcome, RefusedCall):
                 return ""
             if outcome.next is None:
                 # By a rule that no arguments get round, such as: no tool writes to Terminal.
@@ -61,7 +61,7 @@ def test_the_example_of_every_page_of_every_dictionary_works(
     for name, text in corpus_build.files.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     catalogue = Catalogue([tmp_path])
-    gate = Gate(catalogue, Executor(simulation(catalogue, None)), home=HOME)
+    gate = Gate(catalogue, Executor(open_simulation(catalogue, None)), home=HOME)
     wrong = [said for name in sorted(catalogue.tools) if (said := played(gate, name))]
     print(
         f"{len(catalogue.tools)} pages, {len(wrong)} whose example leads nowhere", *wrong, sep="\n"

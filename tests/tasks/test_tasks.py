@@ -8,9 +8,9 @@ from pathlib import Path
 import anyio
 from player import play, read_tasks, world
 
-from iac_runtime.gate.opening import GateOptions, open_gate
+from iac_runtime.gate.opening import GateOptions, build_gate
 from iac_runtime.serve.changes import LazyGate
-from iac_runtime.serve.front import identity
+from iac_runtime.serve.front import server_identity
 from iac_runtime.serve.listing import Choice, Listings
 
 TASKS = {task["words"]: task for task in read_tasks()}
@@ -26,8 +26,10 @@ def test_a_task_is_reached_within_its_budget(tmp_path: Path, generated: Path) ->
         state.write_text(json.dumps(world()), "utf-8")
         lines = Listings([generated], Choice())
         options = GateOptions([generated], str(state))
-        with closing(LazyGate(lines, partial(open_gate, options))) as backing:
-            played = anyio.run(play, TASKS[words], backing.server(identity(), 54.0), state)
+        with closing(LazyGate(lines, partial(build_gate, options))) as backing:
+            played = anyio.run(
+                play, TASKS[words], backing.build_sdk_server(server_identity(), 54.0), state
+            )
         assert played.wrong == []
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 import click
 
-from iac_base.commands import Commands
+from iac_base.commands import CommandGroup
 from iac_base.distribution import DISTRIBUTION
 
 _COMMANDS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
@@ -36,7 +36,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
 """Command -> the module that it is in, and examples for its help."""
 
 
-class _GeneratorCommands(Commands):
+class _GeneratorCommands(CommandGroup):
     """A group that imports a command when it is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

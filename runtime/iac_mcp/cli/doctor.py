@@ -14,9 +14,9 @@ from typing import Final
 import click
 
 from iac_base.files import open_state
-from iac_base.text import escaped
+from iac_base.text import escape_hidden
 from iac_mcp.cli.common import NAME, TOOLS, print_json
-from iac_mcp.setup.findings import DoctorFinding, Surroundings
+from iac_mcp.setup.findings import DoctorContext, DoctorFinding
 from iac_runtime.execution.streams import run_process
 
 _SAFE: Final = ("iac-gen build", "iac-mcp install ", "chmod 700 ")
@@ -44,37 +44,37 @@ def doctor(
 
     --fix builds tools, adds the server to clients and makes the state folder private.
     """
-    from iac_mcp.setup.checks import examined
+    from iac_mcp.setup.checks import run_checks
     from iac_runtime.execution.executor import Executor
 
     found: list[DoctorFinding] = []
     with closing(Executor()) as executor:
-        for finding in examined(Surroundings(executor, tools, apps, name)):
+        for finding in run_checks(DoctorContext(executor, tools, apps, name)):
             found.append(finding)
             if not as_json:
-                tell(finding)
+                print_finding(finding)
     if fix and not as_json:
-        found = [row for row in found if not (row.mend and _fixed(row.mend))]
+        found = [row for row in found if not (row.mend and _apply_fix(row.mend))]
     problems = sum(finding.state == "problem" for finding in found)
     warnings = sum(finding.state == "warning" for finding in found)
     if as_json:
         print_json({"ok": not problems, "findings": [finding.facts() for finding in found]})
     else:
-        click.echo(f"{_count(problems, 'problem')}, {_count(warnings, 'warning')}.")
+        click.echo(f"{_count_text(problems, 'problem')}, {_count_text(warnings, 'warning')}.")
     return 1 if problems else 0
 
 
-def tell(finding: DoctorFinding) -> None:
+def print_finding(finding: DoctorFinding) -> None:
     """Print a finding, and below it what mends it."""
     state = click.style(f"{finding.state:<8}", fg=_COLOURS[finding.state])
     # click leaves colours out where there is no terminal; see no-color.org for the variable.
     colour = False if os.environ.get("NO_COLOR") else None
-    click.echo(f"{state} {finding.check:<13} {escaped(finding.says)}", color=colour)
+    click.echo(f"{state} {finding.check:<13} {escape_hidden(finding.says)}", color=colour)
     if finding.mend:
-        click.echo(f"{'':<22} {escaped(finding.mend)}")
+        click.echo(f"{'':<22} {escape_hidden(finding.mend)}")
 
 
-def _fixed(mend: str) -> bool:
+def _apply_fix(mend: str) -> bool:
     """Carry out a command that is advised, where it is safe; say whether that mended it."""
     words = shlex.split(mend) if mend.startswith(_SAFE) and "|" not in mend else []
     if not words or "--print" in words:
@@ -84,11 +84,11 @@ def _fixed(mend: str) -> bool:
     done = run_process(argv, b"", _SECONDS)
     said = (done.stdout or done.stderr).decode("utf-8", "replace").strip().splitlines()
     state = "fixed" if done.status == 0 else "not fixed"
-    click.echo(escaped(f"{state}: {mend}{': ' + said[-1] if said else ''}"))
+    click.echo(escape_hidden(f"{state}: {mend}{': ' + said[-1] if said else ''}"))
     return done.status == 0
 
 
-def _count(number: int, word: str) -> str:
+def _count_text(number: int, word: str) -> str:
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
@@ -96,27 +96,27 @@ def _count(number: int, word: str) -> str:
 @click.option("--json", "as_json", is_flag=True, help="Print the status as JSON.")
 def status(as_json: bool) -> int:
     """Show your running servers, the results of their calls, and paused clients."""
-    from iac_runtime.policy.approvals import paused, unshown
-    from iac_runtime.serve.status import servers, status_facts
+    from iac_runtime.policy.approvals import paused_clients, unshown
+    from iac_runtime.serve.status import running_servers, status_facts
 
     if as_json:
         print_json(status_facts())
         return 0
-    found = servers()
+    found = running_servers()
     for server in found:
         facts = server.facts()
         client = f" for {server.client}" if server.client else ""
         up = timedelta(seconds=facts["uptime"])
-        click.echo(escaped(f"{server.pid}{client}, surface {server.surface}, up {up}"))
+        click.echo(escape_hidden(f"{server.pid}{client}, surface {server.surface}, up {up}"))
         levels = ", ".join(f"{count} {level}" for level, count in server.tools.items())
-        click.echo(escaped(f"  {_count(server.apps, 'app')}, tools: {levels or 'none'}"))
-        calls = f"{_count(server.calls, 'call')}, {_count(server.errors, 'error')}"
+        click.echo(escape_hidden(f"  {_count_text(server.apps, 'app')}, tools: {levels or 'none'}"))
+        calls = f"{_count_text(server.calls, 'call')}, {_count_text(server.errors, 'error')}"
         workers = ", ".join(f"{app} {state}" for app, state in server.workers.items())
-        click.echo(escaped(f"  {calls}{'; workers: ' + workers if workers else ''}"))
+        click.echo(escape_hidden(f"  {calls}{'; workers: ' + workers if workers else ''}"))
     if not found:
         click.echo("No server is running.")
-    for row in paused(open_state()):
-        click.echo(f"{row.says} End this pause with: {row.lift}")
+    for row in paused_clients(open_state()):
+        click.echo(f"{row.description} End this pause with: {row.lift}")
     for one in unshown(open_state()):
         click.echo(one.says)
     return 0

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, get_args
 from iac_base.positions import Path as Where
 from iac_runtime.policy.effects import Action
 from iac_runtime.policy.file import DAYS
-from iac_runtime.policy.reading import Keys, TableReader
+from iac_runtime.policy.reading import TableKeys, TableReader
 
 _NOON: Final = "mon 12:00"
 
@@ -47,56 +47,56 @@ def read_expectations(text: str, name: str) -> Expectations:
     Raises:
         SetupError: It is not right; one line with the line, and the nearest known word.
     """
-    reader = _Reader(text, name)
-    found = reader.table((), reader.document.value, _KEYS)
+    reader = _ExpectationsReader(text, name)
+    found = reader.read_table((), reader.document.value, _KEYS)
     return Expectations(found.get("policy", ""), found.get("expect", ()))
 
 
-class _Reader(TableReader):
+class _ExpectationsReader(TableReader):
     """Reads expectations."""
 
-    def decision(self, where: Where, value: Any) -> str:
-        return self.word(where, value, get_args(Action), "there is no decision {}.")
+    def read_decision(self, where: Where, value: Any) -> str:
+        return self.read_word(where, value, get_args(Action), "there is no decision {}.")
 
-    def arguments(self, where: Where, value: Any) -> Mapping[str, Any]:
+    def read_arguments(self, where: Where, value: Any) -> Mapping[str, Any]:
         if not isinstance(value, Mapping):
-            self.wrong(where, "arguments must be a table.")
+            self.raise_error(where, "arguments must be a table.")
         return value
 
-    def at(self, where: Where, value: Any) -> time.struct_time:
+    def read_time(self, where: Where, value: Any) -> time.struct_time:
         words = value.split(" ") if isinstance(value, str) else []
         try:
             day, found = DAYS.index(words[0]), time.strptime(words[1], "%H:%M")
         except (ValueError, IndexError):
-            self.wrong(where, f'at must be a day and a time, such as "{_NOON}".')
+            self.raise_error(where, f'at must be a day and a time, such as "{_NOON}".')
         return time.struct_time((*found[:6], day, *found[7:]))
 
-    def rows(self, where: Where, value: Any) -> tuple[ExpectedDecision, ...]:
+    def read_rows(self, where: Where, value: Any) -> tuple[ExpectedDecision, ...]:
         if not isinstance(value, list):
-            self.wrong(where, "write each one under a separate line: [[expect]]")
+            self.raise_error(where, "write each one under a separate line: [[expect]]")
         found: list[ExpectedDecision] = []
         for at, part in enumerate(value):
             spot = (*where, at)
-            row = self.table(spot, part, _ROW)
+            row = self.read_table(spot, part, _ROW)
             for key in ("call", "decision"):
                 if key not in row:
-                    self.wrong(spot, f"this [[expect]] has no {key}.")
+                    self.raise_error(spot, f"this [[expect]] has no {key}.")
             usual = dict.fromkeys(("client", "rule", "server"), "")
-            row = {"arguments": {}, "at": self.at(spot, _NOON), **usual, **row}
-            found.append(ExpectedDecision(**row, line=self.document.line(spot)))
+            row = {"arguments": {}, "at": self.read_time(spot, _NOON), **usual, **row}
+            found.append(ExpectedDecision(**row, line=self.document.line_of(spot)))
         return tuple(found)
 
 
-_ROW: Final[Keys] = {
-    "arguments": ("arguments", _Reader.arguments),
-    "at": ("at", _Reader.at),
-    "call": ("call", _Reader.sentence),
-    "client": ("client", _Reader.sentence),
-    "decision": ("decision", _Reader.decision),
-    "rule": ("rule", _Reader.sentence),
-    "server": ("server", _Reader.sentence),
+_ROW: Final[TableKeys] = {
+    "arguments": ("arguments", _ExpectationsReader.read_arguments),
+    "at": ("at", _ExpectationsReader.read_time),
+    "call": ("call", _ExpectationsReader.read_single_line),
+    "client": ("client", _ExpectationsReader.read_single_line),
+    "decision": ("decision", _ExpectationsReader.read_decision),
+    "rule": ("rule", _ExpectationsReader.read_single_line),
+    "server": ("server", _ExpectationsReader.read_single_line),
 }
-_KEYS: Final[Keys] = {
-    "expect": ("expect", _Reader.rows),
-    "policy": ("policy", _Reader.sentence),
+_KEYS: Final[TableKeys] = {
+    "expect": ("expect", _ExpectationsReader.read_rows),
+    "policy": ("policy", _ExpectationsReader.read_single_line),
 }

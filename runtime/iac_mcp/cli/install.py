@@ -13,25 +13,25 @@ from typing import Final
 import click
 
 from iac_base.commands import NearestChoice
-from iac_base.text import escaped
+from iac_base.text import escape_hidden
 from iac_mcp.cli.common import NAME, TOOLS
-from iac_mcp.cli.setup import here, remove_all
-from iac_mcp.cli.upgrade import record
+from iac_mcp.cli.setup import is_client_installed, remove_all
+from iac_mcp.cli.upgrade import record_version
 from iac_mcp.setup import interpreter
 from iac_mcp.setup.clients import (
     CLIENTS,
     Client,
     Launch,
     NotMergedError,
-    entry,
+    client_entry,
+    client_file,
     installed_entry,
-    place,
     serve_options,
-    snippet,
+    settings_snippet,
 )
-from iac_mcp.setup.clients import install as put
-from iac_mcp.setup.clients import uninstall as take
-from iac_mcp.setup.interpreter import Interpreter, examine, launch_arguments
+from iac_mcp.setup.clients import install_server as put
+from iac_mcp.setup.clients import uninstall_server as take
+from iac_mcp.setup.interpreter import PythonInterpreter, examine_python, launch_arguments
 from iac_mcp.setup.trial import try_launch
 from iac_runtime.serve.options import SERVE_OPTIONS, read_quickly
 
@@ -68,9 +68,9 @@ def install(
             f"--name {name!r}: write at most {_LONGEST_NAME} letters, digits, - and _; clients put"
             " it before the names of the tools."
         )
-    chosen = CLIENTS[client] if client else _only_one()
-    path = place(chosen, os.environ)
-    found = examine(python)
+    chosen = CLIENTS[client] if client else _only_client()
+    path = client_file(chosen, os.environ)
+    found = examine_python(python)
     env = dict(found.env)
     if os.environ.get("IAC_DATA"):
         env["IAC_DATA"] = str(Path(os.environ["IAC_DATA"]).absolute())
@@ -80,7 +80,7 @@ def install(
         old = None if options else installed_entry(chosen, path, name)
     whole = launch._replace(args=(*launch.args, *(serve_options(old) if old else ())))
     if only_print:
-        click.echo(snippet(chosen, name, entry(chosen, whole)))
+        click.echo(settings_snippet(chosen, name, client_entry(chosen, whole)))
         click.echo(f"\nPaste it into {path}. {chosen.then}", err=True)
         return 0
     # Nothing is written that does not start.
@@ -96,17 +96,17 @@ def install(
     else:
         saved = f" The old file is {done.backup}." if done.backup else ""
         click.echo(f'{chosen.name} now has the server "{name}" in {path}.{saved}')
-    record()
+    record_version()
     if done.kept:
-        click.echo(f"Kept options: {escaped(' '.join(done.kept))}.")
-    _warn(found)
+        click.echo(f"Kept options: {escape_hidden(' '.join(done.kept))}.")
+    _warn_unsuitable_python(found)
     click.echo(chosen.then)
     return 0
 
 
-def _only_one() -> Client:
+def _only_client() -> Client:
     """Return the client of this user, where there is one only."""
-    found = [key for key in CLIENTS if here(CLIENTS[key])]
+    found = [key for key in CLIENTS if is_client_installed(CLIENTS[key])]
     if len(found) == 1:
         return CLIENTS[found[0]]
     names = ", ".join(found or CLIENTS)
@@ -122,10 +122,10 @@ def checked_options(options: Sequence[str]) -> tuple[str, ...]:
         raise click.UsageError(
             f"iac-mcp serve does not accept {' '.join(options)}. It accepts: {known}"
         )
-    return tuple(_absolute(options))
+    return tuple(_absolute_paths(options))
 
 
-def _absolute(options: Sequence[str]) -> list[str]:
+def _absolute_paths(options: Sequence[str]) -> list[str]:
     made: list[str] = []
     for word in options:
         flag, equals, value = word.partition("=")
@@ -138,13 +138,13 @@ def _absolute(options: Sequence[str]) -> list[str]:
     return made
 
 
-def _warn(found: Interpreter) -> None:
+def _warn_unsuitable_python(found: PythonInterpreter) -> None:
     """Say if macOS will not let this Python control apps, and which one it lets."""
-    state, says = interpreter.judged(interpreter.signature(found.real))
+    state, says = interpreter.judge_signature(interpreter.read_signature(found.real))
     if state == "ok":
         return
     click.echo(f"{found.real}: {says}", err=True)
-    other = interpreter.better() if state == "problem" else None
+    other = interpreter.find_better_python() if state == "problem" else None
     if other:
         click.echo(
             f"This Python works: {other}. Create an environment with it, install IAC there, and"
@@ -173,8 +173,8 @@ def uninstall(client: str | None, everything: bool, yes: bool, name: str) -> int
         if client:
             raise click.UsageError("Give a client or --all, not both.")
         return remove_all(yes=yes)
-    chosen = CLIENTS[client] if client else _only_one()
-    path = place(chosen, os.environ)
+    chosen = CLIENTS[client] if client else _only_client()
+    path = client_file(chosen, os.environ)
     words = {
         "absent": f'There is no server "{name}" in {path}; nothing was changed.',
         "taken out": f'"{name}" was taken out of {path}.',

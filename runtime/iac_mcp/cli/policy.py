@@ -10,16 +10,16 @@ from pathlib import Path
 import click
 
 from iac_base.errors import SetupError
-from iac_base.files import FileContent, find, replace
-from iac_base.text import escaped
+from iac_base.files import FileContent, read_file_content, replace_file_content
+from iac_base.text import escape_hidden
 from iac_mcp.cli.common import HELP
 from iac_mcp.cli.policy_check import check, explain, policy_options, test
-from iac_runtime.gate.limiter import Limits, rate
+from iac_runtime.gate.limiter import RateLimits, calls_per_second
 from iac_runtime.policy.blocklist import BUILT_IN, FIXED
 from iac_runtime.policy.file import load_policy, parse_policy, policy_path
-from iac_runtime.policy.model import PRESETS, Flags, Policy
+from iac_runtime.policy.model import PRESETS, Policy, PolicyFlags
 from iac_runtime.policy.permissions import open_permissions
-from iac_runtime.policy.telling import spoken
+from iac_runtime.policy.telling import describe_rule
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.folders import tool_folders
 from iac_runtime.tools.lock import lock_digest
@@ -40,49 +40,55 @@ def show(
     read_only: bool,
 ) -> None:
     """Show the settings in force, and where each comes from."""
-    permissions = open_permissions(Flags(read_only, rate_limit, blocklist, server), policy_file)
+    permissions = open_permissions(
+        PolicyFlags(read_only, rate_limit, blocklist, server), policy_file
+    )
     path = policy_path(policy_file)
     click.echo(f"file        {path}{'' if path.exists() else '  (missing: the defaults apply)'}")
     settings, found = permissions.settings, permissions.policy
-    preset, usual = str(settings.preset.value), Limits()
+    preset, usual = str(settings.preset.value), RateLimits()
     limits = (
         ("writes", settings.rate_limit.value, settings.rate_limit.source),
-        ("reads", found.reads_per_second or rate(usual.reads), _limited(found, "reads")),
+        (
+            "reads",
+            found.reads_per_second or calls_per_second(usual.reads),
+            _limit_source(found, "reads"),
+        ),
         (
             "DANGEROUS calls",
-            found.dangerous_per_second or rate(usual.dangerous),
-            _limited(found, "dangerous"),
+            found.dangerous_per_second or calls_per_second(usual.dangerous),
+            _limit_source(found, "dangerous"),
         ),
     )
     off = found.blocklist_remove
     count = len(FIXED) + len(BUILT_IN) - len(off)
     rows = [
-        ("preset", f"{preset}: {PRESETS[preset].says}", settings.preset.source),
+        ("preset", f"{preset}: {PRESETS[preset].description}", settings.preset.source),
         ("read-only", "yes" if settings.read_only.value else "no", settings.read_only.source),
         *([("server", settings.server, "--server or IAC_SERVER")] if settings.server else ()),
         *(("limit", f"{count:.3g} {kind} a second", source) for kind, count, source in limits),
         *(("blocklist", str(entry.value), entry.source) for entry in settings.blocklist),
-        *(("blocklist", f"without {entry}", found.where("blocklist")) for entry in off),
+        *(("blocklist", f"without {entry}", found.source_of_key("blocklist")) for entry in off),
         ("blocklist", f"{count} entries, {len(FIXED)} of them fixed", "default"),
-        ("approvers", ", ".join(found.approvers) or "nobody", found.where("approvers")),
-        *(("launch", app, found.where("launch")) for app in found.launch),
-        *(("reads", app, found.where("reads")) for app in found.reads),
-        *(("secrets", app, found.where("secrets")) for app in found.secrets),
-        *(("deny", spoken(match), match.source) for match in found.denied),
-        *(("ask", spoken(match), match.source) for match in found.ask),
-        *(("allow", spoken(match), match.source) for match in found.allow),
+        ("approvers", ", ".join(found.approvers) or "nobody", found.source_of_key("approvers")),
+        *(("launch", app, found.source_of_key("launch")) for app in found.launch),
+        *(("reads", app, found.source_of_key("reads")) for app in found.reads),
+        *(("secrets", app, found.source_of_key("secrets")) for app in found.secrets),
+        *(("deny", describe_rule(match), match.source) for match in found.all_denials),
+        *(("ask", describe_rule(match), match.source) for match in found.ask),
+        *(("allow", describe_rule(match), match.source) for match in found.allow),
         *(
-            ("your rule", f"{spoken(rule.match)} is {rule.level}", rule.match.source)
+            ("your rule", f"{describe_rule(rule.match)} is {rule.level}", rule.match.source)
             for rule in found.rules
         ),
     ]
     for name, value, source in rows:
-        click.echo(escaped(f"{name:<11} {value}  ({source or 'default'})"))
+        click.echo(escape_hidden(f"{name:<11} {value}  ({source or 'default'})"))
 
 
-def _limited(found: Policy, kind: str) -> str:
+def _limit_source(found: Policy, kind: str) -> str:
     said = getattr(found, f"{kind}_per_second") is not None
-    return found.where("limits") if said else "default"
+    return found.source_of_key("limits") if said else "default"
 
 
 policy.add_command(check)
@@ -100,18 +106,18 @@ policy.add_command(test)
 def edit(policy_file: Path | None) -> int:
     """Open the policy in $VISUAL or $EDITOR; save it only if it is valid."""
     path = policy_path(policy_file)
-    found = find(path)
-    draft = find(path.with_name(f"{path.name}.draft-{secrets.token_hex(4)}"))
+    found = read_file_content(path)
+    draft = read_file_content(path.with_name(f"{path.name}.draft-{secrets.token_hex(4)}"))
     sample = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
-    before = sample if found.content is None else _text(found)
+    before = sample if found.content is None else _policy_text(found)
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    replace(draft, before.encode())
+    replace_file_content(draft, before.encode())
     failed = ""
     try:
         click.edit(filename=str(draft.path))
     except click.ClickException as error:
         failed = error.message
-    after = _text(find(draft.path))
+    after = _policy_text(read_file_content(draft.path))
     if failed:
         kept = f" Your text is in {draft.path}." if after != before else ""
         if not kept:
@@ -128,13 +134,13 @@ def edit(policy_file: Path | None) -> int:
             f"{error} The policy is unchanged. Your text is saved in {draft.path}."
         ) from None
     # The file may be a link into a folder of settings, and stays one.
-    replace(found, after.encode())
+    replace_file_content(found, after.encode())
     draft.path.unlink()
     click.echo(f"{path} is saved. It takes effect when a server starts.")
     return 0
 
 
-def _text(found: FileContent) -> str:
+def _policy_text(found: FileContent) -> str:
     try:
         return (found.content or b"").decode()
     except UnicodeDecodeError:
@@ -146,8 +152,8 @@ def _text(found: FileContent) -> str:
 def decisions(revoke: str | None) -> int:
     """List your "always allow" answers, or revoke them."""
     from iac_runtime.policy.approval_store import ApprovalStore
-    from iac_runtime.policy.approvals import listed
-    from iac_runtime.policy.approvals import revoke as forget
+    from iac_runtime.policy.approvals import list_approvals
+    from iac_runtime.policy.approvals import revoke_approvals as forget
 
     store = ApprovalStore()
     if revoke is not None:
@@ -156,14 +162,14 @@ def decisions(revoke: str | None) -> int:
         count = forget(store, None if revoke == "all" else int(revoke))
         click.echo(f"Revoked: {count}.")
         return 0 if count or revoke == "all" else 1
-    rows = listed(store)
+    rows = list_approvals(store)
     current = _current_digests()
     for row in rows:
         state = "" if row.valid else "  void: this row was changed by hand"
         if row.valid and current.get(row.tool, row.digest) != row.digest:
             state = "  void: the tools of the app have changed"
         client = f" by {row.client}" if row.client else ""
-        click.echo(escaped(f"{row.id}  {row.says}  {row.made}{client}{state}"))
+        click.echo(escape_hidden(f"{row.id}  {row.says}  {row.made}{client}{state}"))
     if not rows:
         click.echo('You have no "always allow" answers.')
     return 0
@@ -180,7 +186,7 @@ def _current_digests() -> dict[str, str]:
 def resume() -> int:
     """Allow approval prompts again after too many were declined."""
     from iac_runtime.policy.approval_store import ApprovalStore
-    from iac_runtime.policy.approvals import resume as begin_anew
+    from iac_runtime.policy.approvals import resume_clients as begin_anew
 
     load_policy()
     was = begin_anew(ApprovalStore())

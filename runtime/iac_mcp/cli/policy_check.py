@@ -13,19 +13,19 @@ from typing import Any, Final
 import click
 
 from iac_base.errors import SetupError, ToolError
-from iac_base.text import escaped
+from iac_base.text import escape_hidden
 from iac_mcp.cli.common import ARGUMENTS, TOOLS
 from iac_mcp.cli.expectations import ExpectedDecision, read_expectations
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.opening import GateOptions, open_gate
+from iac_runtime.gate.opening import GateOptions, build_gate
 from iac_runtime.gate.plans import Call
-from iac_runtime.policy.decide import decide, looked_at
+from iac_runtime.policy.decide import decide_call, explain_rules
 from iac_runtime.policy.effects import CallFacts, Decision
 from iac_runtime.policy.file import load_policy
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.unknown import unknown_words
-from iac_runtime.policy.wording import shown
-from iac_runtime.serve.calling import through_door
+from iac_runtime.policy.wording import escaped_json
+from iac_runtime.serve.calling import unwrap_call_tool
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.folders import tool_folders
 from iac_runtime.tools.own import added_tools
@@ -77,47 +77,47 @@ def check(
 
     Without TOOL, find unknown names in the policy.
     """
-    options = _options(tools, gate)
+    options = _gate_options(tools, gate)
     if tool is None:
-        return _whole(options)
-    facts, decision = _judged(options, tool, arguments, client)
+        return _check_policy(options)
+    facts, decision = _judge_call(options, tool, arguments, client)
     if as_json:
-        click.echo(json.dumps(_told(facts, decision), indent=2))
+        click.echo(json.dumps(_decision_json(facts, decision), indent=2))
     else:
-        for line in _lines(facts, decision):
+        for line in _decision_lines(facts, decision):
             click.echo(line)
     return 1 if decision.action == "deny" else 0
 
 
-def _options(tools: tuple[Path, ...], gate: dict[str, Any]) -> GateOptions:
+def _gate_options(tools: tuple[Path, ...], gate: dict[str, Any]) -> GateOptions:
     read_only = gate.pop("read_only") or None  # A flag left out says nothing.
     return GateOptions(tools, policy=gate.pop("policy_file"), read_only=read_only, **gate)
 
 
-def _whole(options: GateOptions) -> int:
+def _check_policy(options: GateOptions) -> int:
     found = load_policy(options.policy)
     wrong = unknown_words(found, Catalogue(tool_folders(options.tools)), added_tools())
     for line in wrong:
-        click.echo(escaped(line))
+        click.echo(escape_hidden(line))
     if not wrong:
         click.echo("Every app, tool, argument and enumerator in the policy is known.")
     return 1 if wrong else 0
 
 
-def _judged(
+def _judge_call(
     options: GateOptions, tool: str, given: Mapping[str, Any], client: str
 ) -> tuple[CallFacts, Decision]:
     """Return what the gate knows of a call, and what it would do with it."""
-    gate = open_gate(options)
+    gate = build_gate(options)
     try:
         # Whoever asks what would happen wants to know of the question, so somebody can be asked.
         caller = Requester(client, gate.permissions.policy.approvers)
-        return gate.judge(gate.plan(through_door(Call(tool, given))), caller)
+        return gate.judge_plan(gate.plan_call(unwrap_call_tool(Call(tool, given))), caller)
     finally:
         gate.close()
 
 
-def _lines(facts: CallFacts, decision: Decision) -> Iterator[str]:
+def _decision_lines(facts: CallFacts, decision: Decision) -> Iterator[str]:
     words = {
         "allow": "It would run.",
         "ask": "It would require your approval.",
@@ -126,20 +126,20 @@ def _lines(facts: CallFacts, decision: Decision) -> Iterator[str]:
     yield words[decision.action]
     reach = "" if facts.level == decision.level else f" (its arguments alone: {facts.level})"
     yield f"level     {decision.level}{reach}"
-    yield escaped(f"decided   {decision.source}")
+    yield escape_hidden(f"decided   {decision.source}")
     for reason in decision.reasons:
-        yield escaped(f"because   {reason}")
+        yield escape_hidden(f"because   {reason}")
     if decision.offers_always:
-        yield escaped(f"always    {decision.scope}")
+        yield escape_hidden(f"always    {decision.scope}")
     if decision.suggestion:
-        yield escaped(f"remedy    {decision.suggestion}")
+        yield escape_hidden(f"remedy    {decision.suggestion}")
     for key, value in facts.arguments.items():
-        yield f"argument  {escaped(key)} = {shown(value)}"
+        yield f"argument  {escape_hidden(key)} = {escaped_json(value)}"
     if facts.line:
-        yield escaped(f"runs      {facts.line}")
+        yield escape_hidden(f"runs      {facts.line}")
 
 
-def _told(facts: CallFacts, decision: Decision) -> dict[str, Any]:
+def _decision_json(facts: CallFacts, decision: Decision) -> dict[str, Any]:
     return {
         "action": decision.action,
         "level": decision.level,
@@ -162,12 +162,12 @@ def explain(
     tool: str, arguments: dict[str, Any], tools: tuple[Path, ...], client: str, **gate: Any
 ) -> int:
     """Print each rule for a call of TOOL, and why it does or does not match."""
-    options = _options(tools, gate)
-    facts, decision = _judged(options, tool, arguments, client)
-    for kind, row, fails in looked_at(facts, load_policy(options.policy), decision.level):
+    options = _gate_options(tools, gate)
+    facts, decision = _judge_call(options, tool, arguments, client)
+    for kind, row, fails in explain_rules(facts, load_policy(options.policy), decision.level):
         holds = f"does not match: {fails}" if fails else "matches"
-        click.echo(escaped(f"{row.source} ({kind}) {holds}"))
-    for line in _lines(facts, decision):
+        click.echo(escape_hidden(f"{row.source} ({kind}) {holds}"))
+    for line in _decision_lines(facts, decision):
         click.echo(line)
     return 0
 
@@ -184,34 +184,34 @@ def test(file: Path, tools: tuple[Path, ...], **gate: Any) -> int:
         raise SetupError(f"{file} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
         raise SetupError(f"{file} is not UTF-8; save it as UTF-8.") from None
-    options = _options(tools, gate)
+    options = _gate_options(tools, gate)
     if found.policy and options.policy is None:
         options = options._replace(policy=file.parent / found.policy)
-    opened, failed = open_gate(options), 0
+    opened, failed = build_gate(options), 0
     try:
         for row in found.rows:
-            said, fails = _tried(opened, row)
+            said, fails = _check_expectation(opened, row)
             failed += fails
             state = "FAIL" if fails else "ok  "
-            click.echo(escaped(f"{state} {file.name} line {row.line}: {row.call} {said}"))
+            click.echo(escape_hidden(f"{state} {file.name} line {row.line}: {row.call} {said}"))
     finally:
         opened.close()
     click.echo(f"{len(found.rows) - failed} as expected, {failed} not.")
     return 1 if failed else 0
 
 
-def _tried(gate: Gate, row: ExpectedDecision) -> tuple[str, bool]:
+def _check_expectation(gate: Gate, row: ExpectedDecision) -> tuple[str, bool]:
     """Return what is to be said of an expectation, and whether it fails."""
     permissions = gate.permissions
     caller = Requester(row.client, permissions.policy.approvers)
     try:
-        plan = gate.plan(through_door(Call(row.call, row.arguments)))
+        plan = gate.plan_call(unwrap_call_tool(Call(row.call, row.arguments)))
     except ToolError as error:
         return f"cannot be judged: {error.message} {error.suggestion}".rstrip(), True
-    facts = permissions.of(plan.facts, caller)
+    facts = permissions.with_caller(plan.facts, caller)
     facts = replace(facts, at=row.at, server=row.server or facts.server)
     # What this user allowed for good is no part of the policy.
-    decision = decide(facts, permissions.policy, permissions.settings)
+    decision = decide_call(facts, permissions.policy, permissions.settings)
     ruled = any(row.rule in said for said in (decision.source, *decision.reasons))
     wanted = f"; expected {row.decision}{f' by {row.rule}' if row.rule else ''}"
     fails = decision.action != row.decision or not ruled

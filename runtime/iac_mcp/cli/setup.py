@@ -18,24 +18,32 @@ from iac_base.commands import NearestChoice
 from iac_base.errors import IacError, SetupError
 from iac_base.files import config_file, data_folder
 from iac_mcp.cli.common import NAME, print_json
-from iac_mcp.cli.doctor import tell
-from iac_mcp.cli.upgrade import record
+from iac_mcp.cli.doctor import print_finding
+from iac_mcp.cli.upgrade import record_version
 from iac_mcp.setup import checks
-from iac_mcp.setup.clients import CLIENTS, Client, Launch, entries, install, is_ours, place
-from iac_mcp.setup.clients import uninstall as take_out
+from iac_mcp.setup.clients import (
+    CLIENTS,
+    Client,
+    Launch,
+    client_file,
+    install_server,
+    is_ours,
+    server_entries,
+)
+from iac_mcp.setup.clients import uninstall_server as take_out
 from iac_mcp.setup.findings import (
+    DoctorContext,
     DoctorFinding,
-    Surroundings,
-    home_of,
+    data_home,
     ok,
     problem,
     server_processes,
     warning,
 )
-from iac_mcp.setup.interpreter import examine, launch_arguments, run_generator
+from iac_mcp.setup.interpreter import examine_python, launch_arguments, run_generator
 from iac_mcp.setup.service import agent_path
 from iac_mcp.setup.trial import try_launch
-from iac_runtime.execution.mac import permitted, responsible_name
+from iac_runtime.execution.mac import automation_permission, responsible_name
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.folders import tool_folders
 
@@ -67,16 +75,16 @@ def setup(keys: tuple[str, ...], yes: bool, as_json: bool, name: str) -> int:
     You can repeat it at any time. It first starts the server as a client would. If this fails,
     it changes no client's settings file. `iac-mcp uninstall --all` removes everything.
     """
-    chosen = [CLIENTS[key] for key in keys] or _choose(ask=not (yes or as_json))
+    chosen = [CLIENTS[key] for key in keys] or _choose_clients(ask=not (yes or as_json))
     found: list[DoctorFinding] = []
-    for finding in _steps(chosen, name):
+    for finding in _setup_steps(chosen, name):
         found.append(finding)
         if not as_json:
-            tell(finding)
+            print_finding(finding)
     problems = any(finding.state == "problem" for finding in found)
     if not problems:
-        record()
-    ask = [] if problems else _requests()
+        record_version()
+    ask = [] if problems else _example_requests()
     if as_json:
         steps = [finding.facts() for finding in found]
         print_json({"ok": not problems, "steps": steps, "ask": ask})
@@ -87,16 +95,16 @@ def setup(keys: tuple[str, ...], yes: bool, as_json: bool, name: str) -> int:
     return 1 if problems else 0
 
 
-def here(client: Client) -> bool:
+def is_client_installed(client: Client) -> bool:
     """Say whether a client is on this machine."""
-    path = place(client, os.environ)
+    path = client_file(client, os.environ)
     # A file straight in the home folder says more than the folder does.
     return path.exists() or (path.parent != Path.home() and path.parent.is_dir())
 
 
-def _choose(*, ask: bool) -> list[Client]:
+def _choose_clients(*, ask: bool) -> list[Client]:
     """Return the clients that are found, or those of them that a person names."""
-    found = [client for client in CLIENTS.values() if here(client)]
+    found = [client for client in CLIENTS.values() if is_client_installed(client)]
     if not found:
         raise click.UsageError(
             f"No client was found. Name one with --client: {', '.join(CLIENTS)}."
@@ -115,12 +123,12 @@ def _choose(*, ask: bool) -> list[Client]:
     return [found[int(word) - 1] for word in numbers]
 
 
-def _steps(chosen: Sequence[Client], name: str) -> Iterator[DoctorFinding]:
+def _setup_steps(chosen: Sequence[Client], name: str) -> Iterator[DoctorFinding]:
     """Carry out the steps in order; one that cannot go on ends them."""
     from iac_runtime.execution.executor import Executor
 
     with closing(Executor()) as executor:
-        around = Surroundings(executor, name=name)
+        around = DoctorContext(executor, name=name)
         for check in ("python", "sdk"):
             yield from (row._replace(check=check) for row in checks.CHECKS[check](around))
         if around.is_mac:
@@ -128,11 +136,11 @@ def _steps(chosen: Sequence[Client], name: str) -> Iterator[DoctorFinding]:
 
             # Nothing of it is shown where standard error is no terminal.
             with Console(stderr=True).status("Building tools for your apps"):
-                built = _built()
+                built = _build_tools()
             yield built._replace(check="build")
-        for row in checks.tools(around):
+        for row in checks.check_tools(around):
             yield row._replace(check="tools")
-        found = examine()
+        found = examine_python()
         data = os.environ.get("IAC_DATA")
         env = {**found.env, **({"IAC_DATA": str(Path(data).absolute())} if data else {})}
         launch = Launch(found.path, launch_arguments(()), env)
@@ -146,15 +154,17 @@ def _steps(chosen: Sequence[Client], name: str) -> Iterator[DoctorFinding]:
             check="start"
         )
         for client in chosen:
-            yield _written(client, launch, name)._replace(check="clients")
+            yield _write_client(client, launch, name)._replace(check="clients")
         if around.is_mac:
-            yield from (row._replace(check="automation") for row in _permitted(chosen, around))
-        elif not around.examiner.version().osascript:
-            for row in checks.osascript(around):
+            yield from (
+                row._replace(check="automation") for row in _request_permissions(chosen, around)
+            )
+        elif not around.examiner.installed_versions().osascript:
+            for row in checks.check_osascript(around):
                 yield row._replace(check="osascript")
 
 
-def _built() -> DoctorFinding:
+def _build_tools() -> DoctorFinding:
     """Build the tools of the installed apps, where the generator is installed."""
     done = run_generator("build")
     if done is None:
@@ -167,11 +177,11 @@ def _built() -> DoctorFinding:
     return problem(said[-1] if said else "The build did not finish.", "iac-gen build")
 
 
-def _written(client: Client, launch: Launch, name: str) -> DoctorFinding:
+def _write_client(client: Client, launch: Launch, name: str) -> DoctorFinding:
     """Write one client's file."""
-    path = place(client, os.environ)
+    path = client_file(client, os.environ)
     try:
-        done = install(client, path, name, launch)
+        done = install_server(client, path, name, launch)
         if done.kept:
             try_launch(launch._replace(args=(*launch.args, *done.kept)))
     except IacError as error:
@@ -180,7 +190,9 @@ def _written(client: Client, launch: Launch, name: str) -> DoctorFinding:
     return ok(f"{client.name} {state}. {client.then}")
 
 
-def _permitted(chosen: Sequence[Client], around: Surroundings) -> Iterator[DoctorFinding]:
+def _request_permissions(
+    chosen: Sequence[Client], around: DoctorContext
+) -> Iterator[DoctorFinding]:
     """Have macOS ask for each running app, in the name of this terminal; say what the rest do."""
     for client in chosen:
         if not client.terminal:
@@ -194,7 +206,7 @@ def _permitted(chosen: Sequence[Client], around: Surroundings) -> Iterator[Docto
         if state.running != "yes" or state.permitted != "would ask":
             continue
         click.echo(f"macOS now asks whether {responsible_name()} may control {app.name}.", err=True)
-        if permitted(app.id, asking=True) == "yes":
+        if automation_permission(app.id, asking=True) == "yes":
             yield ok(f"{app.name} can be controlled")
         else:
             yield warning(
@@ -202,7 +214,7 @@ def _permitted(chosen: Sequence[Client], around: Surroundings) -> Iterator[Docto
             )
 
 
-def _requests() -> list[str]:
+def _example_requests() -> list[str]:
     apps = Catalogue(tool_folders(())).apps
     return [line for key, line in _ASK.items() if key in apps][:3]
 
@@ -216,16 +228,16 @@ def remove_all(*, yes: bool) -> int:
     """
     if agent_path().exists():
         raise SetupError("The service is installed; remove it first: iac-mcp service uninstall")
-    own = home_of(os.environ)
+    own = data_home(os.environ)
     running = [row.pid for row in server_processes() if row.home == own]
     if running:
         pids = ", ".join(map(str, running))
         raise SetupError(f"Servers are running ({pids}); quit their clients first.")
-    known = [(client, place(client, os.environ)) for client in CLIENTS.values()]
+    known = [(client, client_file(client, os.environ)) for client in CLIENTS.values()]
     ours = [
         (client, path, name)
         for client, path in known
-        for name, said in (entries(client, path) if path.exists() else {}).items()
+        for name, said in (server_entries(client, path) if path.exists() else {}).items()
         if is_ours(said)
     ]
     cache = user_cache_path("iac", appauthor=False)

@@ -16,9 +16,9 @@ import click
 from iac_base.errors import SetupError
 from iac_base.files import open_state, write_whole
 from iac_mcp.cli.common import NAME, print_json
-from iac_mcp.cli.doctor import tell
+from iac_mcp.cli.doctor import print_finding
 from iac_mcp.setup.checks import CHECKS
-from iac_mcp.setup.findings import Surroundings
+from iac_mcp.setup.findings import DoctorContext
 from iac_runtime.version import VERSION
 
 _CHECKED: Final = ("tools", "fresh", "clients", "servers")
@@ -37,11 +37,11 @@ def upgrade(as_json: bool, name: str) -> int:
     """
     from iac_runtime.execution.executor import Executor
 
-    before = recorded()
+    before = recorded_version()
     text = next((path.read_text("utf-8") for path in _PLACES if path.is_file()), "")
     changes = dict(changes_since(text, before)) if before else {}
     with closing(Executor()) as executor:
-        around = Surroundings(executor, name=name)
+        around = DoctorContext(executor, name=name)
         found = [row._replace(check=key) for key in _CHECKED for row in CHECKS[key](around)]
     problems = any(row.state == "problem" for row in found)
     if as_json:
@@ -58,12 +58,12 @@ def upgrade(as_json: bool, name: str) -> int:
                 click.echo(textwrap.fill(entry, width, initial_indent="- ", subsequent_indent="  "))
         click.echo()
         for row in found:
-            tell(row)
-    record()
+            print_finding(row)
+    record_version()
     return 1 if problems else 0
 
 
-def recorded() -> str:
+def recorded_version() -> str:
     """Return the version that was last used here, empty if none is recorded."""
     try:
         return (open_state() / "version").read_text("utf-8").strip()
@@ -71,7 +71,7 @@ def recorded() -> str:
         return ""
 
 
-def record() -> None:
+def record_version() -> None:
     """Keep the version of this program as the one that was last used."""
     write_whole(open_state() / "version", f"{VERSION}\n", mode=0o600)
 
@@ -83,10 +83,10 @@ def changes_since(text: str, version: str) -> Iterator[tuple[str, list[str]]]:
     """
     for title, body in re.findall(r"^## (.+)\n((?:(?!## ).*\n?)*)", text, re.MULTILINE):
         newest = VERSION if title == "Unreleased" else title.split()[0]
-        if _parts(version) < _parts(newest) <= _parts(VERSION):
+        if _version_parts(version) < _version_parts(newest) <= _version_parts(VERSION):
             entries = re.split(r"^- ", re.sub(r"^###.*\n", "", body, flags=re.M), flags=re.M)
             yield title, [" ".join(entry.split()) for entry in entries if entry.strip()]
 
 
-def _parts(version: str) -> tuple[int, ...]:
+def _version_parts(version: str) -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"\d+", version)))

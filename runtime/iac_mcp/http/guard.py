@@ -39,7 +39,7 @@ from iac_runtime.serve.deadline import RemoteClient
 from iac_runtime.serve.handlers import REMOTE
 
 
-class Entrance:
+class RequestGuard:
     """Lets in what is meant for this server, before anything of it is read.
 
     Host and Origin are compared because a name of somebody else's may lead here, and a page in a
@@ -84,7 +84,7 @@ class HttpLimits:
 
 
 @dataclass(eq=False)
-class _Open:
+class _OpenRequest:
     """A request that is being answered."""
 
     token: AccessToken
@@ -92,7 +92,7 @@ class _Open:
 
 
 @dataclass
-class _Session:
+class _ClientSession:
     """A session: the user that it belongs to, its open requests, and since when it has none."""
 
     user: AuthenticatedUser
@@ -122,8 +122,8 @@ class Admission:
         self._end = end
         self._asks = asks
         self._limits = limits
-        self._requests: dict[str, set[_Open]] = {}
-        self._sessions: dict[str, _Session] = {}
+        self._requests: dict[str, set[_OpenRequest]] = {}
+        self._sessions: dict[str, _ClientSession] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request of a client whose token was verified."""
@@ -137,32 +137,32 @@ class Admission:
         begins = session is None and (version is None or version in HANDSHAKE_PROTOCOL_VERSIONS)
         mine = self._requests.setdefault(holder, set())
         if len(mine) >= self._limits.requests:
-            await _busy("Too many requests at once.")(scope, receive, send)
+            await _busy_response("Too many requests at once.")(scope, receive, send)
             return
-        if begins and self._count(holder) >= self._limits.sessions:
-            await _busy("Too many open sessions.")(scope, receive, send)
+        if begins and self._count_sessions(holder) >= self._limits.sessions:
+            await _busy_response("Too many open sessions.")(scope, receive, send)
             return
         scope[REMOTE] = RemoteClient(holder, most, self._asks)
-        opened = _Open(user.access_token)
+        opened = _OpenRequest(user.access_token)
         if user.access_token.expires_at is not None:
             left = user.access_token.expires_at - time.time()
             opened.scope.deadline = anyio.current_time() + left
         mine.add(opened)
-        entered = self._enter(session, user)
+        entered = self._enter_session(session, user)
         try:
             with opened.scope:
                 await self._app(
                     scope,
-                    _in_time(receive, self._limits.body, opened.scope),
-                    self._noting(send, user, session if entered else None, scope["method"]),
+                    _with_deadline(receive, self._limits.body, opened.scope),
+                    self._track_session(send, user, session if entered else None, scope["method"]),
                 )
         finally:
             mine.discard(opened)
             if not mine:
                 self._requests.pop(holder, None)
-            self._leave(entered)
+            self._leave_session(entered)
 
-    async def forget(self, holds: Callable[[AccessToken], bool]) -> None:
+    async def end_invalid(self, holds: Callable[[AccessToken], bool]) -> None:
         """End what is open by tokens that are not good any more."""
         for opened in [row for rows in self._requests.values() for row in rows]:
             if not holds(opened.token):
@@ -172,7 +172,7 @@ class Admission:
                 del self._sessions[ident]
                 await self._end(ident, session.user)
 
-    def _count(self, holder: str) -> int:
+    def _count_sessions(self, holder: str) -> int:
         """Return how many sessions a client has; those that ended by themselves are forgotten."""
         past = time.monotonic() - self._limits.idle - 1
         for ident, session in [*self._sessions.items()]:
@@ -181,43 +181,45 @@ class Admission:
         rows = (row.user.access_token.claims or {} for row in self._sessions.values())
         return sum(claims.get(HOLDER) == holder for claims in rows)
 
-    def _enter(self, ident: str | None, user: AuthenticatedUser) -> _Session | None:
+    def _enter_session(self, ident: str | None, user: AuthenticatedUser) -> _ClientSession | None:
         session = self._sessions.get(ident or "")
-        if session is None or _who(session.user) != _who(user):
+        if session is None or _user_identity(session.user) != _user_identity(user):
             return None
         session.open += 1
         return session
 
-    def _leave(self, session: _Session | None) -> None:
+    def _leave_session(self, session: _ClientSession | None) -> None:
         if session is not None:
             session.open -= 1
             session.since = time.monotonic()
 
-    def _noting(self, send: Send, user: AuthenticatedUser, ident: str | None, how: str) -> Send:
+    def _track_session(
+        self, send: Send, user: AuthenticatedUser, ident: str | None, how: str
+    ) -> Send:
         """Return what sends an answer, and notes a session that began, or that is over."""
 
-        async def noting(message: Message) -> None:
+        async def send_tracked(message: Message) -> None:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 if ident is not None and (status == 404 or (how == "DELETE" and status < 400)):
                     self._sessions.pop(ident, None)
                 begun = Headers(raw=message["headers"]).get(MCP_SESSION_ID_HEADER)
                 if ident is None and begun is not None and status < 400:
-                    self._sessions.setdefault(begun, _Session(user, since=time.monotonic()))
+                    self._sessions.setdefault(begun, _ClientSession(user, since=time.monotonic()))
             await send(message)
 
-        return noting
+        return send_tracked
 
 
-def _who(user: AuthenticatedUser) -> object:
+def _user_identity(user: AuthenticatedUser) -> object:
     return user.access_token.claims, user.access_token.subject
 
 
-def _in_time(receive: Receive, seconds: float, ends: anyio.CancelScope) -> Receive:
+def _with_deadline(receive: Receive, seconds: float, ends: anyio.CancelScope) -> Receive:
     """Return what receives a request: one whose body does not come in time is given up."""
     until, whole = anyio.current_time() + seconds, False
 
-    async def receiving() -> Message:
+    async def receive_in_time() -> Message:
         nonlocal whole
         message: Message = {"type": "http.disconnect"}
         with anyio.CancelScope(deadline=math.inf if whole else until) as waiting:
@@ -227,10 +229,10 @@ def _in_time(receive: Receive, seconds: float, ends: anyio.CancelScope) -> Recei
         whole = whole or not message.get("more_body", False)
         return message
 
-    return receiving
+    return receive_in_time
 
 
-def _busy(text: str) -> JSONResponse:
+def _busy_response(text: str) -> JSONResponse:
     error = {"code": types.INTERNAL_ERROR, "message": text}
     body = {"jsonrpc": "2.0", "id": None, "error": error}
     return JSONResponse(body, 429, headers={"retry-after": "1"})
@@ -309,7 +311,7 @@ class HttpSessions(StreamableHTTPSessionManager):
     def event_store(self, _store: EventStore | None) -> None:
         pass
 
-    async def end(self, ident: str, user: AuthenticatedUser, host: str) -> None:
+    async def end_session(self, ident: str, user: AuthenticatedUser, host: str) -> None:
         """End a session as its client would."""
         headers = {"host": host, MCP_SESSION_ID_HEADER: ident}
         scope = {
@@ -321,11 +323,11 @@ class HttpSessions(StreamableHTTPSessionManager):
             "user": user,
         }
 
-        async def nothing() -> Message:
+        async def empty_request() -> Message:
             return {"type": "http.request", "body": b"", "more_body": False}
 
-        async def drop(_message: Message) -> None:
+        async def discard_message(_message: Message) -> None:
             pass
 
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-            await self.handle_request(scope, nothing, drop)
+            await self.handle_request(scope, empty_request, discard_message)

@@ -21,7 +21,7 @@ import jwt
 from mcp.server.auth.provider import AccessToken, TokenVerifier
 
 from iac_base.errors import SetupError
-from iac_base.files import StateFileError, private_file
+from iac_base.files import StateFileError, require_private_file
 from iac_mcp.http.clients import HOLDER, SCOPES
 
 ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
@@ -67,7 +67,7 @@ def open_verifier(issuer: Issuer) -> TokenVerifier:
             raise SetupError(f"[http] {key} must be an https:// address, not {address}.")
     if bool(issuer.jwks) == bool(issuer.introspection):
         raise SetupError("[http] needs jwks or introspection, to check the issuer's tokens.")
-    return _Introspection(issuer) if issuer.introspection else _Keys(issuer)
+    return _IntrospectionVerifier(issuer) if issuer.introspection else _JwtVerifier(issuer)
 
 
 def _is_safe(address: str) -> bool:
@@ -76,11 +76,11 @@ def _is_safe(address: str) -> bool:
     return bool(parts.hostname) and not parts.fragment and (parts.scheme == "https" or here)
 
 
-def _client() -> httpx2.AsyncClient:
+def _http_client() -> httpx2.AsyncClient:
     return httpx2.AsyncClient(timeout=_ANSWER, follow_redirects=False, trust_env=False)
 
 
-def _accepted(claims: Mapping[str, Any], issuer: Issuer) -> AccessToken | None:
+def _accept_claims(claims: Mapping[str, Any], issuer: Issuer) -> AccessToken | None:
     """Return whose token these claims are of; None where one is missing or of another kind."""
     meant = claims.get("aud")
     audience = [meant] if isinstance(meant, str) else meant
@@ -117,7 +117,7 @@ def _accepted(claims: Mapping[str, Any], issuer: Issuer) -> AccessToken | None:
     )
 
 
-class _Keys:
+class _JwtVerifier:
     """Verifies signed tokens (JWT) by the keys that the issuer publishes."""
 
     def __init__(self, issuer: Issuer) -> None:
@@ -129,7 +129,7 @@ class _Keys:
     async def verify_token(self, token: str) -> AccessToken | None:
         """Return whose token it is; None for one that is not good."""
         try:
-            key = await self._key(jwt.get_unverified_header(token).get("kid"))
+            key = await self._find_key(jwt.get_unverified_header(token).get("kid"))
             if key is None:
                 return None
             claims = jwt.decode(
@@ -143,21 +143,21 @@ class _Keys:
             )
         except (jwt.PyJWTError, ValueError, TypeError):
             return None
-        return _accepted(claims, self._issuer)
+        return _accept_claims(claims, self._issuer)
 
-    async def _key(self, ident: Any) -> jwt.PyJWK | None:
+    async def _find_key(self, ident: Any) -> jwt.PyJWK | None:
         now = time.monotonic()
         if (now - self._had > _FRESH or ident not in self._keys) and now - self._asked > _PAUSE:
             async with self._asking:
                 if time.monotonic() - self._asked > _PAUSE:
                     self._asked = time.monotonic()
-                    await self._load()
+                    await self._load_keys()
         stale = time.monotonic() - self._had > _LONGEST
         return None if stale or not isinstance(ident, str) else self._keys.get(ident)
 
-    async def _load(self) -> None:
+    async def _load_keys(self) -> None:
         try:
-            async with _client() as client:
+            async with _http_client() as client:
                 answer = await client.get(self._issuer.jwks)
             answer.raise_for_status()
             if len(answer.content) > _LARGEST:
@@ -175,14 +175,14 @@ class _Keys:
             _log.warning("the keys of %s cannot be fetched: %s", self._issuer.issuer, error)
 
 
-class _Introspection:
+class _IntrospectionVerifier:
     """Asks the issuer about each token, each time: what it revokes ends with the next request."""
 
     def __init__(self, issuer: Issuer) -> None:
         self._issuer = issuer
         path = Path(issuer.introspection_secret_file).expanduser()
         try:
-            private_file(path)
+            require_private_file(path)
             secret = path.read_text("utf-8").strip()
         except StateFileError as error:
             raise SetupError(str(error)) from None
@@ -195,7 +195,7 @@ class _Introspection:
     async def verify_token(self, token: str) -> AccessToken | None:
         """Return whose token it is; None for one that the issuer does not vouch for."""
         try:
-            async with _client() as client:
+            async with _http_client() as client:
                 body = {"token": token, "token_type_hint": "access_token"}
                 answer = await client.post(self._issuer.introspection, data=body, auth=self._auth)
             answer.raise_for_status()
@@ -205,4 +205,4 @@ class _Introspection:
             return None
         if not isinstance(claims, dict) or claims.get("active") is not True:
             return None
-        return _accepted(claims, self._issuer)
+        return _accept_claims(claims, self._issuer)

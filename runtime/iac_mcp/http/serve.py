@@ -32,14 +32,14 @@ from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
-from iac_base.errors import SetupError, quoted
-from iac_base.logs import LOGGER, begin
-from iac_mcp.http.clients import SCOPES, LocalTokens, clients
+from iac_base.errors import SetupError, quote_text
+from iac_base.logs import LOGGER, start_logging
+from iac_mcp.http.clients import SCOPES, LocalTokenVerifier, read_clients
 from iac_mcp.http.connections import GuardedConnection, allow_descriptors, quiet_full_table
-from iac_mcp.http.guard import Admission, Entrance, HttpLimits, HttpSessions
+from iac_mcp.http.guard import Admission, HttpLimits, HttpSessions, RequestGuard
 from iac_mcp.http.oauth import Issuer, open_verifier
 from iac_runtime.policy.file import load_policy
-from iac_runtime.serve.front import prepare
+from iac_runtime.serve.front import prepare_server
 from iac_runtime.serve.handlers import tell_sessions
 
 PORT: Final = 8722
@@ -86,13 +86,13 @@ class HttpSettings(NamedTuple):
     clients_ask: bool = True
 
 
-def start(raw: Mapping[str, Any]) -> int:
+def serve_http(raw: Mapping[str, Any]) -> int:
     """Serve until TERM or INT arrives; `raw` are the options by name, as texts.
 
     Raises:
         SetupError: What was asked for is not safe or not right; nothing was served.
     """
-    begin(verbose=bool(raw.get("verbose")), file=raw.get("log_file"), most=_LOG)
+    start_logging(verbose=bool(raw.get("verbose")), file=raw.get("log_file"), most=_LOG)
     for name in ("uvicorn.error", "mcp", "sse_starlette"):
         # Their warnings quote what strangers sent: ours writes that harmlessly.
         logger = logging.getLogger(name)
@@ -105,19 +105,23 @@ def start(raw: Mapping[str, Any]) -> int:
     policy = Path(raw["policy"]) if raw.get("policy") else None
     said = dict(load_policy(policy).http)
     with ExitStack() as stack:
-        listener = _listen(stack, raw)
-        settings = read_http(raw, said, listener.getsockname()[1])
-        verifier = LocalTokens() if settings.issuer is None else open_verifier(settings.issuer)
-        ready = prepare({**raw, "log_file": None, "verbose": False, "waiting": (THREADS, WAITING)})
+        listener = _open_listener(stack, raw)
+        settings = read_http_settings(raw, said, listener.getsockname()[1])
+        verifier = (
+            LocalTokenVerifier() if settings.issuer is None else open_verifier(settings.issuer)
+        )
+        ready = prepare_server(
+            {**raw, "log_file": None, "verbose": False, "waiting": (THREADS, WAITING)}
+        )
         stack.callback(ready.gate.close)
-        server = ready.gate.server(ready.identity, ready.patience, THREADS)
+        server = ready.gate.build_sdk_server(ready.identity, ready.patience, THREADS)
         tell_sessions(server, ready.gate.changes)
-        stack.enter_context(closing(ready.watch()))
+        stack.enter_context(closing(ready.start_watch()))
         app = make_app(server, settings, verifier)
         # Not before: nobody is let in until all of it is right.
         listener.listen(1024)
         sys.stderr.write(f"iac-mcp: serving at {settings.url}\n")
-        if settings.issuer is None and not clients():
+        if settings.issuer is None and not read_clients():
             sys.stderr.write(
                 "iac-mcp: no client has a token yet; add one with: iac-mcp clients add NAME\n"
             )
@@ -128,10 +132,10 @@ def start(raw: Mapping[str, Any]) -> int:
     return 0
 
 
-def _listen(stack: ExitStack, raw: Mapping[str, Any]) -> socket.socket:
-    host, text = _host(raw), str(raw.get("port") or PORT)
+def _open_listener(stack: ExitStack, raw: Mapping[str, Any]) -> socket.socket:
+    host, text = _listen_address(raw), str(raw.get("port") or PORT)
     if not (text.isdecimal() and int(text) < 65536):
-        raise SetupError(f"--port must be a number from 0 to 65535, not {quoted(text)}.")
+        raise SetupError(f"--port must be a number from 0 to 65535, not {quote_text(text)}.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = stack.enter_context(socket.socket(family))
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -142,7 +146,7 @@ def _listen(stack: ExitStack, raw: Mapping[str, Any]) -> socket.socket:
     return listener
 
 
-def _host(raw: Mapping[str, Any]) -> str:
+def _listen_address(raw: Mapping[str, Any]) -> str:
     host = str(raw.get("host") or "127.0.0.1").strip("[]")
     if host == "localhost":
         return "127.0.0.1"
@@ -150,17 +154,17 @@ def _host(raw: Mapping[str, Any]) -> str:
         return str(ip_address(host))
     except ValueError:
         raise SetupError(
-            f"--host must be an address of this machine, such as 127.0.0.1, not {quoted(host)}."
+            f"--host must be an address of this machine, such as 127.0.0.1, not {quote_text(host)}."
         ) from None
 
 
-def read_http(raw: Mapping[str, Any], said: Mapping[str, Any], port: int) -> HttpSettings:
+def read_http_settings(raw: Mapping[str, Any], said: Mapping[str, Any], port: int) -> HttpSettings:
     """Return the settings, from the options and the table `[http]` of the policy.
 
     Raises:
         SetupError: They are not safe, or not right.
     """
-    host = _host(raw)
+    host = _listen_address(raw)
     local = ip_address(host).is_loopback and not raw.get("behind_proxy")
     cert, key = raw.get("cert") or "", raw.get("key") or ""
     if bool(cert) != bool(key):
@@ -186,7 +190,7 @@ def read_http(raw: Mapping[str, Any], said: Mapping[str, Any], port: int) -> Htt
         try:
             ip_network(proxy)
         except ValueError:
-            raise SetupError(f"[http] proxies: {quoted(proxy)} is not an address.") from None
+            raise SetupError(f"[http] proxies: {quote_text(proxy)} is not an address.") from None
     shown = f"[{host}]" if ":" in host else host
     here = f"{'https' if cert else 'http'}://{shown}:{port}{PATH}"
     url = str(said.get("url") or here)
@@ -195,7 +199,7 @@ def read_http(raw: Mapping[str, Any], said: Mapping[str, Any], port: int) -> Htt
         raise SetupError(f"[http] url must be an https:// address, not {url}.")
     if (parts.path or "/") != PATH or not parts.hostname or parts.query or parts.fragment:
         raise SetupError(f"[http] url must end in {PATH}, such as https://mac.example.com{PATH}.")
-    hosts = {parts.netloc.lower(), *_with_port(parts.scheme, parts.netloc.lower())}
+    hosts = {parts.netloc.lower(), *_with_default_port(parts.scheme, parts.netloc.lower())}
     if local:
         hosts |= {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")}
     schemes = {parts.scheme, "https" if cert else "http"} if local else {"https"}
@@ -218,7 +222,7 @@ def read_http(raw: Mapping[str, Any], said: Mapping[str, Any], port: int) -> Htt
     )
 
 
-def _with_port(scheme: str, netloc: str) -> list[str]:
+def _with_default_port(scheme: str, netloc: str) -> list[str]:
     """Return a host with the port that it has without saying so."""
     bare = not netloc.rpartition("]")[2].count(":")
     return [f"{netloc}:{443 if scheme == 'https' else 80}"] if bare else []
@@ -250,7 +254,7 @@ def make_app(
         max_request_body_size=LARGEST,
         max_sessions=MOST_SESSIONS,
     )
-    end = partial(sessions.end, host=settings.hosts[0])
+    end = partial(sessions.end_session, host=settings.hosts[0])
     admission = Admission(sessions.asgi_app, end, asks=settings.clients_ask, limits=limits)
     routes: list[BaseRoute] = []
     metadata = None
@@ -263,10 +267,10 @@ def make_app(
     routes.append(Route(PATH, endpoint=guarded))
 
     @asynccontextmanager
-    async def running(_app: Starlette) -> AsyncIterator[None]:
+    async def run_sessions(_app: Starlette) -> AsyncIterator[None]:
         async with sessions.run():
-            holds = getattr(verifier, "holds", None)
-            looking = asyncio.create_task(_look(admission, holds)) if holds else None
+            holds = getattr(verifier, "is_still_valid", None)
+            looking = asyncio.create_task(_watch_tokens(admission, holds)) if holds else None
             yield
             if looking is not None:
                 looking.cancel()
@@ -276,15 +280,15 @@ def make_app(
         Middleware(AuthenticationMiddleware, backend=backend),
         Middleware(AuthContextMiddleware),
     ]
-    app = Starlette(routes=routes, middleware=middleware, lifespan=running)
-    return Entrance(app, security, behind_proxy=bool(settings.proxies))
+    app = Starlette(routes=routes, middleware=middleware, lifespan=run_sessions)
+    return RequestGuard(app, security, behind_proxy=bool(settings.proxies))
 
 
-async def _look(admission: Admission, holds: Callable[[AccessToken], bool]) -> None:
+async def _watch_tokens(admission: Admission, holds: Callable[[AccessToken], bool]) -> None:
     while True:
         await asyncio.sleep(_LOOK)
         try:
-            await admission.forget(holds)
+            await admission.end_invalid(holds)
         except Exception:
             # One session that cannot be ended leaves the others to be looked at.
             logging.getLogger(f"{LOGGER}.http").exception("a session could not be ended")

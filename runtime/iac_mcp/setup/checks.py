@@ -12,30 +12,35 @@ from importlib import metadata
 from typing import Final
 
 from iac_applescript.library import own_scripts
-from iac_base.errors import SetupError, near_text, quoted
+from iac_base.errors import SetupError, near_text, quote_text
 from iac_base.files import open_state
-from iac_base.text import escaped
-from iac_mcp.setup.client_checks import clients
+from iac_base.text import escape_hidden
+from iac_mcp.setup.client_checks import check_clients
 from iac_mcp.setup.findings import (
+    DoctorContext,
     DoctorFinding,
-    Surroundings,
-    home_of,
+    data_home,
     ok,
     problem,
     server_processes,
     warning,
 )
-from iac_mcp.setup.interpreter import better, framework_program, judged, signature
+from iac_mcp.setup.interpreter import (
+    find_better_python,
+    framework_program,
+    judge_signature,
+    read_signature,
+)
 from iac_runtime.execution.mac import AppState, responsible_name
-from iac_runtime.policy.approvals import MOST, declined, paused, unshown
+from iac_runtime.policy.approvals import MAX_UNAPPROVED, paused_clients, unapproved_counts, unshown
 from iac_runtime.policy.file import load_policy, policy_path
-from iac_runtime.policy.model import Flags, read_settings
+from iac_runtime.policy.model import PolicyFlags, read_settings
 from iac_runtime.policy.unknown import unknown_words
-from iac_runtime.serve.status import servers as told
+from iac_runtime.serve.status import running_servers as told
 from iac_runtime.tool import LEVELS
 from iac_runtime.tools.catalogue import AppRow, Catalogue
 from iac_runtime.tools.folders import tool_folders
-from iac_runtime.tools.freshness import freshness
+from iac_runtime.tools.freshness import check_freshness as find_stale_tools
 from iac_runtime.tools.own import added_tools
 from iac_runtime.version import VERSION
 
@@ -50,22 +55,22 @@ _PRIVACY: Final = "System Settings > Privacy & Security >"
 _SERVICES: Final = "/System/Library/Frameworks/ApplicationServices.framework/ApplicationServices"
 
 
-def python(around: Surroundings) -> Iterator[DoctorFinding]:
+def check_python(around: DoctorContext) -> Iterator[DoctorFinding]:
     """Look at the Python that runs this, and whether macOS will let it control apps."""
     said = f"{platform.python_version()} at {sys.executable}"
     if not around.is_mac:
         yield ok(said)
         return
     program = framework_program(sys.base_prefix, os.path.realpath(sys.executable))
-    verdict, words = judged(signature(program, around.run, around.system))
+    verdict, words = judge_signature(read_signature(program, around.run, around.system))
     mend = ""
     if verdict == "problem":
-        other = better(around.run, around.system) or "a Python of python.org"
+        other = find_better_python(around.run, around.system) or "a Python of python.org"
         mend = f"Create an environment with {other}, install IAC in it, then iac-mcp install again."
     yield DoctorFinding(verdict, f"{said}. {words}", mend)
 
 
-def sdk(_around: Surroundings) -> Iterator[DoctorFinding]:
+def check_sdk(_around: DoctorContext) -> Iterator[DoctorFinding]:
     """Look at the version of the MCP SDK."""
     wanted, oldest = _SDK
     mend = f"{sys.executable} -m pip install '{wanted}'"
@@ -82,7 +87,7 @@ def sdk(_around: Surroundings) -> Iterator[DoctorFinding]:
         yield problem(says, mend)
 
 
-def tools(around: Surroundings) -> Iterator[DoctorFinding]:
+def check_tools(around: DoctorContext) -> Iterator[DoctorFinding]:
     """Look whether there are tools, and whether every folder of them can be read."""
     try:
         catalogue = Catalogue(tool_folders(around.tools))
@@ -94,15 +99,15 @@ def tools(around: Surroundings) -> Iterator[DoctorFinding]:
     yield ok(f"{len(levels)} tools of {len(catalogue.apps)} apps: {split}")
 
 
-def fresh(around: Surroundings) -> Iterator[DoctorFinding]:
+def check_freshness(around: DoctorContext) -> Iterator[DoctorFinding]:
     """Look for apps that were installed or updated since their tools were built."""
     try:
         catalogue = Catalogue(tool_folders(around.tools))
     except SetupError:
         return  # `tools` has said so.
-    found = freshness(catalogue.tool_folders, around.folders)
+    found = find_stale_tools(catalogue.tool_folders, around.folders)
     for app in found.stale:
-        yield warning(app.line.partition(";")[0] + ".", app.command)
+        yield warning(app.line.partition(";")[0] + ".", app.build_command)
     if not found.fresh and not found.without and not found.stale:
         yield ok("No installed app to compare the tools with")
     elif not found.stale:
@@ -110,12 +115,12 @@ def fresh(around: Surroundings) -> Iterator[DoctorFinding]:
         yield ok(f"Installed apps with matching tools: {found.fresh}{more}")
 
 
-def state(_around: Surroundings) -> Iterator[DoctorFinding]:
+def check_state_folder(_around: DoctorContext) -> Iterator[DoctorFinding]:
     """Look whether the state folder is safe and can be written."""
     try:
         folder = open_state()
     except SetupError as error:
-        yield problem(str(error), _mend_of(error))
+        yield problem(str(error), _fix_from(error))
         return
     if os.access(folder, os.W_OK | os.X_OK):
         yield ok(str(folder))
@@ -123,12 +128,12 @@ def state(_around: Surroundings) -> Iterator[DoctorFinding]:
         yield problem(f"{folder} cannot be written.", f"chmod 700 '{folder}'")
 
 
-def policy(around: Surroundings) -> Iterator[DoctorFinding]:
+def check_policy(around: DoctorContext) -> Iterator[DoctorFinding]:
     """Look whether the policy and the settings are right."""
     path = policy_path()
     try:
         found = load_policy()
-        settings = read_settings(Flags(), around.environ, found)
+        settings = read_settings(PolicyFlags(), around.environ, found)
     except SetupError as error:
         yield problem(str(error), "iac-mcp policy edit")
         return
@@ -141,31 +146,31 @@ def policy(around: Surroundings) -> Iterator[DoctorFinding]:
             yield warning(line, "iac-mcp policy edit")
 
 
-def questions(_around: Surroundings) -> Iterator[DoctorFinding]:
+def check_approval_prompts(_around: DoctorContext) -> Iterator[DoctorFinding]:
     """Look whether every client can show approval prompts."""
     try:
-        found, without = paused(open_state()), declined(open_state())
+        found, without = paused_clients(open_state()), unapproved_counts(open_state())
         quick = unshown(open_state())
     except SetupError as error:
-        yield problem(str(error), _mend_of(error))
+        yield problem(str(error), _fix_from(error))
         return
     for row in found:
-        yield warning(row.says, row.lift)
+        yield warning(row.description, row.lift)
     for client, times in without.items():
-        who = escaped(client) or "a program without a name"
-        yield ok(f"{who} got no approval for {times} prompts; after {MOST} it is paused")
+        who = escape_hidden(client) or "a program without a name"
+        yield ok(f"{who} got no approval for {times} prompts; after {MAX_UNAPPROVED} it is paused")
     for one in quick:
         yield warning(one.says, "Look in the client's settings for a way to show MCP prompts.")
     if not found and not without and not quick:
         yield ok("every client can show approval prompts")
 
 
-def _mend_of(error: SetupError) -> str:
+def _fix_from(error: SetupError) -> str:
     """Return the command that an error ends with, else its own words."""
     return str(error).rpartition(": ")[2] if ": " in str(error) else "See the line above."
 
 
-def scripts(_around: Surroundings) -> Iterator[DoctorFinding]:
+def check_scripts(_around: DoctorContext) -> Iterator[DoctorFinding]:
     """Look whether the user's own scripts can be read."""
     found, faults = own_scripts()
     for says in faults:
@@ -174,7 +179,7 @@ def scripts(_around: Surroundings) -> Iterator[DoctorFinding]:
         yield ok(f"own scripts: {len(found)}")
 
 
-def search(_around: Surroundings) -> Iterator[DoctorFinding]:
+def check_search(_around: DoctorContext) -> Iterator[DoctorFinding]:
     """Look whether SQLite has the full-text search that finding tools and the audit stand on."""
     version = f"SQLite {sqlite3.sqlite_version}"
     with closing(sqlite3.connect(":memory:")) as base:
@@ -187,9 +192,9 @@ def search(_around: Surroundings) -> Iterator[DoctorFinding]:
     yield ok(f"{version} with full-text search")
 
 
-def osascript(around: Surroundings) -> Iterator[DoctorFinding]:
+def check_osascript(around: DoctorContext) -> Iterator[DoctorFinding]:
     """Look whether there is an osascript to run."""
-    found = around.examiner.version()
+    found = around.examiner.installed_versions()
     if found.osascript:
         where = f" on macOS {found.macos}" if found.macos else ""
         yield ok(f"{found.osascript}{where}")
@@ -205,16 +210,16 @@ def osascript(around: Surroundings) -> Iterator[DoctorFinding]:
         )
 
 
-def automation(around: Surroundings) -> Iterator[DoctorFinding]:
+def check_automation(around: DoctorContext) -> Iterator[DoctorFinding]:
     """Ask macOS, for each app with tools, whether this process may control that very app.
 
     No app is started and nobody is asked. macOS answers for running apps only, and for the program
     that it holds responsible for this one: the terminal here, in a client another.
     """
-    if not around.examiner.version().osascript:
+    if not around.examiner.installed_versions().osascript:
         return  # `osascript` has said so.
     try:
-        apps = _wanted(Catalogue(tool_folders(around.tools)), around.apps)
+        apps = _wanted_apps(Catalogue(tool_folders(around.tools)), around.apps)
     except SetupError as error:
         yield problem(str(error), "iac-mcp tools")
         return
@@ -228,7 +233,7 @@ def automation(around: Surroundings) -> Iterator[DoctorFinding]:
         elif state.running == "no" and state.permitted == "unknown":
             resting.append(app.name)
         else:
-            yield _judged(app, state)
+            yield _judge_app(app, state)
     if resting:
         names = ", ".join(resting)
         yield ok(f"Not running, so the permission is unknown: {names}")
@@ -236,7 +241,7 @@ def automation(around: Surroundings) -> Iterator[DoctorFinding]:
         yield ok(f"Not installed: {', '.join(absent)}")
 
 
-def _wanted(catalogue: Catalogue, names: tuple[str, ...]) -> list[AppRow]:
+def _wanted_apps(catalogue: Catalogue, names: tuple[str, ...]) -> list[AppRow]:
     if not names:
         return [app for app in catalogue.apps.values() if app.kind == "application"]
     found: list[AppRow] = []
@@ -244,12 +249,12 @@ def _wanted(catalogue: Catalogue, names: tuple[str, ...]) -> list[AppRow]:
         app = catalogue.find_app(name)
         if app is None:
             near = near_text(name, sorted(catalogue.apps))
-            raise SetupError(f"There are no tools for {quoted(name)}. {near}".strip())
+            raise SetupError(f"There are no tools for {quote_text(name)}. {near}".strip())
         found.append(app)
     return found
 
 
-def _judged(app: AppRow, state: AppState) -> DoctorFinding:
+def _judge_app(app: AppRow, state: AppState) -> DoctorFinding:
     if state.permitted == "no":
         mend = f"{_PRIVACY} Automation: switch on {app.name} under {responsible_name()}"
         return problem(f"macOS does not allow control of {app.name}.", mend)
@@ -266,11 +271,11 @@ def _judged(app: AppRow, state: AppState) -> DoctorFinding:
     return ok(f"{app.name} answers; the permission is unknown")
 
 
-def accessibility(around: Surroundings) -> Iterator[DoctorFinding]:
+def check_accessibility(around: DoctorContext) -> Iterator[DoctorFinding]:
     """Look whether this process may use the accessibility interface, as windows and keys need."""
     if not around.is_mac:
         return
-    found = trusted(around.system)
+    found = is_accessibility_trusted(around.system)
     if found:
         yield ok("Tools can reach the windows and buttons of other apps")
     elif found is None:
@@ -282,7 +287,7 @@ def accessibility(around: Surroundings) -> Iterator[DoctorFinding]:
         )
 
 
-def trusted(system: str = sys.platform) -> bool | None:
+def is_accessibility_trusted(system: str = sys.platform) -> bool | None:
     """Say whether macOS trusts this process with accessibility; None where it cannot be asked.
 
     AXIsProcessTrusted (ApplicationServices, AXUIElement.h), which asks nobody. Not confirmed on a
@@ -300,10 +305,10 @@ def trusted(system: str = sys.platform) -> bool | None:
     return bool(ask())
 
 
-def servers(_around: Surroundings) -> Iterator[DoctorFinding]:
+def check_servers(_around: DoctorContext) -> Iterator[DoctorFinding]:
     """Look for servers whose client is gone, of an older version, or many of one client."""
     every = server_processes()
-    here = home_of(os.environ)
+    here = data_home(os.environ)
     running = [server for server in every if server.home in ("", here)]
     for server in running:
         if server.orphan:
@@ -328,25 +333,25 @@ def servers(_around: Surroundings) -> Iterator[DoctorFinding]:
         yield ok(f"{len(running)} running" + (f"; {away} of other homes" if away else ""))
 
 
-CHECKS: Final[Mapping[str, Callable[[Surroundings], Iterable[DoctorFinding]]]] = {
-    "python": python,
-    "sdk": sdk,
-    "tools": tools,
-    "fresh": fresh,
-    "state": state,
-    "policy": policy,
-    "questions": questions,
-    "scripts": scripts,
-    "search": search,
-    "osascript": osascript,
-    "automation": automation,
-    "accessibility": accessibility,
-    "clients": clients,
-    "servers": servers,
+CHECKS: Final[Mapping[str, Callable[[DoctorContext], Iterable[DoctorFinding]]]] = {
+    "python": check_python,
+    "sdk": check_sdk,
+    "tools": check_tools,
+    "fresh": check_freshness,
+    "state": check_state_folder,
+    "policy": check_policy,
+    "questions": check_approval_prompts,
+    "scripts": check_scripts,
+    "search": check_search,
+    "osascript": check_osascript,
+    "automation": check_automation,
+    "accessibility": check_accessibility,
+    "clients": check_clients,
+    "servers": check_servers,
 }
 
 
-def examined(around: Surroundings) -> Iterator[DoctorFinding]:
+def run_checks(around: DoctorContext) -> Iterator[DoctorFinding]:
     """Yield what every check finds, as soon as it does.
 
     A check that fails for a reason of its own is a problem of its line, not of the others.

@@ -10,35 +10,35 @@ from typing import Any, Final
 from iac_base.errors import SetupError
 from iac_mcp.setup.clients import (
     CLIENTS,
-    bundled,
-    entries,
+    bundle_versions,
+    client_file,
     installed_entry,
     is_former,
     is_ours,
-    place,
+    server_entries,
 )
-from iac_mcp.setup.findings import DoctorFinding, State, Surroundings, ok, warning
-from iac_mcp.setup.interpreter import examine
+from iac_mcp.setup.findings import DoctorContext, DoctorFinding, State, ok, warning
+from iac_mcp.setup.interpreter import examine_python
 from iac_runtime.version import VERSION
 
 _SHIMS: Final = "shims"
 """The folder of pyenv's and asdf's shims."""
 
 
-def clients(around: Surroundings) -> Iterator[DoctorFinding]:
+def check_clients(around: DoctorContext) -> Iterator[DoctorFinding]:
     """Look at each client's file: whether the server is in it, and whether it would start."""
     known = 0
     for key in CLIENTS:
         client = CLIENTS[key]
-        path = place(client, around.environ, around.system)
+        path = client_file(client, around.environ, around.system)
         try:
             entry = installed_entry(client, path, around.name)
         except SetupError as error:
             yield warning(str(error), f"iac-mcp install {key} --print")
             continue
-        ours = [name for name, said in entries(client, path).items() if is_ours(said)]
+        ours = [name for name, said in server_entries(client, path).items() if is_ours(said)]
         others = [name for name in ours if name != around.name]
-        if entry is None and around.name in entries(client, path):
+        if entry is None and around.name in server_entries(client, path):
             says = f'{client.name} has another server called "{around.name}".'
             yield warning(says, f"iac-mcp install {key} --name NAME")
         for name in others:
@@ -47,16 +47,16 @@ def clients(around: Surroundings) -> Iterator[DoctorFinding]:
         if entry is None:
             continue
         known += 1
-        state, says = _startable(entry)
+        state, says = _check_entry(entry)
         mend = "" if state == "ok" else f"iac-mcp install {key}"
         yield DoctorFinding(state, f"{client.name}{says}", mend)
-    bundles = bundled(around.environ, around.system)
-    yield from _bundles(around, bundles)
+    bundles = bundle_versions(around.environ, around.system)
+    yield from _check_bundles(around, bundles)
     if not known and not bundles:
         yield warning("No client has this server.", f"iac-mcp install {'|'.join(CLIENTS)}")
 
 
-def _bundles(around: Surroundings, bundles: Sequence[str]) -> Iterator[DoctorFinding]:
+def _check_bundles(around: DoctorContext, bundles: Sequence[str]) -> Iterator[DoctorFinding]:
     for version in bundles:
         if version != VERSION:
             says = f"The bundle in Claude Desktop has version {version}; this is {VERSION}."
@@ -64,14 +64,14 @@ def _bundles(around: Surroundings, bundles: Sequence[str]) -> Iterator[DoctorFin
         else:
             yield ok(f"Claude Desktop has the bundle, version {version}")
     desktop = CLIENTS["claude-desktop"]
-    path = place(desktop, around.environ, around.system)
+    path = client_file(desktop, around.environ, around.system)
     with suppress(SetupError):  # Said before.
         if bundles and installed_entry(desktop, path, around.name) is not None:
             says = "Claude Desktop has this server twice: as a bundle and in its file."
             yield warning(says, "iac-mcp uninstall claude-desktop")
 
 
-def _startable(entry: Mapping[str, Any]) -> tuple[State, str]:
+def _check_entry(entry: Mapping[str, Any]) -> tuple[State, str]:
     """Say whether an entry starts this server, and what to say of that after the client's name."""
     command = entry.get("command")
     path = Path(command if isinstance(command, str) else "")
@@ -86,7 +86,7 @@ def _startable(entry: Mapping[str, Any]) -> tuple[State, str]:
         return "warning", f": {path} is a shim, which starts slowly and may start another Python."
     if path.name.startswith("python"):
         try:
-            examine(str(path))
+            examine_python(str(path))
         except SetupError as error:
             return "problem", f": {error}"
     if path.parent.resolve() != Path(sys.executable).parent.resolve():

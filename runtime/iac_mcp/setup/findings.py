@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from iac_mcp.setup.clients import serves
+from iac_mcp.setup.clients import is_serve_command
 from iac_runtime.execution.process import Runner
 from iac_runtime.execution.streams import run_process
 from iac_runtime.tools.freshness import FOLDERS
@@ -58,7 +58,7 @@ def problem(says: str, mend: str) -> DoctorFinding:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class DoctorContext:
     """What is looked at: this machine, unless a test says otherwise.
 
     Attributes:
@@ -110,15 +110,15 @@ def server_processes() -> list[ServerProcess]:
             if process.pid == os.getpid() or process.uids().real != os.getuid():
                 continue
             command = tuple(process.cmdline())
-            if serves(command):
+            if is_serve_command(command):
                 parent = process.parent()
                 name = parent.name() if parent is not None else ""
                 orphan = not name or name in _FOSTER
-                home = home_of(process.environ())
+                home = data_home(process.environ())
                 found.append(ServerProcess(process.pid, orphan, name, command, home))
     return sorted(found)
 
 
-def home_of(environ: Mapping[str, str]) -> str:
+def data_home(environ: Mapping[str, str]) -> str:
     """Return what says where the state of a process lies."""
     return environ.get("IAC_DATA") or environ.get("HOME", "")

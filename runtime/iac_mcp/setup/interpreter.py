@@ -52,7 +52,7 @@ print(json.dumps([sys.executable, list(sys.version_info[:3]), has, sys.base_pref
 """
 
 
-class Interpreter(NamedTuple):
+class PythonInterpreter(NamedTuple):
     """A Python.
 
     Attributes:
@@ -68,7 +68,7 @@ class Interpreter(NamedTuple):
     real: str
 
 
-def examine(path: str = "") -> Interpreter:
+def examine_python(path: str = "") -> PythonInterpreter:
     """Return the Python at `path` (this one, if left out), as it says of itself.
 
     A pyenv or asdf shim is a script that starts another program; that program is what is returned.
@@ -77,7 +77,7 @@ def examine(path: str = "") -> Interpreter:
         SetupError: It cannot be started, is too old, or has no server in it; one line.
     """
     chosen = path or sys.executable
-    found = _ask(chosen, "-E")
+    found = _ask_python(chosen, "-E")
     if found is None:
         raise SetupError(
             f"{chosen} is not a Python that can start; name another one with --python."
@@ -90,7 +90,7 @@ def examine(path: str = "") -> Interpreter:
     if not has:
         # A checkout that is run in place is found by PYTHONPATH, so the client has to say it too.
         ways = os.environ.get("PYTHONPATH", "")
-        again = _ask(chosen) if ways else None
+        again = _ask_python(chosen) if ways else None
         if again is None or not again[2]:
             raise SetupError(
                 f"IAC is not installed in {chosen}; install it with: {chosen} -m {pip_install()}"
@@ -98,7 +98,7 @@ def examine(path: str = "") -> Interpreter:
         env["PYTHONPATH"] = os.pathsep.join(
             str(Path(way).absolute()) for way in ways.split(os.pathsep) if way
         )
-    return Interpreter(executable, tuple(version), env, framework_program(base, real))
+    return PythonInterpreter(executable, tuple(version), env, framework_program(base, real))
 
 
 def launch_arguments(options: tuple[str, ...]) -> tuple[str, ...]:
@@ -110,7 +110,7 @@ def launch_arguments(options: tuple[str, ...]) -> tuple[str, ...]:
     return ("-P", "-m", "iac_mcp", "serve", *options)
 
 
-def _ask(path: str, *flags: str) -> tuple[str, list[int], bool, str, str] | None:
+def _ask_python(path: str, *flags: str) -> tuple[str, list[int], bool, str, str] | None:
     try:
         done = run_process([path, *flags, "-c", _SCRIPT], b"", _SECONDS)
     except OSError:
@@ -128,7 +128,7 @@ def framework_program(base: str, real: str) -> str:
     return str(app) if app.is_file() else real
 
 
-class Signature(NamedTuple):
+class CodeSignature(NamedTuple):
     """What `codesign` says of a program.
 
     Attributes:
@@ -137,30 +137,32 @@ class Signature(NamedTuple):
         events: Whether it is entitled to send Apple events.
     """
 
-    by: Literal["nobody", "ad hoc", "a developer", "unknown"]
+    signer: Literal["nobody", "ad hoc", "a developer", "unknown"]
     hardened: bool = False
-    events: bool = False
+    can_send_events: bool = False
 
 
-def signature(path: str, run: Runner = run_process, system: str = sys.platform) -> Signature:
+def read_signature(
+    path: str, run: Runner = run_process, system: str = sys.platform
+) -> CodeSignature:
     """Return the signature of the program at `path`; `unknown` where this is no Mac."""
     if system != "darwin":
-        return Signature("unknown")
+        return CodeSignature("unknown")
     try:
         shown = run([_CODESIGN, "-d", "--verbose=2", path], b"", _SECONDS)
         given = run([_CODESIGN, "-d", "--entitlements", "-", "--xml", path], b"", _SECONDS)
     except OSError:
-        return Signature("unknown")
+        return CodeSignature("unknown")
     words = shown.stderr.decode("utf-8", "replace")
     if shown.status != 0:
         unsigned = "not signed" in words
-        return Signature("nobody" if unsigned else "unknown")
+        return CodeSignature("nobody" if unsigned else "unknown")
     flags = next((line for line in words.splitlines() if "flags=" in line), "")
-    hardened, events = "runtime" in flags, _entitled(given.stdout)
-    return Signature("ad hoc" if "adhoc" in flags else "a developer", hardened, events)
+    hardened, events = "runtime" in flags, _is_entitled(given.stdout)
+    return CodeSignature("ad hoc" if "adhoc" in flags else "a developer", hardened, events)
 
 
-def _entitled(answer: bytes) -> bool:
+def _is_entitled(answer: bytes) -> bool:
     try:
         said = plistlib.loads(answer) if answer.strip() else {}
     except Exception:  # plistlib lets through whatever its parsers raise
@@ -168,33 +170,33 @@ def _entitled(answer: bytes) -> bool:
     return isinstance(said, dict) and said.get(_ENTITLEMENT) is True
 
 
-def judged(found: Signature) -> tuple[Literal["ok", "warning", "problem"], str]:
+def judge_signature(found: CodeSignature) -> tuple[Literal["ok", "warning", "problem"], str]:
     """Return what a signature means for controlling apps, and one line that says so."""
-    if found.by == "unknown":
+    if found.signer == "unknown":
         return "ok", "Its signature was not checked, because this is not a Mac."
-    if found.hardened and not found.events:
+    if found.hardened and not found.can_send_events:
         return "problem", (
             "macOS refuses its Apple events without asking: it has the hardened runtime and not"
             " the entitlement for them."
         )
-    if found.by == "a developer":
+    if found.signer == "a developer":
         return "ok", "It is signed, so your permissions last."
-    made = "unsigned" if found.by == "nobody" else "signed on this machine only"
+    made = "unsigned" if found.signer == "nobody" else "signed on this machine only"
     return "warning", f"It is {made}: macOS asks you again after each update of it."
 
 
-def better(
+def find_better_python(
     run: Runner = run_process, system: str = sys.platform, top: Path = Path("/")
 ) -> str | None:
     """Return another Python of this Mac that can control apps, None if none is found."""
-    for candidate in _candidates(top):
+    for candidate in _candidate_pythons(top):
         real = framework_program(str(candidate.parents[1]), str(candidate.resolve()))
-        if judged(signature(real, run, system))[0] == "ok":
+        if judge_signature(read_signature(real, run, system))[0] == "ok":
             return str(candidate)
     return None
 
 
-def _candidates(top: Path) -> Iterator[Path]:
+def _candidate_pythons(top: Path) -> Iterator[Path]:
     for place, minor in ((place, minor) for place in _KNOWN for minor in _MINORS):
         folder: Sequence[str] = (minor,) if place.endswith("Versions") else (f"python@{minor}",)
         path = top.joinpath(place, *folder, "bin", f"python{minor}")

@@ -18,7 +18,7 @@ _PATH: Final = "/usr/bin:/bin:/usr/sbin:/sbin"
 _KEPT: Final = ("HOME", "USER", "LOGNAME", "TMPDIR", "LANG")
 
 
-class Trial(NamedTuple):
+class ServerTrial(NamedTuple):
     """What a server answered.
 
     Attributes:
@@ -30,7 +30,7 @@ class Trial(NamedTuple):
     answer: Mapping[str, Any] | None = None
 
 
-def try_launch(launch: Launch, tool: str = "", run: Runner = run_process) -> Trial:
+def try_launch(launch: Launch, tool: str = "", run: Runner = run_process) -> ServerTrial:
     """Start a server, have it list its tools and, where one is named, call a tool; it ends then.
 
     Raises:
@@ -40,8 +40,8 @@ def try_launch(launch: Launch, tool: str = "", run: Runner = run_process) -> Tri
     given = {**own, "PATH": _PATH, **launch.env}
     words = [f"{name}={value}" for name, value in given.items()]
     argv = ["/usr/bin/env", "-i", *words, launch.command, *launch.args]
-    done = run(argv, _session(tool), _SECONDS)
-    answers = dict(_answers(done.stdout))
+    done = run(argv, _client_messages(tool), _SECONDS)
+    answers = dict(_parse_answers(done.stdout))
     failed = answers.get("2", {}).get("error")
     if "2" not in answers or failed:
         said = done.stderr.decode("utf-8", "replace").strip().splitlines()
@@ -51,10 +51,10 @@ def try_launch(launch: Launch, tool: str = "", run: Runner = run_process) -> Tri
         raise SetupError(
             f"The server does not start: {why.removeprefix('iac-mcp: ')} Tried: {shown}"
         )
-    return Trial(len(answers["2"]["result"]["tools"]), answers.get("3", {}).get("result"))
+    return ServerTrial(len(answers["2"]["result"]["tools"]), answers.get("3", {}).get("result"))
 
 
-def _session(tool: str) -> bytes:
+def _client_messages(tool: str) -> bytes:
     """Return what a client sends: the beginning, the listing, one call."""
     about = {"name": "iac-mcp install", "version": VERSION}
     begin = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": about}
@@ -69,7 +69,7 @@ def _session(tool: str) -> bytes:
     return b"".join(json.dumps({"jsonrpc": "2.0", **row}).encode() + b"\n" for row in rows)
 
 
-def _answers(output: bytes) -> list[tuple[str, dict[str, Any]]]:
+def _parse_answers(output: bytes) -> list[tuple[str, dict[str, Any]]]:
     found = []
     for line in output.splitlines():
         try:

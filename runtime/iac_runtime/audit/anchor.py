@@ -16,9 +16,9 @@ from typing import Final, NamedTuple
 from iac_base.errors import SetupError
 from iac_base.files import PRIVATE, StateFileError
 from iac_base.sqlite import transaction
-from iac_base.text import escaped
+from iac_base.text import escape_hidden
 from iac_runtime.audit.chain import ChainCheck
-from iac_runtime.audit.store import Part, append, changing, store_id, upkeep
+from iac_runtime.audit.store import UnplacedRow, append_rows, open_for_upkeep, store_id, upkeep_rows
 
 COMMAND_SECONDS: Final = 60.0
 
@@ -37,7 +37,7 @@ class Anchor(NamedTuple):
     time: str
 
     @property
-    def line(self) -> str:
+    def json_line(self) -> str:
         """The anchor as it is kept: JSON, without a line end."""
         return json.dumps({"iac_audit_anchor": 1} | self._asdict(), separators=(",", ":"))
 
@@ -49,7 +49,7 @@ _LINE: Final = re.compile(
 )
 
 
-def anchor(folder: Path, now: str) -> Anchor:
+def append_anchor(folder: Path, now: str) -> Anchor:
     """Return the head of the audit in a state folder: a row `anchored`, appended here.
 
     By that row a later drop knows which hashes it has to hand on.
@@ -58,15 +58,17 @@ def anchor(folder: Path, now: str) -> Anchor:
         SetupError: There is no audit, or it cannot be written.
     """
     try:
-        with changing(folder) as connection, transaction(connection):
-            append(connection, [Part(now, "", 0, "anchored", json.dumps({"pid": os.getpid()}))])
-            row, time, _, head = upkeep(connection, "anchored")[-1]
+        with open_for_upkeep(folder) as connection, transaction(connection):
+            append_rows(
+                connection, [UnplacedRow(now, "", 0, "anchored", json.dumps({"pid": os.getpid()}))]
+            )
+            row, time, _, head = upkeep_rows(connection, "anchored")[-1]
             return Anchor(store_id(connection), row, head.hex(), time)
     except StateFileError as error:
         raise SetupError(f"No anchor was made ({error.why}). {error.way}") from error
 
 
-def to_file(path: Path, line: str) -> None:
+def append_to_file(path: Path, line: str) -> None:
     """Append a line to a file and wait until it is on the disk. Raises OSError."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, PRIVATE)
     with os.fdopen(handle, "wb") as file:
@@ -75,19 +77,19 @@ def to_file(path: Path, line: str) -> None:
         os.fsync(handle)
 
 
-def to_syslog(line: str) -> None:
+def send_to_syslog(line: str) -> None:
     """Hand a line to the system's log; whether it is kept, that does not say."""
     syslog.openlog("iac-mcp", syslog.LOG_PID, syslog.LOG_USER)
     syslog.syslog(syslog.LOG_NOTICE, line)
 
 
-def to_command(command: Sequence[str], line: str) -> None:
+def send_to_command(command: Sequence[str], line: str) -> None:
     """Give a line to a command on its standard input.
 
     Raises:
         SetupError: It cannot be started, does not end, or ends with another status than 0.
     """
-    failed = f"The anchor was not stored: {escaped(command[0])}"
+    failed = f"The anchor was not stored: {escape_hidden(command[0])}"
     try:
         done = subprocess.run(
             command,
@@ -102,11 +104,11 @@ def to_command(command: Sequence[str], line: str) -> None:
         raise SetupError(f"{failed} did not end within {COMMAND_SECONDS:.0f} seconds.") from None
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
-        why = "".join(f": {escaped(text)}" for text in said)
+        why = "".join(f": {escape_hidden(text)}" for text in said)
         raise SetupError(f"{failed} ended with status {done.returncode}{why}")
 
 
-def read(path: Path) -> tuple[dict[int, Anchor], int]:
+def read_anchors(path: Path) -> tuple[dict[int, Anchor], int]:
     """Return the anchors of a file by the number of their line, and how many lines hold none.
 
     Raises:
@@ -130,7 +132,7 @@ def read(path: Path) -> tuple[dict[int, Anchor], int]:
     return anchors, others
 
 
-def judge(anchor: Anchor, check: ChainCheck) -> str:
+def find_anchor_fault(anchor: Anchor, check: ChainCheck) -> str:
     """Return what an anchor that fails means; empty for one that holds.
 
     Args:

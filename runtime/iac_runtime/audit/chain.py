@@ -81,22 +81,22 @@ class ChainCheck:
     drop: LastDrop = NO_DROP
 
     @property
-    def holds(self) -> bool:
+    def is_intact(self) -> bool:
         """Whether the chain holds."""
         return not self.faults
 
 
-def text_of(seq: int, time: str, session: str, call: int, event: str, body: str) -> bytes:
+def hashed_text(seq: int, time: str, session: str, call: int, event: str, body: str) -> bytes:
     """Return what a row's hash covers beside the hash before: a JSON array without spaces."""
     return json.dumps([seq, time, session, call, event, body], separators=(",", ":")).encode()
 
 
-def link(before: bytes, text: bytes) -> bytes:
+def row_hash(before: bytes, text: bytes) -> bytes:
     """Return the hash of a row that stands after the hash `before`."""
     return hashlib.sha256(before + text).digest()
 
 
-def verify(
+def verify_chain(
     links: Iterable[tuple[int, bytes, bytes]],
     dropped: Mapping[int, bytes],
     counter: int,
@@ -122,12 +122,12 @@ def verify(
             if seq != 1:
                 before = dropped.get(seq - 1)
                 if before is None:
-                    faults.append(f"{_rows(1, seq - 1)} missing, and no row records a drop")
+                    faults.append(f"{_row_range(1, seq - 1)} missing, and no row records a drop")
         elif seq != last + 1:
-            faults.append(f"{_rows(last + 1, seq - 1)} missing")
+            faults.append(f"{_row_range(last + 1, seq - 1)} missing")
             before = None
         # Where the row before is missing, this one's hash cannot be made again.
-        if before is not None and link(before, text) != stored:
+        if before is not None and row_hash(before, text) != stored:
             faults.append(f"row {seq} was changed, or the row before it was")
         before, last = stored, seq
         if seq in places:
@@ -136,21 +136,21 @@ def verify(
             break
     else:
         if counter > last:
-            faults.append(f"{_rows(last + 1, counter)} missing from the end")
+            faults.append(f"{_row_range(last + 1, counter)} missing from the end")
     return ChainCheck(count, first, last, tuple(faults), hashes)
 
 
-def _rows(first: int, last: int) -> str:
+def _row_range(first: int, last: int) -> str:
     return f"row {first} is" if first == last else f"rows {first} to {last} are"
 
 
-def chained(
+def chain_rows(
     before: bytes, seq: int, parts: Iterable[tuple[str, str, int, str, str]]
 ) -> Iterator[AuditRow]:
     """Yield rows after the row `seq` with the hash `before`; parts are time to body."""
     for time, session, call, event, body in parts:
         seq += 1
-        before = link(before, text_of(seq, time, session, call, event, body))
+        before = row_hash(before, hashed_text(seq, time, session, call, event, body))
         yield AuditRow(seq, time, session, call, event, body, before)
 
 

@@ -19,20 +19,20 @@ from iac_base.errors import SetupError
 from iac_base.files import StateFileError
 from iac_base.sqlite import transaction
 from iac_runtime.audit import index
-from iac_runtime.audit.chain import LastDrop, verify
-from iac_runtime.audit.reading import links
+from iac_runtime.audit.chain import LastDrop, verify_chain
+from iac_runtime.audit.reading import iterate_links
 from iac_runtime.audit.store import (
     FILE,
-    Part,
-    append,
-    changing,
-    forwarded,
+    UnplacedRow,
+    append_rows,
     last_drop,
     last_place,
     live_sessions,
     open_calls,
+    open_for_upkeep,
+    read_forwarded,
     store_id,
-    upkeep,
+    upkeep_rows,
 )
 
 SLICE: Final = 5_000
@@ -42,7 +42,7 @@ PAUSE_SECONDS: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Dropped:
+class DropResult:
     """What was dropped.
 
     Attributes:
@@ -57,7 +57,7 @@ class Dropped:
     held: bool = False
 
 
-def drop(folder: Path, now: str, *, before: str = "", keep: int | None = None) -> Dropped:
+def drop_rows(folder: Path, now: str, *, before: str = "", keep: int | None = None) -> DropResult:
     """Remove rows from the front: those older than a time, or all but the last `keep`.
 
     Rows from the first call on that still runs are kept, and those that another record of a team
@@ -73,52 +73,59 @@ def drop(folder: Path, now: str, *, before: str = "", keep: int | None = None) -
         SetupError: There is no audit, it cannot be written, or its chain does not hold (to drop
             the broken part would hide it).
     """
-    path, done = folder / FILE, Dropped()
-    size = _size(path)
+    path, done = folder / FILE, DropResult()
+    size = _disk_size(path)
     try:
-        with changing(folder) as connection:
-            done = _say(connection, folder, now, before, keep)
-            held = _remove(connection)
+        with open_for_upkeep(folder) as connection:
+            done = _append_drop_row(connection, folder, now, before, keep)
+            held = _remove_dropped_rows(connection)
     except StateFileError as error:
         what, way = "Nothing was dropped", error.way
         if done.rows:
             what, way = "The rows are dropped, but still take up room", f"{way} Then drop again."
         raise SetupError(f"{what} ({error.why}). {way}") from error
-    return Dropped(done.rows, done.through, max(size - _size(path), 0), held)
+    return DropResult(done.rows, done.through, max(size - _disk_size(path), 0), held)
 
 
-def _size(path: Path) -> int:
+def _disk_size(path: Path) -> int:
     files = (path, path.with_name(f"{path.name}-wal"))
     return sum(file.stat().st_size for file in files if file.exists())
 
 
-def _say(
+def _append_drop_row(
     connection: sqlite3.Connection, folder: Path, now: str, before: str, keep: int | None
-) -> Dropped:
+) -> DropResult:
     """Append the row that says what is dropped, if anything is."""
     # Looked at as it was at one moment, so that nobody waits while the chain is followed.
     connection.execute("BEGIN")
     old = last_drop(connection)
-    through = _last(connection, folder, before, keep)
-    body = _body(connection, old, through)
+    through = _last_dropped_place(connection, folder, before, keep)
+    body = _drop_body(connection, old, through)
     if body is not None:
-        found = verify(links(connection), {old.through: old.hash}, last_place(connection))
-        if not found.holds:
+        found = verify_chain(
+            iterate_links(connection), {old.through: old.hash}, last_place(connection)
+        )
+        if not found.is_intact:
             raise SetupError(
                 f"The chain is broken ({found.faults[0]}), so nothing was dropped. To begin a new"
                 f" log, move {folder / FILE} to a safe place."
             )
     connection.execute("COMMIT")
     if body is None:
-        return Dropped()
+        return DropResult()
     with transaction(connection):
         if last_drop(connection) != old:
             raise SetupError("Another program is dropping rows; try again later.")
-        append(connection, [Part(now, "", 0, "dropped", json.dumps(body, separators=(",", ":")))])
-    return Dropped(body["rows"], through)
+        append_rows(
+            connection,
+            [UnplacedRow(now, "", 0, "dropped", json.dumps(body, separators=(",", ":")))],
+        )
+    return DropResult(body["rows"], through)
 
 
-def _body(connection: sqlite3.Connection, old: LastDrop, through: int) -> dict[str, Any] | None:
+def _drop_body(
+    connection: sqlite3.Connection, old: LastDrop, through: int
+) -> dict[str, Any] | None:
     count, first, last = connection.execute(
         "SELECT count(*), min(time), max(time) FROM rows WHERE seq > ? AND seq <= ?",
         (old.through, through),
@@ -126,7 +133,7 @@ def _body(connection: sqlite3.Connection, old: LastDrop, through: int) -> dict[s
     if not count:
         return None
     (end,) = connection.execute("SELECT hash FROM rows WHERE seq = ?", (through,)).fetchone()
-    anchored = upkeep(connection, "anchored")
+    anchored = upkeep_rows(connection, "anchored")
     heads = {str(seq): row.hex() for seq, _, _, row in anchored if seq <= through}
     return {
         "through": through,
@@ -140,7 +147,9 @@ def _body(connection: sqlite3.Connection, old: LastDrop, through: int) -> dict[s
     }
 
 
-def _last(connection: sqlite3.Connection, folder: Path, before: str, keep: int | None) -> int:
+def _last_dropped_place(
+    connection: sqlite3.Connection, folder: Path, before: str, keep: int | None
+) -> int:
     """Return the place of the last row to go."""
     last = int(connection.execute("SELECT coalesce(max(seq), 0) FROM rows").fetchone()[0])
     ends = [last]
@@ -150,7 +159,7 @@ def _last(connection: sqlite3.Connection, folder: Path, before: str, keep: int |
         ends.append(last if kept[0] is None else kept[0] - 1)
     if keep is not None:
         ends.append(last - keep)
-    told = forwarded(folder)
+    told = read_forwarded(folder)
     if told is not None:
         ends.append(told[0])
     for session in live_sessions(connection, folder):
@@ -158,7 +167,7 @@ def _last(connection: sqlite3.Connection, folder: Path, before: str, keep: int |
     return max(min(ends), 0)
 
 
-def _remove(connection: sqlite3.Connection) -> bool:
+def _remove_dropped_rows(connection: sqlite3.Connection) -> bool:
     """Remove what was dropped, and return whether a reader keeps the file from shrinking."""
     through = last_drop(connection).through
     first = connection.execute("SELECT min(seq) FROM rows").fetchone()[0] or 1
@@ -169,24 +178,24 @@ def _remove(connection: sqlite3.Connection) -> bool:
     connection.execute("PRAGMA auto_vacuum = FULL")
     if first <= through:
         connection.execute("PRAGMA secure_delete = ON")
-        with _slice(connection):
-            index.clear(connection)
+        with _paused_transaction(connection):
+            index.clear_index(connection)
         for end in range(first + SLICE - 1, through + SLICE, SLICE):
-            with _slice(connection):
+            with _paused_transaction(connection):
                 connection.execute("DELETE FROM rows WHERE seq <= ?", (min(end, through),))
         connection.execute("PRAGMA secure_delete = OFF")
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     more = True
     while more:
-        with _slice(connection):
-            more = index.extend(connection)
+        with _paused_transaction(connection):
+            more = index.extend_index(connection)
     connection.execute("PRAGMA auto_vacuum = FULL")
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     return bool(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0])
 
 
 @contextmanager
-def _slice(connection: sqlite3.Connection) -> Iterator[None]:
+def _paused_transaction(connection: sqlite3.Connection) -> Iterator[None]:
     """Hold one transaction, and leave others a moment to write: they look every few."""
     with transaction(connection):
         yield

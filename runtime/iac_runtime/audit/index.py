@@ -80,20 +80,23 @@ JOIN kinds USING (kind) WHERE call.time >= :since GROUP BY day, kind
 UNION ALL SELECT substr(time, 1, 10) AS day, apps, count(*) FROM ({recent})
 WHERE time >= :since GROUP BY day, apps"""
 
-Found = tuple[int, str, str, str, str | None, str | None]
+IndexedCall = tuple[int, str, str, str, str | None, str | None]
 """Place, time, session and body of an intent, event and body of what came of it."""
 
 
-class Test(NamedTuple):
+class SqlCondition(NamedTuple):
     """A condition, and the values that it takes."""
 
     sql: str
     values: tuple[object, ...]
 
 
-def search(
-    connection: sqlite3.Connection, kinds: Sequence[Test], times: Sequence[Test], text: str
-) -> Iterator[Found]:
+def search_calls(
+    connection: sqlite3.Connection,
+    kinds: Sequence[SqlCondition],
+    times: Sequence[SqlCondition],
+    text: str,
+) -> Iterator[IndexedCall]:
     """Yield the calls that fit, newest first.
 
     Args:
@@ -102,36 +105,38 @@ def search(
         times: Conditions on `call.seq` and `call.time`.
         text: Occurs in the body, as it is written there, in any case; empty for any.
     """
-    indexed = _indexed(connection)
-    holds = [Test("instr(lower(intent.body), lower(?))", (text,))] if text else []
+    indexed = _last_indexed_place(connection)
+    holds = [SqlCondition("instr(lower(intent.body), lower(?))", (text,))] if text else []
     recent = f"({_FACTS.format(start=indexed)}) AS call"
-    yield from _select(connection, recent, [*kinds, *times, *holds])
+    yield from _select_calls(connection, recent, [*kinds, *times, *holds])
     if not indexed:
         return
     calls, order, tests = "calls AS call", "call.seq", list(times)
     if kinds:
-        every = _all(kinds)
+        every = _join_conditions(kinds)
         known = connection.execute(_KINDS.format(tests=every.sql), every.values).fetchall()
         if not known:
             return
-        tests.insert(0, Test(f"call.kind IN ({','.join(str(kind) for (kind,) in known)})", ()))
+        tests.insert(
+            0, SqlCondition(f"call.kind IN ({','.join(str(kind) for (kind,) in known)})", ())
+        )
     if len(text) >= 3:
         count, ends = indexed, [0, indexed]
         if tests:
-            every = _all(tests)
+            every = _join_conditions(tests)
             found = connection.execute(_COUNT.format(tests=every.sql), every.values)
             count, *ends = found.fetchone()
         if count > FEW:
             calls = "texts CROSS JOIN calls AS call ON call.seq = texts.rowid"
             order = "texts.rowid"
             match = "texts MATCH ? AND texts.rowid BETWEEN ? AND ?"
-            tests.insert(0, Test(match, (_letters(text), *ends)))
-    yield from _select(connection, calls, [*tests, *holds], order)
+            tests.insert(0, SqlCondition(match, (_trigram_query(text), *ends)))
+    yield from _select_calls(connection, calls, [*tests, *holds], order)
 
 
-def by_day(connection: sqlite3.Connection, since: str) -> Iterator[tuple[str, str, int]]:
+def count_by_day(connection: sqlite3.Connection, since: str) -> Iterator[tuple[str, str, int]]:
     """Yield how many calls there were: day, the apps between commas, number."""
-    indexed = _indexed(connection)
+    indexed = _last_indexed_place(connection)
     recent = _FACTS.format(start=indexed)
     statement = _DAYS.format(recent=recent)
     if not indexed:
@@ -139,43 +144,46 @@ def by_day(connection: sqlite3.Connection, since: str) -> Iterator[tuple[str, st
     yield from connection.execute(statement, {"since": since})
 
 
-def _select(
-    connection: sqlite3.Connection, calls: str, tests: Sequence[Test], order: str = "call.seq"
-) -> Iterator[Found]:
-    every = _all(tests)
+def _select_calls(
+    connection: sqlite3.Connection,
+    calls: str,
+    tests: Sequence[SqlCondition],
+    order: str = "call.seq",
+) -> Iterator[IndexedCall]:
+    every = _join_conditions(tests)
     return connection.execute(
         _FOUND.format(calls=calls, tests=every.sql, order=order), every.values
     )
 
 
-def _all(tests: Sequence[Test]) -> Test:
+def _join_conditions(tests: Sequence[SqlCondition]) -> SqlCondition:
     values = tuple(value for test in tests for value in test.values)
-    return Test(" AND ".join(test.sql for test in tests) or "1", values)
+    return SqlCondition(" AND ".join(test.sql for test in tests) or "1", values)
 
 
-def _letters(text: str) -> str:
+def _trigram_query(text: str) -> str:
     """Return what FTS5 looks for: each three letters of a text, one after the other."""
     starts = {*range(0, len(text) - 2, 3), len(text) - 3}
     parts = (text[start : start + 3].replace('"', '""') for start in sorted(starts))
     return " AND ".join(f'"{part}"' for part in parts)
 
 
-def _indexed(connection: sqlite3.Connection) -> int:
+def _last_indexed_place(connection: sqlite3.Connection) -> int:
     """Return the place of the last call that the index holds; 0 in a file that has none yet."""
     if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'calls'").fetchone():
         return 0
     return int(connection.execute("SELECT coalesce(max(seq), 0) FROM calls").fetchone()[0])
 
 
-def waiting(connection: sqlite3.Connection) -> int:
+def count_unindexed(connection: sqlite3.Connection) -> int:
     """Return how many places there are after the last call that the index holds."""
     last = connection.execute("SELECT coalesce(max(seq), 0) FROM rows").fetchone()[0]
-    return int(last) - _indexed(connection)
+    return int(last) - _last_indexed_place(connection)
 
 
-def extend(connection: sqlite3.Connection, rows: int = BATCH) -> bool:
+def extend_index(connection: sqlite3.Connection, rows: int = BATCH) -> bool:
     """Index the next calls, inside a transaction; return whether there were any."""
-    start = _indexed(connection)
+    start = _last_indexed_place(connection)
     (end,) = connection.execute(_END, (start, rows // 2)).fetchone()
     if end is None:
         return False
@@ -186,7 +194,7 @@ def extend(connection: sqlite3.Connection, rows: int = BATCH) -> bool:
     return True
 
 
-def clear(connection: sqlite3.Connection) -> None:
+def clear_index(connection: sqlite3.Connection) -> None:
     """Empty the index, inside a transaction: letters of one call cannot be taken out alone."""
     connection.execute("INSERT INTO texts (texts) VALUES ('delete-all')")
     connection.execute("DELETE FROM calls")

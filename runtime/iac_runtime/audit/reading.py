@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from iac_base.errors import SetupError
 from iac_base.files import StateFileError
-from iac_base.sqlite import explain
-from iac_runtime.audit.chain import AuditRow, ChainCheck, verify
-from iac_runtime.audit.index import Test, by_day, search
+from iac_base.sqlite import state_file_error
+from iac_runtime.audit.chain import AuditRow, ChainCheck, verify_chain
+from iac_runtime.audit.index import SqlCondition, count_by_day, search_calls
 from iac_runtime.audit.store import (
     FILE,
     connect_read,
@@ -20,12 +20,12 @@ from iac_runtime.audit.store import (
     last_place,
     live_sessions,
     store_id,
-    upkeep,
+    upkeep_rows,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class AuditQuery:
     """Which calls to find; an empty field asks nothing.
 
     Attributes:
@@ -89,7 +89,7 @@ class AuditEntry:
     error: str
     delay_ms: float
 
-    def facts(self) -> dict[str, Any]:
+    def to_json_object(self) -> dict[str, Any]:
         """Return the entry as one JSON object."""
         return asdict(self)
 
@@ -114,7 +114,7 @@ _TIMES: Final = (
 
 
 @contextmanager
-def opened(folder: Path) -> Iterator[sqlite3.Connection]:
+def open_audit_database(folder: Path) -> Iterator[sqlite3.Connection]:
     """Give a connection that reads the audit of a state folder.
 
     Raises:
@@ -128,23 +128,23 @@ def opened(folder: Path) -> Iterator[sqlite3.Connection]:
             f"There is no audit log in {folder} yet; the first call creates it."
         ) from None
     except StateFileError as error:
-        raise _unreadable(error) from error
+        raise _unreadable_error(error) from error
     try:
         yield connection
     except sqlite3.Error as error:
-        raise _unreadable(explain(error, path)) from error
+        raise _unreadable_error(state_file_error(error, path)) from error
     finally:
         connection.close()
 
 
-def _unreadable(error: StateFileError) -> SetupError:
+def _unreadable_error(error: StateFileError) -> SetupError:
     return SetupError(f"The audit log cannot be read ({error.why}). {error.way}")
 
 
-def find(folder: Path, query: Query, limit: int) -> list[AuditEntry]:
+def find_calls(folder: Path, query: AuditQuery, limit: int) -> list[AuditEntry]:
     """Return the newest calls that fit, at most `limit`, oldest first. Raises SetupError."""
     kinds, times = (
-        [Test(sql, (getattr(query, name),)) for name, sql in tests if getattr(query, name)]
+        [SqlCondition(sql, (getattr(query, name),)) for name, sql in tests if getattr(query, name)]
         for tests in (_KINDS, _TIMES)
     )
     # A body is ASCII: what is not stands in it as an escape.
@@ -153,17 +153,19 @@ def find(folder: Path, query: Query, limit: int) -> list[AuditEntry]:
     decision = f'"decision":{json.dumps(decided)}' if decided else ""
     found: list[AuditEntry] = []
     told: set[str] = set()
-    with opened(folder) as connection:
+    with open_audit_database(folder) as connection:
         connection.execute("BEGIN")
         live = live_sessions(connection, folder)
         through = last_drop(connection).through
-        for seq, time, session, body, event, outcome in search(connection, kinds, times, text):
+        for seq, time, session, body, event, outcome in search_calls(
+            connection, kinds, times, text
+        ):
             if seq <= through:
                 break
             # Bodies are ASCII without spaces: what has no such key is not parsed for it.
             if decision and decision not in body:
                 continue
-            came = _came(event, outcome, running=session in live)
+            came = _parse_outcome(event, outcome, running=session in live)
             intent = json.loads(body) if '"story":' in body else None
             if intent and intent.get("story"):
                 # The last of its rows holds all that was asked before.
@@ -172,7 +174,7 @@ def find(folder: Path, query: Query, limit: int) -> list[AuditEntry]:
                 told.add(intent["story"])
             if wanted and came["result"].casefold() != wanted:
                 continue
-            entry = _entry(seq, time, intent or json.loads(body), came)
+            entry = _build_entry(seq, time, intent or json.loads(body), came)
             if decided in ("", entry.decision) and query.simulated in (None, entry.simulated):
                 found.append(entry)
             if len(found) >= limit:
@@ -180,23 +182,23 @@ def find(folder: Path, query: Query, limit: int) -> list[AuditEntry]:
     return found[::-1]
 
 
-def counts(folder: Path, since: str) -> dict[tuple[str, str], int]:
+def count_calls(folder: Path, since: str) -> dict[tuple[str, str], int]:
     """Return how many calls there were, by day (UTC) and app. Raises SetupError."""
     found: dict[tuple[str, str], int] = {}
-    with opened(folder) as connection:
-        for day, apps, number in by_day(connection, since):
+    with open_audit_database(folder) as connection:
+        for day, apps, number in count_by_day(connection, since):
             app = next(filter(None, apps.split(",")), "")
             found[day, app] = found.get((day, app), 0) + number
     return found
 
 
-def _came(event: str | None, outcome: str | None, *, running: bool) -> dict[str, Any]:
+def _parse_outcome(event: str | None, outcome: str | None, *, running: bool) -> dict[str, Any]:
     if event == "outcome" and outcome:
         return dict(json.loads(outcome))
     return {"result": "running" if event is None and running else "interrupted"}
 
 
-def _entry(seq: int, time: str, intent: dict[str, Any], came: dict[str, Any]) -> AuditEntry:
+def _build_entry(seq: int, time: str, intent: dict[str, Any], came: dict[str, Any]) -> AuditEntry:
     # An older version wrote no effects; the others are left out where there is nothing to say.
     intent = {"effects": [], "story": "", "asked": [], "simulated": False, **intent}
     return AuditEntry(
@@ -210,7 +212,7 @@ def _entry(seq: int, time: str, intent: dict[str, Any], came: dict[str, Any]) ->
     )
 
 
-def rows(connection: sqlite3.Connection) -> Iterator[AuditRow]:
+def iterate_rows(connection: sqlite3.Connection) -> Iterator[AuditRow]:
     """Yield all rows by place, but for those that were dropped and still take up room."""
     found = connection.execute(
         "SELECT seq, time, session, call, event, body, hash FROM rows WHERE seq > ? ORDER BY seq",
@@ -219,11 +221,11 @@ def rows(connection: sqlite3.Connection) -> Iterator[AuditRow]:
     return map(AuditRow._make, found)
 
 
-def links(connection: sqlite3.Connection) -> Iterator[tuple[int, bytes, bytes]]:
+def iterate_links(connection: sqlite3.Connection) -> Iterator[tuple[int, bytes, bytes]]:
     """Yield of the same rows the place, the text that the hash covers, and the hash.
 
-    SQLite writes that text as `text_of` does, for rows are ASCII, and in a third of the time. Casts
-    let it write what was put there by hand, too.
+    SQLite writes that text as `hashed_text` does, for rows are ASCII, and in a third of the
+    time. Casts let it write what was put there by hand, too.
     """
     return connection.execute(
         """SELECT seq, CAST(json_array(seq, CAST(time AS TEXT), CAST(session AS TEXT), call,
@@ -233,18 +235,18 @@ def links(connection: sqlite3.Connection) -> Iterator[tuple[int, bytes, bytes]]:
     )
 
 
-def verified(folder: Path, places: Collection[int] = ()) -> ChainCheck:
+def verify_audit(folder: Path, places: Collection[int] = ()) -> ChainCheck:
     """Follow the chain of the audit in a state folder, and give the hashes of `places`.
 
     Raises SetupError.
     """
-    with opened(folder) as connection:
+    with open_audit_database(folder) as connection:
         # One snapshot for all: a server may write meanwhile.
         connection.execute("BEGIN")
         drop = last_drop(connection)
         ends = {drop.through: drop.hash}
-        found = verify(links(connection), ends, last_place(connection), places)
-        names = tuple(json.loads(row[2])["kept"] for row in upkeep(connection, "replaced"))
+        found = verify_chain(iterate_links(connection), ends, last_place(connection), places)
+        names = tuple(json.loads(row[2])["kept"] for row in upkeep_rows(connection, "replaced"))
         return replace(found, kept=names, store=store_id(connection), drop=drop)
 
 
@@ -254,6 +256,6 @@ def row_lines(folder: Path) -> Iterator[str]:
     `hash` is the SHA-256 of the hash before (32 zero bytes at first) and the JSON array of `seq`
     to `body` without spaces, where `body` is a text. Raises SetupError.
     """
-    with opened(folder) as connection:
-        for row in rows(connection):
+    with open_audit_database(folder) as connection:
+        for row in iterate_rows(connection):
             yield json.dumps(row._asdict() | {"hash": row.hash.hex()}, separators=(",", ":"))

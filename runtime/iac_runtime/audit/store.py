@@ -21,13 +21,13 @@ from iac_base.files import StateFileError, try_lock
 from iac_base.sqlite import (
     Database,
     DatabaseSchema,
-    explain,
-    kept_aside,
+    list_damaged_files,
     open_database,
     open_to_read,
+    state_file_error,
 )
 from iac_runtime.audit import index
-from iac_runtime.audit.chain import NO_DROP, START, AuditError, LastDrop, chained
+from iac_runtime.audit.chain import NO_DROP, START, AuditError, LastDrop, chain_rows
 
 FILE: Final = "audit.db"
 FORWARDED: Final = "forwarded.json"
@@ -74,7 +74,7 @@ def connect_read(path: Path) -> sqlite3.Connection:
 
 
 @contextlib.contextmanager
-def changing(folder: Path) -> Iterator[sqlite3.Connection]:
+def open_for_upkeep(folder: Path) -> Iterator[sqlite3.Connection]:
     """Give a connection to one who keeps the audit in order, for no run of a program.
 
     A damaged file is not set aside: whoever drops rows wants them gone, not the rest.
@@ -90,7 +90,7 @@ def changing(folder: Path) -> Iterator[sqlite3.Connection]:
     try:
         yield connection
     except sqlite3.Error as error:
-        raise explain(error, path) from error
+        raise state_file_error(error, path) from error
     finally:
         connection.close()
 
@@ -106,14 +106,14 @@ class AuditSession:
     lock: int
     path: Path
 
-    def end(self) -> None:
+    def release_lock(self) -> None:
         """Let go of the lock and remove its file."""
         with contextlib.suppress(OSError):
             self.path.unlink()
         os.close(self.lock)
 
 
-def begin(folder: Path) -> AuditSession:
+def begin_session(folder: Path) -> AuditSession:
     """Make the lock of a new run. Raises OSError."""
     locks = folder / FOLDER
     with contextlib.suppress(FileExistsError):
@@ -162,7 +162,7 @@ def open_calls(connection: sqlite3.Connection, session: str) -> list[tuple[int, 
     ).fetchall()
 
 
-def sweep(connection: sqlite3.Connection, folder: Path) -> Iterator[tuple[str, list[int]]]:
+def sweep_sessions(connection: sqlite3.Connection, folder: Path) -> Iterator[tuple[str, list[int]]]:
     """Yield each run that is gone, with its calls that have no outcome; its entry is removed.
 
     To be called inside a write transaction: then two starts never sweep the same run.
@@ -175,7 +175,7 @@ def sweep(connection: sqlite3.Connection, folder: Path) -> Iterator[tuple[str, l
                 (folder / FOLDER / name).unlink()
 
 
-class Part(NamedTuple):
+class UnplacedRow(NamedTuple):
     """A row that has no place yet."""
 
     time: str
@@ -185,7 +185,7 @@ class Part(NamedTuple):
     body: str = "{}"
 
 
-def forwarded(folder: Path) -> tuple[int, int] | None:
+def read_forwarded(folder: Path) -> tuple[int, int] | None:
     """Return how much another record has, and how many rows may wait for it; None without one.
 
     Raises:
@@ -212,20 +212,20 @@ class AuditStore:
         self._waiting = index.LAG
         self._last = 0
 
-    def write(self, parts: Sequence[Part], now: str) -> None:
+    def write(self, parts: Sequence[UnplacedRow], now: str) -> None:
         """Add rows in one durable transaction; an empty `session` stands for this run.
 
         Raises:
             AuditError: Nothing of it was written.
         """
-        with self._writing(now) as (connection, run):
-            append(connection, (part._replace(session=part.session or run) for part in parts))
+        with self._open_transaction(now) as (connection, run):
+            append_rows(connection, (part._replace(session=part.session or run) for part in parts))
             self._last = last_place(connection)
         self._waiting += len(parts)
 
     def check_forwarded(self) -> None:
         """Raise AuditError where more rows wait for another record than may (`FORWARDED`)."""
-        told = forwarded(self._folder)
+        told = read_forwarded(self._folder)
         if told is None:
             return
         if not self._last:
@@ -241,7 +241,7 @@ class AuditStore:
                 why, "Make the database reachable again; iac-fleet forward then sends them."
             )
 
-    def index(self, *, idle: bool) -> bool:
+    def extend_index(self, *, idle: bool) -> bool:
         """Bring the index forward by a batch, if it is worth it; return whether more may wait.
 
         Raises:
@@ -249,11 +249,11 @@ class AuditStore:
         """
         least = index.BATCH if idle else index.LAG
         if self._waiting >= least:
-            with self._database.writing() as connection:
+            with self._database.begin_transaction() as connection:
                 # Asked of the file, for others write and index too.
-                self._waiting = index.waiting(connection)
+                self._waiting = index.count_unindexed(connection)
                 if self._waiting >= least:
-                    index.extend(connection)
+                    index.extend_index(connection)
                     self._waiting -= index.BATCH
         return self._waiting >= index.BATCH
 
@@ -265,53 +265,57 @@ class AuditStore:
         """
         try:
             if self._session is not None:
-                with self._writing(now) as (connection, run):
+                with self._open_transaction(now) as (connection, run):
                     calls = [call for _, call in open_calls(connection, run)]
-                    append(connection, _ended(run, calls, now))
+                    append_rows(connection, _closing_rows(run, calls, now))
                     connection.execute("DELETE FROM sessions WHERE session = ?", (run,))
         finally:
             self._database.close()
             if self._session is not None:
-                self._session.end()
+                self._session.release_lock()
                 self._session = None
 
     @contextlib.contextmanager
-    def _writing(self, now: str) -> Iterator[tuple[sqlite3.Connection, str]]:
+    def _open_transaction(self, now: str) -> Iterator[tuple[sqlite3.Connection, str]]:
         """Give the connection in a transaction, and the run's name, which stands in the file."""
         try:
-            with self._database.writing() as connection:
-                session = self._session or begin(self._folder)
+            with self._database.begin_transaction() as connection:
+                session = self._session or begin_session(self._folder)
                 self._session = session
                 if connection is not self._begun_on:
-                    self._begin(connection, session.name, now)
+                    self._record_start(connection, session.name, now)
                 yield connection, session.name
             self._begun_on = connection
         except StateFileError as error:
             raise AuditError(error.why, error.way) from error
 
-    def _begin(self, connection: sqlite3.Connection, run: str, now: str) -> None:
+    def _record_start(self, connection: sqlite3.Connection, run: str, now: str) -> None:
         known = "SELECT 1 FROM sessions WHERE session = ?"
         if connection.execute(known, (run,)).fetchone() is not None:
             return
-        parts: list[Part] = []
+        parts: list[UnplacedRow] = []
         if last_place(connection) == 0:
             # Asked of the folder: a program that set the file aside may have ended right after.
-            kept = kept_aside(self._database.path)
-            parts += [Part(now, run, 0, "replaced", json.dumps({"kept": kept[-1]}))] if kept else []
-        for name, calls in sweep(connection, self._folder):
-            parts += _ended(name, calls, now, '{"by":"the next start"}')
+            kept = list_damaged_files(self._database.path)
+            parts += (
+                [UnplacedRow(now, run, 0, "replaced", json.dumps({"kept": kept[-1]}))]
+                if kept
+                else []
+            )
+        for name, calls in sweep_sessions(connection, self._folder):
+            parts += _closing_rows(name, calls, now, '{"by":"the next start"}')
         pid = os.getpid()
-        parts.append(Part(now, run, 0, "opened", f'{{"pid":{pid}}}'))
+        parts.append(UnplacedRow(now, run, 0, "opened", f'{{"pid":{pid}}}'))
         connection.execute("INSERT INTO sessions VALUES (?, ?, ?)", (run, pid, now))
-        append(connection, parts)
+        append_rows(connection, parts)
 
 
-def append(connection: sqlite3.Connection, parts: Iterable[Part]) -> None:
+def append_rows(connection: sqlite3.Connection, parts: Iterable[UnplacedRow]) -> None:
     """Add rows to the chain, inside a transaction."""
     found = connection.execute("SELECT seq, hash FROM rows ORDER BY seq DESC LIMIT 1").fetchone()
     seq, before = found or (0, START)
     # Rows that were cut off at the end leave a gap that verifying finds.
-    rows = chained(before, max(seq, last_place(connection)), parts)
+    rows = chain_rows(before, max(seq, last_place(connection)), parts)
     connection.executemany("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
 
@@ -321,7 +325,7 @@ def last_place(connection: sqlite3.Connection) -> int:
     return int(found[0]) if found else 0
 
 
-def upkeep(connection: sqlite3.Connection, event: str) -> list[tuple[int, str, str, bytes]]:
+def upkeep_rows(connection: sqlite3.Connection, event: str) -> list[tuple[int, str, str, bytes]]:
     """Return (place, time, body, hash) of the rows of an event that keeps the audit in order."""
     return connection.execute(
         # The list is the condition of their index, word for word, or it is not used.
@@ -333,7 +337,7 @@ def upkeep(connection: sqlite3.Connection, event: str) -> list[tuple[int, str, s
 
 def last_drop(connection: sqlite3.Connection) -> LastDrop:
     """Return what the last row about a drop says."""
-    found = upkeep(connection, "dropped")
+    found = upkeep_rows(connection, "dropped")
     try:
         seq, time, text, _ = found[-1]
         body = json.loads(text)
@@ -357,6 +361,6 @@ def store_id(connection: sqlite3.Connection) -> str:
     return drop.store or (first[0] if first else drop.hash).hex()[:32]
 
 
-def _ended(run: str, calls: Iterable[int], now: str, body: str = "{}") -> list[Part]:
-    marked = [Part(now, run, call, "interrupted") for call in calls]
-    return [*marked, Part(now, run, 0, "closed", body)]
+def _closing_rows(run: str, calls: Iterable[int], now: str, body: str = "{}") -> list[UnplacedRow]:
+    marked = [UnplacedRow(now, run, call, "interrupted") for call in calls]
+    return [*marked, UnplacedRow(now, run, 0, "closed", body)]

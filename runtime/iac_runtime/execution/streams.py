@@ -14,13 +14,13 @@ from iac_runtime.execution.process import (
     Child,
     Completed,
     Grace,
-    end,
+    end_child,
     has_ended,
-    spawn,
+    spawn_child,
     wait_for,
 )
 
-Ended = Literal["answered", "gone", "timeout", "cancelled"]
+ConversationEnd = Literal["answered", "gone", "timeout", "cancelled"]
 """How a conversation ended: with all that was wanted, because the process ended first, or by us."""
 
 _CHUNK: Final = 1 << 16
@@ -37,7 +37,7 @@ _LAST_READS: Final = 256
 """Reads of what an ended process left; a grandchild may go on writing for ever."""
 
 
-class Tail:
+class StreamTail:
     """The last `limit` bytes of a stream."""
 
     def __init__(self, limit: int) -> None:
@@ -59,7 +59,7 @@ class Tail:
         return bytes(self._kept[-self._limit :])
 
 
-def converse(
+def communicate_until(
     child: Child,
     message: bytes,
     sinks: Mapping[int, Callable[[bytes], object]],
@@ -68,7 +68,7 @@ def converse(
     cancel: Cancellation,
     *,
     hang_up: bool = False,
-) -> Ended:
+) -> ConversationEnd:
     """Write `message` to the child and read its output until there is enough.
 
     Args:
@@ -86,7 +86,7 @@ def converse(
     poller.register(child.feed, select.POLLOUT)
     glanced = time.monotonic()
     cancelled = False
-    with _waker(cancel) as wake:
+    with _cancel_descriptor(cancel) as wake:
         poller.register(wake, select.POLLIN)
         while True:
             now = time.monotonic()
@@ -99,14 +99,14 @@ def converse(
                 if descriptor == wake:
                     cancelled = True
                 elif descriptor in still_open:
-                    data = _read(descriptor)
+                    data = _read_available(descriptor)
                     if data:
                         sinks[descriptor](data)
                     elif data is not None:
                         poller.unregister(descriptor)
                         still_open.discard(descriptor)
                 elif descriptor == child.feed and sending:
-                    rest = _write(descriptor, rest)
+                    rest = _write_available(descriptor, rest)
                     if not rest:
                         sending = False
                         poller.unregister(descriptor)
@@ -117,14 +117,14 @@ def converse(
             if now - glanced >= _GLANCE:
                 glanced = now
                 if has_ended(child):
-                    return _last_words(still_open, sinks, enough)
+                    return _read_remainder(still_open, sinks, enough)
 
 
-def _last_words(
+def _read_remainder(
     still_open: set[int],
     sinks: Mapping[int, Callable[[bytes], object]],
     enough: Callable[[set[int]], bool],
-) -> Ended:
+) -> ConversationEnd:
     for descriptor in still_open:
         drain(descriptor, sinks[descriptor])
     return "answered" if enough(set()) else "gone"
@@ -133,13 +133,13 @@ def _last_words(
 def drain(descriptor: int, sink: Callable[[bytes], object]) -> None:
     """Read what a process that has ended left in a pipe."""
     for _ in range(_LAST_READS):
-        data = _read(descriptor)
+        data = _read_available(descriptor)
         if not data:
             break
         sink(data)
 
 
-def _read(descriptor: int) -> bytes | None:
+def _read_available(descriptor: int) -> bytes | None:
     """Return what is there, nothing at the end, None if there is nothing yet."""
     try:
         return os.read(descriptor, _CHUNK)
@@ -147,7 +147,7 @@ def _read(descriptor: int) -> bytes | None:
         return None
 
 
-def _write(descriptor: int, rest: memoryview) -> memoryview:
+def _write_available(descriptor: int, rest: memoryview) -> memoryview:
     """Write what fits and return the rest; a reader that is gone needs no more."""
     try:
         return rest[os.write(descriptor, rest) :]
@@ -158,11 +158,11 @@ def _write(descriptor: int, rest: memoryview) -> memoryview:
 
 
 @contextlib.contextmanager
-def _waker(cancel: Cancellation) -> Iterator[int]:
+def _cancel_descriptor(cancel: Cancellation) -> Iterator[int]:
     """Give a descriptor that can be read once the call is cancelled."""
     reading, writing = os.pipe()
     try:
-        with cancel.watched(lambda: os.write(writing, b"x")):
+        with cancel.on_cancel(lambda: os.write(writing, b"x")):
             yield reading
     finally:
         os.close(reading)
@@ -190,10 +190,10 @@ def run_process(
     """
     wanted = cancel or Cancellation()
     deadline = time.monotonic() + timeout
-    stdout, stderr = Tail(cap), Tail(WORDS_KEPT)
-    child = spawn(argv)
+    stdout, stderr = StreamTail(cap), StreamTail(WORDS_KEPT)
+    child = spawn_child(argv)
     try:
-        how = converse(
+        how = communicate_until(
             child,
             stdin,
             {child.stdout: stdout.add, child.stderr: stderr.add},
@@ -206,15 +206,15 @@ def run_process(
             # It has closed its output; its end may be a little later.
             left = deadline - time.monotonic()
             ended = wait_for(child.reap, lambda: left, wanted)
-            how = "answered" if ended else "cancelled" if wanted.cancelled else "timeout"
+            how = "answered" if ended else "cancelled" if wanted.is_cancelled else "timeout"
     except BaseException:
-        end(child, NO_GRACE)
+        end_child(child, NO_GRACE)
         raise
     if how == "answered" and child.status == 0 and not stdout.overflowed:
         child.close()
     else:
         # What it says while it is ended counts too: a write may be sent as late as that.
-        end(child, grace or Grace(_LIMITS.grace), lambda: drain(child.stdout, stdout.add))
+        end_child(child, grace or Grace(_LIMITS.grace), lambda: drain(child.stdout, stdout.add))
     status = -9 if child.status is None else child.status
     return Completed(
         stdout.content(),

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from iac_base.cancellation import Cancellation
 from iac_runtime.apple_errors import APPLE_ERRORS
-from iac_runtime.execution.answers import ExchangeReply, parsed
+from iac_runtime.execution.answers import ExchangeReply, parse_worker_line
 from iac_runtime.execution.locks import ExecutionLimits
 from iac_runtime.execution.process import (
     ANSWERS,
@@ -25,11 +25,17 @@ from iac_runtime.execution.process import (
     Child,
     Completed,
     Grace,
-    end,
-    see_off,
-    spawn,
+    end_child,
+    let_child_end,
+    spawn_child,
 )
-from iac_runtime.execution.streams import WORDS_KEPT, Ended, Tail, converse, drain
+from iac_runtime.execution.streams import (
+    WORDS_KEPT,
+    ConversationEnd,
+    StreamTail,
+    communicate_until,
+    drain,
+)
 
 _LONGEST_PAUSE: Final = 600.0
 """Seconds until a worker is tried again, at most: each failure doubles the pause."""
@@ -56,18 +62,18 @@ class Worker:
     """
 
     def __init__(self, argv: Sequence[str], cap: int) -> None:
-        self.child: Child = spawn([*argv, str(REQUESTS), str(ANSWERS)], channel=True)
+        self.child: Child = spawn_child([*argv, str(REQUESTS), str(ANSWERS)], channel=True)
         assert self.child.answers is not None
         self._answers = self.child.answers
         self._cap = cap
-        self._stdout, self._stderr = Tail(WORDS_KEPT), Tail(WORDS_KEPT)
+        self._stdout, self._stderr = StreamTail(WORDS_KEPT), StreamTail(WORDS_KEPT)
         self._heard = bytearray()
         self._lines = 0
         self._said: dict[str, Any] = {}
         self.calls = 0
         self.rested = time.monotonic()
 
-    def exchange(
+    def send_request(
         self, request: bytes, mark: str, deadline: float, cancel: Cancellation
     ) -> ExchangeReply:
         """Send a request (a line) and return its answer; with none, wait for one more."""
@@ -84,12 +90,12 @@ class Worker:
             over = self._answers not in still_open or len(self._heard) > self._cap
             return over or reply is not None
 
-        how: Ended = "answered"
+        how: ConversationEnd = "answered"
         if request or not enough({self._answers}):
-            how = converse(
+            how = communicate_until(
                 child,
                 request,
-                {self._answers: self._hear, child.stdout: self._stdout.add}
+                {self._answers: self._receive_bytes, child.stdout: self._stdout.add}
                 | {child.stderr: self._stderr.add},
                 enough,
                 deadline,
@@ -102,7 +108,7 @@ class Worker:
 
     def end(self, reply: ExchangeReply, mark: str, grace: Grace) -> ExchangeReply:
         """End it after a request without an answer; return the reply, with all that it said."""
-        end(self.child, grace, lambda: drain(self._answers, self._hear))
+        end_child(self.child, grace, lambda: drain(self._answers, self._receive_bytes))
         damaged = reply.how in ("damaged", "too large")
         while self._lines and not damaged:
             # It may have answered while it was ended.
@@ -123,7 +129,7 @@ class Worker:
         body = bytes(self._heard[:size])
         del self._heard[:size]
         self._lines -= 1
-        return parsed(body, mark, self._said)
+        return parse_worker_line(body, mark, self._said)
 
     def _left(self) -> Completed:
         """Return the last of what one that has ended wrote, and its exit status."""
@@ -140,12 +146,12 @@ class Worker:
             return True
         return False
 
-    def _hear(self, data: bytes) -> None:
+    def _receive_bytes(self, data: bytes) -> None:
         self._heard += data
         self._lines += data.count(b"\n")
 
 
-class Workers:
+class WorkerPool:
     """Workers by app; safe to share between threads that hold the locks of their apps.
 
     Args:
@@ -167,7 +173,7 @@ class Workers:
         self._closed = False
         self._owner = os.getpid()
 
-    def exchange(
+    def send_request(
         self, app: str, request: bytes, mark: str, deadline: float, cancel: Cancellation
     ) -> ExchangeReply | None:
         """Have a request carried out by the worker of an app; its lock is the caller's to hold.
@@ -184,12 +190,12 @@ class Workers:
         Raises:
             OSError: The program could not be started.
         """
-        worker = self._take(app)
+        worker = self._take_worker(app)
         if worker is None:
             until, pause = self._without.get(app, (0.0, self._limits.pause / 2))
             if time.monotonic() < until:
                 return None
-            started = self._start(app, deadline, cancel)
+            started = self._start_worker(app, deadline, cancel)
             if started is None:
                 pause = min(2 * pause, _LONGEST_PAUSE)
                 self._without[app] = (time.monotonic() + pause, pause)
@@ -199,19 +205,19 @@ class Workers:
             worker = started
         strays = 0
         try:
-            reply = worker.exchange(request, mark, deadline, cancel)
+            reply = worker.send_request(request, mark, deadline, cancel)
             while reply.how == "stray":
                 # The answer to an earlier request is no answer to this one, nor a fault of it.
                 strays += 1
-                reply = worker.exchange(b"", mark, deadline, cancel)
+                reply = worker.send_request(b"", mark, deadline, cancel)
         except BaseException:
-            end(worker.child, NO_GRACE)
+            end_child(worker.child, NO_GRACE)
             raise
         if reply.answer is None:
             return worker.end(reply, mark, self._grace)
         lost = reply.answer.get("number") in _LOST
         worn = worker.calls >= self._limits.calls
-        self._put(app, worker, keep=not (strays or lost or worn))
+        self._return_worker(app, worker, keep=not (strays or lost or worn))
         return reply
 
     def close(self) -> None:
@@ -219,12 +225,12 @@ class Workers:
         with self._change:
             self._closed = True
             keeper = self._keeper
-            self._retire(list(self._idle))
+            self._retire_workers(list(self._idle))
             self._change.notify_all()
         if keeper is not None and self._owner == os.getpid():
             keeper.join()
 
-    def states(self) -> dict[str, str]:
+    def worker_states(self) -> dict[str, str]:
         """Return the bundle ids of the apps whose worker waits, or that do without one."""
         with self._change:
             found = dict.fromkeys(self._without, "one process a call")
@@ -232,7 +238,7 @@ class Workers:
                 app: "idle" if worker.is_silent() else "ended" for app, worker in self._idle.items()
             }
 
-    def _take(self, app: str) -> Worker | None:
+    def _take_worker(self, app: str) -> Worker | None:
         """Return the app's worker, if there is one that is still good."""
         with self._change:
             if self._owner != os.getpid():
@@ -241,24 +247,24 @@ class Workers:
                 self._owner = os.getpid()
             worker = self._idle.pop(app, None)
         if worker is not None and not worker.is_silent():
-            end(worker.child, self._grace)
+            end_child(worker.child, self._grace)
             return None
         return worker
 
-    def _start(
+    def _start_worker(
         self, app: str, deadline: float, cancel: Cancellation
     ) -> Worker | ExchangeReply | None:
         """Return a worker that said hello; else why the call ends, or None to do without."""
         worker = Worker(self._argv, self._limits.answer)
         patience = time.monotonic() + self._limits.hello
         try:
-            reply = worker.exchange(b"", _HELLO, min(patience, deadline), cancel)
+            reply = worker.send_request(b"", _HELLO, min(patience, deadline), cancel)
         except BaseException:
-            end(worker.child, NO_GRACE)
+            end_child(worker.child, NO_GRACE)
             raise
         if reply.how == "answered":
             return worker
-        end(worker.child, self._grace)
+        end_child(worker.child, self._grace)
         if reply.how == "cancelled" or (reply.how == "timeout" and deadline <= patience):
             return reply._replace(sent=False)
         import logging
@@ -268,26 +274,28 @@ class Workers:
         )
         return None
 
-    def _put(self, app: str, worker: Worker, *, keep: bool) -> None:
+    def _return_worker(self, app: str, worker: Worker, *, keep: bool) -> None:
         """Let a worker wait for the next call, or see it off."""
         with self._change:
             if keep and not self._closed:
                 self._idle[app] = worker
                 if len(self._idle) > self._limits.kept:
-                    self._retire([min(self._idle, key=lambda key: self._idle[key].rested)])
+                    self._retire_workers([min(self._idle, key=lambda key: self._idle[key].rested)])
             else:
                 self._leaving.append(worker)
             if self._keeper is None:
-                self._keeper = threading.Thread(target=self._keep, name="iac-workers", daemon=True)
+                self._keeper = threading.Thread(
+                    target=self._retire_idle, name="iac-workers", daemon=True
+                )
                 self._keeper.start()
             elif self._leaving:
                 self._change.notify_all()
 
-    def _retire(self, apps: list[str]) -> None:
+    def _retire_workers(self, apps: list[str]) -> None:
         for app in apps:
             self._leaving.append(self._idle.pop(app))
 
-    def _keep(self) -> None:
+    def _retire_idle(self) -> None:
         """See workers off when it is time, away from the calls; ends when there are none."""
         while True:
             with self._change:
@@ -298,7 +306,7 @@ class Workers:
                         for app, worker in self._idle.items()
                         if now - worker.rested >= self._limits.idle
                     ]
-                    self._retire(due)
+                    self._retire_workers(due)
                     if due:
                         break
                     if self._closed:
@@ -311,4 +319,4 @@ class Workers:
             for worker in leaving:
                 worker.child.hang_up()
             for worker in leaving:
-                see_off(worker.child, _PATIENCE, self._grace)
+                let_child_end(worker.child, _PATIENCE, self._grace)

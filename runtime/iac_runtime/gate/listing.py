@@ -12,9 +12,9 @@ from iac_runtime.gate.plans import ToolResult
 from iac_runtime.gate.results import plain_result
 from iac_runtime.language.reader import AppReader
 from iac_runtime.language.request import Event
-from iac_runtime.language.steps import Every, Span, Step, Whose
+from iac_runtime.language.steps import AllElements, Span, Step, Whose
 from iac_runtime.language.terms import id_property, property_term
-from iac_runtime.language.text import steps_text
+from iac_runtime.language.text import format_reference
 from iac_runtime.tools.tables import Operation
 
 HOLDERS: Final = 50
@@ -24,7 +24,7 @@ HOLDERS: Final = 50
 def holders_of(target: tuple[Step, ...]) -> int:
     """Return the length of the steps to the objects in each of which a list looks; 0 for one."""
     for at, (one, then) in enumerate(itertools.pairwise(target), 1):
-        if isinstance(one, Every | Whose | Span) and isinstance(then, Every):
+        if isinstance(one, AllElements | Whose | Span) and isinstance(then, AllElements):
             return at
     return 0
 
@@ -46,7 +46,7 @@ def list_over(
         ToolError: The app could not be asked for one of them.
     """
     reader = AppReader(tool.tables, strict=False)
-    kinds = reader.reference(steps_text(event.target[:length])).classes
+    kinds = reader.read_reference(format_reference(event.target[:length])).classes
     ident = id_property(kinds[0], tool.tables) if kinds else None
     ids = property_term(ident) if ident else ""
     first = replace(event, target=event.target[:length], columns=(), order=(), limit=HOLDERS)
@@ -57,7 +57,7 @@ def list_over(
     notes = [f"looked in {note}" for note in held.notes if " of " in note]
     notes += shared_notes(names, answer)
     for holder in held.value:
-        steps = (*reader.reference(holder["ref"]).steps, *event.target[length:])
+        steps = (*reader.read_reference(holder["ref"]).steps, *event.target[length:])
         inner = replace(event, target=steps, around=None)
         found = plain_result(execute(inner), inner, tool)
         rows += found.value

@@ -17,16 +17,16 @@ from iac_base.errors import (
     InvalidParameterError,
     NextCall,
     ToolError,
-    quoted,
+    quote_text,
 )
 from iac_base.text import text_literal
 from iac_runtime.gate.plans import Call, Plan
 from iac_runtime.language.reader import AppReader
 from iac_runtime.language.request import Event
-from iac_runtime.language.steps import Among, Beside, ById, ByIndex, ByName, Step
-from iac_runtime.language.terms import contains
-from iac_runtime.language.text import steps_text
-from iac_runtime.policy.call_view import steps_in
+from iac_runtime.language.steps import ById, ByIndex, ByName, MiddleOrSome, RelativeTo, Step
+from iac_runtime.language.terms import has_elements
+from iac_runtime.language.text import format_reference
+from iac_runtime.policy.call_view import find_specifiers
 from iac_runtime.tools.checking import check_arguments
 from iac_runtime.tools.own import OWN_TOOLS
 from iac_runtime.tools.shape import Tool
@@ -44,7 +44,9 @@ _LOOKS: Final[frozenset[ErrorType]] = frozenset(
 """What was sent and failed for what it named: the object is looked at."""
 
 
-def mend(error: ToolError, given: Mapping[str, Any], tool: Tool, plan: Callable[..., Any]) -> None:
+def suggest_corrected_call(
+    error: ToolError, given: Mapping[str, Any], tool: Tool, plan: Callable[..., Any]
+) -> None:
     """Give the error of a call that could not be planned its next call.
 
     Args:
@@ -52,21 +54,23 @@ def mend(error: ToolError, given: Mapping[str, Any], tool: Tool, plan: Callable[
     """
     operation = tool.operation
     if operation is not None:
-        _hint(error, operation, given)
+        _suggest_reference(error, operation, given)
     elif tool.name not in OWN_TOOLS:
         # Planning may cost what carrying out does.
         plan = partial(check_arguments, schema=tool.input)
     if isinstance(error, InvalidParameterError):
-        error.mend(lambda: _corrected(error, given, tool, plan) or _look(tool, given))
+        error.set_next_call(
+            lambda: _find_corrected_call(error, given, tool, plan) or _suggest_read(tool, given)
+        )
 
 
-def mend_sent(error: ToolError, call: Call, plan: Plan) -> None:
+def suggest_after_failure(error: ToolError, call: Call, plan: Plan) -> None:
     """Give the error of a call that was sent its next call, by what kind of failure it is."""
     if not plan.parts:
-        error.mend(lambda: _after(error, call, plan))
+        error.set_next_call(lambda: _next_call_after(error, call, plan))
 
 
-def _after(error: ToolError, call: Call, plan: Plan) -> NextCall | None:
+def _next_call_after(error: ToolError, call: Call, plan: Plan) -> NextCall | None:
     if error.type == "APP_NOT_RUNNING" and plan.facts.app[1]:
         return NextCall("app_launch", {"app": plan.facts.app[1]})
     if error.type == "APP_NOT_FOUND":
@@ -80,24 +84,28 @@ def _after(error: ToolError, call: Call, plan: Plan) -> NextCall | None:
         or error.type in ("BUSY", "LIST_CHANGED")
         or (error.type == "STALE" and mine)
     ):
-        return again(call)
+        return repeated_call(call)
     if error.type in _LOOKS or error.type in ("STALE", "TIMEOUT"):
-        return _look(plan.tool, call.arguments if mine else plan.facts.arguments)
+        return _suggest_read(plan.tool, call.arguments if mine else plan.facts.arguments)
     return None
 
 
-def again(call: Call) -> NextCall | None:
+def repeated_call(call: Call) -> NextCall | None:
     """Return the same call; None for several in one, which only a door takes."""
     return None if call.calls else NextCall(call.tool, call.arguments)
 
 
-def _corrected(
+def _find_corrected_call(
     error: ToolError, given: Mapping[str, Any], tool: Tool, plan: Callable[..., Any]
 ) -> NextCall | None:
     """Return the call with its faults put right; None where that does not lead to one."""
     waiting, left = [(error, given)], _PLANS
     for failed, arguments in waiting:
-        tries = _tries(failed, arguments, tool) if isinstance(failed, InvalidParameterError) else ()
+        tries = (
+            _candidate_arguments(failed, arguments, tool)
+            if isinstance(failed, InvalidParameterError)
+            else ()
+        )
         for other in tries:
             left -= 1
             try:
@@ -112,13 +120,13 @@ def _corrected(
     return None
 
 
-def _tries(
+def _candidate_arguments(
     error: InvalidParameterError, given: Mapping[str, Any], tool: Tool
 ) -> Iterator[dict[str, Any]]:
     if error.give:
         yield {key: value for key, value in {**given, **error.give}.items() if value is not None}
     for near in error.near:
-        yield from _replaced(given, error.said, near)
+        yield from _word_replacements(given, error.said, near)
     if error.said in given:
         # What has no such name may be meant for an argument that is missing.
         rest = {key: value for key, value in given.items() if key != error.said}
@@ -132,7 +140,7 @@ def _tries(
         yield {**example, **given}
 
 
-def _replaced(value: Any, said: str, near: str) -> Iterator[Any]:
+def _word_replacements(value: Any, said: str, near: str) -> Iterator[Any]:
     """Yield `value` with one place where the word `said` stands put right, each place in turn."""
     if isinstance(value, str):
         if value.removeprefix("-") == said:
@@ -151,15 +159,15 @@ def _replaced(value: Any, said: str, near: str) -> Iterator[Any]:
             rest = {key: part for key, part in value.items() if key != said}
             yield {**rest, near: now}
         for key, part in value.items():
-            for other in _replaced(part, said, near):
+            for other in _word_replacements(part, said, near):
                 yield {**value, key: other}
     elif isinstance(value, list):
         for at, part in enumerate(value):
-            for other in _replaced(part, said, near):
+            for other in _word_replacements(part, said, near):
                 yield [*value[:at], other, *value[at + 1 :]]
 
 
-def _look(tool: Tool, given: Mapping[str, Any]) -> NextCall | None:
+def _suggest_read(tool: Tool, given: Mapping[str, Any]) -> NextCall | None:
     """Return a read that shows what the call could have named; of a written tool, its page."""
     operation = tool.operation
     if operation is None:
@@ -168,7 +176,7 @@ def _look(tool: Tool, given: Mapping[str, Any]) -> NextCall | None:
     target = next((given[key] for key in ("target", "of") if isinstance(given.get(key), str)), "")
     if target and operation.spec.op != "get" and "get" in tables.tools:
         with suppress(ToolError):
-            AppReader(tables, "/").place(target, "item")
+            AppReader(tables, "/").read_object(target, "item")
             return NextCall(f"{tables.key}_get", {"target": target})
     for op in ("list", "get"):
         spec = tables.tools.get(op)
@@ -177,31 +185,33 @@ def _look(tool: Tool, given: Mapping[str, Any]) -> NextCall | None:
     return NextCall("find_tools", {"query": operation.spec.jxa, "app": tables.app.name})
 
 
-def _hint(error: ToolError, operation: Operation, arguments: Mapping[str, Any]) -> None:
+def _suggest_reference(
+    error: ToolError, operation: Operation, arguments: Mapping[str, Any]
+) -> None:
     """Say how an object is named, to a caller who gave its mere name where a reference is due."""
     for key, row in operation.spec.params.items():
         given = arguments.get(key)
-        if not isinstance(given, str) or quoted(given) not in error.message:
+        if not isinstance(given, str) or quote_text(given) not in error.message:
             continue
         found = operation.tables.classes.get(row.type)
-        if found is not None and contains((APPLICATION,), row.type, operation.tables):
+        if found is not None and has_elements((APPLICATION,), row.type, operation.tables):
             example = f"{found.plural}[{text_literal(given)}]"
             error.suggestion = f"To refer to the {row.type} with that name, write {example}."
             if isinstance(error, InvalidParameterError):
                 error.near, error.give = [], {key: example}
 
 
-_PICKS: Final = (Among, Beside, ById, ByIndex, ByName)
+_PICKS: Final = (MiddleOrSome, RelativeTo, ById, ByIndex, ByName)
 
 
-def look_again(error: ToolError, event: Event, tool: Operation) -> ToolError:
+def describe_missing_object(error: ToolError, event: Event, tool: Operation) -> ToolError:
     """Return `error`; one that says NOT_FOUND names the object and the call that lists its like."""
     if error.type != "NOT_FOUND":
         return error
-    picked = list(dict.fromkeys(_picked(event)))
+    picked = list(dict.fromkeys(_picked_objects(event)))
     if not picked:
         return error
-    names = ", ".join(steps_text(steps) for steps in picked[:3])
+    names = ", ".join(format_reference(steps) for steps in picked[:3])
     lists = [call for steps in picked[:2] if (call := _list_call(steps, tool)) is not None]
     lists = lists[:1] if lists[1:] == lists[:1] else lists
     error.message = (
@@ -213,13 +223,13 @@ def look_again(error: ToolError, event: Event, tool: Operation) -> ToolError:
         f"List them again with {' or '.join(map(str, lists))}." if lists else "Look for it again."
     )
     if lists:
-        error.mend(lambda: lists[0])
+        error.set_next_call(lambda: lists[0])
     return error
 
 
-def _picked(event: Event) -> Iterator[tuple[Step, ...]]:
+def _picked_objects(event: Event) -> Iterator[tuple[Step, ...]]:
     """Yield what the request names by id, name or position, up to the last pick of each."""
-    for steps in steps_in(event):
+    for steps in find_specifiers(event):
         last = max((n for n, step in enumerate(steps) if isinstance(step, _PICKS)), default=-1)
         if last >= 0:
             yield steps[: last + 1]
@@ -231,11 +241,11 @@ def _list_call(steps: tuple[Step, ...], tool: Operation) -> NextCall | None:
         return None
     collection = steps[:-1]
     try:
-        found = AppReader(tool.tables, strict=False).reference(steps_text(collection))
+        found = AppReader(tool.tables, strict=False).read_reference(format_reference(collection))
     except InvalidParameterError:
         return None
     if not found.selectable or not found.classes:
         return None
-    of = steps_text(collection[:-1])
+    of = format_reference(collection[:-1])
     given = {"element": found.classes[0], **({"of": of} if of else {})}
     return NextCall(f"{tool.tables.key}_list", given)

@@ -10,14 +10,14 @@ from typing import Any, Final, NamedTuple
 
 from iac_base.errors import InvalidParameterError, ToolError
 from iac_runtime.execution.answers import AppAnswer
-from iac_runtime.language.raw import sent_as
+from iac_runtime.language.raw import choose_wire_form
 from iac_runtime.language.reader import AppReader
-from iac_runtime.language.request import Around, Event
-from iac_runtime.language.steps import ByName, Compare, Every, Go, Join, Step, Whose
+from iac_runtime.language.request import Event, SurroundingReads
+from iac_runtime.language.steps import AllElements, ByName, Compare, Join, PropertyStep, Step, Whose
 from iac_runtime.language.terms import find_properties, property_term
-from iac_runtime.language.text import steps_text
-from iac_runtime.policy.call_view import steps_in, words_of
-from iac_runtime.policy.places import path_of_steps
+from iac_runtime.language.text import format_reference
+from iac_runtime.policy.call_view import find_specifiers, lowercase_words
+from iac_runtime.policy.places import find_specifier_path
 from iac_runtime.tools.tables import Tables
 
 Execute = Callable[[Event], AppAnswer]
@@ -52,9 +52,10 @@ def names_of(event: Event, tables: Tables, home: str, seconds: float) -> tuple[N
     reader = AppReader(tables, strict=False)
     found = (
         _use(steps[: at + 1], step, event, reader, seconds)
-        for steps in steps_in(event, tested=False)
+        for steps in find_specifiers(event, tested=False)
         for at, step in enumerate(steps)
-        if isinstance(step, ByName) and path_of_steps(steps[: at + 1], event.app, home) is None
+        if isinstance(step, ByName)
+        and find_specifier_path(steps[: at + 1], event.app, home) is None
     )
     return tuple({use.steps: use for use in found if use is not None}.values())
 
@@ -64,23 +65,23 @@ def _use(
 ) -> NameUse | None:
     held, tables = list(steps[:-1]), reader.tables
     try:
-        classes = reader.reference(steps_text(steps[:-1])).classes
+        classes = reader.read_reference(format_reference(steps[:-1])).classes
     except InvalidParameterError:
         return None
     rows = find_properties(classes, "name", tables)
     if not classes or not rows:
         return None
-    test: Any = Compare((Go(property_term(rows[0])),), "=", last.name)
+    test: Any = Compare((PropertyStep(property_term(rows[0])),), "=", last.name)
     within = held.pop()
     if isinstance(within, Whose):
         test = Join("and", (within.filter, test))
         within = held.pop()
-    if not isinstance(within, Every):
+    if not isinstance(within, AllElements):
         return None
     bearers = (*held, within, Whose(test))
     count = Event(event.app, event.kind, "count", "", target=bearers, writes=False)
-    plural = words_of(tables.classes[classes[0]].plural)
-    return NameUse(last.name, steps, classes[0], plural, sent_as(count, tables, seconds))
+    plural = lowercase_words(tables.classes[classes[0]].plural)
+    return NameUse(last.name, steps, classes[0], plural, choose_wire_form(count, tables, seconds))
 
 
 def counting(names: Sequence[NameUse]) -> Event:
@@ -102,13 +103,13 @@ def shared(
 
 def shared_text(use: NameUse, count: int) -> str:
     """Return the words for a name that several objects bear."""
-    return f"{count} {use.plural} have the name of {steps_text(use.steps)}"
+    return f"{count} {use.plural} have the name of {format_reference(use.steps)}"
 
 
 def counted_before(event: Event, names: Sequence[NameUse]) -> Event:
     """Return a read that counts its names first."""
     before = tuple(use.counts for use in names)
-    return replace(event, around=Around(before)) if before else event
+    return replace(event, around=SurroundingReads(before)) if before else event
 
 
 def shared_notes(names: Sequence[NameUse], answer: AppAnswer) -> tuple[str, ...]:

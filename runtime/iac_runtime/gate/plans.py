@@ -97,7 +97,7 @@ class ToolContext:
     launch: frozenset[str]
     stale: Callable[[], Sequence[str]]
     gate: "Gate"
-    _kept: dict[Any, Any]
+    _created: dict[Any, Any]
     _making: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -105,24 +105,26 @@ class ToolContext:
         """Whether nothing is changed here at all."""
         return bool(self.permissions.settings.read_only.value)
 
-    def kept(self, make: "Callable[[ToolContext], T]") -> T:
+    def get_or_create(self, make: "Callable[[ToolContext], T]") -> T:
         """Return what `make` makes, made once for this gate; its `close` ends it with the gate."""
         with self._making:
-            if make not in self._kept:
-                self._kept[make] = make(self)
-            found: T = self._kept[make]
+            if make not in self._created:
+                self._created[make] = make(self)
+            found: T = self._created[make]
             return found
 
     def close(self) -> None:
         """Close what was made for this gate."""
         with self._making:
-            for made in self._kept.values():
+            for made in self._created.values():
                 made.close()
 
 
 Perform: TypeAlias = Callable[[Cancellation | None], ToolResult]
 
-Carry: TypeAlias = "Callable[[Plan, Decision, Callable[[Plan, Decision], Done]], ToolResult]"
+RunPart: TypeAlias = "Callable[[Plan, Decision], CompletedCall]"
+
+CarryParts: TypeAlias = "Callable[[Plan, Decision, RunPart], ToolResult]"
 """Carries out the parts of a plan that was decided on, each by the function that it is given."""
 
 
@@ -147,11 +149,11 @@ class Plan:
     look: "Callable[[CallFacts], Plan] | None" = field(default=None, repr=False)
     parts: "tuple[Plan, ...]" = ()
     notes: tuple[str, ...] = ()
-    carry: "Carry | None" = field(default=None, repr=False)
+    carry: "CarryParts | None" = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class CompletedCall:
     """The call was carried out, or with `dry_run` would have been.
 
     Attributes:
@@ -181,7 +183,7 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedCall:
     """The call may not run; nothing was sent. `line` is what would have been.
 
     Attributes:
@@ -213,7 +215,7 @@ class Refused:
         error = CallRefusedError(
             self.reason, self.suggestion, app=self.app, command=self.tool, kind=self.kind
         )
-        error.mend(lambda: self.next)
+        error.set_next_call(lambda: self.next)
         return error
 
     def facts(self) -> dict[str, Any]:
@@ -224,7 +226,7 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Asks:
+class NeedsApproval:
     """A person must be asked first; nothing was sent.
 
     The surface asks by `way`, and calls again with `token` and what came back. The question is
@@ -237,19 +239,24 @@ class Asks:
     level: Level
 
 
-Answer: TypeAlias = Done | Refused | Asks
+CallAnswer: TypeAlias = CompletedCall | RefusedCall | NeedsApproval
 
 
 def requester_of(facts: CallFacts) -> Requester:
     """Return who made a call, for another that belongs to it and that nobody is asked about."""
-    return Requester(facts.client, vouched=facts.vouched, holder=facts.holder, most=facts.most)
+    return Requester(
+        facts.client,
+        preapproved_level=facts.preapproved_level,
+        token_client=facts.token_client,
+        max_level=facts.max_level,
+    )
 
 
-def asking(
-    run: Callable[[Call], Answer],
+def call_with_prompts(
+    run: Callable[[Call], CallAnswer],
     call: Call,
     askers: Mapping[Approver, Callable[[Question], Verdict] | None],
-) -> Done | Refused:
+) -> CompletedCall | RefusedCall:
     """Carry out a call with `run` for the person who runs this program.
 
     He is asked by one of `askers` after the other; None stands for a way that cannot ask here.
@@ -257,7 +264,7 @@ def asking(
     able = {way: ask for way, ask in askers.items() if ask}
     unable = tuple(way for way in askers if way not in able)
     call = call._replace(caller=call.caller._replace(ways=tuple(able), unable=unable))
-    while isinstance(outcome := run(call), Asks):
+    while isinstance(outcome := run(call), NeedsApproval):
         said = able[outcome.way](outcome.question)
         call = call._replace(token=outcome.token, verdict=said)
     return outcome

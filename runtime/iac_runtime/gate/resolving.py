@@ -18,23 +18,23 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from iac_base.errors import IacError, NextCall, SharedNameError, ToolError, quoted
-from iac_base.text import clean
+from iac_base.errors import IacError, NextCall, SharedNameError, ToolError, quote_text
+from iac_base.text import clean_value
 from iac_runtime.execution.answers import AppAnswer
 from iac_runtime.gate.naming import NameUse, shared, shared_text
 from iac_runtime.gate.plans import ToolContext, requester_of
 from iac_runtime.gate.results import plain_result
-from iac_runtime.language.plain import unfiltered
-from iac_runtime.language.raw import sent_as
+from iac_runtime.language.plain import without_filter
+from iac_runtime.language.raw import choose_wire_form
 from iac_runtime.language.reader import AppReader
 from iac_runtime.language.request import Column, Event
 from iac_runtime.language.steps import Boundary, ById, ByIndex, RefValue, Step
 from iac_runtime.language.terms import id_classes, id_property, property_term
-from iac_runtime.language.text import steps_text
+from iac_runtime.language.text import format_reference
 from iac_runtime.outcomes.known import container_of
-from iac_runtime.policy.call_view import view_of, words_of
-from iac_runtime.policy.dataflow import secret_property
-from iac_runtime.policy.effects import CallFacts, Shown
+from iac_runtime.policy.call_view import inspect_request, lowercase_words
+from iac_runtime.policy.dataflow import is_secret_property
+from iac_runtime.policy.effects import CallFacts, TargetDescription
 from iac_runtime.tools.tables import APPLICATION, Operation, Tables
 
 SECONDS: Final = 0.3
@@ -68,7 +68,7 @@ _NOT_READ: Final = "could not be looked at"
 _NOT_ALLOWED: Final = "was not read, because reading it needs an approval of its own"
 
 
-class Target(NamedTuple):
+class CallTarget(NamedTuple):
     """A reference of a call, its class (of several objects in the plural), and what reads it."""
 
     reference: str
@@ -77,7 +77,7 @@ class Target(NamedTuple):
     reads: tuple[Event, ...]
 
 
-class Look(NamedTuple):
+class TargetSnapshot(NamedTuple):
     """What was seen.
 
     Attributes:
@@ -85,7 +85,7 @@ class Look(NamedTuple):
         pin: The reads and what they answered, for the harness; None where nothing was read.
     """
 
-    shown: tuple[Shown, ...]
+    shown: tuple[TargetDescription, ...]
     pin: tuple[Event, Any] | None = None
 
     @property
@@ -97,13 +97,13 @@ class Look(NamedTuple):
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-def seen(
+def describe_targets(
     facts: CallFacts,
     event: Event,
     operation: Operation,
     context: ToolContext,
     names: Sequence[NameUse],
-) -> Look:
+) -> TargetSnapshot:
     """Look at what a call names, as far as reading it needs no approval of its own.
 
     An app that does not run is not started.
@@ -113,9 +113,9 @@ def seen(
     """
     tables = operation.tables
     hidden = tuple(context.permissions.policy.secrets)
-    targets = _targets(event, tables, context.home, hidden)
+    targets = _find_targets(event, tables, context.home, hidden)
     if not targets:
-        return Look(())
+        return TargetSnapshot(())
     looks = _each(read for target in targets for read in target.reads)
     looks = replace(looks, parts=(*looks.parts, *(use.counts for use in names)))
     why, app = _NOT_ALLOWED, tables.app.name
@@ -130,8 +130,8 @@ def seen(
         else:
             counts = answer[len(answer) - len(names) :]
             refuse_shared(names, counts, facts, operation, context)
-            return Look(tuple(_told(targets, iter(answer))), (looks, answer))
-    return Look(tuple(Shown(target.reference, why) for target in targets))
+            return TargetSnapshot(tuple(_describe(targets, iter(answer))), (looks, answer))
+    return TargetSnapshot(tuple(TargetDescription(target.reference, why) for target in targets))
 
 
 def _each(parts: Iterable[Event]) -> Event:
@@ -145,8 +145,10 @@ def may_read(facts: CallFacts, event: Event, operation: Operation, context: Tool
     """Say whether a request that reads needs no approval of its own for who made a call."""
     permissions = context.permissions
     caller = requester_of(facts)
-    asks = permissions.of(permissions.request(CallFacts("get"), event, "SAFE", operation), caller)
-    return not asks.secrets and permissions.judge(asks).action == "allow"
+    asks = permissions.with_caller(
+        permissions.request_facts(CallFacts("get"), event, "SAFE", operation), caller
+    )
+    return not asks.secrets and permissions.judge_call(asks).action == "allow"
 
 
 def refuse_shared(
@@ -164,7 +166,7 @@ def refuse_shared(
     found = list(shared(names, counts))
     if not found:
         return
-    rows: list[Shown] = []
+    rows: list[TargetDescription] = []
     for use, _ in found[:_SHOWN]:
         with contextlib.suppress(IacError):
             rows += _bearers(use, facts, operation, context)
@@ -176,10 +178,10 @@ def refuse_shared(
         [{"ref": ref, "is": says} for ref, says in rows],
         app=operation.tables.app.name,
     )
-    context.permissions.taint.add([says for _, says in rows])
+    context.permissions.taint.remember_texts([says for _, says in rows])
     use = found[0][0]
     if "list" in operation.tables.tools:
-        of = steps_text(unfiltered(use.steps[:-1])[:-1])
+        of = format_reference(without_filter(use.steps[:-1])[:-1])
         asked = {"element": use.kind, **({"of": of} if of else {}), "where": {"name": use.name}}
         error.next = NextCall(f"{operation.tables.key}_list", asked)
     raise error
@@ -187,7 +189,7 @@ def refuse_shared(
 
 def _bearers(
     use: NameUse, facts: CallFacts, operation: Operation, context: ToolContext
-) -> Iterator[Shown]:
+) -> Iterator[TargetDescription]:
     """Yield the objects that bear a name, each with what tells it from the others."""
     tables, hidden = operation.tables, tuple(context.permissions.policy.secrets)
     ident = id_property(use.kind, tables)
@@ -199,31 +201,33 @@ def _bearers(
             raise ToolError("REFUSED", "")
         return context.executor.execute(event, app=tables.app.name, command="list", timeout=_APART)
 
-    lists = sent_as(lists, tables, _APART)
+    lists = choose_wire_form(lists, tables, _APART)
     rows = plain_result(read(lists), lists, operation).value
-    steps = (AppReader(tables, strict=False).reference(row["ref"]).steps for row in rows)
-    known = (_target(one, lists, tables, hidden, apart=True) for one in steps)
+    steps = (AppReader(tables, strict=False).read_reference(row["ref"]).steps for row in rows)
+    known = (_build_target(one, lists, tables, hidden, apart=True) for one in steps)
     targets = tuple(filter(None, known))
     answers = read(_each(read for target in targets for read in target.reads)).value
-    return _told(targets, iter(answers))
+    return _describe(targets, iter(answers))
 
 
-def _told(targets: tuple[Target, ...], answers: Iterator[Any]) -> Iterator[Shown]:
+def _describe(
+    targets: tuple[CallTarget, ...], answers: Iterator[Any]
+) -> Iterator[TargetDescription]:
     for target in targets[:OBJECTS]:
-        yield from _described(target, [next(answers) for _ in target.reads])
+        yield from _describe_target(target, [next(answers) for _ in target.reads])
     if len(targets) > OBJECTS:
-        yield Shown(f"{len(targets) - OBJECTS} more", "not described here")
+        yield TargetDescription(f"{len(targets) - OBJECTS} more", "not described here")
 
 
-def _targets(
+def _find_targets(
     event: Event, tables: Tables, home: str, hidden: tuple[str, ...]
-) -> tuple[Target, ...]:
+) -> tuple[CallTarget, ...]:
     """Return what a request names, each once; `hidden` are globs of properties not to be read."""
-    values = (row.value for row in view_of(event, {}, home, tables).values)
+    values = (row.value for row in inspect_request(event, {}, home, tables).values)
     named = [event.target, *(value.steps for value in values if isinstance(value, RefValue))]
     # Of a place to insert at, what holds the collection.
-    holders = (_holder(one) for one in named)
-    each = (_target(one, event, tables, hidden) for one in dict.fromkeys(holders) if one)
+    holders = (_holder_steps(one) for one in named)
+    each = (_build_target(one, event, tables, hidden) for one in dict.fromkeys(holders) if one)
     found = [target for target in each if target is not None]
     # Those that are not described are pinned by the first that is known of them: the id.
     rest = (
@@ -234,60 +238,60 @@ def _targets(
     return (*found[:OBJECTS], *rest)
 
 
-def _holder(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+def _holder_steps(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     """Return what holds a place to insert at, or the object beside it; else `steps`."""
     if not steps or not isinstance(steps[-1], Boundary):
         return steps
     return steps[:-1] if steps[-1].place in ("before", "after") else steps[:-2]
 
 
-def _target(
+def _build_target(
     steps: tuple[Step, ...],
     event: Event,
     tables: Tables,
     hidden: tuple[str, ...],
     *,
     apart: bool = False,
-) -> Target | None:
+) -> CallTarget | None:
     """Return what reads what a reference names; `apart`: what tells it from one of its name."""
     reader = AppReader(tables, strict=False)
     try:
-        found = reader.reference(steps_text(steps))
+        found = reader.read_reference(format_reference(steps))
         while found.classes == () and len(steps) > 1:
             # The property of an object: what holds it is what matters.
             steps = steps[:-1]
-            found = reader.reference(steps_text(steps))
+            found = reader.read_reference(format_reference(steps))
     except ToolError:
         return None
     kind = found.classes[0] if found.classes else ""
     if kind == APPLICATION or not steps:
         return None
 
-    def read(op: Any, target: tuple[Step, ...] = steps, **more: Any) -> Event:
+    def build_read(op: Any, target: tuple[Step, ...] = steps, **more: Any) -> Event:
         found = Event(event.app, event.kind, op, "", target=target, writes=False, **more)
-        return sent_as(found, tables, SECONDS)
+        return choose_wire_form(found, tables, SECONDS)
 
     listed = found.prop is not None and found.prop.type.startswith("list of")
     if not kind or (listed and not found.selectable):
         classes = id_classes(tables)
-        return Target(found.text, kind, "", (read("get", id_classes=classes),))
+        return CallTarget(found.text, kind, "", (build_read("get", id_classes=classes),))
     ident = id_property(kind, tables)
-    known = (*describing(kind, tables), *(_apart(kind, tables) if apart else ()))
-    ways = [way for way in dict.fromkeys(known) if not secret_property(way, tables, hidden)]
+    known = (*describing_properties(kind, tables), *(_apart(kind, tables) if apart else ()))
+    ways = [way for way in dict.fromkeys(known) if not is_secret_property(way, tables, hidden)]
     rows = [row for way in ways if (row := tables.find_property(kind, way)) is not None]
     if found.selectable:
         names = [row for row in rows if row.term not in _TEXTS][:2]
         columns = tuple(Column(row.term, property_term(row)) for row in names)
         ids = property_term(ident) if ident else ""
-        many = read("list", columns=columns, id_column=ids, limit=MEMBERS)
-        return Target(found.text, kind, words_of(tables.classes[kind].plural), (many,))
+        many = build_read("list", columns=columns, id_column=ids, limit=MEMBERS)
+        return CallTarget(found.text, kind, lowercase_words(tables.classes[kind].plural), (many,))
     columns = tuple(Column(row.term, property_term(row)) for row in rows)
-    if ident is not None and not secret_property(ident.jxa, tables, hidden):
+    if ident is not None and not is_secret_property(ident.jxa, tables, hidden):
         columns = (Column("id", property_term(ident)), *columns)
-    reads = [read("columns", columns=columns)] if columns else [read("get")]
+    reads = [build_read("columns", columns=columns)] if columns else [build_read("get")]
     through = (f"{found.text}.{way}" for way in ways if "." in way)
-    reads += [read("get", reader.reference(text).steps) for text in through]
-    return Target(found.text, kind, "", tuple(reads))
+    reads += [build_read("get", reader.read_reference(text).steps) for text in through]
+    return CallTarget(found.text, kind, "", tuple(reads))
 
 
 def _apart(kind: str, tables: Tables) -> Iterator[str]:
@@ -300,15 +304,15 @@ def _apart(kind: str, tables: Tables) -> Iterator[str]:
 
 
 @cache
-def table() -> dict[str, dict[str, list[str]]]:
+def load_shown_properties() -> dict[str, dict[str, list[str]]]:
     """Return what describes an object: app key -> class -> properties."""
     return tomllib.loads(Path(__file__).with_name("shown.toml").read_text("utf-8"))
 
 
 @cache
-def describing(kind: str, tables: Tables) -> tuple[str, ...]:
+def describing_properties(kind: str, tables: Tables) -> tuple[str, ...]:
     """Return the properties that describe an object of a class, by its row or by the rule."""
-    rows = table().get(tables.key, {})
+    rows = load_shown_properties().get(tables.key, {})
     for term, _ in tables.lineage(kind):
         if term in rows:
             return tuple(rows[term])
@@ -322,36 +326,38 @@ def describing(kind: str, tables: Tables) -> tuple[str, ...]:
     return tuple(filter(None, named))[:_MOST]
 
 
-def _described(target: Target, answers: list[Any]) -> Iterator[Shown]:
+def _describe_target(target: CallTarget, answers: list[Any]) -> Iterator[TargetDescription]:
     first = answers[0]
     if not first.get("ok"):
-        yield Shown(target.reference, f"{_NOT_READ}: {clean(str(first.get('message', '')))}")
+        yield TargetDescription(
+            target.reference, f"{_NOT_READ}: {clean_value(str(first.get('message', '')))}"
+        )
     elif target.plural:
         listing = first["list"]
         columns = target.reads[0].columns
-        yield Shown(target.reference, f"{listing['total']} {target.plural}")
+        yield TargetDescription(target.reference, f"{listing['total']} {target.plural}")
         for key, at, row in listing["rows"][:_SHOWN]:
             step: Step = ById(key) if listing["by"] == "id" else ByIndex(int(at))
             pairs = [(column.label, value) for column, value in zip(columns, row, strict=True)]
-            member = steps_text((*target.reads[0].target, step))
-            yield Shown(member, _words(target.kind, pairs))
+            member = format_reference((*target.reads[0].target, step))
+            yield TargetDescription(member, _describe_values(target.kind, pairs))
     else:
         value = first["value"]
         plain = isinstance(value, dict) and "record" in value
         pairs = [tuple(pair) for pair in value["record"]] if plain else [("", value)]
         others = [
-            (words_of(steps_text(read.target[-2:-1])), answer.get("value"))
+            (lowercase_words(format_reference(read.target[-2:-1])), answer.get("value"))
             for read, answer in zip(target.reads[1:], answers[1:], strict=True)
         ]
         # Behind the name: long texts, which a stranger may have written, come last.
         pairs[2:2] = others
-        yield Shown(target.reference, _words(target.kind, pairs))
+        yield TargetDescription(target.reference, _describe_values(target.kind, pairs))
 
 
-def _words(kind: str, pairs: list[tuple[Any, Any]]) -> str:
+def _describe_values(kind: str, pairs: list[tuple[Any, Any]]) -> str:
     """Return a description: class, the text that it goes by, then the others with their names."""
-    said = [(label, text) for label, value in pairs if (text := _text(value))]
-    told = [_told_as(*pair) for pair in said if pair[0] != "id"] or said
+    said = [(label, text) for label, value in pairs if (text := _short_text(value))]
+    told = [_labeled_text(*pair) for pair in said if pair[0] != "id"] or said
     # A number alone is no name: what holds a size of 0.5 is not called so.
     named = told[:1] if told and (told[0][1][:1] == '"' or told[0][0] in ("", "id")) else []
     words = [
@@ -361,17 +367,17 @@ def _words(kind: str, pairs: list[tuple[Any, Any]]) -> str:
     return f"{kind}{' ' if named else ', '}{', '.join(words)}".strip(" ,")
 
 
-def _told_as(label: Any, text: str) -> tuple[Any, str]:
+def _labeled_text(label: Any, text: str) -> tuple[Any, str]:
     """Return a file's URL as its path, and a size with its unit."""
     if label == "URL" and text.startswith('"file://'):
-        return "at", quoted(unquote(urlsplit(text[1:-1]).path), _WORDS)
+        return "at", quote_text(unquote(urlsplit(text[1:-1]).path), _WORDS)
     return (label, f"{text} bytes") if label == "size" and text.isdigit() else (label, text)
 
 
-def _text(value: Any) -> str:
+def _short_text(value: Any) -> str:
     """Return a value as one short line; nothing for one that is missing."""
     if isinstance(value, list):
-        parts = list(filter(None, map(_text, value)))
+        parts = list(filter(None, map(_short_text, value)))
         more = f" and {len(parts) - _SHOWN} more" if len(parts) > _SHOWN else ""
         return ", ".join(parts[:_SHOWN]) + more
     if isinstance(value, bool):
@@ -382,11 +388,11 @@ def _text(value: Any) -> str:
                 return f"{datetime.fromisoformat(value['date']).astimezone():%Y-%m-%d %H:%M}"
             return str(value["date"])
         return next(
-            (quoted(str(value[key]), _WORDS) for key in ("path", "ref") if key in value), ""
+            (quote_text(str(value[key]), _WORDS) for key in ("path", "ref") if key in value), ""
         )
     if value is None or value == "":
         return ""
     if not isinstance(value, str):
         return str(value)
     # No text can look like the end of its own quotes.
-    return quoted(" ".join(value.split()).replace('"', "'"), _WORDS)
+    return quote_text(" ".join(value.split()).replace('"', "'"), _WORDS)

@@ -7,14 +7,14 @@ from typing import Any, Final
 from iac_base.errors import SetupError, ToolError
 from iac_base.secrets import redact_text
 from iac_base.text import clean_text
-from iac_runtime.execution.answers import OUTCOME_UNKNOWN, AppAnswer, Reads
+from iac_runtime.execution.answers import OUTCOME_UNKNOWN, AppAnswer, SurroundingAnswers
 from iac_runtime.gate.plans import Call, ToolContext, ToolResult
 from iac_runtime.language.request import Event
-from iac_runtime.outcomes.inverse import Inverse, inverse_of, promise
-from iac_runtime.outcomes.judge import LOST, judged, unread_reference
+from iac_runtime.outcomes.inverse import Inverse, inverse_of, undo_note
+from iac_runtime.outcomes.judge import LOST, compare_reads, unread_reference
 from iac_runtime.outcomes.outcome import Outcome
-from iac_runtime.outcomes.watch import Watch, Watcher
-from iac_runtime.policy.effects import SAYS, CallFacts, undo_of
+from iac_runtime.outcomes.watch import ReadBackPlan, ReadBackPlanner
+from iac_runtime.policy.effects import VERB_WORDS, CallFacts, describe_undo
 from iac_runtime.tool import Level
 from iac_runtime.tools.tables import Operation
 
@@ -24,7 +24,7 @@ _WHOLE: Final = "each is shown once"
 _NOT_READ: Final = Outcome("unknown", says="it was not read back, because the call asked not to")
 
 
-class Witness:
+class WriteVerification:
     """Sees to the outcome of one write.
 
     Args:
@@ -49,107 +49,114 @@ class Witness:
         policy = context.permissions.policy
         self._confirms = policy.confirm and call.confirm
         self._keeps = policy.undo
-        self._watch = self._watched(event)
+        self._watch = self._plan_reads(event)
         self._facts = CallFacts(call.tool)
 
-    def _watched(self, event: Event) -> Watch:
+    def _plan_reads(self, event: Event) -> ReadBackPlan:
         secrets = self._context.permissions.policy.secrets
-        return Watcher(event, self._operation.tables, secrets, self._seconds).watch()
+        return ReadBackPlanner(
+            event, self._operation.tables, secrets, self._seconds
+        ).plan_read_back()
 
-    def promised(self, facts: CallFacts) -> CallFacts:
+    def with_undo_note(self, facts: CallFacts) -> CallFacts:
         """Return the facts of the call with whether it can be undone."""
         self._facts = facts
         if not (self._keeps and self._confirms):
             return facts
-        usual = undo_of(facts, self._level)
-        found = promise(self._watch, self._level, self._operation.tables, usual)
+        usual = describe_undo(facts, self._level)
+        found = undo_note(self._watch, self._level, self._operation.tables, usual)
         self._facts = replace(facts, undo=found)
         return self._facts
 
-    def around(self, event: Event) -> Event:
+    def add_reads(self, event: Event) -> Event:
         """Return the write with what is read around it."""
         if not self._confirms or self._watch.says:
             return event
         if event.raw is not self._event.raw:
             # A new object that a raw event made is read by raw events.
-            self._event, self._watch = event, self._watched(replace(event, around=None, pin=None))
+            self._event, self._watch = (
+                event,
+                self._plan_reads(replace(event, around=None, pin=None)),
+            )
         return replace(event, around=self._watch.around)
 
-    def done(self, answer: AppAnswer) -> Outcome:
+    def confirm(self, answer: AppAnswer) -> Outcome:
         """Return the outcome of a write that was answered, and keep how it is taken back."""
-        return self._settled(answer.value, answer.around)
+        return self._settle_outcome(answer.value, answer.around)
 
-    def failed(self, error: ToolError) -> None:
+    def confirm_failed(self, error: ToolError) -> None:
         """Tell an error of a write what is known of its outcome; one that was not sent has none."""
-        reads: Reads | None = error.around
-        if reads and reads.after and self._watch.deed in ("set", "delete", "move"):
-            outcome = judged(self._watch, None, reads, self._operation.tables)
+        reads: SurroundingAnswers | None = error.around
+        if reads and reads.after and self._watch.operation in ("set", "delete", "move"):
+            outcome = compare_reads(self._watch, None, reads, self._operation.tables)
             if outcome.state in ("confirmed", "partial"):
-                outcome = self._settled(None, reads)
+                outcome = self._settle_outcome(None, reads)
             if outcome.state != "unknown":
                 error.outcome = outcome.facts()
         elif OUTCOME_UNKNOWN in error.suggestion:
-            error.outcome = self._settled(None, reads, lost=True).facts()
+            error.outcome = self._settle_outcome(None, reads, lost=True).facts()
 
-    def _settled(self, value: Any, reads: Reads | None, *, lost: bool = False) -> Outcome:
+    def _settle_outcome(
+        self, value: Any, reads: SurroundingAnswers | None, *, lost: bool = False
+    ) -> Outcome:
         watch, tables = self._watch, self._operation.tables
         outcome = _NOT_READ
         if lost:
             known = unread_reference(watch, value, reads, tables)
             outcome = replace(LOST, reference=known)
         elif self._confirms:
-            outcome = judged(watch, value, reads, tables)
+            outcome = compare_reads(watch, value, reads, tables)
         if not (self._keeps and self._confirms):
             return outcome
         if lost and reads is None:
             inverse = Inverse(says="the answer was lost, and the old state with it")
-        elif watch.deed == "command":
-            inverse = Inverse(says=undo_of(self._facts, self._level).says)
+        elif watch.operation == "command":
+            inverse = Inverse(says=describe_undo(self._facts, self._level).description)
         else:
             inverse = inverse_of(watch, outcome, value, reads, tables)
         outcome = replace(outcome, undo="" if inverse.steps else inverse.says)
-        return replace(outcome, call=self._kept(outcome, inverse))
+        return replace(outcome, call=self._keep_call(outcome, inverse))
 
-    def _kept(self, outcome: Outcome, inverse: Inverse) -> int:
+    def _keep_call(self, outcome: Outcome, inverse: Inverse) -> int:
         """Keep the call; return its number, 0 where it cannot be kept."""
         # Loads sqlite3.
         from iac_runtime.gate.undoing import open_history
-        from iac_runtime.outcomes.history import KeptCall, Later
+        from iac_runtime.outcomes.history import KeptCall, LaterCheck
 
         call, tables, watch = self._call, self._operation.tables, self._watch
-        made = watch.deed in ("make", "copy")
-        reference = outcome.reference or ("" if made else self._named())
+        made = watch.operation in ("make", "copy")
+        reference = outcome.reference or ("" if made else self._target_reference())
         kept = KeptCall(
-            *(call.tool, tables.app.id, tables.key, self._about(reference)),
+            *(call.tool, tables.app.id, tables.key, self._describe_write(reference)),
             outcome,
             inverse,
-            Later(watch.deed, reference, watch.wanted),
+            LaterCheck(watch.operation, reference, watch.wanted),
             client=call.caller.client,
             undoes=call.undoes,
         )
         try:
-            return self._context.kept(open_history).keep(kept)
+            return self._context.get_or_create(open_history).keep_call(kept)
         except SetupError:
             # What was done is done; that it cannot be taken back later is no reason to fail.
             return 0
 
-    def _named(self) -> str:
+    def _target_reference(self) -> str:
         effects = self._facts.effects
         return effects[0].reference if effects else ""
 
-    def _about(self, reference: str) -> str:
+    def _describe_write(self, reference: str) -> str:
         effect = next(iter(self._facts.effects), None)
         # What is made to be sent is not sent yet.
-        deed = "create" if self._watch.deed == "make" else effect.verb if effect else "run"
-        verb = SAYS[deed]
+        deed = "create" if self._watch.operation == "make" else effect.verb if effect else "run"
+        verb = VERB_WORDS[deed]
         kind = self._watch.kind or (effect.kind if effect is not None else "")
         said = " ".join(filter(None, (verb, kind, reference)))
         terms = ", ".join(row.term for row in self._watch.wanted)
-        text = f"{said}: {terms}" if terms and self._watch.deed == "set" else said
+        text = f"{said}: {terms}" if terms and self._watch.operation == "set" else said
         return redact_text(clean_text(text))[:300]
 
 
-def missing(found: ToolResult, answer: AppAnswer, *, paged: bool) -> Outcome | None:
+def missing_parts(found: ToolResult, answer: AppAnswer, *, paged: bool) -> Outcome | None:
     """Return what is missing of a read; None where it is whole.
 
     Args:

@@ -56,14 +56,14 @@ def all_columns(term: str, tables: Tables) -> tuple[Column, ...]:
 
 
 @lru_cache(maxsize=1)
-def _table() -> dict[str, Any]:
+def _load_column_table() -> dict[str, Any]:
     """Return what lists show (JSON, for the first list of a process reads it)."""
     table: dict[str, Any] = json.loads(Path(__file__).with_name("columns.json").read_bytes())
     return table
 
 
 @lru_cache(maxsize=4096)
-def usual_columns(term: str, tables: Tables) -> tuple[Column, ...]:
+def default_columns(term: str, tables: Tables) -> tuple[Column, ...]:
     """Return what a person would look at of each item: title, who, when, state, size.
 
     By the row of the class or of one that it inherits from, else by the names of its properties.
@@ -72,7 +72,9 @@ def usual_columns(term: str, tables: Tables) -> tuple[Column, ...]:
     if is_text(term, tables):
         return (Column("text", ""),)
     rows = {row.term: row for row in tables.properties(term) if "r" in row.access}
-    chosen = [rows[name] for name in _row(term, tables) if name in rows] or _by_rule(rows, tables)
+    chosen = [
+        rows[name] for name in _preferred_names(term, tables) if name in rows
+    ] or _columns_by_rule(rows, tables)
     if not chosen:
         ident = id_property(term, tables)
         plain = (row for row in rows.values() if row.type in _PLAIN and row != ident)
@@ -80,19 +82,19 @@ def usual_columns(term: str, tables: Tables) -> tuple[Column, ...]:
     return tuple(Column(row.term, property_term(row)) for row in chosen)
 
 
-def _row(term: str, tables: Tables) -> list[str]:
-    rows: dict[str, list[str]] = _table()["rows"].get(tables.key, {})
+def _preferred_names(term: str, tables: Tables) -> list[str]:
+    rows: dict[str, list[str]] = _load_column_table()["rows"].get(tables.key, {})
     return next((rows[name] for name, _ in tables.lineage(term) if name in rows), [])
 
 
-def _by_rule(rows: dict[str, Property], tables: Tables) -> list[Property]:
+def _columns_by_rule(rows: dict[str, Property], tables: Tables) -> list[Property]:
     """Return a property a slot: of exactly that name, else of a name that ends in it."""
     named = {term.casefold(): row for term, row in rows.items()}
     shown = {
         key: row for key, row in named.items() if row.type in _PLAIN or row.type in tables.enums
     }
     found: list[Property] = []
-    for at, slot in enumerate(_table()["slots"]):
+    for at, slot in enumerate(_load_column_table()["slots"]):
         words = [word.casefold() for word in slot]
         exact = [shown[word] for word in words if word in shown]
         # `task name` is a title; `font size` is not the size.

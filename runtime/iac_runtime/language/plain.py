@@ -10,7 +10,7 @@ from iac_base import text as cleaning
 from iac_base.errors import InvalidParameterError
 from iac_runtime.language.reader import AppReader
 from iac_runtime.language.steps import ById, ByIndex, ByName, Step, Whose
-from iac_runtime.language.text import steps_text
+from iac_runtime.language.text import format_reference
 from iac_runtime.tools.tables import Tables
 
 _PREFIX: Final = re.compile(r'Application(?:\("(?:[^"\\]|\\.)*"\)|\.currentApplication\(\))\.?')
@@ -28,24 +28,27 @@ class RefText(str):
     __slots__ = ()
 
 
-def plain(value: Any, tables: Tables, terms: Mapping[str, str]) -> Any:
+def answer_to_python(value: Any, tables: Tables, terms: Mapping[str, str]) -> Any:
     """Return a value of the harness in Python's and JSON's types; `terms` are keys of records."""
     if isinstance(value, list):
-        return [plain(part, tables, terms) for part in value]
+        return [answer_to_python(part, tables, terms) for part in value]
     if not isinstance(value, dict):
         return value
     if "ref" in value:
-        return ref(reference(value["ref"], value.get("id"), tables))
+        return reference_text(canonical_reference(value["ref"], value.get("id"), tables))
     if "record" in value:
-        return {terms.get(key, key): plain(part, tables, terms) for key, part in value["record"]}
+        return {
+            terms.get(key, key): answer_to_python(part, tables, terms)
+            for key, part in value["record"]
+        }
     if "opaque" in value:
         return dict(value["opaque"])
     if "cut" in value:
         return {"truncated": value["cut"]}
-    return value.get("path") or _moment(value.get("date"))
+    return value.get("path") or _local_moment(value.get("date"))
 
 
-def _moment(iso: str | None) -> DateText | None:
+def _local_moment(iso: str | None) -> DateText | None:
     """Return a moment in local time; at the ends of the calendar, where there is none, in UTC."""
     if iso is None:
         return None
@@ -55,24 +58,24 @@ def _moment(iso: str | None) -> DateText | None:
     return DateText(moment.isoformat(timespec="milliseconds" if moment.microsecond else "seconds"))
 
 
-def ref(text: str) -> RefText:
+def reference_text(text: str) -> RefText:
     """Return the text of a reference as a result."""
-    return RefText(cleaning.escaped(text))
+    return RefText(cleaning.escape_hidden(text))
 
 
-def reference(shown: str, ident: str | int | None, tables: Tables) -> str:
+def canonical_reference(shown: str, ident: str | int | None, tables: Tables) -> str:
     """Return the canonical text of a display string, by id where the id is known."""
     relative = _PREFIX.sub("", shown, count=1)
     try:
-        found = AppReader(tables, strict=False).reference(relative)
+        found = AppReader(tables, strict=False).read_reference(relative)
     except InvalidParameterError:
         return relative
     steps = found.steps
     if ident is not None and steps and isinstance(steps[-1], ByIndex | ByName):
-        steps = (*unfiltered(steps[:-1]), ById(ident))
-    return steps_text(steps) or found.text
+        steps = (*without_filter(steps[:-1]), ById(ident))
+    return format_reference(steps) or found.text
 
 
-def unfiltered(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+def without_filter(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     """Return a collection without its filter: an id needs none."""
     return steps[:-1] if steps and isinstance(steps[-1], Whose) else steps

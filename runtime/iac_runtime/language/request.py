@@ -68,7 +68,7 @@ class RawForm:
     words: Mapping[int, str]
 
 
-class Around(NamedTuple):
+class SurroundingReads(NamedTuple):
     """What is read around a write, in its exchange; the write is carried out whatever it gives.
 
     Attributes:
@@ -145,5 +145,5 @@ class Event:
     writes: bool = True
     may_launch: bool = True
     pin: tuple["Event", Any] | None = None
-    around: Around | None = None
+    around: SurroundingReads | None = None
     raw: RawForm | None = field(default=None, compare=False)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Literal, TypeAlias
 
-from iac_base.errors import InvalidParameterError, quoted
+from iac_base.errors import InvalidParameterError, quote_text
 
 _EPOCH: Final = datetime(1970, 1, 1)
 _STEP: Final = timedelta(milliseconds=1)
@@ -55,14 +55,14 @@ class Term(str):
 
 
 @dataclass(frozen=True, slots=True)
-class Go:
+class PropertyStep:
     """To the property `name`."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Every:
+class AllElements:
     """To the collection of elements called `name` (a plural)."""
 
     name: str
@@ -98,14 +98,14 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Among:
+class MiddleOrSome:
     """The object in the middle of a collection, or one that the app picks."""
 
     which: Literal["middle", "some"]
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class RelativeTo:
     """The object after or before an object, of the class `kind`."""
 
     way: Literal["next", "previous"]
@@ -155,7 +155,7 @@ _DATES: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class PreviouslyRead:
     """An object of the exchange itself: `made` is what its write answered with; `id` and `name` are
     the object of a collection with the id or the name that was read before the write."""
 
@@ -163,7 +163,17 @@ class Seen:
 
 
 Step: TypeAlias = (
-    Go | Every | ByIndex | ByName | ById | Whose | Span | Among | Beside | Boundary | Seen
+    PropertyStep
+    | AllElements
+    | ByIndex
+    | ByName
+    | ById
+    | Whose
+    | Span
+    | MiddleOrSome
+    | RelativeTo
+    | Boundary
+    | PreviouslyRead
 )
 
 
@@ -234,19 +244,19 @@ def read_date(text: str, where: str = "date") -> DateValue:
         InvalidParameterError: The text is no such date.
     """
     try:
-        moment = datetime.fromisoformat(dated(text.strip()))
+        moment = datetime.fromisoformat(expand_day_words(text.strip()))
         shift = moment.utcoffset()
         if shift is None:
             shift = _local_offset(moment)
     except (ValueError, OverflowError, OSError):
-        raise InvalidParameterError(f"{where}: {quoted(text)} is not a date.", _DATES) from None
+        raise InvalidParameterError(f"{where}: {quote_text(text)} is not a date.", _DATES) from None
     ms = (moment.replace(tzinfo=None) - _EPOCH - shift) // _STEP
     if not _FIRST <= ms <= _LAST:
-        raise InvalidParameterError(f"{where}: {quoted(text)} is outside the years 1 to 9999.")
+        raise InvalidParameterError(f"{where}: {quote_text(text)} is outside the years 1 to 9999.")
     return DateValue(ms)
 
 
-def dated(text: str) -> str:
+def expand_day_words(text: str) -> str:
     """Return a text that begins with the word for a day with its date instead; others as it is."""
     found = _WORDED.fullmatch(text)
     if found is None:
@@ -263,7 +273,7 @@ def dated(text: str) -> str:
     return f"{date}T{time:0>5}" if time else date
 
 
-def day_of(text: str, later: int = 0, where: str = "date") -> str:
+def local_day(text: str, later: int = 0, where: str = "date") -> str:
     """Return the local day on which a moment falls, or one some days later, as ISO 8601.
 
     Raises:

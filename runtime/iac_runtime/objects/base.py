@@ -20,8 +20,8 @@ __all__ = [
     "Specifier",
     "TextObject",
     "object_named",
-    "row",
-    "sent",
+    "python_row",
+    "to_argument",
     "unread",
 ]
 
@@ -41,7 +41,7 @@ class Specifier:
 
     _ref: str
 
-    def _child(self, name: str) -> str:
+    def _child_reference(self, name: str) -> str:
         """Return the text of the reference to what is called `name` in it."""
         if not name.isidentifier():
             from iac_base.text import text_literal
@@ -68,8 +68,8 @@ class Specifier:
             elif isinstance(value, Criterion) and row.type == "property":
                 given[key] = value._name
             elif value is not None:
-                given[key] = sent(value)
-        return made(home, function(**given), spec.result or "any")
+                given[key] = to_argument(value)
+        return convert_answer(home, function(**given), spec.result or "any")
 
     @property
     def _home(self) -> AppObjects:
@@ -85,7 +85,7 @@ class Specifier:
         try:
             if function is not None and spec is not None and spec.event == "coredoex":
                 return bool(function(self._ref or APPLICATION))
-            home.function("get")(target=[self._child("class")])
+            home.function("get")(target=[self._child_reference("class")])
         except ToolError as error:
             if error.type != "NOT_FOUND":
                 raise
@@ -116,12 +116,12 @@ class Specifier:
         from iac_base.errors import InvalidParameterError
         from iac_base.text import text_literal
         from iac_runtime.language.reader import AppReader
-        from iac_runtime.language.text import steps_text
+        from iac_runtime.language.text import format_reference
 
         home = self._home
         root = f"Application({text_literal(home.module.APP.id)})"
         try:
-            return steps_text(AppReader(home.tables).reference(self._ref).steps, root)
+            return format_reference(AppReader(home.tables).read_reference(self._ref).steps, root)
         except InvalidParameterError:
             return f"{root}.{self._ref}"
 
@@ -144,15 +144,15 @@ class Readable(Specifier, Generic[T_co]):
         raise TypeError(str(unread(self)))
 
     @property
-    def _single(self) -> bool:
+    def _is_single(self) -> bool:
         """Say whether its own reference reads it, alone or among others."""
         return True
 
-    def _read(self) -> T_co:
+    def _read_value(self) -> T_co:
         """Read it: one exchange."""
         raise NotImplementedError
 
-    def _taken(self, answer: Any) -> T_co:
+    def _convert_answer(self, answer: Any) -> T_co:
         """Return the answer to a read in its type."""
         raise NotImplementedError
 
@@ -163,7 +163,7 @@ class PropertyValue(Readable[T_co]):
     __slots__ = ("_name", "_owner")
 
     def __init__(self, owner: "Object", name: str) -> None:
-        super().__init__(owner._child(name))
+        super().__init__(owner._child_reference(name))
         object.__setattr__(self, "_owner", owner)
         object.__setattr__(self, "_name", name)
 
@@ -174,28 +174,28 @@ class PropertyValue(Readable[T_co]):
     def _home(self) -> AppObjects:
         return home_of(type(self._owner))
 
-    def _read(self) -> T_co:
+    def _read_value(self) -> T_co:
         get = self._home.function("get")
-        if self._single:
-            return self._taken(get(target=self._ref))
+        if self._is_single:
+            return self._convert_answer(get(target=self._ref))
         rows = get(target=str(self._owner), properties=[self._name])
-        return self._taken(next(iter(rows.values())))
+        return self._convert_answer(next(iter(rows.values())))
 
     def get(self) -> T_co:
         """Read it: one exchange."""
-        return self._read()
+        return self._read_value()
 
     __call__ = get
 
     @property
-    def _single(self) -> bool:
+    def _is_single(self) -> bool:
         from iac_runtime.language.terms import object_classes
 
         # Read by its own reference an object answers all that it has.
-        return object_classes(self._kind(), self._home.tables) == ()
+        return object_classes(self._declared_type(), self._home.tables) == ()
 
-    def _taken(self, answer: Any) -> T_co:
-        return cast(T_co, made(self._home, answer, self._kind()))
+    def _convert_answer(self, answer: Any) -> T_co:
+        return cast(T_co, convert_answer(self._home, answer, self._declared_type()))
 
     def _holds_objects(self) -> bool:
         """Say whether it is declared to hold objects, so that it names them."""
@@ -207,10 +207,10 @@ class PropertyValue(Readable[T_co]):
             not is_text(kind.name, tables)
             if kind.name in tables.classes
             else reading_of(kind.name) in ("object", "insertion")
-            for kind in parse_type(self._kind())
+            for kind in parse_type(self._declared_type())
         )
 
-    def _kind(self) -> str:
+    def _declared_type(self) -> str:
         home = self._home
         term = home.terms.get(type(self._owner), APPLICATION)
         row = home.tables.find_property(term, self._name)
@@ -224,7 +224,7 @@ class RwPropertyValue(PropertyValue[T]):
 
     def set(self, value: T, /) -> None:
         """Give the property another value."""
-        _set(self._owner, self._name, value)
+        _set_property(self._owner, self._name, value)
 
 
 class Object(Specifier):
@@ -237,8 +237,8 @@ class Object(Specifier):
 
         found = self._home.function("get")(target=str(self))
         if not isinstance(found, dict):
-            return made(self._home, found, "any")
-        return row(type(self), found)
+            return convert_answer(self._home, found, "any")
+        return python_row(type(self), found)
 
 
 class TextObject(Object, Readable[str]):
@@ -246,18 +246,18 @@ class TextObject(Object, Readable[str]):
 
     __slots__ = ()
 
-    def _read(self) -> str:
-        return self._taken(self._home.function("get")(target=self._ref))
+    def _read_value(self) -> str:
+        return self._convert_answer(self._home.function("get")(target=self._ref))
 
     def __call__(self) -> str:
         """Read the text."""
-        return self._read()
+        return self._read_value()
 
     if not TYPE_CHECKING:
         # A class that inherits from one with a row says so of its `get`.
         get = __call__
 
-    def _taken(self, answer: Any) -> str:
+    def _convert_answer(self, answer: Any) -> str:
         return cast(str, answer)
 
 
@@ -271,18 +271,18 @@ class Replaceable(Specifier, Generic[T_contra]):
 
     def set(self, value: T_contra, /) -> None:
         """Put another object, or text, into the property."""
-        _set(*self._place, value)
+        _set_property(*self._place, value)
 
 
-def _set(owner: Object, name: str, value: object) -> None:
+def _set_property(owner: Object, name: str, value: object) -> None:
 
-    home_of(type(owner)).function("set")(target=str(owner), properties={name: sent(value)})
+    home_of(type(owner)).function("set")(target=str(owner), properties={name: to_argument(value)})
 
 
 _TUPLES: Final[Mapping[str, type[Any]]] = {"color": Color, "RGB color": Color, "point": Point}
 
 
-def sent(value: Any) -> Any:
+def to_argument(value: Any) -> Any:
     """Return a value as the tools take it: an object as its reference, a rectangle by its sides.
 
     Raises:
@@ -301,9 +301,9 @@ def sent(value: Any) -> Any:
     if isinstance(value, type) and issubclass(value, Object):
         return home_of(value).terms.get(value, value.__name__)
     if isinstance(value, list | tuple | set | frozenset):
-        return [sent(part) for part in value]
+        return [to_argument(part) for part in value]
     if isinstance(value, dict):
-        return {sent(key): sent(part) for key, part in value.items()}
+        return {to_argument(key): to_argument(part) for key, part in value.items()}
     return value
 
 
@@ -315,7 +315,7 @@ def unread(value: object) -> "ToolError":
     return InvalidParameterError(f"{value!r} names a value and is not one.", CALL_IT)
 
 
-def made(home: AppObjects, value: Any, kind: str) -> Any:
+def convert_answer(home: AppObjects, value: Any, kind: str) -> Any:
     """Return an answer of the type `kind` (the grammar of `Param.type`) as Python has it."""
     if value is None or isinstance(value, bool | int | float):
         return value
@@ -335,9 +335,9 @@ def made(home: AppObjects, value: Any, kind: str) -> Any:
         if single and len(value) == len(single._fields) and not isinstance(value[0], list | dict):
             return single(*value)
         inner = " | ".join(one.name for one in kinds if one.many) or kind
-        return [made(home, part, inner) for part in value]
+        return [convert_answer(home, part, inner) for part in value]
     if isinstance(value, dict):
-        return _record(home, value, [one.name for one in kinds])
+        return _convert_record(home, value, [one.name for one in kinds])
     return value
 
 
@@ -352,7 +352,7 @@ def object_named(home: AppObjects, text: str) -> "Object":
     """Return the object that an answer names."""
     from iac_runtime.language.reader import AppReader
 
-    found = AppReader(home.tables, strict=False).reference(text)
+    found = AppReader(home.tables, strict=False).read_reference(text)
     known = [term for term in found.classes or () if term in home.objects]
     if not known:
         other: type[Object] = type("Object", (Object,), {"__module__": home.name})
@@ -360,7 +360,7 @@ def object_named(home: AppObjects, text: str) -> "Object":
     return home.class_of(known[0])("" if known[0] == text == APPLICATION else text)
 
 
-def _record(home: AppObjects, value: dict[str, Any], names: list[str]) -> Any:
+def _convert_record(home: AppObjects, value: dict[str, Any], names: list[str]) -> Any:
     if set(value) == {"x", "y", "width", "height"}:
         return Rect(**value)
     if set(value) == {"x", "y"}:
@@ -369,21 +369,21 @@ def _record(home: AppObjects, value: dict[str, Any], names: list[str]) -> Any:
             for row in home.tables.records[name].properties]  # fmt: skip
     kinds = {home.fields.get(row.jxa, row.jxa): row.type for row in rows}
     return {
-        (name := home.fields.get(key, key)): made(home, part, kinds.get(name, "any"))
+        (name := home.fields.get(key, key)): convert_answer(home, part, kinds.get(name, "any"))
         for key, part in value.items()
     }
 
 
-def row(owner: type[Object], found: Mapping[str, Any]) -> dict[str, Any]:
+def python_row(owner: type[Object], found: Mapping[str, Any]) -> dict[str, Any]:
     """Return the properties of an object by their Python names; `found` is by the dictionary's."""
-    from iac_base.words import fold
+    from iac_base.words import fold_name
 
     home = home_of(owner)
     names, term = home.python_names(owner), home.terms.get(owner, APPLICATION)
     result = {}
     for label, value in found.items():
         prop = home.tables.find_property(term, label)
-        name = names.get(fold(label))
+        name = names.get(fold_name(label))
         if name is not None:
-            result[name] = made(home, value, prop.type if prop is not None else "any")
+            result[name] = convert_answer(home, value, prop.type if prop is not None else "any")
     return result

@@ -20,7 +20,7 @@ S = TypeVar("S", bound=Object)
 T = TypeVar("T")
 
 
-class _Member:
+class _ClassMember:
     """A property or the elements of a class; `name` is the one that JavaScript has for it."""
 
     __slots__ = ("name",)
@@ -29,7 +29,7 @@ class _Member:
         self.name = name
 
 
-class Prop(_Member, Generic[T]):
+class Prop(_ClassMember, Generic[T]):
     """A property that can be read."""
 
     __slots__ = ()
@@ -57,7 +57,7 @@ class RwProp(Prop[T]):
         return Criterion(self.name) if instance is None else RwPropertyValue(instance, self.name)
 
 
-class _Holder(_Member, Generic[S]):
+class _Holder(_ClassMember, Generic[S]):
     """A property that holds an object of the class `term`."""
 
     __slots__ = ("term",)
@@ -67,11 +67,11 @@ class _Holder(_Member, Generic[S]):
         super().__init__(name)
         self.term = term
 
-    def held(self, instance: Object) -> S:
+    def held_object(self, instance: Object) -> S:
         """Return the object that the property of `instance` holds."""
         home = home_of(type(instance))
-        kind = _settable(home, self.term) if self.writes else home.class_of(self.term)
-        found: Any = kind(instance._child(self.name))
+        kind = _settable_class(home, self.term) if self.writes else home.class_of(self.term)
+        found: Any = kind(instance._child_reference(self.name))
         if self.writes:
             object.__setattr__(found, "_place", (instance, self.name))
         return found  # type: ignore[no-any-return]
@@ -80,7 +80,7 @@ class _Holder(_Member, Generic[S]):
 _with_set: Final[dict[type[Object], type[Object]]] = {}
 
 
-def _settable(home: AppObjects, term: str) -> type[Object]:
+def _settable_class(home: AppObjects, term: str) -> type[Object]:
     """Return the class `term` for a property that can be set; it differs by `set` alone."""
     held = home.class_of(term)
     if held not in _with_set:
@@ -100,7 +100,7 @@ class One(_Holder[S]):
     @overload
     def __get__(self, instance: Object, owner: Any) -> S: ...
     def __get__(self, instance: Object | None, owner: Any) -> Criterion[Any, Object] | S:
-        return Criterion(self.name) if instance is None else self.held(instance)
+        return Criterion(self.name) if instance is None else self.held_object(instance)
 
 
 class RwOne(One[S]):
@@ -120,7 +120,7 @@ class TextOne(_Holder[S]):
     @overload
     def __get__(self, instance: Object, owner: Any) -> S: ...
     def __get__(self, instance: Object | None, owner: Any) -> Criterion[Any, str] | S:
-        return Criterion(self.name) if instance is None else self.held(instance)
+        return Criterion(self.name) if instance is None else self.held_object(instance)
 
 
 class RwTextOne(TextOne[S]):
@@ -130,7 +130,7 @@ class RwTextOne(TextOne[S]):
     writes = True
 
 
-class Elements(_Member, Generic[C]):
+class Elements(_ClassMember, Generic[C]):
     """The objects of the class `term` that an object contains."""
 
     __slots__ = ("term",)
@@ -157,9 +157,9 @@ def type_names(module: str, names: list[str]) -> Callable[[str], Any]:
     Rows and literals cost time to make and are never looked into; at run time they are `Any`.
     """
 
-    def find(name: str) -> Any:
+    def find_name(name: str) -> Any:
         if name in names:
             return Any
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
 
-    return find
+    return find_name

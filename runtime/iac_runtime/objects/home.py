@@ -72,9 +72,9 @@ class AppObjects:
 
     def python_names(self, owner: "type[Object]") -> Mapping[str, str]:
         """Return folded name -> Python name of the properties of a class."""
-        from iac_base.words import fold
+        from iac_base.words import fold_name
 
-        return {fold(jxa): name for name, jxa in self.members(owner).items()}
+        return {fold_name(jxa): name for name, jxa in self.members(owner).items()}
 
 
 _homes: Final[dict[str, AppObjects]] = {}

@@ -48,20 +48,20 @@ def read(*values: Readable[Any]) -> tuple[Any, ...]:
     found: dict[int, Any] = {}
     groups: dict[AppObjects, list[int]] = {}
     for place, value in enumerate(values):
-        if value._single:
+        if value._is_single:
             groups.setdefault(value._home, []).append(place)
         else:
-            found[place] = value._read()
+            found[place] = value._read_value()
     for home, places in groups.items():
         rows = home.function("get")(target=[values[place]._ref for place in places])
         for place, row in zip(places, rows, strict=True):
             if "error" in row:
-                raise _error(row["error"])
-            found[place] = values[place]._taken(row["value"])
+                raise _row_error(row["error"])
+            found[place] = values[place]._convert_answer(row["value"])
     return tuple(found[place] for place in range(len(values)))
 
 
-def _error(facts: Mapping[str, Any]) -> "ToolError":
+def _row_error(facts: Mapping[str, Any]) -> "ToolError":
     """Return the error that a row of a read carries."""
     from iac_base.errors import ToolError
 

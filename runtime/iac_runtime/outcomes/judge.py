@@ -4,20 +4,20 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from iac_base.text import clean_text
-from iac_runtime.execution.answers import Reads
-from iac_runtime.language.plain import reference, unfiltered
+from iac_runtime.execution.answers import SurroundingAnswers
+from iac_runtime.language.plain import canonical_reference, without_filter
 from iac_runtime.language.steps import ById, ByIndex, ByName
-from iac_runtime.language.text import steps_text
+from iac_runtime.language.text import format_reference
 from iac_runtime.outcomes.outcome import (
     Outcome,
     State,
     is_gone,
-    of_values,
+    outcome_of_values,
     record_of,
-    shown,
+    short_value,
     whole_of,
 )
-from iac_runtime.outcomes.watch import Deed, Watch
+from iac_runtime.outcomes.watch import ReadBackPlan, WriteOperation
 from iac_runtime.tools.tables import Tables
 
 Row = dict[str, Any]
@@ -27,7 +27,9 @@ LOST: Final = Outcome("unknown", says="the answer was lost")
 _LATE: Final = "the app acknowledged it, but there was no time to read it back"
 
 
-def judged(watch: Watch, value: Any, reads: Reads | None, tables: Tables) -> Outcome:
+def compare_reads(
+    watch: ReadBackPlan, value: Any, reads: SurroundingAnswers | None, tables: Tables
+) -> Outcome:
     """Return the outcome of a write.
 
     Args:
@@ -43,48 +45,54 @@ def judged(watch: Watch, value: Any, reads: Reads | None, tables: Tables) -> Out
     if not reads.after:
         return Outcome("unknown", unread_reference(watch, value, reads, tables), says=_LATE)
     if len(reads.before) < len(watch.around.before):
-        return Outcome("unknown", says=_why(reads) or "it could not be read back")
-    return _JUDGES[watch.deed](watch, value, reads, tables)
+        return Outcome("unknown", says=_failure_reason(reads) or "it could not be read back")
+    return _JUDGES[watch.operation](watch, value, reads, tables)
 
 
-def named(watch: Watch, row: Mapping[str, Any] | None, key: Any = None) -> str:
+def object_reference(watch: ReadBackPlan, row: Mapping[str, Any] | None, key: Any = None) -> str:
     """Return the reference of the object of a watch, by the id that was read of it."""
     steps = watch.target
     ident = watch.ident
     if ident is None or not steps:
-        return steps_text(steps)
+        return format_reference(steps)
     found = key if key is not None else (row or {}).get(ident.term)
     last = steps[-1]
     if watch.many and isinstance(found, str | int):
-        return steps_text((*unfiltered(steps), ById(found)))
+        return format_reference((*without_filter(steps), ById(found)))
     if isinstance(last, ByIndex | ByName) and isinstance(found, str | int):
         by_id = ident.term != "name"
         step = ById(found) if by_id else ByName(str(found))
         if by_id or isinstance(last, ByName):
-            return steps_text((*unfiltered(steps[:-1]), step))
-    return steps_text(steps)
+            return format_reference((*without_filter(steps[:-1]), step))
+    return format_reference(steps)
 
 
-def unread_reference(watch: Watch, value: Any, reads: Reads | None, tables: Tables) -> str:
+def unread_reference(
+    watch: ReadBackPlan, value: Any, reads: SurroundingAnswers | None, tables: Tables
+) -> str:
     """Return the reference of the object of a write that was not read back."""
-    if watch.deed in ("make", "copy"):
+    if watch.operation in ("make", "copy"):
         return made_reference(value, tables)
     before = record_of(reads.before[0]) if reads is not None and reads.before else None
-    return "" if watch.many else named(watch, before and expected(watch, before))
+    return "" if watch.many else object_reference(watch, before and expected(watch, before))
 
 
-def expected(watch: Watch, before: Row) -> Row:
+def expected(watch: ReadBackPlan, before: Row) -> Row:
     """Return what is known of an object that was not read back: its key, and what was wanted."""
     key = {watch.ident.term: before.get(watch.ident.term)} if watch.ident else {}
     return key | {row.term: row.value for row in watch.wanted}
 
 
-def rows_of(watch: Watch, reads: Reads) -> list[tuple[str, Row | None, Row | None]]:
+def rows_of(
+    watch: ReadBackPlan, reads: SurroundingAnswers
+) -> list[tuple[str, Row | None, Row | None]]:
     """Return each object of a set: its reference, and its properties before and after."""
     if not watch.many:
         before = record_of(reads.before[0]) if reads.before else None
         after = record_of(reads.after[0]) if reads.after else None
-        return [(named(watch, after or (before and expected(watch, before))), before, after)]
+        return [
+            (object_reference(watch, after or (before and expected(watch, before))), before, after)
+        ]
     listing = reads.before[0].get("list") if reads.before else None
     if not isinstance(listing, dict) or listing.get("by") != "id":
         return []
@@ -94,22 +102,24 @@ def rows_of(watch: Watch, reads: Reads) -> list[tuple[str, Row | None, Row | Non
     answers = reads.after or ({},) * len(listing["rows"])
     for (key, _, values), answer in zip(listing["rows"], answers, strict=False):
         before = dict(zip(labels, values, strict=True))
-        found.append((named(watch, None, key), before, record_of(answer)))
+        found.append((object_reference(watch, None, key), before, record_of(answer)))
     return found
 
 
-def _set(watch: Watch, _value: Any, reads: Reads, tables: Tables) -> Outcome:
+def _judge_set(
+    watch: ReadBackPlan, _value: Any, reads: SurroundingAnswers, tables: Tables
+) -> Outcome:
     rows = rows_of(watch, reads)
     if not rows:
-        return Outcome("unknown", says=_why(reads) or "its objects could not be listed")
-    found = of_values(watch.wanted, [row[1:] for row in rows], tables, watch.unread)
+        return Outcome("unknown", says=_failure_reason(reads) or "its objects could not be listed")
+    found = outcome_of_values(watch.wanted, [row[1:] for row in rows], tables, watch.unread)
     total = reads.before[0]["list"]["total"] if watch.many else 1
     says, state = found.says, found.state
     if total > len(rows):
         says = "; ".join(filter(None, (says, f"{total - len(rows)} more were not read back")))
         state = "partial"
     if state == "unknown":
-        says = _why(reads) or says
+        says = _failure_reason(reads) or says
     ref = rows[0][0] if len(rows) == 1 else ""
     return Outcome(state, ref, found.read, says)
 
@@ -117,38 +127,42 @@ def _set(watch: Watch, _value: Any, reads: Reads, tables: Tables) -> Outcome:
 def made_reference(value: Any, tables: Tables) -> str:
     """Return the reference that a write answered with; empty where it is none."""
     known = isinstance(value, dict) and "ref" in value
-    return reference(value["ref"], value.get("id"), tables) if known else ""
+    return canonical_reference(value["ref"], value.get("id"), tables) if known else ""
 
 
-def _new(watch: Watch, value: Any, reads: Reads, tables: Tables) -> Outcome:
+def _judge_make(
+    watch: ReadBackPlan, value: Any, reads: SurroundingAnswers, tables: Tables
+) -> Outcome:
     ref = made_reference(value, tables)
     row = whole_of(reads.after[0], watch.around.after[0])
     if row is None:
-        why = _why(reads) if ref else "the app named no new object"
+        why = _failure_reason(reads) if ref else "the app named no new object"
         return Outcome("unknown", ref, says=why)
     if not watch.wanted:
         state: State = "partial" if watch.unread else "confirmed"
         says = f"{', '.join(watch.unread)} cannot be read back" if watch.unread else ""
         return Outcome(state, ref, says=says)
-    found = of_values(watch.wanted, [(None, row)], tables, watch.unread)
+    found = outcome_of_values(watch.wanted, [(None, row)], tables, watch.unread)
     # It is there, whatever it holds.
     state = "confirmed" if found.state == "confirmed" else "partial"
     return Outcome(state, ref, found.read, found.says)
 
 
-def _delete(watch: Watch, _value: Any, reads: Reads, tables: Tables) -> Outcome:
+def _judge_delete(
+    watch: ReadBackPlan, _value: Any, reads: SurroundingAnswers, tables: Tables
+) -> Outcome:
     if watch.many:
         left = reads.after[0].get("value") if reads.after[0].get("ok") else None
         was = reads.before[0].get("value") if reads.before[0].get("ok") else None
         if left == 0:
             return Outcome("confirmed")
         if not isinstance(left, int) or not isinstance(was, int):
-            return Outcome("unknown", says=_why(reads))
+            return Outcome("unknown", says=_failure_reason(reads))
         return Outcome("unchanged" if left == was else "partial", says=f"{left} of {was} are left")
     if len(reads.after) > 1:
         there = [one for one in reads.after if not is_gone(one)]
         if any(not one.get("ok") for one in there):
-            return Outcome("unknown", says=_why(reads))
+            return Outcome("unknown", says=_failure_reason(reads))
         if not there:
             return Outcome("confirmed")
         every = len(there) == len(reads.after)
@@ -156,52 +170,58 @@ def _delete(watch: Watch, _value: Any, reads: Reads, tables: Tables) -> Outcome:
         return Outcome("unchanged" if every else "partial", says=says)
     answer = next(iter(reads.after))
     before, after = record_of(reads.before[0]), record_of(answer)
-    ref = named(watch, before)
+    ref = object_reference(watch, before)
     if before is None:
-        return Outcome("unknown", ref, says=_why(reads))
+        return Outcome("unknown", ref, says=_failure_reason(reads))
     if is_gone(answer):
         return Outcome("confirmed", ref)
     if after is None:
-        return Outcome("unknown", ref, says=_why(reads))
-    return _elsewhere(watch, ref, before, after, tables, "it is still there")
+        return Outcome("unknown", ref, says=_failure_reason(reads))
+    return _judge_remaining(watch, ref, before, after, tables, "it is still there")
 
 
-def _elsewhere(
-    watch: Watch, ref: str, before: Row, after: Row, tables: Tables, otherwise: str
+def _judge_remaining(
+    watch: ReadBackPlan, ref: str, before: Row, after: Row, tables: Tables, otherwise: str
 ) -> Outcome:
     """Return the outcome for an object that can still be read: it may lie in another place now."""
     term = watch.container.term if watch.container else ""
     now = after.get(term)
     if term and now is not None and now != before.get(term):
-        return Outcome("confirmed", ref, {term: shown(now, tables)})
-    if watch.ident is not None and watch.ident.term == "name" and watch.deed != "command":
+        return Outcome("confirmed", ref, {term: short_value(now, tables)})
+    if watch.ident is not None and watch.ident.term == "name" and watch.operation != "command":
         return Outcome("unknown", ref, says=f"something with that name is there: {otherwise}")
     return Outcome("unchanged", ref, says=otherwise)
 
 
-def _move(watch: Watch, value: Any, reads: Reads, tables: Tables) -> Outcome:
+def _judge_move(
+    watch: ReadBackPlan, value: Any, reads: SurroundingAnswers, tables: Tables
+) -> Outcome:
     before = record_of(reads.before[0])
     old, *there = reads.after
     found = next((row for row in map(record_of, reversed(there)) if row is not None), None)
     ref = moved_reference(watch, value, reads, tables)
     if before is None:
-        return Outcome("unknown", ref, says=_why(reads))
+        return Outcome("unknown", ref, says=_failure_reason(reads))
     after = record_of(old)
-    if found is not None and (is_gone(old) or after is None or ref == named(watch, before)):
+    if found is not None and (
+        is_gone(old) or after is None or ref == object_reference(watch, before)
+    ):
         where = {}
         if watch.container and found.get(watch.container.term) is not None:
-            where = {watch.container.term: shown(found[watch.container.term], tables)}
+            where = {watch.container.term: short_value(found[watch.container.term], tables)}
         return Outcome("confirmed", ref, where)
     if after is None:
         gone = "it is gone from there, and its new place is unknown"
-        return Outcome("unknown", ref, says=gone if is_gone(old) else _why(reads))
-    outcome = _elsewhere(watch, ref, before, after, tables, "it is still where it was")
+        return Outcome("unknown", ref, says=gone if is_gone(old) else _failure_reason(reads))
+    outcome = _judge_remaining(watch, ref, before, after, tables, "it is still where it was")
     if outcome.state == "confirmed" or found is None:
         return outcome
     return Outcome("confirmed", ref) if watch.container is None else outcome
 
 
-def moved_reference(watch: Watch, value: Any, reads: Reads, tables: Tables) -> str:
+def moved_reference(
+    watch: ReadBackPlan, value: Any, reads: SurroundingAnswers, tables: Tables
+) -> str:
     """Return the reference of an object that was moved, where it is now."""
     before = record_of(reads.before[0]) if reads.before else None
     made = made_reference(value, tables)
@@ -213,20 +233,22 @@ def moved_reference(watch: Watch, value: Any, reads: Reads, tables: Tables) -> s
         place = watch.around.after[2].target[:-1]
         if row is not None and isinstance(key, str | int):
             step = ById(key) if ident.term != "name" else ByName(str(key))
-            return steps_text((*place, step))
-    return named(watch, before)
+            return format_reference((*place, step))
+    return object_reference(watch, before)
 
 
-def _command(watch: Watch, _value: Any, reads: Reads, tables: Tables) -> Outcome:
+def _judge_command(
+    watch: ReadBackPlan, _value: Any, reads: SurroundingAnswers, tables: Tables
+) -> Outcome:
     if watch.known.get("gone"):
         before = record_of(reads.before[0])
-        ref = named(watch, before)
+        ref = object_reference(watch, before)
         if is_gone(reads.after[0]):
             return Outcome("confirmed", ref)
-        return Outcome("unknown", ref, says=_why(reads) or "it is still there")
+        return Outcome("unknown", ref, says=_failure_reason(reads) or "it is still there")
     if watch.wanted:
-        found = of_values(watch.wanted, [row[1:] for row in rows_of(watch, reads)], tables)
-        return Outcome(found.state, steps_text(watch.target), found.read, found.says)
+        found = outcome_of_values(watch.wanted, [row[1:] for row in rows_of(watch, reads)], tables)
+        return Outcome(found.state, format_reference(watch.target), found.read, found.says)
     asked, *ends = reads.before
     wanted = record_of(asked)
     ident = next((c.label for c in watch.around.after[0].columns), "")
@@ -235,12 +257,12 @@ def _command(watch: Watch, _value: Any, reads: Reads, tables: Tables) -> Outcome
         if not wanted or not row or row.get(ident) in old:
             continue
         if all(row.get(term) == due for term, due in wanted.items()):
-            read = {term: shown(due, tables) for term, due in wanted.items()}
+            read = {term: short_value(due, tables) for term, due in wanted.items()}
             return Outcome("confirmed", read=read)
     return Outcome("unknown", says=f"it has not appeared in {watch.known['among']} yet")
 
 
-def _why(reads: Reads) -> str:
+def _failure_reason(reads: SurroundingAnswers) -> str:
     """Return why a read failed, in the app's own words."""
     failed = next((one for one in (*reads.after, *reads.before) if not one.get("ok")), {})
     if failed.get("late"):
@@ -249,11 +271,13 @@ def _why(reads: Reads) -> str:
     return f"it could not be read back: {said}" if said else ""
 
 
-_JUDGES: Final[Mapping[Deed, Callable[[Watch, Any, Reads, Tables], Outcome]]] = {
-    "set": _set,
-    "make": _new,
-    "copy": _new,
-    "delete": _delete,
-    "move": _move,
-    "command": _command,
+_JUDGES: Final[
+    Mapping[WriteOperation, Callable[[ReadBackPlan, Any, SurroundingAnswers, Tables], Outcome]]
+] = {
+    "set": _judge_set,
+    "make": _judge_make,
+    "copy": _judge_make,
+    "delete": _judge_delete,
+    "move": _judge_move,
+    "command": _judge_command,
 }

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from iac_runtime.language.terms import contains, is_text, object_classes
+from iac_runtime.language.terms import has_elements, is_text, object_classes
 from iac_runtime.tool import Property
 from iac_runtime.tools.tables import Tables
 
@@ -22,7 +22,7 @@ _CONTAINERS: Final = ("container", "folder", "mailbox", "list", "calendar", "pla
 
 
 @cache
-def effects() -> Mapping[str, Mapping[str, Any]]:
+def known_effects() -> Mapping[str, Mapping[str, Any]]:
     """Return what is known beyond the tables: `<event>[ <bundle id>[ <class>]]` -> row."""
     found: dict[str, dict[str, Any]] = json.loads(
         Path(__file__).with_name("effects.json").read_bytes()
@@ -32,7 +32,7 @@ def effects() -> Mapping[str, Mapping[str, Any]]:
 
 def effect_of(code: str, app: str, kind: str, tables: Tables) -> Mapping[str, Any]:
     """Return the row of an event on an object of a class; empty where there is none."""
-    rows = effects()
+    rows = known_effects()
     for term, _ in tables.lineage(kind):
         if found := rows.get(f"{code} {app} {term}"):
             return found
@@ -51,7 +51,7 @@ def parts_of(kind: str, tables: Tables) -> tuple[str, ...]:
     own = (
         term
         for term in terms
-        if not any(other != term and tables.descends(term, other) for other in terms)
+        if not any(other != term and tables.is_descendant(term, other) for other in terms)
     )
     return tuple(own)[:_KINDS]
 
@@ -59,23 +59,23 @@ def parts_of(kind: str, tables: Tables) -> tuple[str, ...]:
 def container_of(kind: str, tables: Tables) -> Property | None:
     """Return the property that holds what an object of a class lies in."""
 
-    def rows() -> Iterator[Property]:
+    def container_rows() -> Iterator[Property]:
         for name in _CONTAINERS:
             row = tables.find_property(kind, name) if kind in tables.classes else None
             if row is None or "r" not in row.access:
                 continue
             classes = object_classes(row.type, tables)
             if (classes is None and name == "container") or (
-                classes and contains(classes, kind, tables)
+                classes and has_elements(classes, kind, tables)
             ):
                 yield row
 
-    return next(rows(), None)
+    return next(container_rows(), None)
 
 
-def linked(app: str, kind: str) -> tuple[str, ...]:
+def linked_properties(app: str, kind: str) -> tuple[str, ...]:
     """Return properties of a class that an app changes with one another."""
-    return tuple(effects().get(f"linked {app} {kind}", {}).get("properties", ()))
+    return tuple(known_effects().get(f"linked {app} {kind}", {}).get("properties", ()))
 
 
 def is_stamp(term: str) -> bool:

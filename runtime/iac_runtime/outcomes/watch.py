@@ -11,46 +11,46 @@ from typing import Any, Final, Literal, TypeAlias
 
 from iac_base.errors import InvalidParameterError
 from iac_runtime.language.columns import all_columns
-from iac_runtime.language.plain import unfiltered
-from iac_runtime.language.raw import sent_as, sent_raw
+from iac_runtime.language.plain import without_filter
+from iac_runtime.language.raw import as_raw_event, choose_wire_form
 from iac_runtime.language.reader import AppReader
 from iac_runtime.language.references import Reference
-from iac_runtime.language.request import Around, Column, Event, EventOp
+from iac_runtime.language.request import Column, Event, EventOp, SurroundingReads
 from iac_runtime.language.steps import (
+    AllElements,
     Boundary,
     ById,
     ByIndex,
     ByName,
-    Every,
-    Go,
+    PreviouslyRead,
+    PropertyStep,
     RecordValue,
     RefValue,
-    Seen,
     Step,
     Term,
     Value,
 )
 from iac_runtime.language.terms import (
-    class_named,
-    contains,
     elements_term,
+    find_class_term,
     find_properties,
+    has_elements,
     id_property,
     property_term,
 )
-from iac_runtime.language.text import steps_text
-from iac_runtime.outcomes.known import container_of, effect_of, is_id, linked, parts_of
-from iac_runtime.outcomes.outcome import Wanted, answered
-from iac_runtime.policy.dataflow import secret_property, without_secrets
+from iac_runtime.language.text import format_reference
+from iac_runtime.outcomes.known import container_of, effect_of, is_id, linked_properties, parts_of
+from iac_runtime.outcomes.outcome import ExpectedValue, harness_value
+from iac_runtime.policy.dataflow import is_secret_property, remove_secret_columns
 from iac_runtime.tool import Property
 from iac_runtime.tools.tables import APPLICATION, Tables
 
-Deed: TypeAlias = Literal["set", "make", "copy", "delete", "move", "command"]
+WriteOperation: TypeAlias = Literal["set", "make", "copy", "delete", "move", "command"]
 
 MOST: Final = 200
 """Objects of one call that are read back, and whose old values are kept."""
 
-_BY_EVENT: Final[Mapping[str, Deed]] = {
+_BY_EVENT: Final[Mapping[str, WriteOperation]] = {
     "coresetd": "set",
     "corecrel": "make",
     "coreclon": "copy",
@@ -60,7 +60,7 @@ _BY_EVENT: Final[Mapping[str, Deed]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class ReadBackPlan:
     """What is read around a write, and what it is to show.
 
     Attributes:
@@ -77,20 +77,20 @@ class Watch:
         says: Why nothing is read back; empty where something is.
     """
 
-    deed: Deed
+    operation: WriteOperation
     kind: str = ""
     target: tuple[Step, ...] = ()
     ident: Property | None = None
     container: Property | None = None
-    around: Around = Around()  # noqa: RUF009 (it is immutable)
-    wanted: tuple[Wanted, ...] = ()
+    around: SurroundingReads = SurroundingReads()  # noqa: RUF009 (it is immutable)
+    wanted: tuple[ExpectedValue, ...] = ()
     unread: tuple[str, ...] = ()
     many: bool = False
     known: Mapping[str, Any] = field(default_factory=dict)
     says: str = ""
 
 
-class Watcher:
+class ReadBackPlanner:
     """Makes the watch of a write of one app.
 
     Args:
@@ -106,199 +106,215 @@ class Watcher:
         self._event, self._tables, self._seconds = event, tables, seconds
         self._secrets = tuple(secrets)
 
-    def watch(self) -> Watch:
+    def plan_read_back(self) -> ReadBackPlan:
         """Return what to read; where nothing can be, why."""
         event = self._event
-        deed: Deed = "set" if event.op == "set" else _BY_EVENT.get(event.code, "command")
+        deed: WriteOperation = "set" if event.op == "set" else _BY_EVENT.get(event.code, "command")
         if event.kind != "application":
-            return Watch(deed, says="its effect cannot be read back")
+            return ReadBackPlan(deed, says="its effect cannot be read back")
         try:
             return {
-                "set": self._set,
-                "make": self._make,
-                "copy": self._copy,
-                "delete": self._delete,
-                "move": self._move,
-                "command": self._command,
+                "set": self._plan_set,
+                "make": self._plan_make,
+                "copy": self._plan_copy,
+                "delete": self._plan_delete,
+                "move": self._plan_move,
+                "command": self._plan_command,
             }[deed]()
         except InvalidParameterError as error:
-            return Watch(deed, says=error.message)
+            return ReadBackPlan(deed, says=error.message)
 
-    def _set(self) -> Watch:
+    def _plan_set(self) -> ReadBackPlan:
         event = self._event
-        found = self._found(event.target)
-        wanted, unread = self._wanted(found.classes, event.named)
-        kind, ident = self._ident(found)
-        watch = Watch("set", kind, event.target, ident, None, wanted=wanted, unread=unread)
-        columns = self._columns(found.classes, wanted, linked(event.app, kind))
+        found = self._resolve_steps(event.target)
+        wanted, unread = self._expected_values(found.classes, event.named)
+        kind, ident = self._class_and_identifier(found)
+        watch = ReadBackPlan("set", kind, event.target, ident, None, wanted=wanted, unread=unread)
+        columns = self._property_columns(found.classes, wanted, linked_properties(event.app, kind))
         if not wanted:
             return replace(watch, says=f"{', '.join(unread)} cannot be read back")
         if found.selectable:
             if ident is None:
                 return replace(watch, says="objects without an id are not read back together")
-            bare = unfiltered(event.target)
-            first = self._read("list", event.target, columns=columns)
+            bare = without_filter(event.target)
+            first = self._build_read("list", event.target, columns=columns)
             first = replace(first, id_column=property_term(ident), limit=MOST)
-            then = self._read("columns", (*bare, Seen("id")), columns=columns)
-            return replace(watch, many=True, around=Around((first,), (then,), seen=True))
-        mine = self._with(ident, columns)
-        before = self._read("columns", event.target, columns=mine)
-        after = self._again(event.target, ident)
+            then = self._build_read("columns", (*bare, PreviouslyRead("id")), columns=columns)
+            return replace(watch, many=True, around=SurroundingReads((first,), (then,), seen=True))
+        mine = self._with_identifier(ident, columns)
+        before = self._build_read("columns", event.target, columns=mine)
+        after = self._steps_to_find_again(event.target, ident)
         name = next((row.value for row in wanted if row.term == "name"), None)
         if after and isinstance(after[-1], ByName) and isinstance(name, str):
             after = (*after[:-1], ByName(name))
-        seen = bool(after) and isinstance(after[-1], Seen)
-        around = Around((before,), (self._read("columns", after, columns=mine),), seen)
+        seen = bool(after) and isinstance(after[-1], PreviouslyRead)
+        around = SurroundingReads(
+            (before,), (self._build_read("columns", after, columns=mine),), seen
+        )
         return replace(watch, around=around)
 
-    def _make(self) -> Watch:
+    def _plan_make(self) -> ReadBackPlan:
         named = dict(self._event.named)
-        term = class_named(str(named.get("new")), self._tables)
+        term = find_class_term(str(named.get("new")), self._tables)
         given = named.get("withProperties")
         fields = given.fields if isinstance(given, RecordValue) else ()
         if term is None:
-            return Watch("make", says="the class of the new object is not known")
-        wanted, unread = self._wanted((term,), fields)
-        watch = Watch("make", term, wanted=wanted, unread=unread, ident=self._ident_of(term))
-        return replace(watch, around=Around((), self._new(watch)))
+            return ReadBackPlan("make", says="the class of the new object is not known")
+        wanted, unread = self._expected_values((term,), fields)
+        watch = ReadBackPlan(
+            "make", term, wanted=wanted, unread=unread, ident=self._identifier_of(term)
+        )
+        return replace(watch, around=SurroundingReads((), self._new_object_reads(watch)))
 
-    def _copy(self) -> Watch:
-        found, *others = self._direct()
+    def _plan_copy(self) -> ReadBackPlan:
+        found, *others = self._direct_objects()
         if others or found.selectable:
-            return Watch("copy", says="several copies in one call are not read back")
-        kind, ident = self._ident(found)
-        watch = Watch("copy", kind, found.steps, ident)
-        return replace(watch, around=Around((), self._new(watch)))
+            return ReadBackPlan("copy", says="several copies in one call are not read back")
+        kind, ident = self._class_and_identifier(found)
+        watch = ReadBackPlan("copy", kind, found.steps, ident)
+        return replace(watch, around=SurroundingReads((), self._new_object_reads(watch)))
 
-    def _new(self, watch: Watch) -> tuple[Event, ...]:
+    def _new_object_reads(self, watch: ReadBackPlan) -> tuple[Event, ...]:
         """Return what reads a new object: all of it in one event, and how much it holds."""
-        tables, made = self._tables, (Seen("made"),)
+        tables, made = self._tables, (PreviouslyRead("made"),)
         parts = [
-            self._read("count", (*made, Every(elements_term(term, tables))))
+            self._build_read("count", (*made, AllElements(elements_term(term, tables))))
             for term in parts_of(watch.kind, tables)
         ]
-        reads = [self._whole(watch.kind, made), *parts]
+        reads = [self._read_all_properties(watch.kind, made), *parts]
         if self._event.raw is None:
             return tuple(read for read in reads if read.raw is None)
-        raw = (sent_raw(read, tables, self._seconds) for read in reads)
+        raw = (as_raw_event(read, tables, self._seconds) for read in reads)
         return tuple(filter(None, raw))
 
-    def _delete(self) -> Watch:
-        found, *others = self._direct()
-        kind, ident = self._ident(found)
+    def _plan_delete(self) -> ReadBackPlan:
+        found, *others = self._direct_objects()
+        kind, ident = self._class_and_identifier(found)
         known = effect_of(self._event.code, self._event.app, kind, self._tables)
         if others:
-            return self._gone(found, others, known)
+            return self._plan_delete_several(found, others, known)
         if found.selectable:
-            watch = Watch("delete", kind, found.steps, many=True, known=known)
-            count = self._read("count", found.steps)
-            return replace(watch, around=Around((count,), (count,)))
+            watch = ReadBackPlan("delete", kind, found.steps, many=True, known=known)
+            count = self._build_read("count", found.steps)
+            return replace(watch, around=SurroundingReads((count,), (count,)))
         container = container_of(kind, self._tables)
-        watch = Watch("delete", kind, found.steps, ident, container, known=known)
-        again = self._again(found.steps, ident)
+        watch = ReadBackPlan("delete", kind, found.steps, ident, container, known=known)
+        again = self._steps_to_find_again(found.steps, ident)
         if ident is None or (again == found.steps and isinstance(found.steps[-1], ByIndex)):
             return replace(watch, says="it has no id by which it could be looked for")
-        mine = self._with(ident, self._where(container))
-        before = [self._read("columns", found.steps, columns=mine)]
+        mine = self._with_identifier(ident, self._container_columns(container))
+        before = [self._build_read("columns", found.steps, columns=mine)]
         if known.get("by") != "name":
-            before.append(self._whole(kind, found.steps))
-        after = self._read("columns", again, columns=mine)
-        return replace(watch, around=Around(tuple(before), (after,), isinstance(again[-1], Seen)))
+            before.append(self._read_all_properties(kind, found.steps))
+        after = self._build_read("columns", again, columns=mine)
+        return replace(
+            watch,
+            around=SurroundingReads(tuple(before), (after,), isinstance(again[-1], PreviouslyRead)),
+        )
 
-    def _gone(
+    def _plan_delete_several(
         self, first: Reference, others: Sequence[Reference], known: Mapping[str, Any]
-    ) -> Watch:
+    ) -> ReadBackPlan:
         """Return the watch of deleting several objects that are each named by id or name."""
         things = [first, *others]
-        kind, ident = self._ident(first)
-        watch = Watch("delete", kind, first.steps, known=known)
+        kind, ident = self._class_and_identifier(first)
+        watch = ReadBackPlan("delete", kind, first.steps, known=known)
         stable = all(isinstance(one.steps[-1], ById | ByName) for one in things)
         if ident is None or not stable or len(things) > MOST:
             return replace(watch, says="several objects are looked for by their ids alone")
         reads = tuple(
-            self._read("columns", one.steps, columns=self._with(ident, ())) for one in things
+            self._build_read("columns", one.steps, columns=self._with_identifier(ident, ()))
+            for one in things
         )
-        return replace(watch, around=Around((), reads))
+        return replace(watch, around=SurroundingReads((), reads))
 
-    def _move(self) -> Watch:
+    def _plan_move(self) -> ReadBackPlan:
         event, tables = self._event, self._tables
-        found, *others = self._direct()
-        kind, ident = self._ident(found)
+        found, *others = self._direct_objects()
+        kind, ident = self._class_and_identifier(found)
         if others or found.selectable or ident is None:
-            return Watch("move", kind, says="only one object with an id or a name can be checked")
+            return ReadBackPlan(
+                "move", kind, says="only one object with an id or a name can be checked"
+            )
         container = container_of(kind, tables)
-        watch = Watch("move", kind, found.steps, ident, container)
-        mine = self._with(ident, self._where(container))
+        watch = ReadBackPlan("move", kind, found.steps, ident, container)
+        mine = self._with_identifier(ident, self._container_columns(container))
         by: Literal["id", "name"] = "id" if is_id(ident) else "name"
-        there = self._collection(dict(event.named).get("to"), kind)
-        reads = [self._read("columns", self._again(found.steps, ident), columns=mine)]
-        made = self._read("columns", (Seen("made"),), columns=mine)
-        form = made if event.raw is None else sent_raw(made, tables, self._seconds)
+        there = self._destination_collection(dict(event.named).get("to"), kind)
+        reads = [
+            self._build_read("columns", self._steps_to_find_again(found.steps, ident), columns=mine)
+        ]
+        made = self._build_read("columns", (PreviouslyRead("made"),), columns=mine)
+        form = made if event.raw is None else as_raw_event(made, tables, self._seconds)
         reads.append(form or made)
         if there:
-            reads.append(self._read("columns", (*there, Seen(by)), columns=mine))
-        before = self._read("columns", found.steps, columns=mine)
-        return replace(watch, around=Around((before,), tuple(reads), seen=True))
+            reads.append(self._build_read("columns", (*there, PreviouslyRead(by)), columns=mine))
+        before = self._build_read("columns", found.steps, columns=mine)
+        return replace(watch, around=SurroundingReads((before,), tuple(reads), seen=True))
 
-    def _command(self) -> Watch:
+    def _plan_command(self) -> ReadBackPlan:
         event, tables = self._event, self._tables
-        things = self._direct(several=False)
-        kind, ident = self._ident(things[0]) if things else ("", None)
+        things = self._direct_objects(several=False)
+        kind, ident = self._class_and_identifier(things[0]) if things else ("", None)
         known = effect_of(event.code, event.app, kind, tables)
         if "makes" in known:
-            made = Watch("make", known["makes"], ident=self._ident_of(known["makes"]))
-            return replace(made, around=Around((), self._new(made)))
+            made = ReadBackPlan("make", known["makes"], ident=self._identifier_of(known["makes"]))
+            return replace(made, around=SurroundingReads((), self._new_object_reads(made)))
         target = things[0].steps if things else ()
-        watch = Watch("command", kind, target, ident, known=known)
+        watch = ReadBackPlan("command", kind, target, ident, known=known)
         reader = AppReader(tables, strict=False)
         if known.get("gone") and things and not things[0].selectable and ident is not None:
-            again, mine = self._again(target, ident), self._with(ident, ())
-            reads = [self._read("columns", one, columns=mine) for one in (target, again)]
-            around = Around((reads[0],), (reads[1],), isinstance(again[-1], Seen))
+            again, mine = self._steps_to_find_again(target, ident), self._with_identifier(ident, ())
+            reads = [self._build_read("columns", one, columns=mine) for one in (target, again)]
+            around = SurroundingReads(
+                (reads[0],), (reads[1],), isinstance(again[-1], PreviouslyRead)
+            )
             return replace(watch, around=around)
         if wants := known.get("wants"):
-            found = reader.reference(known["of"]) if "of" in known else None
+            found = reader.read_reference(known["of"]) if "of" in known else None
             steps = found.steps if found else target
             classes = found.classes if found else (kind,)
             given = tuple((name, value) for name, value in wants.items())
-            wanted, _ = self._wanted(classes, given)
-            columns = self._columns(classes, wanted, ())
+            wanted, _ = self._expected_values(classes, given)
+            columns = self._property_columns(classes, wanted, ())
             if wanted and (things or found):
-                read = self._read("columns", steps, columns=columns)
-                return replace(watch, wanted=wanted, around=Around((read,), (read,)))
+                read = self._build_read("columns", steps, columns=columns)
+                return replace(watch, wanted=wanted, around=SurroundingReads((read,), (read,)))
         if among := known.get("among"):
-            place = reader.reference(among)
+            place = reader.read_reference(among)
             term = place.classes[0] if place.classes else ""
-            row = self._ident_of(term)
+            row = self._identifier_of(term)
             same = [
                 prop for name in known["same"] for prop in find_properties((term,), name, tables)
             ]
             columns = tuple(Column(prop.term, property_term(prop)) for prop in same)
             if row is not None and things:
                 ends = [
-                    self._read(
-                        "columns", (*place.steps, ByIndex(at)), columns=self._with(row, columns)
+                    self._build_read(
+                        "columns",
+                        (*place.steps, ByIndex(at)),
+                        columns=self._with_identifier(row, columns),
                     )
                     for at in (0, -1)
                 ]
-                first = self._read("columns", target, columns=columns)
-                return replace(watch, around=Around((first, *ends), tuple(ends)))
+                first = self._build_read("columns", target, columns=columns)
+                return replace(watch, around=SurroundingReads((first, *ends), tuple(ends)))
         return replace(watch, says="its effect cannot be read back")
 
-    def _read(self, op: EventOp, target: tuple[Step, ...], **more: Any) -> Event:
+    def _build_read(self, op: EventOp, target: tuple[Step, ...], **more: Any) -> Event:
         event = self._event
         read = Event(event.app, event.kind, op, "", target=target, writes=False, **more)
-        return sent_as(read, self._tables, self._seconds)
+        return choose_wire_form(read, self._tables, self._seconds)
 
-    def _whole(self, kind: str, target: tuple[Step, ...]) -> Event:
+    def _read_all_properties(self, kind: str, target: tuple[Step, ...]) -> Event:
         columns = all_columns(kind, self._tables)
-        read = self._read("properties", target, columns=columns)
-        return without_secrets(read, self._tables, self._secrets)
+        read = self._build_read("properties", target, columns=columns)
+        return remove_secret_columns(read, self._tables, self._secrets)
 
-    def _found(self, steps: tuple[Step, ...]) -> Reference:
-        return AppReader(self._tables, strict=False).reference(steps_text(steps))
+    def _resolve_steps(self, steps: tuple[Step, ...]) -> Reference:
+        return AppReader(self._tables, strict=False).read_reference(format_reference(steps))
 
-    def _direct(self, *, several: bool = True) -> list[Reference]:
+    def _direct_objects(self, *, several: bool = True) -> list[Reference]:
         """Return the objects of the direct parameter.
 
         Raises:
@@ -306,29 +322,29 @@ class Watcher:
         """
         direct = self._event.direct
         values = direct if isinstance(direct, tuple) else (direct,)
-        found = [self._found(one.steps) for one in values if isinstance(one, RefValue)]
+        found = [self._resolve_steps(one.steps) for one in values if isinstance(one, RefValue)]
         if several and (not found or len(found) != len(values)):
             raise InvalidParameterError("its reference does not name an object that can be read")
         return found
 
-    def _ident(self, found: Reference) -> tuple[str, Property | None]:
+    def _class_and_identifier(self, found: Reference) -> tuple[str, Property | None]:
         kind = found.classes[0] if found.classes else ""
-        return kind, self._ident_of(kind) if kind and kind != APPLICATION else None
+        return kind, self._identifier_of(kind) if kind and kind != APPLICATION else None
 
-    def _ident_of(self, kind: str) -> Property | None:
+    def _identifier_of(self, kind: str) -> Property | None:
         for row in (id_property(kind, self._tables), self._tables.find_property(kind, "name")):
             if row is not None and "r" in row.access and not self._is_secret(row.jxa):
                 return row
         return None
 
     def _is_secret(self, jxa: str) -> bool:
-        return secret_property(jxa, self._tables, self._secrets)
+        return is_secret_property(jxa, self._tables, self._secrets)
 
-    def _wanted(
+    def _expected_values(
         self, classes: tuple[str, ...] | None, given: Sequence[tuple[str, Value]]
-    ) -> tuple[tuple[Wanted, ...], tuple[str, ...]]:
+    ) -> tuple[tuple[ExpectedValue, ...], tuple[str, ...]]:
         """Return what values should be, and the properties of which it cannot be seen."""
-        wanted: list[Wanted] = []
+        wanted: list[ExpectedValue] = []
         unread: list[str] = []
         for name, value in given:
             rows = find_properties(classes, name, self._tables)
@@ -337,20 +353,22 @@ class Watcher:
             if self._is_secret(name) or not (rows and any("r" in row.access for row in rows)):
                 unread.append(term)
             else:
-                wanted.append(Wanted(term, kind, answered(value)))
+                wanted.append(ExpectedValue(term, kind, harness_value(value)))
         return tuple(wanted), tuple(unread)
 
-    def _columns(
+    def _property_columns(
         self,
         classes: tuple[str, ...] | None,
-        wanted: Sequence[Wanted],
+        wanted: Sequence[ExpectedValue],
         more: Sequence[str],
     ) -> tuple[Column, ...]:
         names = dict.fromkeys((*(row.term for row in wanted), *more))
         rows = (find_properties(classes, name, self._tables) for name in names)
         return tuple(Column(row[0].term, property_term(row[0])) for row in rows if row)
 
-    def _with(self, ident: Property | None, columns: tuple[Column, ...]) -> tuple[Column, ...]:
+    def _with_identifier(
+        self, ident: Property | None, columns: tuple[Column, ...]
+    ) -> tuple[Column, ...]:
         """Return columns with that of the id first, once."""
         if ident is None:
             return columns
@@ -358,29 +376,33 @@ class Watcher:
         return (first, *(column for column in columns if column != first))
 
     @staticmethod
-    def _where(container: Property | None) -> tuple[Column, ...]:
+    def _container_columns(container: Property | None) -> tuple[Column, ...]:
         return (Column(container.term, property_term(container)),) if container else ()
 
-    def _again(self, steps: tuple[Step, ...], ident: Property | None) -> tuple[Step, ...]:
+    def _steps_to_find_again(
+        self, steps: tuple[Step, ...], ident: Property | None
+    ) -> tuple[Step, ...]:
         """Return how an object is found again in the same exchange."""
         last = steps[-1] if steps else None
-        if ident is None or last is None or isinstance(last, ById | Go):
+        if ident is None or last is None or isinstance(last, ById | PropertyStep):
             return steps
         if not is_id(ident):
             return steps
-        bare = unfiltered(steps[:-1])
-        return (*bare, Seen("id")) if bare and isinstance(bare[-1], Every) else steps
+        bare = without_filter(steps[:-1])
+        return (
+            (*bare, PreviouslyRead("id")) if bare and isinstance(bare[-1], AllElements) else steps
+        )
 
-    def _collection(self, to: Value | None, kind: str) -> tuple[Step, ...]:
+    def _destination_collection(self, to: Value | None, kind: str) -> tuple[Step, ...]:
         """Return the collection that a place to move to stands for; none where it is not known."""
         if not isinstance(to, RefValue):
             return ()
         steps = to.steps
         if steps and isinstance(steps[-1], Boundary):
             steps = steps[:-2] if steps[-1].place in ("before", "after") else steps[:-1]
-        found = self._found(steps)
+        found = self._resolve_steps(steps)
         if found.selectable:
             return steps
-        if found.classes and contains(found.classes, kind, self._tables):
-            return (*steps, Every(elements_term(kind, self._tables)))
+        if found.classes and has_elements(found.classes, kind, self._tables):
+            return (*steps, AllElements(elements_term(kind, self._tables)))
         return ()

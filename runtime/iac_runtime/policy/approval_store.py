@@ -74,16 +74,16 @@ class ApprovalStore:
         self.key = load_key(self.folder)
         self._database = Database(self.folder / FILE, _SCHEMA)
         # Opened now, so that what is wrong with it is said at once.
-        with self._database.reading():
+        with self._database.hold_connection():
             pass
 
-    def change(self) -> contextlib.AbstractContextManager[sqlite3.Connection]:
+    def open_transaction(self) -> contextlib.AbstractContextManager[sqlite3.Connection]:
         """Give a connection inside one transaction; it is committed at the end of the block.
 
         Raises:
             SetupError: The file cannot be read or written; nothing was changed.
         """
-        return self._database.writing()
+        return self._database.begin_transaction()
 
     def close(self) -> None:
         """Close the file; it is opened again by the next change."""

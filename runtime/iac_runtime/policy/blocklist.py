@@ -26,7 +26,7 @@ _OPEN_TEXTS: Final = frozenset(_DATA["open texts"])
 _IDENTITY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
 
 
-class Blocked(NamedTuple):
+class BlockedApp(NamedTuple):
     """Why an app is blocked: the entry that matched, what it is, and whether it can be removed."""
 
     entry: str
@@ -34,12 +34,14 @@ class Blocked(NamedTuple):
     fixed: bool
 
 
-def is_identity(text: str) -> bool:
+def is_app_identity(text: str) -> bool:
     """Say whether a text is the identity of an app: a bundle id, or `local.<key>`."""
     return _IDENTITY.match(text) is not None
 
 
-def blocked(app: str, added: Iterable[str] = (), removed: Iterable[str] = ()) -> Blocked | None:
+def find_blocklist_entry(
+    app: str, added: Iterable[str] = (), removed: Iterable[str] = ()
+) -> BlockedApp | None:
     """Return why `app` (a bundle id) may not be written to, or None if it may.
 
     Args:
@@ -47,24 +49,24 @@ def blocked(app: str, added: Iterable[str] = (), removed: Iterable[str] = ()) ->
         added: Bundle ids or globs that extend the list.
         removed: Entries of `BUILT_IN` that are off the list.
     """
-    if not is_identity(app):
-        return Blocked("without identity", "an app that could not be identified", True)
+    if not is_app_identity(app):
+        return BlockedApp("without identity", "an app that could not be identified", True)
     wanted = app.casefold()
     off = {entry.casefold() for entry in removed}
     kept = {entry: what for entry, what in BUILT_IN.items() if entry.casefold() not in off}
     for entry, what in (*FIXED.items(), *kept.items(), *((glob, glob) for glob in added)):
         if fnmatchcase(wanted, entry.casefold()):
-            return Blocked(entry, what, entry in FIXED)
+            return BlockedApp(entry, what, entry in FIXED)
     return None
 
 
-def hides_texts(app: str) -> bool:
+def is_unreadable_app(app: str) -> bool:
     """Say whether what an app (a bundle id) shows is not read: it keeps secrets, or is unknown."""
-    found = blocked(app)
+    found = find_blocklist_entry(app)
     return found is not None and found.entry not in _OPEN_TEXTS
 
 
-def hiding_process(name: str) -> bool:
+def is_unreadable_process(name: str) -> bool:
     """Say whether the process of a name is of an app whose texts are not read.
 
     It goes by the words that it begins with (`1Password 7`), or by the end of the bundle id.

@@ -11,25 +11,25 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from iac_base.text import escaped
-from iac_base.words import fold, split_name
+from iac_base.text import escape_hidden
+from iac_base.words import fold_name, split_name
 from iac_runtime.language.request import Absent, Event
 from iac_runtime.language.steps import (
+    AllElements,
     ByName,
     Compare,
-    Every,
     Filter,
-    Go,
     Join,
     PathValue,
+    PropertyStep,
     RecordValue,
     RefValue,
     Step,
     Value,
     Whose,
 )
-from iac_runtime.language.text import steps_text, value_text
-from iac_runtime.policy.places import FILE_APPS, SYSTEM_EVENTS, from_file_url, path_of_steps
+from iac_runtime.language.text import format_reference, format_value
+from iac_runtime.policy.places import FILE_APPS, SYSTEM_EVENTS, find_specifier_path, parse_file_url
 from iac_runtime.tool import Param
 from iac_runtime.tools.tables import APPLICATION, Tables
 
@@ -37,7 +37,7 @@ MOVES: Final = frozenset({"coremove", "coreclon"})
 """Events that put what is there somewhere else too, or instead."""
 
 
-class CallValue(NamedTuple):
+class RequestValue(NamedTuple):
     """One value of a request.
 
     Attributes:
@@ -56,11 +56,11 @@ class CallValue(NamedTuple):
     value: Value
     owner: str = ""
     path: str | None = None
-    into: bool = False
+    is_destination: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class CallView:
+class RequestView:
     """A request as the rules look at it.
 
     Attributes:
@@ -81,14 +81,14 @@ class CallView:
     event: Event
     tables: Tables | None
     home: str
-    values: tuple[CallValue, ...]
-    texts: tuple[tuple[CallValue, str], ...]
-    paths: tuple[tuple[CallValue, str], ...]
-    landings: tuple[str, ...]
-    asked: tuple[Event, ...]
-    through: "tuple[TargetProcess, ...]"
-    made: str
-    of_files: bool
+    values: tuple[RequestValue, ...]
+    texts: tuple[tuple[RequestValue, str], ...]
+    paths: tuple[tuple[RequestValue, str], ...]
+    destination_paths: tuple[str, ...]
+    requests: tuple[Event, ...]
+    target_processes: "tuple[TargetProcess, ...]"
+    created_class: str
+    has_file_objects: bool
 
 
 _INTO_CODES: Final = frozenset({"insh", "kfil", "pfil", "fpth", "stof", "refn"})
@@ -99,43 +99,43 @@ _FILE_NAMES: Final = frozenset({"name", "displayed name", "file name"})
 
 
 @lru_cache(maxsize=4096)
-def words_of(name: str) -> str:
+def lowercase_words(name: str) -> str:
     """Return a name in lower-case words: `savingIn`, `saving_in` and `saving in` are one."""
     if not name.isascii():
-        return escaped(name.casefold())
+        return escape_hidden(name.casefold())
     return " ".join(split_name(name))
 
 
-def view_of(
+def inspect_request(
     event: Event, params: Mapping[str, Param], home: str, tables: Tables | None = None
-) -> CallView:
+) -> RequestView:
     """Return a request as the rules look at it; `params` are those of the operation, by key."""
-    values: list[CallValue] = []
+    values: list[RequestValue] = []
 
-    def add(name: str, code: str, type: str, value: Value, owner: str = "") -> None:
+    def add_value(name: str, code: str, type: str, value: Value, owner: str = "") -> None:
         if isinstance(value, RecordValue):
             for field, part in value.fields:
-                add(words_of(field), "", "", part, name or "record")
+                add_value(lowercase_words(field), "", "", part, name or "record")
         elif isinstance(value, tuple):
             for part in value:
-                add(name, code, type, part, owner)
+                add_value(name, code, type, part, owner)
         else:
             into = code in _INTO_CODES or (code != "----" and name in _INTO_NAMES)
-            path = _path_of(value, event.app, home)
-            values.append(CallValue(name, code, type, value, owner, path, into))
+            path = _value_path(value, event.app, home)
+            values.append(RequestValue(name, code, type, value, owner, path, into))
 
-    rows = {fold(row.jxa or row.term): row for row in params.values() if row.code}
+    rows = {fold_name(row.jxa or row.term): row for row in params.values() if row.code}
     direct = next((row for row in params.values() if row.code == "----"), None)
-    asked = tuple(_requests(event))
+    asked = tuple(_flatten_requests(event))
     for one in asked:
         if not isinstance(one.direct, Absent):
-            add("", "----", direct.type if direct else "", one.direct)
+            add_value("", "----", direct.type if direct else "", one.direct)
         for name, value in one.more if one.op == "set" else (*one.named, *one.more):
-            row = rows.get(fold(name))
+            row = rows.get(fold_name(name))
             code, type = (row.code, row.type) if row else ("", "")
-            add(words_of(row.term if row else name), code, type, value)
+            add_value(lowercase_words(row.term if row else name), code, type, value)
         for name, value in one.named if one.op == "set" else ():
-            add(words_of(name), "", "", value, "set")
+            add_value(lowercase_words(name), "", "", value, "set")
     texts = [
         (row, row.value if isinstance(row.value, str) else row.value.path)
         for row in values
@@ -144,43 +144,43 @@ def view_of(
     paths = [(row, row.path) for row in values if row.path is not None]
     of_files = event.app.casefold() in FILE_APPS
     for one in asked if of_files else ():
-        path = path_of_steps(one.target, event.app, home)
+        path = find_specifier_path(one.target, event.app, home)
         if path is not None:
-            paths.append((CallValue("", "----", "", RefValue(one.target)), path))
-    made = next((words_of(str(row.value)) for row in values if row.code == "kocl"), "")
-    return CallView(
+            paths.append((RequestValue("", "----", "", RefValue(one.target)), path))
+    made = next((lowercase_words(str(row.value)) for row in values if row.code == "kocl"), "")
+    return RequestView(
         event,
         tables,
         home,
         tuple(values),
         tuple(texts),
         tuple(paths),
-        _landings(event, values, paths) if paths else (),
+        _find_destination_paths(event, values, paths) if paths else (),
         asked,
-        tuple(processes(event)),
+        tuple(find_target_processes(event)),
         made if event.code == "corecrel" else "",
         of_files,
     )
 
 
-def _path_of(value: Value, app: str, home: str) -> str | None:
+def _value_path(value: Value, app: str, home: str) -> str | None:
     if isinstance(value, PathValue):
         return value.path
     if isinstance(value, RefValue):
-        return path_of_steps(value.steps, app, home)
+        return find_specifier_path(value.steps, app, home)
     if isinstance(value, str):
         if value.startswith(("/", "~/")) and "\n" not in value:
             return home + value[1:] if value.startswith("~") else value
-        return from_file_url(value) if ":" in value else None
+        return parse_file_url(value) if ":" in value else None
     return None
 
 
-def _landings(
-    event: Event, values: list[CallValue], paths: list[tuple[CallValue, str]]
+def _find_destination_paths(
+    event: Event, values: list[RequestValue], paths: list[tuple[RequestValue, str]]
 ) -> tuple[str, ...]:
     if event.op != "set" and event.code not in (*MOVES, "corecrel"):
         return ()
-    folders = [path for row, path in paths if row.into]
+    folders = [path for row, path in paths if row.is_destination]
     sources = [path for row, path in paths if row.code == "----"]
     names = [
         str(row.value)
@@ -194,14 +194,14 @@ def _landings(
     return tuple(f"{folder}/{name.replace('/', ':')}" for folder in folders for name in names)
 
 
-def _requests(event: Event) -> list[Event]:
+def _flatten_requests(event: Event) -> list[Event]:
     found = [event]
     for part in event.parts:
-        found += _requests(part)
+        found += _flatten_requests(part)
     return found
 
 
-def steps_in(event: Event, *, tested: bool = True) -> list[tuple[Step, ...]]:
+def find_specifiers(event: Event, *, tested: bool = True) -> list[tuple[Step, ...]]:
     """Return every object specifier of a request, those inside filters and records too.
 
     Args:
@@ -209,47 +209,47 @@ def steps_in(event: Event, *, tested: bool = True) -> list[tuple[Step, ...]]:
     """
     found: list[tuple[Step, ...]] = []
 
-    def specifier(steps: tuple[Step, ...]) -> None:
+    def visit_specifier(steps: tuple[Step, ...]) -> None:
         found.append(steps)
         for step in steps:
             if isinstance(step, Whose):
-                test(step.filter)
+                visit_filter(step.filter)
 
-    def test(one: Filter) -> None:
+    def visit_filter(one: Filter) -> None:
         if isinstance(one, Compare):
             if tested:
-                specifier(one.path)
-            look(one.value)
+                visit_specifier(one.path)
+            visit_value(one.value)
         else:
             for part in one.tests:
-                test(part)
+                visit_filter(part)
 
-    def look(value: Value) -> None:
+    def visit_value(value: Value) -> None:
         if isinstance(value, RefValue):
-            specifier(value.steps)
+            visit_specifier(value.steps)
         elif isinstance(value, RecordValue):
             for _, part in value.fields:
-                look(part)
+                visit_value(part)
         elif isinstance(value, tuple):
             for part in value:
-                look(part)
+                visit_value(part)
 
-    for one in _requests(event):
+    for one in _flatten_requests(event):
         if one.target:
-            specifier(one.target)
+            visit_specifier(one.target)
         if not isinstance(one.direct, Absent):
-            look(one.direct)
+            visit_value(one.direct)
         for _, value in (*one.named, *one.more):
-            look(value)
+            visit_value(value)
     return found
 
 
-def specifiers(event: Event) -> list[tuple[Step, ...]]:
+def find_specifiers_and_columns(event: Event) -> list[tuple[Step, ...]]:
     """Return every object specifier of a request, and what it asks of each object as one."""
-    asked = _requests(event)
-    found = [(*one.target, Go(column.jxa)) for one in asked for column in one.columns]
-    found += [(*one.target, Go(row.jxa)) for one in asked for row in one.order]
-    return steps_in(event) + found
+    asked = _flatten_requests(event)
+    found = [(*one.target, PropertyStep(column.jxa)) for one in asked for column in one.columns]
+    found += [(*one.target, PropertyStep(row.jxa)) for one in asked for row in one.order]
+    return find_specifiers(event) + found
 
 
 _PROCESSES: Final = frozenset(
@@ -271,7 +271,7 @@ class TargetProcess(NamedTuple):
     inside: bool
 
 
-def processes(event: Event) -> list[TargetProcess]:
+def find_target_processes(event: Event) -> list[TargetProcess]:
     """Return the processes that a request of System Events reaches into.
 
     A process that is chosen by position, id or any other filter has no name that could be judged.
@@ -279,110 +279,114 @@ def processes(event: Event) -> list[TargetProcess]:
     found: list[TargetProcess] = []
     if event.app.casefold() != SYSTEM_EVENTS:
         return found
-    for steps in specifiers(event):
+    for steps in find_specifiers_and_columns(event):
         for at, step in enumerate(steps):
-            inner = step == Every("uiElements") and at > 0
-            if not isinstance(step, Every | Go) or step.name not in _PROCESSES or inner:
+            inner = step == AllElements("uiElements") and at > 0
+            if (
+                not isinstance(step, AllElements | PropertyStep)
+                or step.name not in _PROCESSES
+                or inner
+            ):
                 continue
             after = steps[at + 1] if at + 1 < len(steps) else None
             name, bundle = "", ""
             if isinstance(after, ByName):
                 name = after.name
             elif isinstance(after, Whose):
-                name, bundle = _filtered(after.filter)
-            found.append(TargetProcess(name, bundle, any(map(_inside, steps[at + 1 :]))))
+                name, bundle = _process_in_filter(after.filter)
+            found.append(TargetProcess(name, bundle, any(map(_is_inside_step, steps[at + 1 :]))))
     return found
 
 
-def _filtered(test: Filter) -> tuple[str, str]:
+def _process_in_filter(test: Filter) -> tuple[str, str]:
     """Return the name and the bundle id that a filter wants; empty where it takes others too."""
     if isinstance(test, Join):
-        parts = [_filtered(part) for part in test.tests] if test.word == "and" else []
+        parts = [_process_in_filter(part) for part in test.tests] if test.word == "and" else []
         return next((part for part in parts if any(part)), ("", ""))
     if test.operator != "=" or not isinstance(test.value, str):
         return "", ""
-    name = test.value if test.path == (Go("name"),) else ""
-    return name, test.value if test.path == (Go("bundleIdentifier"),) else ""
+    name = test.value if test.path == (PropertyStep("name"),) else ""
+    return name, test.value if test.path == (PropertyStep("bundleIdentifier"),) else ""
 
 
-def _inside(step: Step) -> bool:
+def _is_inside_step(step: Step) -> bool:
     """Say whether a step behind a process leads to what it shows, or looks there to choose."""
     if isinstance(step, Whose):
-        return _looks(step.filter)
-    return isinstance(step, Every) or step == Go("entireContents")
+        return _has_inside_step(step.filter)
+    return isinstance(step, AllElements) or step == PropertyStep("entireContents")
 
 
-def _looks(test: Filter) -> bool:
+def _has_inside_step(test: Filter) -> bool:
     if isinstance(test, Join):
-        return any(map(_looks, test.tests))
-    return any(map(_inside, test.path))
+        return any(map(_has_inside_step, test.tests))
+    return any(map(_is_inside_step, test.path))
 
 
-Items: TypeAlias = tuple[tuple[str, ...], ...]
+ItemForms: TypeAlias = tuple[tuple[str, ...], ...]
 """An entry for each item of a value (one, if it is no list): the texts that all mean this item."""
 
 
-def sent_for(
-    key: str, view: CallView, params: Mapping[str, Param], bound: Mapping[str, Any] | None = None
-) -> Items | None:
+def sent_argument_forms(
+    key: str, view: RequestView, params: Mapping[str, Param], bound: Mapping[str, Any] | None = None
+) -> ItemForms | None:
     """Return what would be sent for the argument `key`; None for one that is not sent as such.
 
     `properties.name` reaches into an object. A recipe's own argument is what it is `bound` to.
     """
     first, *fields = key.split(".")
-    first, *fields = (*(_bound_to(fold(first), bound or {}) or (first,)), *fields)
-    name = next((param for param in params if fold(param) == fold(first)), None)
-    value = None if name is None else _value(params[name], name, view.event)
+    first, *fields = (*(_recipe_argument_path(fold_name(first), bound or {}) or (first,)), *fields)
+    name = next((param for param in params if fold_name(param) == fold_name(first)), None)
+    value = None if name is None else _sent_value(params[name], name, view.event)
     for field in fields:
         record = value.fields if isinstance(value, RecordValue) else ()
-        value = next((part for name, part in record if fold(name) == fold(field)), None)
+        value = next((part for name, part in record if fold_name(name) == fold_name(field)), None)
     if value is None:
         return None
     found = value if isinstance(value, tuple) else (value,)
-    return tuple(_forms(item, view) for item in found)
+    return tuple(_value_forms(item, view) for item in found)
 
 
-def _bound_to(name: str, bound: Mapping[str, Any]) -> tuple[str, ...] | None:
+def _recipe_argument_path(name: str, bound: Mapping[str, Any]) -> tuple[str, ...] | None:
     """Return the way to the argument that a recipe puts its own argument `name` into."""
     for key, part in bound.items():
-        if isinstance(part, str) and part.startswith("$") and fold(part) == name:
+        if isinstance(part, str) and part.startswith("$") and fold_name(part) == name:
             return (key,)
-        found = _bound_to(name, part) if isinstance(part, Mapping) else None
+        found = _recipe_argument_path(name, part) if isinstance(part, Mapping) else None
         if found is not None:
             return (key, *found)
     return None
 
 
-def _value(row: Param, key: str, event: Event) -> Value:
+def _sent_value(row: Param, key: str, event: Event) -> Value:
     if row.code == "----" and event.op == "command":
         return None if isinstance(event.direct, Absent) else event.direct
     if row.code == "----" and event.parts:
         return tuple(RefValue(part.target) for part in event.parts)
     if row.code == "----":
-        return RefValue(_holder(event.target) if key == "of" else event.target)
+        return RefValue(_collection_owner(event.target) if key == "of" else event.target)
     if key == "properties" and event.op == "set":
         return RecordValue(event.named)
-    wanted = fold(row.jxa or row.term)
+    wanted = fold_name(row.jxa or row.term)
     named = (*event.named, *event.more)
-    return next((value for name, value in named if wanted and fold(name) == wanted), None)
+    return next((value for name, value in named if wanted and fold_name(name) == wanted), None)
 
 
-def _holder(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+def _collection_owner(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     """Return the steps to what holds the collection that is listed or counted."""
     while steps and isinstance(steps[-1], Whose):
         steps = steps[:-1]
-    return steps[:-1] if steps and isinstance(steps[-1], Every) else steps
+    return steps[:-1] if steps and isinstance(steps[-1], AllElements) else steps
 
 
-def _forms(value: Value, view: CallView) -> tuple[str, ...]:
+def _value_forms(value: Value, view: RequestView) -> tuple[str, ...]:
     forms: list[str] = []
     if isinstance(value, RefValue):
-        forms.append(steps_text(value.steps) or APPLICATION)
+        forms.append(format_reference(value.steps) or APPLICATION)
     elif isinstance(value, str):
         forms.append(value)
     elif not isinstance(value, PathValue):
-        forms.append(json.dumps(value) if isinstance(value, int | float) else value_text(value))
-    path = _path_of(value, view.event.app, view.home)
+        forms.append(json.dumps(value) if isinstance(value, int | float) else format_value(value))
+    path = _value_path(value, view.event.app, view.home)
     if path is not None and not isinstance(value, str):
         forms.append(path)
         if view.home and (path == view.home or path.startswith(view.home + "/")):

@@ -4,9 +4,9 @@ Properties that hold secrets: no call reads one, asks for one in a filter, or ha
 Values that came from an app: what a later call uses of them was perhaps chosen by a stranger.
 Texts that a reader got without their hidden characters: written back they would destroy these.
 
-Two texts are compared in the forms that `spellings` returns of each: decoded until nothing is left
-to decode, without blanks and characters that show nothing, without case. An encoding that a blank
-broke is put together first; one that a blank ends is also read as it stands.
+Two texts are compared in the forms that `comparable_forms` returns of each: decoded until nothing
+is left to decode, without blanks and characters that show nothing, without case. An encoding that
+a blank broke is put together first; one that a blank ends is also read as it stands.
 """
 
 import base64
@@ -23,10 +23,10 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from iac_base.secrets import is_secret
 from iac_base.text import AROUND, left_out, visible_text
-from iac_base.words import fold
+from iac_base.words import fold_name
 from iac_runtime.language.request import Event
-from iac_runtime.language.steps import Every, Go
-from iac_runtime.policy.call_view import specifiers, words_of
+from iac_runtime.language.steps import AllElements, PropertyStep
+from iac_runtime.policy.call_view import find_specifiers_and_columns, lowercase_words
 from iac_runtime.policy.places import SYSTEM_EVENTS
 from iac_runtime.tools.tables import Tables
 
@@ -38,23 +38,30 @@ _CONTENTS: Final = frozenset({"contents", "entireContents"})
 """What System Events has of all that is in a file or a window; it has to be asked for by name."""
 
 
-def secrets_read(event: Event, tables: Tables | None, extra: Iterable[str] = ()) -> tuple[str, ...]:
+def find_secrets_read(
+    event: Event, tables: Tables | None, extra: Iterable[str] = ()
+) -> tuple[str, ...]:
     """Return the secret properties that a request would read, by JXA name.
 
     Args:
-        event: The request, which went through `without_secrets`.
+        event: The request, which went through `remove_secret_columns`.
         tables: Those of the app, for the types of its properties; None if there are none.
         extra: Globs over the names of further properties, in words (`account id`).
     """
     globs = tuple(extra)
-    asked = specifiers(event)
-    names = [step.name for steps in asked for step in steps if isinstance(step, Go | Every)]
-    found = [name for name in dict.fromkeys(names) if secret_property(name, tables, globs)]
+    asked = find_specifiers_and_columns(event)
+    names = [
+        step.name
+        for steps in asked
+        for step in steps
+        if isinstance(step, PropertyStep | AllElements)
+    ]
+    found = [name for name in dict.fromkeys(names) if is_secret_property(name, tables, globs)]
     for steps in asked:
         # Of the objects of a collection all is read at once, where a secret may be among it.
-        if not any(isinstance(step, Go) and step.name == _ALL for step in steps):
+        if not any(isinstance(step, PropertyStep) and step.name == _ALL for step in steps):
             continue
-        holders = [step.name for step in steps if isinstance(step, Every)]
+        holders = [step.name for step in steps if isinstance(step, AllElements)]
         term = tables.find_class(holders[-1]) if tables is not None and holders else None
         known = tables.properties(term) if tables and term else ()
         if not known or (tables and term in secret_classes(tables, globs)):
@@ -62,14 +69,14 @@ def secrets_read(event: Event, tables: Tables | None, extra: Iterable[str] = ())
     return tuple(found)
 
 
-def without_secrets(event: Event, tables: Tables | None, extra: Iterable[str] = ()) -> Event:
+def remove_secret_columns(event: Event, tables: Tables | None, extra: Iterable[str] = ()) -> Event:
     """Return a request for all properties of an object as one for those that are no secret.
 
     Any other request is returned as it is: there a secret was asked for by name.
     """
     globs = tuple(extra)
     if event.parts:
-        parts = tuple(without_secrets(part, tables, globs) for part in event.parts)
+        parts = tuple(remove_secret_columns(part, tables, globs) for part in event.parts)
         return replace(event, parts=parts)
     if event.op != "properties":
         return event
@@ -77,7 +84,7 @@ def without_secrets(event: Event, tables: Tables | None, extra: Iterable[str] = 
     kept = tuple(
         column
         for column in event.columns
-        if column.jxa not in hidden and not secret_property(column.jxa, tables, globs)
+        if column.jxa not in hidden and not is_secret_property(column.jxa, tables, globs)
     )
     if len(kept) == len(event.columns):
         return event
@@ -90,7 +97,7 @@ def secret_classes(tables: Tables, globs: tuple[str, ...]) -> frozenset[str]:
     return frozenset(
         name
         for term in tables.classes
-        if any(secret_property(row.jxa, tables, globs) for row in tables.properties(term))
+        if any(is_secret_property(row.jxa, tables, globs) for row in tables.properties(term))
         for name, _ in tables.lineage(term)
     )
 
@@ -121,44 +128,46 @@ def hide_secrets(
 
 def named_secret(name: str, globs: Iterable[str]) -> bool:
     """Say whether the user named a property as one that is not read."""
-    words = words_of(name)
+    words = lowercase_words(name)
     return any(fnmatchcase(words, glob.replace("_", " ").lower()) for glob in globs)
 
 
-def secret_property(name: str, tables: Tables | None, globs: tuple[str, ...]) -> bool:
+def is_secret_property(name: str, tables: Tables | None, globs: tuple[str, ...]) -> bool:
     """Say whether a property holds a secret, by its name and its type; `globs` as above."""
     if globs and named_secret(name, globs):
         return True
-    return _sounds_secret(name) and (tables is None or fold(name) not in _harmless(tables))
+    return _has_secret_name(name) and (
+        tables is None or fold_name(name) not in _harmless_properties(tables)
+    )
 
 
 @lru_cache(maxsize=4096)
-def _sounds_secret(name: str) -> bool:
+def _has_secret_name(name: str) -> bool:
     return is_secret(name)
 
 
 @lru_cache(maxsize=256)
-def _harmless(tables: Tables) -> frozenset[str]:
+def _harmless_properties(tables: Tables) -> frozenset[str]:
     """Return the properties that sound like a secret but by their type hold none."""
     rows = [row for part in tables.classes.values() for row in part.properties]
     rows += [row for part in tables.records.values() for row in part.properties]
     kinds: dict[str, bool] = {}
     for row in rows:
         for name in {row.jxa, row.term}:
-            if _sounds_secret(name):
-                key = fold(name)
+            if _has_secret_name(name):
+                key = fold_name(name)
                 kinds[key] = kinds.get(key, False) or is_secret(name, row.type)
     return frozenset(name for name, secret in kinds.items() if not secret)
 
 
-BOUND: Final = 16_000_000
+MAX_REMEMBERED_CHARACTERS: Final = 16_000_000
 """Characters of results that are kept, the newest; the last one is kept whole, whatever its size.
 Only calls that hold a recipient, URL, path or script are searched for."""
 
 _PLACES: Final = 50_000
 """Places in texts that are kept, the newest."""
 
-SHORTEST: Final = 8
+MIN_TEXT_LENGTH: Final = 8
 """Characters of a text that counts; a URL or an address counts at any length."""
 
 _ADDRESS: Final = re.compile(
@@ -171,7 +180,7 @@ _PATH: Final = re.compile(r"~?/|file:|[^:/\n\d]+(?::[^:/\n]+){2,}:?\Z")
 class Taint:
     """The texts of recent results of this process; safe to share between threads."""
 
-    def __init__(self, bound: int = BOUND) -> None:
+    def __init__(self, bound: int = MAX_REMEMBERED_CHARACTERS) -> None:
         self._bound = bound
         # The texts of a result, and their spellings once the first search came.
         self._texts: OrderedDict[tuple[str, ...], str | None] = OrderedDict()
@@ -179,9 +188,9 @@ class Taint:
         self._lacking: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._lock = threading.Lock()
 
-    def add(self, value: Any) -> None:
+    def remember_texts(self, value: Any) -> None:
         """Remember every text in a result."""
-        parts = tuple(texts_in(value))
+        parts = tuple(iterate_texts(value))
         with self._lock:
             if parts not in self._texts:
                 self._size += sum(map(len, parts))
@@ -192,7 +201,9 @@ class Taint:
 
     def add_cleaned(self, value: Any, holder: str) -> None:
         """Remember where the texts of a result lack something for their reader."""
-        places = [(holder, place) for text in texts_in(value) for place in left_out(text) if place]
+        places = [
+            (holder, place) for text in iterate_texts(value) for place in left_out(text) if place
+        ]
         with self._lock:
             self._lacking.update(dict.fromkeys(places))
             while len(self._lacking) > _PLACES:
@@ -210,61 +221,68 @@ class Taint:
         )
         return any((holder, part) in self._lacking for part in (text, *parts))
 
-    def _spelled(self) -> list[str]:
+    def _result_forms(self) -> list[str]:
         with self._lock:
             for parts, spelled in self._texts.items():
                 if spelled is None:
                     # Between two stands what no needle holds: nothing matches across them.
-                    forms = (form for part in parts for form in spellings(part))
+                    forms = (form for part in parts for form in comparable_forms(part))
                     self._texts[parts] = "\0".join(forms)
             return [*filter(None, self._texts.values())]
 
-    def holds(self, text: str) -> bool:
+    def contains_text(self, text: str) -> bool:
         """Say whether `text` stood in a result, however either of them is spelled."""
-        forms = (form.rstrip("/") for form in spellings(text))
-        needles = [form for form in forms if len(form) >= SHORTEST or _leads(form)]
-        return any(needle in found for found in self._spelled() for needle in needles)
+        forms = (form.rstrip("/") for form in comparable_forms(text))
+        needles = [
+            form for form in forms if len(form) >= MIN_TEXT_LENGTH or _is_link_or_address(form)
+        ]
+        return any(needle in found for found in self._result_forms() for needle in needles)
 
-    def used_in(self, value: str, *, whole: bool = True) -> str:
+    def find_tainted_piece(self, value: str, *, whole: bool = True) -> str:
         """Return the first piece of an argument that came from a result, or an empty text.
 
         Without `whole` a text that is no URL, address or path counts by those in it alone.
         """
-        return next((piece for piece in pieces(value, whole=whole) if self.holds(piece)), "")
+        return next(
+            (piece for piece in argument_pieces(value, whole=whole) if self.contains_text(piece)),
+            "",
+        )
 
 
-def _leads(text: str) -> bool:
+def _is_link_or_address(text: str) -> bool:
     return bool(_ADDRESS.fullmatch(text) or _URL.fullmatch(text))
 
 
-def texts_in(value: Any) -> Iterator[str]:
+def iterate_texts(value: Any) -> Iterator[str]:
     """Yield the texts of a value, as deep as they lie."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
         for part in value.values():
-            yield from texts_in(part)
+            yield from iterate_texts(part)
     elif isinstance(value, list | tuple):
         for part in value:
-            yield from texts_in(part)
+            yield from iterate_texts(part)
 
 
-def pieces(value: str, *, whole: bool) -> Iterator[str]:
+def argument_pieces(value: str, *, whole: bool) -> Iterator[str]:
     """Yield what of an argument can have come from a result.
 
     The whole, if long enough; every URL and address in it, in any encoding; of a URL also the host,
     and what its path, query and fragment carry, decoded: that is how a value leaves by a link.
     """
-    for text in dict.fromkeys((value, *decoded(value, str), *decoded(value, without_blanks))):
-        if len(text.strip()) >= SHORTEST and (whole or _PATH.match(text.strip())):
+    for text in dict.fromkeys(
+        (value, *decoded_forms(value, str), *decoded_forms(value, remove_blanks))
+    ):
+        if len(text.strip()) >= MIN_TEXT_LENGTH and (whole or _PATH.match(text.strip())):
             yield text
         yield from _ADDRESS.findall(text)
         for url in _URL.findall(text):
             yield url
-            yield from (part for part in _carried(url) if len(part) >= SHORTEST)
+            yield from (part for part in _url_pieces(url) if len(part) >= MIN_TEXT_LENGTH)
 
 
-def _carried(url: str) -> Iterator[str]:
+def _url_pieces(url: str) -> Iterator[str]:
     try:
         parts = urlsplit(url)
         yield parts.hostname or ""
@@ -287,16 +305,16 @@ _READABLE: Final = re.compile(r"[^\x00-\x08\x0e-\x1f\x7f\ufffd]{6,}")
 _HOST: Final = re.compile(r"xn--([a-z0-9-]+)")
 
 
-def spellings(text: str) -> tuple[str, ...]:
+def comparable_forms(text: str) -> tuple[str, ...]:
     """Return the forms in which a text is compared; without an encoding in it there is one."""
     forms = [text]
-    for clean in (str, without_blanks):
+    for clean in (str, remove_blanks):
         if _CODED.search(clean(text)):
-            forms += decoded(text, clean)
-    return tuple(dict.fromkeys(filter(None, map(_plain, forms))))
+            forms += decoded_forms(text, clean)
+    return tuple(dict.fromkeys(filter(None, map(_comparable_form, forms))))
 
 
-def decoded(text: str, clean: Callable[[str], str]) -> list[str]:
+def decoded_forms(text: str, clean: Callable[[str], str]) -> list[str]:
     """Return a text with its encodings undone, and what pieces of a query in it decode to.
 
     Each goes through `clean` first: without its blanks, an encoding that was split is found.
@@ -304,29 +322,33 @@ def decoded(text: str, clean: Callable[[str], str]) -> list[str]:
     found = [text]
     for _ in range(_ROUNDS):
         before = found
-        plain = [_once(clean(part)) for part in found]
-        found = list(dict.fromkeys((*plain, *(part for whole in plain for part in _inside(whole)))))
+        plain = [_decode_once(clean(part)) for part in found]
+        found = list(
+            dict.fromkeys(
+                (*plain, *(part for whole in plain for part in _decode_query_pieces(whole)))
+            )
+        )
         if found == before:
             break
     return found
 
 
-def _once(text: str) -> str:
+def _decode_once(text: str) -> str:
     text = unquote(text)
     if _ENTITY.search(text):
         # Its table is for few texts.
         from html import unescape
 
         text = _ENTITY.sub(lambda entity: unescape(entity[0]), text)
-    return _ESCAPE.sub(_unescaped, text)
+    return _ESCAPE.sub(_decode_escape, text)
 
 
-def _unescaped(escape: re.Match[str]) -> str:
+def _decode_escape(escape: re.Match[str]) -> str:
     number = escape[1] or escape[2]
     return chr(int(number, 16)) if number else " " if len(escape[0]) > 1 else ""
 
 
-def _inside(text: str) -> Iterator[str]:
+def _decode_query_pieces(text: str) -> Iterator[str]:
     """Yield what pieces of a query decode to, as far as that can be read."""
     for match in _CARRIED.finditer(text):
         piece = match[1].translate({ord("-"): "+", ord("_"): "/"})
@@ -337,16 +359,18 @@ def _inside(text: str) -> Iterator[str]:
         yield from _READABLE.findall(found.decode(errors="replace"))
 
 
-def without_blanks(text: str) -> str:
+def remove_blanks(text: str) -> str:
     """Return a text without blanks and characters that show nothing."""
     return "".join(visible_text(text).split())
 
 
-def _plain(text: str) -> str:
-    return _HOST.sub(_unicode_host, unicodedata.normalize("NFKC", without_blanks(text)).casefold())
+def _comparable_form(text: str) -> str:
+    return _HOST.sub(
+        _decode_punycode, unicodedata.normalize("NFKC", remove_blanks(text)).casefold()
+    )
 
 
-def _unicode_host(label: re.Match[str]) -> str:
+def _decode_punycode(label: re.Match[str]) -> str:
     try:
         found = label[1].encode().decode("punycode")
     except UnicodeError:

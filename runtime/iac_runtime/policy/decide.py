@@ -19,12 +19,18 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
-from iac_base.text import escaped
-from iac_runtime.policy.blocklist import Blocked, blocked
-from iac_runtime.policy.effects import Action, CallFacts, Decision, Raised
-from iac_runtime.policy.matching import LevelRule, Match, failing, matches, may_mean
-from iac_runtime.policy.model import DEFAULT, PRESETS, Policy, PolicySettings
-from iac_runtime.policy.scope import scope_of
+from iac_base.text import escape_hidden
+from iac_runtime.policy.blocklist import BlockedApp, find_blocklist_entry
+from iac_runtime.policy.effects import Action, CallFacts, Decision, RaisedLevel
+from iac_runtime.policy.matching import (
+    LevelRule,
+    Match,
+    could_match_unknown,
+    first_mismatch,
+    matches_call,
+)
+from iac_runtime.policy.model import DEFAULT_PRESET, PRESETS, Policy, PolicySettings
+from iac_runtime.policy.scope import find_approval_scope
 from iac_runtime.tool import LEVELS, Level, at_most, highest
 
 _READ_ONLY: Final = "read-only"
@@ -33,23 +39,23 @@ _MAY_MATCH: Final = "IAC cannot know a part of the call that may match, so it re
 _PLAIN: Final = "Use the app's own tools, or write the name of the app as plain text in the call."
 
 
-def _said(match: Match, does: str) -> str:
+def _reason(match: Match, does: str) -> str:
     why = f": {match.why}" if match.why else ""
     return f"{match.source} {does}{why}".rstrip(".") + "."
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
+class _JudgedLevel:
     """The level of a call, and what made it; whether it provably reads, or starts apps alone."""
 
     level: Level
-    raised: tuple[Raised, ...]
-    own: LevelRule | None
-    reads: bool
-    starts: bool
+    raised: tuple[RaisedLevel, ...]
+    own_rule: LevelRule | None
+    is_read_only: bool
+    only_starts_apps: bool
 
 
-def decide(
+def decide_call(
     facts: CallFacts,
     policy: Policy,
     settings: PolicySettings,
@@ -62,76 +68,78 @@ def decide(
         facts: The call.
         policy: The user's policy.
         settings: The settings that hold (`model.read_settings`).
-        registered: Rules that were registered from Python (`model.REGISTERED`).
+        registered: Rules that were registered from Python (`model.REGISTERED_RULES`).
         remembered: The stored decision that covers this call, in words; empty if there is none.
     """
-    judged = _judge(facts, (*policy.rules, *registered))
+    judged = _judge_level(facts, (*policy.rules, *registered))
     decision = (
-        _forbidden(facts, judged)
-        or _beyond_token(facts, judged)
-        or _read_only(judged, settings)
-        or _blocklist(facts, judged, policy, settings)
-        or _ruled(facts, judged, policy, settings, remembered)
+        _deny_forbidden(facts, judged)
+        or _deny_beyond_token(facts, judged)
+        or _deny_changes(judged, settings)
+        or _deny_blocked_app(facts, judged, policy, settings)
+        or _apply_rules(facts, judged, policy, settings, remembered)
     )
-    own = judged.own
-    sets = (_said(own.match, f"sets {own.level}"),) if own else ()
-    raises = (f"{row.says} [{row.rule}]" for row in judged.raised)
+    own = judged.own_rule
+    sets = (_reason(own.match, f"sets {own.level}"),) if own else ()
+    raises = (f"{row.reason} [{row.rule}]" for row in judged.raised)
     named = replace(
         decision,
         reasons=(*sets, *raises, *decision.reasons),
         rules=tuple(row.rule for row in judged.raised),
         own_rule=own.match.source if own else "",
     )
-    return named if named.action != "ask" or facts.ways else _unasked(facts, named)
+    return named if named.action != "ask" or facts.ways else _without_prompt(facts, named)
 
 
-def _judge(facts: CallFacts, rules: tuple[LevelRule, ...]) -> _Judged:
-    own = next((rule for rule in rules if _speaks(rule, facts)), None)
+def _judge_level(facts: CallFacts, rules: tuple[LevelRule, ...]) -> _JudgedLevel:
+    own = next((rule for rule in rules if _matches(rule, facts)), None)
     accept = own.accept if own else ()
     raised = tuple(row for row in facts.raised if row.rule not in accept or row.to == "deny")
     level = raised_level(own.level if own else facts.level, raised)
-    looks = facts.looks
+    looks = facts.is_read_only
     lifted = any(row.to != "SAFE" for row in raised)
-    starts = not (looks or lifted) and _starts(facts)
-    return _Judged(level, raised, own, level == "SAFE" and looks, starts)
+    starts = not (looks or lifted) and _is_app_start(facts)
+    return _JudgedLevel(level, raised, own, level == "SAFE" and looks, starts)
 
 
-def _starts(facts: CallFacts) -> bool:
+def _is_app_start(facts: CallFacts) -> bool:
     """Say whether a call starts apps and changes nothing: what reads may need."""
     return all(
         (effect.app and effect.verb == "start" and not effect.flow and effect.level == "MODIFY")
-        or (effect.level == "SAFE" and effect.looks)
+        or (effect.level == "SAFE" and effect.is_read_only)
         for effect in facts.effects
     )
 
 
-def _speaks(rule: LevelRule, facts: CallFacts) -> bool:
-    return not _fails(rule, facts)
+def _matches(rule: LevelRule, facts: CallFacts) -> bool:
+    return not _first_mismatch(rule, facts)
 
 
-def _fails(rule: LevelRule, facts: CallFacts) -> str:
+def _first_mismatch(rule: LevelRule, facts: CallFacts) -> str:
     loosens = bool(rule.accept) or not at_most(facts.level, rule.level)
-    return failing(rule.match, facts, facts.level, loosens=loosens)
+    return first_mismatch(rule.match, facts, facts.level, loosens=loosens)
 
 
-def looked_at(facts: CallFacts, policy: Policy, level: Level) -> Iterator[tuple[str, Match, str]]:
+def explain_rules(
+    facts: CallFacts, policy: Policy, level: Level
+) -> Iterator[tuple[str, Match, str]]:
     """Yield every rule of a policy: its kind, and the first part that does not hold for a call.
 
     `level` is the one that the call was found to need. A rule that would ask because of what is
     not known of the call says so.
     """
     for rule in policy.rules:
-        yield "rule", rule.match, _fails(rule, facts)
-    kinds = {"deny": policy.denied, "ask": policy.ask, "allow": policy.allow}
+        yield "rule", rule.match, _first_mismatch(rule, facts)
+    kinds = {"deny": policy.all_denials, "ask": policy.ask, "allow": policy.allow}
     for kind, rows in kinds.items():
         for row in rows:
-            part = failing(row, facts, level, loosens=kind == "allow")
-            rest = may_mean(row, facts) if part and kind != "allow" else None
-            hidden = rest is not None and matches(rest, facts, level, loosens=False)
+            part = first_mismatch(row, facts, level, loosens=kind == "allow")
+            rest = could_match_unknown(row, facts) if part and kind != "allow" else None
+            hidden = rest is not None and matches_call(rest, facts, level, loosens=False)
             yield kind, row, _MAY_MATCH if hidden else part
 
 
-def raised_level(level: Level, raised: tuple[Raised, ...]) -> Level:
+def raised_level(level: Level, raised: tuple[RaisedLevel, ...]) -> Level:
     """Return `level` as the rules raise it: to the highest named, and one up for each `up`."""
     if not raised:
         return level
@@ -141,19 +149,19 @@ def raised_level(level: Level, raised: tuple[Raised, ...]) -> Level:
     return highest((level, named, up))
 
 
-def _deny(judged: _Judged, source: str, reason: str, suggestion: str = "") -> Decision:
+def _deny_call(judged: _JudgedLevel, source: str, reason: str, suggestion: str = "") -> Decision:
     reasons = (reason,) if reason else ()
     return Decision("deny", judged.level, reasons, source, suggestion=suggestion)
 
 
-def _forbidden(facts: CallFacts, judged: _Judged) -> Decision | None:
+def _deny_forbidden(facts: CallFacts, judged: _JudgedLevel) -> Decision | None:
     final = "No setting allows this. The user can do it by hand."
     if facts.secrets:
-        names = ", ".join(escaped(name) for name in facts.secrets)
-        return _deny(judged, "secrets are never read", f"{names} contains a secret.", final)
+        names = ", ".join(escape_hidden(name) for name in facts.secrets)
+        return _deny_call(judged, "secrets are never read", f"{names} contains a secret.", final)
     for row in facts.raised:
         if row.to == "deny":
-            return _deny(judged, f"rule {row.rule}", "", final)
+            return _deny_call(judged, f"rule {row.rule}", "", final)
     return None
 
 
@@ -161,14 +169,18 @@ BEYOND_SCOPE: Final = "insufficient_scope"
 """What refuses a call that needs more than a client's token covers, in the word of RFC 6750."""
 
 
-def _beyond_token(facts: CallFacts, judged: _Judged) -> Decision | None:
-    if at_most(judged.level, facts.most):
+def _deny_beyond_token(facts: CallFacts, judged: _JudgedLevel) -> Decision | None:
+    if at_most(judged.level, facts.max_level):
         return None
-    reason = f"The token of {escaped(facts.holder)} covers calls up to {facts.most}."
-    return _deny(judged, BEYOND_SCOPE, reason, "The user can give it a token with a wider scope.")
+    reason = (
+        f"The token of {escape_hidden(facts.token_client)} covers calls up to {facts.max_level}."
+    )
+    return _deny_call(
+        judged, BEYOND_SCOPE, reason, "The user can give it a token with a wider scope."
+    )
 
 
-def _only_reads(settings: PolicySettings) -> tuple[str, str] | None:
+def _read_only_source(settings: PolicySettings) -> tuple[str, str] | None:
     """Return what says that nothing is changed here, and how that is changed; None if none does."""
     if settings.read_only.value:
         source = settings.read_only.source
@@ -179,34 +191,36 @@ def _only_reads(settings: PolicySettings) -> tuple[str, str] | None:
     return None
 
 
-def _read_only(judged: _Judged, settings: PolicySettings) -> Decision | None:
-    only = _only_reads(settings)
-    if only is None or judged.reads or judged.starts:
+def _deny_changes(judged: _JudgedLevel, settings: PolicySettings) -> Decision | None:
+    only = _read_only_source(settings)
+    if only is None or judged.is_read_only or judged.only_starts_apps:
         return None
     source, way = only
     reason = "Only calls that read may run here, and this call changes something."
-    return _deny(judged, source, reason, f"The user can {way}.")
+    return _deny_call(judged, source, reason, f"The user can {way}.")
 
 
 # The list is long, and the same few apps are looked up in it.
-_blocked: Final = lru_cache(maxsize=1024)(blocked)
+_cached_blocklist_entry: Final = lru_cache(maxsize=1024)(find_blocklist_entry)
 
 
-def _blocklist(
-    facts: CallFacts, judged: _Judged, policy: Policy, settings: PolicySettings
+def _deny_blocked_app(
+    facts: CallFacts, judged: _JudgedLevel, policy: Policy, settings: PolicySettings
 ) -> Decision | None:
-    if judged.reads:
+    if judged.is_read_only:
         return None
-    added = settings.added if settings.blocklist else ()
+    added = settings.added_blocklist if settings.blocklist else ()
     for app, _ in facts.apps:
-        found = _blocked(app, added, policy.blocklist_remove)
+        found = _cached_blocklist_entry(app, added, policy.blocklist_remove)
         if found is not None:
-            reason = f"No tool may change {escaped(found.what)}."
-            return _deny(judged, f"blocklist entry {found.entry}", reason, _unblock(found))
+            reason = f"No tool may change {escape_hidden(found.what)}."
+            return _deny_call(
+                judged, f"blocklist entry {found.entry}", reason, _unblock_suggestion(found)
+            )
     return None
 
 
-def _unblock(found: Blocked) -> str:
+def _unblock_suggestion(found: BlockedApp) -> str:
     if found.fixed:
         return "This app cannot be removed from the blocklist. The user can do it by hand."
     return (
@@ -215,80 +229,94 @@ def _unblock(found: Blocked) -> str:
     )
 
 
-def _first(
-    rows: tuple[Match, ...], facts: CallFacts, judged: _Judged, *, loosens: bool = False
+def _first_match(
+    rows: tuple[Match, ...], facts: CallFacts, judged: _JudgedLevel, *, loosens: bool = False
 ) -> Match | None:
-    return next((row for row in rows if matches(row, facts, judged.level, loosens=loosens)), None)
+    return next(
+        (row for row in rows if matches_call(row, facts, judged.level, loosens=loosens)), None
+    )
 
 
-def _ruled(
-    facts: CallFacts, judged: _Judged, policy: Policy, settings: PolicySettings, remembered: str
+def _apply_rules(
+    facts: CallFacts,
+    judged: _JudgedLevel,
+    policy: Policy,
+    settings: PolicySettings,
+    remembered: str,
 ) -> Decision:
     level = judged.level
-    denied = _first(policy.denied, facts, judged)
+    denied = _first_match(policy.all_denials, facts, judged)
     if denied is not None:
         way = f"The user can change {denied.source}."
-        return _deny(judged, denied.source, _said(denied, "denies this call"), way)
-    asks = _first(policy.ask, facts, judged) or _hidden(policy.ask, facts, judged)
-    hidden = _hidden(policy.denied, facts, judged)
+        return _deny_call(judged, denied.source, _reason(denied, "denies this call"), way)
+    asks = _first_match(policy.ask, facts, judged) or _first_possible_match(
+        policy.ask, facts, judged
+    )
+    hidden = _first_possible_match(policy.all_denials, facts, judged)
     if hidden is not None:
         # Nobody vouches for what they cannot know: it may be the app that they denied.
-        what = f"which apps this reaches ({escaped(facts.doubt)})" if facts.doubt else _UNKNOWN
+        what = (
+            f"which apps this reaches ({escape_hidden(facts.doubt)})" if facts.doubt else _UNKNOWN
+        )
         reason = f"IAC cannot know {what}, and {hidden.source} may deny it."
         return Decision("ask", level, (reason,), hidden.source, suggestion=_PLAIN)
-    free = asks is None and not (judged.starts and _only_reads(settings))
-    if free and facts.vouched is not None and at_most(level, facts.vouched):
-        return Decision("allow", level, (), f"the caller allows calls up to {facts.vouched}")
+    free = asks is None and not (judged.only_starts_apps and _read_only_source(settings))
+    if free and facts.preapproved_level is not None and at_most(level, facts.preapproved_level):
+        return Decision(
+            "allow", level, (), f"the caller allows calls up to {facts.preapproved_level}"
+        )
     if level == "DANGEROUS":
         reason = "DANGEROUS calls always require approval."
         source = asks.source if asks else "DANGEROUS always requires approval"
         return Decision("ask", level, (reason,), source)
     if asks is not None:
-        return Decision("ask", level, (_said(asks, "requires approval"),), asks.source)
-    allows = _first(policy.allow, facts, judged, loosens=True)
+        return Decision("ask", level, (_reason(asks, "requires approval"),), asks.source)
+    allows = _first_match(policy.allow, facts, judged, loosens=True)
     if allows is not None:
-        return Decision("allow", level, (_said(allows, "allows this call"),), allows.source)
-    if remembered and _rememberable(facts, judged):
+        return Decision("allow", level, (_reason(allows, "allows this call"),), allows.source)
+    if remembered and _can_remember(facts, judged):
         reason = f'Your "always allow" answer covers this call: {remembered}.'
         return Decision("allow", level, (reason,), remembered)
-    return _by_preset(facts, judged, policy, settings)
+    return _apply_preset(facts, judged, policy, settings)
 
 
-def _hidden(rows: tuple[Match, ...], facts: CallFacts, judged: _Judged) -> Match | None:
+def _first_possible_match(
+    rows: tuple[Match, ...], facts: CallFacts, judged: _JudgedLevel
+) -> Match | None:
     """Return the first rule that speaks of a call if what is not known of it is what it means."""
     for row in rows:
-        rest = may_mean(row, facts)
-        if rest is not None and matches(rest, facts, judged.level, loosens=False):
+        rest = could_match_unknown(row, facts)
+        if rest is not None and matches_call(rest, facts, judged.level, loosens=False):
             return row
     return None
 
 
-def _rememberable(facts: CallFacts, judged: _Judged) -> bool:
+def _can_remember(facts: CallFacts, judged: _JudgedLevel) -> bool:
     """Say whether an answer may be kept: for MODIFY alone, where no argument raised the level."""
     return facts.level == judged.level == "MODIFY" and not judged.raised
 
 
-def _by_preset(
-    facts: CallFacts, judged: _Judged, policy: Policy, settings: PolicySettings
+def _apply_preset(
+    facts: CallFacts, judged: _JudgedLevel, policy: Policy, settings: PolicySettings
 ) -> Decision:
     name = str(settings.preset.value)
     preset = PRESETS[name]
     source = f"preset {name}"
-    if only := judged.starts and _only_reads(settings):
+    if only := judged.only_starts_apps and _read_only_source(settings):
         # Else a read of an app that does not run would lead nowhere.
-        preset, source = PRESETS[DEFAULT], only[0]
+        preset, source = PRESETS[DEFAULT_PRESET], only[0]
     action: Action = preset.levels[judged.level]
     if action == "allow" and judged.level == "SAFE" and preset.reads != "allow" and facts.effects:
         opted = Match(app=policy.reads)
-        if not (policy.reads and matches(opted, facts, judged.level, loosens=True)):
-            whom = escaped(facts.whom) or "What this call reaches"
+        if not (policy.reads and matches_call(opted, facts, judged.level, loosens=True)):
+            whom = escape_hidden(facts.app_names) or "What this call reaches"
             reason = f"{whom} is not in the list reads of policy.toml."
             return Decision(preset.reads, judged.level, (reason,), source)
     decision = Decision(action, judged.level, (), source)
-    if action == "ask" and _rememberable(facts, judged):
-        scope = scope_of(facts.effects, simulated=facts.simulated)
+    if action == "ask" and _can_remember(facts, judged):
+        scope = find_approval_scope(facts.effects, simulated=facts.simulated)
         if scope is not None:
-            return replace(decision, offers_always=True, scope=scope.says)
+            return replace(decision, offers_always=True, scope=scope.description)
     return decision
 
 
@@ -303,15 +331,15 @@ class PolicyLayer(NamedTuple):
 _TEAM: Final = "Only the person who publishes the team's policy can change this."
 
 
-def decide_within(
+def decide_by_layers(
     facts: CallFacts, bounds: Sequence[PolicyLayer], remembered: str = ""
 ) -> Decision:
     """Return the strictest decision: the user's own policy comes first, then that of a team."""
-    own, *others = (decide(facts, *bound, remembered) for bound in bounds)
+    own, *others = (decide_call(facts, *bound, remembered) for bound in bounds)
     found = own
     for other in others:
-        if (_strictness(other), LEVELS.index(other.level)) > (
-            _strictness(found),
+        if (_decision_strictness(other), LEVELS.index(other.level)) > (
+            _decision_strictness(found),
             LEVELS.index(found.level),
         ):
             final = other.action == "deny" and not other.requires_prompt
@@ -321,16 +349,16 @@ def decide_within(
     return replace(found, offers_always=always) if others else own
 
 
-def _strictness(decision: Decision) -> tuple[int, bool]:
+def _decision_strictness(decision: Decision) -> tuple[int, bool]:
     return ("allow", "ask", "deny").index(decision.action), not decision.requires_prompt
 
 
-def together(decisions: Sequence[Decision]) -> Decision:
+def strictest(decisions: Sequence[Decision]) -> Decision:
     """Return what is to be done with calls that stand or fall together: the strictest counts.
 
     A refusal says which call it is about. Nothing is remembered of an answer.
     """
-    at, worst = max(enumerate(decisions, 1), key=lambda row: _strictness(row[1]))
+    at, worst = max(enumerate(decisions, 1), key=lambda row: _decision_strictness(row[1]))
     said = dict.fromkeys(reason for row in decisions for reason in row.reasons)
     if worst.action == "deny" and not worst.requires_prompt:
         said = dict.fromkeys((f"This is about call {at} of {len(decisions)}.", *worst.reasons))
@@ -344,7 +372,7 @@ def together(decisions: Sequence[Decision]) -> Decision:
     )
 
 
-def _unasked(facts: CallFacts, decision: Decision) -> Decision:
+def _without_prompt(facts: CallFacts, decision: Decision) -> Decision:
     """Return a decision to ask as it is where nobody can be asked."""
     if decision.level == "DANGEROUS":
         way = (
@@ -368,12 +396,12 @@ _FINAL: Final = "Do not call again; ask the user what they want instead."
 _NO: Final = "You declined; nothing was sent."
 
 
-def said_no(decision: Decision) -> Decision:
+def declined(decision: Decision) -> Decision:
     """Return the decision after a person said no."""
-    return refused(decision, "The user declined.", "the user", person=_NO)
+    return as_refusal(decision, "The user declined.", "the user", person=_NO)
 
 
-def refused(
+def as_refusal(
     decision: Decision,
     reason: str,
     source: str,

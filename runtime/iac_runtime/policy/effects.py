@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from iac_runtime.language.request import Event
 from iac_runtime.language.text import event_json
-from iac_runtime.policy.places import identity
+from iac_runtime.policy.places import path_identity
 from iac_runtime.tool import LEVELS, Level
 
 Verb: TypeAlias = Literal[
@@ -42,7 +42,7 @@ programs and sessions."""
 
 VERBS: Final[tuple[Verb, ...]] = get_args(Verb)
 
-LOOKS: Final[frozenset[Verb]] = frozenset(("read", "view"))
+READ_VERBS: Final[frozenset[Verb]] = frozenset(("read", "view"))
 """The verbs that leave everything as it is."""
 
 _LOADING: Final = ("", "document", "tab", "window")
@@ -50,7 +50,7 @@ _LOADING: Final = ("", "document", "tab", "window")
 
 FlowKind: TypeAlias = Literal["host", "recipient", "file", "process"]
 
-OWN: Final = "iac"
+OWN_APP: Final = "iac"
 """Stands where an effect is on what this program itself keeps."""
 
 
@@ -79,7 +79,8 @@ class Effect(NamedTuple):
         event: The event that does it: its code, and its command in words where the verb alone does
             not say what is done; empty where that is not known.
         given: What it is done to and with, as an approval of its like holds it: name and value,
-            the value where it is few or a place (`reach.given_of`); None where that is not known.
+            the value where it is few or a place (`reach.approval_values`); None where that is not
+            known.
     """
 
     verb: Verb
@@ -95,30 +96,30 @@ class Effect(NamedTuple):
     given: tuple[tuple[str, str], ...] | None = None
 
     @property
-    def pages(self) -> tuple[str, ...]:
+    def page_hosts(self) -> tuple[str, ...]:
         """Hosts of the pages that it opens: a tab loads the address it is given, a bookmark not."""
         loads = self.verb == "open" or self.kind.rpartition(" ")[2] in _LOADING
         opens = loads and self.verb in ("create", "change", "open")
         return tuple(flow.to for flow in self.flow if opens and flow.kind == "host")
 
     @property
-    def looks(self) -> bool:
+    def is_read_only(self) -> bool:
         """Whether it leaves everything as it is."""
-        return self.verb in LOOKS
+        return self.verb in READ_VERBS
 
     @property
-    def anywhere(self) -> bool:
+    def target_unknown(self) -> bool:
         """Whether it may be on any app at all."""
         return bool(self.doubt) and not (self.app or self.name)
 
-    def row(self) -> tuple[str, str, str, str]:
+    def audit_row(self) -> tuple[str, str, str, str]:
         """Return it as the audit keeps it: verb, app, object, flow."""
         thing = " ".join(filter(None, (self.kind, self.reference)))
         flows = ", ".join(f"{flow.kind} {flow.to}" for flow in self.flow)
         return self.verb, self.app or self.name or "unknown", thing, flows
 
 
-SAYS: Final[dict[Verb, str]] = {
+VERB_WORDS: Final[dict[Verb, str]] = {
     "read": "read",
     "view": "show",
     "change": "change",
@@ -147,10 +148,10 @@ Verdict = Literal["once", "always", "decline", "cancel", "error", "timeout", "un
 """What a way of asking came back with: accepted (`once` or `always`), declined, closed without an
 answer (some clients do that unseen), failed, not answered in time, or not able to ask at all."""
 
-YES: Final[tuple[Verdict, ...]] = ("once", "always")
+ACCEPTED: Final[tuple[Verdict, ...]] = ("once", "always")
 
 
-class Story(NamedTuple):
+class ApprovalHistory(NamedTuple):
     """What was asked about one call so far, over all its questions.
 
     Attributes:
@@ -165,22 +166,22 @@ class Story(NamedTuple):
     changed: tuple[str, ...] = ()
 
 
-class Raised(NamedTuple):
+class RaisedLevel(NamedTuple):
     """A rule of escalation that held: its name, what a person is told, and how far it raises.
 
     `to` is a level, or `up` for one level more than the call needs otherwise.
     """
 
     rule: str
-    says: str
+    reason: str
     to: Level | Literal["up", "deny"]
 
 
-class Shown(NamedTuple):
+class TargetDescription(NamedTuple):
     """An object that a call names: its reference, and what it is, as a person is shown it."""
 
     reference: str
-    says: str
+    description: str
 
 
 @dataclass(frozen=True)
@@ -194,7 +195,7 @@ class CallFacts:
         given: The arguments as the caller knows them, where the tool is a recipe.
         event: The request; None for a call that is none.
         line: What runs, as a line that a person can read: of a request its JXA.
-        raised: The rules of escalation that hold (`escalation.escalate`).
+        raised: The rules of escalation that hold (`escalation.find_escalations`).
         secrets: Properties that hold a secret and would be read.
         digest: That of the tools of its app in tools.lock; empty where there is none.
         client: Who calls, as it named itself.
@@ -213,11 +214,11 @@ class CallFacts:
         pin: The SHA-256 (hex) of all that was seen of it; empty where nothing was.
         undo: Whether it can be undone, where that was looked at; else a table knows.
         parts: Of several calls that stand or fall together, the facts of each.
-        sent: Argument -> what would be sent for it (`call_view.sent_for`); None where nothing is
-            known.
+        sent: Argument -> what would be sent for it (`call_view.sent_argument_forms`); None where
+            nothing is known.
         at: When it is made, in local time; None where that is not known.
-        places: A path as it is written -> where it leads, in the form of `places.identity`: as it
-            says, and with its links resolved.
+        places: A path as it is written -> where it leads, in the form of `places.path_identity`:
+            as it says, and with its links resolved.
     """
 
     tool: str
@@ -226,19 +227,19 @@ class CallFacts:
     given: Mapping[str, Any] = field(default_factory=dict)
     event: Event | None = None
     line: str = ""
-    raised: tuple[Raised, ...] = ()
+    raised: tuple[RaisedLevel, ...] = ()
     secrets: tuple[str, ...] = ()
     digest: str = ""
     client: str = ""
-    holder: str = ""
+    token_client: str = ""
     simulated: bool = False
-    most: Level = "DANGEROUS"
+    max_level: Level = "DANGEROUS"
     server: str = ""
     ways: tuple[Approver, ...] = ()
-    story: Story = Story()  # noqa: RUF009 (it is immutable)
-    vouched: Level | None = None
+    story: ApprovalHistory = ApprovalHistory()  # noqa: RUF009 (it is immutable)
+    preapproved_level: Level | None = None
     memory: str = ""
-    shown: tuple[Shown, ...] = ()
+    shown: tuple[TargetDescription, ...] = ()
     pin: str = ""
     undo: "Undo | None" = None
     parts: "tuple[CallFacts, ...]" = ()
@@ -247,7 +248,7 @@ class CallFacts:
     )
     at: time.struct_time | None = field(default=None, compare=False)
     places: Callable[[str], tuple[str, ...]] = field(
-        default=lambda path: (identity(path),), repr=False, compare=False
+        default=lambda path: (path_identity(path),), repr=False, compare=False
     )
 
     @cached_property
@@ -258,7 +259,7 @@ class CallFacts:
     @cached_property
     def apps(self) -> tuple[tuple[str, str], ...]:
         """Every app that the call reaches, as bundle id and name, each once."""
-        known = (row for row in self.effects if row.app != OWN and not row.anywhere)
+        known = (row for row in self.effects if row.app != OWN_APP and not row.target_unknown)
         return tuple(dict.fromkeys((row.app, row.name) for row in known))
 
     @cached_property
@@ -272,24 +273,24 @@ class CallFacts:
         return next((effect.doubt for effect in self.effects if effect.doubt), "")
 
     @property
-    def whom(self) -> str:
+    def app_names(self) -> str:
         """The apps by name, for a person; empty where none is known."""
         return ", ".join(filter(None, (name or app for app, name in self.apps)))
 
     @property
-    def objects(self) -> float:
+    def object_count(self) -> float:
         """How many objects it is about; infinity for a whole collection, or what a filter finds."""
         if any(row.rule == "many-objects" for row in self.raised):
             return float("inf")
         event = self.event
         direct = event.direct if event and isinstance(event.direct, tuple) else ()
-        known = sum(not row.anywhere for row in self.effects)
+        known = sum(not row.target_unknown for row in self.effects)
         return max(known, len(event.parts) if event else 0, len(direct))
 
     @cached_property
-    def looks(self) -> bool:
+    def is_read_only(self) -> bool:
         """Whether every effect leaves things as they are, whatever level a user gave it."""
-        return all(effect.looks for effect in self.effects)
+        return all(effect.is_read_only for effect in self.effects)
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,22 +334,24 @@ class Undo(NamedTuple):
     """Whether it is known that a call can be undone, and what a person is told of that."""
 
     known: bool
-    says: str
+    description: str
 
 
-def undo_of(facts: CallFacts, level: Level) -> Undo:
+def describe_undo(facts: CallFacts, level: Level) -> Undo:
     """Return whether what a call does can be undone, and how, as far as the table knows.
 
     `level` is what the call needs: what its arguments raised is not what its verb does usually.
     """
     table = _undo_table()
-    if any(effect.pages for effect in facts.effects):
+    if any(effect.page_hosts for effect in facts.effects):
         return Undo(False, table["never"]["host"])
     looked = [part.undo for part in facts.parts or (facts,)]
     if all(looked):
         said = [undo for undo in looked if undo is not None]
-        return Undo(all(undo.known for undo in said), " ".join(dict.fromkeys(u.says for u in said)))
-    acting = [effect for effect in facts.effects if not effect.looks]
+        return Undo(
+            all(undo.known for undo in said), " ".join(dict.fromkeys(u.description for u in said))
+        )
+    acting = [effect for effect in facts.effects if not effect.is_read_only]
     ways: list[str | None] = []
     for effect in acting:
         deed = f"{effect.event.partition(' ')[0]} {effect.app}"
@@ -357,7 +360,7 @@ def undo_of(facts: CallFacts, level: Level) -> Undo:
         ways.append(None if effect.doubt else found)
     if acting and all(ways):
         return Undo(True, " ".join(dict.fromkeys(filter(None, ways))))
-    verbs = {effect.verb for effect in acting if not effect.anywhere}
+    verbs = {effect.verb for effect in acting if not effect.target_unknown}
     never = table["never"].get(verbs.pop()) if len(verbs) == 1 else None
     return Undo(not acting, never or table["levels"][level])
 
@@ -381,7 +384,7 @@ def call_digest(facts: CallFacts) -> str:
         "app": facts.app[0],
         "arguments": facts.arguments,
         "code": facts.event.code if facts.event else "",
-        **({"holder": facts.holder} if facts.holder else {}),
+        **({"holder": facts.token_client} if facts.token_client else {}),
         "line": "" if facts.event else facts.line,
         "lock": facts.digest,
         **({"parts": [call_digest(part) for part in facts.parts]} if facts.parts else {}),

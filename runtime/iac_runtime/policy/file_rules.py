@@ -7,19 +7,24 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from iac_runtime.language.steps import Every, Go, RefValue
-from iac_runtime.policy.call_view import MOVES, CallView, specifiers, words_of
+from iac_runtime.language.steps import AllElements, PropertyStep, RefValue
+from iac_runtime.policy.call_view import (
+    MOVES,
+    RequestView,
+    find_specifiers_and_columns,
+    lowercase_words,
+)
 from iac_runtime.policy.dataflow import Taint
 from iac_runtime.policy.places import (
     SYSTEM_EVENTS,
-    Files,
-    Mac,
-    identity,
-    in_documents,
+    FileSystem,
+    LocalFileSystem,
+    find_protected_place,
     is_document,
     is_executable,
-    of_programs,
-    place_of,
+    is_in_documents,
+    is_in_programs,
+    path_identity,
 )
 from iac_runtime.tool import Level
 
@@ -31,13 +36,13 @@ class RuleContext(NamedTuple):
     `links` are the URLs of the request at hand.
     """
 
-    files: Files = Mac()
+    files: FileSystem = LocalFileSystem()
     taint: Taint | None = None
     own: tuple[str, ...] = ()
     links: Sequence[str] = ()
 
 
-RuleTest: TypeAlias = Callable[[CallView, RuleContext], str]
+RuleTest: TypeAlias = Callable[[RequestView, RuleContext], str]
 """Returns what it found, shown to a person, or an empty text."""
 
 
@@ -49,7 +54,7 @@ class EscalationRule(NamedTuple):
 
     name: str
     to: Level | Literal["up", "deny"]
-    says: str
+    message: str
     test: RuleTest
 
 
@@ -70,60 +75,64 @@ class RuleTable(list[EscalationRule]):
 
 FILE_RULES: Final = RuleTable()
 
-HIGH: Final = 2
+TOP_FOLDER_DEPTH: Final = 2
 """Folders at this depth or above hold a whole disk, or all that a user has."""
 
 _SHOWS: Final = frozenset({"aevtodoc", "aevtpdoc", "miscmvis", "aevtoapp", "GURLGURL"})
 """Events that open, print or reveal a file and leave it as it is."""
 
 
-def _changes_files(view: CallView) -> bool:
+def _changes_files(view: RequestView) -> bool:
     return view.event.writes and view.event.code not in _SHOWS
 
 
-def _both(path: str, context: RuleContext) -> tuple[str, str]:
-    return path, context.files.real(path)
+def _path_forms(path: str, context: RuleContext) -> tuple[str, str]:
+    return path, context.files.resolve_links(path)
 
 
 @FILE_RULES("own-state", "deny", "{} belongs to IAC.")
-def _own_state(view: CallView, context: RuleContext) -> str:
+def _touches_own_files(view: RequestView, context: RuleContext) -> str:
     roots = [
-        identity(form).rstrip("/") for folder in context.own for form in _both(folder, context)
+        path_identity(form).rstrip("/")
+        for folder in context.own
+        for form in _path_forms(folder, context)
     ]
     for _, path in view.paths:
-        for form in _both(path, context):
-            inside = identity(form)
+        for form in _path_forms(path, context):
+            inside = path_identity(form)
             if any(inside == root or inside.startswith(root + "/") for root in roots):
                 return path
     return ""
 
 
 @FILE_RULES("special-file", "deny", "{} is a device or a pipe, not a file.")
-def _special(view: CallView, context: RuleContext) -> str:
+def _names_special_file(view: RequestView, context: RuleContext) -> str:
     for _, path in view.paths:
-        if identity(path).startswith("/dev/") or context.files.kind(path) == "special":
+        if path_identity(path).startswith("/dev/") or context.files.file_kind(path) == "special":
             return path
     return ""
 
 
-def _placed(paths: Iterable[str], context: RuleContext) -> str:
+def _first_protected_path(paths: Iterable[str], context: RuleContext) -> str:
     """Return the first of the paths that lies in a protected place, and why that is one."""
-    found = ((path, place_of(form)) for path in paths for form in _both(path, context))
-    return next((f"{path} ({place.says})" for path, place in found if place is not None), "")
+    found = (
+        (path, find_protected_place(form)) for path in paths for form in _path_forms(path, context)
+    )
+    return next((f"{path} ({place.description})" for path, place in found if place is not None), "")
 
 
 @FILE_RULES("protected-place", "deny", "Tools never write to {}.")
-def _protected(view: CallView, context: RuleContext) -> str:
+def _writes_protected(view: RequestView, context: RuleContext) -> str:
     changes = _changes_files(view)
-    written = (path for row, path in view.paths if row.into or changes)
-    return _placed((*written, *view.landings), context)
+    written = (path for row, path in view.paths if row.is_destination or changes)
+    return _first_protected_path((*written, *view.destination_paths), context)
 
 
 @FILE_RULES("opens-protected", "DANGEROUS", "Programs in {} start by themselves.")
-def _opens_protected(view: CallView, context: RuleContext) -> str:
+def _opens_protected(view: RequestView, context: RuleContext) -> str:
     if not view.event.writes or _changes_files(view):
         return ""
-    return next((path for _, path in view.paths if _placed((path,), context)), "")
+    return next((path for _, path in view.paths if _first_protected_path((path,), context)), "")
 
 
 _TEXT_FILES: Final = frozenset({"propertyListFiles", "xmlFiles"})
@@ -133,50 +142,54 @@ _PARTS: Final = frozenset(
 _TEXTS: Final = frozenset({"properties", "text", "value"})
 
 
-def _reads_into(view: CallView) -> bool:
+def _reads_file_contents(view: RequestView) -> bool:
     """Say whether a request goes into a property list or an XML file, and not just to its name."""
     event = view.event
     if event.writes or event.app.casefold() != SYSTEM_EVENTS:
         return False
-    for steps in specifiers(event):
-        names = {step.name for step in steps if isinstance(step, Go | Every)}
+    for steps in find_specifiers_and_columns(event):
+        names = {step.name for step in steps if isinstance(step, PropertyStep | AllElements)}
         if names & _PARTS or (names & _TEXT_FILES and names & _TEXTS):
             return True
     return False
 
 
 @FILE_RULES("reads-protected", "deny", "Tools never read the contents of {}.")
-def _reads_protected(view: CallView, context: RuleContext) -> str:
-    return _placed((path for _, path in view.paths), context) if _reads_into(view) else ""
+def _reads_protected(view: RequestView, context: RuleContext) -> str:
+    return (
+        _first_protected_path((path for _, path in view.paths), context)
+        if _reads_file_contents(view)
+        else ""
+    )
 
 
 @FILE_RULES("reads-file", "DANGEROUS", "It reads the contents of {}.")
-def _reads_file(view: CallView, _context: RuleContext) -> str:
+def _reads_file(view: RequestView, _context: RuleContext) -> str:
     found = next((path for _, path in view.paths), "a file that the call does not name")
-    return found if _reads_into(view) else ""
+    return found if _reads_file_contents(view) else ""
 
 
-def _destinations(view: CallView) -> Iterator[tuple[str, str]]:
+def _written_files(view: RequestView) -> Iterator[tuple[str, str]]:
     """Yield the files that are written, each with its code: a folder to put into is none."""
     for row, path in view.paths:
-        if row.into and not isinstance(row.value, RefValue):
+        if row.is_destination and not isinstance(row.value, RefValue):
             yield row.code, path
 
 
 @FILE_RULES("destination-exists", "DANGEROUS", "{} already exists and would be overwritten.")
-def _exists(view: CallView, context: RuleContext) -> str:
-    for _, path in _destinations(view):
-        kind = context.files.kind(path)
+def _overwrites_file(view: RequestView, context: RuleContext) -> str:
+    for _, path in _written_files(view):
+        kind = context.files.file_kind(path)
         # A document can be a folder with a suffix; a mere folder is a place to put things into.
         if kind in ("file", "unknown") or (kind == "folder" and "." in path.rpartition("/")[2]):
             return path
     if view.event.code not in MOVES:
         return ""
     # Something of the same name would be moved or copied onto it.
-    for folder in (path for row, path in view.paths if row.into):
+    for folder in (path for row, path in view.paths if row.is_destination):
         for source in (path for row, path in view.paths if row.code == "----"):
             path = f"{folder.rstrip('/')}/{source.rpartition('/')[2]}"
-            if not path.endswith("/?") and context.files.kind(path) in ("file", "folder"):
+            if not path.endswith("/?") and context.files.file_kind(path) in ("file", "folder"):
                 return path
     return ""
 
@@ -187,19 +200,19 @@ _FILE_CLASS: Final = re.compile(r"\b(file|folder|alias|package|item)$")
 @FILE_RULES(
     "program-place", "DANGEROUS", "{} is a folder of programs, or IAC cannot know where it is."
 )
-def _program_place(view: CallView, context: RuleContext) -> str:
+def _writes_program_folder(view: RequestView, context: RuleContext) -> str:
     """Where programs and what they go by lie, or a folder of Finder's that has no path here."""
     for row in view.values if view.event.writes else ():
-        if not row.into:
+        if not row.is_destination:
             continue
         steps, path = isinstance(row.value, RefValue), row.path
         if path is None:
-            puts = view.event.code in MOVES or _FILE_CLASS.search(view.made)
-            if steps and puts and view.of_files:
+            puts = view.event.code in MOVES or _FILE_CLASS.search(view.created_class)
+            if steps and puts and view.has_file_objects:
                 return "that folder"
             continue
-        hidden = steps and "/?" in path and not in_documents(path, view.home)
-        if hidden or any(of_programs(form, view.home) for form in _both(path, context)):
+        hidden = steps and "/?" in path and not is_in_documents(path, view.home)
+        if hidden or any(is_in_programs(form, view.home) for form in _path_forms(path, context)):
             return path
     return ""
 
@@ -208,47 +221,51 @@ _SAVES: Final = re.compile(r"\b(save|saving|export|archive|store|write|capture|r
 
 
 @FILE_RULES("outside-documents", "DANGEROUS", "{} is outside your documents.")
-def _outside_documents(view: CallView, context: RuleContext) -> str:
-    saves = _SAVES.search(words_of(view.event.command)) is not None
-    for code, path in _destinations(view):
+def _writes_outside_documents(view: RequestView, context: RuleContext) -> str:
+    saves = _SAVES.search(lowercase_words(view.event.command)) is not None
+    for code, path in _written_files(view):
         if (saves or code == "kfil") and not all(
-            in_documents(form, view.home) for form in _both(path, context)
+            is_in_documents(form, view.home) for form in _path_forms(path, context)
         ):
             return path
     return ""
 
 
 @FILE_RULES("writes-file", "MODIFY", "It writes {}.")
-def _writes_file(view: CallView, _context: RuleContext) -> str:
-    return "" if view.event.writes else next((path for _, path in _destinations(view)), "")
+def _writes_file(view: RequestView, _context: RuleContext) -> str:
+    return "" if view.event.writes else next((path for _, path in _written_files(view)), "")
 
 
 @FILE_RULES("executable-destination", "DANGEROUS", "{} would run when it is opened.")
-def _executable(view: CallView, _context: RuleContext) -> str:
-    return next((path for row, path in view.paths if row.into and is_executable(path)), "")
+def _writes_executable(view: RequestView, _context: RuleContext) -> str:
+    return next(
+        (path for row, path in view.paths if row.is_destination and is_executable(path)), ""
+    )
 
 
 @FILE_RULES("opens-executable", "DANGEROUS", "{} may run when it is opened.")
-def _opens(view: CallView, context: RuleContext) -> str:
+def _opens_executable(view: RequestView, context: RuleContext) -> str:
     if view.event.code != "aevtodoc":
         return ""
     for _, path in view.paths:
-        for form in _both(path, context):
-            folder = context.files.kind(form) == "folder" and "." not in form.rpartition("/")[2]
+        for form in _path_forms(path, context):
+            folder = (
+                context.files.file_kind(form) == "folder" and "." not in form.rpartition("/")[2]
+            )
             if is_executable(form) or not (folder or is_document(form)):
                 return path
     return ""
 
 
 @FILE_RULES("top-folder", "DANGEROUS", "{} may contain a great many files.")
-def _top_folder(view: CallView, context: RuleContext) -> str:
+def _changes_top_folder(view: RequestView, context: RuleContext) -> str:
     if not _changes_files(view):
         return ""
     for row, path in view.paths:
-        names = [name for name in identity(path).split("/") if name]
-        if row.code != "----" or len(names) > HIGH or "?" in path:
+        names = [name for name in path_identity(path).split("/") if name]
+        if row.code != "----" or len(names) > TOP_FOLDER_DEPTH or "?" in path:
             continue
-        kind = context.files.kind(path)
+        kind = context.files.file_kind(path)
         # What cannot be looked at is a folder unless its name has a suffix.
         if kind == "folder" or (kind != "file" and "." not in "".join(names[-1:])):
             return path

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, NamedTuple, get_args
 
-from iac_base.errors import SetupError, near_text, quoted
+from iac_base.errors import SetupError, near_text, quote_text
 from iac_runtime.policy.effects import Action, Approver
 from iac_runtime.policy.matching import LevelRule, Match
 from iac_runtime.tool import LEVELS, Level
 
-REGISTERED: Final[list[LevelRule]] = []
+REGISTERED_RULES: Final[list[LevelRule]] = []
 """The rules that were registered from Python, in their order."""
 
 
@@ -47,7 +47,9 @@ def register_rule(
         SetupError: The level is unknown, or the rule would speak of every call.
     """
     if level not in LEVELS:
-        raise SetupError(f"There is no level {quoted(str(level))}. {near_text(str(level), LEVELS)}")
+        raise SetupError(
+            f"There is no level {quote_text(str(level))}. {near_text(str(level), LEVELS)}"
+        )
     if not (app or tool or argument):
         raise SetupError("A rule needs an app, a tool or an argument.")
     frame = sys._getframe(1)
@@ -61,14 +63,14 @@ def register_rule(
         why,
     )
     rule = LevelRule(match, level, tuple(accept))
-    REGISTERED.append(rule)
+    REGISTERED_RULES.append(rule)
     return rule
 
 
 def unregister_rule(rule: LevelRule) -> None:
     """Take a registered rule back."""
     with contextlib.suppress(ValueError):
-        REGISTERED.remove(rule)
+        REGISTERED_RULES.remove(rule)
 
 
 class Preset(NamedTuple):
@@ -79,28 +81,28 @@ class Preset(NamedTuple):
 
     levels: Mapping[Level, Action]
     reads: Action
-    says: str
+    description: str
 
 
-DEFAULT: Final = "cautious"
+DEFAULT_PRESET: Final = "cautious"
 
 
-def _levels(safe: Action, modify: Action, dangerous: Action) -> Mapping[Level, Action]:
+def _actions_by_level(safe: Action, modify: Action, dangerous: Action) -> Mapping[Level, Action]:
     return {"SAFE": safe, "MODIFY": modify, "DANGEROUS": dangerous}
 
 
 PRESETS: Final[Mapping[str, Preset]] = {
-    "read-only": Preset(_levels("allow", "deny", "deny"), "allow", "only reads run"),
+    "read-only": Preset(_actions_by_level("allow", "deny", "deny"), "allow", "only reads run"),
     "cautious": Preset(
-        _levels("allow", "ask", "ask"), "allow", "reads run, changes require approval"
+        _actions_by_level("allow", "ask", "ask"), "allow", "reads run, changes require approval"
     ),
     "private": Preset(
-        _levels("allow", "ask", "ask"),
+        _actions_by_level("allow", "ask", "ask"),
         "ask",
         "changes require approval, and so do reads of apps that are not in the list reads",
     ),
     "trusted": Preset(
-        _levels("allow", "allow", "ask"),
+        _actions_by_level("allow", "allow", "ask"),
         "allow",
         "reads and changes run, DANGEROUS calls require approval",
     ),
@@ -134,7 +136,7 @@ class Policy:
         lines: Top-level key -> line, to say where a value comes from.
     """
 
-    preset: str = DEFAULT
+    preset: str = DEFAULT_PRESET
     read_only: bool | None = None
     rate_limit: float | None = None
     reads_per_second: float | None = None
@@ -159,11 +161,11 @@ class Policy:
     lines: tuple[tuple[str, int], ...] = ()
 
     @cached_property
-    def denied(self) -> tuple[Match, ...]:
+    def all_denials(self) -> tuple[Match, ...]:
         """All that is refused, by rules and by sections."""
         return (*self.deny, *self.only, *self.never, *self.folders)
 
-    def where(self, key: str) -> str:
+    def source_of_key(self, key: str) -> str:
         """Return where a key of the file stands: `policy.toml line 3`; empty if it is not there."""
         line = dict(self.lines).get(key)
         return f"{self.path} line {line}" if line else ""
@@ -173,7 +175,7 @@ DEFAULT_RATE: Final = 10.0
 """Writes a second."""
 
 
-class Flags(NamedTuple):
+class PolicyFlags(NamedTuple):
     """What the command line said; None and empty where it said nothing."""
 
     read_only: bool | None = None
@@ -208,7 +210,7 @@ class PolicySettings:
     server: str = ""
 
     @property
-    def added(self) -> tuple[str, ...]:
+    def added_blocklist(self) -> tuple[str, ...]:
         """The entries that extend the blocklist."""
         return tuple(str(entry.value) for entry in self.blocklist)
 
@@ -219,33 +221,35 @@ _TRUE: Final = frozenset({"1", "true", "yes", "on"})
 _FALSE: Final = frozenset({"0", "false", "no", "off"})
 
 
-def read_settings(flags: Flags, environ: Mapping[str, str], policy: Policy) -> PolicySettings:
+def read_settings(flags: PolicyFlags, environ: Mapping[str, str], policy: Policy) -> PolicySettings:
     """Return the settings that hold.
 
     Raises:
         SetupError: A flag or a variable has no sensible value; the message names it.
     """
-    read_only = _said("read_only", flags.read_only or None, environ, policy, _yes_or_no)
-    rate = _said("rate_limit", flags.rate_limit, environ, policy, _rate)
+    read_only = _collect_settings(
+        "read_only", flags.read_only or None, environ, policy, _parse_boolean
+    )
+    rate = _collect_settings("rate_limit", flags.rate_limit, environ, policy, _parse_rate)
     return PolicySettings(
-        max(read_only, key=_value, default=PolicySetting(False, "default")),
-        min(rate, key=_value, default=PolicySetting(DEFAULT_RATE, "default")),
-        PolicySetting(policy.preset, policy.where("preset") or "default"),
-        tuple(_blocklist(flags, environ, policy)),
+        max(read_only, key=_setting_number, default=PolicySetting(False, "default")),
+        min(rate, key=_setting_number, default=PolicySetting(DEFAULT_RATE, "default")),
+        PolicySetting(policy.preset, policy.source_of_key("preset") or "default"),
+        tuple(_blocklist_settings(flags, environ, policy)),
         (flags.server or environ.get("IAC_SERVER", "")).strip(),
     )
 
 
-def _value(setting: PolicySetting) -> float:
+def _setting_number(setting: PolicySetting) -> float:
     return float(setting.value)
 
 
-def _variables(environ: Mapping[str, str], name: str) -> list[tuple[str, str]]:
+def _environment_values(environ: Mapping[str, str], name: str) -> list[tuple[str, str]]:
     names = (pattern.format(name) for pattern in _NAMES)
     return [(name, environ[name]) for name in names if environ.get(name, "").strip()]
 
 
-def _said(
+def _collect_settings(
     name: str,
     flag: bool | float | None,
     environ: Mapping[str, str],
@@ -253,31 +257,31 @@ def _said(
     read: Callable[[str, str], bool | float],
 ) -> list[PolicySetting]:
     """Return what is said of a setting, by the flag first and by the file last."""
-    said = _variables(environ, name.upper())
+    said = _environment_values(environ, name.upper())
     if flag is not None:
         said.insert(0, (f"--{name.replace('_', '-')}", str(flag)))
     found = [PolicySetting(read(source, text), source) for source, text in said]
     written = getattr(policy, name)
     if written is not None:
-        found.append(PolicySetting(written, policy.where(name) or _FILE))
+        found.append(PolicySetting(written, policy.source_of_key(name) or _FILE))
     return found
 
 
-def _yes_or_no(source: str, text: str) -> bool:
+def _parse_boolean(source: str, text: str) -> bool:
     word = text.strip().lower()
     if word not in _TRUE | _FALSE:
-        raise SetupError(f"{source} must be 1 or 0, not {quoted(text)}.")
+        raise SetupError(f"{source} must be 1 or 0, not {quote_text(text)}.")
     return word in _TRUE
 
 
-def _rate(source: str, text: str) -> float:
+def _parse_rate(source: str, text: str) -> float:
     try:
         rate = float(text)
     except ValueError:
         rate = math.nan
     if not (math.isfinite(rate) and rate > 0):
         raise SetupError(
-            f"{source} must be a number above 0 (writes per second), not {quoted(text)}."
+            f"{source} must be a number above 0 (writes per second), not {quote_text(text)}."
         )
     return rate
 
@@ -285,17 +289,19 @@ def _rate(source: str, text: str) -> float:
 BUNDLE_GLOB: Final = re.compile(r"[A-Za-z0-9*?][A-Za-z0-9.*?_-]*\Z")
 
 
-def _blocklist(flags: Flags, environ: Mapping[str, str], policy: Policy) -> list[PolicySetting]:
+def _blocklist_settings(
+    flags: PolicyFlags, environ: Mapping[str, str], policy: Policy
+) -> list[PolicySetting]:
     given = [("--blocklist", text) for text in flags.blocklist]
-    given += _variables(environ, "BLOCKLIST")
+    given += _environment_values(environ, "BLOCKLIST")
     found: list[PolicySetting] = []
     for source, text in given:
         for entry in filter(None, re.split(r"[,;\s]+", text)):
             if not BUNDLE_GLOB.match(entry):
                 raise SetupError(
-                    f"{source} must be bundle ids separated by commas, not {quoted(entry)}."
+                    f"{source} must be bundle ids separated by commas, not {quote_text(entry)}."
                 )
             found.append(PolicySetting(entry, source))
-    where = policy.where("blocklist") or _FILE
+    where = policy.source_of_key("blocklist") or _FILE
     found += [PolicySetting(entry, where) for entry in policy.blocklist_add]
     return found

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from iac_base.cancellation import Cancellation
-from iac_base.files import data_folder, open_state, private_folder, write_whole
+from iac_base.files import data_folder, ensure_private_folder, open_state, write_whole
 from iac_runtime.policy.effects import Verdict
 from iac_runtime.policy.question import Question
 
-SECONDS: Final = 120.0
+PAGE_SECONDS: Final = 120.0
 """Until a question on the page counts as not answered."""
 
 _PAUSE: Final = 0.2
@@ -38,60 +38,62 @@ class WaitingQuestion(NamedTuple):
 
 def open_page(state: Path) -> None:
     """Say that a page of this process is open; it is asked from now on."""
-    write_whole(state / _MARK, json.dumps([os.getpid(), _started(os.getpid())]), mode=0o600)
+    write_whole(
+        state / _MARK, json.dumps([os.getpid(), _process_start_time(os.getpid())]), mode=0o600
+    )
 
 
 def close_page(state: Path) -> None:
     """Say that it is no more, if it is this process's."""
-    if _opener(state)[0] == os.getpid():
+    if _page_process(state)[0] == os.getpid():
         (state / _MARK).unlink(missing_ok=True)
 
 
-def page_at_hand() -> bool:
+def is_page_open() -> bool:
     """Say whether a page of this user is open."""
     state = data_folder() / "state"
     if not (state / _MARK).exists():
         return False
     try:
-        pid, started = _opener(state)
-        return pid > 0 and abs(_started(pid) - started) < _SLACK
+        pid, started = _page_process(state)
+        return pid > 0 and abs(_process_start_time(pid) - started) < _SLACK
     except (OSError, ValueError):
         return False
 
 
 def ask_page(question: Question, cancel: Cancellation | None = None) -> Verdict:
     """Put a question onto the page and return the answer."""
-    folder = private_folder(open_state() / _FOLDER)
+    folder = ensure_private_folder(open_state() / _FOLDER)
     path = folder / f"{secrets.token_hex(8)}.json"
-    end = time.monotonic() + SECONDS
+    end = time.monotonic() + PAGE_SECONDS
     try:
         asked = {"since": time.time(), "pid": os.getpid(), "question": question._asdict()}
         write_whole(path, json.dumps(asked), mode=0o600)
-        while time.monotonic() < end and page_at_hand():
+        while time.monotonic() < end and is_page_open():
             if cancel is not None and cancel.wait(_PAUSE):
                 return "cancel"
             if cancel is None:
                 time.sleep(_PAUSE)
             with contextlib.suppress(FileNotFoundError):
-                return question.verdict(_answer_of(path).read_text(encoding="utf-8"))
+                return question.verdict_for(_answer_path(path).read_text(encoding="utf-8"))
     except OSError:
         return "unable"
     finally:
-        for file in (path, _answer_of(path)):
+        for file in (path, _answer_path(path)):
             with contextlib.suppress(OSError):
                 file.unlink()
     return "timeout"
 
 
-def waiting(state: Path) -> Iterator[WaitingQuestion]:
+def read_waiting_questions(state: Path) -> Iterator[WaitingQuestion]:
     """Yield the questions that wait, the oldest first; those of programs that ended are removed."""
     found = []
     for path in (state / _FOLDER).glob("*.json"):
         with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
             said = json.loads(path.read_bytes())
-            if not _lives(said["pid"]):
+            if not _is_process_alive(said["pid"]):
                 path.unlink()
-            elif not _answer_of(path).exists():
+            elif not _answer_path(path).exists():
                 asked = Question(
                     **{**said["question"], "answers": tuple(said["question"]["answers"])}
                 )
@@ -99,33 +101,33 @@ def waiting(state: Path) -> Iterator[WaitingQuestion]:
     yield from sorted(found, key=lambda one: one.since)
 
 
-def answer(state: Path, id_: str, label: str) -> bool:
+def write_answer(state: Path, id_: str, label: str) -> bool:
     """Answer a question with one of its labels; False if it does not wait any more."""
-    found = next((one for one in waiting(state) if one.id == id_), None)
+    found = next((one for one in read_waiting_questions(state) if one.id == id_), None)
     if found is None or label not in found.question.answers:
         return False
-    write_whole(_answer_of(state / _FOLDER / f"{found.id}.json"), label, mode=0o600)
+    write_whole(_answer_path(state / _FOLDER / f"{found.id}.json"), label, mode=0o600)
     return True
 
 
-def _answer_of(path: Path) -> Path:
+def _answer_path(path: Path) -> Path:
     return path.with_suffix(".answer")
 
 
-def _opener(state: Path) -> tuple[int, float]:
+def _page_process(state: Path) -> tuple[int, float]:
     with contextlib.suppress(OSError, ValueError, TypeError):
         pid, started = json.loads((state / _MARK).read_bytes())
         return int(pid), float(started)
     return 0, 0.0
 
 
-def _lives(pid: int) -> bool:
+def _is_process_alive(pid: int) -> bool:
     with contextlib.suppress(OSError, ValueError):
-        return _started(pid) > 0
+        return _process_start_time(pid) > 0
     return False
 
 
-def _started(pid: int) -> float:
+def _process_start_time(pid: int) -> float:
     """Return when a process was started, in seconds since 1970. Raises OSError if it is gone."""
     # Loaded where a page is open only.
     import psutil

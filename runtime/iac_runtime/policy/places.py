@@ -24,37 +24,37 @@ from typing import Final, Literal, NamedTuple, Protocol
 from urllib.parse import unquote, urlsplit
 
 from iac_runtime.language.steps import (
-    Among,
-    Beside,
+    AllElements,
     Boundary,
     ByIndex,
     ByName,
-    Every,
-    Go,
+    MiddleOrSome,
+    PropertyStep,
+    RelativeTo,
     Span,
     Step,
     Whose,
 )
 
-Kind = Literal["none", "file", "folder", "special", "unknown"]
+FileKind = Literal["none", "file", "folder", "special", "unknown"]
 
 
-class Files(Protocol):
+class FileSystem(Protocol):
     """What the rules ask of a file system."""
 
-    def kind(self, path: str) -> Kind:
+    def file_kind(self, path: str) -> FileKind:
         """Say what is at `path`; `special` is a device, a pipe or a socket."""
         ...
 
-    def real(self, path: str) -> str:
+    def resolve_links(self, path: str) -> str:
         """Return `path` with its links resolved, as far as it exists."""
         ...
 
 
-class Mac:
+class LocalFileSystem:
     """The file system of this machine."""
 
-    def kind(self, path: str) -> Kind:
+    def file_kind(self, path: str) -> FileKind:
         """Say what is at `path`; links are followed."""
         try:
             mode = Path(path).stat().st_mode
@@ -66,7 +66,7 @@ class Mac:
             return "folder"
         return "file" if stat.S_ISREG(mode) else "special"
 
-    def real(self, path: str) -> str:
+    def resolve_links(self, path: str) -> str:
         """Return `path` with its links resolved, as far as it exists."""
         try:
             return os.path.realpath(path)
@@ -78,7 +78,7 @@ _FIRMLINKS: Final = ("/System/Volumes/Data", "/private")
 """Second names of what lies at the root; `/private` holds `etc`, `tmp` and `var`."""
 
 
-def identity(path: str) -> str:
+def path_identity(path: str) -> str:
     """Return the one form in which paths are compared: composed, without case, without firmlinks.
 
     `path` is absolute. Every step is compared whole (`/allowed_evil` is not under `/allowed`).
@@ -90,7 +90,7 @@ def identity(path: str) -> str:
     return unicodedata.normalize("NFC", text.casefold())
 
 
-def from_file_url(url: str) -> str | None:
+def parse_file_url(url: str) -> str | None:
     """Return the path of a `file:` URL, decoded once; None for another URL."""
     try:
         parts = urlsplit(url.strip())
@@ -102,11 +102,11 @@ def from_file_url(url: str) -> str | None:
 class ProtectedPlace(NamedTuple):
     """A place that runs what lies in it, or that decides what may run.
 
-    `parts` is a run of path components anywhere in a path, compared like `identity`.
+    `parts` is a run of path components anywhere in a path, compared like `path_identity`.
     """
 
     parts: tuple[str, ...]
-    says: str
+    description: str
 
 
 _DATA: Final = json.loads(Path(__file__).with_suffix(".json").read_bytes())
@@ -118,9 +118,9 @@ _PLACES: Final = tuple(
 )
 
 
-def place_of(path: str) -> ProtectedPlace | None:
+def find_protected_place(path: str) -> ProtectedPlace | None:
     """Return the protected place that an absolute path lies in, or that it is."""
-    names = tuple(identity(path).split("/"))
+    names = tuple(path_identity(path).split("/"))
     for place in _PLACES:
         count = len(place.parts)
         if any(names[at : at + count] == place.parts for at in range(len(names))):
@@ -135,9 +135,9 @@ _DOCUMENT: Final = frozenset(f".{suffix}" for suffix in _DATA["document"])
 """Suffixes of what is only read or shown when it is opened."""
 
 
-def _suffixes(path: str) -> list[str]:
+def _name_suffixes(path: str) -> list[str]:
     """Return the suffix of each name in a path with its dot; of one without, the name."""
-    names = (name.rstrip(". \u00a0") for name in identity(path).split("/"))
+    names = (name.rstrip(". \u00a0") for name in path_identity(path).split("/"))
     return ["".join(name.rpartition(".")[1:]) for name in names]
 
 
@@ -146,27 +146,29 @@ def is_executable(path: str) -> bool:
 
     A bundle counts for all that lies in it.
     """
-    return not _EXECUTABLE.isdisjoint(_suffixes(path))
+    return not _EXECUTABLE.isdisjoint(_name_suffixes(path))
 
 
 def is_document(path: str) -> bool:
     """Say whether a file is of a kind that is only read or shown."""
-    return _suffixes(path)[-1] in _DOCUMENT
+    return _name_suffixes(path)[-1] in _DOCUMENT
 
 
-def in_documents(path: str, home: str) -> bool:
+def is_in_documents(path: str, home: str) -> bool:
     """Say whether a path lies among the user's documents, below the home folder."""
-    inside = identity(path)
-    return any(inside.startswith(identity(f"{home}/{name}") + "/") for name in _DATA["of the user"])
+    inside = path_identity(path)
+    return any(
+        inside.startswith(path_identity(f"{home}/{name}") + "/") for name in _DATA["of the user"]
+    )
 
 
-def of_programs(path: str, home: str) -> bool:
+def is_in_programs(path: str, home: str) -> bool:
     """Say whether a path lies where programs lie, or what they go by; not the user's own iCloud."""
-    if in_documents(path, home):
+    if is_in_documents(path, home):
         return False
-    inside = identity(path) + "/"
+    inside = path_identity(path) + "/"
     roots = (*_DATA["programs"], f"{home}/Applications", f"{home}/Library")
-    return any(inside.startswith(identity(root) + "/") for root in roots)
+    return any(inside.startswith(path_identity(root) + "/") for root in roots)
 
 
 FINDER: Final = "com.apple.finder"
@@ -188,7 +190,7 @@ _BOOT: Final = frozenset("applications library private system users volumes".spl
 """Folders at the root of a startup disk, whatever it is called."""
 
 
-def path_of_steps(steps: tuple[Step, ...], app: str, home: str) -> str | None:
+def find_specifier_path(steps: tuple[Step, ...], app: str, home: str) -> str | None:
     """Return the absolute path of what `steps` name in `app` (a bundle id), None if it has none.
 
     Of something inside a file, as an item of a property list, it is the path of the file.
@@ -200,37 +202,40 @@ def path_of_steps(steps: tuple[Step, ...], app: str, home: str) -> str | None:
     base = home
     for at, step in enumerate(steps):
         match step:
-            case Every(name) if name not in FILES:
+            case AllElements(name) if name not in FILES:
                 return path
-            case Every(name) if at == 0:
+            case AllElements(name) if at == 0:
                 # What Finder itself holds are the disks, and the items of the desktop.
                 path = "/Volumes" if name == "disks" else f"{home}/Desktop" if finder else "?"
-            case Every() | Boundary():
+            case AllElements() | Boundary():
                 pass
-            case Go(name) if name in _DOMAINS:
+            case PropertyStep(name) if name in _DOMAINS:
                 path = base = _DOMAINS[name].replace("~", home)
-            case Go(name) if name in _ROOTS:
+            case PropertyStep(name) if name in _ROOTS:
                 path = _ROOTS[name].replace("~", base)
-            case Go(name) if path is None or name in _ELSEWHERE:
+            case PropertyStep(name) if path is None or name in _ELSEWHERE:
                 return None
-            case Go("container") if path is not None:
+            case PropertyStep("container") if path is not None:
                 path = posixpath.dirname(path)
-            case Go("disk") if path is not None:
+            case PropertyStep("disk") if path is not None:
                 path = "/".join(path.split("/")[:3]) if path.startswith("/Volumes/") else ""
-            case Go():
+            case PropertyStep():
                 pass
             case ByName(name) if path is not None:
-                path = _named(path, name, home, first=at == 1, finder=finder)
+                path = _named_item_path(path, name, home, first=at == 1, finder=finder)
                 if path.startswith("?"):
                     return None
-            case ByIndex() | Whose() | Span() | Among() | Beside() if path not in (None, "?"):
+            case ByIndex() | Whose() | Span() | MiddleOrSome() | RelativeTo() if path not in (
+                None,
+                "?",
+            ):
                 path = f"{path}/?"
             case _:
                 return None
     return "/" if path == "" else path if path != "?" else None
 
 
-def _named(path: str, name: str, home: str, *, first: bool, finder: bool) -> str:
+def _named_item_path(path: str, name: str, home: str, *, first: bool, finder: bool) -> str:
     if not finder and name.startswith(("/", "~")):
         return posixpath.normpath(home + name[1:] if name.startswith("~") else name)
     if ":" not in name:

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from iac_base.files import write_whole
-from iac_runtime.execution.answers import framed
+from iac_runtime.execution.answers import parse_process_output
 from iac_runtime.execution.process import Runner
 from iac_runtime.execution.streams import run_process
 from iac_runtime.policy.effects import Verdict
@@ -51,12 +51,12 @@ class Question(NamedTuple):
     answers: tuple[str, ...]
     scope: str = ""
 
-    def verdict(self, answer: str | None) -> Verdict:
+    def verdict_for(self, answer: str | None) -> Verdict:
         """Return what an answer means; one that was not offered is an error of who gave it."""
         return ANSWERS[answer] if answer in self.answers else "error"
 
 
-def told(text: str) -> list[str | list[str]]:
+def paragraphs(text: str) -> list[str | list[str]]:
     """Return the lines of a question, the rows that stand together as one list.
 
     A row is indented (`policy.wording`); no value of a call begins a line.
@@ -72,7 +72,7 @@ def told(text: str) -> list[str | list[str]]:
     return found
 
 
-def keep(folder: Path, text: str) -> str:
+def keep_full_text(folder: Path, text: str) -> str:
     """Write all of a question to a file of a state folder, for this user alone.
 
     Returns:
@@ -100,7 +100,7 @@ QUICKEST: Final = 0.5
 """Seconds after which a person can have declined or closed a question, however short it is."""
 
 
-def form(question: Question) -> dict[str, Any]:
+def elicitation_form(question: Question) -> dict[str, Any]:
     """Return the parameters of `elicitation/create`: a flat form with one choice."""
     choice = {"type": "string", "title": "Your answer", "enum": list(question.answers)}
     return {
@@ -114,9 +114,9 @@ def form(question: Question) -> dict[str, Any]:
     }
 
 
-def input_required(question: Question, token: str) -> dict[str, Any]:
+def input_required_result(question: Question, token: str) -> dict[str, Any]:
     """Return the result that asks, for clients of 2026-07-28, with its keys as the SDK has them."""
-    asked = form(question)
+    asked = elicitation_form(question)
     schema = {key: asked["requestedSchema"][key] for key in ("properties", "required", "type")}
     params = {"message": asked["message"], "mode": asked["mode"], "requestedSchema": schema}
     return {
@@ -150,7 +150,9 @@ def read_answer(
             return "unshown"
         return "decline" if action == "decline" else "cancel"
     answer = content.get(_FIELD) if action == "accept" and isinstance(content, Mapping) else None
-    return Question("", "", "", "", "", answers).verdict(answer if type(answer) is str else None)
+    return Question("", "", "", "", "", answers).verdict_for(
+        answer if type(answer) is str else None
+    )
 
 
 def read_responses(
@@ -167,7 +169,7 @@ def read_responses(
     return read_answer(str(action), content, answers, declared=declared, seconds=seconds)
 
 
-SECONDS: Final = 45
+DIALOG_SECONDS: Final = 45
 """Until it closes by itself."""
 
 _CANCELLED: Final = -128
@@ -176,7 +178,7 @@ SCRIPT: Final = Path(__file__).parent / "jxa" / "dialog.js"
 _SLACK: Final = 10.0
 
 
-def dialog_at_hand() -> bool:
+def can_show_dialog() -> bool:
     """Say whether this machine can show a dialog."""
     return sys.platform == "darwin" or "IAC_OSASCRIPT" in os.environ
 
@@ -194,18 +196,18 @@ def ask_dialog(
         "text": question.text,
         "buttons": buttons,
         "deny": DENY,
-        "seconds": SECONDS,
+        "seconds": DIALOG_SECONDS,
     }
     chosen = program or os.environ.get("IAC_OSASCRIPT") or "osascript"
     argv = [chosen, "-l", "JavaScript", str(SCRIPT)]
     try:
-        done = runner(argv, json.dumps(request).encode(), SECONDS + _SLACK)
+        done = runner(argv, json.dumps(request).encode(), DIALOG_SECONDS + _SLACK)
     except OSError:
         return "unable"
-    answer = framed(done, mark).answer or {"message": ""}
+    answer = parse_process_output(done, mark).answer or {"message": ""}
     if "message" in answer:
         return "cancel" if answer.get("number") == _CANCELLED else "error"
     if answer.get("gaveUp") is True:
         return "timeout"
     button = answer.get("button") if answer.get("gaveUp") is False else None
-    return question.verdict(button if isinstance(button, str) else None)
+    return question.verdict_for(button if isinstance(button, str) else None)

@@ -10,20 +10,20 @@ from typing import Final, TypeAlias
 
 from iac_base.words import split_name
 from iac_runtime.language.request import Absent, Event
-from iac_runtime.language.steps import ByName, Every, Go, RefValue, Step
-from iac_runtime.language.text import steps_text
-from iac_runtime.policy.addresses import hosts_in, role_of
-from iac_runtime.policy.blocklist import hides_texts, hiding_process
+from iac_runtime.language.steps import AllElements, ByName, PropertyStep, RefValue, Step
+from iac_runtime.language.text import format_reference
+from iac_runtime.policy.addresses import find_url_hosts, mailbox_role
+from iac_runtime.policy.blocklist import is_unreadable_app, is_unreadable_process
 from iac_runtime.policy.call_view import (
     MOVES,
-    CallValue,
-    CallView,
+    RequestValue,
+    RequestView,
     TargetProcess,
-    processes,
-    words_of,
+    find_target_processes,
+    lowercase_words,
 )
-from iac_runtime.policy.effects import LOOKS, VERBS, Effect, Flow, Verb
-from iac_runtime.policy.places import FILES, path_of_steps
+from iac_runtime.policy.effects import READ_VERBS, VERBS, Effect, Flow, Verb
+from iac_runtime.policy.places import FILES, find_specifier_path
 from iac_runtime.tool import Level
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.tables import APPLICATION, Operation, Tables
@@ -32,7 +32,7 @@ from iac_runtime.types import parse_type
 _DATA: Final = json.loads(Path(__file__).with_suffix(".json").read_bytes())
 
 
-def _verbs(rows: dict[str, str]) -> dict[str, Verb]:
+def _index_verbs(rows: dict[str, str]) -> dict[str, Verb]:
     known: dict[str, Verb] = {verb: verb for verb in VERBS}
     return {word: known[verb] for verb, words in rows.items() for word in words.split()}
 
@@ -40,8 +40,8 @@ def _verbs(rows: dict[str, str]) -> dict[str, Verb]:
 _ACTIVATE: Final = "miscactv"
 """The event that shows an app, or starts it."""
 
-_BY_CODE: Final = _verbs(_DATA["codes"])
-_BY_WORD: Final = _verbs(_DATA["words"])
+_BY_CODE: Final = _index_verbs(_DATA["codes"])
+_BY_WORD: Final = _index_verbs(_DATA["words"])
 _BY_OP: Final[dict[str, Verb]] = {
     "activate": "view",
     "launch": "start",
@@ -55,7 +55,7 @@ STARTERS: Final = frozenset(("miscactv", "ascrnoop", "aevtoapp", "aevtrapp"))
 
 
 @lru_cache(maxsize=4096)
-def verb_of(code: str, name: str, level: Level, *, answers: bool) -> Verb:
+def command_verb(code: str, name: str, level: Level, *, answers: bool) -> Verb:
     """Return what a command does.
 
     Args:
@@ -68,81 +68,81 @@ def verb_of(code: str, name: str, level: Level, *, answers: bool) -> Verb:
     words = split_name(name) or [""]
     found = _BY_CODE.get(code) or _BY_WORD.get(words[0], "unknown")
     if level == "SAFE":
-        if found in LOOKS:
+        if found in READ_VERBS:
             return found
         return "read" if answers else "view"
-    return "unknown" if found in LOOKS else found
+    return "unknown" if found in READ_VERBS else found
 
 
-def event_of(event: Event) -> str:
+def effect_event(event: Event) -> str:
     """Return the event of a request as an effect has it: `coresetd`, `hookPlay play`."""
     known = event.op != "command" or event.code in _BY_CODE
     return event.code if known else f"{event.code} {' '.join(split_name(event.command))}"
 
 
-def verb_of_event(event: Event, level: Level, *, answers: bool) -> Verb:
+def request_verb(event: Event, level: Level, *, answers: bool) -> Verb:
     """Return what a request does that needs `level`, by the tables of its app or as planned."""
     if event.code == _ACTIVATE and level != "SAFE":
         return "start"
     if event.op == "command":
-        return verb_of(event.code, event.command, level, answers=answers)
+        return command_verb(event.code, event.command, level, answers=answers)
     verb = _BY_OP.get(event.op, "read")
     return "view" if level == "SAFE" and verb == "change" else verb
 
 
-def object_of(event: Event, tables: Tables | None) -> tuple[str, str]:
+def request_object(event: Event, tables: Tables | None) -> tuple[str, str]:
     """Return the class and the specifier of what a request is about; both empty for the app."""
     made = next((value for name, value in event.named if name == "new"), None)
     if event.code == "corecrel" and isinstance(made, str):
-        return class_of(made, tables), ""
+        return class_term(made, tables), ""
     steps = event.parts[0].target if event.parts else event.target
-    steps = steps or next(iter(_direct(event)), ())
-    last = next((step.name for step in reversed(steps) if isinstance(step, Every)), "")
-    return class_of(last, tables) if last else "", steps_text(steps) if steps else ""
+    steps = steps or next(iter(_direct_specifiers(event)), ())
+    last = next((step.name for step in reversed(steps) if isinstance(step, AllElements)), "")
+    return class_term(last, tables) if last else "", format_reference(steps) if steps else ""
 
 
-def _direct(event: Event) -> Iterable[tuple[Step, ...]]:
+def _direct_specifiers(event: Event) -> Iterable[tuple[Step, ...]]:
     if isinstance(event.direct, Absent):
         return ()
     values = event.direct if isinstance(event.direct, tuple) else (event.direct,)
     return (value.steps for value in values if isinstance(value, RefValue))
 
 
-def class_of(name: str, tables: Tables | None) -> str:
+def class_term(name: str, tables: Tables | None) -> str:
     """Return the term of a class that is given by any of its names, in words."""
     term = tables.find_class(name) if tables is not None else None
     return term or " ".join(split_name(name))
 
 
-Identify: TypeAlias = Callable[[str], tuple[str, str]]
+IdentifyApp: TypeAlias = Callable[[str], tuple[str, str]]
 """From an app's bundle id, or its name or a process's, to its bundle id and name; empty if neither
 is known."""
 
 
-def nobody(_name: str) -> tuple[str, str]:
+def identify_no_app(_name: str) -> tuple[str, str]:
     """Know no app."""
     return "", ""
 
 
-def identify_in(catalogue: Catalogue) -> Identify:
+def identify_from_catalogue(catalogue: Catalogue) -> IdentifyApp:
     """Return what knows the apps of a catalogue.
 
     On a Mac the process itself could be asked; what no catalogue knows has no identity here.
     """
 
-    def identify(name: str) -> tuple[str, str]:
+    def identify_app(name: str) -> tuple[str, str]:
         found = catalogue.find_app(name)
         return (found.id, found.name) if found else ("", "")
 
-    return identify
+    return identify_app
 
 
-def effects_of(
+def request_effects(
     event: Event,
-    view: CallView,
+    view: RequestView,
     operation: Operation | None,
     level: Level,
-    identify: Identify,
+    identify: IdentifyApp,
     real: Callable[[str], str] = str,
 ) -> tuple[Effect, ...]:
     """Return all that a request does, its own app's first.
@@ -157,36 +157,38 @@ def effects_of(
     tables = operation.tables if operation else None
     answers = operation is None or bool(operation.spec.result)
     name = tables.app.name if tables else identify(event.app)[1]
-    verb = verb_of_event(event, level, answers=answers)
-    thing, flow = object_of(event, tables), flows_of(view, verb)
+    verb = request_verb(event, level, answers=answers)
+    thing, flow = request_object(event, tables), request_flows(view, verb)
     own = Effect(
         *(verb, event.app, name, *thing, flow, level),
-        files=files_of(view, verb),
-        event=event_of(event),
-        given=given_of(view, verb, thing[0], real),
+        files=changed_files(view, verb),
+        event=effect_event(event),
+        given=approval_values(view, verb, thing[0], real),
     )
     # Each property that is asked of a window goes through its process once more.
-    return tuple(dict.fromkeys((own, *_worked(view, own, identify), *_beyond(event, own))))
+    return tuple(
+        dict.fromkeys((own, *_process_effects(view, own, identify), *_unknown_effects(event, own)))
+    )
 
 
-def _worked(view: CallView, effect: Effect, identify: Identify) -> Iterator[Effect]:
+def _process_effects(view: RequestView, effect: Effect, identify: IdentifyApp) -> Iterator[Effect]:
     """Yield the same on each app whose process a request of System Events goes through."""
-    for row in view.through:
+    for row in view.target_processes:
         said = row.name or row.bundle
         app, name = identify(said)
         app, name = row.bundle or app, name or row.name
-        if effect.looks and not (said or row.inside):
+        if effect.is_read_only and not (said or row.inside):
             continue
         doubt = ""
         if not app and (name or row.inside):
             whose = f"the process {name}" if name else "a process without a name"
             doubt = f"it goes through {whose}, whose app IAC does not know"
         # One that is looked at may be any; where it is changed, no app is written to unknown.
-        name = name or ("" if effect.looks else "a process")
+        name = name or ("" if effect.is_read_only else "a process")
         yield effect._replace(app=app, name=name, flow=(), files=(), doubt=doubt)
 
 
-def _beyond(event: Event, effect: Effect) -> Iterator[Effect]:
+def _unknown_effects(event: Event, effect: Effect) -> Iterator[Effect]:
     """Yield that anything may be reached by code that is run, or by an address that is opened."""
     if effect.verb == "run" and effect.level == "DANGEROUS":
         yield Effect("unknown", level=effect.level, doubt="the code can reach any app")
@@ -195,17 +197,17 @@ def _beyond(event: Event, effect: Effect) -> Iterator[Effect]:
         yield Effect("unknown", level=effect.level, doubt=doubt, given=())
 
 
-def hidden_in(event: Event, identify: Identify) -> tuple[str, ...]:
+def hidden_texts_read(event: Event, identify: IdentifyApp) -> tuple[str, ...]:
     """Return what a request would read by System Events of processes that hold secrets."""
-    found = (_hidden(row, identify) for row in processes(event))
+    found = (_hidden_process_text(row, identify) for row in find_target_processes(event))
     return tuple(dict.fromkeys(filter(None, found)))
 
 
-def _hidden(row: TargetProcess, identify: Identify) -> str:
+def _hidden_process_text(row: TargetProcess, identify: IdentifyApp) -> str:
     """Return what is read of a process though it is not shown; an empty text if nothing is."""
     said = row.name or row.bundle
     app = row.bundle or identify(row.name)[0]
-    hides = hiding_process(row.name) or (app and hides_texts(app))
+    hides = is_unreadable_process(row.name) or (app and is_unreadable_app(app))
     return f"what {said} shows" if row.inside and hides else ""
 
 
@@ -218,7 +220,7 @@ _ACTIVE: Final = frozenset(
 )
 
 
-def links_in(view: CallView) -> list[str]:
+def find_links(view: RequestView) -> list[str]:
     """Return every value that is a URL, or whose parameter says that it must be one."""
     found: list[str] = []
     if not (view.event.writes or view.event.op == "command"):
@@ -241,13 +243,15 @@ RECIPIENTS: Final = re.compile(
 )
 
 
-def flows_of(view: CallView, verb: Verb) -> tuple[Flow, ...]:
+def request_flows(view: RequestView, verb: Verb) -> tuple[Flow, ...]:
     """Return what goes out by a request: to hosts, to recipients, into files."""
-    found: list[Flow] = [Flow("file", path) for row, path in view.paths if row.into]
-    found += [Flow("file", path) for path in view.landings]
-    if verb not in LOOKS:
+    found: list[Flow] = [Flow("file", path) for row, path in view.paths if row.is_destination]
+    found += [Flow("file", path) for path in view.destination_paths]
+    if verb not in READ_VERBS:
         found += [
-            Flow("host", host) for url in links_in(view) for host in hosts_in(url, sure=False)
+            Flow("host", host)
+            for url in find_links(view)
+            for host in find_url_hosts(url, sure=False)
         ]
         named = ((row, f"{row.name} {row.type}") for row, _ in view.texts)
         found += [
@@ -256,13 +260,20 @@ def flows_of(view: CallView, verb: Verb) -> tuple[Flow, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def files_of(view: CallView, verb: Verb) -> tuple[str, ...]:
+def changed_files(view: RequestView, verb: Verb) -> tuple[str, ...]:
     """Return the files that a request changes where they lie; `?` for one that is not known."""
-    if not view.of_files or verb in LOOKS or verb == "open" or view.event.code in _COPIES:
+    if (
+        not view.has_file_objects
+        or verb in READ_VERBS
+        or verb == "open"
+        or view.event.code in _COPIES
+    ):
         return ()
     event, home = view.event, view.home
     found = [row.path for row in view.values if row.code == "----"]
-    found += [path_of_steps(row.target, event.app, home) for row in view.asked if row.target]
+    found += [
+        find_specifier_path(row.target, event.app, home) for row in view.requests if row.target
+    ]
     return tuple(dict.fromkeys(path or "?" for path in found))
 
 
@@ -277,8 +288,8 @@ _OWNERS: Final = frozenset({"set", "properties", "with properties", "record"})
 """What holds the properties of an object, by whatever road they are given."""
 
 
-def given_of(
-    view: CallView, verb: Verb, kind: str, real: Callable[[str], str]
+def approval_values(
+    view: RequestView, verb: Verb, kind: str, real: Callable[[str], str]
 ) -> tuple[tuple[str, str], ...] | None:
     """Return what a request does its like to and with, as name and value.
 
@@ -290,68 +301,78 @@ def given_of(
     nobody knows where it lies.
     """
     event = view.event
-    if verb in LOOKS:
+    if verb in READ_VERBS:
         return ()
-    if verb in _UNTOLD or view.through:
+    if verb in _UNTOLD or view.target_processes:
         return None
     found: list[tuple[str, str]] = []
-    things = [one.target for one in view.asked if one.target]
+    things = [one.target for one in view.requests if one.target]
     things += [
         row.value.steps for row in view.values if not row.name and isinstance(row.value, RefValue)
     ]
     for steps in things:
-        found.append(("", _thing(steps)))
-        path = path_of_steps(steps, event.app, view.home) if view.of_files else None
+        found.append(("", _object_words(steps)))
+        path = find_specifier_path(steps, event.app, view.home) if view.has_file_objects else None
         if path is not None:
-            found.append(("in", _folder(path, view, real)))
-        elif view.of_files and any(isinstance(row, Every) and row.name in FILES for row in steps):
+            found.append(("in", _folder_of_path(path, view, real)))
+        elif view.has_file_objects and any(
+            isinstance(row, AllElements) and row.name in FILES for row in steps
+        ):
             return None
-    if view.made:
+    if view.created_class:
         made = view.tables.classes.get(kind) if view.tables else None
-        found.append(("", words_of(made.plural) if made else kind))
+        found.append(("", lowercase_words(made.plural) if made else kind))
     for row in view.values:
         if row.code == "kocl" or (not row.name and isinstance(row.value, RefValue)):
             continue
         name = row.name if row.owner in _OWNERS else " ".join(filter(None, (row.owner, row.name)))
         if not name and row.path is not None:
-            found.append(("in", _folder(row.path, view, real)))
+            found.append(("in", _folder_of_path(row.path, view, real)))
         else:
-            found.append((name, _few(row, kind, view, real)))
+            found.append((name, _approval_value(row, kind, view, real)))
     return None if any("?" in value for name, value in found if name == "in") else tuple(found)
 
 
-def _thing(steps: tuple[Step, ...]) -> str:
+def _object_words(steps: tuple[Step, ...]) -> str:
     """Return the names on the way to an object from its class on, without which one it is."""
-    last = max((at for at, step in enumerate(steps) if isinstance(step, Every)), default=0)
-    names = [words_of(step.name) for step in steps[last:] if isinstance(step, Go | Every)]
+    last = max((at for at, step in enumerate(steps) if isinstance(step, AllElements)), default=0)
+    names = [
+        lowercase_words(step.name)
+        for step in steps[last:]
+        if isinstance(step, PropertyStep | AllElements)
+    ]
     return " of ".join(reversed(names)) or "the app"
 
 
 def _place_name(steps: tuple[Step, ...]) -> str:
     """Return a place by its name, or a mailbox by what it is for, in whatever language."""
-    *above, last = steps or (Go("the app"),)
-    role = role_of(last.name) if isinstance(last, ByName) else ""
-    if not role or above[-1] != Every("mailboxes"):
-        return steps_text(steps) or "the app"
-    account = steps_text(tuple(above[:-1]))
+    *above, last = steps or (PropertyStep("the app"),)
+    role = mailbox_role(last.name) if isinstance(last, ByName) else ""
+    if not role or above[-1] != AllElements("mailboxes"):
+        return format_reference(steps) or "the app"
+    account = format_reference(tuple(above[:-1]))
     return f"the {role} of {account}" if account else f"the {role}"
 
 
-def _folder(path: str, view: CallView, real: Callable[[str], str], *, itself: bool = False) -> str:
+def _folder_of_path(
+    path: str, view: RequestView, real: Callable[[str], str], *, itself: bool = False
+) -> str:
     """Return the folder that a file lies in, or that a path is, with its links resolved."""
     folder = real(path if itself else posixpath.dirname(path) or "/").rstrip("/")
     inside = f"{folder}/".startswith(f"{view.home}/")
     return f"~{folder.removeprefix(view.home)}" if inside else folder or "/"
 
 
-def _few(row: CallValue, kind: str, view: CallView, real: Callable[[str], str]) -> str:
+def _approval_value(
+    row: RequestValue, kind: str, view: RequestView, real: Callable[[str], str]
+) -> str:
     """Return a value where it is few or a place; else nothing."""
     value, tables = row.value, view.tables
     if isinstance(value, bool):
         return "true" if value else "false"
-    if row.path is not None and (row.into or not isinstance(value, str)):
+    if row.path is not None and (row.is_destination or not isinstance(value, str)):
         inside = isinstance(value, RefValue) or view.event.code in (*MOVES, "corecrel")
-        return _folder(row.path, view, real, itself=inside)
+        return _folder_of_path(row.path, view, real, itself=inside)
     if isinstance(value, RefValue):
         return _place_name(value.steps)
     if isinstance(value, str) and tables is not None:

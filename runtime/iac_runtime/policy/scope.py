@@ -10,11 +10,11 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from iac_base.text import escaped
-from iac_runtime.policy.effects import SAYS, Effect
-from iac_runtime.policy.places import identity
+from iac_base.text import escape_hidden
+from iac_runtime.policy.effects import VERB_WORDS, Effect
+from iac_runtime.policy.places import path_identity
 
-LONGEST: Final = 300
+MAX_DESCRIPTION: Final = 300
 """Characters of what is covered: what cannot be shown whole is not remembered."""
 
 
@@ -22,39 +22,39 @@ class ApprovalScope(NamedTuple):
     """What is remembered: a key for each effect, compared whole, and all of them in words."""
 
     keys: tuple[str, ...]
-    says: str
+    description: str
 
-    def within(self, keys: Iterable[str]) -> bool:
+    def is_within(self, keys: Iterable[str]) -> bool:
         """Say whether everything in it is among the keys of another."""
         return set(self.keys) <= set(keys)
 
 
-def scope_of(
+def find_approval_scope(
     effects: Sequence[Effect], holder: str = "", *, simulated: bool = False
 ) -> ApprovalScope | None:
     """Return what an "always" for a call would cover; None where that cannot be told.
 
-    What is given to a holder (`CallFacts.holder`) covers calls of that holder alone, and what is
-    given for simulated apps no real ones.
+    What is given to a holder (`CallFacts.token_client`) covers calls of that holder alone, and what
+    is given for simulated apps no real ones.
     """
-    acting = [effect for effect in effects if not (effect.looks and effect.level == "SAFE")]
-    if not acting or any(effect.looks or effect.given is None for effect in acting):
+    acting = [effect for effect in effects if not (effect.is_read_only and effect.level == "SAFE")]
+    if not acting or any(effect.is_read_only or effect.given is None for effect in acting):
         return None
-    known = [_said(effect) for effect in acting if not effect.anywhere]
+    known = [_describe_covered(effect) for effect in acting if not effect.target_unknown]
     doubts = [effect.doubt for effect in acting if effect.doubt]
     says = "; ".join(dict.fromkeys([*known, *doubts]))
-    if not known or len(says) > LONGEST:
+    if not known or len(says) > MAX_DESCRIPTION:
         return None
     mine = f"{holder} " if holder else ""
     if simulated:
         mine, says = f"simulated {mine}", f"{says} (simulated apps)"
-    return ApprovalScope(tuple(sorted({mine + _key(effect) for effect in acting})), says)
+    return ApprovalScope(tuple(sorted({mine + _effect_key(effect) for effect in acting})), says)
 
 
-def _key(effect: Effect) -> str:
+def _effect_key(effect: Effect) -> str:
     flows = sorted({(flow.kind, flow.to) for flow in effect.flow if flow.kind != "file"})
     given = {
-        (name, identity(value) if value.startswith(("/", "~")) else value)
+        (name, path_identity(value) if value.startswith(("/", "~")) else value)
         for name, value in effect.given or ()
     }
     what = (effect.verb, effect.app, effect.event, effect.kind, effect.doubt)
@@ -68,10 +68,10 @@ _PLACES: Final = ("at", "to")
 """Parameters that say where something is put."""
 
 
-def _said(effect: Effect) -> str:
+def _describe_covered(effect: Effect) -> str:
     """Return what is covered of one effect: `change name of notes in Notes`."""
     code, _, command = effect.event.partition(" ")
-    does = command or _EVENTS.get(code) or SAYS[effect.verb].removesuffix(" in")
+    does = command or _EVENTS.get(code) or VERB_WORDS[effect.verb].removesuffix(" in")
     rows = dict.fromkeys(effect.given or ())
     things = ", ".join(value for name, value in rows if not name and value) or effect.kind
     folders = ", ".join(value for name, value in rows if name == "in")
@@ -91,4 +91,4 @@ def _said(effect: Effect) -> str:
         said = " ".join(filter(None, (does, things, f"with {given}" if given else "")))
     whole = effect.verb in ("start", "end") and not things
     said += f"{places}{' ' if whole else ' in '}{effect.name or effect.app}"
-    return escaped(f"{said}, going to {hosts}" if hosts else said)
+    return escape_hidden(f"{said}, going to {hosts}" if hosts else said)

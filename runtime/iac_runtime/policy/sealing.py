@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from iac_base.errors import SetupError
-from iac_base.files import locked, private_file, read_bounded, write_whole
+from iac_base.files import hold_lock, read_bounded, require_private_file, write_whole
 
 KEY_FILE: Final = "approvals.key"
 _KEY_SIZE: Final = 32
@@ -32,7 +32,7 @@ def load_key(folder: Path) -> bytes:
     with contextlib.suppress(FileNotFoundError):
         return _read_key(path)
     try:
-        with locked(path.with_name(f"{KEY_FILE}.lock")):
+        with hold_lock(path.with_name(f"{KEY_FILE}.lock")):
             if not os.path.lexists(path):
                 write_whole(path, secrets.token_bytes(_KEY_SIZE), sync=True)
     except OSError as error:
@@ -41,7 +41,7 @@ def load_key(folder: Path) -> bytes:
 
 
 def _read_key(path: Path) -> bytes:
-    if private_file(path).st_size != _KEY_SIZE:
+    if require_private_file(path).st_size != _KEY_SIZE:
         raise SetupError(f"{path} is damaged; remove it, and give your approvals again.")
     try:
         return read_bounded(path, _KEY_SIZE, follow=False)[0]
@@ -49,7 +49,7 @@ def _read_key(path: Path) -> bytes:
         raise SetupError(f"{path} cannot be read: {error.strerror}.") from error
 
 
-def seal(key: bytes, purpose: str, fields: Iterable[str]) -> str:
+def seal_fields(key: bytes, purpose: str, fields: Iterable[str]) -> str:
     """Return the MAC (hex) of some fields for a purpose; order and borders count."""
     body = b"".join(
         len(part).to_bytes(8) + part
@@ -58,6 +58,6 @@ def seal(key: bytes, purpose: str, fields: Iterable[str]) -> str:
     return hmac.new(key, body, hashlib.sha256).hexdigest()
 
 
-def fits(mac: str, given: str) -> bool:
+def matches_seal(mac: str, given: str) -> bool:
     """Say whether `given` is the MAC that is due; the time it takes tells nothing of it."""
     return hmac.compare_digest(mac.encode(), given.encode(errors="surrogatepass"))

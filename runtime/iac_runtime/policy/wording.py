@@ -15,8 +15,15 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
-from iac_base.text import escaped
-from iac_runtime.policy.effects import SAYS, CallFacts, Decision, Effect, Shown, undo_of
+from iac_base.text import escape_hidden
+from iac_runtime.policy.effects import (
+    VERB_WORDS,
+    CallFacts,
+    Decision,
+    Effect,
+    TargetDescription,
+    describe_undo,
+)
 from iac_runtime.policy.question import ALWAYS, DENY, ONCE, Question
 
 VALUE_LIMIT: Final = 300
@@ -30,7 +37,7 @@ _LINE: Final = 600
 """Characters of a line."""
 
 
-def question_for(
+def build_question(
     facts: CallFacts,
     decision: Decision,
     keep: Callable[[str], str] | None = None,
@@ -41,32 +48,36 @@ def question_for(
         facts, decision: The call.
         keep: Writes what does not fit to a file, and returns its path.
     """
-    whole = _lines(facts, decision, times=10**6)
-    lines = _lines(facts, decision)
+    whole = _question_lines(facts, decision, times=10**6)
+    lines = _question_lines(facts, decision)
     path = keep("\n".join(whole)) if keep is not None and lines != whole else ""
     if path:
-        lines[-1] += f". All of it: {escaped(path)}"
+        lines[-1] += f". All of it: {escape_hidden(path)}"
     answers = (DENY, ONCE, ALWAYS) if decision.offers_always else (DENY, ONCE)
-    text = _cut("\n".join(lines), TEXT_LIMIT)
-    app = escaped(facts.whom)
+    text = _cut_middle("\n".join(lines), TEXT_LIMIT)
+    app = escape_hidden(facts.app_names)
     return Question(app, facts.tool, decision.level, text, facts.line, answers, decision.scope)
 
 
-def _lines(facts: CallFacts, decision: Decision, times: int = 1) -> list[str]:
+def _question_lines(facts: CallFacts, decision: Decision, times: int = 1) -> list[str]:
     """Return the lines of a question; what has many rows takes the lines that others leave.
 
     `times` says how much more there is room for.
     """
 
-    def line(*parts: str) -> list[str]:
+    def format_line(*parts: str) -> list[str]:
         said = " ".join(parts)
-        return [_cut(escaped(said), _LINE * times)] if said else []
+        return [_cut_middle(escape_hidden(said), _LINE * times)] if said else []
 
     found = dict(facts.shown)
-    more = _others(facts)
-    deeds = [deed(effect, found, more) for effect in facts.effects if not effect.anywhere]
+    more = _count_other_objects(facts)
+    deeds = [
+        describe_effect(effect, found, more)
+        for effect in facts.effects
+        if not effect.target_unknown
+    ]
     deeds = list(dict.fromkeys(deeds))
-    doubts = dict.fromkeys(effect.doubt for effect in facts.effects if effect.anywhere)
+    doubts = dict.fromkeys(effect.doubt for effect in facts.effects if effect.target_unknown)
     told = "; ".join((*deeds, *doubts)) if len(deeds) == 1 else f"use {facts.tool}, which can:"
     if not deeds:
         told = f"use {facts.tool}{'; ' if doubts else ''}{'; '.join(doubts)}"
@@ -74,54 +85,64 @@ def _lines(facts: CallFacts, decision: Decision, times: int = 1) -> list[str]:
         several = any(part.tool != facts.tool for part in facts.parts)
         told = f"use {facts.tool} for {len(facts.parts)} calls together:"
         if several:
-            told = f"run a plan: {counted(facts.parts)}:"
-    before = line(f"{facts.client or 'A program'} wants to {told}{'' if told[-1] == ':' else '.'}")
+            told = f"run a plan: {summarize_calls(facts.parts)}:"
+    before = format_line(
+        f"{facts.client or 'A program'} wants to {told}{'' if told[-1] == ':' else '.'}"
+    )
     changed = facts.story.changed
-    before += line(*(["This has changed since the last prompt:", *changed] if changed else ()))
-    given = "" if facts.parts else _given(facts, found, VALUE_LIMIT * times)
-    after = [_cut(given, 2 * _LINE * times)] if given else []
-    goes = ", ".join(_destinations(facts))
-    after += line(f"It goes to {goes}." if goes else "")
+    before += format_line(
+        *(["This has changed since the last prompt:", *changed] if changed else ())
+    )
+    given = "" if facts.parts else _describe_arguments(facts, found, VALUE_LIMIT * times)
+    after = [_cut_middle(given, 2 * _LINE * times)] if given else []
+    goes = ", ".join(_flow_destinations(facts))
+    after += format_line(f"It goes to {goes}." if goes else "")
     if facts.event is None and facts.line and not facts.parts:
-        after += line(f"It runs: {facts.line.partition(': ')[0] if found else facts.line}")
+        after += format_line(f"It runs: {facts.line.partition(': ')[0] if found else facts.line}")
     reasons = [_RULE.sub("", reason).rstrip(".") + "." for reason in decision.reasons]
     usual = f"{decision.level} calls require approval ({decision.source})."
-    after += line("Reason:", *(reasons or [usual]))
-    undo = undo_of(facts, decision.level).says
+    after += format_line("Reason:", *(reasons or [usual]))
+    undo = describe_undo(facts, decision.level).description
     if facts.simulated:
         # The history of simulated apps ends with them.
         undo = undo.replace("for a week", "while this program runs")
-    after += line("Can it be undone?", undo)
+    after += format_line("Can it be undone?", undo)
     if decision.offers_always:
-        after += line(f'"{ALWAYS}" would cover: {decision.scope}.')
+        after += format_line(f'"{ALWAYS}" would cover: {decision.scope}.')
     named = () if facts.parts else facts.effects
     names = dict.fromkeys(effect.reference for effect in named if effect.reference)
-    after += line(", ".join((f"{decision.level}: {facts.tool}", *names)))
+    after += format_line(", ".join((f"{decision.level}: {facts.tool}", *names)))
     left = LINE_LIMIT * times - len(before) - len(after)
     if facts.parts:
-        return [*before, *_some([*chain(*map(line, each_call(facts.parts)))], left), *after]
+        return [
+            *before,
+            *_limit_rows([*chain(*map(format_line, describe_each_call(facts.parts)))], left),
+            *after,
+        ]
     rows = [f"  {said}" for said in (*deeds, *doubts)] if len(deeds) > 1 else []
-    rows = _some(rows, left - min(len(found), left // 2))
+    rows = _limit_rows(rows, left - min(len(found), left // 2))
     said = "\n".join((*before, given))
-    things = _some([*chain(*map(line, _things(facts, said)))], left - len(rows))
+    things = _limit_rows([*chain(*map(format_line, _target_lines(facts, said)))], left - len(rows))
     return [*before, *rows, *things, *after]
 
 
-def counted(parts: Sequence[CallFacts]) -> str:
+def summarize_calls(parts: Sequence[CallFacts]) -> str:
     """Return what several calls do, how often each: `change message in Mail (3)`."""
     effects = [effect for part in parts for effect in part.effects]
-    many = Counter((SAYS[row.verb], row.kind, "in", row.name or row.app) for row in effects)
+    many = Counter((VERB_WORDS[row.verb], row.kind, "in", row.name or row.app) for row in effects)
     said = (f"{' '.join(filter(None, words))} ({count})" for words, count in many.items())
     return ", ".join(said).replace(" in in ", " in ")
 
 
-def each_call(parts: Sequence[CallFacts]) -> Iterator[str]:
+def describe_each_call(parts: Sequence[CallFacts]) -> Iterator[str]:
     """Yield a row for each of several calls: what it does, to what, and with what."""
     for at, part in enumerate(parts, 1):
         found = dict(part.shown)
-        deeds = "; ".join(deed(effect, found, _others(part)) for effect in part.effects)
-        given = _given(part, found, VALUE_LIMIT)
-        seen = "; ".join(_things(part, f"{deeds}\n{given}"))
+        deeds = "; ".join(
+            describe_effect(effect, found, _count_other_objects(part)) for effect in part.effects
+        )
+        given = _describe_arguments(part, found, VALUE_LIMIT)
+        seen = "; ".join(_target_lines(part, f"{deeds}\n{given}"))
         yield f"  {at}. " + ". ".join(filter(None, (deeds, given.rstrip("."), seen.strip())))
 
 
@@ -129,12 +150,12 @@ _RULE: Final = re.compile(r" \[[a-z-]+\]\Z")
 """The name of the rule behind what it says; a policy needs it, a person who is asked does not."""
 
 
-def _things(facts: CallFacts, said: str) -> Iterator[str]:
+def _target_lines(facts: CallFacts, said: str) -> Iterator[str]:
     """Yield what was seen of each object, if more than is `said`; else where it should be."""
     for reference, says in facts.shown:
         if facts.event is None or says.startswith(_UNSEEN):
             yield f"  {reference}: {says}"
-        elif says != _head(says) or says not in said:
+        elif says != _object_heading(says) or says not in said:
             yield f"  {says}"
 
 
@@ -142,7 +163,7 @@ _UNSEEN: Final = ("could not be ", "was not ", "not described ")
 """How what is said begins where nothing was seen (`gate.resolving`)."""
 
 
-def _some(rows: list[str], most: int) -> list[str]:
+def _limit_rows(rows: list[str], most: int) -> list[str]:
     """Return so many of some rows; where some are left out, the last says how many."""
     if len(rows) <= most:
         return rows
@@ -150,7 +171,7 @@ def _some(rows: list[str], most: int) -> list[str]:
     return [*rows[:kept], f"  and {len(rows) - kept} more"]
 
 
-def _given(facts: CallFacts, found: Mapping[str, str], most: int) -> str:
+def _describe_arguments(facts: CallFacts, found: Mapping[str, str], most: int) -> str:
     """Return the arguments that are not said yet, properties by themselves.
 
     Of a script its worst lines are shown, not its head.
@@ -170,66 +191,68 @@ def _given(facts: CallFacts, found: Mapping[str, str], most: int) -> str:
             given.append(("", value))
     between = " to " if sets else " = "
     rows = (
-        (f"{escaped(name)}{between}" if name else "") + _value(value, found, most)
+        (f"{escape_hidden(name)}{between}" if name else "") + _argument_text(value, found, most)
         for name, value in given
     )
     said = "; ".join(rows)
     return said and f"{'It sets' if sets else 'Arguments:'} {said}."
 
 
-def _others(facts: CallFacts) -> float:
+def _count_other_objects(facts: CallFacts) -> float:
     """Return how many objects there are beside the first, infinity for what a filter finds."""
     event = facts.event
     if event is None:
         return 0
     direct = event.direct if isinstance(event.direct, tuple) else ()
     known = max(len(event.parts), len(direct)) - 1
-    return known if known > 0 else float("inf") if facts.objects == float("inf") else 0
+    return known if known > 0 else float("inf") if facts.object_count == float("inf") else 0
 
 
-def _destinations(facts: CallFacts) -> list[str]:
+def _flow_destinations(facts: CallFacts) -> list[str]:
     """Return where anything goes; of a folder and a file in it the file."""
     found = list(dict.fromkeys(flow.to for effect in facts.effects for flow in effect.flow))
     return [to for to in found if not any(one.startswith(f"{to}/") for one in found)]
 
 
-def _value(value: Any, found: Mapping[str, str], most: int) -> str:
+def _argument_text(value: Any, found: Mapping[str, str], most: int) -> str:
     """Return an argument: the object that it names, where that was seen, else as it is."""
     says = found.get(value, "") if isinstance(value, str) else ""
     known = says and not says.startswith(_UNSEEN)
-    return escaped(f"the {_head(says)}") if known else shown(value, most)
+    return escape_hidden(f"the {_object_heading(says)}") if known else escaped_json(value, most)
 
 
-def _head(says: str) -> str:
+def _object_heading(says: str) -> str:
     """Return what an object is called: `message "Lunch, on Thursday?"`."""
     found = re.match(r'[^",]*(?:"[^"]*")?', says)
     return found.group().strip() if found else says
 
 
-def deed(effect: Effect, found: Mapping[str, str] = {}, more: float = 0) -> str:
+def describe_effect(effect: Effect, found: Mapping[str, str] = {}, more: float = 0) -> str:
     """Return what an effect does as a person would say it: `delete the note "Milk" in Notes`.
 
     `found` is what the references of the call name, as far as that was looked at; `more` is how
     many objects there are beside the one that the effect names.
     """
     app, code = effect.name or effect.app, effect.event[:8]
-    it = _object(effect, found.get(effect.reference, ""), more)
-    pages = ", ".join(effect.pages)
-    phrase = _table("deeds").get(f"{code} {effect.app}") or _table("deeds").get(code)
+    it = _describe_object(effect, found.get(effect.reference, ""), more)
+    pages = ", ".join(effect.page_hosts)
+    phrase = _wording_table("deeds").get(f"{code} {effect.app}") or _wording_table("deeds").get(
+        code
+    )
     if pages:
         said = f"open a page of {pages}" + (f" in {it}" if it else "")
     elif phrase and (it or "{it}" not in phrase):
         said = phrase.format(it=it, app=app)
     else:
-        does = effect.event[9:] or SAYS[effect.verb].removesuffix(" in")
+        does = effect.event[9:] or VERB_WORDS[effect.verb].removesuffix(" in")
         said = f"{does} {it or (app if effect.verb in _WHOLE else 'something')}"
-    return escaped(said if app in said or code in _OF_MAC else f"{said} in {app}")
+    return escape_hidden(said if app in said or code in _OF_MAC else f"{said} in {app}")
 
 
-def _object(effect: Effect, says: str, more: float) -> str:
+def _describe_object(effect: Effect, says: str, more: float) -> str:
     """Return what an effect is about, by what was seen of it or by its class."""
     if says and not says.startswith(_UNSEEN):
-        it = _head(says) if says[:1].isdigit() else f"the {_head(says)}"
+        it = _object_heading(says) if says[:1].isdigit() else f"the {_object_heading(says)}"
     elif effect.reference:
         it = effect.reference if more else f"{effect.kind} {effect.reference}".strip()
     else:
@@ -252,12 +275,14 @@ _OF_MAC: Final = frozenset(
 
 
 @cache
-def _table(name: str) -> Mapping[str, Any]:
+def _wording_table(name: str) -> Mapping[str, Any]:
     found: dict[str, Any] = json.loads(Path(__file__).with_name(f"{name}.json").read_text("utf-8"))
     return found
 
 
-def differences(before: tuple[Shown, ...], now: tuple[Shown, ...]) -> tuple[str, ...]:
+def describe_differences(
+    before: tuple[TargetDescription, ...], now: tuple[TargetDescription, ...]
+) -> tuple[str, ...]:
     """Return what is otherwise than when a person was asked, a sentence each."""
     was, new = dict(before), dict(now)
     found = (
@@ -268,15 +293,15 @@ def differences(before: tuple[Shown, ...], now: tuple[Shown, ...]) -> tuple[str,
     return tuple(found) or ("More has changed than is shown here.",)
 
 
-def shown(value: Any, limit: int = VALUE_LIMIT) -> str:
+def escaped_json(value: Any, limit: int = VALUE_LIMIT) -> str:
     """Return a value as JSON on one line, with nothing in it hidden, cut in the middle.
 
     Of a value that is cut, its length and its SHA-256 are told.
     """
-    return _cut(escaped(json.dumps(value, ensure_ascii=False, default=str)), limit)
+    return _cut_middle(escape_hidden(json.dumps(value, ensure_ascii=False, default=str)), limit)
 
 
-def _cut(text: str, limit: int) -> str:
+def _cut_middle(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

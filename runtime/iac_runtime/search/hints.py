@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from iac_base.words import fold, stem
-from iac_runtime.search.lexicon import ELSEWHERE, Area, lexicon
+from iac_base.words import fold_name, stem_word
+from iac_runtime.search.lexicon import ELSEWHERE, Area, load_lexicon
 from iac_runtime.search.request import SearchRequest, SearchTerm
 
 _NAMED: Final = 2.0
@@ -49,10 +49,10 @@ _BESIDE: Final = 0.15
 _LONGEST: Final = 4
 """Words of a name that are looked at together."""
 
-Place = tuple[int, int]
+AppPlace = tuple[int, int]
 """Where an app stands: the number of its index, and its place there."""
 
-Find = Callable[[str], Iterable[Place]]
+FindApps = Callable[[str], Iterable[AppPlace]]
 """Returns the apps of a folded name (`=mail`), or of a word of a name (`~chrome`)."""
 
 
@@ -60,10 +60,12 @@ class Hint(NamedTuple):
     """How strongly an app is meant, from 0 to 2, and the stems that were its name."""
 
     strength: float
-    said: frozenset[str] = frozenset()
+    name_stems: frozenset[str] = frozenset()
 
 
-def hints(request: SearchRequest, find: Find, common: Callable[[str], bool]) -> dict[Place, Hint]:
+def app_hints(
+    request: SearchRequest, find: FindApps, common: Callable[[str], bool]
+) -> dict[AppPlace, Hint]:
     """Return how a request speaks for apps; one that it does not speak for is not there.
 
     Args:
@@ -71,18 +73,18 @@ def hints(request: SearchRequest, find: Find, common: Callable[[str], bool]) -> 
         find: Finds apps by their names.
         common: Whether a stem is not one app's own, though its name has it.
     """
-    found: dict[Place, Hint] = {}
-    for name, worth in areas(request).items():
+    found: dict[AppPlace, Hint] = {}
+    for name, worth in area_scores(request).items():
         strength = min(_MOST, worth)
-        for app in lexicon().areas[name].apps:
-            for place in find(f"={fold(app)}"):
-                _add(found, place, Hint(strength))
+        for app in load_lexicon().areas[name].apps:
+            for place in find(f"={fold_name(app)}"):
+                _add_hint(found, place, Hint(strength))
                 strength *= _NEXT
     for term in request.terms:
         for word, worth in term.options.items():
             if not common(word):
                 for place in find(f"~{word}"):
-                    _add(found, place, Hint(_PART * worth**2, frozenset({term.stem})))
+                    _add_hint(found, place, Hint(_PART * worth**2, frozenset({term.stem})))
     words = request.words
     for start in range(len(words)):
         for end in range(start + 1, min(start + _LONGEST, len(words)) + 1):
@@ -91,22 +93,24 @@ def hints(request: SearchRequest, find: Find, common: Callable[[str], bool]) -> 
                 continue
             before = words[start - 1] if start else ""
             after = words[end] if end < len(words) else ""
-            if not before and words[0] in lexicon().app_verbs and after != "app":
+            if not before and words[0] in load_lexicon().app_verbs and after != "app":
                 continue
-            plain = end == start + 1 and {words[start], stem(words[start])} & _everyday()
+            plain = end == start + 1 and {words[start], stem_word(words[start])} & _everyday_words()
             # An everyday word is a name only where something says that the app is meant.
             told = (
-                before in lexicon().before_app or after == "app" or words[start] in request.capitals
+                before in load_lexicon().before_app
+                or after == "app"
+                or words[start] in request.capitals
             )
             if plain and not told:
                 continue
-            said = {*map(stem, words[start:end]), stem("".join(words[start:end]))}
+            said = {*map(stem_word, words[start:end]), stem_word("".join(words[start:end]))}
             for place in places:
-                _add(found, place, Hint(_NAMED, frozenset(said)))
-    if any(hint.said and hint.strength >= _NAMED for hint in found.values()):
+                _add_hint(found, place, Hint(_NAMED, frozenset(said)))
+    if any(hint.name_stems and hint.strength >= _NAMED for hint in found.values()):
         # Who names an app means that one, whatever others are for.
         return {
-            place: hint if hint.said else hint._replace(strength=_BESIDE * hint.strength)
+            place: hint if hint.name_stems else hint._replace(strength=_BESIDE * hint.strength)
             for place, hint in found.items()
         }
     return found
@@ -114,32 +118,32 @@ def hints(request: SearchRequest, find: Find, common: Callable[[str], bool]) -> 
 
 def is_served(request: SearchRequest, meant: Iterable[Hint]) -> bool:
     """Say whether any app may do what is asked; of an app that is named, somebody knows it does."""
-    if any(hint.said and hint.strength >= _PART for hint in meant):
+    if any(hint.name_stems and hint.strength >= _PART for hint in meant):
         return True
-    if any(term.stem in lexicon().marked for term in request.terms):
+    if any(term.stem in load_lexicon().mark_stems for term in request.terms):
         return True
-    said = _said_for(request)
+    said = _area_word_scores(request)
     elsewhere = said.pop(ELSEWHERE, 0.0)
     sure = max(0.0, max(said.values(), default=0.0) - elsewhere)
     return request.meaning.areas.get(ELSEWHERE, 0.0) < _OTHERWISE + _PLAINLY * sure
 
 
-def areas(request: SearchRequest) -> dict[str, float]:
+def area_scores(request: SearchRequest) -> dict[str, float]:
     """Return how much a request speaks for each area of apps."""
     found = {name: _AREA * worth**_LIKELY for name, worth in request.meaning.areas.items()}
-    for name, worth in _said_for(request).items():
+    for name, worth in _area_word_scores(request).items():
         found[name] = found.get(name, 0) + _SAID * worth
     return found
 
 
-def _said_for(request: SearchRequest) -> dict[str, float]:
+def _area_word_scores(request: SearchRequest) -> dict[str, float]:
     """Return how much the words of areas say for each."""
     found: dict[str, float] = {}
-    verbs = lexicon().verbs
+    verbs = load_lexicon().verbs
     # What a request begins with is done, not spoken of: list the songs, email it to her.
     terms = [one for one in request.terms if one.stem != request.first or one.stem not in verbs]
-    for name, area in lexicon().areas.items():
-        worth = sum(_said(one.options, area) * _weight(request, one) for one in terms)
+    for name, area in load_lexicon().areas.items():
+        worth = sum(_word_score(one.options, area) * _term_weight(request, one) for one in terms)
         if request.first in area.first:
             worth += 1.0
         if worth:
@@ -147,13 +151,13 @@ def _said_for(request: SearchRequest) -> dict[str, float]:
     return found
 
 
-def _weight(request: SearchRequest, term: SearchTerm) -> float:
+def _term_weight(request: SearchRequest, term: SearchTerm) -> float:
     return min(1.0, term.worth * 2) * (_OF_A_NAME if term.stem in request.names else 1.0)
 
 
-def _said(options: Mapping[str, float], area: Area) -> float:
+def _word_score(options: Mapping[str, float], area: Area) -> float:
     """Return what a word says for an area: less where it speaks for several."""
-    shared = lexicon().shared
+    shared = load_lexicon().area_counts
     return max(
         (
             area.worth[one] * worth / shared[one] ** 0.5
@@ -164,23 +168,23 @@ def _said(options: Mapping[str, float], area: Area) -> float:
     )
 
 
-def _add(found: dict[Place, Hint], place: Place, hint: Hint) -> None:
+def _add_hint(found: dict[AppPlace, Hint], place: AppPlace, hint: Hint) -> None:
     old = found.get(place, Hint(0))
-    found[place] = Hint(max(old.strength, hint.strength), old.said | hint.said)
+    found[place] = Hint(max(old.strength, hint.strength), old.name_stems | hint.name_stems)
 
 
 @lru_cache(maxsize=1)
-def _everyday() -> frozenset[str]:
+def _everyday_words() -> frozenset[str]:
     """Return the words of every day that may be names of apps."""
-    words = {word for area in lexicon().areas.values() for word in area.worth}
-    return frozenset({*words, *lexicon().everyday_names})
+    words = {word for area in load_lexicon().areas.values() for word in area.worth}
+    return frozenset({*words, *load_lexicon().everyday_names})
 
 
 @lru_cache(maxsize=1)
-def usual_apps() -> Mapping[str, float]:
+def default_apps() -> Mapping[str, float]:
     """Return the folded names of the apps that people mean without naming one, and how much so."""
     usual: dict[str, float] = {"": _USUAL * _OTHER}
-    for area in lexicon().areas.values():
+    for area in load_lexicon().areas.values():
         for number, app in enumerate(area.apps):
-            usual.setdefault(fold(app), _USUAL if number == 0 else _USUAL * _OTHER)
+            usual.setdefault(fold_name(app), _USUAL if number == 0 else _USUAL * _OTHER)
     return usual

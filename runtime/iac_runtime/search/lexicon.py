@@ -7,7 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
 
-from iac_base.words import stem, stems
+from iac_base.words import stem_word, stem_words
 
 SAME: Final = 0.85
 LOOSE: Final = 0.45
@@ -54,26 +54,26 @@ class Lexicon(SimpleNamespace):
     groups: Sequence[str]
 
     @cached_property
-    def stopped(self) -> frozenset[str]:
+    def stop_stems(self) -> frozenset[str]:
         """The stems of the words that name nothing; a note is something, though not is not."""
         sure = (
             word for area in self.areas.values() for word in area.worth if area.worth[word] == SURE
         )
-        return frozenset(map(stem, self.stop)) - {*sure}
+        return frozenset(map(stem_word, self.stop)) - {*sure}
 
     @cached_property
-    def marked(self) -> frozenset[str]:
+    def mark_stems(self) -> frozenset[str]:
         """The stems of the words that speak for a tool for any app."""
-        return frozenset(map(stem, self.marks))
+        return frozenset(map(stem_word, self.marks))
 
     @cached_property
     def synonyms(self) -> dict[str, dict[str, float]]:
         """A stem -> stems that may stand for it, with their worth."""
         table: dict[str, dict[str, float]] = {}
         for said, meant in self.loose.items():
-            table.setdefault(stem(said), {}).update(dict.fromkeys(stems(meant), LOOSE))
+            table.setdefault(stem_word(said), {}).update(dict.fromkeys(stem_words(meant), LOOSE))
         for group in self.groups:
-            words = stems(group)
+            words = stem_words(group)
             for word in words:
                 same = {other: SAME for other in words if other != word}
                 table.setdefault(word, {}).update(same)
@@ -84,7 +84,7 @@ class Lexicon(SimpleNamespace):
         """A stem -> the operations that it speaks for."""
         table: dict[str, tuple[str, ...]] = {}
         for operation, verbs in self.intents.items():
-            for verb in dict.fromkeys(stems(verbs)):
+            for verb in dict.fromkeys(stem_words(verbs)):
                 table[verb] = (*table.get(verb, ()), operation)
         return table
 
@@ -95,16 +95,16 @@ class Lexicon(SimpleNamespace):
             name: Area(
                 row["apps"],
                 {
-                    **dict.fromkeys(stems(row.get("may", "")), MAY),
-                    **dict.fromkeys(stems(row.get("sure", "")), SURE),
+                    **dict.fromkeys(stem_words(row.get("may", "")), MAY),
+                    **dict.fromkeys(stem_words(row.get("sure", "")), SURE),
                 },
-                frozenset(stems(row.get("first", ""))),
+                frozenset(stem_words(row.get("first", ""))),
             )
-            for name, row in _read("areas.toml").items()
+            for name, row in _read_table("areas.toml").items()
         }
 
     @cached_property
-    def shared(self) -> Mapping[str, int]:
+    def area_counts(self) -> Mapping[str, int]:
         """How many areas a stem speaks for."""
         found: dict[str, int] = {}
         for area in self.areas.values():
@@ -116,7 +116,7 @@ class Lexicon(SimpleNamespace):
     def languages(self) -> dict[str, Language]:
         """The other languages, by their codes."""
         found = {}
-        for code, row in _read("languages.toml").items():
+        for code, row in _read_table("languages.toml").items():
             pairs = [(one, english) for english, said in row["words"] for one in said.split()]
             short = 1 if code == "ja" else 4
             starts = {one: to for one, to in pairs if len(one) >= short and one[-1] != "-"}
@@ -125,20 +125,20 @@ class Lexicon(SimpleNamespace):
         return found
 
     @cached_property
-    def known(self) -> frozenset[str]:
+    def known_stems(self) -> frozenset[str]:
         """The stems that can be read."""
         areas = (word for area in self.areas.values() for word in area.worth)
         return frozenset({*self.synonyms, *self.verbs, *areas})
 
 
-def _read(name: str) -> dict[str, Any]:
+def _read_table(name: str) -> dict[str, Any]:
     return tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
 
 
 @lru_cache(maxsize=1)
-def lexicon() -> Lexicon:
+def load_lexicon() -> Lexicon:
     """Return the words."""
-    rows = _read("words.toml")
+    rows = _read_table("words.toml")
     groups = rows.pop("same")["groups"]
     words = {key: frozenset(row.split()) for key, row in rows.items() if isinstance(row, str)}
     return Lexicon(**{**rows, **words}, groups=groups)

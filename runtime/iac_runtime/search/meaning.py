@@ -28,7 +28,7 @@ class RequestMeaning(NamedTuple):
 NOTHING: Final = RequestMeaning({}, {}, {})
 
 
-class _Table(NamedTuple):
+class _VectorTable(NamedTuple):
     places: Mapping[str, int]
     vectors: memoryview
     labels: memoryview
@@ -37,24 +37,24 @@ class _Table(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def _table() -> _Table:
+def _load_vectors() -> _VectorTable:
     whole = Path(__file__).with_name(_FILE).read_bytes()
     first, second, rest = whole.split(b"\n", 2)
     head: dict[str, Any] = json.loads(first)
     words, size = second.decode().split(), head["size"]
     signed, cut = memoryview(rest).cast("b"), len(words) * head["size"]
     places = {word: place for place, word in enumerate(words)}
-    return _Table(places, signed[:cut], signed[cut:], size, head["heads"])
+    return _VectorTable(places, signed[:cut], signed[cut:], size, head["heads"])
 
 
-def is_known(word: str) -> bool:
+def is_known_word(word: str) -> bool:
     """Say whether a word in lower case has a meaning here."""
-    return word in _table().places
+    return word in _load_vectors().places
 
 
-def meaning(words: Iterable[str]) -> RequestMeaning:
+def request_meaning(words: Iterable[str]) -> RequestMeaning:
     """Return what words in lower case mean together."""
-    table = _table()
+    table = _load_vectors()
     size, places = table.size, [table.places[one] for one in words if one in table.places]
     rows = [table.vectors[place * size : (place + 1) * size] for place in places]
     if not rows:

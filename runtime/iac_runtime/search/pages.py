@@ -5,13 +5,13 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from iac_runtime.language.columns import usual_columns
+from iac_runtime.language.columns import default_columns
 from iac_runtime.language.references import has_folders
 from iac_runtime.search.entries import listing_entry
 from iac_runtime.search.index import SearchHit
 from iac_runtime.tool import Level
 from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.tables import APPLICATION, Operation, Tables, holder_of, route
+from iac_runtime.tools.tables import APPLICATION, Operation, Tables, holder_of, shortest_reference
 from iac_runtime.types import TYPES, find_type
 
 _EXAMPLES: Final[Mapping[str, Any]] = {
@@ -31,7 +31,7 @@ _PATHS: Final = frozenset({"folder", "file"})
 _LEVEL: Final = re.compile(r"\s*\b(?:SAFE|MODIFY|DANGEROUS)\b[^.]*\.\s*$")
 
 
-class Page(NamedTuple):
+class ToolPage(NamedTuple):
     """A tool as a client needs it to call it.
 
     Attributes:
@@ -50,7 +50,7 @@ class Page(NamedTuple):
     example: Mapping[str, Any]
 
 
-def page(catalogue: Catalogue, tool: str | SearchHit) -> Page:
+def tool_page(catalogue: Catalogue, tool: str | SearchHit) -> ToolPage:
     """Return the page of a tool; of a hit, the example is about what was asked for.
 
     Raises:
@@ -58,17 +58,17 @@ def page(catalogue: Catalogue, tool: str | SearchHit) -> Page:
         SetupError: The app's module is not what the catalogue says.
     """
     name = tool if isinstance(tool, str) else tool.tool
-    row = catalogue.find(name)
+    row = catalogue.find_row(name)
     entry = listing_entry(catalogue, name)
     hit = None if isinstance(tool, str) else tool
     # The module's: that of the listing is cut where it is long.
-    schema = catalogue.tool(row).input
-    example = _example(catalogue.operation(name), schema, hit)
+    schema = catalogue.load_tool(row).input
+    example = _example_arguments(catalogue.load_operation(name), schema, hit)
     purpose = _LEVEL.sub("", str(entry["description"]))
-    return Page(name, purpose, row.level, row.ceiling, schema, example)
+    return ToolPage(name, purpose, row.level, row.ceiling, schema, example)
 
 
-def tokens(entries: Iterable[Mapping[str, Any]]) -> int:
+def count_tokens(entries: Iterable[Mapping[str, Any]]) -> int:
     """Return about how many tokens a listing of these entries costs: bytes of JSON by four.
 
     Within a tenth of two real tokenizers for whole entries; names alone cost a third more.
@@ -77,7 +77,9 @@ def tokens(entries: Iterable[Mapping[str, Any]]) -> int:
     return sum(len(line) for line in lines) // 4
 
 
-def _example(tool: Operation, schema: Mapping[str, Any], hit: SearchHit | None) -> dict[str, Any]:
+def _example_arguments(
+    tool: Operation, schema: Mapping[str, Any], hit: SearchHit | None
+) -> dict[str, Any]:
     """Return arguments that fit the schema: what is required, and what a hit is about."""
     spec, tables = tool.spec, tool.tables
     about = hit.element if hit is not None and hit.element in tables.classes else ""
@@ -86,26 +88,30 @@ def _example(tool: Operation, schema: Mapping[str, Any], hit: SearchHit | None) 
         return dict(spec.example)
     required = schema.get("required", ())
     if spec.bind or spec.op == "command":
-        return {key: _value(spec.params[key].type, tables) for key in required}
+        return {key: _example_value(spec.params[key].type, tables) for key in required}
     if spec.op == "get":
-        given: dict[str, Any] = {"target": route(tables, about or None)}
+        given: dict[str, Any] = {"target": shortest_reference(tables, about or None)}
     elif spec.op == "set":
-        owner, values = _settings(about, named, tables)
-        given = {"target": route(tables, owner), "properties": values}
+        owner, values = _example_settings(about, named, tables)
+        given = {"target": shortest_reference(tables, owner), "properties": values}
     else:
-        term = _element(schema["properties"]["element"], about, tables)
+        term = _example_element(schema["properties"]["element"], about, tables)
         given = {"element": term}
         holder = holder_of(tables, term)
         if holder:
             given["at" if spec.op == "make" else "of"] = holder
-        if spec.op == "make" and about and (values := _settings(term, named, tables, _MADE)[1]):
+        if (
+            spec.op == "make"
+            and about
+            and (values := _example_settings(term, named, tables, _MADE)[1])
+        ):
             given["properties"] = values
     if spec.op in ("get", "list") and named:
         given["properties"] = named
     return given
 
 
-def _element(row: Mapping[str, Any], about: str, tables: Tables) -> str:
+def _example_element(row: Mapping[str, Any], about: str, tables: Tables) -> str:
     offered: list[str] = list(row.get("enum", tables.classes))
     if about in offered:
         return about
@@ -113,7 +119,7 @@ def _element(row: Mapping[str, Any], about: str, tables: Tables) -> str:
     return next((term for term in offered if term in near), offered[0])
 
 
-def _settings(
+def _example_settings(
     about: str, named: Iterable[str], tables: Tables, most: int = 1
 ) -> tuple[str, dict[str, Any]]:
     """Return a class, and values for at most so many properties that people set.
@@ -123,31 +129,31 @@ def _settings(
     for term in (about,) if about else tables.classes:
         rows = {prop.term: prop for prop in tables.properties(term) if "w" in prop.access}
         plain = [name for name, row in rows.items() if row.type in _EXAMPLES]
-        usual = [one.label for one in usual_columns(term, tables) if one.label in plain]
+        usual = [one.label for one in default_columns(term, tables) if one.label in plain]
         usual += [name for name in plain if name in _CONTENTS]
         said = [name for name in named if name in rows]
         told = [name for name in usual if name in said] or said
         # What is made has a name, whatever else was spoken of.
         first = [*usual[:1], *told, *usual] if most > 1 else [*told, *usual, *plain]
         chosen = [rows[name] for name in dict.fromkeys(first)][:most]
-        reached = term == APPLICATION or route(tables, term) != APPLICATION
+        reached = term == APPLICATION or shortest_reference(tables, term) != APPLICATION
         if chosen and reached:
-            return term, {row.term: _value(row.type, tables) for row in chosen}
+            return term, {row.term: _example_value(row.type, tables) for row in chosen}
     return about or APPLICATION, {}
 
 
-def _value(kind: str, tables: Tables) -> Any:
+def _example_value(kind: str, tables: Tables) -> Any:
     """Return an example of a type, of its first alternative that is not `missing value`."""
     first = next((part for part in kind.split(" | ") if part != "missing value"), "any")
     if first.startswith("list of "):
-        return [_value(first.removeprefix("list of "), tables)]
+        return [_example_value(first.removeprefix("list of "), tables)]
     if tables.enums.get(first):
         return tables.enums[first][0][0]
     if first in tables.classes and not (first in _PATHS and has_folders(tables)):
-        return route(tables, first)
+        return shortest_reference(tables, first)
     if first in tables.records:
         return {}
     row = find_type(first)
     if row is not None and row.reading in ("object", "insertion"):
-        return route(tables, None)
+        return shortest_reference(tables, None)
     return _EXAMPLES.get(first, "example")

@@ -4,10 +4,10 @@ from collections.abc import Callable, Container, Mapping, Sequence, Set
 from heapq import nlargest
 from typing import Final, NamedTuple
 
-from iac_base.words import fold, stem
+from iac_base.words import fold_name, stem_word
 from iac_runtime.search.entries import IndexedApp, SearchRow
-from iac_runtime.search.hints import Hint, usual_apps
-from iac_runtime.search.lexicon import lexicon
+from iac_runtime.search.hints import Hint, default_apps
+from iac_runtime.search.lexicon import load_lexicon
 from iac_runtime.search.request import SearchRequest, SearchTerm
 from iac_runtime.tool import Op
 
@@ -87,7 +87,7 @@ _NONE: Final = Hint(0)
 _OPS: Final[tuple[Op, ...]] = ("get", "list", "count", "make", "set")
 
 
-class Offer(NamedTuple):
+class ToolCandidate(NamedTuple):
     """A tool that serves a request, with the row that says why; of a class, its operation."""
 
     score: float
@@ -97,7 +97,7 @@ class Offer(NamedTuple):
     row: SearchRow | None = None
 
 
-class _Match(NamedTuple):
+class _RowMatch(NamedTuple):
     row: SearchRow
     score: float
     action: float
@@ -105,13 +105,13 @@ class _Match(NamedTuple):
     held: float = 0.0
 
 
-def rank(
+def rank_tools(
     request: SearchRequest,
     apps: Mapping[str, IndexedApp],
     hints: Mapping[str, Hint],
     worth: Callable[[str], float],
     only: Container[str],
-) -> list[Offer]:
+) -> list[ToolCandidate]:
     """Return what serves a request, best first, each tool once.
 
     Args:
@@ -122,23 +122,31 @@ def rank(
         only: Apps of which every tool is offered, whatever was found.
     """
     told = [term.worth * _term_worth(term, worth) for term in request.terms]
-    marked = {place for place, term in enumerate(request.terms) if _meant(term) & lexicon().marked}
-    weights = {app: _left(told, request.terms, hint) for app, hint in hints.items() if hint.said}
+    marked = {
+        place
+        for place, term in enumerate(request.terms)
+        if _likely_words(term) & load_lexicon().mark_stems
+    }
+    weights = {
+        app: _weights_without_name(told, request.terms, hint)
+        for app, hint in hints.items()
+        if hint.name_stems
+    }
     options: dict[str, list[tuple[int, float]]] = {}
     for place, term in enumerate(request.terms):
         for word, value in term.options.items():
             options.setdefault(word, []).append((place, value))
-    acts = {stem(one): worth for one, worth in request.meaning.acts.items()}
-    things = {stem(one): worth for one, worth in request.meaning.things.items()}
+    acts = {stem_word(one): worth for one, worth in request.meaning.acts.items()}
+    things = {stem_word(one): worth for one, worth in request.meaning.things.items()}
     looked = options.keys() | acts.keys() | things.keys()
     near = [0.5**term.depth for term in request.terms]
-    matches: list[_Match] = []
+    matches: list[_RowMatch] = []
     for number, (key, app) in enumerate(apps.items()):
         most = _ROWS if number < _LIKELY or key in only else _FEW
         whole = key in only or hints.get(key, _NONE).strength >= 1
         marks = marked if app.reach == "any" else None
         if marks is not None:
-            weights[key] = _plain(request, marked, hints.get(key, _NONE))
+            weights[key] = _general_weights(request, marked, hints.get(key, _NONE))
         row_weights = weights.get(key, told)
         # Of tools for any app only those that are spoken of.
         telling = looked if app.reach == "own" else options.keys()
@@ -148,27 +156,27 @@ def rank(
         if whole:
             commands = (row for row in app.rows if row.kind == "command")
             found += [row for row in commands if row.all.isdisjoint(looked)]
-        matches += [_match(r, options, row_weights, request.action, near, marks) for r in found]
-    cover = _cover(matches, weights, told)
+        matches += [_match_row(r, options, row_weights, request.action, near, marks) for r in found]
+    cover = _app_coverage(matches, weights, told)
     scale = _NAMED if request.operations or any(match.action for match in matches) else 1.0
     wanted = {
         op: max(scale * _USUAL.get(op, 0), request.operations.get(op, 0)) * _OPERATION
-        + _ACT * acts.get(stem(op), 0)
+        + _ACT * acts.get(stem_word(op), 0)
         for op in _OPS
     }
     likely = {one for one, chance in acts.items() if chance >= _ACTS}
-    spoken = options.keys() | {stem(one) for one in request.operations} | likely
-    best: dict[str, Offer] = {}
+    spoken = options.keys() | {stem_word(one) for one in request.operations} | likely
+    best: dict[str, ToolCandidate] = {}
 
-    def offer(score: float, app: str, op: Op, tool: str, row: SearchRow | None) -> None:
+    def add_candidate(score: float, app: str, op: Op, tool: str, row: SearchRow | None) -> None:
         if tool not in best or score > best[tool].score:
-            best[tool] = Offer(score, app, op, tool, row)
+            best[tool] = ToolCandidate(score, app, op, tool, row)
 
     base = {
         key: _HINT * hints.get(key, _NONE).strength
         + _COVER * cover.get(key, 0)
         + _AT_HAND * (app.reach != "own" or app.id.startswith(_SYSTEM))
-        + usual_apps().get(fold(app.name), 0.0)
+        + default_apps().get(fold_name(app.name), 0.0)
         for key, app in apps.items()
     }
     for match in matches:
@@ -182,13 +190,13 @@ def rank(
             for op, tool in app.operations.items():
                 if op not in barred:
                     gain = wanted[op] - (_HELD * match.held if op in _OF_OBJECTS else 0)
-                    offer(score + gain, row.app, op, tool, row)
+                    add_candidate(score + gain, row.app, op, tool, row)
         else:
             gain = wanted.get(row.kind, _COMMAND)  # type: ignore[call-overload]
             if not request.operations:
                 # A recipe is what people often do: it is near where a request has no verb.
                 gain = max(gain, _RECIPE)
-            said = _telling(row.words[0])
+            said = _distinctive_words(row.words[0])
             if row.kind != "command" and len(said) > 1 and said <= spoken:
                 gain += _EXACT
             acting = max((acts.get(one, 0) for one in named), default=0)
@@ -197,19 +205,19 @@ def rank(
                 gain -= _ORDINARY
             # What is done is the command's, what it is done to may be any class of the app.
             score = max(score, base[row.app] + _TOGETHER * match.action * cover[row.app])
-            offer(score + gain, row.app, row.kind, row.name, row)  # type: ignore[arg-type]
+            add_candidate(score + gain, row.app, row.kind, row.name, row)  # type: ignore[arg-type]
     for key, app in apps.items():
         if key in only or hints.get(key, _NONE).strength >= 1:
             for op, tool in app.operations.items():
-                offer(base[key] + wanted[op], key, op, tool, None)
-    return sorted(best.values(), key=_order)
+                add_candidate(base[key] + wanted[op], key, op, tool, None)
+    return sorted(best.values(), key=_sort_key)
 
 
-def _order(offer: Offer) -> tuple[float, str, str]:
+def _sort_key(offer: ToolCandidate) -> tuple[float, str, str]:
     return (-offer.score, offer.app, offer.tool)
 
 
-def varied(offers: Sequence[Offer], names: Callable[[str], str]) -> list[Offer]:
+def diversify(offers: Sequence[ToolCandidate], names: Callable[[str], str]) -> list[ToolCandidate]:
     """Return the offers with the fourth and later tools of one sort and app further down.
 
     Who is shown three operations on a class knows that there are more; a command is news, and
@@ -220,7 +228,7 @@ def varied(offers: Sequence[Offer], names: Callable[[str], str]) -> list[Offer]:
     """
     seen: dict[tuple[str, bool], int] = {}
     copies: set[tuple[str, str]] = set()
-    found: list[Offer] = []
+    found: list[ToolCandidate] = []
     for one in offers:
         sort = (one.app, one.row is None or one.row.kind in _BARRED)
         seen[sort] = seen.get(sort, 0) + 1
@@ -232,22 +240,25 @@ def varied(offers: Sequence[Offer], names: Callable[[str], str]) -> list[Offer]:
                 one = one._replace(score=one.score - _COPY)
             copies.add(same)
         found.append(one)
-    return sorted(found, key=_order)
+    return sorted(found, key=_sort_key)
 
 
-def _left(told: Sequence[float], terms: Sequence[SearchTerm], hint: Hint) -> list[float]:
+def _weights_without_name(
+    told: Sequence[float], terms: Sequence[SearchTerm], hint: Hint
+) -> list[float]:
     """Return the weights for an app without the words that were its name, if others are left."""
     left = [
-        0.0 if term.stem in hint.said else weight for term, weight in zip(terms, told, strict=True)
+        0.0 if term.stem in hint.name_stems else weight
+        for term, weight in zip(terms, told, strict=True)
     ]
     return left if any(left) else list(told)
 
 
-def _plain(request: SearchRequest, marked: Set[int], hint: Hint) -> list[float]:
+def _general_weights(request: SearchRequest, marked: Set[int], hint: Hint) -> list[float]:
     """Return the weights for tools for any app: no word of theirs is rare or common."""
     found: list[float] = []
     for place, term in enumerate(request.terms):
-        if term.stem in hint.said:
+        if term.stem in hint.name_stems:
             found.append(0.0)
         elif place in marked:
             found.append(_MARK)
@@ -258,7 +269,7 @@ def _plain(request: SearchRequest, marked: Set[int], hint: Hint) -> list[float]:
     return found
 
 
-def _meant(term: SearchTerm) -> set[str]:
+def _likely_words(term: SearchTerm) -> set[str]:
     """Return what a word was meant as: itself, or the words that it was mistyped of."""
     most = max(term.options.values())
     return {word for word, value in term.options.items() if value == most}
@@ -270,14 +281,14 @@ def _term_worth(term: SearchTerm, worth: Callable[[str], float]) -> float:
     return min(found, default=0.0)
 
 
-def _match(
+def _match_row(
     row: SearchRow,
     options: Mapping[str, Sequence[tuple[int, float]]],
     weights: Sequence[float],
     action: int | None,
     near: Sequence[float],
     marked: Set[int] | None,
-) -> _Match:
+) -> _RowMatch:
     """Return how a row fits.
 
     `near` says of each word how near it is to what is asked about; `marked` are those that mark
@@ -286,7 +297,7 @@ def _match(
     got: dict[int, float] = {}
     named = 0
     acts = nearest = 0.0
-    name = _telling(row.words[0])
+    name = _distinctive_words(row.words[0])
     for number, (field, worth) in enumerate(zip(row.words, _FIELDS, strict=False)):
         for word in options.keys() & (field.split() if number else name):
             named += number == 0
@@ -302,7 +313,7 @@ def _match(
     score = sum(weights[place] * value for place, value in got.items()) / (sum(weights) or 1.0)
     if marked is not None:
         score *= 1.0 if marked & got.keys() else _UNMARKED
-        own = map(stem, row.name.split("_"))
+        own = map(stem_word, row.name.split("_"))
         if action in marked and any(
             place == action for one in own for place, _ in options.get(one, ())
         ):
@@ -312,16 +323,16 @@ def _match(
         share = named / (len(name) or 1)
         score *= 0.75 + 0.25 * share
     held = 1 - nearest if nearest else 0.0
-    return _Match(row, score, acts, got, held)
+    return _RowMatch(row, score, acts, got, held)
 
 
-def _telling(words: str) -> set[str]:
+def _distinctive_words(words: str) -> set[str]:
     """Return the words of a name without those that name nothing, if others are left."""
-    return {*words.split()} - lexicon().stopped or {*words.split()}
+    return {*words.split()} - load_lexicon().stop_stems or {*words.split()}
 
 
-def _cover(
-    matches: Sequence[_Match], weights: Mapping[str, Sequence[float]], told: Sequence[float]
+def _app_coverage(
+    matches: Sequence[_RowMatch], weights: Mapping[str, Sequence[float]], told: Sequence[float]
 ) -> dict[str, float]:
     """Return how much of a request each app knows at all, whichever row of it."""
     found: dict[str, dict[int, float]] = {}
@@ -345,13 +356,13 @@ _SHARES: Final = (9, 6, 4, 3, 3, 2, 2)
 """Tools of the likeliest app, the next, and so on, in an answer that names many."""
 
 
-def spread(offers: Sequence[Offer], head: int) -> list[Offer]:
+def spread_apps(offers: Sequence[ToolCandidate], head: int) -> list[ToolCandidate]:
     """Return the offers so that an answer shows several apps, each with what fits best.
 
     Which app is meant is the hardest to tell: `_HEAD` of the first `head` are of one app at most
     where another is near, and those behind come by shares of apps.
     """
-    first: list[Offer] = []
+    first: list[ToolCandidate] = []
     for one in offers:
         near = bool(first) and one.score > first[0].score - _NEAR
         if len(first) < head and sum(other.app == one.app for other in first) < _HEAD and near:
@@ -359,7 +370,7 @@ def spread(offers: Sequence[Offer], head: int) -> list[Offer]:
         first = first or [one]
     first += [one for one in offers if one not in first][: head - len(first)]
     left = [one for one in offers if one not in first]
-    behind: dict[str, list[Offer]] = {}
+    behind: dict[str, list[ToolCandidate]] = {}
     for one in left:
         behind.setdefault(one.app, []).append(one)
     shares = zip(dict.fromkeys(one.app for one in offers), _SHARES, strict=False)

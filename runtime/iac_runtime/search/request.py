@@ -14,9 +14,9 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from iac_base.words import split, stem
-from iac_runtime.search.lexicon import Language, lexicon
-from iac_runtime.search.meaning import NOTHING, RequestMeaning, is_known, meaning
+from iac_base.words import split_words, stem_word
+from iac_runtime.search.lexicon import Language, load_lexicon
+from iac_runtime.search.meaning import NOTHING, RequestMeaning, is_known_word, request_meaning
 
 MAX_QUERY: Final = 400
 """Characters of a request that are read; people say it in fewer."""
@@ -25,11 +25,11 @@ _SHORTEST: Final = 4
 _LIKE: Final = 0.7
 
 
-def nearest(word: str, vocabulary: Iterable[str], count: int = 3) -> list[str]:
+def nearest_words(word: str, vocabulary: Iterable[str], count: int = 3) -> list[str]:
     """Return the words of a vocabulary that `word` may have been meant as, most alike first."""
     if len(word) < _SHORTEST:
         return []
-    forms, letters = {*_forms(word)}, {*word}
+    forms, letters = {*_deletion_forms(word)}, {*word}
     # Few have the letters; only those are cut up.
     near = [
         one for one in vocabulary if abs(len(one) - len(word)) < 2 and len(one) >= _SHORTEST - 1
@@ -38,13 +38,13 @@ def nearest(word: str, vocabulary: Iterable[str], count: int = 3) -> list[str]:
     alike = {
         one: SequenceMatcher(None, word, one).ratio()
         for one in near
-        if one.isalpha() and not forms.isdisjoint(_forms(one))
+        if one.isalpha() and not forms.isdisjoint(_deletion_forms(one))
     }
     ranked = sorted(alike, key=lambda one: (-alike[one], one))
     return [one for one in ranked if alike[one] >= _LIKE][:count]
 
 
-def _forms(word: str) -> Iterator[str]:
+def _deletion_forms(word: str) -> Iterator[str]:
     yield word
     for place in range(len(word)):
         yield word[:place] + word[place + 1 :]
@@ -118,7 +118,7 @@ class SearchRequest(NamedTuple):
 
 def known_words() -> frozenset[str]:
     """Return the stems that the lexicon can read."""
-    return lexicon().known
+    return load_lexicon().known_stems
 
 
 def read_request(
@@ -131,18 +131,18 @@ def read_request(
         known: Whether a stem is a word of some tool or of the lexicon.
         near: The words that a mistyped one may have been meant as.
     """
-    told, quoted = _parted(_CELL.sub(r"\g<0> cell ", text[:MAX_QUERY]))
-    english = _in_english(told.replace("’", "'")).casefold()
-    said = _phrases(english)
-    outside = split(said)
-    words = (*outside, *split(quoted))
-    lists = lexicon()
+    told, quoted = _split_quoted(_CELL.sub(r"\g<0> cell ", text[:MAX_QUERY]))
+    english = _to_english(told.replace("’", "'")).casefold()
+    said = _replace_phrases(english)
+    outside = split_words(said)
+    words = (*outside, *split_words(quoted))
+    lists = load_lexicon()
     operations: dict[str, float] = {}
     found: dict[str, SearchTerm] = {}
-    depth, things, capitals = 0, 0, _names(told)
-    names = frozenset(map(stem, capitals))
+    depth, things, capitals = 0, 0, _capitalized_words(told)
+    names = frozenset(map(stem_word, capitals))
     for number, word in enumerate(words):
-        base = stem(word)
+        base = stem_word(word)
         if word in lists.leading and things:
             depth, things = depth + 1, 0
         if known(base) or base in found or base in names:
@@ -167,29 +167,31 @@ def read_request(
         things += not verbs
     asks = next((word for word in words if word not in lists.polite), "") in lists.questions
     action = None if asks or not found else 0
-    first = next((stem(word) for word in words if word not in lists.polite), "")
+    first = next((stem_word(word) for word in words if word not in lists.polite), "")
     # What somebody or something is called says nothing of what is wanted.
     plain = [
         one
         for one in _PLAIN.findall(english)
-        if one not in capitals or stem(one) in lists.known or one.isdigit()
+        if one not in capitals or stem_word(one) in lists.known_stems or one.isdigit()
     ]
-    whole = meaning(one if is_known(one) else next(iter(near(one)), "") for one in plain)
+    whole = request_meaning(
+        one if is_known_word(one) else next(iter(near(one)), "") for one in plain
+    )
     terms = tuple(found.values())
     return SearchRequest(words, terms, operations, action, names, first, capitals, whole)
 
 
-def _names(text: str) -> frozenset[str]:
+def _capitalized_words(text: str) -> frozenset[str]:
     """Return the words that begin with a capital, the first aside, in lower case.
 
     Where all do, it says nothing.
     """
     words = _SPACED.findall(text[:MAX_QUERY])[1:]
     names = [word for word in words if word[0].isupper()]
-    return frozenset(split(" ".join(names))) if len(names) < len(words) else frozenset()
+    return frozenset(split_words(" ".join(names))) if len(names) < len(words) else frozenset()
 
 
-def _parted(text: str) -> tuple[str, str]:
+def _split_quoted(text: str) -> tuple[str, str]:
     """Return what is said of a request, and what in it is only written down."""
     quoted = " ".join(_QUOTED.findall(text))
     said = _QUOTED.sub(" ", text)
@@ -200,40 +202,42 @@ def _parted(text: str) -> tuple[str, str]:
     return (said, quoted) if len(said.split()) > 1 else (text, "")
 
 
-def _in_english(text: str) -> str:
+def _to_english(text: str) -> str:
     """Return `text` with what is said in another language in the English words for it."""
     if _JAPANESE.search(text):
-        return _japanese(text)
-    words = [(word, _bare(word)) for word in re.findall(r"[^\W_]+|[^\w\s]+", text)]
+        return _translate_japanese(text)
+    words = [(word, _without_accents(word)) for word in re.findall(r"[^\W_]+|[^\w\s]+", text)]
     foreign = [bare for _, bare in words if bare[0].isalpha() and not _is_english(bare)]
     count = sum(bare[0].isalpha() for _, bare in words)
     code, most = "", min(count, max(2.0, count / 2 - 1)) - 0.5
-    for one, language in lexicon().languages.items():
-        told = sum(bare in language.plain or bool(_meant(bare, language)) for bare in foreign)
+    for one, language in load_lexicon().languages.items():
+        told = sum(
+            bare in language.plain or bool(_translate_word(bare, language)) for bare in foreign
+        )
         if told > most:
             code, most = one, told
     if not code:
         return text
-    language = lexicon().languages[code]
+    language = load_lexicon().languages[code]
     said = ((word, bare) for word, bare in words if bare not in language.plain)
-    return " ".join(_meant(bare, language) or word for word, bare in said)
+    return " ".join(_translate_word(bare, language) or word for word, bare in said)
 
 
 _JAPANESE: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 
 
-def _japanese(text: str) -> str:
+def _translate_japanese(text: str) -> str:
     """Return the English words for the longest Japanese ones, the last first, and what is Latin.
 
     What is done stands last in Japanese.
     """
-    table = lexicon().languages["ja"].whole
+    table = load_lexicon().languages["ja"].whole
     known = "|".join(map(re.escape, sorted(table, key=len, reverse=True)))
     found = re.findall(rf"{known}|[A-Za-z0-9@.'-]+", text)
     return " ".join(table.get(one, one) for one in reversed(found))
 
 
-def _meant(word: str, language: Language) -> str:
+def _translate_word(word: str, language: Language) -> str:
     """Return the English words for a word without accents, or nothing."""
     if word in language.whole:
         return language.whole[word]
@@ -242,18 +246,18 @@ def _meant(word: str, language: Language) -> str:
 
 
 def _is_english(word: str) -> bool:
-    lists = lexicon()
-    return word in lists.stop or word in lists.leading or stem(word) in lists.known
+    lists = load_lexicon()
+    return word in lists.stop or word in lists.leading or stem_word(word) in lists.known_stems
 
 
-def _bare(word: str) -> str:
+def _without_accents(word: str) -> str:
     parts = unicodedata.normalize("NFKD", word.casefold())
     return "".join(one for one in parts if not unicodedata.combining(one))
 
 
-def _phrases(text: str) -> str:
+def _replace_phrases(text: str) -> str:
     """Return `text` with its turns of phrase replaced."""
-    for phrase, instead in _by_length():
+    for phrase, instead in _phrases_by_length():
         pattern = rf"\b{re.escape(phrase)}\b"
         if phrase in text and re.search(pattern, text):
             text = re.sub(pattern, f" {instead} ", text)
@@ -263,5 +267,5 @@ def _phrases(text: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def _by_length() -> list[tuple[str, str]]:
-    return sorted(lexicon().phrases.items(), key=lambda row: -len(row[0]))
+def _phrases_by_length() -> list[tuple[str, str]]:
+    return sorted(load_lexicon().phrases.items(), key=lambda row: -len(row[0]))

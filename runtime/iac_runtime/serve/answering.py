@@ -20,13 +20,13 @@ from iac_runtime.serve.messages import (
     ProtocolError,
     Sender,
     ServerIdentity,
-    answer,
-    failure,
+    error_message,
     modern_result,
-    notification,
-    said_of,
-    stamped,
-    to_client,
+    notification_message,
+    one_line_error,
+    request_message,
+    result_message,
+    with_server_info,
 )
 from iac_runtime.serve.plain import is_elicited
 
@@ -49,7 +49,7 @@ _OURS: Final = "iac-"
 """How the ids of our own requests begin."""
 
 
-class Answering:
+class RequestPool:
     """Answers requests; `take`, `cancel`, `heard` and `close` are for the front's thread.
 
     Args:
@@ -74,7 +74,7 @@ class Answering:
         self._threads = 0
         self._room = threading.Semaphore(_ROOM)
         self._changed = threading.Condition()
-        self._running: dict[str | int, _Request] = {}
+        self._running: dict[str | int, _PooledRequest] = {}
         self._asked: dict[str, queue.SimpleQueue[Any]] = {}
         self._questions = 0
         self.failure: BaseException | None = None
@@ -83,27 +83,29 @@ class Answering:
     def prepare(self) -> None:
         """Begin to open what lies behind; returns at once."""
         if not self._threads:
-            self._submit(self._quietly)
+            self._queue_work(self._open_quietly)
 
-    def take(self, method: str, id_: str | int, params: Mapping[str, Any], sender: Sender) -> None:
+    def submit(
+        self, method: str, id_: str | int, params: Mapping[str, Any], sender: Sender
+    ) -> None:
         """Answer a request in a while."""
         self._room.acquire()
-        request = _Request(self, id_, sender)
+        request = _PooledRequest(self, id_, sender)
         with self._changed:
-            self._running[_key(id_)] = request
-        self._submit(partial(self._answer, request, method, params))
+            self._running[_request_key(id_)] = request
+        self._queue_work(partial(self._answer_request, request, method, params))
 
-    def cancel(self, id_: str | int) -> bool:
+    def cancel_request(self, id_: str | int) -> bool:
         """End a request that is no longer wanted; say whether it was at work here."""
         with self._changed:
-            request = self._running.pop(_key(id_), None)
+            request = self._running.pop(_request_key(id_), None)
         if request is None:
             return False
         request.unwanted = True
         request.cancel.cancel()
         return True
 
-    def heard(self, message: Mapping[str, Any]) -> bool:
+    def deliver_reply(self, message: Mapping[str, Any]) -> bool:
         """Take the client's answer to a question of ours; say whether it is one."""
         id_ = message.get("id")
         if not (isinstance(id_, str) and id_.startswith(_OURS)):
@@ -113,16 +115,16 @@ class Answering:
             waiting.put(message)
         return True
 
-    def question(self, method: str, params: Any) -> "tuple[str, queue.SimpleQueue[Any]]":
+    def send_question(self, method: str, params: Any) -> "tuple[str, queue.SimpleQueue[Any]]":
         """Send a request to the client; return its id, and where the answer arrives."""
         with self._changed:
             self._questions += 1
             id_ = f"{_OURS}{self._questions}"
             waiting = self._asked[id_] = queue.SimpleQueue()
-        self.write(to_client(id_, method, params))
+        self.write(request_message(id_, method, params))
         return id_, waiting
 
-    def forget(self, id_: str) -> None:
+    def drop_question(self, id_: str) -> None:
         """Wait for the answer to a question no longer."""
         self._asked.pop(id_, None)
 
@@ -130,38 +132,38 @@ class Answering:
         """End; what still runs after `grace` seconds is cancelled. Say whether all has ended."""
         if grace:
             # What was asked while it was being opened is still answered.
-            self._wait(lambda: not self._running or self._is_open(), _OPENING)
-        self._wait(lambda: not self._running, grace)
+            self._wait_until(lambda: not self._running or self._is_open(), _OPENING)
+        self._wait_until(lambda: not self._running, grace)
         with self._changed:
             left = list(self._running.values())
         for request in left:
             request.closed = True
             request.cancel.cancel()
-        return self._wait(lambda: not self._running, 0.3)
+        return self._wait_until(lambda: not self._running, 0.3)
 
-    def _wait(self, done: Callable[[], bool], seconds: float) -> bool:
+    def _wait_until(self, done: Callable[[], bool], seconds: float) -> bool:
         with self._changed:
             return self._changed.wait_for(done, seconds)
 
     def _is_open(self) -> bool:
         return self._methods is not None or self.failure is not None
 
-    def _submit(self, work: Callable[[], None]) -> None:
+    def _queue_work(self, work: Callable[[], None]) -> None:
         self._work.put(work)
         if not self._idle.acquire(blocking=False) and self._threads < THREADS:
             self._threads += 1
-            threading.Thread(target=self._run, name="iac-call", daemon=True).start()
+            threading.Thread(target=self._work_loop, name="iac-call", daemon=True).start()
 
-    def _run(self) -> None:
+    def _work_loop(self) -> None:
         while True:
             self._work.get()()
             self._idle.release()
 
-    def _quietly(self) -> None:
+    def _open_quietly(self) -> None:
         with suppress(BaseException):
-            self._opened()
+            self._open_methods()
 
-    def _opened(self) -> "Mapping[str, Method]":
+    def _open_methods(self) -> "Mapping[str, Method]":
         with self._opening:
             if self.failure is not None:
                 raise self.failure
@@ -170,34 +172,36 @@ class Answering:
                     self._methods = self._open()
                 except BaseException as error:
                     self.failure = error
-                    os.write(2, f"iac-mcp: {said_of(error)}\n".encode(errors="replace"))
+                    os.write(2, f"iac-mcp: {one_line_error(error)}\n".encode(errors="replace"))
                     raise
                 with self._changed:
                     self._changed.notify_all()
             return self._methods
 
-    def _answer(self, request: "_Request", method: str, params: Mapping[str, Any]) -> None:
+    def _answer_request(
+        self, request: "_PooledRequest", method: str, params: Mapping[str, Any]
+    ) -> None:
         try:
-            result = self._opened()[method](params, request, request.cancel)
+            result = self._open_methods()[method](params, request, request.cancel)
             if request.modern:
-                result = stamped(modern_result(result, method), self._identity)
-            line = answer(request.id, result)
+                result = with_server_info(modern_result(result, method), self._identity)
+            line = result_message(request.id, result)
         except ProtocolError as error:
-            line = failure(request.id, str(error), error.code)
+            line = error_message(request.id, str(error), error.code)
         except BaseException as error:
-            line = failure(request.id, said_of(error))
+            line = error_message(request.id, one_line_error(error))
         if request.closed:
-            line = failure(request.id, "Connection closed", CONNECTION_CLOSED)
+            line = error_message(request.id, "Connection closed", CONNECTION_CLOSED)
         if not request.unwanted:
             self.write(line)
         with self._changed:
-            if self._running.get(_key(request.id)) is request:
-                del self._running[_key(request.id)]
+            if self._running.get(_request_key(request.id)) is request:
+                del self._running[_request_key(request.id)]
             self._changed.notify_all()
         self._room.release()
 
 
-class _Request:
+class _PooledRequest:
     """A request at work: the `Peer` of who answers it, and what ends it.
 
     Attributes:
@@ -205,7 +209,7 @@ class _Request:
         closed: The connection ended before it did.
     """
 
-    def __init__(self, owner: Answering, id_: str | int, sender: Sender) -> None:
+    def __init__(self, owner: RequestPool, id_: str | int, sender: Sender) -> None:
         self._owner = owner
         self._token = sender.token
         self.id = id_
@@ -219,27 +223,29 @@ class _Request:
         if self._token is None or self.unwanted:
             return
         told = {"progressToken": self._token, "progress": seconds, "message": said}
-        self._owner.write(notification("notifications/progress", told))
+        self._owner.write(notification_message("notifications/progress", told))
 
     def elicit(
         self, params: Mapping[str, Any], cancel: Cancellation, seconds: float
     ) -> "Verdict | tuple[str, Mapping[str, Any] | None]":
-        id_, waiting = self._owner.question("elicitation/create", params)
+        id_, waiting = self._owner.send_question("elicitation/create", params)
         begun = time.monotonic()
-        with cancel.watched(partial(waiting.put, None)):
+        with cancel.on_cancel(partial(waiting.put, None)):
             try:
                 message = waiting.get(timeout=seconds)
             except queue.Empty:
                 message = None
-        self._owner.forget(id_)
+        self._owner.drop_question(id_)
         if message is None:
             gone = {"requestId": id_, "reason": "The approval prompt is no longer open."}
-            self._owner.write(notification("notifications/cancelled", gone))
+            self._owner.write(notification_message("notifications/cancelled", gone))
             return "timeout" if time.monotonic() - begun >= seconds else "error"
-        return read_elicited(message)
+        return parse_elicitation(message)
 
 
-def read_elicited(message: Mapping[str, Any]) -> "Verdict | tuple[str, Mapping[str, Any] | None]":
+def parse_elicitation(
+    message: Mapping[str, Any],
+) -> "Verdict | tuple[str, Mapping[str, Any] | None]":
     """Return the action and the content of a client's answer, or why there are none."""
     error, result = message.get("error"), message.get("result")
     if isinstance(error, dict):
@@ -249,7 +255,7 @@ def read_elicited(message: Mapping[str, Any]) -> "Verdict | tuple[str, Mapping[s
     return result["action"], result.get("content")
 
 
-def _key(id_: str | int) -> str | int:
+def _request_key(id_: str | int) -> str | int:
     """Return an id as it is compared: a client may give a number back as text."""
     try:
         return int(id_)

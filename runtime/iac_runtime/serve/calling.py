@@ -24,23 +24,23 @@ from iac_base.errors import (
     SetupError,
     ToolError,
     UnknownToolError,
-    quoted,
+    quote_text,
 )
-from iac_base.text import clean_text, escaped, left_out
+from iac_base.text import clean_text, escape_hidden, left_out
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Asks, Call, Done, Refused, ToolImage
-from iac_runtime.gate.results import clean, structured
+from iac_runtime.gate.plans import Call, CompletedCall, NeedsApproval, RefusedCall, ToolImage
+from iac_runtime.gate.results import clean_value, structured_content
 from iac_runtime.policy.effects import Approver, Decision, Verdict
-from iac_runtime.policy.page import ask_page, page_at_hand
+from iac_runtime.policy.page import ask_page, is_page_open
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.question import (
     ANSWERS,
     LIFETIME,
     Question,
     ask_dialog,
-    dialog_at_hand,
-    form,
-    input_required,
+    can_show_dialog,
+    elicitation_form,
+    input_required_result,
     read_answer,
     read_responses,
 )
@@ -51,7 +51,7 @@ from iac_runtime.serve.status import StatusFile
 from iac_runtime.tool import Level
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.checking import check_arguments
-from iac_runtime.tools.own import DOORS, META_TOOLS, OWN_TOOLS
+from iac_runtime.tools.own import CALL_TOOLS, META_TOOLS, OWN_TOOLS
 
 if TYPE_CHECKING:
     from iac_runtime.serve.pages import ToolSearch
@@ -66,36 +66,36 @@ Method = Callable[[Mapping[str, Any], Peer, Cancellation], Result]
 """Answers a request of the protocol: its parameters, who sent it, and what ends it."""
 
 
-def requester(peer: Peer) -> Requester:
+def call_requester(peer: Peer) -> Requester:
     """Return who sent a request, and by what ways a person can be asked there, in order."""
-    able: dict[Approver, bool] = {"client": peer.declared, "dialog": dialog_at_hand()}
-    if page_at_hand():
+    able: dict[Approver, bool] = {"client": peer.declared, "dialog": can_show_dialog()}
+    if is_page_open():
         able["page"] = True
-    return caller(peer)._replace(
+    return read_requester(peer)._replace(
         ways=tuple(way for way, is_able in able.items() if is_able),
         unable=tuple(way for way, is_able in able.items() if not is_able),
     )
 
 
-def caller(peer: Peer) -> Requester:
+def read_requester(peer: Peer) -> Requester:
     """Return who sent a request where nobody can be asked about it."""
     if peer.remote is not None:
         holder = peer.remote.holder
-        return Requester(holder, holder=holder, most=peer.remote.most)
+        return Requester(holder, token_client=holder, max_level=peer.remote.most)
     # Rules of a policy name clients that a token proved: no other may call itself so.
     claims = peer.name.strip().casefold().startswith(PROVEN)
     return Requester(f"local {peer.name}" if claims else peer.name)
 
 
-def outcome_result(outcome: Done | Refused) -> Result:
+def outcome_result(outcome: CompletedCall | RefusedCall) -> Result:
     """Return the result for an outcome."""
-    if isinstance(outcome, Done):
+    if isinstance(outcome, CompletedCall):
         return done_result(outcome)
     facts = outcome.facts()
-    return _error_result({**facts, "line": escaped(facts.get("line", ""))})
+    return _error_result({**facts, "line": escape_hidden(facts.get("line", ""))})
 
 
-def done_result(done: Done) -> Result:
+def done_result(done: CompletedCall) -> Result:
     """Return a result as structured content and the same as text, with the JXA line aside.
 
     `_meta["iac/from"]` names the app whose data it is.
@@ -103,19 +103,19 @@ def done_result(done: Done) -> Result:
     if isinstance(done.value, Mapping) and done.value.get("success") is False:
         # A tool that answers with what went wrong: the model is to see it as a failure.
         return _error_result(done.value)
-    content = structured(done.value, done.output, clean(done.note), done.outcome)
+    content = structured_content(done.value, done.output, clean_value(done.note), done.outcome)
     meta: dict[str, Any] = {"iac/level": done.level}
     if done.app[0]:
-        meta["iac/from"] = {"app": clean(done.app[1]), "bundle": done.app[0]}
+        meta["iac/from"] = {"app": clean_value(done.app[1]), "bundle": done.app[0]}
     if done.line:
-        meta["iac/jxa"] = escaped(done.line)
+        meta["iac/jxa"] = escape_hidden(done.line)
     if done.note:
-        meta["iac/note"] = clean(done.note)
+        meta["iac/note"] = clean_value(done.note)
     if done.outcome is not None and "outcome" not in content:
         # The module closes its answers.
-        meta["iac/outcome"] = clean(done.outcome.facts())
+        meta["iac/outcome"] = clean_value(done.outcome.facts())
     if done.reasons:
-        meta["iac/reasons"] = clean(list(done.reasons))
+        meta["iac/reasons"] = clean_value(list(done.reasons))
     text = json.dumps(content, ensure_ascii=False)
     if left_out(text):
         # As it is asked for (`raw`): what is hidden in it is written out, halves of characters go.
@@ -127,7 +127,7 @@ def done_result(done: Done) -> Result:
 
 def _error_result(facts: Mapping[str, Any]) -> Result:
     """Return a failure: one JSON object in the text, and no structured content."""
-    text = json.dumps(clean(dict(facts)), ensure_ascii=False)
+    text = json.dumps(clean_value(dict(facts)), ensure_ascii=False)
     return {"content": [text_content(text)], "isError": True}
 
 
@@ -152,24 +152,24 @@ def failure_result(error: Exception) -> Result:
     return _error_result({"type": "EXECUTION_ERROR", "message": message, "retryable": False})
 
 
-MOST: Final[Mapping[str, Level]] = {door: level for level, door in DOORS.items()}
+MAX_LEVEL: Final[Mapping[str, Level]] = {door: level for level, door in CALL_TOOLS.items()}
 """The door's name -> the highest level that it takes."""
 
 
-def through_door(call: Call) -> Call:
+def unwrap_call_tool(call: Call) -> Call:
     """Return the call that a call of a door stands for; any other is returned as it is.
 
     Raises:
         ToolError: The door's own arguments are wrong.
     """
-    most = MOST.get(call.tool)
+    most = MAX_LEVEL.get(call.tool)
     if most is None:
         return call
     given = check_arguments(call.arguments, META_TOOLS[call.tool].input)
     name = given["name"]
     if name in META_TOOLS:
         raise InvalidParameterError(
-            f"{call.tool} cannot call {quoted(name)}.", f"Call {name} directly."
+            f"{call.tool} cannot call {quote_text(name)}.", f"Call {name} directly."
         )
     if "calls" in given and "arguments" in given:
         raise InvalidParameterError(
@@ -180,15 +180,15 @@ def through_door(call: Call) -> Call:
     return call._replace(tool=name, arguments=given.get("arguments", {}), most=most, calls=calls)
 
 
-def by_door(call: NextCall | None, used: str, name: str) -> NextCall | None:
+def as_call_tool(call: NextCall | None, used: str, name: str) -> NextCall | None:
     """Return a next call as a client makes it that came by the door `used` to the tool `name`."""
-    if call is None or used not in MOST or call.tool in META_TOOLS:
+    if call is None or used not in MAX_LEVEL or call.tool in META_TOOLS:
         return call
     own = OWN_TOOLS.get(call.tool)
     if own is not None and own.always:
         return call
     # What shows how things stand only reads.
-    door = used if call.tool == name else DOORS[own.level if own else "SAFE"]
+    door = used if call.tool == name else CALL_TOOLS[own.level if own else "SAFE"]
     return NextCall(door, {"name": call.tool, "arguments": call.arguments})
 
 
@@ -231,27 +231,27 @@ class CallMethod:
         named = status is not None and peer.name and peer.remote is None
         if status is not None and named and peer.name not in self._named:
             self._named.add(peer.name)
-            status.update(client=clean_text(peer.name, 100))
-        result = self._answer(params, peer, cancel)
+            status.update_fields(client=clean_text(peer.name, 100))
+        result = self._call_tool(params, peer, cancel)
         if status is not None:
-            status.count(failed=bool(result.get("isError")))
+            status.count_call(failed=bool(result.get("isError")))
         return result
 
-    def _answer(self, params: Mapping[str, Any], peer: Peer, cancel: Cancellation) -> Result:
-        call = Call(params["name"], params.get("arguments") or {}, requester(peer))
+    def _call_tool(self, params: Mapping[str, Any], peer: Peer, cancel: Cancellation) -> Result:
+        call = Call(params["name"], params.get("arguments") or {}, call_requester(peer))
         deadline = Deadline(peer, call.tool, self._patience)
         try:
             if call.tool == FIND:
-                return done_result(Done(self._find(call.arguments), "", "SAFE"))
-            call = through_door(call)
-            deadline.allow(call.arguments.get("timeout"))
+                return done_result(CompletedCall(self._find_tools(call.arguments), "", "SAFE"))
+            call = unwrap_call_tool(call)
+            deadline.allow_longer(call.arguments.get("timeout"))
             return self._through_gate(call, peer, params, deadline, cancel)
         except ToolError as error:
             if isinstance(error, UnknownToolError) and error.name == params["name"]:
-                raise ProtocolError(INVALID_PARAMS, str(clean(str(error)))) from None
+                raise ProtocolError(INVALID_PARAMS, str(clean_value(str(error)))) from None
             lost = error.next is not None and error.next.tool == FIND and not self._finds
-            error.next = None if lost else by_door(error.next, params["name"], call.tool)
-            return failure_result(deadline.meaning(error))
+            error.next = None if lost else as_call_tool(error.next, params["name"], call.tool)
+            return failure_result(deadline.explain_error(error))
         except Exception as error:
             return failure_result(error)
         except (SystemExit, KeyboardInterrupt) as error:
@@ -279,58 +279,66 @@ class CallMethod:
             said = read_responses(given, tuple(ANSWERS), declared=peer.declared, seconds=took)
             call = call._replace(token=state, verdict=said)
         while True:
-            with deadline.kept(cancel) as inner:
+            with deadline.with_progress(cancel) as inner:
                 outcome = self._gate.call(call, cancel=inner)
-            if isinstance(outcome, Refused):
-                outcome = replace(outcome, next=by_door(outcome.next, params["name"], call.tool))
-            if not isinstance(outcome, Asks):
+            if isinstance(outcome, RefusedCall):
+                outcome = replace(
+                    outcome, next=as_call_tool(outcome.next, params["name"], call.tool)
+                )
+            if not isinstance(outcome, NeedsApproval):
                 return outcome_result(outcome)
-            self._waiting[outcome.token] = time.monotonic(), call.caller.holder, outcome.question
+            self._waiting[outcome.token] = (
+                time.monotonic(),
+                call.caller.token_client,
+                outcome.question,
+            )
             if outcome.way == "client" and peer.modern:
-                return input_required(outcome.question, outcome.token)
+                return input_required_result(outcome.question, outcome.token)
             try:
-                with deadline.kept(cancel, patient=True) as inner:
-                    said = _asked(outcome, peer, inner)
+                with deadline.with_progress(cancel, patient=True) as inner:
+                    said = _ask_person(outcome, peer, inner)
             finally:
                 self._waiting.pop(outcome.token, None)
-            if cancel.cancelled:
+            if cancel.is_cancelled:
                 raise ToolError("USER_CANCELLED", "The call was cancelled.", command=call.tool)
             call = call._replace(token=outcome.token, verdict=said)
 
-    def questions(self, holder: str) -> list[Question]:
-        """Return the questions of a client (`Requester.holder`) that wait for a person."""
+    def pending_questions(self, holder: str) -> list[Question]:
+        """Return the questions of a client (`Requester.token_client`) that wait for a person."""
         now = time.monotonic()
         for token, (since, _, _) in list(self._waiting.items()):
             if now - since > LIFETIME:
                 self._waiting.pop(token, None)
         return [row for _, whose, row in list(self._waiting.values()) if whose == holder]
 
-    def _find(self, arguments: Mapping[str, Any]) -> Any:
+    def _find_tools(self, arguments: Mapping[str, Any]) -> Any:
         if self._search is None:
             # Heavy, and most calls search nothing.
             from iac_runtime.serve.pages import ToolSearch
 
             read_only = self._gate.read_only
-            self._search = ToolSearch(self._catalogue, read_only=read_only, decided=self._decided)
-        return self._search.find(arguments)
+            self._search = ToolSearch(
+                self._catalogue, read_only=read_only, decided=self._judge_example
+            )
+        return self._search.find_pages(arguments)
 
-    def _decided(self, name: str, example: Mapping[str, Any]) -> Decision | None:
+    def _judge_example(self, name: str, example: Mapping[str, Any]) -> Decision | None:
         """Return what is done with a generated tool's example; others may look at a screen."""
         if name not in self._catalogue().tools:
             return None
         try:
-            return self._gate.judge(self._gate.plan(Call(name, example)), Requester())[1]
+            return self._gate.judge_plan(self._gate.plan_call(Call(name, example)), Requester())[1]
         except (ToolError, SetupError):
             return None
 
 
-def _asked(asks: Asks, peer: Peer, cancel: Cancellation) -> Verdict:
+def _ask_person(asks: NeedsApproval, peer: Peer, cancel: Cancellation) -> Verdict:
     if asks.way == "page":
         return ask_page(asks.question, cancel)
     if asks.way != "client":
         return ask_dialog(asks.question)
     begun = time.monotonic()
-    found = peer.elicit(form(asks.question), cancel, THINKING)
+    found = peer.elicit(elicitation_form(asks.question), cancel, THINKING)
     if isinstance(found, str):
         return found
     took = time.monotonic() - begun

@@ -43,7 +43,7 @@ class Changes:
 
         return stop
 
-    def tell(self) -> None:
+    def notify_listeners(self) -> None:
         """Tell every listener."""
         with self._lock:
             listeners = list(self._listeners.values())
@@ -68,13 +68,13 @@ class BuildWatch:
 
     def start(self) -> None:
         """Begin; the thread does not keep the process alive."""
-        threading.Thread(target=self._run, name="iac-watch", daemon=True).start()
+        threading.Thread(target=self._watch_loop, name="iac-watch", daemon=True).start()
 
     def close(self) -> None:
         """End; a look under way is not waited for."""
         self._ended.set()
 
-    def _run(self) -> None:
+    def _watch_loop(self) -> None:
         while not self._ended.wait(self._pause):
             try:
                 changed = self._look()
@@ -82,7 +82,7 @@ class BuildWatch:
                 sys.stderr.write(f"iac-mcp: the tools were built again, but: {error}\n")
                 continue
             if changed:
-                self._changes.tell()
+                self._changes.notify_listeners()
 
 
 class LazyGate:
@@ -106,47 +106,49 @@ class LazyGate:
         # Tools that are built anew while the gate is opened must not be lost between the two.
         self._lock = threading.Lock()
 
-    def methods(self, patience: float) -> "Methods":
+    def open_methods(self, patience: float) -> "Methods":
         """Return what answers the requests that lead behind the listings, with the gate opened.
 
         Raises:
             SetupError: The gate cannot be opened.
         """
-        from iac_runtime.serve.methods import methods_of
+        from iac_runtime.serve.methods import build_methods
 
         with self._lock:
             if self._methods is None:
                 if self._gate is None:
                     self._gate = self._open()
                 self._status_file = _status_file(self._gate, self.lines)
-                self._methods = methods_of(self._gate, self.lines, self._status_file, patience)
+                self._methods = build_methods(self._gate, self.lines, self._status_file, patience)
             return self._methods
 
-    def server(
+    def build_sdk_server(
         self, identity: "ServerIdentity", patience: float, threads: int | None = None
     ) -> Any:
         """Return the SDK's server of the methods, for so many at once. Raises as they do."""
         from iac_runtime.serve.handlers import THREADS, build_server
 
-        methods, most = self.methods(patience), threads or THREADS
+        methods, most = self.open_methods(patience), threads or THREADS
         return build_server(methods, self.lines, identity, self.changes, most)
 
-    def look(self) -> bool:
+    def reload_tools(self) -> bool:
         """Take over tools that were built anew, and say whether any were.
 
         Raises:
             SetupError: They cannot be read; the old ones stay.
         """
         with self._lock:
-            if not self.lines.renew():
+            if not self.lines.reload_if_changed():
                 return False
             if self._gate is not None:
                 from iac_runtime.tools.catalogue import Catalogue
 
                 catalogue = Catalogue(self.lines.folders)
-                self._gate.renew(catalogue)
+                self._gate.replace_tools(catalogue)
                 if self._status_file is not None:
-                    self._status_file.update(apps=len(catalogue.apps), tools=_levels(catalogue))
+                    self._status_file.update_fields(
+                        apps=len(catalogue.apps), tools=_tools_by_level(catalogue)
+                    )
         return True
 
     def close(self) -> None:
@@ -164,13 +166,13 @@ def _status_file(gate: "Gate", lines: Listings) -> "StatusFile | None":
     catalogue = gate.catalogue
     assert catalogue is not None
     try:
-        workers = gate.executor.workers
-        apps, levels = len(catalogue.apps), _levels(catalogue)
+        workers = gate.executor.worker_states
+        apps, levels = len(catalogue.apps), _tools_by_level(catalogue)
         return StatusFile(lines.surface, apps, levels, workers=workers, later=True)
     except SetupError:
         # A state folder that is not safe stops the calls, which say so, and not the server.
         return None
 
 
-def _levels(catalogue: "Catalogue") -> dict[str, int]:
+def _tools_by_level(catalogue: "Catalogue") -> dict[str, int]:
     return dict(Counter(row.level for row in catalogue.tools.values()))

@@ -90,14 +90,16 @@ class Deadline:
         self._began = time.monotonic()
         self._over = False
 
-    def allow(self, seconds: Any) -> None:
+    def allow_longer(self, seconds: Any) -> None:
         """Wait longer for a call that asks for more time; what is no time changes nothing."""
         number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
         if number and self._patience < seconds <= MOST_SECONDS:
             self._patience = seconds + _AFTER
 
     @contextmanager
-    def kept(self, cancel: Cancellation, *, patient: bool = False) -> Iterator[Cancellation]:
+    def with_progress(
+        self, cancel: Cancellation, *, patient: bool = False
+    ) -> Iterator[Cancellation]:
         """Report while the block runs, and end what takes too long; yield what ends the block.
 
         Args:
@@ -108,24 +110,24 @@ class Deadline:
         most = float("inf") if patient else self._patience
         until = time.monotonic() + most
 
-        def look() -> float | None:
+        def check_time() -> float | None:
             left = until - time.monotonic()
             if left <= 0:
                 self._over = True
                 inner.cancel()
                 return None
-            self._report(inner)
+            self._report_progress(inner)
             return min(self._every, left)
 
-        with cancel.watched(inner.cancel), _looking(look, min(self._every, most)):
+        with cancel.on_cancel(inner.cancel), _call_repeatedly(check_time, min(self._every, most)):
             yield inner
 
-    def _report(self, cancel: Cancellation) -> None:
+    def _report_progress(self, cancel: Cancellation) -> None:
         seconds = time.monotonic() - self._began
         said = f"{self._tool}: running for {seconds:.0f} seconds"
         self._peer.report(round(seconds, 1), f"{said}; {cancel.word}" if cancel.word else said)
 
-    def meaning(self, error: ToolError) -> ToolError:
+    def explain_error(self, error: ToolError) -> ToolError:
         """Return what to say of an error: of one that is due to the end that was made, another."""
         if not self._over or error.type != "USER_CANCELLED":
             return error
@@ -152,7 +154,7 @@ _only: Final = threading.Lock()
 
 
 @contextmanager
-def _looking(look: Callable[[], float | None], first: float) -> Iterator[None]:
+def _call_repeatedly(look: Callable[[], float | None], first: float) -> Iterator[None]:
     """Call `look` (not raising) after `first` seconds, and after those that it returned.
 
     It is called in another thread, one at a time, and never after the block.
@@ -161,15 +163,15 @@ def _looking(look: Callable[[], float | None], first: float) -> Iterator[None]:
 
     event: sched.Event | None = None
 
-    def again() -> None:
+    def call_again() -> None:
         nonlocal event
         with lock:
             seconds = look() if running else None
-            event = None if seconds is None else _clock.enter(seconds, 0, again)
+            event = None if seconds is None else _clock.enter(seconds, 0, call_again)
 
-    event = _clock.enter(first, 0, again)
+    event = _clock.enter(first, 0, call_again)
     if _only.acquire(blocking=False):
-        threading.Thread(target=_tick, name="iac-clock", daemon=True).start()
+        threading.Thread(target=_run_clock, name="iac-clock", daemon=True).start()
     elif _clock.queue[:1] == [event]:
         _sooner.set()
     try:
@@ -183,7 +185,7 @@ def _looking(look: Callable[[], float | None], first: float) -> Iterator[None]:
                     _clock.cancel(event)
 
 
-def _tick() -> None:
+def _run_clock() -> None:
     while True:
         _sooner.clear()
         _sooner.wait(_clock.run(blocking=False))

@@ -18,14 +18,14 @@ from typing import Any, Final, NamedTuple
 
 from iac_base.errors import IacError, SetupError
 from iac_base.files import config_file
-from iac_runtime.serve.answering import Answering
+from iac_runtime.serve.answering import RequestPool
 from iac_runtime.serve.changes import BuildWatch, LazyGate
 from iac_runtime.serve.listing import SEARCH, Choice, Listings
 from iac_runtime.serve.messages import ServerIdentity
 from iac_runtime.serve.options import CALL_SECONDS, HTTP_OPTIONS
 from iac_runtime.serve.routing import Router
 from iac_runtime.serve.sdk import Sessions
-from iac_runtime.serve.wire import claim
+from iac_runtime.serve.wire import claim_stdio
 from iac_runtime.tools.folders import tool_folders
 from iac_runtime.version import VERSION
 
@@ -66,7 +66,7 @@ class _StopError(Exception):
     """A signal asked for the end."""
 
 
-def serve(
+def serve_stdio(
     identity: ServerIdentity,
     lines: Callable[[], list[bytes]],
     build: Callable[[], Any],
@@ -89,30 +89,30 @@ def serve(
         methods: Opens what answers the requests that lead behind the listings without the SDK.
         hear: Is given what to call, in any thread, when the lists are others.
     """
-    wire = claim()
+    wire = claim_stdio()
     sessions = Sessions(build, wire.write, options)
-    answering = Answering(methods, identity, wire.write) if methods is not None else None
+    answering = RequestPool(methods, identity, wire.write) if methods is not None else None
     router = Router(identity, lines, sessions, wire.write, others, answering)
-    hear(router.changed)
+    hear(router.notify_changed)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, _stop)
+        signal.signal(number, _handle_signal)
     # The system may hand a signal to any thread; the one that reads must see it.
     signal.set_wakeup_fd(wire.alarm, warn_on_full_buffer=False)
     grace = GRACE
     try:
         for line in wire:
-            router.take(line)
+            router.handle_line(line)
     except _StopError:
         grace = 0.0
-    _end(sessions, answering, close, grace)
+    _shut_down(sessions, answering, close, grace)
 
 
-def _stop(_number: int, _frame: FrameType | None) -> None:
+def _handle_signal(_number: int, _frame: FrameType | None) -> None:
     raise _StopError
 
 
-def _end(
-    sessions: Sessions, answering: Answering | None, close: Callable[[], None], grace: float
+def _shut_down(
+    sessions: Sessions, answering: RequestPool | None, close: Callable[[], None], grace: float
 ) -> None:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
@@ -128,7 +128,7 @@ def _end(
             os._exit(1 if failed else 0)
 
 
-def identity(surface: str = "", instructions: str = INSTRUCTIONS) -> ServerIdentity:
+def server_identity(surface: str = "", instructions: str = INSTRUCTIONS) -> ServerIdentity:
     """Return what the server says of itself; `surface` is what it lists."""
     plans = "plans" in surface.split(",") and find_spec("pydantic_monty") is not None
     # A session lasts hours: list_apps says what the time is by then.
@@ -136,7 +136,7 @@ def identity(surface: str = "", instructions: str = INSTRUCTIONS) -> ServerIdent
     return ServerIdentity("iac", VERSION, instructions + today + PLANS * plans, CAPABILITIES)
 
 
-class Prepared(NamedTuple):
+class PreparedServer(NamedTuple):
     """What a server serves, whatever it serves on; `patience` are the seconds for a call."""
 
     identity: ServerIdentity
@@ -144,58 +144,60 @@ class Prepared(NamedTuple):
     gate: LazyGate
     patience: float
 
-    def watch(self) -> BuildWatch:
+    def start_watch(self) -> BuildWatch:
         """Begin to look for tools that are built anew."""
-        watch = BuildWatch(self.gate.look, self.gate.changes)
+        watch = BuildWatch(self.gate.reload_tools, self.gate.changes)
         watch.start()
         return watch
 
 
-def prepare(raw: Mapping[str, Any]) -> Prepared:
+def prepare_server(raw: Mapping[str, Any]) -> PreparedServer:
     """Return what is served; `raw` are the options by name, as texts.
 
     Raises:
         SetupError: An option, a folder or the policy is not right.
     """
     if raw.get("verbose") or raw.get("log_file"):
-        from iac_base.logs import begin
+        from iac_base.logs import start_logging
 
-        begin(verbose=bool(raw.get("verbose")), file=raw.get("log_file"))
+        start_logging(verbose=bool(raw.get("verbose")), file=raw.get("log_file"))
 
-    def find() -> list[Any]:
+    def find_folders() -> list[Any]:
         return tool_folders([Path(folder) for folder in raw.get("tools") or ()])
 
-    folders = find()
-    opened = _early(raw)
+    folders = find_folders()
+    opened = _open_early(raw)
     read_only = opened.read_only if opened is not None else False
-    lines = Listings(folders, _choice(raw, read_only=read_only), find)
+    lines = Listings(folders, _listing_choice(raw, read_only=read_only), find_folders)
     # What is wrong with the folders or the choice is said before a client waits.
     lines()
-    said = identity(lines.surface, lines.spoken_of(INSTRUCTIONS))
-    return Prepared(said, lines, LazyGate(lines, partial(_open, raw), opened), _patience(raw))
+    said = server_identity(lines.surface, lines.relevant_instructions(INSTRUCTIONS))
+    return PreparedServer(
+        said, lines, LazyGate(lines, partial(_open_gate, raw), opened), _call_patience(raw)
+    )
 
 
-def start(raw: Mapping[str, Any]) -> int:
+def run_server(raw: Mapping[str, Any]) -> int:
     """Serve until the client goes. Raises as `prepare`; nothing was served then."""
     for option in HTTP_OPTIONS:
         if raw.get(option.name):
             raise SetupError(f"{option.flag} can only be used with --http.")
-    ready = prepare(raw)
+    ready = prepare_server(raw)
     lines, gate = ready.lines, ready.gate
-    watch = ready.watch()
+    watch = ready.start_watch()
     try:
-        serve(
+        serve_stdio(
             ready.identity,
             lines,
-            lambda: gate.server(ready.identity, ready.patience),
+            lambda: gate.build_sdk_server(ready.identity, ready.patience),
             gate.close,
-            notifications,
+            notification_options,
             others={
-                "prompts/list": lines.prompts,
-                "resources/list": lines.resources,
-                "resources/templates/list": lines.templates,
+                "prompts/list": lines.prompt_lines,
+                "resources/list": lines.resource_lines,
+                "resources/templates/list": lines.template_lines,
             },
-            methods=lambda: gate.methods(ready.patience).by_name(),
+            methods=lambda: gate.open_methods(ready.patience).by_name(),
             hear=gate.changes.subscribe,
         )
     finally:
@@ -203,23 +205,23 @@ def start(raw: Mapping[str, Any]) -> int:
     return 0
 
 
-def notifications() -> Any:
+def notification_options() -> Any:
     """Return the SDK's options of the notifications that the server can send."""
     from mcp.server.lowlevel import NotificationOptions
 
     return NotificationOptions(prompts_changed=True, resources_changed=True, tools_changed=True)
 
 
-def _early(raw: Mapping[str, Any]) -> Any:
+def _open_early(raw: Mapping[str, Any]) -> Any:
     """Return the gate where a policy, a setting or a wish must be judged before anything else."""
     named = any(raw.get(key) not in (None, (), False, "") for key in _JUDGED)
     if named or any(key.startswith(_VARIABLES) for key in os.environ) or config_file().exists():
-        return _open(raw)
+        return _open_gate(raw)
     return None
 
 
-def _open(raw: Mapping[str, Any]) -> Any:
-    from iac_runtime.gate.opening import open_gate, read_options
+def _open_gate(raw: Mapping[str, Any]) -> Any:
+    from iac_runtime.gate.opening import build_gate, read_options
 
     options = read_options(raw)
     if options.allow.upper() == "DANGEROUS" and options.simulate is None:
@@ -227,10 +229,10 @@ def _open(raw: Mapping[str, Any]) -> Any:
             "serve requires approval for every DANGEROUS call, so --allow can be at most MODIFY"
             " (with --simulate, DANGEROUS)."
         )
-    gate = open_gate(options)
+    gate = build_gate(options)
     if gate.permissions.policy.path:
         # Later: what it reads is no matter for a start.
-        later = threading.Timer(_LATER, _warn, (gate,))
+        later = threading.Timer(_LATER, _warn_unknown_words, (gate,))
         later.daemon = True
         later.start()
     return gate
@@ -240,7 +242,7 @@ _LATER: Final = 2.0
 """Seconds after the start until a policy is looked at for words that nothing here knows."""
 
 
-def _warn(gate: Any) -> None:
+def _warn_unknown_words(gate: Any) -> None:
     from logging import getLogger
 
     from iac_base.logs import LOGGER
@@ -252,16 +254,16 @@ def _warn(gate: Any) -> None:
             getLogger(f"{LOGGER}.policy").warning("%s", line)
 
 
-def _patience(raw: Mapping[str, Any]) -> float:
+def _call_patience(raw: Mapping[str, Any]) -> float:
     """Return the seconds for a call, its wait included; who wants longer calls gets them."""
     return max(CALL_SECONDS, float(raw.get("timeout") or 0.0) + 4.0)
 
 
-def _choice(raw: Mapping[str, Any], *, read_only: bool) -> Choice:
+def _listing_choice(raw: Mapping[str, Any], *, read_only: bool) -> Choice:
     toolset = raw.get("toolset")
-    expose = _words(toolset) if toolset else _words(raw.get("expose") or SEARCH)
-    return Choice(expose, _words(raw.get("pin") or ""), read_only)
+    expose = _split_words(toolset) if toolset else _split_words(raw.get("expose") or SEARCH)
+    return Choice(expose, _split_words(raw.get("pin") or ""), read_only)
 
 
-def _words(text: str) -> tuple[str, ...]:
+def _split_words(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())

@@ -79,22 +79,24 @@ def build_server(
         changes: Tells of tools that were built anew.
         threads: Requests at work at once.
     """
-    rooms = Rooms(threads)
-    call, read, prompt, complete = (partial(_handle, method, rooms) for method in methods)
+    rooms = RequestSlots(threads)
+    call, read, prompt, complete = (partial(_handle_request, method, rooms) for method in methods)
     return Server(
         identity.name,
         version=identity.version,
         instructions=identity.instructions,
         cache_hints=dict.fromkeys(_CACHED, CacheHint(ttl_ms=LIST_TTL_MS)),
-        on_list_tools=_listed(lines, "tools/list"),
-        on_list_prompts=_listed(lines.prompts, "prompts/list"),
-        on_list_resources=_listed(lines.resources, "resources/list"),
-        on_list_resource_templates=_listed(lines.templates, "resources/templates/list"),
+        on_list_tools=_listing_handler(lines, "tools/list"),
+        on_list_prompts=_listing_handler(lines.prompt_lines, "prompts/list"),
+        on_list_resources=_listing_handler(lines.resource_lines, "resources/list"),
+        on_list_resource_templates=_listing_handler(
+            lines.template_lines, "resources/templates/list"
+        ),
         on_call_tool=call,
         on_read_resource=read,
         on_get_prompt=prompt,
         on_completion=complete,
-        on_subscriptions_listen=ListenHandler(_Bus(changes or Changes(), lines)),
+        on_subscriptions_listen=ListenHandler(_ChangeBus(changes or Changes(), lines)),
     )
 
 
@@ -134,37 +136,37 @@ def tell_sessions(server: Server[Any], changes: Changes) -> None:
     server.add_notification_handler("notifications/initialized", types.NotificationParams, hear)
 
 
-def _listed(read: Callable[[], list[bytes]], method: str) -> Any:
+def _listing_handler(read: Callable[[], list[bytes]], method: str) -> Any:
     """Return the handler of a listing: what the front would have sent."""
 
-    async def answer(context: Any, _params: Any) -> Any:
+    async def answer_listing(context: Any, _params: Any) -> Any:
         try:
             rows = await anyio.to_thread.run_sync(read)
         except IacError as error:
-            raise _raised(protocol_error(error)) from None
+            raise _sdk_error(protocol_error(error)) from None
         if _shows_views(context):
             from iac_runtime.serve.views import with_views
 
             rows = with_views(method, rows)
         return {LISTS[method]: [json.loads(row) for row in rows], "resultType": "complete"}
 
-    return answer
+    return answer_listing
 
 
-def _raised(error: ProtocolError) -> MCPError:
+def _sdk_error(error: ProtocolError) -> MCPError:
     return MCPError(error.code, str(error))
 
 
-async def _handle(
+async def _handle_request(
     method: Method,
-    rooms: "Rooms",
+    rooms: "RequestSlots",
     context: Any,
     _params: Any,
 ) -> Any:
     """Answer in a thread; when the client cancels, what runs is ended, then the thread."""
-    cancel, peer = Cancellation(), _Peer(context, asyncio.get_running_loop())
+    cancel, peer = Cancellation(), _SessionPeer(context, asyncio.get_running_loop())
 
-    async def watch() -> None:
+    async def watch_cancel() -> None:
         try:
             await anyio.sleep_forever()
         finally:
@@ -174,13 +176,13 @@ async def _handle(
     found: Any = None
     failure: Exception | None = None
     async with anyio.create_task_group() as group:
-        group.start_soon(watch)
+        group.start_soon(watch_cancel)
         try:
-            async with rooms.of(peer.remote):
+            async with rooms.slot_for(peer.remote):
                 # Shielded: it returns when the thread is done, which the watcher hastens.
                 found = await anyio.to_thread.run_sync(answer, limiter=rooms.all)
         except ProtocolError as error:
-            failure = _raised(error)
+            failure = _sdk_error(error)
         except Exception as error:
             # It must leave the group as itself, not in an exception group.
             failure = error
@@ -190,47 +192,47 @@ async def _handle(
     return modern_result(found, context.method) if peer.modern else found
 
 
-class Rooms:
+class RequestSlots:
     """The places for requests at work: all that there are, and the share of each client."""
 
     def __init__(self, threads: int) -> None:
         self.all = anyio.CapacityLimiter(threads)
         self._shares: dict[str, anyio.CapacityLimiter] = {}
 
-    def of(self, remote: RemoteClient | None) -> contextlib.AbstractAsyncContextManager[Any]:
+    def slot_for(self, remote: RemoteClient | None) -> contextlib.AbstractAsyncContextManager[Any]:
         """Return what a request waits for first."""
         if remote is None:
             return contextlib.nullcontext()
         return self._shares.setdefault(remote.holder, anyio.CapacityLimiter(SHARE))
 
 
-class _Peer:
+class _SessionPeer:
     """The client of a request of the SDK, for the thread that answers it."""
 
     def __init__(self, context: Any, loop: asyncio.AbstractEventLoop) -> None:
         self._context = context
         self._loop = loop
-        self.name = _name(context)
+        self.name = _client_name(context)
         self.modern = context.protocol_version >= MODERN_VERSION
         scope = getattr(context.request, "scope", None) or {}
         self.remote: RemoteClient | None = scope.get(REMOTE)
-        self.declared = _declared(context) and (self.remote is None or self.remote.asks)
+        self.declared = _declares_elicitation(context) and (self.remote is None or self.remote.asks)
         self.views = _shows_views(context)
 
     def report(self, seconds: float, said: str) -> None:
         # Without a token of the client's, the session sends nothing.
-        self._begun(self._context.session.report_progress(seconds, None, said))
+        self._run_in_loop(self._context.session.report_progress(seconds, None, said))
 
     def elicit(
         self, params: Mapping[str, Any], cancel: Cancellation, seconds: float
     ) -> Verdict | tuple[str, Mapping[str, Any] | None]:
-        asked = self._begun(
+        asked = self._run_in_loop(
             self._context.session.elicit_form(
                 params["message"], params["requestedSchema"], self._context.request_id
             )
         )
         try:
-            with cancel.watched(asked.cancel):
+            with cancel.on_cancel(asked.cancel):
                 found = asked.result(seconds)
         except TimeoutError:
             asked.cancel()
@@ -242,11 +244,11 @@ class _Peer:
             return "error"
         return found.action, found.content
 
-    def _begun(self, work: Coroutine[Any, Any, Any]) -> Future[Any]:
+    def _run_in_loop(self, work: Coroutine[Any, Any, Any]) -> Future[Any]:
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
 
-def _declared(context: Any) -> bool:
+def _declares_elicitation(context: Any) -> bool:
     capabilities = context.session.client_capabilities
     elicitation = getattr(capabilities, "elicitation", None)
     if elicitation is None:
@@ -260,7 +262,7 @@ def _shows_views(context: Any) -> bool:
     return shows_views({"extensions": getattr(capabilities, "extensions", None)})
 
 
-def _name(context: Any) -> str:
+def _client_name(context: Any) -> str:
     params = context.session.client_params
     if params is not None:
         return str(params.client_info.name)
@@ -268,7 +270,7 @@ def _name(context: Any) -> str:
     return str(info.get("name", "")) if isinstance(info, Mapping) else ""
 
 
-class _Bus(InMemorySubscriptionBus):
+class _ChangeBus(InMemorySubscriptionBus):
     """A bus that hears of changes from whatever thread has seen them."""
 
     def __init__(self, changes: Changes, lines: Listings) -> None:
@@ -283,7 +285,7 @@ class _Bus(InMemorySubscriptionBus):
         def tell() -> None:
             # The loop is closed once the session has ended.
             with contextlib.suppress(RuntimeError):
-                for event in (*_EVENTS, *self._updates()):
+                for event in (*_EVENTS, *self._updated_resources()):
                     loop.call_soon_threadsafe(listener, event)
 
         leave, unhear = super().subscribe(listener), self._changes.subscribe(tell)
@@ -294,7 +296,7 @@ class _Bus(InMemorySubscriptionBus):
 
         return stop
 
-    def _updates(self) -> list[ServerEvent]:
+    def _updated_resources(self) -> list[ServerEvent]:
         """Return the resources that depend on the tools; only what is subscribed is sent."""
-        rows = [json.loads(line) for line in self._lines.resources()]
+        rows = [json.loads(line) for line in self._lines.resource_lines()]
         return [ResourceUpdated(uri=row["uri"]) for row in rows if "/apps" in row["uri"]]

@@ -13,9 +13,9 @@ from typing import Any, Final, NamedTuple
 
 from iac_base.errors import SetupError, near_text
 from iac_runtime.tools.catalogue import ToolFolder, read_tool_folders
-from iac_runtime.tools.lock import damaged, read_part
+from iac_runtime.tools.lock import damaged_file_error, read_part
 from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS, STARTERS, TOOLSETS, toolset_tools
-from iac_runtime.tools.shape import Tool, entry
+from iac_runtime.tools.shape import Tool, listing_entry
 
 SEARCH: Final = "search"
 """The surface of a handful of tools that find and call the others."""
@@ -46,7 +46,7 @@ def chosen_lines(tool_folders: Sequence[ToolFolder], choice: Choice) -> list[byt
     Raises:
         SetupError: A pattern or a pin names nothing, or a listing is missing or damaged.
     """
-    patterns = _patterns(tool_folders, choice)
+    patterns = _tool_patterns(tool_folders, choice)
     lines: list[bytes] = []
     for tool_folder in tool_folders if patterns else ():
         lines += _entry_lines(tool_folder, patterns, choice.read_only)
@@ -71,7 +71,7 @@ def own_tools(choice: Choice) -> list[Tool]:
     ]
 
 
-def spoken_of(text: str, choice: Choice) -> str:
+def relevant_instructions(text: str, choice: Choice) -> str:
     """Return the lines of instructions that speak only of tools which `choice` lets be called."""
     if SEARCH in choice.expose and not choice.read_only:
         return text
@@ -87,7 +87,7 @@ def spoken_of(text: str, choice: Choice) -> str:
 _TOOL_NAME: Final = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
 
 
-def _patterns(tool_folders: Sequence[ToolFolder], choice: Choice) -> list[str]:
+def _tool_patterns(tool_folders: Sequence[ToolFolder], choice: Choice) -> list[str]:
     searching = SEARCH in choice.expose
     wanted = [
         word for word in (choice.pins if searching else choice.expose) if word not in TOOLSETS
@@ -117,7 +117,7 @@ def _entry_lines(tool_folder: ToolFolder, patterns: list[str], read_only: bool) 
     try:
         text = read_part(path)
     except OSError as error:
-        raise damaged(path) from error
+        raise damaged_file_error(path) from error
     if "*" in patterns and not read_only and not tool_folder.hides:
         return text.splitlines()
     lines = []
@@ -131,7 +131,7 @@ def _entry_lines(tool_folder: ToolFolder, patterns: list[str], read_only: bool) 
     return lines
 
 
-class _Read(NamedTuple):
+class _ListingContent(NamedTuple):
     """What lay in the folders when they were last read; `apps` are the rows by key."""
 
     tools: list[bytes]
@@ -160,14 +160,14 @@ class Listings:
         self._lock = threading.Lock()
         self._stamp: Stamp = ()
         self._seen: Stamp = ()
-        self._now: _Read | None = None
+        self._now: _ListingContent | None = None
 
-    def spoken_of(self, text: str) -> str:
+    def relevant_instructions(self, text: str) -> str:
         """Return the lines of instructions that speak only of what can be called here."""
-        return spoken_of(text, self._choice)
+        return relevant_instructions(text, self._choice)
 
     @property
-    def finds(self) -> bool:
+    def has_find_tools(self) -> bool:
         """Whether `find_tools` is listed."""
         return SEARCH in self._choice.expose
 
@@ -182,33 +182,33 @@ class Listings:
         Raises:
             SetupError: A folder or a wish is not right.
         """
-        return self._read().tools
+        return self._current_content().tools
 
-    def prompts(self) -> list[bytes]:
+    def prompt_lines(self) -> list[bytes]:
         """Return the lines of prompts/list. Raises as a call does."""
-        from iac_runtime.serve.prompts import offered, prompt_entry
+        from iac_runtime.serve.prompts import offered_prompts, prompt_entry
 
-        return _lines(map(prompt_entry, offered(self.app_ids())))
+        return _json_lines(map(prompt_entry, offered_prompts(self.app_ids())))
 
-    def resources(self) -> list[bytes]:
+    def resource_lines(self) -> list[bytes]:
         """Return the lines of resources/list. Raises as a call does."""
         from iac_runtime.serve.resources import guide_entries, resource_entries
 
-        apps = self._read().apps.items()
+        apps = self._current_content().apps.items()
         entries = resource_entries((key, str(row["name"])) for key, row in apps)
-        return _lines([*entries, *guide_entries()])
+        return _json_lines([*entries, *guide_entries()])
 
-    def templates(self) -> list[bytes]:
+    def template_lines(self) -> list[bytes]:
         """Return the lines of resources/templates/list."""
         from iac_runtime.serve.resources import TEMPLATES
 
-        return _lines(TEMPLATES)
+        return _json_lines(TEMPLATES)
 
     def app_ids(self) -> list[str]:
         """Return the bundle ids of the apps that have tools. Raises as a call does."""
-        return [str(row["id"]) for row in self._read().apps.values()]
+        return [str(row["id"]) for row in self._current_content().apps.values()]
 
-    def renew(self) -> bool:
+    def reload_if_changed(self) -> bool:
         """Read the folders again if they were built anew since; say whether they were.
 
         A build writes its files one after the other: the answer is yes only when they have rested
@@ -219,7 +219,7 @@ class Listings:
                 until they change again.
         """
         folders = self.folders if self._find is None else list(self._find())
-        stamp = _stamp(folders)
+        stamp = _folders_stamp(folders)
         with self._lock:
             if self._now is None or stamp == self._stamp:
                 return False
@@ -227,37 +227,37 @@ class Listings:
                 self._seen = stamp
                 return False
             self._stamp = stamp
-            self._now = self._fresh(folders)
+            self._now = self._load_content(folders)
             self.folders = folders
             return True
 
-    def _read(self) -> _Read:
+    def _current_content(self) -> _ListingContent:
         with self._lock:
             if self._now is None:
-                self._stamp = _stamp(self.folders)
-                self._now = self._fresh(self.folders)
+                self._stamp = _folders_stamp(self.folders)
+                self._now = self._load_content(self.folders)
             return self._now
 
-    def _fresh(self, folders: Sequence[Path]) -> _Read:
+    def _load_content(self, folders: Sequence[Path]) -> _ListingContent:
         tool_folders = read_tool_folders(folders)
         tools = [
-            *_lines(map(entry, own_tools(self._choice))),
+            *_json_lines(map(listing_entry, own_tools(self._choice))),
             *chosen_lines(tool_folders, self._choice),
         ]
-        return _Read(tools, _apps(tool_folders))
+        return _ListingContent(tools, _apps_by_key(tool_folders))
 
 
-def _apps(tool_folders: Iterable[ToolFolder]) -> dict[str, Mapping[str, Any]]:
+def _apps_by_key(tool_folders: Iterable[ToolFolder]) -> dict[str, Mapping[str, Any]]:
     found: dict[str, Mapping[str, Any]] = {}
     for tool_folder in tool_folders:
         for key, row in tool_folder.apps.items():
             if not (isinstance(row, dict) and {"id", "name"} <= row.keys()):
-                raise damaged(tool_folder.folder / "catalogue.json")
+                raise damaged_file_error(tool_folder.folder / "catalogue.json")
             found[key] = row
     return dict(sorted(found.items()))
 
 
-def _stamp(folders: Sequence[Path]) -> Stamp:
+def _folders_stamp(folders: Sequence[Path]) -> Stamp:
     """Return when the files of the folders were written; one that is away counts as never."""
     stamps = []
     for folder in folders:
@@ -270,7 +270,7 @@ def _stamp(folders: Sequence[Path]) -> Stamp:
     return tuple(stamps)
 
 
-def _lines(entries: Iterable[Mapping[str, Any]]) -> list[bytes]:
+def _json_lines(entries: Iterable[Mapping[str, Any]]) -> list[bytes]:
     return [
         json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode() for entry in entries
     ]

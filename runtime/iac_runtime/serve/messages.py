@@ -109,7 +109,7 @@ def discover_result(identity: ServerIdentity) -> dict[str, Any]:
         "resultType": "complete",
         "supportedVersions": [MODERN_VERSION],
         "ttlMs": 0,
-        "_meta": _stamp(identity),
+        "_meta": _server_info(identity),
     }
 
 
@@ -124,28 +124,28 @@ def listing_result(
         "cacheScope": "private",
         "resultType": "complete",
         "ttlMs": LIST_TTL_MS,
-        "_meta": _stamp(identity),
+        "_meta": _server_info(identity),
     }
     return listed + b"," + to_json(rest)[1:]
 
 
-def answer(id_: str | int, result: bytes | Mapping[str, Any]) -> bytes:
+def result_message(id_: str | int, result: bytes | Mapping[str, Any]) -> bytes:
     """Return the response to the request `id_`; a result may be finished JSON."""
     body = result if isinstance(result, bytes) else to_json(result)
     return b'{"jsonrpc":"2.0","id":' + to_json(id_) + b',"result":' + body + b"}"
 
 
-def failure(id_: str | float | None, message: str, code: int = INTERNAL_ERROR) -> bytes:
+def error_message(id_: str | float | None, message: str, code: int = INTERNAL_ERROR) -> bytes:
     """Return the response to the request `id_` that is an error of the protocol."""
     return to_json({"jsonrpc": "2.0", "id": id_, "error": {"code": code, "message": message}})
 
 
-def notification(method: str, params: Mapping[str, Any]) -> bytes:
+def notification_message(method: str, params: Mapping[str, Any]) -> bytes:
     """Return a notification for the client."""
     return to_json({"method": method, "params": params, "jsonrpc": "2.0"})
 
 
-def to_client(id_: str, method: str, params: Mapping[str, Any]) -> bytes:
+def request_message(id_: str, method: str, params: Mapping[str, Any]) -> bytes:
     """Return a request that the server sends."""
     return to_json({"jsonrpc": "2.0", "id": id_, "method": method, "params": params})
 
@@ -158,19 +158,19 @@ def modern_result(result: Mapping[str, Any], method: str) -> dict[str, Any]:
     return {key: found[key] for key in sorted(found)}
 
 
-def stamped(result: Mapping[str, Any], identity: ServerIdentity) -> dict[str, Any]:
+def with_server_info(result: Mapping[str, Any], identity: ServerIdentity) -> dict[str, Any]:
     """Return a result of the newer era with what says whose it is."""
-    return {**result, "_meta": {**result.get("_meta", {}), **_stamp(identity)}}
+    return {**result, "_meta": {**result.get("_meta", {}), **_server_info(identity)}}
 
 
-def said_of(error: BaseException) -> str:
+def one_line_error(error: BaseException) -> str:
     """Return what is said of an error that ended something: one line."""
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def _stamp(identity: ServerIdentity) -> dict[str, Any]:
+def _server_info(identity: ServerIdentity) -> dict[str, Any]:
     info = {"name": identity.name, "version": identity.version}
     return {"io.modelcontextprotocol/serverInfo": info}
 

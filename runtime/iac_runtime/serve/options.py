@@ -11,7 +11,7 @@ CALL_SECONDS: Final = 54.0
 """Seconds for a call: 60, less what ending a process that resists takes, and a little."""
 
 
-class Option(NamedTuple):
+class ServeOption(NamedTuple):
     """One option.
 
     Attributes:
@@ -31,47 +31,51 @@ class Option(NamedTuple):
 
 
 HTTP_OPTIONS: Final = (
-    Option("--http", "flag", "Serve over HTTP, to clients with tokens (iac-mcp clients)."),
-    Option("--host", "value", "With --http: the address to listen on (127.0.0.1).", "ADDRESS"),
-    Option("--port", "value", "With --http: the port (8722); 0 picks a free port.", "NUMBER"),
-    Option("--cert", "value", "With --http: the certificate for TLS.", "FILE"),
-    Option("--key", "value", "With --http: the certificate's private key.", "FILE"),
-    Option("--behind-proxy", "flag", "With --http: a proxy in front of this server handles TLS."),
+    ServeOption("--http", "flag", "Serve over HTTP, to clients with tokens (iac-mcp clients)."),
+    ServeOption("--host", "value", "With --http: the address to listen on (127.0.0.1).", "ADDRESS"),
+    ServeOption("--port", "value", "With --http: the port (8722); 0 picks a free port.", "NUMBER"),
+    ServeOption("--cert", "value", "With --http: the certificate for TLS.", "FILE"),
+    ServeOption("--key", "value", "With --http: the certificate's private key.", "FILE"),
+    ServeOption(
+        "--behind-proxy", "flag", "With --http: a proxy in front of this server handles TLS."
+    ),
 )
 
 SERVE_OPTIONS: Final = (
-    Option(
+    ServeOption(
         "--tools",
         "values",
         "A folder of generated tools that is searched before the others.",
         "FOLDER",
     ),
-    Option(
+    ServeOption(
         "--expose",
         "value",
         "The tools to list: search (a few tools that find and call the rest), all, or patterns "
         "such as 'mail_*,safari'.",
         "WHAT",
     ),
-    Option("--toolset", "value", "List the tools of one app or toolset.", "NAME"),
-    Option("--pin", "value", "Apps whose tools are listed too, such as notes,finder.", "APPS"),
-    Option("--read-only", "flag", "Use only tools that never change anything."),
-    Option("--policy", "value", "The policy file to use instead of your own.", "FILE"),
-    Option("--allow", "value", "The highest level that runs without approval (SAFE).", "LEVEL"),
-    Option("--launch", "values", "An app that a call may start even if it only reads.", "APP"),
-    Option("--rate-limit", "value", "How many writes per second may run (10).", "NUMBER"),
-    Option("--blocklist", "values", "Bundle ids of more apps that no tool may change.", "IDS"),
-    Option("--server", "value", "This server's name in the rules of the policy.", "NAME"),
-    Option("--timeout", "value", "How many seconds a call may take (30).", "SECONDS"),
-    Option(
+    ServeOption("--toolset", "value", "List the tools of one app or toolset.", "NAME"),
+    ServeOption("--pin", "value", "Apps whose tools are listed too, such as notes,finder.", "APPS"),
+    ServeOption("--read-only", "flag", "Use only tools that never change anything."),
+    ServeOption("--policy", "value", "The policy file to use instead of your own.", "FILE"),
+    ServeOption(
+        "--allow", "value", "The highest level that runs without approval (SAFE).", "LEVEL"
+    ),
+    ServeOption("--launch", "values", "An app that a call may start even if it only reads.", "APP"),
+    ServeOption("--rate-limit", "value", "How many writes per second may run (10).", "NUMBER"),
+    ServeOption("--blocklist", "values", "Bundle ids of more apps that no tool may change.", "IDS"),
+    ServeOption("--server", "value", "This server's name in the rules of the policy.", "NAME"),
+    ServeOption("--timeout", "value", "How many seconds a call may take (30).", "SECONDS"),
+    ServeOption(
         "--simulate",
         "maybe",
         "Use simulated apps; STATE is a file that keeps their state.",
         "[STATE]",
     ),
     *HTTP_OPTIONS,
-    Option("--log-file", "value", "Also write the log to this file.", "FILE"),
-    Option("--verbose", "flag", "Show more detail on standard error."),
+    ServeOption("--log-file", "value", "Also write the log to this file.", "FILE"),
+    ServeOption("--verbose", "flag", "Show more detail on standard error."),
 )
 
 CALL_OPTIONS: Final = tuple(

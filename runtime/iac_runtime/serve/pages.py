@@ -5,25 +5,25 @@ from typing import Any, Final
 
 from iac_base.errors import (
     ToolError,
-    quoted,
+    quote_text,
 )
 from iac_base.text import clean_text
-from iac_runtime.gate.planning import bind
+from iac_runtime.gate.planning import expand_recipe
 from iac_runtime.language.compose import effective_level
 from iac_runtime.policy.effects import Decision
-from iac_runtime.search import Index, Page, SearchHit, page, tokens
+from iac_runtime.search import Index, SearchHit, ToolPage, count_tokens, tool_page
 from iac_runtime.search.entries import IndexedApp, added_app, listing_entry
 from iac_runtime.search.index import LIMIT
 from iac_runtime.tool import Level, Property, at_most
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.checking import check_arguments
 from iac_runtime.tools.own import (
-    DOORS,
+    CALL_TOOLS,
     META_TOOLS,
     OWN_TOOLS,
     TOOLSETS,
     added_tools,
-    offered,
+    toolset_offers,
     toolset_tools,
 )
 from iac_runtime.tools.shape import Tool
@@ -52,7 +52,7 @@ class ToolSearch:
         self._read_only = read_only
         self._made: tuple[Catalogue, Index] | None = None
 
-    def find(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def find_pages(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the pages of what fits best, a kept script that does it, and further tools.
 
         `{"tools": [{name, purpose, level, call_with, schema, example}], "scripts": [{saved,
@@ -66,13 +66,13 @@ class ToolSearch:
         """
         given = check_arguments(arguments, META_TOOLS["find_tools"].input)
         level: Level | None = "SAFE" if self._read_only else given.get("level")
-        catalogue, index = self._index()
+        catalogue, index = self._current_index()
         app, limit = given.get("app"), given.get("limit", _MOST)
         # Of those that can do no more than read there are enough among four times as many.
         wide = _ALL_OF_AN_APP if app else limit * 4 if self._read_only else limit
         hits = index.find(given["query"], app=app, level=level, limit=max(wide, limit))
         if self._read_only:
-            hits = [hit for hit in hits if reach(catalogue, hit.tool) == "SAFE"]
+            hits = [hit for hit in hits if tool_ceiling(catalogue, hit.tool) == "SAFE"]
         if app is None or "limit" in given:
             hits = hits[:limit]
         name = given["query"].strip()
@@ -82,29 +82,29 @@ class ToolSearch:
         hits = [*asked, *(hit for hit in hits if hit.tool != name)]
         pages: list[dict[str, Any]] = []
         for hit in hits[:_PAGES]:
-            row = self._row(any_page(catalogue, hit), hit)
-            if pages and tokens([*pages, row]) > _TOKENS - _FOR_NAMES:
+            row = self._page_row(any_page(catalogue, hit), hit)
+            if pages and count_tokens([*pages, row]) > _TOKENS - _FOR_NAMES:
                 break
             pages.append(row)
         answer: dict[str, Any] = {"tools": pages}
-        scripts = offered(given["query"], app or "", catalogue)
+        scripts = toolset_offers(given["query"], app or "", catalogue)
         if scripts := [row for row in scripts if at_most(row["level"], level or "DANGEROUS")]:
             answer["scripts"] = scripts
-        room = _TOKENS - _FOR_A_NOTE - tokens([answer])
-        if more := _named(catalogue, hits[len(pages) :], room, LIMIT - len(pages)):
+        room = _TOKENS - _FOR_A_NOTE - count_tokens([answer])
+        if more := _names_by_app(catalogue, hits[len(pages) :], room, LIMIT - len(pages)):
             answer["more"] = more
-        if note := _note(catalogue, app, found=bool(hits or scripts), more=bool(more)):
+        if note := _answer_note(catalogue, app, found=bool(hits or scripts), more=bool(more)):
             answer["note"] = note
         return answer
 
-    def _index(self) -> tuple[Catalogue, Index]:
+    def _current_index(self) -> tuple[Catalogue, Index]:
         catalogue = self._catalogue()
         if self._made is None or self._made[0] is not catalogue:
-            self._made = (catalogue, Index(catalogue, beside))
+            self._made = (catalogue, Index(catalogue, added_apps))
         return self._made
 
-    def _row(self, page: Page, hit: SearchHit) -> dict[str, Any]:
-        level, others = _needed(self._catalogue(), page)
+    def _page_row(self, page: ToolPage, hit: SearchHit) -> dict[str, Any]:
+        level, others = _required_level(self._catalogue(), page)
         decision = self._decided(page.tool, page.example)
         if decision is not None and decision.level != level:
             level, others = decision.level, ""
@@ -114,7 +114,7 @@ class ToolSearch:
             "name": page.tool,
             "purpose": page.purpose,
             "level": reach,
-            "call_with": DOORS[level],
+            "call_with": CALL_TOOLS[level],
             "schema": page.schema,
             "example": page.example,
         }
@@ -140,7 +140,7 @@ _ALL_OF_AN_APP: Final = 200
 _WORDS: Final = 6
 
 
-def _named(
+def _names_by_app(
     catalogue: Catalogue, hits: Sequence[SearchHit], room: float, first: int
 ) -> dict[str, dict[str, str]]:
     """Return tools by app with a few words each, as many as there is room for, in tokens.
@@ -172,12 +172,12 @@ def _named(
     return found
 
 
-def _needed(catalogue: Catalogue, page: Page) -> tuple[Level, str]:
+def _required_level(catalogue: Catalogue, page: ToolPage) -> tuple[Level, str]:
     """Return the level of a page's example, and which other arguments need another door."""
     if page.level == page.ceiling or page.tool not in catalogue.tools:
         return page.level, ""
-    operation = catalogue.operation(page.tool)
-    given = bind(operation.spec, page.example)
+    operation = catalogue.load_operation(page.tool)
+    given = expand_recipe(operation.spec, page.example)
     try:
         level = effective_level(operation, given, "")
     except ToolError:
@@ -185,7 +185,8 @@ def _needed(catalogue: Catalogue, page: Page) -> tuple[Level, str]:
     if level == page.ceiling:
         return (
             level,
-            f"With other arguments, {DOORS[page.level]} may be enough; if not, its answer says so.",
+            f"With other arguments, {CALL_TOOLS[page.level]} may be enough; if not, its answer says"
+            " so.",
         )
     spec, tables = operation.spec, operation.tables
     rows: list[tuple[str, Level]] = []
@@ -200,23 +201,27 @@ def _needed(catalogue: Catalogue, page: Page) -> tuple[Level, str]:
         rows.extend((term, one.make if making else one.delete) for term, one in classes)
     needing = dict.fromkeys(term for term, most in rows if not at_most(most, level))
     shown = ", ".join([*needing][:_SHOWN]) or "some arguments"
-    return level, f"{DOORS[page.ceiling]} for: {shown}{', ...' if len(needing) > _SHOWN else ''}"
+    return (
+        level,
+        f"{CALL_TOOLS[page.ceiling]} for: {shown}{', ...' if len(needing) > _SHOWN else ''}",
+    )
 
 
 _SHOWN: Final = 8
 
 
-def _note(catalogue: Catalogue, app: str | None, *, found: bool, more: bool) -> str:
+def _answer_note(catalogue: Catalogue, app: str | None, *, found: bool, more: bool) -> str:
     """Return what is to be said beside the tools that were found; empty where nothing is."""
     if app is not None and catalogue.meant_app(app) is None:
         others = " These work with any app." if found else ""
-        return f"There are no tools for {quoted(app)}; list_apps lists the apps with tools.{others}"
+        known = "list_apps lists the apps with tools"
+        return f"There are no tools for {quote_text(app)}; {known}.{others}"
     if more:
         return "To see the page of a tool in `more`, ask find_tools for its name."
     return "" if found else "No tool matches; use other words, or look at list_apps."
 
 
-def beside() -> Iterator[IndexedApp]:
+def added_apps() -> Iterator[IndexedApp]:
     """Yield what added tools are found by; this loads the rows of their packages."""
     for name in TOOLSETS:
         yield added_app(name, toolset_tools((name,)), "any")
@@ -227,25 +232,25 @@ def known_names(catalogue: Catalogue) -> list[str]:
     return [*catalogue.tools, *OWN_TOOLS, *META_TOOLS, *added_tools()]
 
 
-def _written(name: str) -> Tool | None:
+def _builtin_tool(name: str) -> Tool | None:
     """Return a tool that is not generated."""
     return OWN_TOOLS.get(name) or META_TOOLS.get(name) or added_tools().get(name)
 
 
-def reach(catalogue: Catalogue, tool: str) -> Level:
+def tool_ceiling(catalogue: Catalogue, tool: str) -> Level:
     """Return the most that a call of a tool can need; of one that is not there, SAFE."""
-    row = catalogue.tools.get(tool) or _written(tool)
+    row = catalogue.tools.get(tool) or _builtin_tool(tool)
     return row.ceiling if row is not None else "SAFE"
 
 
 def any_purpose(catalogue: Catalogue, name: str) -> str:
     """Return what a tool does, in one line."""
-    if found := _written(name):
+    if found := _builtin_tool(name):
         return found.purpose
     return str(listing_entry(catalogue, name)["description"])
 
 
-def any_page(catalogue: Catalogue, tool: str | SearchHit) -> Page:
+def any_page(catalogue: Catalogue, tool: str | SearchHit) -> ToolPage:
     """Return the page of a tool; of a hit, the example is about what was asked for.
 
     Raises:
@@ -254,11 +259,11 @@ def any_page(catalogue: Catalogue, tool: str | SearchHit) -> Page:
     """
     name = tool if isinstance(tool, str) else tool.tool
     if name in catalogue.tools:
-        return page(catalogue, tool)
-    found = _written(name)
+        return tool_page(catalogue, tool)
+    found = _builtin_tool(name)
     if found is None:
-        raise catalogue.unknown(name, known_names(catalogue))
-    return Page(name, found.purpose, found.level, found.ceiling, found.input, found.example)
+        raise catalogue.unknown_tool_error(name, known_names(catalogue))
+    return ToolPage(name, found.purpose, found.level, found.ceiling, found.input, found.example)
 
 
 _HEAD = """\
@@ -274,9 +279,9 @@ def model_text(tables: Tables) -> str:
     if not tables.classes:
         parts.append("This app has no objects; its tools are commands.\n")
     terms = sorted(tables.classes, key=lambda term: (term != APPLICATION, term))
-    parts += ["\n".join(_class(term, tables)) + "\n" for term in terms]
+    parts += ["\n".join(_class_lines(term, tables)) + "\n" for term in terms]
     for term, row in tables.records.items():
-        parts.append(f"record {term}\n  fields: {_properties(row.properties)}\n")
+        parts.append(f"record {term}\n  fields: {_properties_text(row.properties)}\n")
     if tables.enums:
         parts.append("enumerations")
         for term, values in tables.enums.items():
@@ -285,17 +290,17 @@ def model_text(tables: Tables) -> str:
     return clean_text("\n".join(parts))
 
 
-def _class(term: str, tables: Tables) -> Iterator[str]:
+def _class_lines(term: str, tables: Tables) -> Iterator[str]:
     row = tables.classes[term]
     above = f" < {row.inherits}" if row.inherits else ""
     plural = f" (plural {row.plural})" if term != APPLICATION else ""
     yield f"{term}{above}{plural}"
     if row.properties:
-        yield f"  properties: {_properties(row.properties)}"
+        yield f"  properties: {_properties_text(row.properties)}"
     if row.elements:
         yield f"  elements: {', '.join(element.term for element in row.elements)}"
 
 
-def _properties(rows: Sequence[Property]) -> str:
+def _properties_text(rows: Sequence[Property]) -> str:
     marks = {"r": "", "rw": "*", "w": "+"}
     return ", ".join(f"{row.term}{marks[row.access]}: {row.type}" for row in rows)

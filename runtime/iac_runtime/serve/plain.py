@@ -19,18 +19,18 @@ from iac_runtime.serve.messages import (
 )
 
 
-def is_id(value: Any) -> TypeGuard[str | int]:
+def is_request_id(value: Any) -> TypeGuard[str | int]:
     return isinstance(value, str | int) and not isinstance(value, bool)
 
 
 def is_request(message: Mapping[str, Any]) -> bool:
     """Say whether a client waits for an answer to this, under an id that can be given back."""
     id_ = message.get("id")
-    known = is_id(id_) or (isinstance(id_, float) and math.isfinite(id_))
+    known = is_request_id(id_) or (isinstance(id_, float) and math.isfinite(id_))
     return known and not message.keys() & {"result", "error"}
 
 
-def fault(message: Mapping[str, Any], line: bytes) -> ProtocolError | None:
+def invalid_reason(message: Mapping[str, Any], line: bytes) -> ProtocolError | None:
     """Return what is wrong with a request that the SDK would pass over without an answer."""
     if not is_request(message):
         return None
@@ -56,18 +56,18 @@ def _is_unicode(message: Mapping[str, Any]) -> bool:
     return True
 
 
-def _meta(params: Any) -> Any:
+def _request_meta(params: Any) -> Any:
     return params.get("_meta") if isinstance(params, dict) else None
 
 
 def is_modern(params: Any) -> bool:
-    meta = _meta(params)
+    meta = _request_meta(params)
     return isinstance(meta, dict) and SPOKEN in meta
 
 
 def is_envelope(params: Any) -> bool:
     """Say whether the envelope is beyond doubt; a doubtful one is for the SDK to judge."""
-    meta = _meta(params)
+    meta = _request_meta(params)
     return (
         isinstance(meta, dict)
         and meta.get(SPOKEN) == MODERN_VERSION
@@ -76,7 +76,7 @@ def is_envelope(params: Any) -> bool:
     )
 
 
-def is_bare(params: Any) -> bool:
+def has_no_params(params: Any) -> bool:
     """Say whether a listing is asked for without anything that the SDK might refuse."""
     return params is None or (
         isinstance(params, dict) and not params.keys() - {"_meta"} and _is_meta(params)
@@ -87,7 +87,7 @@ def _is_meta(params: Mapping[str, Any]) -> bool:
     meta = params.get("_meta", {})
     return (
         isinstance(meta, dict)
-        and is_id(meta.get("progressToken", ""))
+        and is_request_id(meta.get("progressToken", ""))
         and meta.get("io.modelcontextprotocol/logLevel", "info") in _LOG_LEVELS
     )
 
@@ -109,7 +109,7 @@ _WANTED: Final[Mapping[str, Mapping[str, type]]] = {
 """The methods that are answered here, with their parameters; dictionaries may be left out."""
 
 
-def is_plain(method: str, params: Any, more: Collection[str]) -> bool:
+def is_supported_request(method: str, params: Any, more: Collection[str]) -> bool:
     """Say whether a request is answered here, and has nothing that the SDK might refuse."""
     wanted = _WANTED.get(method)
     if wanted is None or not isinstance(params, dict) or not _is_meta(params):
@@ -145,7 +145,7 @@ def _are_texts(value: Mapping[str, Any]) -> bool:
     return all(isinstance(part, str) for part in value.values())
 
 
-def declares(capabilities: Any) -> bool:
+def can_elicit(capabilities: Any) -> bool:
     """Say whether a client can ask a person; one that names kinds must name forms."""
     asking = capabilities.get("elicitation")
     return isinstance(asking, dict) and ("form" in asking or "url" not in asking)

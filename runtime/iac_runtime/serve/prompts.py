@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from iac_base.errors import InvalidParameterError, quoted
+from iac_base.errors import InvalidParameterError, quote_text
 
 
-class Argument(NamedTuple):
+class PromptArgument(NamedTuple):
     """What a person may fill in.
 
     Attributes:
@@ -39,21 +39,21 @@ class Prompt(NamedTuple):
     description: str
     apps: Sequence[str]
     text: str
-    arguments: tuple[Argument, ...] = ()
+    arguments: tuple[PromptArgument, ...] = ()
     guide: str = ""
 
 
-def _read() -> Iterator[Prompt]:
+def _load_prompts() -> Iterator[Prompt]:
     rows = tomllib.loads(Path(__file__).with_name("prompts.toml").read_text("utf-8"))["prompt"]
     for row in rows:
-        arguments = tuple(Argument(**given) for given in row.pop("arguments", ()))
+        arguments = tuple(PromptArgument(**given) for given in row.pop("arguments", ()))
         yield Prompt(**row, arguments=arguments)
 
 
-PROMPTS: Final = tuple(_read())
+PROMPTS: Final = tuple(_load_prompts())
 
 
-def offered(ids: Collection[str]) -> list[Prompt]:
+def offered_prompts(ids: Collection[str]) -> list[Prompt]:
     """Return the recipes whose apps are among the bundle ids `ids`."""
     known = {id_.casefold() for id_ in ids}
     return [prompt for prompt in PROMPTS if all(app.casefold() in known for app in prompt.apps)]
@@ -86,9 +86,11 @@ def find_prompt(name: str, ids: Collection[str]) -> Prompt:
     Raises:
         InvalidParameterError: None that is offered has the name; the nearest are named.
     """
-    known = {prompt.name: prompt for prompt in offered(ids)}
+    known = {prompt.name: prompt for prompt in offered_prompts(ids)}
     if name not in known:
-        raise InvalidParameterError(f"There is no prompt {quoted(name)}.", said=name, known=known)
+        raise InvalidParameterError(
+            f"There is no prompt {quote_text(name)}.", said=name, known=known
+        )
     return known[name]
 
 
@@ -102,7 +104,7 @@ def prompt_text(prompt: Prompt, given: Mapping[str, str]) -> str:
     for name in given:
         if name not in rows:
             raise InvalidParameterError(
-                f"{prompt.name} has no argument {quoted(name)}.", said=name, known=rows
+                f"{prompt.name} has no argument {quote_text(name)}.", said=name, known=rows
             )
     # On one line, so that a value cannot look like a step of the recipe.
     words = {name: " ".join(value.split()) for name, value in given.items()}

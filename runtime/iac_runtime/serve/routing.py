@@ -18,29 +18,29 @@ from iac_runtime.serve.messages import (
     Era,
     Sender,
     ServerIdentity,
-    answer,
     discover_result,
-    failure,
+    error_message,
     initialize_result,
     listing_result,
+    result_message,
     to_json,
 )
 from iac_runtime.serve.plain import (
     RETRIED,
-    declares,
-    fault,
-    is_bare,
+    can_elicit,
+    has_no_params,
+    invalid_reason,
     is_envelope,
     is_handshake,
-    is_id,
     is_modern,
-    is_plain,
     is_request,
+    is_request_id,
+    is_supported_request,
     shows_views,
 )
 
 if TYPE_CHECKING:
-    from iac_runtime.serve.answering import Answering
+    from iac_runtime.serve.answering import RequestPool
 
 
 class Backend(Protocol):
@@ -49,13 +49,13 @@ class Backend(Protocol):
     def prepare(self) -> None:
         """Begin to import what a session needs; returns at once."""
 
-    def feed(self, era: Era, line: bytes) -> None:
+    def feed_message(self, era: Era, line: bytes) -> None:
         """Hand a message to the session of an era, which is begun if need be."""
 
-    def replay(self, line: bytes) -> None:
+    def replay_handshake(self, line: bytes) -> None:
         """Give the legacy session the client's `initialize`; its answer is kept from the client."""
 
-    def started(self, era: Era) -> bool:
+    def has_started(self, era: Era) -> bool:
         """Say whether the session of an era has been begun."""
         ...
 
@@ -79,7 +79,7 @@ class Router:
         backend: Backend,
         write: Callable[[bytes], None],
         others: Mapping[str, Callable[[], list[bytes]]] = {},
-        answering: "Answering | None" = None,
+        answering: "RequestPool | None" = None,
     ) -> None:
         self._identity = identity
         self._lists = {**others, "tools/list": lines}
@@ -92,88 +92,94 @@ class Router:
         self._asked: dict[str | int, Era] = {}
 
     @property
-    def listening(self) -> bool:
+    def is_listening(self) -> bool:
         """Whether a legacy client has said that it is ready for notifications."""
         return self._initialized is not None
 
-    def take(self, line: bytes) -> None:
+    def handle_line(self, line: bytes) -> None:
         """Deal with one line of input; one that is no message is said on standard error only."""
         try:
             message = json.loads(line.decode("utf-8", "replace"))
         except (ValueError, RecursionError):
             message = None
         if not isinstance(message, list):
-            self._take(message if isinstance(message, dict) else {}, line)
+            self._handle_message(message if isinstance(message, dict) else {}, line)
             return
         for part in message:
             if self._opened.get("protocolVersion") == BATCHED_VERSION and isinstance(part, dict):
-                self._take(part, to_json(part))
+                self._handle_message(part, to_json(part))
             elif isinstance(part, dict) and is_request(part):
                 text = "This version of the protocol does not allow batches."
-                self._write(failure(part["id"], text, INVALID_REQUEST))
+                self._write(error_message(part["id"], text, INVALID_REQUEST))
 
-    def _take(self, message: dict[str, Any], line: bytes) -> None:
-        wrong = fault(message, line)
+    def _handle_message(self, message: dict[str, Any], line: bytes) -> None:
+        wrong = invalid_reason(message, line)
         if wrong is not None:
-            self._write(failure(message["id"], str(wrong), wrong.code))
+            self._write(error_message(message["id"], str(wrong), wrong.code))
             return
         method, id_, params = (message.get(key) for key in ("method", "id", "params"))
-        if message.get("jsonrpc") == "2.0" and isinstance(method, str) and is_id(id_):
-            if not self._answered(method, id_, params, line):
-                self._request(method, id_, params, line)
+        if message.get("jsonrpc") == "2.0" and isinstance(method, str) and is_request_id(id_):
+            if not self._answer_here(method, id_, params, line):
+                self._forward_request(method, id_, params, line)
         elif method is not None and "id" not in message:
-            self._notification(method, params, line)
-        elif self._answering is None or not self._answering.heard(message):
-            self._hand_on("modern" if self._only_modern() else "legacy", line)
+            self._handle_notification(method, params, line)
+        elif self._answering is None or not self._answering.deliver_reply(message):
+            self._forward_line("modern" if self._is_only_modern() else "legacy", line)
 
-    def _answered(self, method: str, id_: str | int, params: Any, line: bytes) -> bool:
+    def _answer_here(self, method: str, id_: str | int, params: Any, line: bytes) -> bool:
         if method == "initialize":
-            return self._initialize(id_, params, line)
+            return self._answer_initialize(id_, params, line)
         if is_modern(params):
-            return self._modern(method, id_, params)
+            return self._answer_modern(method, id_, params)
         if method == "ping" and params in (None, {}):
-            self._write(answer(id_, {}))
+            self._write(result_message(id_, {}))
             return True
         if self._opening is None:
             return False
-        if method in self._lists and is_bare(params):
-            return self._list(method, id_, self._opened["capabilities"], modern=False)
+        if method in self._lists and has_no_params(params):
+            return self._answer_listing(method, id_, self._opened["capabilities"], modern=False)
         client = self._opened.get("clientInfo", {})
-        return self._work(method, id_, params, client, self._opened.get("capabilities"), ())
+        return self._submit_request(
+            method, id_, params, client, self._opened.get("capabilities"), ()
+        )
 
-    def _said_to(self, capabilities: Any) -> ServerIdentity:
+    def _identity_for(self, capabilities: Any) -> ServerIdentity:
         """Return what the server says of itself to a client of these capabilities."""
         if not shows_views(capabilities):
             return self._identity
-        from iac_runtime.serve.views import offering
+        from iac_runtime.serve.views import identity_with_views
 
-        return offering(self._identity)
+        return identity_with_views(self._identity)
 
-    def _initialize(self, id_: str | int, params: Any, line: bytes) -> bool:
+    def _answer_initialize(self, id_: str | int, params: Any, line: bytes) -> bool:
         if not is_handshake(params):
             return False
         self._opening, self._opened = line, params
         # A second handshake is the session's business: it knows what the first one set up.
-        if self._backend.started("legacy"):
+        if self._backend.has_started("legacy"):
             return False
-        said = self._said_to(params["capabilities"])
-        self._write(answer(id_, initialize_result(said, params["protocolVersion"])))
+        said = self._identity_for(params["capabilities"])
+        self._write(result_message(id_, initialize_result(said, params["protocolVersion"])))
         return True
 
-    def _modern(self, method: str, id_: str | int, params: Any) -> bool:
+    def _answer_modern(self, method: str, id_: str | int, params: Any) -> bool:
         if not is_envelope(params):
             return False
         if method == "server/discover" and params.keys() == {"_meta"}:
-            said = self._said_to(params["_meta"][CAPABILITIES])
-            self._write(answer(id_, discover_result(said)))
+            said = self._identity_for(params["_meta"][CAPABILITIES])
+            self._write(result_message(id_, discover_result(said)))
             return True
         meta = params["_meta"]
         if method in self._lists:
-            return is_bare(params) and self._list(method, id_, meta[CAPABILITIES], modern=True)
+            return has_no_params(params) and self._answer_listing(
+                method, id_, meta[CAPABILITIES], modern=True
+            )
         client = meta.get(CLIENT_INFO, {})
-        return self._work(method, id_, params, client, meta[CAPABILITIES], RETRIED)
+        return self._submit_request(method, id_, params, client, meta[CAPABILITIES], RETRIED)
 
-    def _list(self, method: str, id_: str | int, capabilities: Any, *, modern: bool) -> bool:
+    def _answer_listing(
+        self, method: str, id_: str | int, capabilities: Any, *, modern: bool
+    ) -> bool:
         try:
             lines = self._lists[method]()
         except IacError:
@@ -184,13 +190,13 @@ class Router:
 
             lines = with_views(method, lines)
         result = listing_result(lines, self._identity, modern=modern, method=method)
-        self._write(answer(id_, result))
+        self._write(result_message(id_, result))
         if method == "tools/list":
             # Calls will follow.
             (self._answering or self._backend).prepare()
         return True
 
-    def _work(
+    def _submit_request(
         self,
         method: str,
         id_: str | int,
@@ -200,57 +206,65 @@ class Router:
         more: Collection[str],
     ) -> bool:
         """Have a request answered here, if it is one of these and beyond doubt."""
-        if self._answering is None or not is_plain(method, params, more):
+        if self._answering is None or not is_supported_request(method, params, more):
             return False
         meta = params.get("_meta", {})
         sender = Sender(
-            *(client.get("name", ""), bool(more), declares(capabilities)),
+            *(client.get("name", ""), bool(more), can_elicit(capabilities)),
             *(meta.get("progressToken"), shows_views(capabilities)),
         )
-        self._answering.take(method, id_, params, sender)
+        self._answering.submit(method, id_, params, sender)
         return True
 
-    def changed(self) -> None:
+    def notify_changed(self) -> None:
         """Tell a client of the older era that the lists are others; from any thread.
 
         One of the newer era hears it from the session, where it listens.
         """
-        if self.listening:
+        if self.is_listening:
             for notification in CHANGED:
                 self._write(notification)
 
-    def _request(self, method: str, id_: str | int, params: Any, line: bytes) -> None:
+    def _forward_request(self, method: str, id_: str | int, params: Any, line: bytes) -> None:
         era: Era = "modern" if method != "initialize" and is_modern(params) else "legacy"
         self._asked[id_] = era
         if len(self._asked) > 10_000:
             self._asked.pop(next(iter(self._asked)))
-        self._hand_on(era, line)
+        self._forward_line(era, line)
 
-    def _notification(self, method: Any, params: Any, line: bytes) -> None:
+    def _handle_notification(self, method: Any, params: Any, line: bytes) -> None:
         if method == "notifications/initialized":
-            began = self._backend.started("legacy")
+            began = self._backend.has_started("legacy")
             self._initialized = line
             if not began:
                 return
         if method == "notifications/cancelled" and isinstance(params, dict):
             wanted = params.get("requestId")
-            if not is_id(wanted) or (self._answering and self._answering.cancel(wanted)):
+            if not is_request_id(wanted) or (
+                self._answering and self._answering.cancel_request(wanted)
+            ):
                 return
             era = self._asked.get(wanted)
             if era is not None:
-                self._hand_on(era, line)
+                self._forward_line(era, line)
             return
         if self._answering is not None and method == "notifications/progress":
             # Nothing here asks for word of it; a session need not be begun for that.
             return
-        self._hand_on("modern" if is_modern(params) or self._only_modern() else "legacy", line)
+        self._forward_line(
+            "modern" if is_modern(params) or self._is_only_modern() else "legacy", line
+        )
 
-    def _only_modern(self) -> bool:
-        return self._opening is None and self._backend.started("modern")
+    def _is_only_modern(self) -> bool:
+        return self._opening is None and self._backend.has_started("modern")
 
-    def _hand_on(self, era: Era, line: bytes) -> None:
-        if era == "legacy" and not self._backend.started("legacy") and self._opening is not None:
-            self._backend.replay(self._opening)
+    def _forward_line(self, era: Era, line: bytes) -> None:
+        if (
+            era == "legacy"
+            and not self._backend.has_started("legacy")
+            and self._opening is not None
+        ):
+            self._backend.replay_handshake(self._opening)
             if self._initialized is not None:
-                self._backend.feed("legacy", self._initialized)
-        self._backend.feed(era, line)
+                self._backend.feed_message("legacy", self._initialized)
+        self._backend.feed_message(era, line)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from iac_runtime.serve.messages import INVALID_REQUEST, Era, failure, said_of
+from iac_runtime.serve.messages import INVALID_REQUEST, Era, error_message, one_line_error
 from iac_runtime.serve.plain import is_request
 
 if TYPE_CHECKING:
@@ -63,35 +63,35 @@ class Sessions:
     def prepare(self) -> None:
         """Begin to import the SDK, in the sessions' thread."""
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="iac-sdk", daemon=True)
+            self._thread = threading.Thread(target=self._run_sessions, name="iac-sdk", daemon=True)
             self._thread.start()
 
-    def started(self, era: Era) -> bool:
+    def has_started(self, era: Era) -> bool:
         """Say whether a message was handed to the session of an era."""
         return era in self._eras
 
-    def replay(self, line: bytes) -> None:
+    def replay_handshake(self, line: bytes) -> None:
         """Hand the client's `initialize` to the legacy session; the front has answered it."""
         self._replayed.add(json.loads(line)["id"])
-        self.feed("legacy", line)
+        self.feed_message("legacy", line)
 
-    def feed(self, era: Era, line: bytes) -> None:
+    def feed_message(self, era: Era, line: bytes) -> None:
         """Hand a message to the session of an era."""
         self._eras.add(era)
-        self._put((era, line))
+        self._enqueue_message((era, line))
 
     def close(self, grace: float) -> None:
         """End the sessions; what still runs after `grace` seconds is cancelled."""
         if self._thread is None:
             return
         self._grace = grace
-        self._put(None)
+        self._enqueue_message(None)
         if grace:
             # What was asked while the SDK was being imported is still answered.
             self._running.wait(_IMPORT)
         self._thread.join(grace + 0.3)
 
-    def _put(self, item: tuple[Era, bytes] | None) -> None:
+    def _enqueue_message(self, item: tuple[Era, bytes] | None) -> None:
         self.prepare()
         while item is not None and not self._room.acquire(timeout=0.5):
             if self.failure is not None:
@@ -100,11 +100,11 @@ class Sessions:
             self._pending.append(item)
             wake = self._wake
         if self.failure is not None:
-            self._refuse(self.failure)
+            self._refuse_pending(self.failure)
         elif wake is not None:
             wake()
 
-    def _taken(self) -> list[tuple[Era, bytes] | None]:
+    def _take_pending(self) -> list[tuple[Era, bytes] | None]:
         with self._lock:
             items, self._pending = self._pending, []
         for item in items:
@@ -112,31 +112,31 @@ class Sessions:
                 self._room.release()
         return items
 
-    def _run(self) -> None:
+    def _run_sessions(self) -> None:
         import anyio
 
         try:
-            anyio.run(self._serve)
+            anyio.run(self._serve_sessions)
         except BaseException as error:
             self.failure = error
-            os.write(2, f"iac-mcp: {said_of(error)}\n".encode(errors="replace"))
+            os.write(2, f"iac-mcp: {one_line_error(error)}\n".encode(errors="replace"))
             with self._lock:
                 asked, self._asked = self._asked, set()
             for _, id_ in asked:
-                self._write(failure(id_, said_of(error)))
-            self._refuse(error)
+                self._write(error_message(id_, one_line_error(error)))
+            self._refuse_pending(error)
         finally:
             self._running.set()
 
-    def _refuse(self, error: BaseException) -> None:
+    def _refuse_pending(self, error: BaseException) -> None:
         """Answer the requests that wait for sessions which are not there."""
-        for item in self._taken():
-            message = _parsed(item[1]) if item is not None else None
+        for item in self._take_pending():
+            message = _parse_message(item[1]) if item is not None else None
             id_ = getattr(getattr(message, "message", None), "id", None)
             if id_ is not None and id_ not in self._replayed:
-                self._write(failure(id_, said_of(error)))
+                self._write(error_message(id_, one_line_error(error)))
 
-    async def _serve(self) -> None:
+    async def _serve_sessions(self) -> None:
         import asyncio
 
         import anyio
@@ -144,15 +144,17 @@ class Sessions:
         server = self._build()
         loop, arrived = asyncio.get_running_loop(), asyncio.Event()
         with self._lock:
-            self._wake = partial(_wake, loop, arrived)
+            self._wake = partial(_wake_loop, loop, arrived)
         arrived.set()
         self._running.set()
         async with anyio.create_task_group() as group:
-            await self._dispatch(group, server, arrived)
+            await self._dispatch_messages(group, server, arrived)
             # What was asked has had its time in `_settle`.
             group.cancel_scope.cancel()
 
-    async def _dispatch(self, group: "TaskGroup", server: "Server[Any]", arrived: "Event") -> None:
+    async def _dispatch_messages(
+        self, group: "TaskGroup", server: "Server[Any]", arrived: "Event"
+    ) -> None:
         """Hand messages to the sessions, in order, until the input ends; then end their input."""
         import anyio
 
@@ -162,26 +164,26 @@ class Sessions:
                 await arrived.wait()
                 arrived.clear()
                 # All are noted before the first wait: a session may end in it.
-                for item in [self._noted(item) for item in self._taken()]:
+                for item in [self._track_request(item) for item in self._take_pending()]:
                     if item is None:
-                        await self._settle(arrived)
+                        await self._await_answers(arrived)
                         return
                     era, message = item
                     if era not in inputs:
                         inputs[era], incoming = anyio.create_memory_object_stream[Any](_ROOM)
-                        group.start_soon(self._connect, era, server, incoming, arrived)
+                        group.start_soon(self._connect_session, era, server, incoming, arrived)
                     await inputs[era].send(message)
         finally:
             for stream in inputs.values():
                 stream.close()
 
-    def _noted(self, item: tuple[Era, bytes] | None) -> tuple[Era, Any] | None:
+    def _track_request(self, item: tuple[Era, bytes] | None) -> tuple[Era, Any] | None:
         """Parse a message; a request is remembered until it is answered, or cancelled."""
         if item is None:
             return None
-        era, message = item[0], _parsed(item[1])
+        era, message = item[0], _parse_message(item[1])
         if isinstance(message, ValueError):
-            self._reject(item[1])
+            self._reject_line(item[1])
         request: Any = getattr(message, "message", None)
         method = getattr(request, "method", None)
         if method == "notifications/cancelled":
@@ -190,16 +192,18 @@ class Sessions:
             self._asked.add((era, request.id))
         return era, message
 
-    def _reject(self, line: bytes) -> None:
+    def _reject_line(self, line: bytes) -> None:
         """Answer a request that the SDK cannot read, and would pass over."""
         try:
             message = json.loads(line.decode("utf-8", "replace"))
         except (ValueError, RecursionError):
             return
         if isinstance(message, dict) and is_request(message):
-            self._write(failure(message["id"], "This request cannot be read.", INVALID_REQUEST))
+            self._write(
+                error_message(message["id"], "This request cannot be read.", INVALID_REQUEST)
+            )
 
-    async def _settle(self, arrived: "Event") -> None:
+    async def _await_answers(self, arrived: "Event") -> None:
         """Wait until what was asked is answered: a session drops it when its input ends."""
         import anyio
 
@@ -208,7 +212,7 @@ class Sessions:
                 await arrived.wait()
                 arrived.clear()
 
-    async def _connect(
+    async def _connect_session(
         self, era: Era, server: "Server[Any]", incoming: Any, arrived: "Event"
     ) -> None:
         import anyio
@@ -216,10 +220,10 @@ class Sessions:
         outgoing, sent = anyio.create_memory_object_stream[Any](_ROOM)
         options = server.create_initialization_options(self._options())
         async with anyio.create_task_group() as both:
-            both.start_soon(self._pass_on, era, sent, arrived)
+            both.start_soon(self._pass_answers, era, sent, arrived)
             await server.run(incoming, outgoing, options)
 
-    async def _pass_on(self, era: Era, sent: Any, arrived: "Event") -> None:
+    async def _pass_answers(self, era: Era, sent: Any, arrived: "Event") -> None:
         async with sent:
             async for item in sent:
                 message = item.message
@@ -234,13 +238,13 @@ class Sessions:
                 self._write(message.model_dump_json(by_alias=True, exclude_unset=True).encode())
 
 
-def _wake(loop: "AbstractEventLoop", arrived: "Event") -> None:
+def _wake_loop(loop: "AbstractEventLoop", arrived: "Event") -> None:
     # The loop is closed once the sessions have ended.
     with contextlib.suppress(RuntimeError):
         loop.call_soon_threadsafe(arrived.set)
 
 
-def _parsed(line: bytes) -> Any:
+def _parse_message(line: bytes) -> Any:
     """Return a line as the SDK's transport would hand it on: a message, or what was wrong."""
     import mcp_types as types
     from mcp.shared.message import SessionMessage

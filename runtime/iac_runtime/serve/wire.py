@@ -56,7 +56,7 @@ class Wire:
     def __iter__(self) -> Iterator[bytes]:
         """Yield the lines that arrive, without those that are empty or too long."""
         line, dropped = bytearray(), False
-        while chunk := self._chunk():
+        while chunk := self._read_chunk():
             *ended, rest = chunk.split(b"\n")
             for part in ended:
                 line += part
@@ -71,7 +71,7 @@ class Wire:
         if line and not dropped and not self.broken:
             yield bytes(line)
 
-    def _chunk(self) -> bytes:
+    def _read_chunk(self) -> bytes:
         """Return what arrived, or nothing at the end of the input or of the client."""
         while not self.broken:
             ready = {fd for fd, _ in self._input.poll()}
@@ -99,7 +99,7 @@ class Wire:
                 os.write(self.alarm, b"\0")
 
 
-def claim() -> Wire:
+def claim_stdio() -> Wire:
     """Take standard input and output for the protocol.
 
     Afterwards descriptor 0 reads nothing and descriptor 1 goes to standard error: a child or a

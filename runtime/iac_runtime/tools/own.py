@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from iac_runtime.tool import LEVELS, Level
-from iac_runtime.tools.shape import Tool, later
+from iac_runtime.tools.shape import Tool, import_later
 
 TOOLSETS: Final[Mapping[str, str]] = {
     "accessibility": "iac_accessibility.tools",
@@ -18,7 +18,7 @@ TOOLSETS: Final[Mapping[str, str]] = {
 }
 """Packages that add tools: the word for them in `--expose`, and the module with their `TOOLS`."""
 
-DOORS: Final[Mapping[Level, str]] = {
+CALL_TOOLS: Final[Mapping[Level, str]] = {
     "SAFE": "read_tool",
     "MODIFY": "write_tool",
     "DANGEROUS": "dangerous_tool",
@@ -31,13 +31,13 @@ _APP: Final = {
 }
 
 
-def _schema(properties: dict[str, Any], *required: str) -> dict[str, Any]:
+def _object_schema(properties: dict[str, Any], *required: str) -> dict[str, Any]:
     needs = {"required": list(required)} if required else {}
     return {"type": "object", "properties": properties, **needs, "additionalProperties": False}
 
 
-_ONE_APP: Final = _schema({"app": _APP}, "app")
-_IS_RUNNING: Final = _schema({"result": {"type": "boolean"}}, "result")
+_ONE_APP: Final = _object_schema({"app": _APP}, "app")
+_IS_RUNNING: Final = _object_schema({"result": {"type": "boolean"}}, "result")
 
 
 def _app_tool(
@@ -48,7 +48,7 @@ def _app_tool(
     output: dict[str, Any] | None = None,
 ) -> Tool:
     """Return a tool that does one thing with an app as a whole."""
-    plan = later("iac_runtime.gate.planning:plan_app_event")
+    plan = import_later("iac_runtime.gate.planning:plan_app_event")
     most = ceiling or level
     return Tool(name, purpose, _ONE_APP, plan, output, level, most, example={"app": "Notes"})
 
@@ -72,14 +72,14 @@ OWN_TOOLS: Final = _by_name(
         "list_apps",
         "List the apps that can be controlled, and how many tools of each level they have."
         " Answers the question: what can you do on this Mac?",
-        _schema({}),
-        later("iac_runtime.gate.planning:plan_list_apps"),
+        _object_schema({}),
+        import_later("iac_runtime.gate.planning:plan_list_apps"),
         always=True,
     ),
     Tool(
         "read_more",
         "Read more of a result that was too large for one answer.",
-        _schema(
+        _object_schema(
             {
                 "result": {
                     "type": "string",
@@ -90,7 +90,7 @@ OWN_TOOLS: Final = _by_name(
             "result",
             "offset",
         ),
-        later("iac_runtime.gate.planning:plan_read_more"),
+        import_later("iac_runtime.gate.planning:plan_read_more"),
         example={"result": "example", "offset": 1},
         always=True,
         large=True,
@@ -99,7 +99,7 @@ OWN_TOOLS: Final = _by_name(
         "undo_call",
         "Undo what a call changed. Give its number, or else how many of the last calls, a time, a"
         " client or a restore point. Refuses if something else has changed since.",
-        _schema(
+        _object_schema(
             {
                 "call": {"type": "integer", "minimum": 1},
                 "last": {"type": "integer", "minimum": 1, "maximum": 50},
@@ -108,7 +108,7 @@ OWN_TOOLS: Final = _by_name(
                 "point": {"type": "string", "description": "The name of a restore point."},
             }
         ),
-        later("iac_runtime.gate.undoing:plan_undo"),
+        import_later("iac_runtime.gate.undoing:plan_undo"),
         level="MODIFY",
         ceiling="DANGEROUS",
         words="undo revert restore put back take back",
@@ -117,34 +117,34 @@ OWN_TOOLS: Final = _by_name(
     Tool(
         "outcome",
         "Check again whether a change had its effect, by the call's number in its outcome.",
-        _schema({"call": {"type": "integer", "minimum": 1}}, "call"),
-        later("iac_runtime.gate.undoing:plan_outcome"),
+        _object_schema({"call": {"type": "integer", "minimum": 1}}, "call"),
+        import_later("iac_runtime.gate.undoing:plan_outcome"),
         example={"call": 12},
     ),
     Tool(
         "history",
         "Show the changes of the last week, and whether undo_call can undo them.",
-        _schema(
+        _object_schema(
             {
                 "call": {"type": "integer", "minimum": 1},
                 "last": {"type": "integer", "minimum": 1, "maximum": 1000},
             }
         ),
-        later("iac_runtime.gate.undoing:plan_history"),
+        import_later("iac_runtime.gate.undoing:plan_history"),
         large=True,
     ),
     Tool(
         "restore_point",
         "Set a restore point with a name, so that undo_call can undo everything after it.",
-        _schema({"name": {"type": "string", "minLength": 1, "maxLength": 100}}, "name"),
-        later("iac_runtime.gate.undoing:plan_restore_point"),
+        _object_schema({"name": {"type": "string", "minLength": 1, "maxLength": 100}}, "name"),
+        import_later("iac_runtime.gate.undoing:plan_restore_point"),
         example={"name": "before the clean-up"},
     ),
     Tool(
         "audit_tail",
         "Show the latest calls of this user's servers, and their results.",
-        _schema({}),
-        later("iac_runtime.gate.planning:plan_audit_tail"),
+        _object_schema({}),
+        import_later("iac_runtime.gate.planning:plan_audit_tail"),
         large=True,
     ),
 )
@@ -153,7 +153,7 @@ OWN_TOOLS: Final = _by_name(
 STARTERS: Final = ("app_activate", "app_launch")
 """What a read asks for where its app does not run: listed where nothing else that changes is."""
 
-_CALL: Final = _schema(
+_CALL: Final = _object_schema(
     {
         "name": {"type": "string", "description": "The tool's name, from find_tools."},
         "arguments": {"type": "object", "description": "Its arguments, as in its schema."},
@@ -170,12 +170,12 @@ _CALL: Final = _schema(
 )
 
 
-def _door(level: Level, purpose: str, tool: str, arguments: dict[str, Any]) -> Tool:
+def _call_tool(level: Level, purpose: str, tool: str, arguments: dict[str, Any]) -> Tool:
     """Return the tool that calls others of up to a level, with an example of a call."""
     example = {"name": tool, "arguments": arguments}
     large = level == "SAFE"
     return Tool(
-        DOORS[level], purpose, _CALL, ceiling=level, example=example, always=True, large=large
+        CALL_TOOLS[level], purpose, _CALL, ceiling=level, example=example, always=True, large=large
     )
 
 
@@ -186,7 +186,7 @@ META_TOOLS: Final = _by_name(
         "Notes, Finder, Calendar, Safari, Music, ...), any app's windows and menus, and scripts. "
         "Returns the details of the best matches (exact schema, an example, which tool calls it),"
         " and the names of more tools. Start here.",
-        _schema(
+        _object_schema(
             {
                 "query": {
                     "type": "string",
@@ -208,14 +208,14 @@ META_TOOLS: Final = _by_name(
         example={"query": "unread mails of today"},
         always=True,
     ),
-    _door("SAFE", "Call a tool that only reads (SAFE).", "mail_list_unread", {}),
-    _door(
+    _call_tool("SAFE", "Call a tool that only reads (SAFE).", "mail_list_unread", {}),
+    _call_tool(
         "MODIFY",
         "Call a tool that changes something in a way that can be undone (up to MODIFY).",
         "notes_make_note",
         {"name": "Milk"},
     ),
-    _door(
+    _call_tool(
         "DANGEROUS",
         "Call a tool whose effect cannot be undone or reaches other people (up to DANGEROUS):"
         " sending, deleting, running code. The user must approve each call.",
@@ -226,7 +226,7 @@ META_TOOLS: Final = _by_name(
 """Tools of the surface `search`, which it answers itself: they find and call the others."""
 
 
-def offered(query: str, app: str, catalogue: Any) -> list[dict[str, Any]]:
+def toolset_offers(query: str, app: str, catalogue: Any) -> list[dict[str, Any]]:
     """Return what toolsets offer for a request beside tools, each with the call that does it."""
     places = (getattr(import_module(module), "OFFERS", "") for module in TOOLSETS.values())
     finders = (place.partition(":") for place in places if place)
