@@ -21,11 +21,8 @@ from typing import Final, NamedTuple
 ROOT: Final = Path(__file__).resolve().parents[1]
 LISTED: Final = Path(__file__).with_name("mutants.toml")
 PACKAGES: Final = (
-    "runtime/*",
-    "generator/iac_gen",
-    "templates/iac_templates",
-    "generated/iac_tools",
-)
+    "runtime/*", "generator/iac_gen", "templates/iac_templates", "generated/iac_tools",
+)  # fmt: skip
 MUTATED: Final = (
     "iac_base/files.py", "iac_base/secrets.py", "iac_runtime/audit/*", "iac_runtime/gate/gate.py",
     "iac_runtime/gate/limiter.py", "iac_runtime/language/references.py", "iac_runtime/policy/*",

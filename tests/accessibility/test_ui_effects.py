@@ -18,15 +18,9 @@ from iac_runtime.policy.model import PolicyFlags, read_settings
 from iac_runtime.policy.permissions import Permissions, Requester, default_permissions
 
 WORDS = {
-    "Delete": "delete",
-    "Don't Save": "end",
-    "Send": "send",
-    "Pay": "send",
-    "Allow": "change",
-    "Run": "run",
-    "Quit": "end",
-    "Next": "unknown",
-}
+    "Delete": "delete", "Don't Save": "end", "Send": "send", "Pay": "send", "Allow": "change",
+    "Run": "run", "Quit": "end", "Next": "unknown",
+}  # fmt: skip
 PRESS = {"actions": ("press", "show_menu")}
 BUTTONS = {f"b{at}": node(f"b{at}", "button", word, **PRESS) for at, word in enumerate(WORDS)}
 FIELD = node("f", "text_field", "Title", states=("editable", "focusable"))

@@ -64,12 +64,8 @@ ACTS = {
     "run": "A.run()", "reopen": "A.reopen()",
 }  # fmt: skip
 HELD = (
-    "T",
-    "tell O to T",
-    "set o to O\nU",
-    "set o to a reference to O\nU",
-    "set {o, p} to {O, 1}\nU",
-)
+    "T", "tell O to T", "set o to O\nU", "set o to a reference to O\nU", "set {o, p} to {O, 1}\nU",
+)  # fmt: skip
 BLOCKS = (
     "S", "S", "try\nS\nend try", "with timeout of 9 seconds\nS\nend timeout",
     "ignoring application responses\nS\nend ignoring", "considering case\nS\nend considering",
@@ -158,18 +154,12 @@ def test_no_event_is_above_the_verdict(
             assert done or needed == "SAFE", (event, found.effects, script)
 
 
-@pytest.mark.parametrize(
-    ("act", "app", "level"),
-    [
-        ("get name of note 1", "Notes", "SAFE"),
-        ("count notes", "Notes", "SAFE"),
-        ("set name of note 1 to \"x\"", "Notes", "MODIFY"),
-        ("make new note", "Notes", "MODIFY"),
-        ("play track 1 of playlist 1", "Music", "SAFE"),
-        ("delete note 1", "Notes", "DANGEROUS"),
-        ("empty trash", "Finder", "DANGEROUS"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("act", "app", "level"), [
+    ("get name of note 1", "Notes", "SAFE"), ("count notes", "Notes", "SAFE"),
+    ("set name of note 1 to \"x\"", "Notes", "MODIFY"), ("make new note", "Notes", "MODIFY"),
+    ("play track 1 of playlist 1", "Music", "SAFE"), ("delete note 1", "Notes", "DANGEROUS"),
+    ("empty trash", "Finder", "DANGEROUS"),
+])  # fmt: skip
 def test_the_verdict_is_no_higher_than_it_must_be(
     act: str, app: str, level: str, analyser: ScriptAnalyzer
 ) -> None:

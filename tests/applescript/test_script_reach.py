@@ -129,20 +129,14 @@ def test_another_osascript_is_not_what_the_profile_lets_start(
     assert not Confinement(run_process, program, "darwin").is_working()
 
 
-@pytest.mark.parametrize(
-    ("script", "confined"),
-    [
-        (MENDED, True),
-        ("return 1", True),
-        ('display dialog (do shell script "id")', False),
-        ('open location "https://a.example/"', True),
-        ('open location "mailto:a@b.example"', False),
-        ('tell application "Frobnicator" to activate', False),
-        ('tell application "Finder" to do shell script "id"', False),
-        ('tell application "Finder" to delete file 1 of home', True),
-        ('tell application "Finder" to «event fndrempt»', True),
-    ],
-)
+@pytest.mark.parametrize(("script", "confined"), [
+    (MENDED, True), ("return 1", True), ('display dialog (do shell script "id")', False),
+    ('open location "https://a.example/"', True), ('open location "mailto:a@b.example"', False),
+    ('tell application "Frobnicator" to activate', False),
+    ('tell application "Finder" to do shell script "id"', False),
+    ('tell application "Finder" to delete file 1 of home', True),
+    ('tell application "Finder" to «event fndrempt»', True),
+])  # fmt: skip
 def test_what_was_asked_to_reach_beyond_its_apps_is_not_confined(
     toolset: ScriptToolset, script: str, confined: bool
 ) -> None:
@@ -152,69 +146,39 @@ def test_what_was_asked_to_reach_beyond_its_apps_is_not_confined(
     assert (HELD in plan.facts.line) == confined
 
 
-@pytest.mark.parametrize(
-    ("script", "starts"),
-    [
-        ('tell application "Music" to get name of current track', ["Music"]),
-        ('tell application "Music"\nget name of current track\nend tell', ["Music"]),
-        ('return name of application "Music"', ["Music"]),
-        ('set a to application "Music"\ntell a to get name', ["Music"]),
-        ('tell application "Music"\nset a to it\nend tell', ["Music"]),
-        ('tell application "Music" to activate', ["Music"]),
-        ('tell window 1 of application "Music"\nend tell', ["Music"]),
-        ('return application "Music" is running', []),
-        ('tell application "Music"\nset x to 1\nend tell', []),
-        ('if running of application "Music" then return 1', []),
-        ('return application id "com.apple.Music" is not running', []),
-        (
-            'if application "Music" is running then tell application "Music" to get name of'
-            " window 1",
-            [],
-        ),
-        (
-            'if application "Music" is running then\ntell application "Music"\n'
-            "get name of current track\nend tell\nend if",
-            [],
-        ),
-        (
-            'tell application "Music"\nif it is running then\n'
-            "return name of current track\nelse\n"
-            'return "no"\nend if\nend tell',
-            [],
-        ),
-        (
-            'tell application "Music"\nif it is running then\nset x to 1\nelse\n'
-            "return name of current track\nend if\nend tell",
-            ["Music"],
-        ),
-        (
-            'if application "Music" is not running then tell application "Music" to get name of'
-            " window 1",
-            ["Music"],
-        ),
-        (
-            'if application "Music" is running then\nset x to 1\nend if\n'
-            'tell application "Music" to get name of window 1',
-            ["Music"],
-        ),
-        (
-            'if application "Music" is running then\n'
-            'tell application "Finder" to get name of home\nend if',
-            ["Finder"],
-        ),
-        (
-            'if (application "Mail" is running) then\nset x to 1\nelse if application "Music" is'
-            ' running then\ntell application "Music" to get name of window 1\n'
-            'tell application "Mail" to get name of window 1\nend if',
-            ["Mail"],
-        ),
-        (
-            'tell application "System Events"\ntell screen saver preferences\nif running then\n'
-            "get name of disk 1\nend if\nend tell\nend tell",
-            ["System Events"],
-        ),
-    ],
-)
+@pytest.mark.parametrize(("script", "starts"), [
+    ('tell application "Music" to get name of current track', ["Music"]),
+    ('tell application "Music"\nget name of current track\nend tell', ["Music"]),
+    ('return name of application "Music"', ["Music"]),
+    ('set a to application "Music"\ntell a to get name', ["Music"]),
+    ('tell application "Music"\nset a to it\nend tell', ["Music"]),
+    ('tell application "Music" to activate', ["Music"]),
+    ('tell window 1 of application "Music"\nend tell', ["Music"]),
+    ('return application "Music" is running', []),
+    ('tell application "Music"\nset x to 1\nend tell', []),
+    ('if running of application "Music" then return 1', []),
+    ('return application id "com.apple.Music" is not running', []),
+    ('if application "Music" is running then tell application "Music" to get name of'
+     " window 1", []),
+    ('if application "Music" is running then\ntell application "Music"\n'
+     "get name of current track\nend tell\nend if", []),
+    ('tell application "Music"\nif it is running then\n'
+     "return name of current track\nelse\n"
+     'return "no"\nend if\nend tell', []),
+    ('tell application "Music"\nif it is running then\nset x to 1\nelse\n'
+     "return name of current track\nend if\nend tell", ["Music"]),
+    ('if application "Music" is not running then tell application "Music" to get name of'
+     " window 1", ["Music"]),
+    ('if application "Music" is running then\nset x to 1\nend if\n'
+     'tell application "Music" to get name of window 1', ["Music"]),
+    ('if application "Music" is running then\n'
+     'tell application "Finder" to get name of home\nend if', ["Finder"]),
+    ('if (application "Mail" is running) then\nset x to 1\nelse if application "Music" is'
+     ' running then\ntell application "Music" to get name of window 1\n'
+     'tell application "Mail" to get name of window 1\nend if', ["Mail"]),
+    ('tell application "System Events"\ntell screen saver preferences\nif running then\n'
+     "get name of disk 1\nend if\nend tell\nend tell", ["System Events"]),
+])  # fmt: skip
 def test_reading_starts_no_app(toolset: ScriptToolset, script: str, starts: list[str]) -> None:
     toolset.runs = lambda _app: False
     plan = plan_of(toolset, "execute_applescript", script=script)

@@ -59,14 +59,9 @@ def test_it_needs_what_the_package_needs(unpacked: Path) -> None:
 def test_no_package_for_tests_or_simulation_is_in_it(unpacked: Path) -> None:
     packages = {path.name for path in (unpacked / "server").iterdir() if path.is_dir()}
     assert packages == {
-        "iac_accessibility",
-        "iac_applescript",
-        "iac_base",
-        "iac_mcp",
-        "iac_plans",
-        "iac_runtime",
+        "iac_accessibility", "iac_applescript", "iac_base", "iac_mcp", "iac_plans", "iac_runtime",
         "tools",
-    }
+    }  # fmt: skip
 
 
 def test_where_the_package_is_not_installed_the_bundle_says_so(
@@ -102,19 +97,12 @@ def test_every_file_of_its_packages_is_in_it(unpacked: Path) -> None:
 @pytest.mark.process
 def test_the_server_in_it_lists_its_tools(unpacked: Path) -> None:
     messages = [
-        {
-            "jsonrpc": "2.0",
-            "id": 1,
-            "method": "initialize",
-            "params": {
-                "protocolVersion": "2025-11-25",
-                "capabilities": {},
-                "clientInfo": {"name": "test", "version": "1"},
-            },
-        },
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize",
+         "params": {"protocolVersion": "2025-11-25", "capabilities": {},
+          "clientInfo": {"name": "test", "version": "1"}}},
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
         {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
-    ]
+    ]  # fmt: skip
     # As on a machine that has only the bundle; its copies of our modules are nobody's coverage.
     env = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "COV"))}
     done = subprocess.run(
@@ -137,14 +125,11 @@ SESSION = [
     ("find_tools", {"query": "press a button in a window"}, "perform_action"),
     ("read_tool", {"name": "notes_list", "arguments": {"element": "note"}}, "ref"),
     ("write_tool", {"name": "notes_make_note", "arguments": {"name": "Bundled"}}, "ref"),
-    (
-        "execute_applescript",
-        {"script": 'Application("Notes").notes.length', "language": "javascript"},
-        "success",
-    ),
+    ("execute_applescript",
+     {"script": 'Application("Notes").notes.length', "language": "javascript"}, "success"),
     ("validate_applescript", {"script": 'tell application "Notes" to count notes'}, "SAFE"),
     ("list_windows", {}, ""),
-]
+]  # fmt: skip
 
 
 @pytest.mark.stress

@@ -31,26 +31,16 @@ def flags(word: str) -> str:
     return f"Identifier=org.python.python\nCodeDirectory v=20500 size=1 flags={word} hashes=1\n"
 
 
-@pytest.mark.parametrize(
-    ("run", "found", "verdict"),
-    [
-        (
-            codesign(flags("0x10000(runtime)"), EVENTS),
-            CodeSignature("a developer", True, True),
-            "ok",
-        ),
-        (codesign(flags("0x10000(runtime)")), CodeSignature("a developer", True), "problem"),
-        (codesign(flags("0x0(none)")), CodeSignature("a developer"), "ok"),
-        (codesign(flags("0x2(adhoc)")), CodeSignature("ad hoc"), "warning"),
-        (codesign(flags("0x10002(adhoc,runtime)")), CodeSignature("ad hoc", True), "problem"),
-        (
-            codesign("/x: code object is not signed at all", status=1),
-            CodeSignature("nobody"),
-            "warning",
-        ),
-        (codesign("/x: No such file or directory", status=1), CodeSignature("unknown"), "ok"),
-    ],
-)
+@pytest.mark.parametrize(("run", "found", "verdict"), [
+    (codesign(flags("0x10000(runtime)"), EVENTS), CodeSignature("a developer", True, True), "ok"),
+    (codesign(flags("0x10000(runtime)")), CodeSignature("a developer", True), "problem"),
+    (codesign(flags("0x0(none)")), CodeSignature("a developer"), "ok"),
+    (codesign(flags("0x2(adhoc)")), CodeSignature("ad hoc"), "warning"),
+    (codesign(flags("0x10002(adhoc,runtime)")), CodeSignature("ad hoc", True), "problem"),
+    (codesign("/x: code object is not signed at all", status=1), CodeSignature("nobody"),
+     "warning"),
+    (codesign("/x: No such file or directory", status=1), CodeSignature("unknown"), "ok"),
+])  # fmt: skip
 def test_a_signature_decides_whether_apps_can_be_controlled(run, found, verdict) -> None:
     assert read_signature("/x", run, "darwin") == found
     assert judge_signature(found)[0] == verdict

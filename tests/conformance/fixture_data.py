@@ -60,18 +60,11 @@ CONTENTS: Final[dict[str, list[dict[str, Any]]]] = {
 
 DEFAULTS: Final[dict[str, Any]] = {
     "type": "object",
-    "properties": {
-        "name": {"type": "string", "default": "John Doe"},
-        "age": {"type": "integer", "default": 30},
-        "score": {"type": "number", "default": 95.5},
-        "status": {
-            "type": "string",
-            "enum": ["active", "inactive", "pending"],
-            "default": "active",
-        },
-        "verified": {"type": "boolean", "default": True},
-    },
-}
+    "properties": {"name": {"type": "string", "default": "John Doe"},
+     "age": {"type": "integer", "default": 30}, "score": {"type": "number", "default": 95.5},
+     "status": {"type": "string", "enum": ["active", "inactive", "pending"], "default": "active"},
+     "verified": {"type": "boolean", "default": True}},
+}  # fmt: skip
 
 
 def _titled(*names: str) -> list[dict[str, str]]:
@@ -203,19 +196,10 @@ PROMPTS: Final[dict[str, tuple[str, ...]]] = {
 
 _CHANGES: Final = {"listChanged": True}
 CAPABILITIES: Final[dict[str, dict[str, Any]]] = {
-    "legacy": {
-        "completions": {},
-        "logging": {},
-        "prompts": _CHANGES,
-        "resources": {"subscribe": True, "listChanged": False},
-        "tools": _CHANGES,
-    },
-    "modern": {
-        "completions": {},
-        "prompts": _CHANGES,
-        "resources": {"subscribe": True, "listChanged": True},
-        "tools": _CHANGES,
-    },
-}
+    "legacy": {"completions": {}, "logging": {}, "prompts": _CHANGES,
+     "resources": {"subscribe": True, "listChanged": False}, "tools": _CHANGES},
+    "modern": {"completions": {}, "prompts": _CHANGES,
+     "resources": {"subscribe": True, "listChanged": True}, "tools": _CHANGES},
+}  # fmt: skip
 
 IDENTITY: Final = ServerIdentity("iac-conformance", "1", "A fixture.", CAPABILITIES)

@@ -32,16 +32,9 @@ def page(fleet: Fleet, key: Path, tmp_path: Path) -> Iterator[urllib.request.Ope
     env = {**os.environ, "IAC_DATA": str(tmp_path / "own")}
     env["IAC_FLEET_DATABASE"] = fleet.address("lead")
     argv = [
-        sys.executable,
-        "-m",
-        "iac_mcp",
-        "open",
-        "--no-browser",
-        "--simulate",
-        "--fleet",
-        "--key",
+        sys.executable, "-m", "iac_mcp", "open", "--no-browser", "--simulate", "--fleet", "--key",
         str(key),
-    ]
+    ]  # fmt: skip
     with subprocess.Popen(argv, env=env, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
         found = re.search(r"http://\S+", child.stdout.readline())

@@ -194,17 +194,13 @@ def test_a_mac_publishes_nothing(team: Team) -> None:
         mac.execute("SELECT publish(1, 100, '', '')")
 
 
-@pytest.mark.parametrize(
-    ("own", "published", "ends"),
-    [
-        ("preset = 'trusted'\n", "", "done"),
-        ("preset = 'trusted'\n", DENIES, "the team's policy, "),
-        ("preset = 'trusted'\n", "preset = 'read-only'\n", "the team's policy, preset read-only"),
-        ("preset = 'trusted'\n", "preset = 'cautious'\n", "asks"),
-        ("preset = 'read-only'\n", "preset = 'trusted'\n", "preset read-only"),
-        (DENIES, "preset = 'trusted'\n", "policy.toml line 1"),
-    ],
-)
+@pytest.mark.parametrize(("own", "published", "ends"), [
+    ("preset = 'trusted'\n", "", "done"), ("preset = 'trusted'\n", DENIES, "the team's policy, "),
+    ("preset = 'trusted'\n", "preset = 'read-only'\n", "the team's policy, preset read-only"),
+    ("preset = 'trusted'\n", "preset = 'cautious'\n", "asks"),
+    ("preset = 'read-only'\n", "preset = 'trusted'\n", "preset read-only"),
+    (DENIES, "preset = 'trusted'\n", "policy.toml line 1"),
+])  # fmt: skip
 def test_the_stricter_of_both_policies_holds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: str, published: str, ends: str
 ) -> None:

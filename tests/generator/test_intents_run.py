@@ -168,11 +168,8 @@ def test_what_may_be_missing_is_passed_on_only_where_it_is_given(gate: Gate, mac
         called(gate, "diary_intent_add_entry", {**BODY, **more})
     told = [row["parameters"] for row in mac.state["done"]]
     assert [(row.get("note"), row.get("place")) for row in told] == [
-        ("x", None),
-        (None, None),
-        (None, None),
-        ("x", "y"),
-    ]
+        ("x", None), (None, None), (None, None), ("x", "y"),
+    ]  # fmt: skip
 
 
 def test_what_the_shortcut_does_not_pass_on_is_refused(gate: Gate) -> None:

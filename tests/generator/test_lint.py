@@ -145,15 +145,12 @@ def test_the_command_says_nothing_of_a_sound_dictionary(tmp_path: Path) -> None:
     assert result.stderr == "iac-gen: 0 findings in 2 dictionaries\n"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["missing.sdef"], "missing.sdef does not exist; check the path"),
-        (["--rule", "shared-cod", "x.sdef"], "there is no rule shared-cod; nearest: shared-code"),
-        (["--rule", "%%%", "x.sdef"], "there is no rule %%%; the rules are shared-code"),
-        ([], "Missing argument 'PATH...'"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "said"), [
+    (["missing.sdef"], "missing.sdef does not exist; check the path"),
+    (["--rule", "shared-cod", "x.sdef"], "there is no rule shared-cod; nearest: shared-code"),
+    (["--rule", "%%%", "x.sdef"], "there is no rule %%%; the rules are shared-code"),
+    ([], "Missing argument 'PATH...'"),
+])  # fmt: skip
 def test_wrong_usage_is_one_line_and_the_code_2(arguments: list[str], said: str) -> None:
     result = run(*arguments)
     assert result.exit_code == 2

@@ -136,14 +136,11 @@ def test_a_bad_item_costs_that_item_and_names_its_line(item: str, expected: str)
     assert expected in told.message
 
 
-@pytest.mark.parametrize(
-    ("inner", "expected"),
-    [
-        ('<property name="p" code="x" type="text"/>', "property p of entry has the code 'x'"),
-        ('<property code="prop" type="text"/>', "a property of entry without a name"),
-        ("<element/>", "an element of entry without a type"),
-    ],
-)
+@pytest.mark.parametrize(("inner", "expected"), [
+    ('<property name="p" code="x" type="text"/>', "property p of entry has the code 'x'"),
+    ('<property code="prop" type="text"/>', "a property of entry without a name"),
+    ("<element/>", "an element of entry without a type"),
+])  # fmt: skip
 def test_a_bad_part_of_a_class_costs_that_part(inner: str, expected: str) -> None:
     rest = '<property name="kept" code="kept" type="text"/>'
     dictionary, (told,) = parse_dictionary(

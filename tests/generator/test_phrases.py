@@ -33,36 +33,30 @@ def test_a_noun_has_its_article_and_its_plural(noun: str, one: str, many: str) -
     assert (with_article(noun), plural_noun(noun)) == (one, many)
 
 
-@pytest.mark.parametrize(
-    ("term", "thing", "answers", "said"),
-    [
-        ("add row above", "a range", False, "Add a row above a range in X"),
-        ("copy selection", "a tab", False, "Copy the selection of a tab in X"),
-        ("set the clipboard to", "text", False, "Set the clipboard to text in X"),
-        ("open for access", "a file", False, "Open a file for access in X"),
-        ("go back", "a tab", False, "Go back in a tab in X"),
-        ("clean up", "a window", False, "Clean up a window in X"),
-        ("data size", "an item", True, "Return the data size of an item in X"),
-        ("reply", "a message", False, "Reply to a message in X"),
-        ("GetURL", "", False, "Get a URL in X"),
-        ("reload calendars", "", False, "Reload calendars in X"),
-    ],
-)
+@pytest.mark.parametrize(("term", "thing", "answers", "said"), [
+    ("add row above", "a range", False, "Add a row above a range in X"),
+    ("copy selection", "a tab", False, "Copy the selection of a tab in X"),
+    ("set the clipboard to", "text", False, "Set the clipboard to text in X"),
+    ("open for access", "a file", False, "Open a file for access in X"),
+    ("go back", "a tab", False, "Go back in a tab in X"),
+    ("clean up", "a window", False, "Clean up a window in X"),
+    ("data size", "an item", True, "Return the data size of an item in X"),
+    ("reply", "a message", False, "Reply to a message in X"),
+    ("GetURL", "", False, "Get a URL in X"),
+    ("reload calendars", "", False, "Reload calendars in X"),
+])  # fmt: skip
 def test_a_command_is_a_verb_with_its_object(
     term: str, thing: str, answers: bool, said: str
 ) -> None:
     assert verb_phrase(term, answers=answers).with_object(thing, "X") == said
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("opening window", "Whether to open a window"),
-        ("routing suppressed", "Whether routing is suppressed"),
-        ("multiple selections allowed", "Whether multiple selections are allowed"),
-        ("without prompts", "Whether to leave out prompts"),
-    ],
-)
+@pytest.mark.parametrize(("name", "said"), [
+    ("opening window", "Whether to open a window"),
+    ("routing suppressed", "Whether routing is suppressed"),
+    ("multiple selections allowed", "Whether multiple selections are allowed"),
+    ("without prompts", "Whether to leave out prompts"),
+])  # fmt: skip
 def test_a_yes_or_no_says_what_it_decides(name: str, said: str) -> None:
     assert whether_clause(name) == said
 

@@ -264,14 +264,11 @@ def test_a_tool_that_arguments_take_higher_says_with_what(diary: Path) -> None:
 
 def test_a_class_has_making_and_deleting(diary: Path) -> None:
     assert why("diary", "rule", "--dictionary", diary) == [
-        "make diary.rule",
-        "1. MODIFY, makes something new (event code corecrel)",
+        "make diary.rule", "1. MODIFY, makes something new (event code corecrel)",
         "2. DANGEROUS, a rule acts later by itself (class)",
-        "result: DANGEROUS, a rule acts later by itself",
-        "delete diary.rule",
-        "1. DANGEROUS, deletes a rule (event code coredelo)",
-        "result: DANGEROUS, deletes a rule",
-    ]
+        "result: DANGEROUS, a rule acts later by itself", "delete diary.rule",
+        "1. DANGEROUS, deletes a rule (event code coredelo)", "result: DANGEROUS, deletes a rule",
+    ]  # fmt: skip
 
 
 def test_an_inherited_property_is_that_of_the_class_that_declares_it(diary: Path) -> None:

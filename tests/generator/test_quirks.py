@@ -136,15 +136,12 @@ def test_a_quirk_can_show_a_hidden_command(tmp_path: Path) -> None:
 RECIPE = '[[recipe]]\nname = "recent"\ntool = "list"\ndoc = "List entries."\nwhy = "x"\n'
 
 
-@pytest.mark.parametrize(
-    ("rest", "expected"),
-    [
-        ('bind = { element = "$kind" }', "recipe recent must both declare and bind kind"),
-        ('params = { kind = "text" }', "recipe recent must both declare and bind kind"),
-        ('bind = { colour = "red" }', "recipe recent binds colour, which list has not"),
-        ('bind = { where = { body = ["$a"] } }', "recipe recent must both declare and bind a"),
-    ],
-)
+@pytest.mark.parametrize(("rest", "expected"), [
+    ('bind = { element = "$kind" }', "recipe recent must both declare and bind kind"),
+    ('params = { kind = "text" }', "recipe recent must both declare and bind kind"),
+    ('bind = { colour = "red" }', "recipe recent binds colour, which list has not"),
+    ('bind = { where = { body = ["$a"] } }', "recipe recent must both declare and bind a"),
+])  # fmt: skip
 def test_a_recipe_that_does_not_fit_is_told_and_left_out(
     tmp_path: Path, rest: str, expected: str
 ) -> None:

@@ -86,11 +86,8 @@ def test_what_an_include_brought_has_no_line_and_comes_last() -> None:
     )
     own = [one for one in listed if one.line]
     assert [(one.kind, one.term) for one in own] == [
-        ("responds-to", "close"),
-        ("responds-to", "fold"),
-        ("synonym", "pane"),
-        ("command", "burn"),
-    ]
+        ("responds-to", "close"), ("responds-to", "fold"), ("synonym", "pane"), ("command", "burn"),
+    ]  # fmt: skip
     assert listed[: len(own)] == own
     assert len(listed) > len(own)
 

@@ -48,15 +48,12 @@ ITEMS = """
 """
 RIGHT: dict[str, Any] = {
     "commands": ["geturl", "doJavaScript", "quit"],
-    "application": {
-        "properties": ["airplayMode", "class"],
-        "elements": ["dayBooks"],
-        "parent": None,
-    },
+    "application": {"properties": ["airplayMode", "class"], "elements": ["dayBooks"],
+     "parent": None},
     "item": {"properties": ["name"], "elements": [], "parent": None},
     "dayBook": {"properties": ["unixId", "name"], "elements": ["page"], "parent": "item"},
     "page": {"properties": [], "elements": [], "parent": None},
-}
+}  # fmt: skip
 STAND_IN = """
 import json, os, sys
 assert sys.argv[1:3] == ["-l", "JavaScript"], sys.argv

@@ -321,12 +321,9 @@ _TYPES: Final[Mapping[str, _Json]] = {
     "record": _OPEN,
 }  # fmt: skip
 _RESULTS: Final[Mapping[str, _Json]] = {
-    "entry": {"ref": _TEXT},
-    "integer": {"result": _INTEGER},
-    "list of entry": {"result": _TEXTS},
-    "list of record": {"result": {"type": "array", "items": _OPEN}},
-    "specifier": {"ref": _TEXT},
-}
+    "entry": {"ref": _TEXT}, "integer": {"result": _INTEGER}, "list of entry": {"result": _TEXTS},
+    "list of record": {"result": {"type": "array", "items": _OPEN}}, "specifier": {"ref": _TEXT},
+}  # fmt: skip
 
 
 def _schema(rows: _Json, required: ListOf[str]) -> str:

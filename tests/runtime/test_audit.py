@@ -196,19 +196,16 @@ def test_many_threads_write_at_once(folder: Path) -> None:
     assert verify_audit(folder).is_intact
 
 
-@pytest.mark.parametrize(
-    ("sql", "fault"),
-    [
-        ("UPDATE rows SET body = replace(body, 'notes', 'mail') WHERE seq = 4", "row 4 was ch"),
-        ("UPDATE rows SET time = '2020' WHERE seq = 4", "row 4 was changed"),
-        ("UPDATE rows SET hash = zeroblob(32) WHERE seq = 4", "row 4 was changed"),
-        ("DELETE FROM rows WHERE seq = 4", "row 4 is missing"),
-        ("DELETE FROM rows WHERE seq BETWEEN 4 AND 6", "rows 4 to 6 are missing"),
-        ("DELETE FROM rows WHERE seq < 4", "rows 1 to 3 are missing"),
-        ("DELETE FROM rows WHERE seq > 9", "rows 10 to 12 are missing from the end"),
-        ("DELETE FROM rows", "rows 1 to 12 are missing from the end"),
-    ],
-)
+@pytest.mark.parametrize(("sql", "fault"), [
+    ("UPDATE rows SET body = replace(body, 'notes', 'mail') WHERE seq = 4", "row 4 was ch"),
+    ("UPDATE rows SET time = '2020' WHERE seq = 4", "row 4 was changed"),
+    ("UPDATE rows SET hash = zeroblob(32) WHERE seq = 4", "row 4 was changed"),
+    ("DELETE FROM rows WHERE seq = 4", "row 4 is missing"),
+    ("DELETE FROM rows WHERE seq BETWEEN 4 AND 6", "rows 4 to 6 are missing"),
+    ("DELETE FROM rows WHERE seq < 4", "rows 1 to 3 are missing"),
+    ("DELETE FROM rows WHERE seq > 9", "rows 10 to 12 are missing from the end"),
+    ("DELETE FROM rows", "rows 1 to 12 are missing from the end"),
+])  # fmt: skip
 def test_an_edit_shows(folder: Path, sql: str, fault: str) -> None:
     record(folder, 5)
     assert verify_audit(folder).is_intact

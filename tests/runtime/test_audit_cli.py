@@ -55,17 +55,12 @@ def test_on_a_terminal_it_is_a_table_and_nothing_acts_on_it(
     assert len(lines(run("tail", "--json"))) == 3
 
 
-@pytest.mark.parametrize(
-    ("options", "tools"),
-    [
-        (("--tool", "mail_*"), ["mail_get", "mail_send"]),
-        (("--level", "modify"), ["notes_set"]),
-        (("--client", "claude", "--since", "1h", "-n", "1"), ["notes_set"]),
-        (("Application",), ["mail_get", "mail_send", "notes_set"]),
-        (("--until", "2020-01-01"), []),
-        (("--since", "2020-01-01T00:00:00+02:00", "--result", "TIMEOUT"), []),
-    ],
-)
+@pytest.mark.parametrize(("options", "tools"), [
+    (("--tool", "mail_*"), ["mail_get", "mail_send"]), (("--level", "modify"), ["notes_set"]),
+    (("--client", "claude", "--since", "1h", "-n", "1"), ["notes_set"]),
+    (("Application",), ["mail_get", "mail_send", "notes_set"]), (("--until", "2020-01-01"), []),
+    (("--since", "2020-01-01T00:00:00+02:00", "--result", "TIMEOUT"), []),
+])  # fmt: skip
 def test_search_takes_facts(recorded: Path, options: tuple[str, ...], tools: list[str]) -> None:
     assert [entry["tool"] for entry in lines(run("search", *options))] == tools
 

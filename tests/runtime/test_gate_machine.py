@@ -28,14 +28,11 @@ from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator
 
 CALLS: tuple[tuple[str, Mapping[str, Any]], ...] = (
-    ("diary_get", {"target": "entries[0]"}),
-    ("diary_make_entry", {"title": "a"}),
-    ("diary_make_entry", {"title": "b"}),
-    ("diary_make", {"element": "entry"}),
-    ("diary_delete", {"target": "entries[0]"}),
-    ("diary_delete", {"target": "entries[1]"}),
+    ("diary_get", {"target": "entries[0]"}), ("diary_make_entry", {"title": "a"}),
+    ("diary_make_entry", {"title": "b"}), ("diary_make", {"element": "entry"}),
+    ("diary_delete", {"target": "entries[0]"}), ("diary_delete", {"target": "entries[1]"}),
     ("diary_set", {"target": "today", "properties": {"owner": "x", "password": "x"}}),
-)
+)  # fmt: skip
 ASKED = Requester("tester", ("client",))
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 

@@ -78,17 +78,13 @@ def names() -> Iterator[Names]:
 IDEAS = 'notes["Ideas"]'
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments"),
-    [
-        ("notes_delete", {"target": IDEAS}),
-        ("notes_delete", {"target": ["notes[0]", IDEAS]}),
-        ("notes_set", {"target": IDEAS, "properties": {"body": "gone"}}),
-        ("notes_move", {"target": IDEAS, "to": "accounts[0].folders[1]"}),
-        ("notes_write_note", {"note": IDEAS, "body": "gone"}),
-        ("notes_make", {"element": "attachment", "at": f"{IDEAS}.attachments"}),
-    ],
-)
+@pytest.mark.parametrize(("tool", "arguments"), [
+    ("notes_delete", {"target": IDEAS}), ("notes_delete", {"target": ["notes[0]", IDEAS]}),
+    ("notes_set", {"target": IDEAS, "properties": {"body": "gone"}}),
+    ("notes_move", {"target": IDEAS, "to": "accounts[0].folders[1]"}),
+    ("notes_write_note", {"note": IDEAS, "body": "gone"}),
+    ("notes_make", {"element": "attachment", "at": f"{IDEAS}.attachments"}),
+])  # fmt: skip
 def test_a_write_to_a_name_that_two_objects_bear_is_refused_with_both(
     names: Names, tool: str, arguments: dict[str, Any]
 ) -> None:

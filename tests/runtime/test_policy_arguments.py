@@ -32,24 +32,21 @@ argument = { of = 'folders["Private"]' }
 """
 
 
-@pytest.mark.parametrize(
-    ("tool", "given"),
-    [
-        ("notes get", {"target": 'folders["Private"]'}),
-        ("notes get", {"target": 'Folders.byName("Private").notes[0]'}),
-        ("notes get", {"target": 'Application("Notes").folders["\\u0050rivate"]'}),
-        ("notes get", {"target": ['folders["Work"]', 'folder["private"]']}),
-        ("notes list", {"element": "note", "of": 'folders.byName("Private")'}),
-        ("finder open", {"target": "~/Private/a.txt"}),
-        ("finder open", {"target": "/Users/me/x/../Private/a.txt"}),
-        ("finder open", {"target": 'home.folders["Private"].items["a"]'}),
-        ("finder open", {"target": ["~/a.txt", "~/Private"]}),
-        ("safari set", {"target": "tabs[0]", "properties": {"url": "https://evil.example"}}),
-        ("safari make", {"element": "tab", "properties": {"Url": "https://evil.example"}}),
-        ("textedit save", {"target": "documents[0]", "in_": "~/Keep/a.txt"}),
-        ("textedit save", {"target": "documents[0]", "in_": "/Users/me/x/..//Keep/a.txt"}),
-    ],
-)
+@pytest.mark.parametrize(("tool", "given"), [
+    ("notes get", {"target": 'folders["Private"]'}),
+    ("notes get", {"target": 'Folders.byName("Private").notes[0]'}),
+    ("notes get", {"target": 'Application("Notes").folders["\\u0050rivate"]'}),
+    ("notes get", {"target": ['folders["Work"]', 'folder["private"]']}),
+    ("notes list", {"element": "note", "of": 'folders.byName("Private")'}),
+    ("finder open", {"target": "~/Private/a.txt"}),
+    ("finder open", {"target": "/Users/me/x/../Private/a.txt"}),
+    ("finder open", {"target": 'home.folders["Private"].items["a"]'}),
+    ("finder open", {"target": ["~/a.txt", "~/Private"]}),
+    ("safari set", {"target": "tabs[0]", "properties": {"url": "https://evil.example"}}),
+    ("safari make", {"element": "tab", "properties": {"Url": "https://evil.example"}}),
+    ("textedit save", {"target": "documents[0]", "in_": "~/Keep/a.txt"}),
+    ("textedit save", {"target": "documents[0]", "in_": "/Users/me/x/..//Keep/a.txt"}),
+])  # fmt: skip
 def test_no_spelling_gets_a_call_out_of_a_denial(tool: str, given: dict[str, Any]) -> None:
     if tool == "safari set":
         given = {**given, "target": "windows[0].tabs[0]"}
@@ -68,22 +65,19 @@ argument = { target = "~/Desktop/*", to = "*/Archive" }
 """
 
 
-@pytest.mark.parametrize(
-    ("tool", "given", "runs"),
-    [
-        ("textedit save", {"target": "documents[0]", "in_": "/Users/me/Backups/a"}, True),
-        ("textedit save", {"target": "documents[0]", "in_": "~/Backups/a"}, True),
-        ("textedit save", {"target": "documents[0]", "in_": "/Users/me/Copies/a"}, True),
-        ("textedit save", {"target": "documents[0]", "in_": "~/Backups/../a"}, False),
-        ("textedit save", {"target": "documents[0]"}, False),
-        ("finder move", {"target": "~/Desktop/a", "to": "~/Documents/Archive"}, True),
-        ("finder move", {"target": "~/Desktop/../a", "to": "~/Documents/Archive"}, False),
-        ("finder move", {"target": ["~/Desktop/a"], "to": "~/Documents/Archive"}, True),
-        ("finder move", {"target": ["~/Desktop/a", "~/b"], "to": "~/Documents/Archive"}, False),
-        ("finder move", {"target": [], "to": "~/Documents/Archive"}, False),
-        ("finder move", {"target": "~/Desktop/a", "to": "~/Archive/../x"}, False),
-    ],
-)
+@pytest.mark.parametrize(("tool", "given", "runs"), [
+    ("textedit save", {"target": "documents[0]", "in_": "/Users/me/Backups/a"}, True),
+    ("textedit save", {"target": "documents[0]", "in_": "~/Backups/a"}, True),
+    ("textedit save", {"target": "documents[0]", "in_": "/Users/me/Copies/a"}, True),
+    ("textedit save", {"target": "documents[0]", "in_": "~/Backups/../a"}, False),
+    ("textedit save", {"target": "documents[0]"}, False),
+    ("finder move", {"target": "~/Desktop/a", "to": "~/Documents/Archive"}, True),
+    ("finder move", {"target": "~/Desktop/../a", "to": "~/Documents/Archive"}, False),
+    ("finder move", {"target": ["~/Desktop/a"], "to": "~/Documents/Archive"}, True),
+    ("finder move", {"target": ["~/Desktop/a", "~/b"], "to": "~/Documents/Archive"}, False),
+    ("finder move", {"target": [], "to": "~/Documents/Archive"}, False),
+    ("finder move", {"target": "~/Desktop/a", "to": "~/Archive/../x"}, False),
+])  # fmt: skip
 def test_no_spelling_gets_a_call_into_a_permission(
     tool: str, given: dict[str, Any], runs: bool
 ) -> None:
@@ -96,42 +90,25 @@ def test_a_rule_that_raises_holds_for_one_item_of_a_list() -> None:
     assert judged(rule, "finder move", given).level == "DANGEROUS"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[[allow]]\ntool = []",
-        "[[deny]]\napp = []",
-        "[[allow]]\nlevel = []",
-        '[[rule]]\ntool = "x"\nlevel = "SAFE"\nargument = { to = [] }',
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "[[allow]]\ntool = []", "[[deny]]\napp = []", "[[allow]]\nlevel = []",
+    '[[rule]]\ntool = "x"\nlevel = "SAFE"\nargument = { to = [] }',
+])  # fmt: skip
 def test_an_empty_list_is_no_rule_for_every_call(text: str) -> None:
     with pytest.raises(SetupError, match=r"policy.toml line \d: .*is empty; give it a text"):
         parse_policy(text)
 
 
-@pytest.mark.parametrize(
-    ("tool", "given", "key", "texts"),
-    [
-        (*MAKE, "properties.name", ["A"]),
-        (*MAKE, "properties.x", None),
-        (*MAKE, "properties", ['{name: "A", body: "B"}']),
-        (*MAKE, "element", ["note"]),
-        (*MAKE, "name", None),
-        (*SET, "properties.name", ["A"]),
-        (*SET, "Properties.Name", ["A"]),
-        (*SET, "properties", ['{name: "A"}']),
-        (*SET, "target", ['notes["M"]']),
-        ("notes list", {"element": "note", "of": 'folders["A"]'}, "of", ['folders["A"]']),
-        ("textedit save", {"target": "documents[0]", "in_": "~/x"}, "in", ["/Users/me/x", "~/x"]),
-        (
-            "finder open",
-            {"target": ["~/a", "/b"]},
-            "target",
-            ['home.items["a"]', "/Users/me/a", "~/a", 'startupDisk.items["b"]', "/b"],
-        ),
-    ],
-)
+@pytest.mark.parametrize(("tool", "given", "key", "texts"), [
+    (*MAKE, "properties.name", ["A"]), (*MAKE, "properties.x", None),
+    (*MAKE, "properties", ['{name: "A", body: "B"}']), (*MAKE, "element", ["note"]),
+    (*MAKE, "name", None), (*SET, "properties.name", ["A"]), (*SET, "Properties.Name", ["A"]),
+    (*SET, "properties", ['{name: "A"}']), (*SET, "target", ['notes["M"]']),
+    ("notes list", {"element": "note", "of": 'folders["A"]'}, "of", ['folders["A"]']),
+    ("textedit save", {"target": "documents[0]", "in_": "~/x"}, "in", ["/Users/me/x", "~/x"]),
+    ("finder open", {"target": ["~/a", "/b"]}, "target",
+     ['home.items["a"]', "/Users/me/a", "~/a", 'startupDisk.items["b"]', "/b"]),
+])  # fmt: skip
 def test_an_argument_is_compared_as_it_is_sent(
     tool: str, given: dict[str, Any], key: str, texts: list[str] | None
 ) -> None:
@@ -139,19 +116,13 @@ def test_an_argument_is_compared_as_it_is_sent(
     assert (sent if sent is None else [text for item in sent for text in item]) == texts
 
 
-@pytest.mark.parametrize(
-    ("test", "name", "bundle"),
-    [
-        ('name: "A"', "A", ""),
-        ('bundleIdentifier: "b.c"', "", "b.c"),
-        ('_and: [{name: "A"}, {frontmost: true}]', "A", ""),
-        ('_and: [{frontmost: true}, {bundleIdentifier: "b.c"}]', "", "b.c"),
-        ('_or: [{name: "A"}, {name: "B"}]', "", ""),
-        ('name: {_beginsWith: "A"}', "", ""),
-        ('displayedName: "A"', "", ""),
-        ("id: 3", "", ""),
-    ],
-)
+@pytest.mark.parametrize(("test", "name", "bundle"), [
+    ('name: "A"', "A", ""), ('bundleIdentifier: "b.c"', "", "b.c"),
+    ('_and: [{name: "A"}, {frontmost: true}]', "A", ""),
+    ('_and: [{frontmost: true}, {bundleIdentifier: "b.c"}]', "", "b.c"),
+    ('_or: [{name: "A"}, {name: "B"}]', "", ""), ('name: {_beginsWith: "A"}', "", ""),
+    ('displayedName: "A"', "", ""), ("id: 3", "", ""),
+])  # fmt: skip
 def test_a_process_that_a_filter_chooses_is_known_where_it_can_be_no_other(
     test: str, name: str, bundle: str
 ) -> None:
@@ -164,18 +135,10 @@ def test_a_process_that_a_filter_chooses_is_known_where_it_can_be_no_other(
     assert TargetProcess(name, bundle, True) in find_target_processes(event)
 
 
-@pytest.mark.parametrize(
-    ("value", "path"),
-    [
-        ("/a/b", "/a/b"),
-        ("~/a", "/Users/me/a"),
-        ("file:///a%20b", "/a b"),
-        ("~a", None),
-        ("a/b", None),
-        ("/a\nb", None),
-        ("https://a.example/b", None),
-    ],
-)
+@pytest.mark.parametrize(("value", "path"), [
+    ("/a/b", "/a/b"), ("~/a", "/Users/me/a"), ("file:///a%20b", "/a b"), ("~a", None),
+    ("a/b", None), ("/a\nb", None), ("https://a.example/b", None),
+])  # fmt: skip
 def test_a_text_with_the_form_of_a_path_is_one(value: str, path: str | None) -> None:
     given = {"target": 'notes["M"]', "properties": {"body": value}}
     event = facts_of("notes set", given).event
@@ -185,27 +148,15 @@ def test_a_text_with_the_form_of_a_path_is_one(value: str, path: str | None) -> 
     assert [found for _, found in view.paths] == ([path] if path else [])
 
 
-@pytest.mark.parametrize(
-    ("tool", "given", "landings"),
-    [
-        (
-            "finder make",
-            {"element": "folder", "at": "~/Documents", "properties": {"name": "a/b"}},
-            ["/Users/me/Documents/a:b"],
-        ),
-        (
-            "finder set",
-            {"target": 'home.files["a"]', "properties": {"name": "b", "comment": "c"}},
-            ["/Users/me/b"],
-        ),
-        (
-            "finder duplicate",
-            {"target": ['home.files["a"]', 'desktop.files["b"]'], "to": "~/Documents"},
-            ["/Users/me/Documents/a", "/Users/me/Documents/b"],
-        ),
-        ("finder open", {"target": 'home.files["a"]'}, []),
-    ],
-)
+@pytest.mark.parametrize(("tool", "given", "landings"), [
+    ("finder make", {"element": "folder", "at": "~/Documents", "properties": {"name": "a/b"}},
+     ["/Users/me/Documents/a:b"]),
+    ("finder set", {"target": 'home.files["a"]', "properties": {"name": "b", "comment": "c"}},
+     ["/Users/me/b"]),
+    ("finder duplicate", {"target": ['home.files["a"]', 'desktop.files["b"]'], "to": "~/Documents"},
+     ["/Users/me/Documents/a", "/Users/me/Documents/b"]),
+    ("finder open", {"target": 'home.files["a"]'}, []),
+])  # fmt: skip
 def test_where_something_comes_to_lie(
     tool: str, given: dict[str, Any], landings: list[str]
 ) -> None:
@@ -214,14 +165,11 @@ def test_where_something_comes_to_lie(
     assert [flow.to for flow in effect.flow] == [*named, *landings]
 
 
-@pytest.mark.parametrize(
-    ("target", "found"),
-    [
-        ("uiElements[0].windows[0]", TargetProcess("", "", True)),
-        ('processes["A"].uiElements[0]', TargetProcess("A", "", True)),
-        ('applicationProcesses["A"].name', TargetProcess("A", "", False)),
-    ],
-)
+@pytest.mark.parametrize(("target", "found"), [
+    ("uiElements[0].windows[0]", TargetProcess("", "", True)),
+    ('processes["A"].uiElements[0]', TargetProcess("A", "", True)),
+    ('applicationProcesses["A"].name', TargetProcess("A", "", False)),
+])  # fmt: skip
 def test_an_element_at_the_top_is_a_process_too(target: str, found: TargetProcess) -> None:
     event = facts_of("system_events get", {"target": target}).event
     assert event is not None

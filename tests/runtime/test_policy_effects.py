@@ -25,63 +25,25 @@ RUNS = "the code can reach any app"
 MILK = 'notes["Milk"]'
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "verb", "row", "says"),
-    [
-        (
-            "notes get",
-            {"target": f"{MILK}.body"},
-            "read",
-            f"note {MILK}.body",
-            f"read note {MILK}.body in Notes",
-        ),
-        (
-            "notes make",
-            {"element": "note", "properties": {"name": "notes[0]"}},
-            "create",
-            "note",
-            "make a note in Notes",
-        ),
-        (
-            "notes make",
-            {"element": "attachment", "at": "notes[0].attachments.end"},
-            "create",
-            "attachment",
-            "make an attachment in Notes",
-        ),
-        (
-            "notes delete",
-            {"target": ['notes["a"]', 'notes["b"]']},
-            "delete",
-            'note notes["a"]',
-            'delete note notes["a"] in Notes',
-        ),
-        ("finder empty", {}, "delete", "", "empty the Trash"),
-        ("finder activate", {}, "view", "", "show Finder"),
-        ("textedit quit", {}, "end", "", "quit TextEdit"),
-        (
-            "mail send",
-            {"target": "outgoingMessages[0]"},
-            "send",
-            "outgoing message outgoingMessages[0]",
-            "send outgoing message outgoingMessages[0] in Mail",
-        ),
-        (
-            "safari do_javascript",
-            {"in_": "documents[0]", "code": "x"},
-            "run",
-            "",
-            "run JavaScript in a page in Safari",
-        ),
-        (
-            "system_events click",
-            {"target": "menuBars[0]"},
-            "unknown",
-            "menu bar menuBars[0]",
-            "click menu bar menuBars[0] as if you did",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("tool", "arguments", "verb", "row", "says"), [
+    ("notes get", {"target": f"{MILK}.body"}, "read", f"note {MILK}.body",
+     f"read note {MILK}.body in Notes"),
+    ("notes make", {"element": "note", "properties": {"name": "notes[0]"}}, "create", "note",
+     "make a note in Notes"),
+    ("notes make", {"element": "attachment", "at": "notes[0].attachments.end"}, "create",
+     "attachment", "make an attachment in Notes"),
+    ("notes delete", {"target": ['notes["a"]', 'notes["b"]']}, "delete", 'note notes["a"]',
+     'delete note notes["a"] in Notes'),
+    ("finder empty", {}, "delete", "", "empty the Trash"),
+    ("finder activate", {}, "view", "", "show Finder"),
+    ("textedit quit", {}, "end", "", "quit TextEdit"),
+    ("mail send", {"target": "outgoingMessages[0]"}, "send", "outgoing message outgoingMessages[0]",
+     "send outgoing message outgoingMessages[0] in Mail"),
+    ("safari do_javascript", {"in_": "documents[0]", "code": "x"}, "run", "",
+     "run JavaScript in a page in Safari"),
+    ("system_events click", {"target": "menuBars[0]"}, "unknown", "menu bar menuBars[0]",
+     "click menu bar menuBars[0] as if you did"),
+])  # fmt: skip
 def test_what_a_tool_does(
     tool: str, arguments: dict[str, Any], verb: str, row: str, says: str
 ) -> None:
@@ -91,67 +53,36 @@ def test_what_a_tool_does(
     assert describe_effect(effect) == says
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "flows"),
-    [
-        ("safari open_url", {"url": "https://a.example/x"}, ["host a.example"]),
-        (
-            "safari set",
-            {"target": "documents[0]", "properties": {"URL": "b.example/c"}},
-            ["host b.example"],
-        ),
-        ("standard_additions open_location", {"target": "c.example"}, ["host c.example"]),
-        ("textedit save", {"target": "documents[0]", "in_": "~/x"}, ["file /Users/me/x"]),
-        (
-            "mail make",
-            {
-                "element": "to recipient",
-                "at": "outgoingMessages[0].toRecipients.end",
-                "properties": {"address": "a@b.example"},
-            },
-            ["recipient a@b.example"],
-        ),
-        (
-            "notes set",
-            {"target": MILK, "properties": {"body": "http://d.example/"}},
-            ["host d.example"],
-        ),
-        ("notes set", {"target": MILK, "properties": {"body": "see http://d.example/"}}, []),
-        ("notes set", {"target": MILK, "properties": {"body": "note: x"}}, []),
-        ("notes set", {"target": MILK, "properties": {"body": "note:x"}}, []),
-        ("notes set", {"target": MILK, "properties": {"body": "MAILTO:x"}}, ["host mailto"]),
-        ("notes list", {"element": "note", "where": {"body": "http://d.example/"}}, []),
-    ],
-)
+@pytest.mark.parametrize(("tool", "arguments", "flows"), [
+    ("safari open_url", {"url": "https://a.example/x"}, ["host a.example"]),
+    ("safari set", {"target": "documents[0]", "properties": {"URL": "b.example/c"}},
+     ["host b.example"]),
+    ("standard_additions open_location", {"target": "c.example"}, ["host c.example"]),
+    ("textedit save", {"target": "documents[0]", "in_": "~/x"}, ["file /Users/me/x"]),
+    ("mail make",
+     {"element": "to recipient", "at": "outgoingMessages[0].toRecipients.end",
+      "properties": {"address": "a@b.example"}}, ["recipient a@b.example"]),
+    ("notes set", {"target": MILK, "properties": {"body": "http://d.example/"}},
+     ["host d.example"]),
+    ("notes set", {"target": MILK, "properties": {"body": "see http://d.example/"}}, []),
+    ("notes set", {"target": MILK, "properties": {"body": "note: x"}}, []),
+    ("notes set", {"target": MILK, "properties": {"body": "note:x"}}, []),
+    ("notes set", {"target": MILK, "properties": {"body": "MAILTO:x"}}, ["host mailto"]),
+    ("notes list", {"element": "note", "where": {"body": "http://d.example/"}}, []),
+])  # fmt: skip
 def test_where_it_goes(tool: str, arguments: dict[str, Any], flows: list[str]) -> None:
     effect = facts_of(tool, arguments).effects[0]
     assert effect.audit_row()[3] == ", ".join(flows)
 
 
-@pytest.mark.parametrize(
-    ("steps", "app", "name", "doubt"),
-    [
-        (f'processes["Notes"].{WINDOW}', "com.apple.Notes", "Notes", ""),
-        (
-            f'processes["Nots"].{WINDOW}',
-            "",
-            "Nots",
-            "it goes through the process Nots, whose app IAC does not know",
-        ),
-        (
-            f"processes[0].{WINDOW}",
-            "",
-            "",
-            "it goes through a process without a name, whose app IAC does not know",
-        ),
-        (
-            f'processes.whose({{bundleIdentifier: "com.a.B"}})[0].{WINDOW}',
-            "com.a.B",
-            "",
-            "",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("steps", "app", "name", "doubt"), [
+    (f'processes["Notes"].{WINDOW}', "com.apple.Notes", "Notes", ""),
+    (f'processes["Nots"].{WINDOW}', "", "Nots",
+     "it goes through the process Nots, whose app IAC does not know"),
+    (f"processes[0].{WINDOW}", "", "",
+     "it goes through a process without a name, whose app IAC does not know"),
+    (f'processes.whose({{bundleIdentifier: "com.a.B"}})[0].{WINDOW}', "com.a.B", "", ""),
+])  # fmt: skip
 def test_what_goes_through_a_process_is_on_its_app(
     steps: str, app: str, name: str, doubt: str
 ) -> None:
@@ -172,21 +103,11 @@ def test_a_process_that_is_only_shown_may_be_any() -> None:
     assert len(facts_of("system_events get", {"target": two}).effects) == 1
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "doubt"),
-    [
-        (
-            "safari do_javascript",
-            {"in_": "documents[0]", "code": "x"},
-            "the code can reach any app",
-        ),
-        (
-            "standard_additions open_location",
-            {"target": "https://a.example"},
-            "the app that opens it is not known",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("tool", "arguments", "doubt"), [
+    ("safari do_javascript", {"in_": "documents[0]", "code": "x"}, "the code can reach any app"),
+    ("standard_additions open_location", {"target": "https://a.example"},
+     "the app that opens it is not known"),
+])  # fmt: skip
 def test_code_and_addresses_may_reach_any_app(
     tool: str, arguments: dict[str, Any], doubt: str
 ) -> None:
@@ -202,19 +123,14 @@ def test_an_effect_on_an_app_without_identity_keeps_its_name() -> None:
     assert describe_effect(effect._replace(verb="ask-person")) == "ask you a window in Nots"
 
 
-@pytest.mark.parametrize(
-    ("code", "name", "level", "answers", "verb"),
-    [
-        ("coredelo", "show", "MODIFY", False, "delete"),
-        ("xxxxyyyy", "deleteAll", "MODIFY", True, "delete"),
-        ("xxxxyyyy", "delete all", "SAFE", True, "read"),
-        ("xxxxyyyy", "delete all", "SAFE", False, "view"),
-        ("coregetd", "get", "SAFE", False, "read"),
-        ("miscmvis", "reveal", "SAFE", True, "view"),
-        ("coregetd", "get", "MODIFY", True, "unknown"),
-        ("xxxxyyyy", "", "MODIFY", True, "unknown"),
-    ],
-)
+@pytest.mark.parametrize(("code", "name", "level", "answers", "verb"), [
+    ("coredelo", "show", "MODIFY", False, "delete"),
+    ("xxxxyyyy", "deleteAll", "MODIFY", True, "delete"),
+    ("xxxxyyyy", "delete all", "SAFE", True, "read"),
+    ("xxxxyyyy", "delete all", "SAFE", False, "view"), ("coregetd", "get", "SAFE", False, "read"),
+    ("miscmvis", "reveal", "SAFE", True, "view"), ("coregetd", "get", "MODIFY", True, "unknown"),
+    ("xxxxyyyy", "", "MODIFY", True, "unknown"),
+])  # fmt: skip
 def test_a_verb_goes_by_code_then_name_and_level(
     code: str, name: str, level: Any, answers: bool, verb: str
 ) -> None:
@@ -248,34 +164,19 @@ def test_a_stored_answer_fits_what_was_asked_by_an_earlier_version() -> None:
     assert call_digest(replace(facts, line="y")) == call_digest(facts)
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "files", "flow"),
-    [
-        (
-            "finder move",
-            {"target": ['home.files["a"]', "files[0]"], "to": "~/Documents"},
-            ("/Users/me/a", "/Users/me/Desktop/?"),
-            "file /Users/me/Documents, file /Users/me/Documents/a, file /Users/me/Documents/?",
-        ),
-        (
-            "finder duplicate",
-            {"target": 'home.files["a"]', "to": "~/Documents"},
-            (),
-            "file /Users/me/Documents, file /Users/me/Documents/a",
-        ),
-        ("finder delete", {"target": 'home.files["a"]'}, ("/Users/me/a",), ""),
-        ("finder empty", {}, ("?",), ""),
-        ("finder open", {"target": 'home.files["a"]'}, (), ""),
-        ("finder get", {"target": 'home.files["a"]'}, (), ""),
-        (
-            "finder set",
-            {"target": 'home.files["a"]', "properties": {"name": "b"}},
-            ("/Users/me/a",),
-            "file /Users/me/b",
-        ),
-        ("notes delete", {"target": MILK}, (), ""),
-    ],
-)
+@pytest.mark.parametrize(("tool", "arguments", "files", "flow"), [
+    ("finder move", {"target": ['home.files["a"]', "files[0]"], "to": "~/Documents"},
+     ("/Users/me/a", "/Users/me/Desktop/?"),
+     "file /Users/me/Documents, file /Users/me/Documents/a, file /Users/me/Documents/?"),
+    ("finder duplicate", {"target": 'home.files["a"]', "to": "~/Documents"}, (),
+     "file /Users/me/Documents, file /Users/me/Documents/a"),
+    ("finder delete", {"target": 'home.files["a"]'}, ("/Users/me/a",), ""),
+    ("finder empty", {}, ("?",), ""), ("finder open", {"target": 'home.files["a"]'}, (), ""),
+    ("finder get", {"target": 'home.files["a"]'}, (), ""),
+    ("finder set", {"target": 'home.files["a"]', "properties": {"name": "b"}}, ("/Users/me/a",),
+     "file /Users/me/b"),
+    ("notes delete", {"target": MILK}, (), ""),
+])  # fmt: skip
 def test_which_files_change_where_they_lie(
     tool: str, arguments: dict[str, Any], files: tuple[str, ...], flow: str
 ) -> None:

@@ -67,15 +67,12 @@ def test_what_comes_out_as_expected_ends_well(
     assert lines[-1] == "5 as expected, 0 not."
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "says"),
-    [
-        ('"allow"', '"deny"', "FAIL expected.toml line 2: notes_make_note allow"),
-        ('rule = "line 1"', 'rule = "line 9"', "; expected deny by line 9"),
-        ('target = "notes[0]"', 'goal = "x"', "FAIL expected.toml line 12: notes_delete cannot be"),
-        ("notes_delete", "notes_delte", "cannot be judged:"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "says"), [
+    ('"allow"', '"deny"', "FAIL expected.toml line 2: notes_make_note allow"),
+    ('rule = "line 1"', 'rule = "line 9"', "; expected deny by line 9"),
+    ('target = "notes[0]"', 'goal = "x"', "FAIL expected.toml line 12: notes_delete cannot be"),
+    ("notes_delete", "notes_delte", "cannot be judged:"),
+])  # fmt: skip
 def test_what_does_not_is_told_and_ends_with_1(
     old: str,
     new: str,

@@ -202,23 +202,9 @@ def p15(tmp_path: Path) -> None:
 
 
 ROWS: dict[str, Callable[[Path], None]] = {
-    "M16": m16,
-    "M17": m17,
-    "P02": p02,
-    "P07": p07,
-    "P09": p09,
-    "P10": p10,
-    "P12": p12,
-    "P14": p14,
-    "P15": p15,
-    "U02": u02,
-    "U03": u03,
-    "U11": u11,
-    "U12": u12,
-    "U13": u13,
-    "U14": u14,
-    "U18": u18,
-}
+    "M16": m16, "M17": m17, "P02": p02, "P07": p07, "P09": p09, "P10": p10, "P12": p12, "P14": p14,
+    "P15": p15, "U02": u02, "U03": u03, "U11": u11, "U12": u12, "U13": u13, "U14": u14, "U18": u18,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("row", sorted(ROWS))

@@ -13,89 +13,47 @@ NOTE = {"target": "notes[0]", "properties": {"name": "a"}}
 PAGE = {"URL": "https://www.example.com/x"}
 
 
-@pytest.mark.parametrize(
-    ("tool", "given", "words"),
-    [
-        ("notes set", {**NOTE, "target": 'folders["x"].notes[0]'}, "change name of notes in Notes"),
-        ("notes set", {**NOTE, "target": "folders[0]"}, "change name of folders in Notes"),
-        (
-            "notes set",
-            {**NOTE, "target": "notes[0].container"},
-            "change name of container of notes in Notes",
-        ),
-        ("notes make", {"element": "folder"}, "make folders in Notes"),
-        (
-            "notes make",
-            {"element": "note", "at": 'folders["Work"]'},
-            'make notes at folders["Work"] in Notes',
-        ),
-        (
-            "mail set",
-            {"target": "inbox.messages[0]", "properties": {"read status": True}},
-            "change read status to true of messages in Mail",
-        ),
-        (
-            "mail move",
-            {"target": "inbox.messages[0]", "to": 'mailboxes["Work"]'},
-            'move messages to mailboxes["Work"] in Mail',
-        ),
-        (
-            "music set",
-            {"target": "application", "properties": {"EQ enabled": True}},
-            "change eq enabled to true of the app in Music",
-        ),
-        (
-            "music set",
-            {"target": "tracks[0]", "properties": {"rating": 3}},
-            "change rating of tracks in Music",
-        ),
-        (
-            "finder move",
-            {"target": "~/Documents/a", "to": "~/Desktop"},
-            "move items in ~/Documents to ~/Desktop in Finder",
-        ),
-        (
-            "finder make",
-            {"element": "folder", "at": "~/Documents"},
-            "make folders at ~/Documents in Finder",
-        ),
-        ("textedit open", {"target": ["/tmp/a.txt"]}, "open files in /tmp in TextEdit"),
-        (
-            "notes save",
-            {"target": "notes[0]", "in_": "~/Documents/a.txt"},
-            "save notes in ~/Documents in Notes",
-        ),
-        (
-            "safari set",
-            {"target": "windows[0].tabs[0]", "properties": PAGE},
-            "open pages of www.example.com in tabs in Safari",
-        ),
-        (
-            "safari make",
-            {"element": "document", "properties": PAGE},
-            "open pages of www.example.com in new documents in Safari",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("tool", "given", "words"), [
+    ("notes set", {**NOTE, "target": 'folders["x"].notes[0]'}, "change name of notes in Notes"),
+    ("notes set", {**NOTE, "target": "folders[0]"}, "change name of folders in Notes"),
+    ("notes set", {**NOTE, "target": "notes[0].container"},
+     "change name of container of notes in Notes"),
+    ("notes make", {"element": "folder"}, "make folders in Notes"),
+    ("notes make", {"element": "note", "at": 'folders["Work"]'},
+     'make notes at folders["Work"] in Notes'),
+    ("mail set", {"target": "inbox.messages[0]", "properties": {"read status": True}},
+     "change read status to true of messages in Mail"),
+    ("mail move", {"target": "inbox.messages[0]", "to": 'mailboxes["Work"]'},
+     'move messages to mailboxes["Work"] in Mail'),
+    ("music set", {"target": "application", "properties": {"EQ enabled": True}},
+     "change eq enabled to true of the app in Music"),
+    ("music set", {"target": "tracks[0]", "properties": {"rating": 3}},
+     "change rating of tracks in Music"),
+    ("finder move", {"target": "~/Documents/a", "to": "~/Desktop"},
+     "move items in ~/Documents to ~/Desktop in Finder"),
+    ("finder make", {"element": "folder", "at": "~/Documents"},
+     "make folders at ~/Documents in Finder"),
+    ("textedit open", {"target": ["/tmp/a.txt"]}, "open files in /tmp in TextEdit"),
+    ("notes save", {"target": "notes[0]", "in_": "~/Documents/a.txt"},
+     "save notes in ~/Documents in Notes"),
+    ("safari set", {"target": "windows[0].tabs[0]", "properties": PAGE},
+     "open pages of www.example.com in tabs in Safari"),
+    ("safari make", {"element": "document", "properties": PAGE},
+     "open pages of www.example.com in new documents in Safari"),
+])  # fmt: skip
 def test_a_scope_says_what_it_covers(tool: str, given: dict[str, Any], words: str) -> None:
     found = find_approval_scope(facts_of(tool, given).effects)
     assert found is not None
     assert found.description == words
 
 
-@pytest.mark.parametrize(
-    ("tool", "given"),
-    [
-        ("notes get", {"target": "notes[0].name"}),
-        ("terminal do_script", {"command": "ls"}),
-        ("mail send", {"target": "outgoingMessages[0]"}),
-        (
-            "system_events set",
-            {"target": 'processes["Notes"].windows[0]', "properties": {"value": "x"}},
-        ),
-        ("finder set", {"target": "selection", "properties": {"comment": "x"}}),
-    ],
-)
+@pytest.mark.parametrize(("tool", "given"), [
+    ("notes get", {"target": "notes[0].name"}), ("terminal do_script", {"command": "ls"}),
+    ("mail send", {"target": "outgoingMessages[0]"}),
+    ("system_events set",
+     {"target": 'processes["Notes"].windows[0]', "properties": {"value": "x"}}),
+    ("finder set", {"target": "selection", "properties": {"comment": "x"}}),
+])  # fmt: skip
 def test_what_is_read_sent_run_or_not_known_is_never_remembered(
     tool: str, given: dict[str, Any]
 ) -> None:

@@ -17,21 +17,13 @@ from iac_runtime.tools.tables import Tables, tables_of
 TRUSTED = parse_policy("preset = 'trusted'\n[[allow]]\ntool='*'")
 
 
-@pytest.mark.parametrize(
-    ("call", "name"),
-    [
-        (("mail get", {"target": "accounts[0].password"}), "password"),
-        (("mail get", {"target": "accounts[0]", "properties": ["name", "password"]}), "password"),
-        (("mail list", {"element": "account", "properties": ["password"]}), "password"),
-        (
-            (
-                "mail count",
-                {"element": "account", "where": {"password": {"begins with": "a"}}},
-            ),
-            "password",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("call", "name"), [
+    (("mail get", {"target": "accounts[0].password"}), "password"),
+    (("mail get", {"target": "accounts[0]", "properties": ["name", "password"]}), "password"),
+    (("mail list", {"element": "account", "properties": ["password"]}), "password"),
+    (("mail count", {"element": "account", "where": {"password": {"begins with": "a"}}}),
+     "password"),
+])  # fmt: skip
 def test_what_holds_a_secret_is_never_read(call: Any, name: str) -> None:
     facts = facts_of(*call, preapproved_level="DANGEROUS")
     found = decide_call(facts, TRUSTED, settings_of(TRUSTED))
@@ -65,18 +57,15 @@ def test_windows_of_what_keeps_secrets_are_not_read(call: Any) -> None:
     assert (found.action, found.source) == ("deny", "secrets are never read")
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        ("system_events list", {"element": "process"}),
-        ("system_events get", {"target": 'processes["1Password"]'}),
-        ("system_events get", {"target": 'processes["1Password"].frontmost'}),
-        ("system_events get", {"target": 'processes["Terminal"].windows[0].name'}),
-        ("system_events get", {"target": 'processes["Notes"].windows[0].name'}),
-        ("system_events list", {"element": "property list file", "of": "homeFolder"}),
-        ("system_events get", {"target": 'propertyListFiles["~/a.plist"]'}),
-    ],
-)
+@pytest.mark.parametrize("call", [
+    ("system_events list", {"element": "process"}),
+    ("system_events get", {"target": 'processes["1Password"]'}),
+    ("system_events get", {"target": 'processes["1Password"].frontmost'}),
+    ("system_events get", {"target": 'processes["Terminal"].windows[0].name'}),
+    ("system_events get", {"target": 'processes["Notes"].windows[0].name'}),
+    ("system_events list", {"element": "property list file", "of": "homeFolder"}),
+    ("system_events get", {"target": 'propertyListFiles["~/a.plist"]'}),
+])  # fmt: skip
 def test_the_list_of_processes_and_of_files_is_safe(call: Any) -> None:
     found = decide_call(facts_of(*call), parse_policy(""), settings_of())
     assert (found.action, found.level) == ("allow", "SAFE")

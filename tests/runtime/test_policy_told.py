@@ -259,15 +259,12 @@ def test_where_nobody_can_be_asked_a_way_that_was_told_stays() -> None:
     assert len(found.reasons) == 2
 
 
-@pytest.mark.parametrize(
-    ("policy", "flags", "environ", "source", "way"),
-    [
-        ("", {"read_only": True}, {}, "--read-only", "start the server without --read-only"),
-        ("", {}, {"IAC_READ_ONLY": "1"}, "IAC_READ_ONLY", "change IAC_READ_ONLY"),
-        ("\nread_only = true", {}, {}, "policy.toml line 2", "change policy.toml line 2"),
-        ("\npreset = 'read-only'", {}, {}, "preset read-only", "change policy.toml line 2"),
-    ],
-)
+@pytest.mark.parametrize(("policy", "flags", "environ", "source", "way"), [
+    ("", {"read_only": True}, {}, "--read-only", "start the server without --read-only"),
+    ("", {}, {"IAC_READ_ONLY": "1"}, "IAC_READ_ONLY", "change IAC_READ_ONLY"),
+    ("\nread_only = true", {}, {}, "policy.toml line 2", "change policy.toml line 2"),
+    ("\npreset = 'read-only'", {}, {}, "preset read-only", "change policy.toml line 2"),
+])  # fmt: skip
 def test_read_only_names_the_switch(
     policy: str, flags: dict[str, Any], environ: dict[str, str], source: str, way: str
 ) -> None:
@@ -376,22 +373,13 @@ def test_what_is_forbidden_for_good_cannot_be_accepted() -> None:
     assert (found.action, found.source, found.rules) == ("deny", "rule ours", ("ours",))
 
 
-@pytest.mark.parametrize(
-    ("level", "to", "expected"),
-    [
-        ("MODIFY", [], "MODIFY"),
-        ("SAFE", ["up"], "MODIFY"),
-        ("SAFE", ["up", "up"], "DANGEROUS"),
-        ("MODIFY", ["up", "up"], "DANGEROUS"),
-        ("DANGEROUS", ["up"], "DANGEROUS"),
-        ("SAFE", ["MODIFY", "DANGEROUS"], "DANGEROUS"),
-        ("SAFE", ["MODIFY", "up"], "MODIFY"),
-        ("SAFE", ["SAFE"], "SAFE"),
-        ("DANGEROUS", ["SAFE", "MODIFY"], "DANGEROUS"),
-        ("SAFE", ["deny"], "SAFE"),
-        ("MODIFY", ["up", "SAFE"], "DANGEROUS"),
-    ],
-)
+@pytest.mark.parametrize(("level", "to", "expected"), [
+    ("MODIFY", [], "MODIFY"), ("SAFE", ["up"], "MODIFY"), ("SAFE", ["up", "up"], "DANGEROUS"),
+    ("MODIFY", ["up", "up"], "DANGEROUS"), ("DANGEROUS", ["up"], "DANGEROUS"),
+    ("SAFE", ["MODIFY", "DANGEROUS"], "DANGEROUS"), ("SAFE", ["MODIFY", "up"], "MODIFY"),
+    ("SAFE", ["SAFE"], "SAFE"), ("DANGEROUS", ["SAFE", "MODIFY"], "DANGEROUS"),
+    ("SAFE", ["deny"], "SAFE"), ("MODIFY", ["up", "SAFE"], "DANGEROUS"),
+])  # fmt: skip
 def test_rules_raise_to_the_highest_that_they_name_and_one_for_each_up(
     level: Level, to: list[Any], expected: Level
 ) -> None:

@@ -24,18 +24,10 @@ def simulator() -> Simulator:
     rows = [Property(name, f"p{n:03}", name, "text", "r", "SAFE") for n, name in enumerate(NAMES)]
     rows.append(Property("id", "ID  ", "id", "text", "r", "SAFE"))
     classes = {
-        "application": Class(
-            "capp",
-            "application",
-            "applications",
-            None,
-            "SAFE",
-            "SAFE",
-            (),
-            (Element("thing", "rw"),),
-        ),
+        "application": Class("capp", "application", "applications", None, "SAFE", "SAFE", (),
+         (Element("thing", "rw"),)),
         "thing": Class("thng", "thing", "things", None, "SAFE", "SAFE", tuple(rows)),
-    }
+    }  # fmt: skip
     items = [{"id": f"i{n}", **{name: f"{name} {n}" for name in NAMES}} for n in range(8)]
     return Simulator(
         [Tables("clash", App(APP, "Clash"), classes, {}, {}, {})], {"clash": {"things": items}}

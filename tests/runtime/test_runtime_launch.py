@@ -76,16 +76,12 @@ def test_a_read_starts_a_helper_that_nobody_sees() -> None:
     assert value(gate, "app_running", app="system_events") is True
 
 
-@pytest.mark.parametrize(
-    ("path", "facts", "starts"),
-    [
-        ("/System/Library/CoreServices/X.app", "LSUIElement: 1", True),
-        ("/System/Library/CoreServices/X.app", "LSBackgroundOnly: '1'", True),
-        ("/System/Library/CoreServices/X.app", "LSUIElement: false", False),
-        ("/System/Applications/X.app", "", False),
-        ("/Applications/X.app", "LSUIElement: true", False),
-    ],
-)
+@pytest.mark.parametrize(("path", "facts", "starts"), [
+    ("/System/Library/CoreServices/X.app", "LSUIElement: 1", True),
+    ("/System/Library/CoreServices/X.app", "LSBackgroundOnly: '1'", True),
+    ("/System/Library/CoreServices/X.app", "LSUIElement: false", False),
+    ("/System/Applications/X.app", "", False), ("/Applications/X.app", "LSUIElement: true", False),
+])  # fmt: skip
 def test_on_a_mac_the_bundle_says_whether_an_app_is_such_a_helper(
     catalogue: Catalogue, path: str, facts: str, starts: bool
 ) -> None:

@@ -57,15 +57,10 @@ def test_a_process_that_heeds_term_may_tidy_up(tmp_path: Path) -> None:
     assert tidy.exists()
 
 
-@pytest.mark.parametrize(
-    "flight",
-    [
-        "",
-        f"{STUBBORN}",
-        "import os; os.setsid();",
-        f"{STUBBORN} import os; os.setsid(); os.fork() and os._exit(0);",
-    ],
-)
+@pytest.mark.parametrize("flight", [
+    "", f"{STUBBORN}", "import os; os.setsid();",
+    f"{STUBBORN} import os; os.setsid(); os.fork() and os._exit(0);",
+])  # fmt: skip
 def test_what_a_process_started_ends_with_it(osascript: Scripted, flight: str) -> None:
     child = f"{flight} import time; time.sleep(1000)"
     script = (

@@ -24,56 +24,36 @@ from iac_runtime.language.text import format_reference
 from iac_runtime.tools.tables import Tables
 
 
-@pytest.mark.parametrize(
-    ("text", "canonical"),
-    [
-        ("", "application"),
-        ("application", "application"),
-        ('Application("Diary")', "application"),
-        ('Application("com.example.Diary").journals[0]', "journals[0]"),
-        ("Application.currentApplication().journals[0]", "journals[0]"),
-        ("application.journals[0]", "journals[0]"),
-        ("journals", "journals"),
-        ("journal[0]", "journals[0]"),
-        ("JOURNALS['Work']", 'journals["Work"]'),
-        ('journals.byName("Work").entries.at(2)', 'journals["Work"].entries[2]'),
-        ("journals.byId('j1')", 'journals.byId("j1")'),
-        ("entries.byId(3)", "entries.byId(3)"),
-        ("entries.first", "entries[0]"),
-        ("entries.last", "entries[-1]"),
-        ("entries[-1]", "entries[-1]"),
-        ("entries[0].creation date", "entries[0].creationDate"),
-        ("entries[0].creationDate()", "entries[0].creationDate"),
-        ("entries[0].URL", "entries[0].url"),
-        ("entries[0].container.entries", "entries[0].container.entries"),
-        ("journals.entries.name", "journals.entries.name"),
-        ("today.entries.end", "today.entries.end"),
-        ("today.end", "today.end"),
-        ("journals[0].entries.beginning", "journals[0].entries.beginning"),
-        ("entries[0].class", "entries[0].class"),
-        ("entries.whose({'is private': false})", "entries.whose({isPrivate: false})"),
-        ("entries.where({mood: 'HAPPY'})[0]", 'entries.whose({mood: "happy"})[0]'),
-        (
-            "entries.whose({name: {_beginsWith: 'a'}, words: {'>': 3}})",
-            'entries.whose({_and: [{name: {_beginsWith: "a"}}, {words: {">": 3}}]})',
-        ),
-        (
-            "entries.whose({_match: [ObjectSpecifier().container.name, 'x']})",
-            'entries.whose({_match: [ObjectSpecifier().container.name, "x"]})',
-        ),
-        (
-            "entries.whose({_match: [ObjectSpecifier().creationDate, "
-            "{'<': new Date('2026-01-01T00:00:00Z')}]})",
-            'entries.whose({creationDate: {"<": new Date("2026-01-01T00:00:00.000Z")}})',
-        ),
-        ("entries.whose({_not: [{name: 'x'}]})", 'entries.whose({_not: [{name: "x"}]})'),
-        ("entries.whose({name: 'x'}).entries.at(0)", 'entries.whose({name: "x"})[0]'),
-        ("frontItem.anything at all[3].more", "frontItem.anythingAtAll[3].more"),
-        ('journals["a\\"b\\n"]', 'journals["a\\"b\\n"]'),
-        (" journals [ 0 ] . name ", "journals[0].name"),
-        ("dayBooks[0]", "dayBooks[0]"),
-    ],
-)
+@pytest.mark.parametrize(("text", "canonical"), [
+    ("", "application"), ("application", "application"), ('Application("Diary")', "application"),
+    ('Application("com.example.Diary").journals[0]', "journals[0]"),
+    ("Application.currentApplication().journals[0]", "journals[0]"),
+    ("application.journals[0]", "journals[0]"), ("journals", "journals"),
+    ("journal[0]", "journals[0]"), ("JOURNALS['Work']", 'journals["Work"]'),
+    ('journals.byName("Work").entries.at(2)', 'journals["Work"].entries[2]'),
+    ("journals.byId('j1')", 'journals.byId("j1")'), ("entries.byId(3)", "entries.byId(3)"),
+    ("entries.first", "entries[0]"), ("entries.last", "entries[-1]"),
+    ("entries[-1]", "entries[-1]"), ("entries[0].creation date", "entries[0].creationDate"),
+    ("entries[0].creationDate()", "entries[0].creationDate"), ("entries[0].URL", "entries[0].url"),
+    ("entries[0].container.entries", "entries[0].container.entries"),
+    ("journals.entries.name", "journals.entries.name"), ("today.entries.end", "today.entries.end"),
+    ("today.end", "today.end"), ("journals[0].entries.beginning", "journals[0].entries.beginning"),
+    ("entries[0].class", "entries[0].class"),
+    ("entries.whose({'is private': false})", "entries.whose({isPrivate: false})"),
+    ("entries.where({mood: 'HAPPY'})[0]", 'entries.whose({mood: "happy"})[0]'),
+    ("entries.whose({name: {_beginsWith: 'a'}, words: {'>': 3}})",
+     'entries.whose({_and: [{name: {_beginsWith: "a"}}, {words: {">": 3}}]})'),
+    ("entries.whose({_match: [ObjectSpecifier().container.name, 'x']})",
+     'entries.whose({_match: [ObjectSpecifier().container.name, "x"]})'),
+    ("entries.whose({_match: [ObjectSpecifier().creationDate, "
+     "{'<': new Date('2026-01-01T00:00:00Z')}]})",
+     'entries.whose({creationDate: {"<": new Date("2026-01-01T00:00:00.000Z")}})'),
+    ("entries.whose({_not: [{name: 'x'}]})", 'entries.whose({_not: [{name: "x"}]})'),
+    ("entries.whose({name: 'x'}).entries.at(0)", 'entries.whose({name: "x"})[0]'),
+    ("frontItem.anything at all[3].more", "frontItem.anythingAtAll[3].more"),
+    ('journals["a\\"b\\n"]', 'journals["a\\"b\\n"]'),
+    (" journals [ 0 ] . name ", "journals[0].name"), ("dayBooks[0]", "dayBooks[0]"),
+])  # fmt: skip
 def test_a_reference_is_understood_and_printed_as_jxa(
     text: str, canonical: str, tables: Tables
 ) -> None:
@@ -82,40 +62,30 @@ def test_a_reference_is_understood_and_printed_as_jxa(
     assert parse_reference(canonical, tables).steps == found.steps
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("entrys[0]", ['"entrys" is not a property or element of application', "entries"]),
-        ("entries[0].nam", ["of entry", "Nearest: name"]),
-        ("entries[0].name.first", ["nothing can follow", "name", "text"]),
-        ("journals[0][1]", ["journals[0] is one object"]),
-        ("selection[0]", ["selection is a list", "Read it with get"]),
-        ("journals[", ["character 10", "expected"]),
-        ("journals[1.5]", ["whole number"]),
-        ('journals["x', ["quote is not closed"]),
-        ("journals[0]]", ["character 12"]),
-        ("journals..name", ["character 10"]),
-        ("journals.byId({})", ["byId", "text or a whole number"]),
-        ("journals.at('x')", ["whole number"]),
-        ("journals.byName(1)", ["needs a text"]),
-        ("journals.eval('x')", [".whose("]),
-        ("journals.end.name", ["Nothing can follow"]),
-        ("journals.whose({})", ["at least one property"]),
-        ("journals.whose({nam: 'x'})", ['"nam" is not a property of journal', "name"]),
-        ("journals.whose({name: {like: 'x'}})", ['"like" is not a comparison']),
-        ("journals.whose({_and: []})", ["contains no condition"]),
-        ("journals.whose({_match: 3})", ["_match must be"]),
-        ("journals.whose({name: new Date(3)})", ["date in quotes"]),
-        ("journals.whose({name: process})", ["a value"]),
-        ("entries.whose({creationDate: 'soon'})", ["not a date"]),
-        ("entries.whose({mood: 'sad'})", ["not a mood", "Known"]),
-        ("#", ["out of place"]),
-        ("x" * 10_001, ["longer than"]),
-        ("a" + ".b" * 70, ["64 steps"]),
-        ("entries.whose(" + "[" * 20 + "]" * 20 + ")", ["nested deeper"]),
-        ("Application(x)", ["name in quotes"]),
-    ],
-)
+@pytest.mark.parametrize(("text", "words"), [
+    ("entrys[0]", ['"entrys" is not a property or element of application', "entries"]),
+    ("entries[0].nam", ["of entry", "Nearest: name"]),
+    ("entries[0].name.first", ["nothing can follow", "name", "text"]),
+    ("journals[0][1]", ["journals[0] is one object"]),
+    ("selection[0]", ["selection is a list", "Read it with get"]),
+    ("journals[", ["character 10", "expected"]), ("journals[1.5]", ["whole number"]),
+    ('journals["x', ["quote is not closed"]), ("journals[0]]", ["character 12"]),
+    ("journals..name", ["character 10"]), ("journals.byId({})", ["byId", "text or a whole number"]),
+    ("journals.at('x')", ["whole number"]), ("journals.byName(1)", ["needs a text"]),
+    ("journals.eval('x')", [".whose("]), ("journals.end.name", ["Nothing can follow"]),
+    ("journals.whose({})", ["at least one property"]),
+    ("journals.whose({nam: 'x'})", ['"nam" is not a property of journal', "name"]),
+    ("journals.whose({name: {like: 'x'}})", ['"like" is not a comparison']),
+    ("journals.whose({_and: []})", ["contains no condition"]),
+    ("journals.whose({_match: 3})", ["_match must be"]),
+    ("journals.whose({name: new Date(3)})", ["date in quotes"]),
+    ("journals.whose({name: process})", ["a value"]),
+    ("entries.whose({creationDate: 'soon'})", ["not a date"]),
+    ("entries.whose({mood: 'sad'})", ["not a mood", "Known"]), ("#", ["out of place"]),
+    ("x" * 10_001, ["longer than"]), ("a" + ".b" * 70, ["64 steps"]),
+    ("entries.whose(" + "[" * 20 + "]" * 20 + ")", ["nested deeper"]),
+    ("Application(x)", ["name in quotes"]),
+])  # fmt: skip
 def test_a_wrong_reference_is_told_in_one_line_with_the_way_out(
     text: str, words: list[str], tables: Tables
 ) -> None:
@@ -130,11 +100,8 @@ def test_a_wrong_reference_is_told_in_one_line_with_the_way_out(
 def test_what_follows_an_object_of_any_class_is_not_checked(tables: Tables) -> None:
     found = parse_reference('front item.strange things["x"].wild', tables)
     assert found.steps == (
-        PropertyStep("frontItem"),
-        AllElements("strangeThings"),
-        ByName("x"),
-        PropertyStep("wild"),
-    )
+        PropertyStep("frontItem"), AllElements("strangeThings"), ByName("x"), PropertyStep("wild"),
+    )  # fmt: skip
     assert found.classes is None
 
 

@@ -122,16 +122,13 @@ def test_what_is_wrong_is_said_with_its_line(make: Make, run: Run, text: str, sa
     assert "Traceback" not in ran.err
 
 
-@pytest.mark.parametrize(
-    ("name", "data", "said"),
-    [
-        ("case.json", b"[1]", "must be one JSON object"),
-        ("case.json", b'{"name": }', "case.json:1: is not JSON"),
-        ("case.json", b'{"name": "\\ud800"}', "half of a character"),
-        ("case.json", b"[" * 100_000, "nested too deeply"),
-        ("case.toml", b"\n\xff", "case.toml:2: is not UTF-8 text."),
-    ],
-)
+@pytest.mark.parametrize(("name", "data", "said"), [
+    ("case.json", b"[1]", "must be one JSON object"),
+    ("case.json", b'{"name": }', "case.json:1: is not JSON"),
+    ("case.json", b'{"name": "\\ud800"}', "half of a character"),
+    ("case.json", b"[" * 100_000, "nested too deeply"),
+    ("case.toml", b"\n\xff", "case.toml:2: is not UTF-8 text."),
+])  # fmt: skip
 def test_a_file_that_is_no_document(
     tmp_path: Path, run: Run, name: str, data: bytes, said: str
 ) -> None:

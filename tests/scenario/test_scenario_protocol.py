@@ -104,16 +104,13 @@ def test_what_is_not_so_is_told(make: Make, run: Run) -> None:
     assert "not is_error" not in ran.err
 
 
-@pytest.mark.parametrize(
-    ("field", "said"),
-    [
-        ('expect = { matches = "(" }', "is not a regular expression"),
-        ('expect = { not = { json_path = { "$[" = 1 } } }', "is not a JSONPath"),
-        ("expect = { notifications = [{ params = {} }] }", "tables with a method"),
-        ('capture = { a = "$[" }', "is not a JSONPath"),
-        ('request = "ping"', "needs the field tool or request, and only one of them"),
-    ],
-)
+@pytest.mark.parametrize(("field", "said"), [
+    ('expect = { matches = "(" }', "is not a regular expression"),
+    ('expect = { not = { json_path = { "$[" = 1 } } }', "is not a JSONPath"),
+    ("expect = { notifications = [{ params = {} }] }", "tables with a method"),
+    ('capture = { a = "$[" }', "is not a JSONPath"),
+    ('request = "ping"', "needs the field tool or request, and only one of them"),
+])  # fmt: skip
 def test_a_mistake_has_its_line(make: Make, run: Run, field: str, said: str) -> None:
     path = make(f'[[default_response.tool_calls]]\ntool = "t"\n{field}\n')
     ran = run("check", path)

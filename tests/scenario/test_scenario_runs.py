@@ -94,17 +94,14 @@ def test_two_runs_are_the_same_bytes_and_a_seed_makes_other_ids(make: Make, run:
     assert run("run", seeded, *words[2:]).out != first
 
 
-@pytest.mark.parametrize(
-    ("failure", "kind", "message"),
-    [
-        ('type = "network_unreachable"', "unknown", "The network cannot be reached."),
-        ('type = "connection_timeout", after_ms = 5', "unknown", "No answer within 5 ms."),
-        ('type = "auth_error", message = "expired"', "authentication_failed", "expired"),
-        ('type = "rate_limit", retry_after = 9', "rate_limit", "Try again in 9 s."),
-        ('type = "out_of_credits"', "billing_error", "credit balance"),
-        ('type = "tool_error", message = "no"', "unknown", "no"),
-    ],
-)
+@pytest.mark.parametrize(("failure", "kind", "message"), [
+    ('type = "network_unreachable"', "unknown", "The network cannot be reached."),
+    ('type = "connection_timeout", after_ms = 5', "unknown", "No answer within 5 ms."),
+    ('type = "auth_error", message = "expired"', "authentication_failed", "expired"),
+    ('type = "rate_limit", retry_after = 9', "rate_limit", "Try again in 9 s."),
+    ('type = "out_of_credits"', "billing_error", "credit balance"),
+    ('type = "tool_error", message = "no"', "unknown", "no"),
+])  # fmt: skip
 def test_a_failure_of_the_service(
     make: Make, run: Run, failure: str, kind: str, message: str
 ) -> None:

@@ -145,13 +145,10 @@ class Exchanged(Sandbox):
 
 
 @pytest.mark.usefixtures("confinement")
-@pytest.mark.parametrize(
-    ("tool", "looks", "given_input"),
-    [
-        ("Grep", 2, {"pattern": "secret", "path": "folder", "output_mode": "content"}),
-        ("Glob", 1, {"pattern": "*", "path": "folder"}),
-    ],
-)
+@pytest.mark.parametrize(("tool", "looks", "given_input"), [
+    ("Grep", 2, {"pattern": "secret", "path": "folder", "output_mode": "content"}),
+    ("Glob", 1, {"pattern": "*", "path": "folder"}),
+])  # fmt: skip
 def test_a_folder_that_becomes_a_link_shows_nothing_from_outside(
     tmp_path: Path, tool: str, looks: int, given_input: dict[str, Any]
 ) -> None:

@@ -31,14 +31,11 @@ def depth() -> list[bytes]:
     """M03: nested deeper than anybody reads."""
     deep = b"[" * 5_000 + b"]" * 5_000
     return [
-        b"[" * 100_000,
-        b"[" * 100_000 + b"]" * 100_000,
-        b'{"a":' * 20_000 + b"1" + b"}" * 20_000,
-        message(2, "tools/call", {"name": "mail_count", "arguments": {"element": 1}}).replace(
-            b"1}", deep + b"}"
-        ),
+        b"[" * 100_000, b"[" * 100_000 + b"]" * 100_000, b'{"a":' * 20_000 + b"1" + b"}" * 20_000,
+        message(2, "tools/call", {"name": "mail_count", "arguments": {"element": 1}}).replace(b"1}",
+         deep + b"}"),
         message(3, "tools/list", {"_meta": {"x": 1}}).replace(b"1}", deep + b"}"),
-    ]
+    ]  # fmt: skip
 
 
 def ids() -> list[bytes]:
@@ -115,14 +112,11 @@ def params() -> list[bytes]:
 KINDS = {kind.__name__: kind for kind in (no_message, depth, ids, names, cancels, params)}
 
 GOOD = [
-    message(1, "initialize", HANDSHAKE),
-    message(None, "notifications/initialized"),
-    message(2, "tools/call", COUNT),
-    message(3, "tools/call", MODERN_COUNT),
-    message(4, "tools/list", {}),
-    message(5, "server/discover", {"_meta": ENVELOPE}),
+    message(1, "initialize", HANDSHAKE), message(None, "notifications/initialized"),
+    message(2, "tools/call", COUNT), message(3, "tools/call", MODERN_COUNT),
+    message(4, "tools/list", {}), message(5, "server/discover", {"_meta": ENVELOPE}),
     message(None, "notifications/cancelled", {"requestId": 2, "reason": "x"}),
-]
+]  # fmt: skip
 PIECES = [
     b'"', b"{", b"}", b"[", b"]", b":", b",", b"\\", b"\x00", b"\xff", b"null", b"-1", b'"id":7,',
 ]  # fmt: skip

@@ -78,24 +78,15 @@ def test_an_answer_equals_the_sdks_own(era: Era, method: str, params: Any) -> No
         sdk.close()
 
 
-@pytest.mark.parametrize(
-    "params",
-    [
-        *(
-            {**HANDSHAKE, "protocolVersion": version}
-            for version in ("2024-11-05", "2025-03-26", "2025-06-18", "2026-07-28", "x", 5)
-        ),
-        {**HANDSHAKE, "capabilities": {"roots": {"listChanged": True}, "elicitation": {}}},
-        {**HANDSHAKE, "capabilities": {"roots": 1}},
-        {**HANDSHAKE, "capabilities": None},
-        {**HANDSHAKE, "clientInfo": {"name": "x"}},
-        {**HANDSHAKE, "clientInfo": {**CLIENT, "title": "T"}},
-        {**HANDSHAKE, "clientInfo": {**CLIENT, "title": 4}},
-        {**HANDSHAKE, "_meta": {"x": 1}},
-        {},
-        None,
-    ],
-)
+@pytest.mark.parametrize("params", [
+    *({**HANDSHAKE, "protocolVersion": version} for version in ("2024-11-05", "2025-03-26",
+      "2025-06-18", "2026-07-28", "x", 5)),
+    {**HANDSHAKE, "capabilities": {"roots": {"listChanged": True}, "elicitation": {}}},
+    {**HANDSHAKE, "capabilities": {"roots": 1}}, {**HANDSHAKE, "capabilities": None},
+    {**HANDSHAKE, "clientInfo": {"name": "x"}},
+    {**HANDSHAKE, "clientInfo": {**CLIENT, "title": "T"}},
+    {**HANDSHAKE, "clientInfo": {**CLIENT, "title": 4}}, {**HANDSHAKE, "_meta": {"x": 1}}, {}, None,
+])  # fmt: skip
 def test_a_handshake_is_answered_as_by_the_sdk(params: Any) -> None:
     front, sdk = Talk(), Talk(bare="legacy")
     try:

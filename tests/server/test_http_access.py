@@ -63,21 +63,16 @@ def url(token: str) -> Iterator[str]:
 def test_strangers_and_pages_of_other_sites_get_nothing(url: str, token: str) -> None:
     port = urlsplit(url).port
     cases: list[tuple[int, str, dict[str, str]]] = [
-        (401, "", {}),
-        (401, "iac_" + "A" * 43, {}),
-        (401, token[:-1], {}),
-        (401, token + " x", {}),
+        (401, "", {}), (401, "iac_" + "A" * 43, {}), (401, token[:-1], {}), (401, token + " x", {}),
         (421, token, {"host": "evil.example"}),
         (421, token, {"host": f"127.0.0.1.evil.example:{port}"}),
-        (421, token, {"host": "127.0.0.1:1"}),
-        (403, token, {"origin": "https://evil.example"}),
+        (421, token, {"host": "127.0.0.1:1"}), (403, token, {"origin": "https://evil.example"}),
         (403, token, {"origin": "null"}),
         (403, token, {"origin": f"https://127.0.0.1:{port}.evil.example"}),
-        (400, token, {"content-type": "text/plain"}),
-        (406, token, {"accept": "text/html"}),
+        (400, token, {"content-type": "text/plain"}), (406, token, {"accept": "text/html"}),
         (404, token, {"mcp-session-id": "0" * 32}),
         (200, token, {"origin": f"http://localhost:{port}", "host": f"localhost:{port}"}),
-    ]
+    ]  # fmt: skip
     for status, secret, headers in cases:
         answer = Wire(url, secret, **headers).post()
         assert answer.status_code == status, (headers, answer.text)

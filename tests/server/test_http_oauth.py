@@ -69,13 +69,9 @@ def issuer() -> Iterator[str]:
 
 def claims(issuer: str, **changed: Any) -> dict[str, Any]:
     said = {
-        "iss": issuer,
-        "aud": URL,
-        "exp": time.time() + 600,
-        "client_id": "Studio App",
-        "sub": "Ines",
-        "scope": "read write openid",
-    }
+        "iss": issuer, "aud": URL, "exp": time.time() + 600, "client_id": "Studio App",
+        "sub": "Ines", "scope": "read write openid",
+    }  # fmt: skip
     return {key: value for key, value in {**said, **changed}.items() if value is not None}
 
 
@@ -108,8 +104,7 @@ def test_a_token_is_good_for_this_server_from_this_issuer_alone(url: str, issuer
     good = claims(issuer)
     hs = {"alg": "HS256", "typ": "JWT"}
     bad = {
-        "none": "",
-        "not a token": "a.b.c",
+        "none": "", "not a token": "a.b.c",
         "another audience": signed(claims(issuer, aud="https://other.example/mcp")),
         "an audience that begins so": signed(claims(issuer, aud=URL + "/x")),
         "no audience": signed(claims(issuer, aud=None)),
@@ -118,17 +113,15 @@ def test_a_token_is_good_for_this_server_from_this_issuer_alone(url: str, issuer
         "expired": signed(claims(issuer, exp=time.time() - 120)),
         "no end": signed(claims(issuer, exp=None)),
         "not yet": signed(claims(issuer, nbf=time.time() + 600)),
-        "no client": signed(claims(issuer, client_id=None)),
-        "another key": signed(good, STRANGER),
-        "an unknown key": signed(good, STRANGER, kid="two"),
-        "no key": signed(good, kid=None),
+        "no client": signed(claims(issuer, client_id=None)), "another key": signed(good, STRANGER),
+        "an unknown key": signed(good, STRANGER, kid="two"), "no key": signed(good, kid=None),
         "a key of its own": signed(good, STRANGER, kid="one", jku="http://evil.example/keys"),
         "alg none": forged(good, {"alg": "none", "kid": "one"}),
         "alg None": forged(good, {"alg": "None", "kid": "one"}),
         "HMAC with the public key": forged(good, {**hs, "kid": "one"}, PEM),
         "HMAC with a published secret": forged(good, {**hs, "kid": "shared"}, PEM),
         "a changed body": signed(good).replace(".", ".e", 1),
-    }
+    }  # fmt: skip
     for what, token in bad.items():
         answer = Wire(url, token).post()
         assert answer.status_code == 401, what
@@ -179,12 +172,9 @@ def test_an_issuer_is_asked_about_each_token(issuer: str, tmp_path: Path) -> Non
     secret = tmp_path / "secret"
     secret.write_text("pw\n")
     said = {
-        "url": URL,
-        "issuer": issuer,
-        "introspection": f"{issuer}/introspect",
-        "introspection_client": "iac",
-        "introspection_secret_file": str(secret),
-    }
+        "url": URL, "issuer": issuer, "introspection": f"{issuer}/introspect",
+        "introspection_client": "iac", "introspection_secret_file": str(secret),
+    }  # fmt: skip
     secret.chmod(0o644)
     with pytest.raises(SetupError, match="chmod 600"), over_http(Server("here"), said):
         pass
@@ -220,26 +210,20 @@ def test_a_proxy_must_say_that_it_did_tls(issuer: str) -> None:
 OAUTH: Final = {"url": URL, "issuer": "https://id.example.com", "jwks": "https://id.example.com/k"}
 
 
-@pytest.mark.parametrize(
-    ("raw", "said", "match"),
-    [
-        ({"host": "0.0.0.0"}, OAUTH, "needs TLS"),
-        ({"host": "0.0.0.0"}, {}, "needs TLS"),
-        ({"host": "::"}, OAUTH, "needs TLS"),
-        ({"host": "0.0.0.0", "behind_proxy": True}, {}, "tokens of an OAuth issuer"),
-        ({"behind_proxy": True}, {}, "tokens of an OAuth issuer"),
-        ({"behind_proxy": True}, {**OAUTH, "url": "http://mac.example.com/mcp"}, "https://"),
-        ({"behind_proxy": True}, {**OAUTH, "url": "https://mac.example.com/"}, "end in /mcp"),
-        ({"behind_proxy": True}, {**OAUTH, "proxies": ["*"]}, "not an address"),
-        ({"behind_proxy": True, "cert": "a", "key": "b"}, OAUTH, "or the proxy does"),
-        ({"cert": "a"}, {}, "Give both"),
-        ({"cert": "/none", "key": "/none"}, {}, "cannot be used"),
-        ({"host": "mac.local"}, {}, "must be an address"),
-        ({"port": "x"}, {}, "--port"),
-        ({}, {**OAUTH, "issuer": "http://id.example.com"}, "must be an https"),
-        ({}, {**OAUTH, "jwks": ""}, "needs jwks or introspection"),
-    ],
-)
+@pytest.mark.parametrize(("raw", "said", "match"), [
+    ({"host": "0.0.0.0"}, OAUTH, "needs TLS"), ({"host": "0.0.0.0"}, {}, "needs TLS"),
+    ({"host": "::"}, OAUTH, "needs TLS"),
+    ({"host": "0.0.0.0", "behind_proxy": True}, {}, "tokens of an OAuth issuer"),
+    ({"behind_proxy": True}, {}, "tokens of an OAuth issuer"),
+    ({"behind_proxy": True}, {**OAUTH, "url": "http://mac.example.com/mcp"}, "https://"),
+    ({"behind_proxy": True}, {**OAUTH, "url": "https://mac.example.com/"}, "end in /mcp"),
+    ({"behind_proxy": True}, {**OAUTH, "proxies": ["*"]}, "not an address"),
+    ({"behind_proxy": True, "cert": "a", "key": "b"}, OAUTH, "or the proxy does"),
+    ({"cert": "a"}, {}, "Give both"), ({"cert": "/none", "key": "/none"}, {}, "cannot be used"),
+    ({"host": "mac.local"}, {}, "must be an address"), ({"port": "x"}, {}, "--port"),
+    ({}, {**OAUTH, "issuer": "http://id.example.com"}, "must be an https"),
+    ({}, {**OAUTH, "jwks": ""}, "needs jwks or introspection"),
+])  # fmt: skip
 def test_what_is_not_safe_does_not_start(
     raw: dict[str, Any], said: dict[str, Any], match: str, own_data_folder: Path
 ) -> None:

@@ -55,20 +55,12 @@ def test_a_tool_is_found_and_called_as_the_answer_says(tools: Path, era: str) ->
 
 
 @pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize(
-    ("door", "name", "arguments", "right"),
-    [
-        ("read_tool", "notes_make_note", {"name": "x"}, "write_tool"),
-        ("read_tool", "notes_delete", {"target": "notes[0]"}, "dangerous_tool"),
-        ("write_tool", "notes_delete", {"target": "notes[0]"}, "dangerous_tool"),
-        (
-            "read_tool",
-            "notes_set",
-            {"target": "notes[0]", "properties": {"name": "x"}},
-            "write_tool",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("door", "name", "arguments", "right"), [
+    ("read_tool", "notes_make_note", {"name": "x"}, "write_tool"),
+    ("read_tool", "notes_delete", {"target": "notes[0]"}, "dangerous_tool"),
+    ("write_tool", "notes_delete", {"target": "notes[0]"}, "dangerous_tool"),
+    ("read_tool", "notes_set", {"target": "notes[0]", "properties": {"name": "x"}}, "write_tool"),
+])  # fmt: skip
 def test_the_wrong_door_names_the_right_one(
     tools: Path, era: str, door: str, name: str, arguments: dict[str, Any], right: str
 ) -> None:
@@ -87,15 +79,11 @@ def test_the_wrong_door_names_the_right_one(
 PROGRAM = 'for note in notes.list("note"):\n    notes.delete(note["ref"])'
 
 
-@pytest.mark.parametrize(
-    ("name", "given", "right"),
-    [
-        ("undo_call", {"call": 1}, "dangerous_tool"),
-        ("undo_call", {"last": 2}, "dangerous_tool"),
-        ("run_plan", {"program": PROGRAM}, "dangerous_tool"),
-        ("notes_make_note", {"name": "Milk", "raw": True, "confirm": False}, "write_tool"),
-    ],
-)
+@pytest.mark.parametrize(("name", "given", "right"), [
+    ("undo_call", {"call": 1}, "dangerous_tool"), ("undo_call", {"last": 2}, "dangerous_tool"),
+    ("run_plan", {"program": PROGRAM}, "dangerous_tool"),
+    ("notes_make_note", {"name": "Milk", "raw": True, "confirm": False}, "write_tool"),
+])  # fmt: skip
 def test_the_next_call_is_the_one_that_came_by_another_door(
     tools: Path, name: str, given: dict[str, Any], right: str
 ) -> None:

@@ -59,21 +59,15 @@ def test_hints_agree_with_one_another(committed: Entries) -> None:
         assert not (hints.get("readOnlyHint") and hints.get("destructiveHint")), entry["name"]
 
 
-@pytest.mark.parametrize(
-    ("change", "fault"),
-    [
-        ({"name": "mail.send"}, "odd characters"),
-        ({"name": "x" * 55}, "too long with its prefix"),
-        ({"description": ""}, "description"),
-        ({"description": "x" * 2000}, "description"),
-        ({"description": "\x1b[31m"}, "description"),
-        ({"inputSchema": {"properties": {}}}, "not an object"),
-        ({"inputSchema": {"type": "object", "anyOf": []}}, "union at the root"),
-        ({"inputSchema": {"type": "object"}}, "open"),
-        ({"outputSchema": {"type": "string"}}, "not an object"),
-        ({"more": 1}, "keys"),
-    ],
-)
+@pytest.mark.parametrize(("change", "fault"), [
+    ({"name": "mail.send"}, "odd characters"), ({"name": "x" * 55}, "too long with its prefix"),
+    ({"description": ""}, "description"), ({"description": "x" * 2000}, "description"),
+    ({"description": "\x1b[31m"}, "description"),
+    ({"inputSchema": {"properties": {}}}, "not an object"),
+    ({"inputSchema": {"type": "object", "anyOf": []}}, "union at the root"),
+    ({"inputSchema": {"type": "object"}}, "open"),
+    ({"outputSchema": {"type": "string"}}, "not an object"), ({"more": 1}, "keys"),
+])  # fmt: skip
 def test_the_rules_find_what_is_wrong(change: dict[str, Any], fault: str) -> None:
     entry = {
         "name": "mail_get",
@@ -84,24 +78,14 @@ def test_the_rules_find_what_is_wrong(change: dict[str, Any], fault: str) -> Non
     assert any(fault in found for found in faults([{**entry, **change}]))
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
-        {},
-        {"type": ["string", "null"]},
-        {"type": "null"},
-        {"const": 1, "type": "string"},
-        {"$ref": "#/x", "type": "string"},
-        {"anyOf": []},
-        {"anyOf": [{"type": "string"}, {"oneOf": []}]},
-        {"type": "array"},
-        {"type": "object", "properties": {"x": {"type": "string"}}},
-        {"type": "integer", "enum": [1]},
-        {"type": "string", "enum": ["a", "a"]},
-        {"type": "string", "format": "uri"},
-        {"type": "string", "description": "\u202e"},
-    ],
-)
+@pytest.mark.parametrize("row", [
+    {}, {"type": ["string", "null"]}, {"type": "null"}, {"const": 1, "type": "string"},
+    {"$ref": "#/x", "type": "string"}, {"anyOf": []},
+    {"anyOf": [{"type": "string"}, {"oneOf": []}]}, {"type": "array"},
+    {"type": "object", "properties": {"x": {"type": "string"}}}, {"type": "integer", "enum": [1]},
+    {"type": "string", "enum": ["a", "a"]}, {"type": "string", "format": "uri"},
+    {"type": "string", "description": "\u202e"},
+])  # fmt: skip
 def test_the_rules_find_what_is_wrong_with_a_property(row: Any) -> None:
     schema = {"type": "object", "properties": {"x": row}, "additionalProperties": False}
     assert list(entry_faults({"name": "a", "description": "b", "inputSchema": schema}))

@@ -105,19 +105,12 @@ def test_a_session_of_the_sdk_tells_the_same_of_views(tools: Path) -> None:
         assert [*map(json.loads, front[key])] == [*map(json.loads, sdk[key])]
 
 
-@pytest.mark.parametrize(
-    ("tool", "reads", "view"),
-    [
-        ("notes_list", True, "table"),
-        ("mail_list_unread", True, "table"),
-        ("calendar_list_events", True, "day"),
-        ("finder_list_folder", True, "files"),
-        ("standard_additions_list_folder", True, "files"),
-        ("audit_tail", True, "audit"),
-        ("notes_delete", False, "approval"),
-        ("notes_count", True, ""),
-    ],
-)
+@pytest.mark.parametrize(("tool", "reads", "view"), [
+    ("notes_list", True, "table"), ("mail_list_unread", True, "table"),
+    ("calendar_list_events", True, "day"), ("finder_list_folder", True, "files"),
+    ("standard_additions_list_folder", True, "files"), ("audit_tail", True, "audit"),
+    ("notes_delete", False, "approval"), ("notes_count", True, ""),
+])  # fmt: skip
 def test_a_tool_has_the_view_that_fits_its_result(tool: str, reads: bool, view: str) -> None:
     assert tool_view(tool, {"readOnlyHint": reads}) == view
 

@@ -15,19 +15,16 @@ def diary(script: Script) -> dict[str, Any]:
     return world
 
 
-@pytest.mark.parametrize(
-    "making",
-    [
-        'const e = d.Entry({name: "New"}); d.journals[1].entries.push(e); e.name()',
-        'const e = new d.Entry(); e.name = "New"; d.journals[1].entries.push(e); e.name()',
-        'd.make({new: "entry", at: d.journals[1], withProperties: {name: "New"}}).name()',
-        'd.make({new: "entry", at: d.journals[1].entries, withProperties: {name: "New"}}).name()',
-        "const at = d.journals[1].entries.end; "
-        'd.make({new: "entry", at, withProperties: {name: "New"}}).name()',
-        'd.Entry({name: "New"}).make().name()',
-        'd.make({new: "entry", withProperties: {name: "New"}}).name()',
-    ],
-)
+@pytest.mark.parametrize("making", [
+    'const e = d.Entry({name: "New"}); d.journals[1].entries.push(e); e.name()',
+    'const e = new d.Entry(); e.name = "New"; d.journals[1].entries.push(e); e.name()',
+    'd.make({new: "entry", at: d.journals[1], withProperties: {name: "New"}}).name()',
+    'd.make({new: "entry", at: d.journals[1].entries, withProperties: {name: "New"}}).name()',
+    ("const at = d.journals[1].entries.end; "
+     'd.make({new: "entry", at, withProperties: {name: "New"}}).name()'),
+    'd.Entry({name: "New"}).make().name()',
+    'd.make({new: "entry", withProperties: {name: "New"}}).name()',
+])  # fmt: skip
 def test_every_form_of_making_adds_the_object(script: Script, making: str) -> None:
     assert script.value(D + making) == "New"
     [made] = diary(script)["journals"][1]["entries"]

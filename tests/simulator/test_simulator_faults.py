@@ -84,33 +84,27 @@ def test_the_process_ends_as_it_is_told() -> None:
     assert noisy.stdout == b"{half{half1\n"
 
 
-@pytest.mark.parametrize(
-    ("data", "said"),
-    [
-        ([], "scenario: a scenario must be a table."),
-        ({"falt": []}, 'scenario: "falt" is not a key. Nearest: fault.'),
-        ({"fault": {}}, "scenario: fault must be a list of tables: write [[fault]]."),
-        ({"fault": [3]}, "scenario: fault 1: must be a table."),
-        ({"fault": [{}, {"eror": 1}]}, 'scenario: fault 2: "eror" is not a key. Nearest: error'),
-        ({"fault": [{"error": "x"}]}, "scenario: fault 1: error must be int."),
-        ({"fault": [{"nth": True}]}, "scenario: fault 1: nth must be int."),
-        ({"fault": [{"on": "end"}]}, "scenario: fault 1: on must be one of event, start."),
-        ({"language": "xx"}, "scenario: language must be one of en, de, fr, ja, ar."),
-    ],
-)
+@pytest.mark.parametrize(("data", "said"), [
+    ([], "scenario: a scenario must be a table."),
+    ({"falt": []}, 'scenario: "falt" is not a key. Nearest: fault.'),
+    ({"fault": {}}, "scenario: fault must be a list of tables: write [[fault]]."),
+    ({"fault": [3]}, "scenario: fault 1: must be a table."),
+    ({"fault": [{}, {"eror": 1}]}, 'scenario: fault 2: "eror" is not a key. Nearest: error'),
+    ({"fault": [{"error": "x"}]}, "scenario: fault 1: error must be int."),
+    ({"fault": [{"nth": True}]}, "scenario: fault 1: nth must be int."),
+    ({"fault": [{"on": "end"}]}, "scenario: fault 1: on must be one of event, start."),
+    ({"language": "xx"}, "scenario: language must be one of en, de, fr, ja, ar."),
+])  # fmt: skip
 def test_a_wrong_scenario_gives_one_line(data: Any, said: str) -> None:
     with pytest.raises(StateError) as caught:
         parse_scenario(data)
     assert str(caught.value).startswith(said)
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("s.toml", 'language = "de"\n[[fault]]\nerror = -43\n'),
-        ("s.json", '{"language": "de", "fault": [{"error": -43}]}'),
-    ],
-)
+@pytest.mark.parametrize(("name", "text"), [
+    ("s.toml", 'language = "de"\n[[fault]]\nerror = -43\n'),
+    ("s.json", '{"language": "de", "fault": [{"error": -43}]}'),
+])  # fmt: skip
 def test_a_scenario_is_read_from_a_file(tmp_path: Path, name: str, text: str) -> None:
     path = tmp_path / name
     path.write_text(text, "utf-8")

@@ -81,15 +81,12 @@ def test_folders_are_made_listed_moved_and_removed() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("source", "missing"),
-    [
-        ("$.NSPasteboard.generalPasteboard", "$.NSPasteboard"),
-        ("$('x').stringByFoldingWithOptionsLocale(1, $())", "Objective-C method stringByFolding"),
-        ("ObjC.bindFunction('system', ['int', ['char *']])", "C function system"),
-        ("ObjC.registerSubclass({name: 'A'})", "ObjC.registerSubclass"),
-    ],
-)
+@pytest.mark.parametrize(("source", "missing"), [
+    ("$.NSPasteboard.generalPasteboard", "$.NSPasteboard"),
+    ("$('x').stringByFoldingWithOptionsLocale(1, $())", "Objective-C method stringByFolding"),
+    ("ObjC.bindFunction('system', ['int', ['char *']])", "C function system"),
+    ("ObjC.registerSubclass({name: 'A'})", "ObjC.registerSubclass"),
+])  # fmt: skip
 def test_what_is_missing_is_named(source: str, missing: str) -> None:
     said = script("finder").run(source).stderr.decode()
     assert f"the simulator has no {missing}" in said

@@ -45,14 +45,10 @@ def test_a_player_plays_pauses_goes_on_and_stops() -> None:
     play = "const seen = []; for (const what of ['play', 'nextTrack', 'playpause', 'playpause',"
     play += " 'previousTrack', 'pause', 'pause']) { m[what](); seen.push(now()) } seen"
     assert script("music").value(music + play) == [
-        ["playing", "Morning Ferry"],
-        ["playing", "Low Water"],
-        ["paused", "Low Water"],
-        ["playing", "Low Water"],
-        ["playing", "Morning Ferry"],
+        ["playing", "Morning Ferry"], ["playing", "Low Water"], ["paused", "Low Water"],
+        ["playing", "Low Water"], ["playing", "Morning Ferry"], ["paused", "Morning Ferry"],
         ["paused", "Morning Ferry"],
-        ["paused", "Morning Ferry"],
-    ]
+    ]  # fmt: skip
     stop = "m.play(m.playlists.byName('Evening')); const p = now(); m.stop(); "
     stop += "p.concat(m.playerState(), m.currentTrack())"
     assert script("music").value(music + stop) == ["playing", "Paper Lanterns", "stopped", None]
@@ -140,16 +136,13 @@ def test_dates_move_with_what_changes() -> None:
     assert script("notes").value(note) == [True, True]
 
 
-@pytest.mark.parametrize(
-    ("key", "source", "number"),
-    [
-        ("finder", "a.make({new: 'folder', at: a.desktop, withProperties: {name: 'Twice'}})", -48),
-        ("finder", "a.make({new: 'folder', at: a.desktop, withProperties: {name: 'tWICE'}})", -48),
-        ("finder", "const f = a.make({new: 'folder', at: a.desktop}); f.name = 'Twice'", -48),
-        ("reminders", "a.make({new: 'list', withProperties: {name: 'Twice'}})", -10000),
-        ("notes", "a.make({new: 'folder', withProperties: {name: 'Twice'}})", -10000),
-    ],
-)
+@pytest.mark.parametrize(("key", "source", "number"), [
+    ("finder", "a.make({new: 'folder', at: a.desktop, withProperties: {name: 'Twice'}})", -48),
+    ("finder", "a.make({new: 'folder', at: a.desktop, withProperties: {name: 'tWICE'}})", -48),
+    ("finder", "const f = a.make({new: 'folder', at: a.desktop}); f.name = 'Twice'", -48),
+    ("reminders", "a.make({new: 'list', withProperties: {name: 'Twice'}})", -10000),
+    ("notes", "a.make({new: 'folder', withProperties: {name: 'Twice'}})", -10000),
+])  # fmt: skip
 def test_a_name_is_given_once(key: str, source: str, number: int) -> None:
     app = tables(key).app.name
     new = "list" if key == "reminders" else "folder"

@@ -26,13 +26,9 @@ def test_lines_are_answered_one_by_one(engine: str) -> None:
     argv = ["osascript", "-l", "JavaScript", "-i", "-e", "function f() { return 7 }"]
     done = script(engine).simulator(argv, lines, 10)
     assert done.stdout.decode().splitlines() == [
-        ">> => undefined",
-        '>> => [1, "x"]',
-        ">> !! Error on line 1: Error: Invalid index.",
-        '>> => Application("Diary")',
-        ">> => 7",
-        ">> ",
-    ]
+        ">> => undefined", '>> => [1, "x"]', ">> !! Error on line 1: Error: Invalid index.",
+        '>> => Application("Diary")', ">> => 7", ">> ",
+    ]  # fmt: skip
     assert (done.stderr, done.status) == (b"", 0)
 
 
@@ -79,16 +75,11 @@ def test_a_script_meets_the_language(source: str, number: int, language: str) ->
     assert english.run(D + source).stderr != other.run(D + source).stderr
 
 
-@pytest.mark.parametrize(
-    ("source", "said"),
-    [
-        ("d.journals[0].bodi()", "Diary: journals[0].bodi: bodi is not in the dictionary"),
-        ("d.nonsense[5].name()", "Diary: nonsense[5].name: nonsense is not in the dictionary"),
-        ("d.journals[0].name()", None),
-        ("d.publish(d.entries[0])", None),
-        ("d.journals.x", None),
-    ],
-)
+@pytest.mark.parametrize(("source", "said"), [
+    ("d.journals[0].bodi()", "Diary: journals[0].bodi: bodi is not in the dictionary"),
+    ("d.nonsense[5].name()", "Diary: nonsense[5].name: nonsense is not in the dictionary"),
+    ("d.journals[0].name()", None), ("d.publish(d.entries[0])", None), ("d.journals.x", None),
+])  # fmt: skip
 def test_the_strict_variant_tells_names_that_the_dictionary_lacks(
     source: str, said: str | None
 ) -> None:
@@ -115,13 +106,10 @@ ONE_OF_EACH = {row.type: number for number, row in APPLE_ERRORS.items()}
 
 
 @pytest.mark.parametrize("language", errors.LANGUAGES[1:])
-@pytest.mark.parametrize(
-    "numbers",
-    [
-        pytest.param(sorted(ONE_OF_EACH.values()), id="one-of-each-type"),
-        pytest.param(list(APPLE_ERRORS), id="all", marks=pytest.mark.stress),
-    ],
-)
+@pytest.mark.parametrize("numbers", [
+    pytest.param(sorted(ONE_OF_EACH.values()), id="one-of-each-type"),
+    pytest.param(list(APPLE_ERRORS), id="all", marks=pytest.mark.stress),
+])  # fmt: skip
 def test_a_number_is_of_its_type_in_every_language(language: str, numbers: list[int]) -> None:
     for number in numbers:
         assert type_in(language, number) == APPLE_ERRORS[number].type

@@ -86,21 +86,13 @@ def test_both_forms_say_the_same_and_are_answered_the_same(
 NAMES = ["Shopping list", "Gift ideas", "Roof repair"]
 
 
-@pytest.mark.parametrize(
-    ("target", "expected"),
-    [
-        ("notes[0:2].name", NAMES[:2]),
-        ("notes[1:].name", NAMES[1:]),
-        ("notes[-2:].name", NAMES[-2:]),
-        ("notes[:-1].name", NAMES[:-1]),
-        ("notes[1:3][0].name", NAMES[1]),
-        ("notes.middle.name", NAMES[1]),
-        ("notes[0].next.name", NAMES[1]),
-        ("notes[2].previous.name", NAMES[1]),
-        ('notes["Gift ideas"].next.name', NAMES[2]),
-        ("notes.whose({name: {_contains: 'i'}})[0:2].name", NAMES[:2]),
-    ],
-)
+@pytest.mark.parametrize(("target", "expected"), [
+    ("notes[0:2].name", NAMES[:2]), ("notes[1:].name", NAMES[1:]), ("notes[-2:].name", NAMES[-2:]),
+    ("notes[:-1].name", NAMES[:-1]), ("notes[1:3][0].name", NAMES[1]),
+    ("notes.middle.name", NAMES[1]), ("notes[0].next.name", NAMES[1]),
+    ("notes[2].previous.name", NAMES[1]), ('notes["Gift ideas"].next.name', NAMES[2]),
+    ("notes.whose({name: {_contains: 'i'}})[0:2].name", NAMES[:2]),
+])  # fmt: skip
 def test_what_jxa_cannot_say_is_read_by_a_raw_event(target: str, expected: Any) -> None:
     asked = Asked()
     assert asked("notes_get", target=target) == expected
@@ -130,27 +122,16 @@ def test_what_is_made_or_moved_stands_beside_an_object() -> None:
     assert moved == [*names[:at], "C", "B", *names[at + 2 :]]
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "said"),
-    [
-        ("notes_get", {"target": "notes[2:1]"}, "is empty"),
-        ("notes_get", {"target": "notes['a':1]"}, "range of positions"),
-        ("notes_get", {"target": "notes[0:99].name"}, "nothing at this position"),
-        ("notes_get", {"target": "notes[2].next.name"}, "has no notes[2].next"),
-        ("notes_get", {"target": "notes[0].name", "timeout": 0}, "is not a valid time for a call"),
-        (
-            "notes_get",
-            {"target": "notes[0].name", "timeout": True},
-            "is not a valid time for a call",
-        ),
-        (
-            "notes_get",
-            {"target": "notes[0].name", "timeout": 3601},
-            "is not a valid time for a call",
-        ),
-        ("finder_get", {"target": "selection.odd things[0:1]"}, "no code is known for oddThings"),
-    ],
-)
+@pytest.mark.parametrize(("tool", "arguments", "said"), [
+    ("notes_get", {"target": "notes[2:1]"}, "is empty"),
+    ("notes_get", {"target": "notes['a':1]"}, "range of positions"),
+    ("notes_get", {"target": "notes[0:99].name"}, "nothing at this position"),
+    ("notes_get", {"target": "notes[2].next.name"}, "has no notes[2].next"),
+    ("notes_get", {"target": "notes[0].name", "timeout": 0}, "is not a valid time for a call"),
+    ("notes_get", {"target": "notes[0].name", "timeout": True}, "is not a valid time for a call"),
+    ("notes_get", {"target": "notes[0].name", "timeout": 3601}, "is not a valid time for a call"),
+    ("finder_get", {"target": "selection.odd things[0:1]"}, "no code is known for oddThings"),
+])  # fmt: skip
 def test_what_cannot_be_said_is_refused_with_the_reason(
     tool: str, arguments: dict[str, Any], said: str
 ) -> None:
@@ -159,18 +140,11 @@ def test_what_cannot_be_said_is_refused_with_the_reason(
     assert said in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "line"),
-    [
-        ("notes_get", {"target": "notes[0:2].name"}, "get name of notes 1 thru 2"),
-        ("notes_delete", {"target": "notes[1].next"}, "delete note after note 2"),
-        (
-            "notes_make",
-            {"element": "note", "at": "notes[0].before"},
-            "make new note at before note 1",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("tool", "arguments", "line"), [
+    ("notes_get", {"target": "notes[0:2].name"}, "get name of notes 1 thru 2"),
+    ("notes_delete", {"target": "notes[1].next"}, "delete note after note 2"),
+    ("notes_make", {"element": "note", "at": "notes[0].before"}, "make new note at before note 1"),
+])  # fmt: skip
 def test_the_line_of_such_a_call_is_applescript(
     tool: str, arguments: dict[str, Any], line: str
 ) -> None:
@@ -179,14 +153,11 @@ def test_the_line_of_such_a_call_is_applescript(
     assert outcome.line == f'tell application id "com.apple.Notes" to {line}'
 
 
-@pytest.mark.parametrize(
-    ("refused", "places"),
-    [
-        (1, ["folders[0].notes.end", "folders[0].notes.end"]),
-        (2, ["folders[0].notes.end", "folders[0].notes.end", "folders[0]"]),
-        (3, ["folders[0].notes.end", "folders[0].notes.end", "folders[0]", "folders[0].notes.end"]),
-    ],
-)
+@pytest.mark.parametrize(("refused", "places"), [
+    (1, ["folders[0].notes.end", "folders[0].notes.end"]),
+    (2, ["folders[0].notes.end", "folders[0].notes.end", "folders[0]"]),
+    (3, ["folders[0].notes.end", "folders[0].notes.end", "folders[0]", "folders[0].notes.end"]),
+])  # fmt: skip
 def test_a_place_that_an_app_refuses_is_said_by_push_by_its_holder_and_raw(
     refused: int, places: list[str]
 ) -> None:

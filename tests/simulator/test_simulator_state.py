@@ -74,16 +74,10 @@ def test_a_wrong_world_gives_one_line(world: Any, said: str) -> None:
     assert str(caught.value) == said
 
 
-@pytest.mark.parametrize(
-    ("state", "said"),
-    [
-        (
-            {"dairy": {}},
-            'dairy: there is no app with this key; give the world an "@name" to add one.',
-        ),
-        ({"@now": "soon"}, "@now: 'soon' is not a date; write 2026-01-31T09:00:00Z."),
-    ],
-)
+@pytest.mark.parametrize(("state", "said"), [
+    ({"dairy": {}}, 'dairy: there is no app with this key; give the world an "@name" to add one.'),
+    ({"@now": "soon"}, "@now: 'soon' is not a date; write 2026-01-31T09:00:00Z."),
+])  # fmt: skip
 def test_a_wrong_state_gives_one_line(state: Any, said: str) -> None:
     with pytest.raises(StateError) as caught:
         Simulator([DIARY], state)

@@ -62,14 +62,11 @@ def test_a_worker_answers_until_its_requests_end(tmp_path: Path, engine: str) ->
     assert (out, err, worker.returncode) == (b"over\n", b"", 0)
 
 
-@pytest.mark.parametrize(
-    "use",
-    [
-        "initWithFileDescriptor(3).availableData",
-        "initWithFileDescriptor(4).writeData($('x').dataUsingEncoding(4))",
-        "initWithFileDescriptor(3).closeFile",
-    ],
-)
+@pytest.mark.parametrize("use", [
+    "initWithFileDescriptor(3).availableData",
+    "initWithFileDescriptor(4).writeData($('x').dataUsingEncoding(4))",
+    "initWithFileDescriptor(3).closeFile",
+])  # fmt: skip
 def test_inside_a_program_its_descriptors_are_refused(script: Script, use: str) -> None:
     done = script.run(f"$.NSFileHandle.alloc.{use}")
     assert done.status == 1
