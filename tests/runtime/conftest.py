@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from diary_output import DIARY, write_output
-from diary_world import WORLD
+from diary_world import DIARY, WORLD, write_output
 
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.tables import Tables, tables_of

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 import pytest
-from diary_gate import gate_of
-from diary_world import WORLD
+from diary_world import WORLD, gate_of
 
 from iac_base.errors import ToolError
 from iac_base.files import open_state

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from copy import deepcopy
 
 import pytest
-from diary_gate import gate_of
-from diary_world import WORLD
+from diary_world import WORLD, gate_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_cleaning import ALONE, LANGUAGES, NEEDS, TAGS

@@ -7,8 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from diary_gate import gate_of
-from diary_world import WORLD
+from diary_world import WORLD, gate_of
 from hypothesis import given
 from hypothesis import strategies as st
 

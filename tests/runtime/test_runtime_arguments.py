@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from defective import Defective
-from diary_output import DIARY
+from diary_world import DIARY
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -3,8 +3,7 @@
 from typing import Any
 
 import pytest
-from diary_gate import gate_of
-from diary_world import WORLD
+from diary_world import WORLD, gate_of
 
 from iac_base.errors import InvalidParameterError, UnknownToolError
 from iac_runtime.gate.gate import Gate

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 import pytest
-from diary_gate import gate_of
+from diary_world import gate_of
 from language_helpers import parse_reference, read_filter
 
 from iac_base.errors import InvalidParameterError

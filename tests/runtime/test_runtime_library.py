@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from diary_output import write_output
+from diary_world import write_output
 from hypothesis import given
 from hypothesis import strategies as st
 

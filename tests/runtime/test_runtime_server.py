@@ -9,8 +9,7 @@ from typing import Any
 import anyio
 import pytest
 import warm
-from diary_output import write_output
-from diary_world import WORLD
+from diary_world import WORLD, write_output
 from mcp import Client, MCPError, StdioServerParameters
 from served import server_of
 
