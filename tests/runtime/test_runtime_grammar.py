@@ -23,6 +23,7 @@ def test_every_reference_survives_printing_and_parsing(data: st.DataObject, know
     assert parse_reference(format_reference(steps, 'Application("Random")'), known).steps == steps
     # What leaves for a model has hidden characters as escapes, and still means the same.
     assert parse_reference(escape_hidden(text), known).steps == steps
+    assert text.isprintable() or not any(ch in text for ch in "\n\r\0")
 
 
 @given(data=st.data(), known=tables(), junk=st.text("[](){}.,:\"'\\x0 -", max_size=6))

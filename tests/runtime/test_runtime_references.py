@@ -9,7 +9,6 @@ from iac_base.errors import InvalidParameterError
 from iac_runtime.language.reader import AppReader
 from iac_runtime.language.steps import (
     AllElements,
-    Boundary,
     ById,
     ByIndex,
     ByName,
@@ -17,10 +16,7 @@ from iac_runtime.language.steps import (
     DateValue,
     Join,
     PropertyStep,
-    Step,
-    Whose,
 )
-from iac_runtime.language.text import format_reference
 from iac_runtime.tools.tables import Tables
 
 
@@ -150,79 +146,6 @@ def test_a_key_of_a_filter_may_lead_on(tables: Tables) -> None:
 def test_a_filter_compares_dates_as_dates(tables: Tables) -> None:
     found = read_filter({"creation date": {"after": "2026-03-09T00:00:00Z"}}, ("entry",), tables)
     assert found == Compare((PropertyStep("creationDate"),), ">", DateValue(1773014400000))
-
-
-ENTRY_TESTS = st.recursive(
-    st.one_of(
-        st.builds(
-            Compare,
-            st.sampled_from(
-                [
-                    (PropertyStep("name"),),
-                    (PropertyStep("body"),),
-                    (PropertyStep("container"), PropertyStep("name")),
-                ]
-            ),
-            st.sampled_from(["=", "_contains", "_beginsWith", "_endsWith"]),
-            st.text(),
-        ),
-        st.builds(
-            Compare,
-            st.just((PropertyStep("words"),)),
-            st.sampled_from(["=", ">", ">=", "<", "<="]),
-            st.integers(-(2**53), 2**53),
-        ),
-        st.builds(
-            Compare,
-            st.just((PropertyStep("creationDate"),)),
-            st.sampled_from(["=", ">", "<"]),
-            st.builds(DateValue, st.integers(-(10**13), 10**14)),
-        ),
-        st.builds(Compare, st.just((PropertyStep("isPrivate"),)), st.just("="), st.booleans()),
-    ),
-    lambda inner: st.one_of(
-        st.builds(
-            Join, st.sampled_from(["and", "or"]), st.lists(inner, min_size=2, max_size=3).map(tuple)
-        ),
-        st.builds(Join, st.just("not"), st.lists(inner, min_size=1, max_size=2).map(tuple)),
-    ),
-    max_leaves=6,
-)
-PICK: st.SearchStrategy[Step] = st.one_of(
-    st.builds(ByIndex, st.integers(-100, 10**6)),
-    st.builds(ByName, st.text()),
-    st.builds(ById, st.one_of(st.text(), st.integers(-(2**53), 2**53))),
-)
-
-
-@st.composite
-def entry_references(draw: st.DrawFn) -> tuple[Step, ...]:
-    steps: list[Step] = []
-    if draw(st.booleans()):
-        steps += [AllElements("journals"), draw(PICK)]
-    elif draw(st.booleans()):
-        steps.append(PropertyStep("today"))
-    steps.append(AllElements("entries"))
-    if draw(st.booleans()):
-        steps.append(Whose(draw(ENTRY_TESTS)))
-    ending = draw(st.integers(0, 3))
-    if ending == 1:
-        steps.append(draw(PICK))
-    elif ending == 2:
-        steps += [draw(PICK), PropertyStep("creationDate")]
-    elif ending == 3:
-        steps.append(Boundary(draw(st.sampled_from(["end", "beginning"]))))
-    return tuple(steps)
-
-
-@given(steps=entry_references())
-def test_every_reference_survives_printing_and_parsing(
-    steps: tuple[Step, ...], tables: Tables
-) -> None:
-    text = format_reference(steps)
-    assert parse_reference(text, tables).steps == steps
-    assert parse_reference(f'Application("Diary").{text}', tables).steps == steps
-    assert text.isprintable() or not any(ch in text for ch in "\n\r\0")
 
 
 def problem(text: str, tables: Tables) -> str:
