@@ -63,6 +63,7 @@ def refuse_paste(user: User, monkeypatch: pytest.MonkeyPatch) -> Any:
     return hands
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("tool", "arguments"), [
     ("set_value", {"value": "for the field"}), ("type_text", {"text": "for the field"}),
     ("press_keys", {"keys": ["f", "o", "r"]}),
@@ -106,6 +107,7 @@ def test_keys_end_where_another_program_takes_the_keyboard(keyed: User, prompt: 
     assert prompt.keys() == 0
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("tool", ["set_value", "press_keys"])
 def test_the_first_character_has_to_show_before_the_second_is_sent(
     keyed: User, prompt: Prompt, monkeypatch: pytest.MonkeyPatch, tool: str

@@ -43,6 +43,7 @@ def says(user: User, text: str) -> None:
     stack.wait_until(lambda: told(user) == text, f"{text!r}, not {told(user)!r}")
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("road", "layout"), [("value", "us"), ("paste", "de"), ("keys", "us"), ("keys", "fr")]
 )

@@ -22,6 +22,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "accessibility.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.sweep
 @pytest.mark.process
 @pytest.mark.parametrize(("reason", "type_"), CASES, ids=lambda value: value)
 def test_a_real_app_gives_this_reason(gtk: User, start: Any, reason: str, type_: str) -> None:

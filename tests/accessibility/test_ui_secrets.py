@@ -36,6 +36,7 @@ def test_a_secret_is_not_spelled_out_by_looking_for_it(vault: User) -> None:
     assert not vault("wait_for", value=OLD, timeout=0.3)["met"]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [

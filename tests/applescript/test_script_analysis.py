@@ -29,6 +29,7 @@ def test_every_dangerous_script_is_dangerous_with_a_reason_and_its_place(
         assert first.place.line <= case.script.count("\n") + case.script.count("\r") + 1
 
 
+@pytest.mark.slow
 @pytest.mark.uncounted
 def test_no_variation_gets_below(analyser: ScriptAnalyzer) -> None:
     below = [

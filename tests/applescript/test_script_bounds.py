@@ -77,6 +77,7 @@ def test_every_answer_about_our_dictionaries_is_short(catalogue: Catalogue, tmp_
     assert too_large(catalogue, tmp_path) == []
 
 
+@pytest.mark.slow
 def test_every_answer_about_real_dictionaries_is_short(real: Catalogue, tmp_path: Path) -> None:
     assert len(real.apps) >= 40
     assert too_large(real, tmp_path) == []

@@ -236,6 +236,7 @@ Error: TypeError: r.textReturned is not a function (-2700) | const r = app.displ
 """  # noqa: E501
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("row", TRAPS.strip().splitlines())
 def test_error_and_script_together_say_why(row: str) -> None:
     error, script, says = row.replace(" ¶ ", "\n").split(" | ")

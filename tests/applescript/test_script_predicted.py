@@ -13,7 +13,7 @@ from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator.simulator import Simulator
 from iac_simulator.values import SentEvent
 
-EXAMPLES = 20_000 if os.environ.get("IAC_HYPOTHESIS") == "stress" else 200
+EXAMPLES = 20_000 if os.environ.get("IAC_HYPOTHESIS") == "stress" else settings.default.max_examples
 APPS = ("finder", "music", "notes", "safari", "standard_additions")
 READS = ("coregetd", "corecnte", "coredoex")
 

@@ -22,7 +22,11 @@ from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator.simulator import Simulator
 from iac_simulator.values import SentEvent
 
-EXAMPLES = 20_000 if os.environ.get("IAC_HYPOTHESIS") == "stress" else 150
+EXAMPLES = (
+    20_000
+    if os.environ.get("IAC_HYPOTHESIS") == "stress"
+    else settings.default.max_examples * 3 // 4
+)
 
 FOLDER = re.compile(r"(?:folders\[0\]|home|trash|windows\[0\])$")
 STARTS = ("miscactv", "ascrnoop", "aevtoapp", "aevtrapp")

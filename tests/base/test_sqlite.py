@@ -143,6 +143,7 @@ def nothing(_whole: bytes) -> bytes:
     return b""
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("damage", [
     cut, cut_in_a_page, zero_the_first_page, zero_the_schema, zero_pages, swap_pages, garbage,
     garbage_below_a_header, nothing,

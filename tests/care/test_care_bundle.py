@@ -200,6 +200,7 @@ def test_a_whole_session_on_a_clean_python(unpacked: Path, tmp_path: Path, way: 
     assert asked >= 1
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_the_official_validator_takes_it(unpacked: Path, tmp_path: Path) -> None:
     npx = shutil.which("npx")

@@ -67,6 +67,7 @@ def test_the_reference_is_what_the_code_says(reference: ModuleType) -> None:
     assert differ == [], "write them again: python docs/make_reference.py"
 
 
+@pytest.mark.slow
 def test_writing_it_again_removes_what_is_gone(
     reference: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -68,6 +68,7 @@ def test_a_database_that_was_set_back_gets_its_rows_again(fleet: Fleet) -> None:
     assert fleet.alarms() == []
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("line", "why"),
     [
@@ -239,6 +240,7 @@ def test_the_database_hashes_what_the_mac_hashes(fleet: Fleet) -> None:
         same()
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.stress) for seed in range(2, 200))]
 )

@@ -246,6 +246,7 @@ PLAIN = shape(module_that_says("a")[0])
 LONG = shape(module_that_says("a" * 5000)[0])
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_changes_no_shape(text: str) -> None:
     source_text, listing = module_that_says(text)

@@ -11,6 +11,7 @@ import pytest
 from making import imported
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", golden.names())
 def test_a_case_is_built_as_committed(name: str) -> None:
     old = golden.committed(name)
@@ -18,6 +19,7 @@ def test_a_case_is_built_as_committed(name: str) -> None:
         assert old[file] == text, golden.difference(name, file, old[file], text)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", golden.names())
 def test_the_module_of_a_case_is_laid_out_imported_and_its_annotations_mean_something(
     name: str, tmp_path: Path

@@ -237,7 +237,7 @@ LINKS = st.lists(
 @pytest.mark.property
 @given(journal=JOURNALS, links=LINKS)
 @example(journal={"replace": {}, "remove": ["tools.lock"]}, links=[])
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=min(60, settings.default.max_examples))
 def test_no_planted_journal_changes_anything_outside_its_folder(
     journal: Any, links: list[str]
 ) -> None:
@@ -284,6 +284,7 @@ def test_an_index_with_a_key_that_is_no_module_s_name_is_refused(tmp_path: Path,
     assert outside(tmp_path) == before
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", ["diary.py", "__init__.py", "catalogue.json", "tools.lock"])
 @pytest.mark.parametrize("command", ["check", "diff", "build"])
 def test_a_link_in_the_folder_is_neither_read_nor_written_through(

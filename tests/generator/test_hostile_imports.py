@@ -67,6 +67,7 @@ def test_importing_every_committed_module_only_reads_modules(generated: Path) ->
     assert events(generated, *names) == []
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_importing_modules_of_hostile_text_only_reads_modules(tmp_path: Path) -> None:
     names = []

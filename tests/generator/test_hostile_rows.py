@@ -83,6 +83,7 @@ BREAKERS = {
 }  # fmt: skip
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("id_", BREAKERS)
 @pytest.mark.parametrize("slot", ["description", "name", "value", "class", "property", "title"])
 def test_a_text_that_breaks_out_stays_a_text(id_: str, slot: str, tmp_path: Path) -> None:

@@ -318,7 +318,7 @@ def test_entities_that_are_called_as_types_are_keep_their_own_name() -> None:
     assert [row.row.type for row in tool.parameters] == ["file entity", "file"]
 
 
-@settings(max_examples=60)
+@settings(max_examples=min(60, settings.default.max_examples))
 @given(raw=forged())
 def test_whatever_is_forged_is_refused_or_gives_a_module_that_passes_its_proof(raw: bytes) -> None:
     try:

@@ -80,7 +80,7 @@ def real(corpus_build: Built, tmp_path_factory: pytest.TempPathFactory) -> Folde
     return open_folder(corpus_build.files, tmp_path_factory.mktemp("real"))
 
 
-@pytest.fixture(params=["committed", "real"])
+@pytest.fixture(params=["committed", pytest.param("real", marks=pytest.mark.slow)])
 def folder(request: pytest.FixtureRequest) -> Folder:
     if request.param == "real" and not (ROOT.parent / "shared" / "corpus").is_dir():
         pytest.skip("needs shared/corpus beside the checkout")
@@ -230,6 +230,7 @@ def test_committed_modules_equal_a_fresh_build(generated: Path, bundled_build: B
     assert differ == [], "run: nox -s regen"
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_black_leaves_every_module_alone(folder: Folder) -> None:
     for name, text in folder.files.items():
@@ -237,6 +238,7 @@ def test_black_leaves_every_module_alone(folder: Folder) -> None:
             assert is_black(text), name
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_the_type_checker_accepts_every_module(real: Folder, tmp_path: Path) -> None:
     package = tmp_path / "built"

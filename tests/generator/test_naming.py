@@ -345,6 +345,7 @@ def test_the_bounds_hold_without_what_is_known_by_code_alone(
     assert code == 0, told
 
 
+@pytest.mark.slow
 def test_the_bounds_hold_as_if_no_app_had_ever_been_seen(
     corpus: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

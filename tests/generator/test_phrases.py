@@ -137,6 +137,7 @@ def test_every_class_and_property_of_a_committed_app_has_a_sentence(bundled_buil
     assert said["mailbox"] == "A mailbox, in accounts and mailboxes, such as mailboxes[0]."
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("kind", "said", "default"), [
     ("integer", "The least (default: 3)", 3), ("integer", "Default is 2.5", None),
     ("integer", "Defaults to zero.", 0), ("real", "The upper limit. Default is 1.0", 1),

@@ -166,6 +166,7 @@ def whole(folder: Path) -> bool:
     return wanted == {path.name for path in folder.glob("[a-z]*.py")}
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("after", range(6))
 def test_an_interrupted_build_leaves_a_whole_tree(
     tools: Path, monkeypatch: pytest.MonkeyPatch, after: int
@@ -183,6 +184,7 @@ def test_an_interrupted_build_leaves_a_whole_tree(
 NAMES = ("Almanac", "Ledger", "Notebook", "Organ", "Piano", "Radio", "Sketch", "Tuner")
 
 
+@pytest.mark.slow
 @pytest.mark.process
 @given(st.lists(st.sets(st.sampled_from(NAMES), min_size=1), min_size=8, max_size=8))
 @example([{name} for name in NAMES])
@@ -227,6 +229,7 @@ def test_a_folder_that_cannot_be_written_keeps_its_tree(
     assert (tools / "diary.py").read_text() == files["diary.py"]
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_the_same_input_gives_the_same_bytes_anywhere(tmp_path: Path) -> None:
     built: list[dict[str, bytes]] = []

@@ -92,6 +92,7 @@ RENAMED = {
 }  # fmt: skip
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("what", RENAMED)
 def test_a_level_that_falls_stops_check_and_build_until_it_is_accepted_by_name(
     tools: Path, what: str

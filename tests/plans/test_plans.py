@@ -283,6 +283,7 @@ PAGE = (ROOT / "docs" / "plans.md").read_text("utf-8")
 TASKS = re.findall(r"^## \d\. (.*?)\n.*?```python\n(.*?)```.*?```json\n(.*?)```", PAGE, re.S | re.M)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("title", "program", "answer"), TASKS, ids=[row[0] for row in TASKS])
 def test_the_worked_tasks_answer_as_the_page_says(
     desk: Desk, title: str, program: str, answer: str

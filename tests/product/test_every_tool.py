@@ -61,6 +61,7 @@ def run_example(catalogue: Catalogue, name: str) -> ToolError | None:
     return None
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", sorted(CATALOGUE.tools))
 def test_the_example_of_a_tool_is_understood(name: str) -> None:
     error = run_example(CATALOGUE, name)
@@ -76,6 +77,7 @@ def test_the_examples_of_every_dictionary_are_understood(corpus: Path, tmp_path:
     assert len(failed) <= len(catalogue.tools) / 50, failed
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", sorted(CATALOGUE.tools))
 def test_a_raw_event_is_the_event_that_jxa_sends(name: str) -> None:
     tool = CATALOGUE.load_operation(name)
@@ -97,6 +99,7 @@ def test_a_raw_event_is_the_event_that_jxa_sends(name: str) -> None:
         assert any(event.timeout for event in simulator.events)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", sorted(CATALOGUE.tools))
 def test_the_line_that_is_shown_sends_what_the_call_sends(name: str) -> None:
     given = dict(CATALOGUE.load_operation(name).spec.example)

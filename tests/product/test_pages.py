@@ -139,6 +139,7 @@ def runs(command: str, folder: Path, env: Mapping[str, str], given: str, status:
     return done.stdout
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", named())
 def test_a_page_does_what_it_says(name: str, tmp_path: Path) -> None:
     told = GIVEN.get(name, {})

@@ -73,6 +73,7 @@ def test_every_app_has_some_and_none_too_many() -> None:
     assert all(8 <= count <= 25 for count in counts.values()), counts
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("app", "row"), rows(), ids=lambda value: value if isinstance(value, str) else value["name"]
 )
@@ -83,6 +84,7 @@ def test_every_row_became_a_tool_with_its_reason(app: str, row: dict[str, Any]) 
     assert len(row["name"]) <= 20
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", sorted(BOUND))
 def test_every_recipe_is_answered(name: str) -> None:
     outcome, events = call(name)
@@ -91,6 +93,7 @@ def test_every_recipe_is_answered(name: str) -> None:
         assert outcome.number == ABSENT.get(name), outcome.facts()
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", sorted(BOUND))
 def test_what_is_bound_is_what_is_sent(name: str) -> None:
     tool = BOUND[name]

@@ -220,7 +220,7 @@ def test_indexed_in_part_wholly_or_not_at_all_the_same_is_found(
 ) -> None:
     monkeypatch.setattr(index, "FEW", few)
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=min(60, settings.default.max_examples), deadline=None)
     @given(QUERIES, st.integers(1, 12))
     def check(query: AuditQuery, limit: int) -> None:
         plain, *others = ([e.seq for e in find_calls(f, query, limit)] for f in folders)

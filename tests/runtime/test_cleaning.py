@@ -216,6 +216,7 @@ def test_only_what_is_hidden_is_taken(text: str) -> None:
     assert visible_text(text) == "".join(char for char in normal if not is_hidden_character(char))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("start", ["\x1b]", "\x9d", "\x9d\x98", "\x1b[", "\r", "\u0301", "\ud800"])
 def test_a_hostile_text_costs_one_pass(start: str) -> None:
     # Quadratic work on this would take minutes, and the test would be ended.

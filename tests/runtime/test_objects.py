@@ -44,6 +44,7 @@ def world() -> Iterator[Session]:
         yield opened
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("key", KEYS)
 def test_each_class_is_read_by_the_events_of_the_functions(key: str, world: Session) -> None:
     module: Any = importlib.import_module(f"iac_tools.{key}")

@@ -272,6 +272,7 @@ def test_a_terminal_asks_until_it_has_a_plain_answer(
     assert asked == max(typed.count(b"\n"), 1)
 
 
+@pytest.mark.sweep
 @pytest.mark.process
 @pytest.mark.parametrize(("typed", "says"), [
     (b"Y\n", b"note-1"), (b"\n", b"You declined; nothing was sent."),

@@ -54,6 +54,7 @@ def ended(stderr: str) -> ExchangeReply:
     return ExchangeReply("gone", left=Completed(b"", stderr.encode(), 1))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("number", APPLE_ERRORS)
 @pytest.mark.parametrize("writes", [False, True])
 def test_every_number_has_its_type_in_any_language(number: int, writes: bool) -> None:

@@ -290,6 +290,7 @@ def test_a_cancelled_write_has_an_unknown_outcome(osascript: Scripted, workers: 
     assert osascript.nothing_is_left()
 
 
+@pytest.mark.sweep
 @pytest.mark.process
 @pytest.mark.parametrize("way", ["timeout", "cancel"])
 @pytest.mark.parametrize("workers", [True, False])
@@ -312,6 +313,7 @@ HOSTILE = {
 }  # fmt: skip
 
 
+@pytest.mark.sweep
 @pytest.mark.process
 @pytest.mark.parametrize("workers", [True, False])
 def test_every_hostile_output_ends_in_its_safe_outcome(

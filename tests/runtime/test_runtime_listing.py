@@ -41,6 +41,7 @@ def refs(value: list[dict[str, Any]]) -> list[str]:
     return [item["ref"].split('"')[1] for item in value]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("where", "found"), FILTERS)
 @pytest.mark.parametrize("number", [0, -1700, -1708, -1723, -1725, -1726, -1727, -10000])
 def test_a_filter_finds_the_same_wherever_it_is_decided(

@@ -35,6 +35,7 @@ def text_of(result: Any) -> Any:
     return json.loads(result.content[0].text)
 
 
+@pytest.mark.sweep
 @pytest.mark.process
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_a_client_lists_calls_and_is_told_of_errors(

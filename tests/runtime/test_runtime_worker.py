@@ -108,6 +108,7 @@ def test_it_is_replaced_when_its_connection_to_the_app_is_gone(
     assert ask(executor, "answer") == second
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("command", "type_", "words"),
     [

@@ -22,6 +22,7 @@ CATALOGUE = Catalogue([TOOLS])
 ENTRIES = {entry["name"]: entry for entry in CATALOGUE.read_listing()}
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", sorted([*CATALOGUE.tools, *OWN_TOOLS]))
 def test_the_example_of_every_tool_fits_its_schema(name: str) -> None:
     found = any_page(CATALOGUE, name)
@@ -32,6 +33,7 @@ def test_the_example_of_every_tool_fits_its_schema(name: str) -> None:
     Draft202012Validator(dict(found.schema)).validate(dict(found.example))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", sorted(CATALOGUE.tools))
 def test_the_example_of_every_tool_is_a_call_that_can_be_sent(name: str) -> None:
     tool = CATALOGUE.load_operation(name)

@@ -53,6 +53,7 @@ def content(folder: Path) -> dict[str, bytes | None]:
     return {name: path.read_bytes() if path.is_file() else None for path, name in found}
 
 
+@pytest.mark.sweep
 @pytest.mark.process
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("lines", GROUPS.values(), ids=[f"{name}…" for name in GROUPS])

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.process
 MODE = '[tool_execution]\nmode = "real_mcp"\nprotocol = "{protocol}"\nvalidate = "client"\n'
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("protocol", ["auto", "legacy", "2026-07-28"])
 def test_calls_come_back_in_both_eras(make: Make, run: Run, server: str, protocol: str) -> None:
     path = make(
@@ -170,6 +171,7 @@ def test_a_configuration_that_cannot_be_used(
     assert (ran.status, said in ran.err, "Traceback" in ran.err) == (2, True, False), ran.err
 
 
+@pytest.mark.slow
 def test_a_reader_that_stops_reading_ends_the_run_and_its_servers(make: Make, server: str) -> None:
     calls = '[[default_response.tool_calls]]\ntool = "echo"\ninput = { text = "hi" }\n' * 20
     path = make(MODE.format(protocol="auto") + server + calls)

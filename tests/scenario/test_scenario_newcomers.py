@@ -129,6 +129,7 @@ sys.meta_path.insert(0, Nothing())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_a_foreign_project_needs_nothing_else(make: Make, tmp_path: Path) -> None:
     make(FAILS, "scenarios/case.toml")

@@ -55,6 +55,7 @@ def scenario(table: str, protocol: str) -> str:
     return f"{head}[mcp_servers.ours]\n{table}\n{CALLS.replace('{{', '{')}"
 
 
+@pytest.mark.sweep
 @pytest.mark.process
 @pytest.mark.parametrize("protocol", ["legacy", "2026-07-28"])
 @pytest.mark.parametrize("over", ["stdio", "http"])

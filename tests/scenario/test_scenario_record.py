@@ -50,6 +50,7 @@ anyio.run(main)
 """
 
 
+@pytest.mark.sweep
 @pytest.mark.process
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 @pytest.mark.parametrize("ending", ["toml", "json"])

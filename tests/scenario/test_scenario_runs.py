@@ -412,6 +412,7 @@ def test_a_prompt_has_a_deadline(make: Make, run: Run) -> None:
     assert (ran.status, "the prompt 'x' took more than 20 ms" in ran.err) == (1, True)
 
 
+@pytest.mark.sweep
 @pytest.mark.process
 @pytest.mark.parametrize("signals", [1, 2])
 def test_a_signal_ends_in_order_and_the_second_at_once(make: Make, signals: int) -> None:

@@ -159,6 +159,7 @@ def test_the_environment_is_empty_but_for_four(world: World) -> None:
     assert world.said("echo $HOME $TERM") == "/box dumb\n"
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("line", "said"),
     [
@@ -270,6 +271,7 @@ def test_there_are_as_many_escapes_as_before() -> None:
     assert len(set(ESCAPES)) >= 65
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("line", ESCAPES)
 def test_nothing_outside_is_read_or_written(world: World, port: int, line: str) -> None:
     before = world.outside()

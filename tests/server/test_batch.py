@@ -27,6 +27,7 @@ async def names_of(client: Client) -> list[str]:
     return [row["name"] for row in rows if row["name"] in NAMES]
 
 
+@pytest.mark.sweep
 @pytest.mark.process
 @pytest.mark.parametrize("era", ERAS)
 def test_many_calls_are_one_question_and_run_in_order(

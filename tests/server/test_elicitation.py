@@ -59,6 +59,7 @@ async def notes(client: Client) -> int:
     return len((listed.structured_content or {})["result"])
 
 
+@pytest.mark.sweep
 @pytest.mark.process
 @pytest.mark.parametrize("era", ERAS)
 def test_a_call_that_was_allowed_once_runs_once(tools: Path, tmp_path: Path, era: str) -> None:
@@ -77,6 +78,7 @@ def test_a_call_that_was_allowed_once_runs_once(tools: Path, tmp_path: Path, era
     assert '"Milk"' in person.asked[0]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize(
     ("action", "answer", "kind"),
@@ -270,6 +272,7 @@ class Fickle(Person):
         return await super().__call__(context, params)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("era", "changes", "asked", "fails"),
     [

@@ -326,6 +326,7 @@ def test_a_stream_that_broke_is_taken_up_again(url: str, token: str) -> None:
 LISTS = ("notes_list", "mail_list", "finder_list")
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_under_load_and_over_a_restart(tools: Path, own_data_folder: Path) -> None:
     tokens = [add_client(f"client-{number}", "SAFE") for number in range(4)]
     made = []
@@ -358,6 +359,7 @@ def test_the_program_serves_until_it_is_ended(
     assert (tmp_path / "data" / "said").read_text() == f"iac-mcp: serving at {server.url}\n"
 
 
+@pytest.mark.slow
 @pytest.mark.process
 @pytest.mark.skipif(sys.platform != "linux", reason="sets the limit of another process")
 def test_connections_of_one_address_leave_room_for_the_rest(

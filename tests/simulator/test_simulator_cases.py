@@ -18,10 +18,12 @@ def wrong(file: Path, corpus: Path, engine: str) -> dict[str, tuple[str, ...]]:
     return {o.case["id"]: o.failed for o in outcomes if o.failed}
 
 
+@pytest.mark.sweep
 def test_the_cases_of_the_corpus_hold(corpus: Path, engine: str) -> None:
     assert wrong(corpus / "jxa-cases.jsonl", corpus, engine) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", sorted(OWN.glob("*.jsonl")), ids=lambda file: file.stem)
 def test_our_own_cases_hold(corpus: Path, engine: str, file: Path) -> None:
     assert wrong(file, corpus, engine) == {}

@@ -77,6 +77,7 @@ def test_without_quickjs_the_line_names_the_package(monkeypatch: pytest.MonkeyPa
     assert done.status == 1
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("source", [
     "for (;;) ;", "for (;;) { try { Application('None') } catch (e) {} }",
     "try { $.exit(3) } catch (e) {} for (;;) ;",

@@ -237,6 +237,7 @@ FORMS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("tool", "arguments"), FORMS)
 def test_both_forms_say_the_same_and_are_answered_the_same(
     tool: str, arguments: dict[str, Any]

@@ -142,6 +142,7 @@ def commands(tables: Tables) -> Iterator[Spec]:
     yield from (spec for spec in tables.tools.values() if spec.op == "command" and not spec.bind)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("key", sorted(KEYS))
 def test_every_command_sends_its_event_with_its_codes(shipped: list[Tables], key: str) -> None:
     tables = next(tables for tables in shipped if tables.key == key)
@@ -169,6 +170,7 @@ def test_every_command_sends_its_event_with_its_codes(shipped: list[Tables], key
         assert set(sent[0].params) == {param.code for param in named.values()}, spec.jxa
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("key", sorted(KEYS - {"standard_additions"}))
 def test_every_object_tool_has_its_event(shipped: list[Tables], key: str) -> None:
     tables = next(tables for tables in shipped if tables.key == key)

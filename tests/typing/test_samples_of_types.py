@@ -21,6 +21,7 @@ def checker(request: pytest.FixtureRequest) -> str:
     return name
 
 
+@pytest.mark.sweep
 def test_each_checker_says_of_each_sample_what_is_expected(checker: str) -> None:
     assert different(checker) == {}
 
@@ -54,6 +55,7 @@ def editor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
         yield opened
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("line", "offered", "not_offered"), [
     ("notes.|", {"make", "close", "list_notes"}, {"open_for_access"}),
     ('notes.make("|")', {'"note"', '"folder"'}, {'"message"'}),
