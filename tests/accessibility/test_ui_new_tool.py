@@ -36,18 +36,14 @@ ROW = Tool(
     "Open the menu of an element.",
     {
         "type": "object",
-        "properties": {
-            "app": {"type": "integer", "description": "Process id."},
-            "element": PATH,
-        },
-        "required": ["app", "element"],
-        "additionalProperties": False,
+        "properties": {"app": {"type": "integer", "description": "Process id."}, "element": PATH},
+        "required": ["app", "element"], "additionalProperties": False,
     },
     import_later("new_tool:open_context_menu"),
     level="MODIFY",
     ceiling="DANGEROUS",
     timeout=1.0,
-)
+)  # fmt: skip
 
 
 @change_tool

@@ -229,14 +229,11 @@ class Mac:
         bounds = {"X": 0.0, "Y": 0.0, "Width": 100.0, "Height": 100.0}
         return [
             {
-                "kCGWindowOwnerPID": app.pid,
-                "kCGWindowNumber": app.pid,
-                "kCGWindowLayer": 0,
-                "kCGWindowName": "",
-                "kCGWindowBounds": bounds,
+                "kCGWindowOwnerPID": app.pid, "kCGWindowNumber": app.pid, "kCGWindowLayer": 0,
+                "kCGWindowName": "", "kCGWindowBounds": bounds,
             }
             for app in order
-        ]
+        ]  # fmt: skip
 
     def AXUIElementCopyParameterizedAttributeValue(  # noqa: N802
         self, element: Element, _name: str, part: AXValueRef, _: None

@@ -33,15 +33,11 @@ STARTS = ("miscactv", "ascrnoop", "aevtoapp", "aevtrapp")
 """Events that start an app or show it; that one starts is counted when it is known what runs."""
 
 OBJECTS = {
-    "Finder": {
-        "home": "home", "file 1 of desktop": "desktop.files[0]", "trash": "trash",
-        "folder 1 of desktop": "desktop.folders[0]", "window 1": "windows[0]",
-        "first folder of home": "home.folders[0]",
-    },
-    "Music": {
-        "current track": "currentTrack", "playlist 1": "playlists[0]",
-        "track 1 of playlist 1": "playlists[0].tracks[0]",
-    },
+    "Finder": {"home": "home", "file 1 of desktop": "desktop.files[0]", "trash": "trash",
+     "folder 1 of desktop": "desktop.folders[0]", "window 1": "windows[0]",
+     "first folder of home": "home.folders[0]"},
+    "Music": {"current track": "currentTrack", "playlist 1": "playlists[0]",
+     "track 1 of playlist 1": "playlists[0].tracks[0]"},
     "Notes": {"note 1": "notes[0]", "folder 1": "folders[0]", "last note": "notes.at(-1)"},
     "Safari": {"document 1": "documents[0]", "tab 1 of window 1": "windows[0].tabs[0]"},
 }  # fmt: skip

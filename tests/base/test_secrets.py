@@ -358,21 +358,10 @@ RECORDED += [
 ]
 AROUND = st.text(max_size=20) | st.sampled_from(
     [
-        "",
-        "x ",
-        "{",
-        '{"a": "',
-        "f('",
-        "--",
-        "a=b ",
-        "https://x/?a=b ",
-        "\n",
-        "token ",
-        '"',
-        "'",
+        "", "x ", "{", '{"a": "', "f('", "--", "a=b ", "https://x/?a=b ", "\n", "token ", '"', "'",
         "é",
     ]
-)
+)  # fmt: skip
 
 
 @given(st.sampled_from(RECORDED), AROUND, AROUND)

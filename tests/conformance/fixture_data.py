@@ -77,22 +77,15 @@ ENUMS: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {
         "untitledSingle": {"type": "string", "enum": _PLAIN},
-        "titledSingle": {
-            "type": "string",
-            "oneOf": _titled("First Option", "Second Option", "Third Option"),
-        },
-        "legacyEnum": {
-            "type": "string",
-            "enum": ["opt1", "opt2", "opt3"],
-            "enumNames": ["Option One", "Option Two", "Option Three"],
-        },
+        "titledSingle": {"type": "string",
+         "oneOf": _titled("First Option", "Second Option", "Third Option")},
+        "legacyEnum": {"type": "string", "enum": ["opt1", "opt2", "opt3"],
+         "enumNames": ["Option One", "Option Two", "Option Three"]},
         "untitledMulti": {"type": "array", "items": {"type": "string", "enum": _PLAIN}},
-        "titledMulti": {
-            "type": "array",
-            "items": {"anyOf": _titled("First Choice", "Second Choice", "Third Choice")},
-        },
+        "titledMulti": {"type": "array",
+         "items": {"anyOf": _titled("First Choice", "Second Choice", "Third Choice")}},
     },
-}
+}  # fmt: skip
 
 ASKING: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "test_elicitation": ("", _asking(username="string", email="string")),

@@ -71,18 +71,15 @@ ROWS: X = {
 """
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "told"),
-    [
-        ("two()", "three()", ["@@ get @@", "-    two()", "+    three()"]),
-        ("two()", "two()\n    three()", ["@@ get @@", "     two()", "+    three()"]),
-        ('"a": 1', '"a": 2', ["@@ ROWS a @@", '+    "a": 2,']),
-        ('    "a": 1,\n', "", ["without ROWS a"]),
-        ('"a": 1,', '"a": 1,\n    "b": 2,', ["@@ ROWS b, after ROWS a @@", '+    "b": 2,']),
-        ("def make", "def do", ["without make", "@@ do, after get @@", "+def do():", "+    pass"]),
-        ("", "", []),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("old", "new", "told"), [
+    ("two()", "three()", ["@@ get @@", "-    two()", "+    three()"]),
+    ("two()", "two()\n    three()", ["@@ get @@", "     two()", "+    three()"]),
+    ('"a": 1', '"a": 2', ["@@ ROWS a @@", '+    "a": 2,']),
+    ('    "a": 1,\n', "", ["without ROWS a"]),
+    ('"a": 1,', '"a": 1,\n    "b": 2,', ["@@ ROWS b, after ROWS a @@", '+    "b": 2,']),
+    ("def make", "def do", ["without make", "@@ do, after get @@", "+def do():", "+    pass"]),
+    ("", "", []),
+])  # fmt: skip
 def test_a_difference_says_what_a_module_has_of_its_own(
     old: str, new: str, told: list[str]
 ) -> None:

@@ -127,15 +127,11 @@ def test_the_command_prints_json(tmp_path: Path) -> None:
     data = json.loads(run(tmp_path, "--json").stdout)
     assert data["findings"] == [
         {
-            "rule": "python-keyword",
-            "severity": "note",
-            "file": str(path),
-            "line": 7,
-            "place": "command import",
-            "message": "is a Python keyword",
+            "rule": "python-keyword", "severity": "note", "file": str(path), "line": 7,
+            "place": "command import", "message": "is a Python keyword",
             "consequence": "In Python it is written import_.",
         }
-    ]
+    ]  # fmt: skip
     assert [one["code"] for one in data["failed"]] == ["empty"]
 
 
@@ -271,16 +267,12 @@ def test_a_snapshot_may_hold_codes_that_load_would_refuse(tmp_path: Path) -> Non
             "name": "Diary",
             "code": "diar",
             "items": [
-                {
-                    "is": "Command",
-                    "name": "stitch",
-                    "code": "",
-                    "parameters": [{"name": "cover", "code": "c", "types": [{"name": "text"}]}],
-                },
+                {"is": "Command", "name": "stitch", "code": "",
+                 "parameters": [{"name": "cover", "code": "c", "types": [{"name": "text"}]}]},
                 {"is": "ValueType", "name": "paper", "code": "\u2014\U0001f4a5ab", "hidden": True},
             ],
         }
-    ]
+    ]  # fmt: skip
     head = {"format": 1, "name": "Diary", "id": "com.example.Diary", "stem": "Diary"}
     text = {**head, "version": "", "kind": "application", "digest": "0", "title": ""}
     path = tmp_path / "Diary.json"

@@ -31,12 +31,9 @@ BOUND = {
 # What an app whose objects were made from its tables alone does not have, by the error it gives:
 # a message that is being written, a second desktop, a login item whose path may be set.
 ABSENT = {
-    "mail_add_recipient": -1719,
-    "mail_send_message": -1719,
-    "system_events_add_login_item": -10003,
-    "system_events_get_wallpaper": -1719,
-    "system_events_set_wallpaper": -1719,
-}
+    "mail_add_recipient": -1719, "mail_send_message": -1719, "system_events_add_login_item": -10003,
+    "system_events_get_wallpaper": -1719, "system_events_set_wallpaper": -1719,
+}  # fmt: skip
 
 
 def rows() -> list[tuple[str, dict[str, Any]]]:

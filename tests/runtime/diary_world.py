@@ -66,13 +66,10 @@ def write_output(folder: Path) -> Path:
         offset += len(line.encode())
     apps = {
         "diary": {
-            "id": "com.example.Diary",
-            "name": "Diary",
-            "kind": "application",
-            "digest": "0",
+            "id": "com.example.Diary", "name": "Diary", "kind": "application", "digest": "0",
             "tools": len(tools),
         }
-    }
+    }  # fmt: skip
     (folder / "catalogue.json").write_text(
         json.dumps({"format": 1, "apps": apps, "tools": tools}), encoding="utf-8"
     )

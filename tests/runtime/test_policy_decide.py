@@ -294,10 +294,7 @@ def policies(draw: st.DrawFn) -> Policy:
 CALLS = [
     facts_of(*call)
     for call in (
-        READ,
-        WRITE,
-        DELETE,
-        ("mail send", {"target": "outgoingMessages[0]"}),
+        READ, WRITE, DELETE, ("mail send", {"target": "outgoingMessages[0]"}),
         ("mail get", {"target": "accounts[0].password"}),
         ("mail set", {"target": "inbox.messages", "properties": {"read status": True}}),
         ("terminal do_script", {"command": "ls"}),
@@ -305,7 +302,7 @@ CALLS = [
         ("finder move", {"target": "~/Documents/a", "to": "~/Library/LaunchAgents"}),
         ("standard_additions open_location", {"target": "javascript:1"}),
     )
-]
+]  # fmt: skip
 
 
 @given(

@@ -242,19 +242,10 @@ def test_what_goes_to_a_host_is_told_apart_by_the_host() -> None:
 
 PIECES = st.sampled_from(
     [
-        *"./\\@:?#%~*[] \t",
-        "..",
-        "https:",
-        "//",
-        "a",
-        "company",
-        "com",
-        "evil",
-        "com.",
-        "%2e",
+        *"./\\@:?#%~*[] \t", "..", "https:", "//", "a", "company", "com", "evil", "com.", "%2e",
         "Projects",
     ]
-)
+)  # fmt: skip
 
 
 @given(st.lists(PIECES, max_size=12).map("".join))

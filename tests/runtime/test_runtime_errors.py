@@ -75,12 +75,8 @@ def test_who_may_send_it_again_follows_from_whether_it_can_have_been_done() -> N
     assert writes == {-600, -10011, -10810}
     by_itself = {number: row.retry for number, row in APPLE_ERRORS.items() if row.retry != "never"}
     assert by_itself == {
-        -600: "launch",
-        -1708: "launch",
-        -10810: "launch",
-        -609: "read",
-        -10000: "read",
-    }
+        -600: "launch", -1708: "launch", -10810: "launch", -609: "read", -10000: "read",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("number", [-609, -1712, -10000])
@@ -89,29 +85,18 @@ def test_a_change_that_may_have_been_made_says_that_this_is_not_known(number: in
     assert "unknown whether the change happened" not in str(described(number))
 
 
-@pytest.mark.parametrize(
-    ("number", "original", "type_", "text"),
-    [
-        (
-            -2700,
-            "Error: Application can't be found.",
-            "EXECUTION_ERROR",
-            "Notes failed: Error: Application can't be found.",
-        ),
-        (
-            -2700,
-            "Error: ReferenceError: Can't find variable: foo",
-            "EXECUTION_ERROR",
-            "Notes failed: Error: ReferenceError: Can't find variable: foo.",
-        ),
-        (None, "boom", "EXECUTION_ERROR", "Notes failed: boom."),
-        (None, "", "EXECUTION_ERROR", "Notes failed: no reason was given."),
-        (8800, "General error", "EXECUTION_ERROR", "Notes failed: General error (8800)."),
-        (-4711, "{app} {process}", "UNKNOWN", "Notes failed: {app} {process} (-4711)."),
-        (-1743, "", "PERMISSION_DENIED", "Permission to control Notes was denied. Allow it under "),
-        (-1728, "Can't get object.", "NOT_FOUND", "Notes could not find this object. List again"),
-    ],
-)
+@pytest.mark.parametrize(("number", "original", "type_", "text"), [
+    (-2700, "Error: Application can't be found.", "EXECUTION_ERROR",
+     "Notes failed: Error: Application can't be found."),
+    (-2700, "Error: ReferenceError: Can't find variable: foo", "EXECUTION_ERROR",
+     "Notes failed: Error: ReferenceError: Can't find variable: foo."),
+    (None, "boom", "EXECUTION_ERROR", "Notes failed: boom."),
+    (None, "", "EXECUTION_ERROR", "Notes failed: no reason was given."),
+    (8800, "General error", "EXECUTION_ERROR", "Notes failed: General error (8800)."),
+    (-4711, "{app} {process}", "UNKNOWN", "Notes failed: {app} {process} (-4711)."),
+    (-1743, "", "PERMISSION_DENIED", "Permission to control Notes was denied. Allow it under "),
+    (-1728, "Can't get object.", "NOT_FOUND", "Notes could not find this object. List again"),
+])  # fmt: skip
 def test_a_number_decides_and_no_word_of_any_language(
     number: int | None, original: str, type_: ErrorType, text: str
 ) -> None:
@@ -120,70 +105,41 @@ def test_a_number_decides_and_no_word_of_any_language(
     assert str(error).startswith(text)
 
 
-@pytest.mark.parametrize(
-    ("seconds", "writes", "text"),
-    [
-        (
-            30.0,
-            False,
-            "The command timed out after 30 seconds. Check whether Notes is showing a dialog.",
-        ),
-        (
-            1,
-            True,
-            "The command timed out after 1 second. Check whether Notes is showing a dialog."
-            " It is unknown whether the change happened. Check before you try again.",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("seconds", "writes", "text"), [
+    (30.0, False,
+     "The command timed out after 30 seconds. Check whether Notes is showing a dialog."),
+    (1, True,
+     "The command timed out after 1 second. Check whether Notes is showing a dialog."
+     " It is unknown whether the change happened. Check before you try again."),
+])  # fmt: skip
 def test_a_timeout_says_what_to_look_for(seconds: float, writes: bool, text: str) -> None:
     error = failed(ExchangeReply("timeout"), writes=writes, seconds=seconds)
     assert str(error) == text
     assert (error.type, error.retryable) == ("TIMEOUT", not writes)
 
 
-@pytest.mark.parametrize(
-    ("stderr", "line"),
-    [
-        (
-            "/tmp/a.js:120:160: execution error: Error on line 17: ReferenceError: Can't find"
-            " variable: obj (-2700)\n",
-            ErrorLine("ReferenceError: Can't find variable: obj", -2700, 17, 120, 160),
-        ),
-        (
-            "243:339: execution error: Error on line 10: Error: Can't get object. (-1728)",
-            ErrorLine("Error: Can't get object.", -1728, 10, 243, 339),
-        ),
-        (
-            "execution error: Error: Error: Can't get object. (-1728)\n",
-            ErrorLine("Error: Error: Can't get object.", -1728),
-        ),
-        (
-            "/Users/me/my script.js: execution error: Error: Error: boom (-2700)",
-            ErrorLine("Error: Error: boom", -2700),
-        ),
-        (
-            "a line of the console\nexecution error: Error: Error: two\nlines (3) (-2700)\n\n",
-            ErrorLine("Error: Error: two\nlines (3)", -2700),
-        ),
-        (
-            '16:23: execution error: Finder got an error: Can’t get folder "x". (-1728)',
-            ErrorLine('Finder got an error: Can’t get folder "x".', -1728, None, 16, 23),
-        ),
-        (
-            "12:15: syntax error: Expected end of line. (-2741)",
-            ErrorLine("Expected end of line.", -2741, None, 12, 15),
-        ),
-        ("execution error: Error: [object Object] (42)", ErrorLine("Error: [object Object]", 42)),
-        (
-            "Ausführungsfehler: nicht gefunden. (-1728)",
-            ErrorLine("Ausführungsfehler: nicht gefunden.", -1728),
-        ),
-        ("only a line of the console (3)", None),
-        ("execution error: without a number", None),
-        ("", None),
-    ],
-)
+@pytest.mark.parametrize(("stderr", "line"), [
+    ("/tmp/a.js:120:160: execution error: Error on line 17: ReferenceError: Can't find"
+     " variable: obj (-2700)\n",
+     ErrorLine("ReferenceError: Can't find variable: obj", -2700, 17, 120, 160)),
+    ("243:339: execution error: Error on line 10: Error: Can't get object. (-1728)",
+     ErrorLine("Error: Can't get object.", -1728, 10, 243, 339)),
+    ("execution error: Error: Error: Can't get object. (-1728)\n",
+     ErrorLine("Error: Error: Can't get object.", -1728)),
+    ("/Users/me/my script.js: execution error: Error: Error: boom (-2700)",
+     ErrorLine("Error: Error: boom", -2700)),
+    ("a line of the console\nexecution error: Error: Error: two\nlines (3) (-2700)\n\n",
+     ErrorLine("Error: Error: two\nlines (3)", -2700)),
+    ('16:23: execution error: Finder got an error: Can’t get folder "x". (-1728)',
+     ErrorLine('Finder got an error: Can’t get folder "x".', -1728, None, 16, 23)),
+    ("12:15: syntax error: Expected end of line. (-2741)",
+     ErrorLine("Expected end of line.", -2741, None, 12, 15)),
+    ("execution error: Error: [object Object] (42)", ErrorLine("Error: [object Object]", 42)),
+    ("Ausführungsfehler: nicht gefunden. (-1728)",
+     ErrorLine("Ausführungsfehler: nicht gefunden.", -1728)),
+    ("only a line of the console (3)", None), ("execution error: without a number", None),
+    ("", None),
+])  # fmt: skip
 def test_the_error_line_of_every_system_is_understood(stderr: str, line: ErrorLine | None) -> None:
     assert parse_error_line(stderr) == line
 
@@ -229,27 +185,18 @@ HELPER = f"{CODE}/Frameworks/Code Helper.app/Contents/MacOS/Code Helper"
 CLAUDE = "/Applications/Claude.app/Contents"
 
 
-@pytest.mark.parametrize(
-    ("paths", "shown"),
-    [
-        (["/opt/bin/python3.12", "/bin/zsh", "", ITERM], "iTerm"),
-        ([FRAMEWORK, "/bin/zsh", "/usr/bin/login", ITERM], "iTerm"),
-        (["/opt/bin/python3.12", HELPER, f"{CODE}/MacOS/Electron"], "Visual Studio Code"),
-        (
-            ["/opt/bin/python3.12", f"{CLAUDE}/Helpers/disclaimer", f"{CLAUDE}/MacOS/Claude"],
-            "python3.12",
-        ),
-        (
-            [FRAMEWORK, "/opt/bin/uv", f"{CLAUDE}/Helpers/disclaimer", f"{CLAUDE}/MacOS/Claude"],
-            "uv",
-        ),
-        ([FRAMEWORK, f"{CLAUDE}/Helpers/disclaimer", f"{CLAUDE}/MacOS/Claude"], "Python"),
-        (["/opt/bin/python3.12"], "python3.12"),
-        ([f"{CLAUDE}/Helpers/disclaimer"], "Claude"),
-        (["/opt/bin/python3.12", "/usr/sbin/sshd"], "python3.12"),
-        (["/opt/bin/node", "/x/.app/y"], "node"),
-    ],
-)
+@pytest.mark.parametrize(("paths", "shown"), [
+    (["/opt/bin/python3.12", "/bin/zsh", "", ITERM], "iTerm"),
+    ([FRAMEWORK, "/bin/zsh", "/usr/bin/login", ITERM], "iTerm"),
+    (["/opt/bin/python3.12", HELPER, f"{CODE}/MacOS/Electron"], "Visual Studio Code"),
+    (["/opt/bin/python3.12", f"{CLAUDE}/Helpers/disclaimer", f"{CLAUDE}/MacOS/Claude"],
+     "python3.12"),
+    ([FRAMEWORK, "/opt/bin/uv", f"{CLAUDE}/Helpers/disclaimer", f"{CLAUDE}/MacOS/Claude"], "uv"),
+    ([FRAMEWORK, f"{CLAUDE}/Helpers/disclaimer", f"{CLAUDE}/MacOS/Claude"], "Python"),
+    (["/opt/bin/python3.12"], "python3.12"), ([f"{CLAUDE}/Helpers/disclaimer"], "Claude"),
+    (["/opt/bin/python3.12", "/usr/sbin/sshd"], "python3.12"),
+    (["/opt/bin/node", "/x/.app/y"], "node"),
+])  # fmt: skip
 def test_the_process_that_is_asked_for_is_the_one_that_inherits_to_us(
     paths: Sequence[str], shown: str
 ) -> None:
@@ -311,17 +258,13 @@ def test_the_page_of_errors_has_every_number_under_its_type_and_no_other() -> No
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize(
-    ("world", "known", "type_"),
-    [
-        ({}, False, "APP_NOT_FOUND"),
-        ({"@dictionary": False}, True, "NOT_SUPPORTED"),
-        ({"@errors": {"coregetd": -1743}}, True, "PERMISSION_DENIED"),
-        ({"@errors": {"coregetd": -1728}}, True, "NOT_FOUND"),
-        ({"@errors": {"coregetd": -600}}, True, "APP_NOT_RUNNING"),
-        ({"@errors": {"coregetd": -1712}}, True, "TIMEOUT"),
-    ],
-)
+@pytest.mark.parametrize(("world", "known", "type_"), [
+    ({}, False, "APP_NOT_FOUND"), ({"@dictionary": False}, True, "NOT_SUPPORTED"),
+    ({"@errors": {"coregetd": -1743}}, True, "PERMISSION_DENIED"),
+    ({"@errors": {"coregetd": -1728}}, True, "NOT_FOUND"),
+    ({"@errors": {"coregetd": -600}}, True, "APP_NOT_RUNNING"),
+    ({"@errors": {"coregetd": -1712}}, True, "TIMEOUT"),
+])  # fmt: skip
 def test_an_error_is_of_its_type_in_every_language(
     tables: Tables, language: str, world: dict[str, Any], known: bool, type_: ErrorType
 ) -> None:

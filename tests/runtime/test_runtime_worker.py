@@ -109,25 +109,18 @@ def test_it_is_replaced_when_its_connection_to_the_app_is_gone(
 
 
 @pytest.mark.sweep
-@pytest.mark.parametrize(
-    ("command", "type_", "words"),
-    [
-        ("die 3", "EXECUTION_ERROR", "status 3"),
-        ("die signal11", "EXECUTION_ERROR", "signal 11"),
-        ("die 1", "PERMISSION_DENIED", "without a message"),
-        ("orphan", "EXECUTION_ERROR", "status 3"),
-        ("words -1743", "PERMISSION_DENIED", "Diary"),
-        ("deep", "EXECUTION_ERROR", "no readable answer to t"),
-        ("digits", "EXECUTION_ERROR", "no readable answer to t"),
-        ('raw "POLLUTION"', "EXECUTION_ERROR", "no readable answer to t"),
-        ('raw "undefined"', "EXECUTION_ERROR", "no readable answer to t"),
-        ('raw "{\\"mark\\": \\"MARK\\", \\"ok\\": NaN}"', "EXECUTION_ERROR", "no readable answer"),
-        ("huge 13", "EXECUTION_ERROR", "too large"),
-        ("flood 4", "EXECUTION_ERROR", "too large"),
-        ("hang", "TIMEOUT", "0.4 seconds"),
-        ("flood 2", "TIMEOUT", "0.4 seconds"),
-    ],
-)
+@pytest.mark.parametrize(("command", "type_", "words"), [
+    ("die 3", "EXECUTION_ERROR", "status 3"), ("die signal11", "EXECUTION_ERROR", "signal 11"),
+    ("die 1", "PERMISSION_DENIED", "without a message"), ("orphan", "EXECUTION_ERROR", "status 3"),
+    ("words -1743", "PERMISSION_DENIED", "Diary"),
+    ("deep", "EXECUTION_ERROR", "no readable answer to t"),
+    ("digits", "EXECUTION_ERROR", "no readable answer to t"),
+    ('raw "POLLUTION"', "EXECUTION_ERROR", "no readable answer to t"),
+    ('raw "undefined"', "EXECUTION_ERROR", "no readable answer to t"),
+    ('raw "{\\"mark\\": \\"MARK\\", \\"ok\\": NaN}"', "EXECUTION_ERROR", "no readable answer"),
+    ("huge 13", "EXECUTION_ERROR", "too large"), ("flood 4", "EXECUTION_ERROR", "too large"),
+    ("hang", "TIMEOUT", "0.4 seconds"), ("flood 2", "TIMEOUT", "0.4 seconds"),
+])  # fmt: skip
 @pytest.mark.parametrize("workers", [True, False])
 def test_the_next_call_is_well_whatever_became_of_the_last(
     osascript: Scripted, command: str, type_: str, words: str, workers: bool

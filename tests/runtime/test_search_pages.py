@@ -80,15 +80,10 @@ def test_tokens_are_bytes_by_four() -> None:
 SEARCH = ToolSearch(lambda: CATALOGUE, read_only=False)
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
-        {"query": "unread mails"},
-        {"query": "move a window to the left"},
-        {"query": "play something by a singer"},
-        {"query": "anything", "app": "Music"},
-    ],
-)
+@pytest.mark.parametrize("asked", [
+    {"query": "unread mails"}, {"query": "move a window to the left"},
+    {"query": "play something by a singer"}, {"query": "anything", "app": "Music"},
+])  # fmt: skip
 def test_an_answer_has_pages_and_names_and_keeps_its_budget(asked: dict[str, Any]) -> None:
     answer = SEARCH.find_pages(asked)
     assert 1 <= len(answer["tools"]) <= 3
@@ -120,15 +115,12 @@ def test_what_nothing_serves_is_told_so() -> None:
     assert "No tool matches" in answer["note"]
 
 
-@pytest.mark.parametrize(
-    ("choice", "there", "gone"),
-    [
-        (Choice(), "find_tools write_tool perform_action", ""),
-        (Choice(read_only=True), "find_tools read_tool", "write_tool perform_action Act:"),
-        (Choice(("notes",)), "list_apps", "find_tools read_tool execute_applescript"),
-        (Choice(("notes", "applescript")), "execute_applescript", "find_tools perform_action"),
-    ],
-)
+@pytest.mark.parametrize(("choice", "there", "gone"), [
+    (Choice(), "find_tools write_tool perform_action", ""),
+    (Choice(read_only=True), "find_tools read_tool", "write_tool perform_action Act:"),
+    (Choice(("notes",)), "list_apps", "find_tools read_tool execute_applescript"),
+    (Choice(("notes", "applescript")), "execute_applescript", "find_tools perform_action"),
+])  # fmt: skip
 def test_instructions_speak_of_what_can_be_called(choice: Choice, there: str, gone: str) -> None:
     said = relevant_instructions(INSTRUCTIONS, choice)
     assert all(word in said for word in there.split())

@@ -46,14 +46,11 @@ def ids() -> list[bytes]:
         f'{{"jsonrpc":"2.0","id":{id_},"method":"{method}","params":{params}}}'.encode()
         for id_ in raw
         for method, params in (
-            ("ping", "{}"),
-            ("tools/list", "{}"),
-            ("tools/list", json.dumps({"_meta": ENVELOPE})),
-            ("server/discover", json.dumps({"_meta": ENVELOPE})),
-            ("tools/call", json.dumps(COUNT)),
+            ("ping", "{}"), ("tools/list", "{}"), ("tools/list", json.dumps({"_meta": ENVELOPE})),
+            ("server/discover", json.dumps({"_meta": ENVELOPE})), ("tools/call", json.dumps(COUNT)),
             ("initialize", json.dumps(HANDSHAKE)),
         )
-    ]
+    ]  # fmt: skip
     twice = b'{"jsonrpc":"2.0","id":4,"id":5,"method":"ping","method":"tools/list"}'
     return [*lines, twice]
 
@@ -75,18 +72,11 @@ def cancels() -> list[bytes]:
     return [
         message(None, "notifications/cancelled", params)
         for params in (
-            {"requestId": 404},
-            {"requestId": 404},
-            {"requestId": "404", "reason": "x" * 1000},
-            {"requestId": None},
-            {"requestId": {}},
-            {"requestId": 1.5},
-            {"_meta": ENVELOPE, "requestId": 404},
-            {},
-            None,
-            [],
+            {"requestId": 404}, {"requestId": 404}, {"requestId": "404", "reason": "x" * 1000},
+            {"requestId": None}, {"requestId": {}}, {"requestId": 1.5},
+            {"_meta": ENVELOPE, "requestId": 404}, {}, None, [],
         )
-    ]
+    ]  # fmt: skip
 
 
 def params() -> list[bytes]:

@@ -74,16 +74,13 @@ LONE = [["dialog", "unable"]]
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize(
-    ("more", "kind", "asked", "result"),
-    [
-        pytest.param(says("accept", ONCE), None, "once", "done", id="accepts"),
-        pytest.param(says("decline"), "REFUSED", "decline", "refused", id="declines"),
-        pytest.param(says("accept", DENY), "REFUSED", "decline", "refused", id="denies"),
-        pytest.param(says("cancel"), "UNANSWERED", "cancel", "UNANSWERED", id="cancels"),
-        pytest.param({}, "UNANSWERED", "unable", "UNANSWERED", id="unable"),
-    ],
-)
+@pytest.mark.parametrize(("more", "kind", "asked", "result"), [
+    pytest.param(says("accept", ONCE), None, "once", "done", id="accepts"),
+    pytest.param(says("decline"), "REFUSED", "decline", "refused", id="declines"),
+    pytest.param(says("accept", DENY), "REFUSED", "decline", "refused", id="denies"),
+    pytest.param(says("cancel"), "UNANSWERED", "cancel", "UNANSWERED", id="cancels"),
+    pytest.param({}, "UNANSWERED", "unable", "UNANSWERED", id="unable"),
+])  # fmt: skip
 def test_each_answer_is_itself_to_the_caller_and_in_the_audit(
     tools: Path, tmp_path: Path, era: str, more: Any, kind: Any, asked: str, result: str
 ) -> None:
@@ -166,14 +163,10 @@ def test_a_client_of_the_newer_era_that_never_comes_back_leaves_a_question(
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize(
-    ("button", "gave_up", "kind", "came"),
-    [
-        ("Allow once", False, None, "once"),
-        ("Deny", False, "REFUSED", "decline"),
-        ("", True, "UNANSWERED", "timeout"),
-    ],
-)
+@pytest.mark.parametrize(("button", "gave_up", "kind", "came"), [
+    ("Allow once", False, None, "once"), ("Deny", False, "REFUSED", "decline"),
+    ("", True, "UNANSWERED", "timeout"),
+])  # fmt: skip
 def test_what_a_client_closes_unseen_the_dialog_asks(
     tools: Path, tmp_path: Path, era: str, button: str, gave_up: bool, kind: Any, came: str
 ) -> None:

@@ -55,17 +55,13 @@ REQUESTS: list[tuple[Era, str, Any]] = [
         ("modern", method, {"_meta": {**ENVELOPE, f"io.modelcontextprotocol/{key}": value}})
         for method in ("server/discover", "tools/list")
         for key, value in (
-            ("protocolVersion", "1999-01-01"),
-            ("protocolVersion", 7),
-            ("clientInfo", "me"),
-            ("clientInfo", {"name": "x"}),
-            ("clientInfo", None),
-            ("clientCapabilities", None),
+            ("protocolVersion", "1999-01-01"), ("protocolVersion", 7), ("clientInfo", "me"),
+            ("clientInfo", {"name": "x"}), ("clientInfo", None), ("clientCapabilities", None),
             ("clientCapabilities", {"sampling": 5}),
             ("clientCapabilities", {"elicitation": {"form": {}}}),
         )
     ),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("era", "method", "params"), REQUESTS)

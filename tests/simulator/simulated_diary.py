@@ -107,23 +107,18 @@ ADDITION = Tables(
 
 WORLD: dict[str, Any] = {
     "journals": [
-        {
-            "id": "j-1",
-            "name": "Work",
-            "entries": [
-                {"id": 1, "name": "Monday", "body": "Rain", "done": True, "rating": 2,
-                 "mood": "bad", "tags": ["wet"], "dueDate": {"date": "2026-01-05T09:00:00.000Z"},
-                 "text": "One\nTwo words"},
-                {"@class": "long entry", "id": 2, "name": "Tuesday", "body": "Sun", "rating": 5},
-            ],
-        },
+        {"id": "j-1", "name": "Work",
+         "entries": [{"id": 1, "name": "Monday", "body": "Rain", "done": True, "rating": 2,
+           "mood": "bad", "tags": ["wet"], "dueDate": {"date": "2026-01-05T09:00:00.000Z"},
+           "text": "One\nTwo words"},
+          {"@class": "long entry", "id": 2, "name": "Tuesday", "body": "Sun", "rating": 5}]},
         {"id": "j-2", "name": "Home", "entries": []},
     ],
     "defaultJournal": {"ref": 'journals["Home"]'},
     "currentEntry": {"ref": "journals[0].entries[1]"},
     "selection": [{"ref": "journals[0].entries[0]"}],
     "documents": [{"name": "draft", "modified": True}],
-}
+}  # fmt: skip
 # fmt: on
 
 NOW = "2026-03-02T09:30:00.000Z"
