@@ -263,14 +263,10 @@ def test_hidden_terms_are_not_called_unused() -> None:
 def test_a_snapshot_may_hold_codes_that_load_would_refuse(tmp_path: Path) -> None:
     suites = [
         {
-            "is": "Suite",
-            "name": "Diary",
-            "code": "diar",
-            "items": [
-                {"is": "Command", "name": "stitch", "code": "",
-                 "parameters": [{"name": "cover", "code": "c", "types": [{"name": "text"}]}]},
-                {"is": "ValueType", "name": "paper", "code": "\u2014\U0001f4a5ab", "hidden": True},
-            ],
+            "is": "Suite", "name": "Diary", "code": "diar",
+            "items": [{"is": "Command", "name": "stitch", "code": "",
+              "parameters": [{"name": "cover", "code": "c", "types": [{"name": "text"}]}]},
+             {"is": "ValueType", "name": "paper", "code": "\u2014\U0001f4a5ab", "hidden": True}],
         }
     ]  # fmt: skip
     head = {"format": 1, "name": "Diary", "id": "com.example.Diary", "stem": "Diary"}

@@ -17,57 +17,35 @@ from iac_simulator.state import check_world
 D = 'const d = Application("Diary"); '
 
 
-@pytest.mark.parametrize(
-    ("world", "said"),
-    [
-        (
-            {"jornals": []},
-            'diary: "jornals" is not a property or element of application. Nearest: journals,'
-            " defaultJournal.",
-        ),
-        (
-            {"journals": [{"entries": [{"bodi": "x"}]}]},
-            'diary: journals[0].entries[0]: "bodi" is not a property or element of entry. '
-            "Nearest: body, mood.",
-        ),
-        ({"journals": {}}, "diary: journals: a collection must be a list of objects."),
-        ({"journals": [{"ref": "x"}]}, "diary: journals[0]: an element must be an object."),
-        (
-            {"journals": [{"@class": "jurnal"}]},
-            'diary: journals[0]: "jurnal" is no class. Nearest: journal.',
-        ),
-        (
-            {"journals": [{"@result": 1}]},
-            'diary: journals[0]: "@result" is not a key of an object.'
-            " Known: @class, @content, @text",
-        ),
-        ({"@resluts": {}}, 'diary: "@resluts" is not a key of a world. Nearest: @results.'),
-        ({"@errors": 3}, "diary: @errors must be a table of event codes."),
-        ([], "diary: the world of an app must be a table."),
-        (
-            {"defaultJournal": {"ref": "a b"}},
-            "diary: defaultJournal: 'a b' is not a reference to an object in a world.",
-        ),
-        (
-            {"defaultJournal": {"ref": '["q'}},
-            'diary: defaultJournal: A quote is not closed in the reference "["q" at character 2. '
-            'A reference looks like windows[0].tabs["Docs"].',
-        ),
-        ({"defaultJournal": {"ref": 3}}, "diary: defaultJournal: a ref must be text."),
-        (
-            {"entries": [{"dueDate": {"date": "soon"}}]},
-            "diary: entries[0].dueDate: 'soon' is not a date; write 2026-01-31T09:00:00Z.",
-        ),
-        (
-            {"journals": [{"size": {"record": 1}}]},
-            "diary: journals[0].size: a record must be a table.",
-        ),
-        (
-            {"defaultJournal": {"nane": "x"}},
-            'diary: defaultJournal: "nane" is not a property or element of journal. Nearest: name.',
-        ),
-    ],
-)
+@pytest.mark.parametrize(("world", "said"), [
+    ({"jornals": []},
+     'diary: "jornals" is not a property or element of application. Nearest: journals,'
+     " defaultJournal."),
+    ({"journals": [{"entries": [{"bodi": "x"}]}]},
+     'diary: journals[0].entries[0]: "bodi" is not a property or element of entry. '
+     "Nearest: body, mood."),
+    ({"journals": {}}, "diary: journals: a collection must be a list of objects."),
+    ({"journals": [{"ref": "x"}]}, "diary: journals[0]: an element must be an object."),
+    ({"journals": [{"@class": "jurnal"}]},
+     'diary: journals[0]: "jurnal" is no class. Nearest: journal.'),
+    ({"journals": [{"@result": 1}]},
+     'diary: journals[0]: "@result" is not a key of an object.'
+     " Known: @class, @content, @text"),
+    ({"@resluts": {}}, 'diary: "@resluts" is not a key of a world. Nearest: @results.'),
+    ({"@errors": 3}, "diary: @errors must be a table of event codes."),
+    ([], "diary: the world of an app must be a table."),
+    ({"defaultJournal": {"ref": "a b"}},
+     "diary: defaultJournal: 'a b' is not a reference to an object in a world."),
+    ({"defaultJournal": {"ref": '["q'}},
+     'diary: defaultJournal: A quote is not closed in the reference "["q" at character 2. '
+     'A reference looks like windows[0].tabs["Docs"].'),
+    ({"defaultJournal": {"ref": 3}}, "diary: defaultJournal: a ref must be text."),
+    ({"entries": [{"dueDate": {"date": "soon"}}]},
+     "diary: entries[0].dueDate: 'soon' is not a date; write 2026-01-31T09:00:00Z."),
+    ({"journals": [{"size": {"record": 1}}]}, "diary: journals[0].size: a record must be a table."),
+    ({"defaultJournal": {"nane": "x"}},
+     'diary: defaultJournal: "nane" is not a property or element of journal. Nearest: name.'),
+])  # fmt: skip
 def test_a_wrong_world_gives_one_line(world: Any, said: str) -> None:
     with pytest.raises(StateError) as caught:
         Simulator([DIARY], {"diary": world})
