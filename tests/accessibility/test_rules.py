@@ -204,14 +204,12 @@ def test_the_table_of_tools_is_what_clients_take() -> None:
 
 
 ROWS = {
-    "app": node("app", "application", "", "w", "d"),
-    "w": node("w", "window", "Doc", "f", "g", "t"),
-    "d": node("d", "dialog", "Ask", "ok"),
-    "ok": node("ok", "button", "OK", actions=("press",)),
+    "app": node("app", "application", "", "w", "d"), "w": node("w", "window", "Doc", "f", "g", "t"),
+    "d": node("d", "dialog", "Ask", "ok"), "ok": node("ok", "button", "OK", actions=("press",)),
     "f": node("f", "text_field", "Name", value="old", states=["editable", "focusable"]),
     "g": node("g", "button", "Go", actions=("press",), identifier="go"),
     "t": node("t", "toggle_button", "Bold", actions=("press",), value=False),
-}
+}  # fmt: skip
 
 
 def test_a_plan_names_what_a_gate_judges() -> None:

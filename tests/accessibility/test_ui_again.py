@@ -102,13 +102,11 @@ class Counting(Memory):
 def rows() -> dict[str, UiNode]:
     """Return a window with two pages, each with a button."""
     return {
-        "app": node("app", "application", "", "w"),
-        "w": node("w", "window", "Doc", "p", "q"),
+        "app": node("app", "application", "", "w"), "w": node("w", "window", "Doc", "p", "q"),
         "p": node("p", "group", "Alice", "go", *(f"x{number}" for number in range(50))),
-        "q": node("q", "group", "Bob"),
-        "go": node("go", "button", "Go", actions=("press",)),
+        "q": node("q", "group", "Bob"), "go": node("go", "button", "Go", actions=("press",)),
         **{f"x{number}": node(f"x{number}", "image") for number in range(50)},
-    }
+    }  # fmt: skip
 
 
 def prepared(bridge: Memory, toolset: UiToolset, path: str) -> Plan:

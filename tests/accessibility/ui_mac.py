@@ -39,19 +39,15 @@ LAYOUT = dict(enumerate("qwertyuiopasdfghjklzxcvbnm", 1))
 """A layout on which no letter is where the tables of a US keyboard have it."""
 
 _ROLES = {
-    "secure_text_field": ("AXTextField", "AXSecureTextField"),
-    "dialog": ("AXWindow", "AXDialog"),
-    "alert": ("AXWindow", "AXDialog"),
-    "window": ("AXWindow", "AXStandardWindow"),
+    "secure_text_field": ("AXTextField", "AXSecureTextField"), "dialog": ("AXWindow", "AXDialog"),
+    "alert": ("AXWindow", "AXDialog"), "window": ("AXWindow", "AXStandardWindow"),
     "toggle_button": ("AXCheckBox", "AXToggle"),
-}
+}  # fmt: skip
 _CHANGES = {
-    "AXValueChanged": "value_changed",
-    "AXTitleChanged": "title_changed",
-    "AXFocusedUIElementChanged": "focus_changed",
-    "AXWindowCreated": "window_created",
+    "AXValueChanged": "value_changed", "AXTitleChanged": "title_changed",
+    "AXFocusedUIElementChanged": "focus_changed", "AXWindowCreated": "window_created",
     "AXUIElementDestroyed": "window_closed",
-}
+}  # fmt: skip
 
 
 def _camel(name: str) -> str:

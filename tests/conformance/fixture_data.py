@@ -138,11 +138,9 @@ ROUNDS: Final[dict[str, list[dict[str, Any]]]] = {
 """Tools (and one prompt) that ask by their result (2026-07-28): what each round wants."""
 
 STATEFUL: Final = {
-    "test_input_required_result_request_state",
-    "test_input_required_result_tampered_state",
-    "test_input_required_result_multiple_inputs",
-    "test_input_required_result_multi_round",
-}
+    "test_input_required_result_request_state", "test_input_required_result_tampered_state",
+    "test_input_required_result_multiple_inputs", "test_input_required_result_multi_round",
+}  # fmt: skip
 """Those whose rounds hand the client a state to give back."""
 
 PROMPT_ROUND: Final = "test_input_required_result_prompt"
@@ -179,12 +177,10 @@ RESOURCES: Final[dict[str, dict[str, Any]]] = {
 TEMPLATE: Final = "test://template/{id}/data"
 
 PROMPTS: Final[dict[str, tuple[str, ...]]] = {
-    "test_simple_prompt": (),
-    "test_prompt_with_arguments": ("arg1", "arg2"),
-    "test_prompt_with_embedded_resource": ("resourceUri",),
-    "test_prompt_with_image": (),
+    "test_simple_prompt": (), "test_prompt_with_arguments": ("arg1", "arg2"),
+    "test_prompt_with_embedded_resource": ("resourceUri",), "test_prompt_with_image": (),
     PROMPT_ROUND: (),
-}
+}  # fmt: skip
 """Name -> arguments."""
 
 _CHANGES: Final = {"listChanged": True}

@@ -173,11 +173,9 @@ def test_quirks_and_accepted_levels_reach_the_builds_of_a_mac(
     # The Mac tells where its levels are not those that the team accepted.
     assert versions.team_facts(team.fleet.state) == {
         "team": 1,
-        "levels": [
-            {"name": "notes_close", "accepted": "SAFE to MODIFY", "here": "MODIFY"},
-            {"name": "notes_show", "accepted": "SAFE", "here": "MODIFY"},
-        ],
-    }
+        "levels": [{"name": "notes_close", "accepted": "SAFE to MODIFY", "here": "MODIFY"},
+         {"name": "notes_show", "accepted": "SAFE", "here": "MODIFY"}],
+    }  # fmt: skip
     assert versions.own_levels()["notes.note.body"] == ["DANGEROUS"]
     # What the team takes back is gone.
     team.publish("preset = 'private'\n")

@@ -50,11 +50,9 @@ def action(identifier: str, *parameters: Any, title: str = "", **more: Any) -> d
 
 
 BOUNDS = [
-    "LNValueTypeMetadataKeyNumberLowerBound",
-    {"double": {"wrapper": 0}},
-    "LNValueTypeMetadataKeyNumberUpperBound",
-    {"double": {"wrapper": 9.5}},
-]
+    "LNValueTypeMetadataKeyNumberLowerBound", {"double": {"wrapper": 0}},
+    "LNValueTypeMetadataKeyNumberUpperBound", {"double": {"wrapper": 9.5}},
+]  # fmt: skip
 ACTIONS = (
     action("CreateEntryLinkAction", parameter("body"), outputType=ENTRY,
      protocols=["CreateEntity"]),

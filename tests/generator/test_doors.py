@@ -212,12 +212,10 @@ def app_that_says(text: str) -> Source:
     )
     make = SdefCommand("make", "corecrel", description=text)
     items = (
-        entry,
-        command,
-        make,
+        entry, command, make,
         Enumeration(mood, "mood", enumerators=(Enumerator(term, "valu"),), description=text),
         RecordType(record, "reco", properties=(body,)),
-    )
+    )  # fmt: skip
     dictionary = Dictionary("app.sdef", "0" * 64, text, (Suite(text, "diar", items),))
     return Source(dictionary, f"Ab {text}", f"com.example.{text}", text, text)
 

@@ -40,11 +40,9 @@ ATTRIBUTES = st.fixed_dictionaries(
     optional={
         **dict.fromkeys("name id plural inherits extends type command".split(), WORDS),
         "code": st.sampled_from(["", "leaf", "entr", "diarleaf", "0x00000001"]),
-        "hidden": st.just("yes"),
-        "optional": st.just("yes"),
-        "list": st.just("yes"),
+        "hidden": st.just("yes"), "optional": st.just("yes"), "list": st.just("yes"),
     },
-)
+)  # fmt: skip
 
 
 def _xml(tag: str, attributes: dict[str, str], inner: list[str]) -> str:

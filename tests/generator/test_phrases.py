@@ -107,11 +107,9 @@ def test_an_example_is_of_the_class_and_comes_from_its_holder(bundled_build: Bui
         ("mail_reply", "target"): "inbox.messages[0]",
         ("calendar_show", "target"): "calendars[0].events[0]",
         ("google_chrome_reload", "target"): "windows[0].tabs[0]",
-        ("calendar_get", "target"): "calendars[0].events[0]",
-        ("notes_move", "to"): "folders[0]",
-        ("terminal_exists", "target"): "[0]",
-        ("mail_move", "to"): "such as inbox",
-    }
+        ("calendar_get", "target"): "calendars[0].events[0]", ("notes_move", "to"): "folders[0]",
+        ("terminal_exists", "target"): "[0]", ("mail_move", "to"): "such as inbox",
+    }  # fmt: skip
     said = {
         (entry["name"], key): text
         for entry in entries(bundled_build)

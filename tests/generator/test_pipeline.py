@@ -129,11 +129,9 @@ def test_an_included_file_s_own_includes_are_not_followed() -> None:
 
 
 LEFT_OUT = [
-    "@name = 'move'",
-    "(@name = 'move')",
-    "((@name = 'delete') or (@name='move'))",
+    "@name = 'move'", "(@name = 'move')", "((@name = 'delete') or (@name='move'))",
     "((@name = 'delete') or (@name = 'duplicate') or (@name = 'move') or (@name = 'save'))",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("condition", LEFT_OUT)

@@ -132,11 +132,9 @@ def test_diff_says_in_words_what_an_update_changes(diary: Path, tools: Path) -> 
     (diary.parent / "Ledger.sdef").unlink()
     lines = run("diff", diary, tools).stdout.splitlines()
     assert lines == [
-        "diary: the dictionary changed",
-        "diary: diary_eval added (DANGEROUS)",
-        "diary: diary_find: parameter in_ added, required",
-        "ledger: app gone, 6 tools with it",
-    ]
+        "diary: the dictionary changed", "diary: diary_eval added (DANGEROUS)",
+        "diary: diary_find: parameter in_ added, required", "ledger: app gone, 6 tools with it",
+    ]  # fmt: skip
     told = json.loads(run("diff", diary, tools, "--json").stdout)
     levels = {"diary": [["diary_eval", "", "DANGEROUS"]]}
     assert told == {"changes": lines, "levels": levels, "falls": [], "failed": []}

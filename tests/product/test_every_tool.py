@@ -22,11 +22,9 @@ CATALOGUE = Catalogue([TOOLS])
 
 # What these are about is not there in a simulated app that was just made.
 LACKING = {
-    "system_events_add_login_item",
-    "system_events_get_wallpaper",
-    "system_events_open",
+    "system_events_add_login_item", "system_events_get_wallpaper", "system_events_open",
     "system_events_set_wallpaper",
-}
+}  # fmt: skip
 
 
 # A message is written before it is sent.

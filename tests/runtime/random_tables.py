@@ -41,12 +41,10 @@ PICK: st.SearchStrategy[Step] = st.one_of(
 )
 MOMENT = st.builds(DateValue, st.integers(-62135596800000, 253402300799999))
 VALUES: dict[str, st.SearchStrategy[Value]] = {
-    "text": st.text(),
-    "integer": st.integers(-(2**53), 2**53),
-    "boolean": st.booleans(),
+    "text": st.text(), "integer": st.integers(-(2**53), 2**53), "boolean": st.booleans(),
     "date": MOMENT,
     "any": st.one_of(st.none(), st.booleans(), st.floats(allow_nan=False, allow_infinity=False)),
-}
+}  # fmt: skip
 
 OPERATORS: dict[str, tuple[Operator, ...]] = {
     "text": ("=", "<", ">", "_contains", "_beginsWith", "_endsWith"),

@@ -271,11 +271,9 @@ def test_of_a_flag_the_environment_and_the_file_the_strictest_holds() -> None:
     assert settings_of().rate_limit == PolicySetting(DEFAULT_RATE, "default")
     assert settings_of().read_only == PolicySetting(False, "default")
     other = {
-        "IAC_READ_ONLY": "0",
-        "ACCESSIBILITY_MCP_READ_ONLY": "TRUE",
-        "IAC_RATE_LIMIT": "20",
+        "IAC_READ_ONLY": "0", "ACCESSIBILITY_MCP_READ_ONLY": "TRUE", "IAC_RATE_LIMIT": "20",
         "ACCESSIBILITY_MCP_RATE_LIMIT": "2.5",
-    }
+    }  # fmt: skip
     named = read_settings(PolicyFlags(), other, Policy())
     assert named.read_only == PolicySetting(True, "ACCESSIBILITY_MCP_READ_ONLY")
     assert named.rate_limit == PolicySetting(2.5, "ACCESSIBILITY_MCP_RATE_LIMIT")

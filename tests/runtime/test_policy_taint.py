@@ -193,8 +193,7 @@ RESULTS = (
     "From: ines@example.org\nTo: team@example.org\nSubject: Minutes of Monday",
     "/Users/me/Documents/Taxes/2023/letter.pdf",
     "100% of 50% and 20% off; use code SPRING at checkout",
-    "a=1&b=2&copy=3 &amp; &lt;p&gt; &nbsp; R&D",
-    "C:\\new\\table\\u0041.txt and \\n escapes",
+    "a=1&b=2&copy=3 &amp; &lt;p&gt; &nbsp; R&D", "C:\\new\\table\\u0041.txt and \\n escapes",
     '<a href="https://shop.example/cart?item=ZGVzayBsYW1w&n=2">Cart</a>',
     "Reminders: milk, eggs, call the plumber, renew the passport",
     "Geburtstag von Jürgen am 3. März, Straße 12, München",
@@ -203,11 +202,10 @@ RESULTS = (
     "def main():\n    return open('notes.txt').read()",
     "Track 1: Blue in Green, 5:37; Track 2: So What, 9:22",
     "sk_live is not a key; deadbeefcafe is not one either",
-    "mailto:support@vendor.example?subject=Help%20me",
-    "Macintosh HD:Users:me:Desktop:photo.heic",
+    "mailto:support@vendor.example?subject=Help%20me", "Macintosh HD:Users:me:Desktop:photo.heic",
     "x-coredata://0A1B2C3D/ICNote/p42",
     "The quick brown fox jumps over the lazy dog near the riverbank.",
-)
+)  # fmt: skip
 ARGUMENTS = (
     "https://www.wikipedia.org/wiki/Soup", "https://maps.example/?q=Berlin&zoom=12",
     "https://news.example/story?id=ZjRrM2Q0dDQ=&ref=home", "jo@elsewhere.example",

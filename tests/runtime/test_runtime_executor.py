@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scripted import Scripted, end_many, request, scripted, until
+from scripted import Scripted, end_many, request, until
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError
@@ -166,11 +166,6 @@ def executable(tmp_path: Path) -> Callable[[str], Path]:
         return path
 
     return make
-
-
-@pytest.fixture
-def osascript(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scripted:
-    return scripted(tmp_path, monkeypatch)
 
 
 def ask(executor: Executor, command: str, timeout: float | None = None, **more: Any) -> AppAnswer:

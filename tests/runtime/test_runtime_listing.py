@@ -63,11 +63,9 @@ def test_a_few_are_found_once_and_read_through_their_ids(catalogue: Catalogue) -
     )
     assert app.sent == [
         "coregetd entries.whose({_match: [ObjectSpecifier().words, 3]}).id",
-        'coregetd entries.byId("a").name',
-        'coregetd entries.byId("a").body',
-        'coregetd entries.byId("c").name',
-        'coregetd entries.byId("c").body',
-    ]
+        'coregetd entries.byId("a").name', 'coregetd entries.byId("a").body',
+        'coregetd entries.byId("c").name', 'coregetd entries.byId("c").body',
+    ]  # fmt: skip
 
 
 def test_many_cost_an_event_a_property_between_their_ids(catalogue: Catalogue) -> None:

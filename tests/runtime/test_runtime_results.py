@@ -303,12 +303,10 @@ ODD = Tool(
         tool, CallFacts(tool.name), lambda _cancel: ToolResult({"success": True, "said": "x"})
     ),
     {
-        "type": "object",
-        "properties": {"success": {"type": "boolean"}},
-        "required": ["success"],
+        "type": "object", "properties": {"success": {"type": "boolean"}}, "required": ["success"],
         "additionalProperties": False,
     },
-)
+)  # fmt: skip
 
 
 def test_an_answer_of_ours_beyond_its_schema_is_an_error_here_and_passed_on_in_use(

@@ -5,22 +5,16 @@ import os
 import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted import APP, Scripted, descriptors, request, scripted, until
+from scripted import APP, Scripted, descriptors, request, until
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError
 from iac_runtime.execution.executor import Executor, load_harness
 
 pytestmark = pytest.mark.process
-
-
-@pytest.fixture
-def osascript(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scripted:
-    return scripted(tmp_path, monkeypatch)
 
 
 def ask(

@@ -357,10 +357,8 @@ def test_templates_are_listed(tools: Path) -> None:
     async def question(client: Client) -> None:
         rows: list[Any] = (await client.list_resource_templates()).resource_templates
         assert [row.uri_template for row in rows] == [
-            "iac://apps/{key}/model",
-            "iac://tools/{name}",
-            "iac://skills/{name}",
+            "iac://apps/{key}/model", "iac://tools/{name}", "iac://skills/{name}",
             "iac://results/{id}{?offset}",
-        ]
+        ]  # fmt: skip
 
     ask_tools(tools, question)

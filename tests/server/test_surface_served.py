@@ -301,11 +301,9 @@ def test_the_front_lists_what_the_session_would(tools: Path, tmp_path: Path, era
 
     async def question(client: Client) -> None:
         lists: list[Any] = [
-            await client.list_tools(),
-            await client.list_prompts(),
-            await client.list_resources(),
+            await client.list_tools(), await client.list_prompts(), await client.list_resources(),
             await client.list_resource_templates(),
-        ]
+        ]  # fmt: skip
         said.append([row.model_dump(mode="json", by_alias=True) for row in lists])
         said[-1].append(client.server_capabilities.model_dump(exclude_none=True, by_alias=True))
 

@@ -17,12 +17,10 @@ SHOWING = {"extensions": {VIEWS: {"mimeTypes": [VIEW_TYPE]}}}
 CLIENT_CAN = "io.modelcontextprotocol/clientCapabilities"
 READ = {"uri": "ui://iac/table"}
 NOT_SHOWING: list[Any] = [
-    {},
-    {"extensions": {}},
-    {"extensions": {VIEWS: {}}},
+    {}, {"extensions": {}}, {"extensions": {VIEWS: {}}},
     {"extensions": {VIEWS: {"mimeTypes": ["text/html"]}}},
     {"extensions": {"io.modelcontextprotocol/other": {"mimeTypes": [VIEW_TYPE]}}},
-]
+]  # fmt: skip
 
 
 def exchange(tools: Path, capabilities: Any, *, modern: bool, era: Any = None) -> dict[str, Any]:

@@ -307,15 +307,13 @@ def test_i_may_stand_with_other_letters(engine: str) -> None:
     assert script(engine).simulator(argv, b"1", 10).stdout == b">> => 1\n>> \n"
 
 
-@pytest.mark.parametrize(
-    ("source", "line"),
-    [
-        ("let a = 1;\nfoo", "11:14: execution error: Error on line 2: ReferenceError:"
-         " Can't find variable: foo (-2700)\n"),
-        (D + "\nfunction run() {\n  return d.journals[9].name()\n}", "51:80: execution error:"
-         " Error on line 3: Error: Invalid index. (-1719)\n"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("source", "line"), [
+    ("let a = 1;\nfoo",
+     "11:14: execution error: Error on line 2: ReferenceError:"
+     " Can't find variable: foo (-2700)\n"),
+    (D + "\nfunction run() {\n  return d.journals[9].name()\n}",
+     "51:80: execution error: Error on line 3: Error: Invalid index. (-1719)\n"),
+])  # fmt: skip
 def test_old_systems_name_the_place(source: str, line: str, engine: str) -> None:
     done = script(engine, error_lines="old").run(source)
     if "run()" in source:
