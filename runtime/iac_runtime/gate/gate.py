@@ -216,7 +216,6 @@ class Gate:
         facts, decision = self.permissions.apply_answer(
             plan.facts, decision, call.token, call.verdict
         )
-        stages.end_stage("answer")
         return self._settle(call, replace(plan, facts=facts), decision, stages, cancel)
 
     def _settle(
@@ -228,6 +227,7 @@ class Gate:
         cancel: Cancellation,
     ) -> CallAnswer:
         """Carry out a call that was decided on, ask about it, or refuse it."""
+        stages.end_stage("answer")
         facts = plan.facts
         if decision.action == "allow":
             try:
