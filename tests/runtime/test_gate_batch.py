@@ -17,12 +17,8 @@ from iac_runtime.gate.batch import BatchError
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.limiter import Limiter, RateLimits, RateWindow
 from iac_runtime.gate.opening import open_audit
-<<<<<<< HEAD
 from iac_runtime.gate.plans import Call, CompletedCall, PendingCall, RefusedCall
 from iac_runtime.library import connect
-=======
-from iac_runtime.gate.plans import Call, CompletedCall, PendingCall, RefusedCall
->>>>>>> main
 from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.model import PolicyFlags, read_settings
 from iac_runtime.policy.permissions import Permissions, Requester, open_permissions
