@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 SHARE = 10
-"""Of each function at least one row runs."""
+"""One row in so many runs, and at least one of each function; `sweep(3)` asks for one in three."""
 MOST_CHANGED = 20
 """A change of more modules is one of all, such as a new name, and runs what is drawn."""
 
@@ -42,19 +42,22 @@ def read_changed() -> set[Path]:
 def draw_left_out(
     items: Iterable[pytest.Item], seed: str, named: Iterable[str], changed: Iterable[Path]
 ) -> set[pytest.Item]:
-    """Return the tests that are left out: what is slow, and nine in ten rows of each sweep."""
+    """Return the tests that are left out: what is slow, and most rows of each sweep."""
     left: set[pytest.Item] = set()
-    sweeps: dict[str, list[pytest.Item]] = defaultdict(list)
+    sweeps: dict[tuple[str, int], list[pytest.Item]] = defaultdict(list)
     for item in items:
         if item.path in changed or _is_named(item, named):
             continue
         if item.get_closest_marker("slow"):
             left.add(item)
-        elif item.get_closest_marker("sweep"):
-            sweeps[item.nodeid.partition("[")[0]].append(item)
-    for rows in sweeps.values():
+        elif marker := item.get_closest_marker("sweep"):
+            # On a module the marker makes one sweep of the tests in it.
+            of_function = marker in item.own_markers
+            name = item.nodeid.partition("[")[0] if of_function else str(item.path)
+            sweeps[name, marker.args[0] if marker.args else SHARE].append(item)
+    for (_, share), rows in sweeps.items():
         rows.sort(key=lambda item: hashlib.sha256(f"{seed} {item.nodeid}".encode()).digest())
-        left.update(rows[-(-len(rows) // SHARE) :])
+        left.update(rows[-(-len(rows) // share) :])
     return left
 
 

@@ -9,7 +9,7 @@ from ui_user import User
 
 from iac_base.errors import ToolError
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.sweep(3)]
 
 OLD, NEW = "hunter2", "correct horse"
 

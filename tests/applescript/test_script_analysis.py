@@ -190,6 +190,7 @@ def test_what_cannot_be_read_is_dangerous(
     assert analyser.analyze_script(script, language).level == "DANGEROUS"  # type: ignore[arg-type]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("language", "piece"), [
     ("javascript", "`${"), ("javascript", "("), ("javascript", "a["), ("javascript", "x.open();"),
     ("javascript", "const {a:b}=c;b();"), ("javascript", ")/"), ("javascript", '"a"+'),
@@ -204,6 +205,7 @@ def test_the_longest_script_of_one_piece_is_judged(
     assert analyser.analyze_script(script, language).level in ("SAFE", "MODIFY", "DANGEROUS")  # type: ignore[arg-type]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("declares", ["let N=0;", "let N='x';", "const N={};N[k]=1;"])
 @pytest.mark.uncounted
 def test_a_script_of_many_names_is_judged(analyser: ScriptAnalyzer, declares: str) -> None:

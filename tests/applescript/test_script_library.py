@@ -97,6 +97,7 @@ def test_no_two_scripts_of_an_app_are_the_same_but_for_a_word() -> None:
                 assert match.ratio() <= 0.96, (one.name, other.name)
 
 
+@pytest.mark.slow
 def test_each_is_understood_and_speaks_to_the_apps_that_it_names(
     known: ScriptAnalyzer, found: dict[str, ScriptAnalysis]
 ) -> None:

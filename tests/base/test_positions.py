@@ -87,6 +87,7 @@ def test_what_is_wrong_has_a_place(
     assert "(at " not in caught.value.reason
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("read", "text"), [
     (read_toml, "a = 1\n" + "".join(f"[[t]]\nk{n} = {{ v = [1] }}\n" for n in range(4000))),
     (read_toml, 'a = """' + "x" * 999_000 + '"""\n'),

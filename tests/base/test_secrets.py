@@ -383,6 +383,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("part", HOSTILE)
 @pytest.mark.parametrize("size", [100_000, pytest.param(1_000_000, marks=pytest.mark.stress)])
 @pytest.mark.uncounted

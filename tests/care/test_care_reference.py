@@ -38,6 +38,7 @@ def test_the_questions_are_what_the_program_asks(monkeypatch: pytest.MonkeyPatch
     assert there == made, "write them again: python docs/make_questions.py"
 
 
+@pytest.mark.slow
 def test_the_gallery_is_what_happens(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "UTC")
     monkeypatch.syspath_prepend(str(DOCS))

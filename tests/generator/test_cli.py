@@ -137,6 +137,7 @@ def test_an_unknown_app_is_answered_with_the_nearest(diary: Path, tools: Path) -
     assert not tools.exists()
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", ["notes", "Notes", "com.apple.Notes", "NOTES"])
 def test_an_app_may_be_called_by_any_of_its_names(tools: Path, name: str) -> None:
     run("build", name, name, "--bundled", "--output", tools)

@@ -33,6 +33,7 @@ def told(old: PreviousBuild, new: PreviousBuild) -> list[str]:
     return [line.removeprefix("diary: ") for line in lines if "dictionary changed" not in line]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("was", "now", "expected"), [
     ('name="mood" code="mood" type="mood"', 'name="humour" code="mood" type="mood"',
      "property entry.humour: renamed from entry.mood"),

@@ -79,6 +79,7 @@ def test_importing_modules_of_hostile_text_only_reads_modules(tmp_path: Path) ->
     assert events(tmp_path, *names) == []
 
 
+@pytest.mark.sweep
 @pytest.mark.process
 @pytest.mark.parametrize(("text", "event"), [
     ("open('/etc/hosts')", "open"), ("import os; os.system('true')", "os.system"),

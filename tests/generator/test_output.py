@@ -173,6 +173,7 @@ def spoil(folder: Path, name: str, text: str | bytes) -> str:
     return line
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", INDEX)
 @pytest.mark.parametrize("text", ["{", "{}", "[]", "null", '"x"', "[1, 2]", b"\xff", '{"a": 1}\n{'])
 def test_an_index_that_is_no_build_s_is_refused_and_kept(

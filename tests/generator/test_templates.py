@@ -81,6 +81,7 @@ def test_templates_of_a_team_are_named_in_the_report_and_in_the_header(
     assert report["templates"].startswith("ours (sha256")
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("name", "old", "new", "told"), [
     ("module.py.jinja", "__all__ =", "import os\n__all__ =", "Import is not allowed"),
     ("tool.py.jinja", "    return APP", "    open('/x')\n    return APP", "a docstring and one"),

@@ -40,6 +40,7 @@ def refusal(desk: Desk, tool: str, **arguments: Any) -> str:
     return found.reason
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("text", [
     f"{MAIL} mail.accounts[0].properties()", f"{MAIL} mail.accounts.properties()",
     f"{MAIL} const one = mail.accounts.byName('Example'); one.properties().name",

@@ -15,9 +15,16 @@ class Row(NamedTuple):
     nodeid: str
     marker: str = "sweep"
     path: Path = HERE
+    share: int = 10
+    of_module: bool = False
 
-    def get_closest_marker(self, name: str) -> bool:
-        return name == self.marker
+    def get_closest_marker(self, name: str) -> pytest.Mark | None:
+        mark = pytest.Mark(name, (self.share,), {}, _ispytest=True)
+        return mark if name == self.marker else None
+
+    @property
+    def own_markers(self) -> list[pytest.Mark | None]:
+        return [] if self.of_module else [self.get_closest_marker(self.marker)]
 
 
 SWEEP = [Row(f"test_sampling.py::test_each[{number}]") for number in range(100)]
@@ -42,6 +49,12 @@ def test_of_each_function_some_rows_run() -> None:
     assert not left_out(SWEEP[:1])
     two = [*SWEEP[:5], *(Row(f"test_sampling.py::test_other[{number}]") for number in range(5))]
     assert len(left_out(two)) == 8
+
+
+def test_a_module_may_be_a_sweep_of_its_tests() -> None:
+    rows = [Row(f"test_sampling.py::test_{number}") for number in range(9)]
+    assert not left_out(rows)
+    assert len(left_out([row._replace(share=3, of_module=True) for row in rows])) == 6
 
 
 def test_what_is_slow_is_left_out_and_what_is_unmarked_runs() -> None:

@@ -47,6 +47,7 @@ def test_each_committed_app_has_a_call_here() -> None:
     assert CALLS.keys() == Catalogue([TOOLS]).apps.keys()
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_a_tool_of_every_app_is_listed_and_answers(mode: str) -> None:
     async def session() -> None:

@@ -93,6 +93,7 @@ def test_a_reader_keeps_the_file_large_and_is_told_of(
     whole(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_a_program_that_writes_meanwhile_is_not_refused(
     folder: Path, monkeypatch: pytest.MonkeyPatch

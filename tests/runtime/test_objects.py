@@ -230,6 +230,7 @@ def _unread_values() -> dict[str, Any]:
     }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", [*_unread_filters(), *_unread_values()])
 def test_what_was_not_read_is_never_a_value(session: Session, name: str) -> None:
     textedit.app.documents.make(text="One")

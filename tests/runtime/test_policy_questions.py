@@ -256,6 +256,7 @@ open({out!r}, "w").write(f"{{terminal_at_hand()}} {{ask_terminal(question)}}")
 """
 
 
+@pytest.mark.sweep
 @pytest.mark.process
 @pytest.mark.parametrize(("typed", "expected"), [
     (b"y\n", "once"), (b" YES \n", "once"), (b"Always\n", "always"), (b"n\n", "decline"),

@@ -49,6 +49,7 @@ def session(gate: Gate) -> Session:
 ENTRY = 'entries.byId("e")'
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("text", TORTURE)
 def test_a_text_goes_out_and_comes_back_as_it_is(session: Session, text: str) -> None:
     session.call("diary_set", target=ENTRY, properties={"body": text})
@@ -58,6 +59,7 @@ def test_a_text_goes_out_and_comes_back_as_it_is(session: Session, text: str) ->
     assert session.call("diary_list", element="entry", properties=["body"])[0]["body"] == text + "!"
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("text", TORTURE)
 def test_a_model_reads_it_cleaned_or_asks_for_all_of_it(gate: Gate, text: str) -> None:
     def read(**more: Any) -> tuple[str, str]:

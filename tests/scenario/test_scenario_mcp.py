@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from scenario_helpers import Make, Run
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.sweep(3)]
 
 MODE = '[tool_execution]\nmode = "real_mcp"\nprotocol = "{protocol}"\nvalidate = "client"\n'
 

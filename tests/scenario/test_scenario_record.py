@@ -83,6 +83,7 @@ def test_a_recorded_session_plays_again(
     assert run("check", output).status == 0
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_without_a_configuration_it_stands_in_the_place_of_a_server(tmp_path: Path) -> None:
     output = tmp_path / "recorded.toml"

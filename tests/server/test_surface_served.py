@@ -79,6 +79,7 @@ def test_the_wrong_door_names_the_right_one(
 PROGRAM = 'for note in notes.list("note"):\n    notes.delete(note["ref"])'
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("name", "given", "right"), [
     ("undo_call", {"call": 1}, "dangerous_tool"), ("undo_call", {"last": 2}, "dangerous_tool"),
     ("run_plan", {"program": PROGRAM}, "dangerous_tool"),

@@ -21,7 +21,7 @@ def checker(request: pytest.FixtureRequest) -> str:
     return name
 
 
-@pytest.mark.sweep
+@pytest.mark.slow
 def test_each_checker_says_of_each_sample_what_is_expected(checker: str) -> None:
     assert different(checker) == {}
 
