@@ -7,24 +7,26 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 from iac_base.errors import nearest_names
-from iac_gen.intents.places import (
+from iac_gen.intents.read import FILE, read_intents, read_part
+from iac_gen.limits import LimitError, read_file
+from iac_gen.macos import (
     BUNDLES,
+    SUFFIX,
+    AppBundle,
     IntentsOfApp,
+    Unscriptable,
     bundle_of,
     group_by_app,
     metadata_files,
     text_lookup,
+    titles_in,
 )
-from iac_gen.intents.read import FILE, read_intents, read_part
-from iac_gen.intents.registry import SUFFIX, titles_in
-from iac_gen.limits import LimitError, read_file
-from iac_gen.load import LoadedDictionary, LoadError, load_dictionary, parse_dictionary
-from iac_gen.macos import AppBundle, Unscriptable
 from iac_gen.model import Diagnostic, Dictionary, GeneratorError, Kind, Source
 from iac_gen.naming import app_key, is_bundle_id
 from iac_gen.quirks import KnownApp
 from iac_gen.resolve import STANDARD
 from iac_gen.snapshot import load_snapshot, read_snapshot
+from iac_gen.xml import LoadedDictionary, LoadError, load_dictionary, parse_dictionary
 from iac_runtime.tool import INTENTS
 
 _SUFFIXES = (".sdef", ".json")

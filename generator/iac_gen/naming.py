@@ -15,7 +15,7 @@ from importlib.resources import files
 from itertools import chain, count
 
 from iac_gen.model import source_identity
-from iac_runtime.tool import INTENTS
+from iac_runtime.tool import INTENTS, shortcuts_file
 from iac_runtime.types import TYPES
 
 MAX_TOOL_NAME = 40
@@ -342,3 +342,13 @@ def _claim_identities(claims: Sequence[KeyClaim], bound: Mapping[str, BoundKey])
             wanted = f"{identifier}@{claims[index].version}"
             names[index] = unique_name(wanted, names.values())
     return names
+
+
+def objects_module(key: str) -> str:
+    """Return the name of the module that holds the objects of the app `key`."""
+    return f"{key}_objects"
+
+
+def app_modules(key: str) -> tuple[str, str, str]:
+    """Return the files of an app: its tools, its objects, and of intents their shortcuts."""
+    return f"{key}.py", f"{objects_module(key)}.py", shortcuts_file(key)

@@ -17,33 +17,30 @@ from pathlib import Path
 from typing import TypeVar
 
 from iac_gen import naming
-from iac_gen.assemble import assemble_folder
+from iac_gen.build_tools import build_module
 from iac_gen.discover import SourceFile
 from iac_gen.intents.wrappers import shortcuts_plist
 from iac_gen.ir import Module
 from iac_gen.limits import DeadlineError, wall_time_limit
-from iac_gen.load import LoadedDictionary, LoadError
-from iac_gen.lower import build_module
 from iac_gen.model import Diagnostic, GeneratorError, Include, Item, Suite
-from iac_gen.naming import AppIdentity, KeyClaim, assign_keys
+from iac_gen.naming import AppIdentity, KeyClaim, app_modules, assign_keys
 from iac_gen.output import (
+    AcceptedLevels,
     MaybePackedApp,
     PackedApp,
     PreviousBuild,
     app_files,
-    app_modules,
     pack_app,
     unpack_app,
 )
-from iac_gen.prove import verify_module, verify_objects
-from iac_gen.prove_imports import prove_imports
 from iac_gen.quirks import QuirkDecisions, QuirkFile, apply_quirks
-from iac_gen.render import TeamTemplates, render_module, render_package
-from iac_gen.render_typed import render_objects
+from iac_gen.render import TeamTemplates, render_module, render_objects, render_package
 from iac_gen.report import UNFORESEEN, AppReport, BuildReport, built_counts, declared_counts
 from iac_gen.resolve import IncludeMap, ResolvedDictionary, is_hook, resolve_dictionary
-from iac_gen.surface import AcceptedLevels
 from iac_gen.text import clean_text, label, on_one_line
+from iac_gen.verify_output import prove_imports, verify_module, verify_objects
+from iac_gen.write import assemble_folder
+from iac_gen.xml import LoadedDictionary, LoadError
 
 T = TypeVar("T")
 

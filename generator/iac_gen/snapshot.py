@@ -15,13 +15,13 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from iac_gen import model
-from iac_gen.classify.intents import facts_with_stated_level
+from iac_gen.classify import facts_with_stated_level
 from iac_gen.limits import MAX_BYTES, LimitError, read_file
-from iac_gen.load import LoadedDictionary, LoadError
 from iac_gen.naming import app_key, is_bundle_id
 from iac_gen.resolve import is_hook
 from iac_gen.text import clean_text, on_one_line, sanitize_dictionary
 from iac_gen.types import default_value, stated_default
+from iac_gen.xml import LoadedDictionary, LoadError
 
 FORMAT = 1
 # `local.<key>` is our own word for an app whose bundle id nobody knows.

@@ -4,6 +4,8 @@ Changed files are staged beside the old ones; a journal then says that the stage
 is interrupted before the journal stands leaves the old tree, what is interrupted after it is
 finished by the next command that writes. A folder may come from anybody: nothing in it is
 followed out of it, a command that reads changes nothing, and a file that no build wrote stays.
+The text of a file is made when it is asked for; what the last build was made of is remembered
+in the user's cache, so that it is not made again.
 """
 
 import contextlib
@@ -14,15 +16,41 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+import sys
+import zlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
+from importlib.metadata import version
 from io import BufferedReader
+from itertools import groupby, islice
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
-from iac_gen.assemble import text_pieces
+from platformdirs import user_cache_path
+
+from iac_base.files import write_whole
 from iac_gen.limits import MAX_OUTPUT, LimitError, open_file
-from iac_gen.output import CATALOGUE, LISTING, LOCK, SEARCH, OutputError, PreviousBuild
+from iac_gen.output import (
+    APP_ROW,
+    CATALOGUE,
+    FORMAT,
+    LISTING,
+    LOCK,
+    SEARCH,
+    AcceptedLevels,
+    LevelFall,
+    MaybePackedApp,
+    OutputError,
+    PackedApp,
+    PreviousBuild,
+    find_level_falls,
+    pick_keys,
+    search_index,
+    unpack_app,
+)
+from iac_gen.resolve import STANDARD
 from iac_gen.text import on_one_line
 
 # A reader that meets a build at work finds the old index beside new modules, never an index
@@ -360,3 +388,226 @@ def digest_of_files(folder: Path, names: Iterable[str]) -> dict[str, str]:
             if digest := _read_with(folder / name, _file_digest):
                 found[name] = digest
     return found
+
+
+_TERMS: Final = ("class", "element", "enumeration", "enumerator", "field", "property", "record")
+"""The kinds of `surface.term_rows`, in the order of the lock."""
+
+_ROWS: Final = 100
+"""Of a table that are written at once."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FolderFiles(Mapping[str, str]):
+    """The files of a folder, name -> text; a text is made when it is asked for, or in pieces."""
+
+    makers: Mapping[str, Callable[[], Iterable[str]]] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> str:
+        return "".join(self.makers[name]())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.makers)
+
+    def __len__(self) -> int:
+        return len(self.makers)
+
+
+def text_pieces(files: Mapping[str, str], name: str) -> Iterable[str]:
+    """Return the text of a file in pieces, so that a large one is never whole in memory."""
+    return files.makers[name]() if isinstance(files, FolderFiles) else (files[name],)
+
+
+def assemble_folder(
+    apps: Iterable[MaybePackedApp], package: str, previous: PreviousBuild, accepted: AcceptedLevels
+) -> tuple[FolderFiles, list[LevelFall]]:
+    """Return all files of the folder, and the levels that fell; `package` is `__init__.py`.
+
+    Modules of apps that were kept from an earlier build have no text and stay as they are.
+    """
+    ordered = sorted(apps, key=lambda app: app.key)
+    makers: dict[str, Callable[[], Iterable[str]]] = {
+        name: partial(_decompressed_text, content)
+        for app in ordered
+        if isinstance(app, PackedApp)
+        for name, content in app.modules.items()
+    }
+    makers["__init__.py"] = partial(iter, (package,))
+    for name, made in (
+        (LISTING, _listing_lines),
+        (SEARCH, _search_lines),
+        (CATALOGUE, _catalogue_json),
+        (LOCK, _lock_json),
+    ):
+        makers[name] = partial(made, ordered)
+    old = previous.locked
+    known = (app for app in ordered if app.key in old)
+    found = (
+        find_level_falls(old[app.key], unpack_app(app).reviewed_surface(), accepted)
+        for app in known
+    )
+    return FolderFiles(makers), [one for rows in found for one in rows]
+
+
+_Rows: TypeAlias = Iterator[tuple[str, Any]]
+
+
+def _decompressed_text(content: bytes) -> tuple[str]:
+    return (zlib.decompress(content).decode(),)
+
+
+def _listing_lines(apps: Sequence[MaybePackedApp]) -> Iterator[str]:
+    return (f"{line}\n" for app in map(unpack_app, apps) for line in app.lines.values())
+
+
+def _search_lines(apps: Sequence[MaybePackedApp]) -> Iterator[str]:
+    return search_index(words for app in apps if (words := unpack_app(app).words))
+
+
+def _catalogue_json(apps: Sequence[MaybePackedApp]) -> Iterator[str]:
+    return _json_pieces({"apps": _catalogue_app_rows(apps), "tools": _catalogue_tool_rows(apps)})
+
+
+def _lock_json(apps: Sequence[MaybePackedApp]) -> Iterator[str]:
+    # The runtime reads what it needs and stops at the terms.
+    held = {"apps": _lock_app_rows(apps), "tools": _lock_level_rows(apps)}
+    return _json_pieces({**held, "terms": _lock_term_rows(apps), "sent": _lock_call_rows(apps)})
+
+
+def _catalogue_app_rows(apps: Sequence[MaybePackedApp]) -> _Rows:
+    return ((app.key, pick_keys(unpack_app(app).row, APP_ROW)) for app in apps)
+
+
+def _catalogue_tool_rows(apps: Sequence[MaybePackedApp]) -> _Rows:
+    offset = 0
+    for app in map(unpack_app, apps):
+        for name, line in app.lines.items():
+            row = app.tools[name]
+            where = {**pick_keys(row, ("module", "function")), "offset": offset}
+            yield name, {**where, **pick_keys(row, ("level", "ceiling", "digest"))}
+            offset += len(line.encode()) + 1
+
+
+def _lock_app_rows(apps: Sequence[MaybePackedApp]) -> _Rows:
+    for app in map(unpack_app, apps):
+        named = pick_keys(app.row, ("identity", "name"))
+        digests = pick_keys(app.row, ("digest", "objects"))
+        if app.row["wrappers"]:
+            digests["wrappers"] = app.row["wrappers"]
+        yield app.key, {**named, "version": app.version, **digests}
+
+
+def _lock_level_rows(apps: Sequence[MaybePackedApp]) -> _Rows:
+    for app in map(unpack_app, apps):
+        for name, row in app.tools.items():
+            event = {"event": row["event"]} if row["event"] else {}
+            yield name, {**pick_keys(row, ("digest", "level", "ceiling")), **event}
+
+
+def _lock_term_rows(apps: Sequence[MaybePackedApp]) -> _Rows:
+    # Sorted by name as a whole: a name begins with its kind and the key of its app.
+    for kind in _TERMS:
+        for app in map(unpack_app, apps):
+            yield from sorted(i for i in (app.terms or {}).items() if i[0].startswith(f"{kind} "))
+
+
+def _lock_call_rows(apps: Sequence[MaybePackedApp]) -> _Rows:
+    # The names of an app stand together but for those of another whose key goes on after its own.
+    names = sorted((name, at) for at, app in enumerate(apps) for name in app.tools)
+    for at, group in groupby(names, key=itemgetter(1)):
+        tools = unpack_app(apps[at]).tools
+        yield from ((name, tools[name]["sent"]) for name, _ in group)
+
+
+def _json_pieces(tables: Mapping[str, _Rows]) -> Iterator[str]:
+    """Yield JSON with a row a line, so that a change is a line of a diff."""
+    yield f'{{"format": {FORMAT}'
+    for table, rows in tables.items():
+        # What only a build reads is written without spaces: there are thousands of these rows.
+        marks = (",", ":") if table in ("terms", "sent") else None
+        encode = json.JSONEncoder(separators=marks).encode
+        yield f',\n"{table}": {{'
+        comma = ""
+        while some := [f"\n{json.dumps(key)}: {encode(row)}" for key, row in islice(rows, _ROWS)]:
+            yield f"{comma}{','.join(some)}"
+            comma = ","
+        yield "\n}" if comma else "\n\n}"
+    yield "}\n"
+
+
+_FORMAT = 2
+_LIBRARIES = ("black", "jinja2", "lxml")
+
+
+@dataclass(frozen=True, slots=True)
+class BuildCache:
+    """The last build: `stamp` of all that went in, the report, the app of a job, the files."""
+
+    generator: str
+    stamp: str
+    report: Mapping[str, Any]
+    jobs: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    def matches_files(self, folder: Path) -> bool:
+        """Say whether every file that the build wrote is still as it wrote it."""
+        return bool(self.files) and self.files == digest_of_files(folder, self.files)
+
+
+def generator_digest(templates: Path | None = None) -> str:
+    """Return a digest of the generator: its source, templates, quirks, libraries, includes."""
+    here = Path(__file__).parent
+    roots = (
+        here,
+        here.parent.parent / "templates" / "iac_templates",
+        here.parent / "iac_templates",
+    )
+    digest = hashlib.sha256(f"{_FORMAT} {sys.version_info[:2]}".encode())
+    for name in _LIBRARIES:
+        digest.update(f"{name} {version(name)}".encode())
+    paths = sorted(
+        path
+        for root in roots
+        if root.is_dir()
+        for pattern in (
+            "**/*.py",
+            "**/*.toml",
+            "*.js",
+            "*.jinja",
+            "classify/*.json",
+            "snapshots/standard/*.json",
+        )
+        for path in root.glob(pattern)
+    )
+    own = sorted(templates.glob("*.jinja")) if templates else []
+    digest.update(str(templates).encode())
+    for path in (*paths, *own, Path(STANDARD)):
+        with contextlib.suppress(OSError):
+            digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _cache_file(folder: Path) -> Path:
+    name = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:24]
+    return user_cache_path("iac", appauthor=False) / "builds" / f"{name}.json"
+
+
+def read_cache(folder: Path) -> BuildCache | None:
+    """Return what is remembered of the last build into `folder`, if anything."""
+    try:
+        data = json.loads(_cache_file(folder).read_text(encoding="utf-8"))
+        if data["format"] != _FORMAT:
+            return None
+        names = BuildCache.__slots__
+        return BuildCache(**{name: data[name] for name in names})
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def write_cache(folder: Path, memory: BuildCache) -> None:
+    """Keep `memory`; a cache that cannot be written is done without."""
+    path = _cache_file(folder)
+    data = {"format": _FORMAT, **{name: getattr(memory, name) for name in BuildCache.__slots__}}
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_whole(path, json.dumps(data))

@@ -14,8 +14,8 @@ from making import sdef
 
 from iac_gen import entry, macos
 from iac_gen.cli import build as cli_build
-from iac_gen.cli.group import cli
-from iac_gen.describe import command_verb
+from iac_gen.cli import cli
+from iac_gen.descriptions import command_verb
 from iac_gen.macos import Unscriptable
 
 TRUNCATED = sdef()[:200]
@@ -343,7 +343,7 @@ def test_an_item_that_an_unforeseen_error_costs_is_told_and_ends_with_1(
             raise KeyError("sure")
         return command_verb(command, *rest)
 
-    monkeypatch.setattr("iac_gen.lower.command_verb", fails)
+    monkeypatch.setattr("iac_gen.build_tools.command_verb", fails)
     said = "command reread cannot be built: KeyError: 'sure'; it is left out [unforeseen]"
     # The second build only reads what the first one kept.
     for _ in range(2):

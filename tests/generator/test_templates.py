@@ -11,9 +11,9 @@ from click.testing import CliRunner, Result
 from making import DIARY, build, inputs, is_black, module, read, sdef, source
 
 from iac_gen import render
-from iac_gen.cli.group import cli
-from iac_gen.prove import verify_module
+from iac_gen.cli import cli
 from iac_gen.render import render_module
+from iac_gen.verify_output import verify_module
 
 
 @pytest.fixture(autouse=True)

@@ -7,16 +7,19 @@ nothing: what reads must answer, what plays must play something (`Given`).
 
 from typing import Final
 
-from iac_gen.classify.codes import read_level_table, verdicts_by_word
-from iac_gen.classify.judgement import READS, LevelVerdict, highest_verdict
-from iac_gen.classify.terms import (
+from iac_gen.classify.evidence import (
     CODE_WORDS,
     PLAYERS,
+    READS,
     SECRET_WORDS,
     SETS,
     VERBS,
+    LevelVerdict,
     Phrase,
     VerbContext,
+    highest_verdict,
+    read_level_table,
+    verdicts_by_word,
 )
 
 _SEEN: Final = SETS["media"] | SETS["view_nouns"]

@@ -29,8 +29,8 @@ from iac_gen.cli.common import (
 )
 from iac_gen.discover import SourceFile
 from iac_gen.model import Diagnostic
-from iac_gen.output import CATALOGUE, LISTING, LOCK, SEARCH, PreviousBuild, app_modules
-from iac_gen.remember import BuildCache, generator_digest, read_cache, write_cache
+from iac_gen.naming import app_modules
+from iac_gen.output import CATALOGUE, LISTING, LOCK, SEARCH, LevelFall, PreviousBuild
 from iac_gen.report import (
     UNFORESEEN,
     AppReport,
@@ -39,15 +39,18 @@ from iac_gen.report import (
     describe_changes,
     file_difference,
 )
-from iac_gen.surface import LevelFall
 from iac_gen.text import clean_text, on_one_line
 from iac_gen.write import (
+    BuildCache,
     changed_files,
     digest_of_files,
+    generator_digest,
     lock_folder,
+    read_cache,
     read_files,
     read_previous,
     unfinished_write,
+    write_cache,
     write_files,
 )
 

@@ -15,11 +15,10 @@ import click
 from iac_base.files import TEAM_BUILD, data_folder
 from iac_gen import discover, macos
 from iac_gen.discover import DiscoveredSources
-from iac_gen.intents.places import PLACES
+from iac_gen.macos import PLACES
 from iac_gen.model import Diagnostic, GeneratorError
-from iac_gen.output import PreviousBuild
+from iac_gen.output import AcceptedLevels, PreviousBuild, read_level
 from iac_gen.quirks import known_apps, load_quirks, read_quirks
-from iac_gen.surface import AcceptedLevels, read_level
 from iac_gen.text import on_one_line
 
 if TYPE_CHECKING:

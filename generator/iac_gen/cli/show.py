@@ -28,17 +28,16 @@ from iac_gen.cli.common import (
 )
 from iac_gen.discover import SourceFile
 from iac_gen.ir import Module, module_data
-from iac_gen.lint.facts import LintFinding
-from iac_gen.lint.linter import RULES, lint_source
-from iac_gen.load import LoadError
+from iac_gen.lint import RULES, LintFinding, lint_source
 from iac_gen.model import Diagnostic, GeneratorError
 from iac_gen.output import PreviousBuild
 from iac_gen.pipeline import AppRepresentation, map_representations, plan_jobs
 from iac_gen.quirks import known_apps, read_quirks
+from iac_gen.report import explain_level
 from iac_gen.snapshot import facts_only, write_snapshot
 from iac_gen.text import clean_text, on_one_line
-from iac_gen.unbound import find_unsupported
-from iac_gen.verify import (
+from iac_gen.unsupported import find_unsupported
+from iac_gen.verify_names import (
     AskedNames,
     NoReflectionError,
     ReflectionError,
@@ -46,8 +45,8 @@ from iac_gen.verify import (
     compare_names,
     run_reflection,
 )
-from iac_gen.why import explain_level
 from iac_gen.write import lock_folder, write_files
+from iac_gen.xml import LoadError
 from iac_runtime.tool import INTENTS
 
 

@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from iac_gen.intents.facts import KINDS
+from iac_gen.intents.read import KINDS
 from iac_gen.ir import Module, ToolFunction, ToolParameter
 from iac_gen.text import on_one_line
 from iac_runtime.tool import CALL

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.resources import files
 from typing import Any, Final, NamedTuple, get_args
 
-from iac_gen.lint.codes import CODES
+from iac_gen.lint import rules
 from iac_gen.lint.facts import (
     Check,
     LintFacts,
@@ -19,8 +19,6 @@ from iac_gen.lint.facts import (
     places_by_line,
     visible_term,
 )
-from iac_gen.lint.names import NAMES
-from iac_gen.lint.types import TYPES
 from iac_gen.model import Diagnostic, Severity, Source, Suite
 from iac_gen.resolve import IncludeMap
 from iac_gen.text import clean_text
@@ -42,21 +40,22 @@ _SILENT: Final = frozenset({"contents", "hidden", "included", "synthesised", "un
 _KNOWN: Final = _SILENT.union(*(row.get("codes", ()) for row in _TEXTS.values()))
 
 
-def _pass_on(row: Mapping[str, Any]) -> Check:
-    codes, levels = row["codes"], row.get("levels", get_args(Severity))
-    return lambda facts: _diagnostic_hits(
-        facts, lambda one: one.code in codes and one.level in levels
-    )
+def _check_of(name: str, row: Mapping[str, Any]) -> Check:
+    """Return the function that a rule is called after, or one that passes diagnostics on.
 
+    Without codes these are all of its severity that no other rule passes on.
+    """
+    check: Check | None = getattr(rules, name.replace("-", "_"), None)
+    if check is not None:
+        return check
+    codes = row.get("codes")
+    levels = row.get("levels", get_args(Severity) if codes else (row["severity"],))
 
-def left_out(facts: LintFacts) -> Iterator[LintHit]:
-    """Pass on every error that has no rule of its own."""
-    return _diagnostic_hits(facts, lambda one: one.code not in _KNOWN and one.level == "error")
+    def is_wanted(one: Diagnostic) -> bool:
+        known = one.code in codes if codes else one.code not in _KNOWN
+        return known and one.level in levels
 
-
-def doubtful(facts: LintFacts) -> Iterator[LintHit]:
-    """Pass on every warning that has no rule of its own."""
-    return _diagnostic_hits(facts, lambda one: one.code not in _KNOWN and one.level == "warning")
+    return lambda facts: _diagnostic_hits(facts, is_wanted)
 
 
 def _diagnostic_hits(facts: LintFacts, wanted: Callable[[Diagnostic], bool]) -> Iterator[LintHit]:
@@ -86,18 +85,13 @@ def _place_of_message(facts: LintFacts, here: list[str], line: int, message: str
     return f"suite {visible_term(above[-1].name)}" if above else "dictionary"
 
 
-_CHECKS: Final = {
-    check.__name__.replace("_", "-"): check
-    for check in (*CODES, *NAMES, *TYPES, left_out, doubtful)
-}
-_OF_EVENTS: Final = {
-    *(check.__name__.replace("_", "-") for check in CODES),
-    "required-after-optional",
-    "unverified-name",
-}
+_OF_EVENTS: Final = frozenset(
+    "unsound-code duplicate-code duplicate-parameter synonym shared-code several-codes suite-code"
+    " required-after-optional unverified-name".split()
+)
 """What speaks of codes, of an order of parameters, of names in JavaScript: intents have none."""
 RULES: Final[Mapping[str, LintRule]] = {
-    name: LintRule(row["severity"], row.get("consequence", ""), _CHECKS.get(name) or _pass_on(row))
+    name: LintRule(row["severity"], row.get("consequence", ""), _check_of(name, row))
     for name, row in _TEXTS.items()
 }
 """A rule is called as its function is; the others pass on diagnostics."""
@@ -107,9 +101,9 @@ def lint_source(
     source: Source,
     includes: IncludeMap,
     read: Iterable[Diagnostic] = (),
-    rules: Mapping[str, LintRule] = RULES,
+    wanted: Mapping[str, LintRule] = RULES,
 ) -> list[LintFinding]:
-    """Return what `rules` find in the dictionary of `source`, in the order of its lines.
+    """Return what `wanted` rules find in the dictionary of `source`, in the order of its lines.
 
     `read` is what `load_dictionary` told of it; it and what `resolve_dictionary` tells become
     findings, once each.
@@ -120,7 +114,7 @@ def lint_source(
         LintFinding(
             name, rule.severity, file, *hit[:3], consequence=hit.consequence or rule.consequence
         )
-        for name, rule in rules.items()
+        for name, rule in wanted.items()
         if source.kind != "intents" or name not in _OF_EVENTS
         for hit in rule.check(facts)
     ]

@@ -8,9 +8,16 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from iac_gen import model, naming
-from iac_gen.classify.judge import judge_command, judge_delete, judge_make, judge_setter
-from iac_gen.classify.judgement import LevelJudgment, LevelVerdict, highest_verdict
-from iac_gen.describe import (
+from iac_gen.classify import (
+    LevelJudgment,
+    LevelVerdict,
+    highest_verdict,
+    judge_command,
+    judge_delete,
+    judge_make,
+    judge_setter,
+)
+from iac_gen.descriptions import (
     MARK_ROOM,
     MAX_PARAMETER,
     MAX_SUMMARY,
@@ -18,8 +25,10 @@ from iac_gen.describe import (
     command_summary,
     command_verb,
     describe_parameter,
+    describe_terms,
     describe_type,
     describe_value_form,
+    example_arguments,
     responding_classes,
     safe_app_name,
     screen_description,
@@ -29,11 +38,10 @@ from iac_gen.describe import (
     with_brackets,
     with_level,
 )
-from iac_gen.examples import example_arguments
 from iac_gen.ir import Module, ToolFunction, ToolParameter
 from iac_gen.model import Diagnostic, SdefCommand, Severity
 from iac_gen.naming import class_plural, javascript_name
-from iac_gen.objects import (
+from iac_gen.object_tools import (
     OBJECT_EVENTS,
     build_recipe_tool,
     copy_levels,
@@ -45,7 +53,6 @@ from iac_gen.objects import (
 from iac_gen.phrases import DO, KNOWN, VerbPhrase, join_with_or, plural_noun
 from iac_gen.quirks import QuirkDecisions
 from iac_gen.resolve import ResolvedDictionary, is_hook
-from iac_gen.sentences import describe_terms
 from iac_gen.text import MAX_ENUMERATOR, MAX_NAME, clean_text
 from iac_gen.types import AppTypes
 from iac_runtime.tool import (

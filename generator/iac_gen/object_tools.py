@@ -4,9 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from iac_gen.classify.judgement import LevelJudgment, LevelVerdict
-from iac_gen.classify.setters import level_when_made
-from iac_gen.describe import (
+from iac_gen.classify import LevelJudgment, LevelVerdict, level_when_made
+from iac_gen.descriptions import (
     MAX_PARAMETER,
     describe_parameter,
     describe_value_form,

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from iac_gen.build_tools import build_module
 from iac_gen.ir import Module, ToolFunction
-from iac_gen.lower import build_module
 from iac_gen.model import (
     Declaration,
     Diagnostic,
@@ -25,11 +25,11 @@ from iac_gen.model import (
     ValueType,
 )
 from iac_gen.naming import javascript_name
-from iac_gen.objects import OBJECT_EVENTS
+from iac_gen.object_api import EXISTS, build_object_api
+from iac_gen.object_tools import OBJECT_EVENTS
 from iac_gen.quirks import QuirkDecisions
 from iac_gen.resolve import ResolvedDictionary, is_hook, path_of_url
 from iac_gen.text import clean_text
-from iac_gen.typed import EXISTS, build_object_api
 from iac_gen.types import AppTypes
 from iac_runtime.types import TYPES
 

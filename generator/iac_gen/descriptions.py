@@ -1,16 +1,17 @@
-"""Describe: what a tool does, in our own words, made from structure.
+"""Describe: what a tool, a class and a property is, in our own words, made from structure.
 
 The text is plain prose without quotes, colons or brackets, because the same words stand in a
-docstring and in the listing. Examples of references stand in parameter descriptions only.
+docstring and in the listing. Examples of references stand in parameter descriptions only;
+`example_arguments` are those of a whole call.
 """
 
 import re
 import textwrap
 import tomllib
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib.resources import files
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from iac_gen.ir import ToolFunction, ToolParameter
 from iac_gen.merge import APPLICATION
@@ -18,19 +19,32 @@ from iac_gen.model import SdefCommand
 from iac_gen.phrases import (
     FORMS,
     KNOWN,
+    PROPERTIES,
     VerbPhrase,
     capitalize_first,
+    displayed_name,
+    join_with_and,
     join_with_or,
     parameter_role,
     plural_noun,
     verb_phrase,
     whether_clause,
+    whether_property,
     with_article,
+    with_the,
 )
 from iac_gen.resolve import ResolvedDictionary
-from iac_gen.text import MAX_NAME, SourceText, clean_prose, clean_text, identifier, prose
+from iac_gen.text import (
+    MAX_NAME,
+    SourceText,
+    clean_prose,
+    clean_text,
+    identifier,
+    offered_values,
+    prose,
+)
 from iac_gen.types import AppTypes, item_terms
-from iac_runtime.tool import LEVELS
+from iac_runtime.tool import LEVELS, Class, Property
 from iac_runtime.types import TYPES, type_alternatives
 
 WIDTH: Final = 100
@@ -397,3 +411,166 @@ def _argument_words(parameter: ToolParameter) -> str:
 
 def _capitalize_first(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+_PLAIN_FORMS: Final = frozenset("true or false/a value/text/texts/an object/objects".split("/"))
+_LOOSE: Final = ("any", "boolean | any", "any | boolean")
+_ACCESS: Final = {"r": ", read only", "w": ", write only", "rw": ""}
+
+
+def describe_terms(classes: Mapping[str, Class], types: AppTypes, app: str) -> dict[str, str]:
+    """Return what each class is (`message`) and each of its properties (`message.subject`)."""
+    found: dict[str, str] = {}
+    for term, row in classes.items():
+        holders = [name for name, one in classes.items() if _has_element(one, term)]
+        found[term] = describe_class(term, row, holders, types, app)
+        for prop in row.properties:
+            found[f"{term}.{prop.term}"] = describe_property(prop, types)
+    return found
+
+
+def _has_element(row: Class, term: str) -> bool:
+    return any(element.term == term for element in row.elements)
+
+
+def describe_class(term: str, row: Class, holders: list[str], types: AppTypes, app: str) -> str:
+    """Return what a class is: where it is held, what kind it is of, and a reference to one."""
+    name = _term_name(term) or "object"
+    where = safe_app_name(app)
+    if term == APPLICATION:
+        return f"The app {where} itself."
+    text = capitalize_first(with_article(name))
+    # A note of Notes says one thing twice.
+    if where.rstrip("s").lower() not in name.lower():
+        text += f" of {where}"
+    if row.inherits and row.inherits not in ("item", term):
+        text += f", a kind of {_term_name(row.inherits)}"
+    owners = [plural_noun(_term_name(one)) for one in holders if one != APPLICATION]
+    if 0 < len(owners) <= 3:
+        text += f", in {join_with_and(owners)}"
+    example = types.example_reference([term])
+    return f"{text}{f', such as {example}' if example else ''}."
+
+
+def _term_name(term: str) -> str:
+    return displayed_name(short_prose(term, MAX_NAME))
+
+
+def describe_property(row: Property, types: AppTypes) -> str:
+    """Return what a property is: its form, and whether it can be set."""
+    known = PROPERTIES.get(row.code.strip()) or PROPERTIES.get(row.term)
+    name = _term_name(row.term) or "value"
+    if known:
+        text = known
+    elif row.type == "boolean" or (row.type in _LOOSE and name.endswith("ed")):
+        text = whether_property(name)
+    else:
+        said = name if name[-1].isdigit() else with_the(name)
+        text = "".join((capitalize_first(said), *_property_form(row.type, name, types)))
+    return f"{text}{_ACCESS[row.access]}."
+
+
+def _property_form(kind: str, name: str, types: AppTypes) -> Iterator[str]:
+    words = describe_type(kind, types)
+    said = words.removeprefix("a ").removeprefix("an ")
+    if words not in _PLAIN_FORMS and said not in name and said != "colour":
+        yield f", {words}"
+    if (
+        not types.names_objects(kind)
+        and len(types.bare_terms(kind)) <= 2
+        and not types.unlisted_fields(kind)
+    ):
+        yield describe_value_form(kind, types)
+
+
+_TEXTS = {"address": "ines@example.org", "url": "https://example.com"}
+"""What is no text like any other: an app or the policy looks at it."""
+
+_PLAIN_TYPES = ("text", "boolean", "integer", "real", "number")
+
+
+def example_arguments(
+    tool: ToolFunction, classes: Mapping[str, Class], types: AppTypes
+) -> dict[str, Any]:
+    """Return arguments that the app understands: what is required, and what it is about."""
+    required = {
+        p.key: _TEXTS.get(p.key)
+        if p.row.type == "text" and p.key in _TEXTS
+        else _example_of_type(p.row.type, types)
+        for p in tool.parameters
+        if p.required
+    }
+    if tool.bind or tool.op in ("command", "get"):
+        return required
+    if tool.op == "set":
+        target, row = _settable_property(classes, types)
+        return {"target": target, "properties": {row.term: _example_of_type(row.type, types)}}
+    shown = next(p.schema for p in tool.parameters if p.key == "element").get("enum", classes)
+    term, holder = _class_and_holder(shown, classes, types)
+    place = {"at" if tool.op == "make" else "of": holder} if holder else {}
+    return {**required, "element": term, **place}
+
+
+def _example_of_type(kind: str, types: AppTypes) -> Any:
+    """Return a value of a type, of its first alternative."""
+    part = next(iter(type_alternatives(kind)), "any")
+    if part.startswith("list of "):
+        return [_example_of_type(part.removeprefix("list of ").split("|")[0], types)]
+    if part in types.enums:
+        return (offered_values(types.enumerators(part)) or types.enumerators(part))[0]
+    if types.json_schema(part) == {"type": "object"} or "properties" in types.json_schema(part):
+        return TYPES[part].example if part in TYPES else {}
+    if part in TYPES and TYPES[part].example is not None:
+        return TYPES[part].example
+    if part in ("class", "type"):
+        return next(iter(types.classes), "document")
+    if part == "point":
+        return [0, 0]
+    if part in ("text", "data"):
+        return "example"
+    return types.example_reference([part]) or types.example_reference(["specifier"]) or APPLICATION
+
+
+def _class_and_holder(shown: Any, classes: Mapping[str, Class], types: AppTypes) -> tuple[str, str]:
+    """Return a class, and the reference to what holds objects of it; empty for the app itself."""
+    own = types.example_reference(["specifier"])
+    found = [
+        (term, text) for term in shown if (text := types.example_reference([term])).endswith("]")
+    ]
+    found = [(term, text) for term, text in found if _ends_with_class(term, text, classes)]
+    found.sort(key=lambda row: (row[1] != own, row[1].count(".")))
+    term, text = found[0] if found else (next(iter(shown)), "")
+    return term, text.rpartition(".")[0]
+
+
+def _ends_with_class(term: str, text: str, classes: Mapping[str, Class]) -> bool:
+    """Say whether a reference ends with an element of the class, not of one that inherits."""
+    return text.rpartition(".")[2] == f"{classes[term].plural}[0]"
+
+
+def _settable_property(classes: Mapping[str, Class], types: AppTypes) -> tuple[str, Property]:
+    """Return a reference, and a property of it that can be set; a plain one where there is."""
+    found: list[tuple[bool, bool, str, Property]] = []
+    own = types.example_reference(["specifier"])
+    for term, row in classes.items():
+        text = APPLICATION if term == APPLICATION else types.example_reference([term])
+        for prop in _all_properties(row, classes) if text else ():
+            if prop.access != "r":
+                odd = text.startswith("windows") or prop.type not in _PLAIN_TYPES
+                found.append((odd, text != own, text, prop))
+    if not found:
+        rows = [p for row in classes.values() for p in row.properties if p.access != "r"]
+        return APPLICATION, rows[0]
+    _, _, target, chosen = min(found, key=lambda row: row[:2])
+    return target, chosen
+
+
+def _all_properties(row: Class | None, classes: Mapping[str, Class]) -> Iterator[Property]:
+    """Yield the properties of a class, and of what it inherits from; an overridden one once."""
+    seen: list[Class] = []
+    terms: set[str] = set()
+    while row is not None and row not in seen:
+        seen.append(row)
+        yield from (prop for prop in row.properties if prop.term not in terms)
+        terms |= {prop.term for prop in row.properties}
+        row = classes.get(row.inherits or "")
