@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from iac_gen.ir import ToolFunction, ToolParameter
 from iac_gen.merge import APPLICATION
-from iac_gen.model import SdefCommand
+from iac_gen.model import SdefCommand, class_lineage
 from iac_gen.phrases import (
     FORMS,
     KNOWN,
@@ -385,7 +385,7 @@ def tool_docstring(tool: ToolFunction) -> SourceText:
     if tool.parameters:
         lines += ["", "Args:", *(line for p in tool.parameters for line in _argument_lines(p))]
     if tool.returned:
-        lines += ["", "Returns:", f"    {prose(_capitalize_first(tool.returned))}"]
+        lines += ["", "Returns:", f"    {prose(capitalize_first(tool.returned))}"]
     if len(lines) == 1 and len(lines[0]) + 4 + 3 <= WIDTH:
         return SourceText(f'{lines[0]}"""')
     return SourceText("\n".join(f"    {line}".rstrip() for line in [*lines, '"""']).lstrip())
@@ -405,12 +405,8 @@ def _argument_words(parameter: ToolParameter) -> str:
         values = parameter.schema["enum"]
         text = f"One of {', '.join(values[:6])}{' and others' if len(values) > 6 else ''}"
     else:
-        text = _capitalize_first(parameter.row.type.replace(" | ", " or ") or "value")
+        text = capitalize_first(parameter.row.type.replace(" | ", " or ") or "value")
     return f"{text.rstrip('.')}."
-
-
-def _capitalize_first(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 _PLAIN_FORMS: Final = frozenset("true or false/a value/text/texts/an object/objects".split("/"))
@@ -422,15 +418,11 @@ def describe_terms(classes: Mapping[str, Class], types: AppTypes, app: str) -> d
     """Return what each class is (`message`) and each of its properties (`message.subject`)."""
     found: dict[str, str] = {}
     for term, row in classes.items():
-        holders = [name for name, one in classes.items() if _has_element(one, term)]
+        holders = [name for name, one in classes.items() if term in {e.term for e in one.elements}]
         found[term] = describe_class(term, row, holders, types, app)
         for prop in row.properties:
             found[f"{term}.{prop.term}"] = describe_property(prop, types)
     return found
-
-
-def _has_element(row: Class, term: str) -> bool:
-    return any(element.term == term for element in row.elements)
 
 
 def describe_class(term: str, row: Class, holders: list[str], types: AppTypes, app: str) -> str:
@@ -552,9 +544,9 @@ def _settable_property(classes: Mapping[str, Class], types: AppTypes) -> tuple[s
     """Return a reference, and a property of it that can be set; a plain one where there is."""
     found: list[tuple[bool, bool, str, Property]] = []
     own = types.example_reference(["specifier"])
-    for term, row in classes.items():
+    for term in classes:
         text = APPLICATION if term == APPLICATION else types.example_reference([term])
-        for prop in _all_properties(row, classes) if text else ():
+        for prop in _all_properties(term, classes) if text else ():
             if prop.access != "r":
                 odd = text.startswith("windows") or prop.type not in _PLAIN_TYPES
                 found.append((odd, text != own, text, prop))
@@ -565,12 +557,9 @@ def _settable_property(classes: Mapping[str, Class], types: AppTypes) -> tuple[s
     return target, chosen
 
 
-def _all_properties(row: Class | None, classes: Mapping[str, Class]) -> Iterator[Property]:
+def _all_properties(term: str, classes: Mapping[str, Class]) -> Iterator[Property]:
     """Yield the properties of a class, and of what it inherits from; an overridden one once."""
-    seen: list[Class] = []
     terms: set[str] = set()
-    while row is not None and row not in seen:
-        seen.append(row)
+    for row in (classes[name] for name in class_lineage(term, classes)):
         yield from (prop for prop in row.properties if prop.term not in terms)
         terms |= {prop.term for prop in row.properties}
-        row = classes.get(row.inherits or "")

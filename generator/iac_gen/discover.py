@@ -7,20 +7,9 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 from iac_base.errors import nearest_names
+from iac_gen import macos
 from iac_gen.intents.read import FILE, read_intents, read_part
 from iac_gen.limits import LimitError, read_file
-from iac_gen.macos import (
-    BUNDLES,
-    SUFFIX,
-    AppBundle,
-    IntentsOfApp,
-    Unscriptable,
-    bundle_of,
-    group_by_app,
-    metadata_files,
-    text_lookup,
-    titles_in,
-)
 from iac_gen.model import Diagnostic, Dictionary, GeneratorError, Kind, Source
 from iac_gen.naming import app_key, is_bundle_id
 from iac_gen.quirks import KnownApp
@@ -69,7 +58,7 @@ class SourceFile:
         if self.kind == "intents":
             files = [(Path(file), owner) for file, owner in self.parts] or [(path, "")]
             whole = [read_part(*one) for one in files]
-            words = text_lookup([file for file, _ in files], dict(self.titles))
+            words = macos.text_lookup([file for file, _ in files], dict(self.titles))
             dictionary, found = read_intents(whole, self.id if self.parts else "", words)
         elif self.content is not None:
             dictionary, found = parse_dictionary(self.content, self.file, as_written=as_written)
@@ -106,7 +95,7 @@ class DiscoveredSources:
     """The dictionaries that there are, and the apps that have none."""
 
     sources: tuple[SourceFile, ...]
-    unscriptable: tuple[Unscriptable, ...] = ()
+    unscriptable: tuple[macos.Unscriptable, ...] = ()
 
 
 def from_paths(paths: Iterable[Path], known: Mapping[str, KnownApp]) -> DiscoveredSources:
@@ -121,7 +110,7 @@ def from_paths(paths: Iterable[Path], known: Mapping[str, KnownApp]) -> Discover
         GeneratorError: A path is not there, is of no known kind, or is a folder without any.
     """
     named = list(paths)
-    intents = [path for path in named if path.suffix in (*BUNDLES, _METADATA)]
+    intents = [path for path in named if path.suffix in (*macos.BUNDLES, _METADATA)]
     files = (file for path in named if path not in intents for file in _dictionary_files(path))
     found = tuple(_source_of_file(file, known) for file in files)
     return DiscoveredSources((*found, *(from_intents(intents).sources if intents else ())))
@@ -165,14 +154,16 @@ def from_intents(paths: Iterable[Path]) -> DiscoveredSources:
     places: list[Path] = []
     titles: dict[str, Mapping[str, str]] = {}
     for path in paths:
-        if path.suffix == SUFFIX:
-            titles |= titles_in(path)
+        if path.suffix == macos.SUFFIX:
+            titles |= macos.titles_in(path)
             continue
         bare = [path] if path.is_file() else sorted(path.glob(f"*{_METADATA}"))
-        held = [(file, bundle_of(file.absolute())) for file in bare if file.suffix == _METADATA]
+        held = [
+            (file, macos.bundle_of(file.absolute())) for file in bare if file.suffix == _METADATA
+        ]
         sources += [_metadata_source(file) for file, bundle in held if bundle is None]
         places += [bundle for _, bundle in held if bundle is not None] or ([] if held else [path])
-    apps, refused = group_by_app(metadata_files(places))
+    apps, refused = macos.group_by_app(macos.metadata_files(places))
     sources += (_app_intents_source(app, titles.get(app.id, {})) for app in apps)
     if not sources:
         named = ", ".join(map(str, places)) or "the given place"
@@ -186,7 +177,7 @@ def _metadata_source(path: Path) -> SourceFile:
     return replace(file, stem=stem, kind="intents", known=False)
 
 
-def _app_intents_source(app: IntentsOfApp, titles: Mapping[str, str]) -> SourceFile:
+def _app_intents_source(app: macos.IntentsOfApp, titles: Mapping[str, str]) -> SourceFile:
     named = tuple(sorted(titles.items()))
     digest = f"{app.digest}{named}" if named else ""
     known = not app.id.startswith("local.")
@@ -224,14 +215,14 @@ def from_bundled_snapshots() -> DiscoveredSources:
         return from_paths([folder], {})
 
 
-def from_bundles(bundles: Sequence[AppBundle | Unscriptable]) -> DiscoveredSources:
+def from_bundles(bundles: Sequence[macos.AppBundle | macos.Unscriptable]) -> DiscoveredSources:
     """Return the dictionaries of installed apps."""
-    found = [_bundle_source(bundle) for bundle in bundles if isinstance(bundle, AppBundle)]
-    without = [bundle for bundle in bundles if isinstance(bundle, Unscriptable)]
+    found = [_bundle_source(bundle) for bundle in bundles if isinstance(bundle, macos.AppBundle)]
+    without = [bundle for bundle in bundles if isinstance(bundle, macos.Unscriptable)]
     return DiscoveredSources(tuple(found), tuple(without))
 
 
-def _bundle_source(bundle: AppBundle) -> SourceFile:
+def _bundle_source(bundle: macos.AppBundle) -> SourceFile:
     notes: tuple[Diagnostic, ...] = ()
     identifier = bundle.id
     valid = is_bundle_id(identifier)

@@ -212,7 +212,7 @@ class TypedClass:
     row_name: str = ""
     values_name: str = ""
     keys_name: str = ""
-    above: str = ""
+    inherits: str = ""
     is_text: bool = False
     attributes: list[ObjectAttribute] = field(default_factory=list)
     methods: list[ObjectMethod] = field(default_factory=list)

@@ -7,7 +7,7 @@ merges them.
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, Protocol, TypeAlias, get_args
 
 
 class GeneratorError(Exception):
@@ -205,6 +205,20 @@ KINDS: Final[Mapping[type[Part], str]] = {
     for kind in get_args(Part)
 }
 """What sdef(5) calls each, in words: `command`, `record type`."""
+
+
+class _Inheriting(Protocol):
+    @property
+    def inherits(self) -> str | None: ...
+
+
+def class_lineage(name: str, rows: Mapping[str, _Inheriting]) -> Iterator[str]:
+    """Yield a class and what it inherits from, as far as it is declared; each once."""
+    seen: set[str] = set()
+    while name in rows and name not in seen:
+        yield name
+        seen.add(name)
+        name = rows[name].inherits or ""
 
 
 Find: TypeAlias = Callable[[str], str]

@@ -8,18 +8,17 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from iac_base.errors import near_text
+from iac_gen import output
 from iac_gen.classify import LevelJudgment, LevelVerdict
 from iac_gen.ir import Module, ToolFunction, level_span
-from iac_gen.model import Diagnostic, Dictionary, GeneratorError, RecordType, SdefClass, SdefCommand
-from iac_gen.output import (
-    FACTS,
-    SEARCH_WORDS,
-    AppFiles,
-    LevelFall,
-    Surface,
-    SurfaceRow,
-    levels_in_words,
-    names_by_codes,
+from iac_gen.model import (
+    Diagnostic,
+    Dictionary,
+    GeneratorError,
+    RecordType,
+    SdefClass,
+    SdefCommand,
+    class_lineage,
 )
 from iac_gen.text import clean_text
 from iac_runtime.tool import Class, at_most
@@ -115,7 +114,7 @@ class BuildReport:
     apps: tuple[AppReport, ...]
     failed: tuple[Diagnostic, ...] = ()
     gone: tuple[str, ...] = ()
-    falls: tuple[LevelFall, ...] = ()
+    falls: tuple[output.LevelFall, ...] = ()
     templates: str = ""
 
     @property
@@ -148,7 +147,9 @@ class BuildReport:
         )
 
 
-def describe_changes(old: Mapping[str, AppFiles], new: Mapping[str, AppFiles]) -> list[str]:
+def describe_changes(
+    old: Mapping[str, output.AppFiles], new: Mapping[str, output.AppFiles]
+) -> list[str]:
     """Return a line a change, apps by key; empty where a reviewer has nothing to see."""
     lines: list[str] = []
     for key in sorted(old.keys() | new.keys()):
@@ -162,7 +163,7 @@ def describe_changes(old: Mapping[str, AppFiles], new: Mapping[str, AppFiles]) -
 
 
 def changed_levels(
-    old: Mapping[str, AppFiles], new: Mapping[str, AppFiles]
+    old: Mapping[str, output.AppFiles], new: Mapping[str, output.AppFiles]
 ) -> Mapping[str, list[tuple[str, str, str]]]:
     """Return app -> thing, levels before and after, where they differ; empty for none."""
     found: dict[str, list[tuple[str, str, str]]] = {}
@@ -173,7 +174,7 @@ def changed_levels(
         for name, was in sorted({**dict.fromkeys(after, ""), **former, **gone}.items()):
             kind = name.partition(" ")[0]
             one, other = (
-                levels_in_words(kind, rows[at].levels) if at in rows else ""
+                output.levels_in_words(kind, rows[at].levels) if at in rows else ""
                 for rows, at in ((before, was), (after, name))
             )
             if one != other:
@@ -190,7 +191,7 @@ def file_difference(old: str, new: str, path: str) -> str:
     return "\n".join(clean_text(line) for line in lines)
 
 
-def _app_changes(old: AppFiles, new: AppFiles) -> Iterator[str]:
+def _app_changes(old: output.AppFiles, new: output.AppFiles) -> Iterator[str]:
     if old.row["id"] != new.row["id"]:
         yield f"another app: {old.row['id']} became {new.row['id']}"
     if old.version != new.version:
@@ -206,7 +207,7 @@ def _app_changes(old: AppFiles, new: AppFiles) -> Iterator[str]:
         if kind != "tool" and not known:
             continue
         if name not in former:
-            span = levels_in_words(kind, after[name].levels)
+            span = output.levels_in_words(kind, after[name].levels)
             yield f"{title} added{f' ({span})' if span else ''}"
             continue
         was = former[name]
@@ -230,9 +231,9 @@ def _thing_title(name: str) -> str:
     return shown if kind == "tool" else f"{kind} {shown.partition('.')[2]}"
 
 
-def _former_names(old: Surface, new: Surface) -> dict[str, str]:
+def _former_names(old: output.Surface, new: output.Surface) -> dict[str, str]:
     """Return name -> former name: the same, else one that is gone and had the codes."""
-    gone = names_by_codes({name: row for name, row in old.items() if name not in new})
+    gone = output.names_by_codes({name: row for name, row in old.items() if name not in new})
     found = {name: name for name in new if name in old}
     for name in sorted(new.keys() - old.keys()):
         if names := gone.get((name.partition(" ")[0], *new[name].codes)):
@@ -258,7 +259,7 @@ _LEVELS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-def _row_changes(kind: str, old: SurfaceRow, new: SurfaceRow) -> Iterator[str]:
+def _row_changes(kind: str, old: output.SurfaceRow, new: output.SurfaceRow) -> Iterator[str]:
     if old.codes != new.codes and old.codes and new.codes:
         what = "sends another event" if kind == "tool" else "has another code"
         yield f"{what}: {'/'.join(new.codes)} instead of {'/'.join(old.codes)}"
@@ -269,11 +270,11 @@ def _row_changes(kind: str, old: SurfaceRow, new: SurfaceRow) -> Iterator[str]:
             verb = "lowered" if at_most(after, before) else "raised"
             yield f"{word} {verb} from {before} to {after}"
     if new.levels and not old.levels:
-        yield f"can now be set, {levels_in_words(kind, new.levels)}"
+        yield f"can now be set, {output.levels_in_words(kind, new.levels)}"
     if kind == "tool" and old.facts and new.facts:
         yield from _call_changes(old.facts, new.facts)
         return
-    for word, one, other in zip(FACTS.get(kind, ()), old.facts, new.facts, strict=False):
+    for word, one, other in zip(output.FACTS.get(kind, ()), old.facts, new.facts, strict=False):
         if one != other:
             yield f"{word} changed from {one or 'none'} to {other or 'none'}"
 
@@ -304,7 +305,7 @@ def _listed_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[
 
 
 def _search_words(entry: Mapping[str, Any]) -> Any:
-    return entry.get("_meta", {}).get(SEARCH_WORDS)
+    return entry.get("_meta", {}).get(output.SEARCH_WORDS)
 
 
 def _parameter_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
@@ -356,13 +357,8 @@ def explain_level(module: Module, name: str) -> list[str]:
 def _declaring_name(module: Module, name: str) -> str:
     """Return `name`, or the same property of the ancestor that declares it."""
     owner, _, term = name.partition(".")
-    seen: set[str] = set()
-    row = module.classes.get(owner)
-    while f"{owner}.{term}" not in module.judged and row and row.inherits and owner not in seen:
-        seen.add(owner)
-        owner = row.inherits
-        row = module.classes.get(owner)
-    return f"{owner}.{term}" if term and f"{owner}.{term}" in module.judged else name
+    names = (f"{one}.{term}" for one in class_lineage(owner, module.classes))
+    return next((one for one in names if one in module.judged), name)
 
 
 def _evidence_lines(judged: LevelJudgment) -> Iterator[str]:

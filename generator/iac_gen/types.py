@@ -12,7 +12,15 @@ from heapq import heappop, heappush
 from typing import Any
 
 from iac_gen.merge import APPLICATION
-from iac_gen.model import Find, SdefClass, SdefParameter, SdefProperty, TypeRef, make_finder
+from iac_gen.model import (
+    Find,
+    SdefClass,
+    SdefParameter,
+    SdefProperty,
+    TypeRef,
+    class_lineage,
+    make_finder,
+)
 from iac_gen.naming import class_plural, field_key, javascript_name
 from iac_gen.resolve import ResolvedDictionary
 from iac_gen.text import exact_literal, offered_values
@@ -93,9 +101,7 @@ class AppTypes:
         self._empty = make_finder(row for row in resolved.enumerations if not row.enumerators)
         self._references = example_references(resolved, self.class_named)
         rows = {row.name: row for row in resolved.classes}
-        self._lines = {
-            name: tuple(rows[one] for one in _class_lineage(name, rows)) for name in rows
-        }
+        self._lines = {name: tuple(rows[one] for one in class_lineage(name, rows)) for name in rows}
         self._options = self._value_classes(resolved)
         self._intents = resolved.source.kind == "intents"
         self.unknown: set[str] = set()
@@ -406,7 +412,7 @@ def example_references(resolved: ResolvedDictionary, class_named: Find) -> dict[
             end = (cost + max(price, 2) + (price == 1), len(whole), whole)
             if kind not in ends or end[:2] < ends[kind][:2]:
                 ends[kind] = end
-            through = price + _WINDOW * ("window" in _class_lineage(kind, rows))
+            through = price + _WINDOW * ("window" in class_lineage(kind, rows))
             heappush(heap, (cost + through, len(whole), count, kind, whole))
     found = {name: text for name, (_, _, text) in ends.items()}
     weights = Counter(_mentioned_classes(resolved, class_named))
@@ -416,7 +422,7 @@ def example_references(resolved: ResolvedDictionary, class_named: Find) -> dict[
 
     def example_rank(name: str) -> float:
         cost = ends[name][0]
-        held = [prop for one in _class_lineage(name, rows) for prop in rows[one].properties]
+        held = [prop for one in class_lineage(name, rows) for prop in rows[one].properties]
         told = weights[name] + min(len(held), _RICH) / 6
         fixed = all(prop.access == "r" for prop in held)
         poor = (name in general) + 2 * (name == "window") + fixed
@@ -426,7 +432,7 @@ def example_references(resolved: ResolvedDictionary, class_named: Find) -> dict[
     held = held or [name for name in ends if ends[name][2].endswith("]")]
     best = sorted(held or plain or ends, key=example_rank)
     for heir in sorted(ends, key=example_rank):
-        for name in _class_lineage(heir, rows):
+        for name in class_lineage(heir, rows):
             found.setdefault(name, found[heir])
     found["specifier"] = found[best[0]] if best else ""
     holders = [name for name in best if best[0] in {e.type for e in rows[name].elements}]
@@ -448,20 +454,11 @@ def _mentioned_classes(resolved: ResolvedDictionary, class_named: Find) -> Itera
             yield from (class_named(ref.name) for ref in (*direct, *direct, *named))
 
 
-def _class_lineage(name: str, rows: dict[str, SdefClass]) -> Iterator[str]:
-    """Yield a class and what it inherits from."""
-    seen: set[str] = set()
-    while name in rows and name not in seen:
-        yield name
-        seen.add(name)
-        name = rows[name].inherits
-
-
 def _reference_steps(
     name: str, rows: dict[str, SdefClass], class_named: Find
 ) -> Iterator[tuple[str, str, int]]:
     """Yield (step, class, price) of what an object of a class holds; a property is cheaper."""
-    for one in _class_lineage(name, rows):
+    for one in class_lineage(name, rows):
         for element in rows[one].elements:
             row = rows.get(element.type)
             step = (

@@ -9,21 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from iac_gen import model
 from iac_gen.build_tools import build_module
 from iac_gen.ir import Module, ToolFunction
-from iac_gen.model import (
-    Declaration,
-    Diagnostic,
-    Enumeration,
-    Include,
-    RecordType,
-    SdefClass,
-    SdefCommand,
-    SdefParameter,
-    Synonym,
-    TypeRef,
-    ValueType,
-)
 from iac_gen.naming import javascript_name
 from iac_gen.object_api import EXISTS, build_object_api
 from iac_gen.object_tools import OBJECT_EVENTS
@@ -64,11 +52,11 @@ class _BoundTerms:
 
     types: AppTypes
     module: Module
-    commands: dict[tuple[str, str], SdefCommand]
-    merged: dict[str, SdefCommand]
+    commands: dict[tuple[str, str], model.SdefCommand]
+    merged: dict[str, model.SdefCommand]
     visible: set[tuple[str, str]]
 
-    def tool_for(self, command: SdefCommand) -> ToolFunction | None:
+    def tool_for(self, command: model.SdefCommand) -> ToolFunction | None:
         """Return the tool that stands for a command, as `build_module` decides it."""
         if command.hidden:
             return None
@@ -83,7 +71,7 @@ class _BoundTerms:
 
 
 def find_unsupported(
-    resolved: ResolvedDictionary, diagnostics: Iterable[Diagnostic]
+    resolved: ResolvedDictionary, diagnostics: Iterable[model.Diagnostic]
 ) -> list[UnsupportedTerm]:
     """Return the terms of `resolved` without a trace in the module made of it.
 
@@ -115,10 +103,7 @@ def _missing_in_objects(module: Module) -> Iterator[UnsupportedTerm]:
             reason = "no class has this command; call the function instead"
             yield UnsupportedTerm("command", tool.term, "", tool.event, reason, 0)
     for term, row in module.classes.items():
-        lineage, above = {attribute.jxa for attribute in held[term].attributes}, held[term].above
-        while above:
-            lineage |= {attribute.jxa for attribute in held[above].attributes}
-            above = held[above].above
+        lineage = {a.jxa for one in model.class_lineage(term, held) for a in held[one].attributes}
         for prop in row.properties:
             if prop.jxa not in lineage:
                 reason = "another term of the class has the same name in Python"
@@ -141,28 +126,30 @@ def _bind_terms(resolved: ResolvedDictionary) -> _BoundTerms:
         {
             (item.name, item.code)
             for item in resolved.source.dictionary.own_items()
-            if isinstance(item, SdefCommand) and not item.hidden
+            if isinstance(item, model.SdefCommand) and not item.hidden
         },
     )
 
 
 def _included_items(
-    resolved: ResolvedDictionary, own: Sequence[Declaration]
-) -> Iterator[Declaration]:
+    resolved: ResolvedDictionary, own: Sequence[model.Declaration]
+) -> Iterator[model.Declaration]:
     """Yield what stands in `resolved` and not in the file itself."""
     mine = {(type(item), item.name) for item in own}
-    rows: Iterable[Declaration] = (
+    rows: Iterable[model.Declaration] = (
         *resolved.commands, *resolved.events, *resolved.enumerations, *resolved.records,
         *resolved.values,
     )  # fmt: skip
     yield from (item for item in rows if (type(item), item.name) not in mine)
-    added = [item for item in own if isinstance(item, SdefClass) and item.extends]
+    added = [item for item in own if isinstance(item, model.SdefClass) and item.extends]
     for row in resolved.classes:
-        if (SdefClass, row.name) not in mine:
+        if (model.SdefClass, row.name) not in mine:
             yield _without_members(row, [one for one in added if one.extends in (row.name, row.id)])
 
 
-def _without_members(row: SdefClass, extensions: Sequence[SdefClass]) -> SdefClass:
+def _without_members(
+    row: model.SdefClass, extensions: Sequence[model.SdefClass]
+) -> model.SdefClass:
     """Return a merged class without the members that the file's own extensions gave it."""
 
     def remaining_members(name: str) -> tuple[Any, ...]:
@@ -175,30 +162,30 @@ def _without_members(row: SdefClass, extensions: Sequence[SdefClass]) -> SdefCla
     return replace(row, elements=(), **kept)
 
 
-def _unsupported_in_item(item: Declaration, made: _BoundTerms) -> Iterator[UnsupportedTerm]:
-    if isinstance(item, SdefCommand):
+def _unsupported_in_item(item: model.Declaration, made: _BoundTerms) -> Iterator[UnsupportedTerm]:
+    if isinstance(item, model.SdefCommand):
         yield from _unsupported_event(item) if item.event else _unsupported_command(item, made)
-    elif isinstance(item, SdefClass):
+    elif isinstance(item, model.SdefClass):
         yield from _unsupported_in_class(item, made)
-    elif isinstance(item, Enumeration):
+    elif isinstance(item, model.Enumeration):
         yield from _unsupported_enumerators(item, made)
-    elif isinstance(item, RecordType):
+    elif isinstance(item, model.RecordType):
         yield from _unsupported_members(item, item.name, made.module.records.get(item.name))
     else:
         yield from _unsupported_value_type(item, made)
-    if not isinstance(item, RecordType):
-        named = item.extends or item.name if isinstance(item, SdefClass) else item.name
+    if not isinstance(item, model.RecordType):
+        named = item.extends or item.name if isinstance(item, model.SdefClass) else item.name
         yield from _unsupported_synonyms(item.synonyms, named, "", item.line)
 
 
-def _unsupported_event(item: SdefCommand) -> Iterator[UnsupportedTerm]:
+def _unsupported_event(item: model.SdefCommand) -> Iterator[UnsupportedTerm]:
     reason = "the app sends it, and no client can call it"
     yield UnsupportedTerm("event", item.name, "", item.code, reason, item.line)
     for one in item.parameters:
         yield _unsupported_parameter(one, item, "it belongs to an event, which no client can call")
 
 
-def _unsupported_command(item: SdefCommand, made: _BoundTerms) -> Iterator[UnsupportedTerm]:
+def _unsupported_command(item: model.SdefCommand, made: _BoundTerms) -> Iterator[UnsupportedTerm]:
     merged = made.commands.get((item.name, item.code), item)
     tool = made.tool_for(merged)
     if tool is None:
@@ -218,7 +205,7 @@ def _unsupported_command(item: SdefCommand, made: _BoundTerms) -> Iterator[Unsup
         yield _unsupported_parameter(one, item, reason)
 
 
-def _no_tool_reason(command: SdefCommand, made: _BoundTerms) -> str:
+def _no_tool_reason(command: model.SdefCommand, made: _BoundTerms) -> str:
     op = OBJECT_EVENTS.get(command.code)
     if command.hidden:
         if command.intent is not None and command.intent.left_out:
@@ -233,11 +220,13 @@ def _no_tool_reason(command: SdefCommand, made: _BoundTerms) -> str:
     return f"the object tool {op} does the same as {other.name} (same event)"
 
 
-def _unsupported_parameter(one: SdefParameter, owner: SdefCommand, reason: str) -> UnsupportedTerm:
+def _unsupported_parameter(
+    one: model.SdefParameter, owner: model.SdefCommand, reason: str
+) -> UnsupportedTerm:
     return UnsupportedTerm("parameter", one.name, owner.name, one.code, reason, one.line)
 
 
-def _unsupported_in_class(item: SdefClass, made: _BoundTerms) -> Iterator[UnsupportedTerm]:
+def _unsupported_in_class(item: model.SdefClass, made: _BoundTerms) -> Iterator[UnsupportedTerm]:
     written = item.extends or item.name
     name = made.types.class_named(written)
     row = made.module.classes.get(name)
@@ -256,7 +245,7 @@ def _unsupported_in_class(item: SdefClass, made: _BoundTerms) -> Iterator[Unsupp
 
 
 def _unsupported_members(
-    item: SdefClass | RecordType, owner: str, row: object
+    item: model.SdefClass | model.RecordType, owner: str, row: object
 ) -> Iterator[UnsupportedTerm]:
     terms = {prop.term for prop in getattr(row, "properties", ())}
     for prop in item.properties:
@@ -266,7 +255,9 @@ def _unsupported_members(
         yield from _unsupported_synonyms(prop.synonyms, prop.name, owner, prop.line)
 
 
-def _unsupported_enumerators(item: Enumeration, made: _BoundTerms) -> Iterator[UnsupportedTerm]:
+def _unsupported_enumerators(
+    item: model.Enumeration, made: _BoundTerms
+) -> Iterator[UnsupportedTerm]:
     shown = {
         value for _, name, values in made.module.aliases if name == item.name for value in values
     }
@@ -279,8 +270,8 @@ def _unsupported_enumerators(item: Enumeration, made: _BoundTerms) -> Iterator[U
         yield from _unsupported_synonyms(value.synonyms, value.name, item.name, value.line)
 
 
-def _unsupported_value_type(item: ValueType, made: _BoundTerms) -> Iterator[UnsupportedTerm]:
-    found = made.types.type_string((TypeRef(item.name),))
+def _unsupported_value_type(item: model.ValueType, made: _BoundTerms) -> Iterator[UnsupportedTerm]:
+    found = made.types.type_string((model.TypeRef(item.name),))
     if found in made.types.records:
         reason = "as a type, the name means the record type"
     elif found in made.types.enums:
@@ -295,7 +286,7 @@ def _unsupported_value_type(item: ValueType, made: _BoundTerms) -> Iterator[Unsu
 
 
 def _unsupported_synonyms(
-    synonyms: tuple[Synonym, ...], term: str, owner: str, line: int
+    synonyms: tuple[model.Synonym, ...], term: str, owner: str, line: int
 ) -> Iterator[UnsupportedTerm]:
     whole = f"{term} of {owner}" if owner else term
     for one in synonyms:
@@ -306,11 +297,11 @@ def _unsupported_synonyms(
 
 
 def _dropped_items(
-    resolved: ResolvedDictionary, diagnostics: Iterable[Diagnostic]
+    resolved: ResolvedDictionary, diagnostics: Iterable[model.Diagnostic]
 ) -> Iterator[UnsupportedTerm]:
     dictionary = resolved.source.dictionary
     parts = (*dictionary.suites, *dictionary.declared_items())
-    includes = {one.line: path_of_url(one.href) for one in parts if isinstance(one, Include)}
+    includes = {one.line: path_of_url(one.href) for one in parts if isinstance(one, model.Include)}
     for found in diagnostics:
         if found.file != dictionary.file:
             continue  # A fault of a quirk file, say.

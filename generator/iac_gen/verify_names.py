@@ -107,7 +107,7 @@ def collect_names(resolved: ResolvedDictionary) -> AskedNames:
 
 
 def _class_names(row: model.SdefClass, named: Mapping[str, model.SdefClass]) -> ClassNames:
-    above = [named[name] for name in _ancestor_names(row, named)]
+    above = [named[name] for name in model.class_lineage(row.name, named)][1:]
     return ClassNames(
         SpelledName(row.name, javascript_name(row.name), "", row.hidden),
         javascript_name(row.inherits),
@@ -120,14 +120,6 @@ def _class_names(row: model.SdefClass, named: Mapping[str, model.SdefClass]) -> 
             for spelling in (name.jxa, name.other)
         ),
     )
-
-
-def _ancestor_names(row: model.SdefClass, named: Mapping[str, model.SdefClass]) -> Iterator[str]:
-    seen = {row.name}
-    while row.inherits in named and row.inherits not in seen:
-        seen.add(row.inherits)
-        yield row.inherits
-        row = named[row.inherits]
 
 
 def _spelled_names(

@@ -31,31 +31,14 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 from platformdirs import user_cache_path
 
 from iac_base.files import write_whole
+from iac_gen import output
 from iac_gen.limits import MAX_OUTPUT, LimitError, open_file
-from iac_gen.output import (
-    APP_ROW,
-    CATALOGUE,
-    FORMAT,
-    LISTING,
-    LOCK,
-    SEARCH,
-    AcceptedLevels,
-    LevelFall,
-    MaybePackedApp,
-    OutputError,
-    PackedApp,
-    PreviousBuild,
-    find_level_falls,
-    pick_keys,
-    search_index,
-    unpack_app,
-)
 from iac_gen.resolve import STANDARD
 from iac_gen.text import on_one_line
 
 # A reader that meets a build at work finds the old index beside new modules, never an index
 # that names what is not there yet.
-_LAST: Final = (LISTING, SEARCH, CATALOGUE, LOCK)
+_LAST: Final = (output.LISTING, output.SEARCH, output.CATALOGUE, output.LOCK)
 _STAGE: Final = ".build"
 # No file of a build is called so: an app may be called Journal.
 _JOURNAL: Final = ".journal"
@@ -82,29 +65,29 @@ class _Journal(NamedTuple):
     remove: Collection[str]
 
 
-def read_previous(folder: Path) -> PreviousBuild:
+def read_previous(folder: Path) -> output.PreviousBuild:
     """Return what an earlier build left in `folder`; nothing where there is no catalogue.
 
     Raises:
         OutputError: Files of these names are there and are no build's.
     """
-    if not os.path.lexists(folder / CATALOGUE):
-        return PreviousBuild()
+    if not os.path.lexists(folder / output.CATALOGUE):
+        return output.PreviousBuild()
     texts = []
-    for name in (CATALOGUE, LISTING, LOCK, SEARCH):
+    for name in (output.CATALOGUE, output.LISTING, output.LOCK, output.SEARCH):
         content = _read_bytes(folder / name)
         try:
             texts.append((content or b"").decode())
         except UnicodeDecodeError as error:
-            raise OutputError(f"{folder / name} cannot be read: {error}") from None
+            raise output.OutputError(f"{folder / name} cannot be read: {error}") from None
         # Earlier builds left no words to find tools by.
-        if content is None and name != SEARCH:
-            raise OutputError(f"{folder / name} cannot be read: it is missing")
+        if content is None and name != output.SEARCH:
+            raise output.OutputError(f"{folder / name} cannot be read: it is missing")
     try:
-        return PreviousBuild.read(*texts)
-    except OutputError as error:
+        return output.PreviousBuild.read(*texts)
+    except output.OutputError as error:
         way = f"to start again, remove {', '.join(_LAST)} in that folder"
-        raise OutputError(f"{folder} {error}; {unfinished_write(folder) or way}") from None
+        raise output.OutputError(f"{folder} {error}; {unfinished_write(folder) or way}") from None
 
 
 def read_files(folder: Path, names: Iterable[str]) -> dict[str, str]:
@@ -143,7 +126,7 @@ def lock_folder(folder: Path, *, tools: bool = True) -> Iterator[None]:
     try:
         handle = _open_folder_lock(folder)
     except OSError as error:
-        raise OutputError(f"{error.filename or folder}: {error.strerror}") from None
+        raise output.OutputError(f"{error.filename or folder}: {error.strerror}") from None
     try:
         _recover_folder(folder, tools)
         yield
@@ -176,19 +159,21 @@ def write_files(folder: Path, files: Mapping[str, str], remove: Collection[str] 
     """
     for name in (*files, *remove):
         if not _is_ours(name):
-            raise OutputError(f"{folder}: {name!r} is not a plain file name, so it is not written")
+            raise output.OutputError(
+                f"{folder}: {name!r} is not a plain file name, so it is not written"
+            )
     differ = changed_files(folder, files)
     gone = sorted(name for name in remove if _read_with(folder / name, _read_head) is not None)
     for name in (*differ, *gone):
         if _is_foreign(folder / name):
             text = "was not written by iac-gen, so nothing was changed; move it away"
-            raise OutputError(f"{folder / name} {text}")
+            raise output.OutputError(f"{folder / name} {text}")
     if differ or gone:
         try:
             _stage_files(folder, files, differ, gone)
             _recover_folder(folder, tools=False)
         except OSError as error:
-            raise OutputError(f"{error.filename or folder}: {error.strerror}") from None
+            raise output.OutputError(f"{error.filename or folder}: {error.strerror}") from None
     return [*differ, *gone]
 
 
@@ -208,7 +193,7 @@ def changed_files(folder: Path, files: Mapping[str, str]) -> list[str]:
 def _is_foreign(path: Path) -> bool:
     """Say whether a file is there that does not begin as what is written here."""
     content = _read_with(path, _read_head)
-    begins = _LISTED if path.name == LISTING else _OURS
+    begins = _LISTED if path.name == output.LISTING else _OURS
     return content is not None and begins.match(content) is None
 
 
@@ -230,7 +215,7 @@ def _read_with(path: Path, take: Callable[[BufferedReader], T]) -> T | None:
         with open_file(path, MAX_OUTPUT, follow=False) as file:
             return take(file)
     except LimitError as error:
-        raise OutputError(f"{path} {error}") from None
+        raise output.OutputError(f"{path} {error}") from None
 
 
 def _matches_text(file: BufferedReader, text: Iterable[str]) -> bool:
@@ -299,10 +284,10 @@ def _recover_folder(folder: Path, tools: bool) -> None:
         for name in (*journal.replace, *journal.remove):
             if _is_foreign(folder / name):
                 raise ValueError(f"would touch {name}, which no build wrote")
-    except (ValueError, OutputError, RecursionError) as error:
+    except (ValueError, output.OutputError, RecursionError) as error:
         reason = str(error).removeprefix(f"{stage} ")
         text = f"{stage} {reason}. Nothing was changed. Delete {stage} and build again"
-        raise OutputError(text) from None
+        raise output.OutputError(text) from None
     _check_folder(folder, journal.replace if tools else None)
     for name in journal.replace:
         if name in staged:
@@ -333,12 +318,14 @@ def _staged_names(stage: Path) -> set[str]:
 
 def _check_folder(folder: Path, ours: Collection[str] | None) -> None:
     """Raise OutputError if a folder without a lock holds anything that is not in `ours`."""
-    if ours is None or os.path.lexists(folder / LOCK):
+    if ours is None or os.path.lexists(folder / output.LOCK):
         return
     other = sorted({entry.name for entry in os.scandir(folder)} - _NOTHING - {*ours})
     if other:
-        text = f"contains {on_one_line(other[0], 80)} and no {LOCK}, so no build made it"
-        raise OutputError(f"{folder} {text}. Nothing was changed; give a new or empty folder")
+        text = f"contains {on_one_line(other[0], 80)} and no {output.LOCK}, so no build made it"
+        raise output.OutputError(
+            f"{folder} {text}. Nothing was changed; give a new or empty folder"
+        )
 
 
 def _check_file(path: Path) -> None:
@@ -384,7 +371,7 @@ def digest_of_files(folder: Path, names: Iterable[str]) -> dict[str, str]:
     """Return name -> sha256 in hex of the files of `folder`; missing ones are left out."""
     found = {}
     for name in names:
-        with contextlib.suppress(OutputError):
+        with contextlib.suppress(output.OutputError):
             if digest := _read_with(folder / name, _file_digest):
                 found[name] = digest
     return found
@@ -419,8 +406,11 @@ def text_pieces(files: Mapping[str, str], name: str) -> Iterable[str]:
 
 
 def assemble_folder(
-    apps: Iterable[MaybePackedApp], package: str, previous: PreviousBuild, accepted: AcceptedLevels
-) -> tuple[FolderFiles, list[LevelFall]]:
+    apps: Iterable[output.MaybePackedApp],
+    package: str,
+    previous: output.PreviousBuild,
+    accepted: output.AcceptedLevels,
+) -> tuple[FolderFiles, list[output.LevelFall]]:
     """Return all files of the folder, and the levels that fell; `package` is `__init__.py`.
 
     Modules of apps that were kept from an earlier build have no text and stay as they are.
@@ -429,21 +419,21 @@ def assemble_folder(
     makers: dict[str, Callable[[], Iterable[str]]] = {
         name: partial(_decompressed_text, content)
         for app in ordered
-        if isinstance(app, PackedApp)
+        if isinstance(app, output.PackedApp)
         for name, content in app.modules.items()
     }
     makers["__init__.py"] = partial(iter, (package,))
     for name, made in (
-        (LISTING, _listing_lines),
-        (SEARCH, _search_lines),
-        (CATALOGUE, _catalogue_json),
-        (LOCK, _lock_json),
+        (output.LISTING, _listing_lines),
+        (output.SEARCH, _search_lines),
+        (output.CATALOGUE, _catalogue_json),
+        (output.LOCK, _lock_json),
     ):
         makers[name] = partial(made, ordered)
     old = previous.locked
     known = (app for app in ordered if app.key in old)
     found = (
-        find_level_falls(old[app.key], unpack_app(app).reviewed_surface(), accepted)
+        output.find_level_falls(old[app.key], output.unpack_app(app).reviewed_surface(), accepted)
         for app in known
     )
     return FolderFiles(makers), [one for rows in found for one in rows]
@@ -456,72 +446,72 @@ def _decompressed_text(content: bytes) -> tuple[str]:
     return (zlib.decompress(content).decode(),)
 
 
-def _listing_lines(apps: Sequence[MaybePackedApp]) -> Iterator[str]:
-    return (f"{line}\n" for app in map(unpack_app, apps) for line in app.lines.values())
+def _listing_lines(apps: Sequence[output.MaybePackedApp]) -> Iterator[str]:
+    return (f"{line}\n" for app in map(output.unpack_app, apps) for line in app.lines.values())
 
 
-def _search_lines(apps: Sequence[MaybePackedApp]) -> Iterator[str]:
-    return search_index(words for app in apps if (words := unpack_app(app).words))
+def _search_lines(apps: Sequence[output.MaybePackedApp]) -> Iterator[str]:
+    return output.search_index(words for app in apps if (words := output.unpack_app(app).words))
 
 
-def _catalogue_json(apps: Sequence[MaybePackedApp]) -> Iterator[str]:
+def _catalogue_json(apps: Sequence[output.MaybePackedApp]) -> Iterator[str]:
     return _json_pieces({"apps": _catalogue_app_rows(apps), "tools": _catalogue_tool_rows(apps)})
 
 
-def _lock_json(apps: Sequence[MaybePackedApp]) -> Iterator[str]:
+def _lock_json(apps: Sequence[output.MaybePackedApp]) -> Iterator[str]:
     # The runtime reads what it needs and stops at the terms.
     held = {"apps": _lock_app_rows(apps), "tools": _lock_level_rows(apps)}
     return _json_pieces({**held, "terms": _lock_term_rows(apps), "sent": _lock_call_rows(apps)})
 
 
-def _catalogue_app_rows(apps: Sequence[MaybePackedApp]) -> _Rows:
-    return ((app.key, pick_keys(unpack_app(app).row, APP_ROW)) for app in apps)
+def _catalogue_app_rows(apps: Sequence[output.MaybePackedApp]) -> _Rows:
+    return ((app.key, output.pick_keys(output.unpack_app(app).row, output.APP_ROW)) for app in apps)
 
 
-def _catalogue_tool_rows(apps: Sequence[MaybePackedApp]) -> _Rows:
+def _catalogue_tool_rows(apps: Sequence[output.MaybePackedApp]) -> _Rows:
     offset = 0
-    for app in map(unpack_app, apps):
+    for app in map(output.unpack_app, apps):
         for name, line in app.lines.items():
             row = app.tools[name]
-            where = {**pick_keys(row, ("module", "function")), "offset": offset}
-            yield name, {**where, **pick_keys(row, ("level", "ceiling", "digest"))}
+            where = {**output.pick_keys(row, ("module", "function")), "offset": offset}
+            yield name, {**where, **output.pick_keys(row, ("level", "ceiling", "digest"))}
             offset += len(line.encode()) + 1
 
 
-def _lock_app_rows(apps: Sequence[MaybePackedApp]) -> _Rows:
-    for app in map(unpack_app, apps):
-        named = pick_keys(app.row, ("identity", "name"))
-        digests = pick_keys(app.row, ("digest", "objects"))
+def _lock_app_rows(apps: Sequence[output.MaybePackedApp]) -> _Rows:
+    for app in map(output.unpack_app, apps):
+        named = output.pick_keys(app.row, ("identity", "name"))
+        digests = output.pick_keys(app.row, ("digest", "objects"))
         if app.row["wrappers"]:
             digests["wrappers"] = app.row["wrappers"]
         yield app.key, {**named, "version": app.version, **digests}
 
 
-def _lock_level_rows(apps: Sequence[MaybePackedApp]) -> _Rows:
-    for app in map(unpack_app, apps):
+def _lock_level_rows(apps: Sequence[output.MaybePackedApp]) -> _Rows:
+    for app in map(output.unpack_app, apps):
         for name, row in app.tools.items():
             event = {"event": row["event"]} if row["event"] else {}
-            yield name, {**pick_keys(row, ("digest", "level", "ceiling")), **event}
+            yield name, {**output.pick_keys(row, ("digest", "level", "ceiling")), **event}
 
 
-def _lock_term_rows(apps: Sequence[MaybePackedApp]) -> _Rows:
+def _lock_term_rows(apps: Sequence[output.MaybePackedApp]) -> _Rows:
     # Sorted by name as a whole: a name begins with its kind and the key of its app.
     for kind in _TERMS:
-        for app in map(unpack_app, apps):
+        for app in map(output.unpack_app, apps):
             yield from sorted(i for i in (app.terms or {}).items() if i[0].startswith(f"{kind} "))
 
 
-def _lock_call_rows(apps: Sequence[MaybePackedApp]) -> _Rows:
+def _lock_call_rows(apps: Sequence[output.MaybePackedApp]) -> _Rows:
     # The names of an app stand together but for those of another whose key goes on after its own.
     names = sorted((name, at) for at, app in enumerate(apps) for name in app.tools)
     for at, group in groupby(names, key=itemgetter(1)):
-        tools = unpack_app(apps[at]).tools
+        tools = output.unpack_app(apps[at]).tools
         yield from ((name, tools[name]["sent"]) for name, _ in group)
 
 
 def _json_pieces(tables: Mapping[str, _Rows]) -> Iterator[str]:
     """Yield JSON with a row a line, so that a change is a line of a diff."""
-    yield f'{{"format": {FORMAT}'
+    yield f'{{"format": {output.FORMAT}'
     for table, rows in tables.items():
         # What only a build reads is written without spaces: there are thousands of these rows.
         marks = (",", ":") if table in ("terms", "sent") else None

@@ -15,34 +15,11 @@ from urllib.parse import unquote
 
 from lxml import etree
 
+from iac_gen import model
 from iac_gen.limits import MAX_BYTES, LimitError, read_file, screen_xml
-from iac_gen.model import (
-    KINDS,
-    Access,
-    Diagnostic,
-    Dictionary,
-    Enumeration,
-    Enumerator,
-    Include,
-    Item,
-    Part,
-    RecordType,
-    SdefClass,
-    SdefCommand,
-    SdefElement,
-    SdefParameter,
-    SdefProperty,
-    Severity,
-    Source,
-    Suite,
-    Synonym,
-    TypeRef,
-    ValueType,
-    is_code,
-)
 from iac_gen.text import is_plain, on_one_line, sanitize_dictionary
 
-T = TypeVar("T", bound=Part)
+T = TypeVar("T", bound=model.Part)
 
 _MAX_DEPTH = 64
 # Children that say nothing to a client, wherever they stand.
@@ -91,7 +68,7 @@ def _decode_code(code: str) -> str:
         return ""
 
 
-def _read_synonyms(node: etree._Element, _: str) -> tuple[Synonym, ...]:
+def _read_synonyms(node: etree._Element, _: str) -> tuple[model.Synonym, ...]:
     """Return the synonyms of `node`: each another name, another code, or both.
 
     A malformed code stays as it is written: nothing is found by it.
@@ -101,7 +78,7 @@ def _read_synonyms(node: etree._Element, _: str) -> tuple[Synonym, ...]:
         for c in _child_elements(node)
         if c.tag == "synonym"
     )
-    return tuple(Synonym(name, _decode_code(code) or code) for name, code in raw)
+    return tuple(model.Synonym(name, _decode_code(code) or code) for name, code in raw)
 
 
 def _read_access_groups(node: etree._Element, _: str) -> tuple[str, ...]:
@@ -118,7 +95,7 @@ _SHARED: Final[Mapping[str, Callable[[etree._Element, str], Any]]] = {
 """Fields of the model that are read alike wherever they stand."""
 _READ: Final[Mapping[type, list[tuple[str, Callable[[etree._Element, str], Any]]]]] = {
     kind: [(one.name, _SHARED[one.name]) for one in fields(kind) if one.name in _SHARED]
-    for kind in KINDS
+    for kind in model.KINDS
 }
 
 
@@ -134,13 +111,15 @@ class SdefReader:
 
     def __init__(self, file: str) -> None:
         self.file = file
-        self.diagnostics: list[Diagnostic] = []
+        self.diagnostics: list[model.Diagnostic] = []
 
     def _report_loss(
-        self, node: etree._Element, code: str, message: str, level: Severity = "error"
+        self, node: etree._Element, code: str, message: str, level: model.Severity = "error"
     ) -> None:
         """Say what is lost at `node`, or with another level what was made of it."""
-        self.diagnostics.append(Diagnostic(self.file, node.sourceline or 0, code, message, level))
+        self.diagnostics.append(
+            model.Diagnostic(self.file, node.sourceline or 0, code, message, level)
+        )
 
     def _report_stray(self, node: etree._Element, place: str) -> None:
         """Say that `node` has no place there, unless it says nothing to a client."""
@@ -151,37 +130,37 @@ class SdefReader:
         """Return a code of `size` characters exactly as written, `""` for a malformed one."""
         raw = node.get("code") or ""
         code = _decode_code(raw)
-        if is_code(code, size):
+        if model.is_code(code, size):
             return code
-        if raw != raw.strip() and is_code(raw.strip(), size):
+        if raw != raw.strip() and model.is_code(raw.strip(), size):
             text = f"{what} has the code {raw!r}; the blanks around it are left out"
             self._report_loss(node, "recovered", text, "warning")
             return raw.strip()
         self._report_loss(node, "code", f"{what} has the code {raw!r}, not {size} characters")
         return ""
 
-    def _read_types(self, node: etree._Element, what: str) -> tuple[TypeRef, ...]:
+    def _read_types(self, node: etree._Element, what: str) -> tuple[model.TypeRef, ...]:
         """Return the alternatives of the type of `node`: its attribute, then its children."""
         name = _attribute_text(node, "type")
         inner = self._child_types(node, what)
         if not name:
             # `list` stands beside no name only in old files: the children say of what.
             return (
-                (TypeRef("", True, items=inner),)
+                (model.TypeRef("", True, items=inner),)
                 if inner and _boolean_attribute(node, "list")
                 else inner
             )
         if inner:
             text = f"{what} has its type as attribute and as children; either may be meant"
             self._report_loss(node, "type-twice", text, "note")
-        return (TypeRef(name, _boolean_attribute(node, "list")), *inner)
+        return (model.TypeRef(name, _boolean_attribute(node, "list")), *inner)
 
-    def _child_types(self, node: etree._Element, what: str) -> tuple[TypeRef, ...]:
+    def _child_types(self, node: etree._Element, what: str) -> tuple[model.TypeRef, ...]:
         """Return the types that the children of `node` name."""
         found = (self._read_type_ref(c, what) for c in _child_elements(node) if c.tag == "type")
         return tuple(ref for ref in found if ref is not None)
 
-    def _read_type_ref(self, node: etree._Element, what: str) -> TypeRef | None:
+    def _read_type_ref(self, node: etree._Element, what: str) -> model.TypeRef | None:
         inner = self._child_types(node, what)
         name = _attribute_text(node, "type")
         if not name and not inner:
@@ -191,15 +170,15 @@ class SdefReader:
                 self._report_loss(node, "nameless", f"a type of {what} without a name is left out")
                 return None
         if name and inner:
-            inner = (TypeRef(name), *inner)
-        return TypeRef(
+            inner = (model.TypeRef(name), *inner)
+        return model.TypeRef(
             "" if inner else name,
             _boolean_attribute(node, "list"),
             _boolean_attribute(node, "hidden"),
             inner,
         )
 
-    def _read_access(self, node: etree._Element, what: str) -> Access:
+    def _read_access(self, node: etree._Element, what: str) -> model.Access:
         value = _attribute_text(node, "access").lower()
         if value in ("r", "w"):
             return value  # type: ignore[return-value]
@@ -208,22 +187,22 @@ class SdefReader:
             self._report_loss(node, "recovered", text, "warning")
         return "rw"
 
-    def read_suites(self, root: etree._Element) -> Iterator[Suite | Include]:
+    def read_suites(self, root: etree._Element) -> Iterator[model.Suite | model.Include]:
         for node in _child_elements(root):
             if node.tag == "suite":
                 items = tuple(self._read_items(node))
                 name, code = _attribute_text(node, "name"), node.get("code") or ""
-                yield _build_part(Suite, node, name=name, code=code, items=items)
+                yield _build_part(model.Suite, node, name=name, code=code, items=items)
             elif node.tag in XINCLUDE:
                 yield self._read_include(node)
             else:
                 self._report_stray(node, "outside any suite is")
 
-    def _read_include(self, node: etree._Element) -> Include:
+    def _read_include(self, node: etree._Element) -> model.Include:
         href, xpointer = _attribute_text(node, "href"), _attribute_text(node, "xpointer")
-        return _build_part(Include, node, href=href, xpointer=xpointer)
+        return _build_part(model.Include, node, href=href, xpointer=xpointer)
 
-    def _read_items(self, suite: etree._Element) -> Iterator[Item]:
+    def _read_items(self, suite: etree._Element) -> Iterator[model.Item]:
         for node in _child_elements(suite):
             if node.tag in XINCLUDE:
                 yield self._read_include(node)
@@ -232,7 +211,7 @@ class SdefReader:
                 if item is not None:
                     yield item
 
-    def _read_item(self, tag: str, node: etree._Element) -> Item | None:
+    def _read_item(self, tag: str, node: etree._Element) -> model.Item | None:
         if tag == "class-extension":
             return self._read_extension(node)
         if tag not in _ITEMS:
@@ -246,7 +225,7 @@ class SdefReader:
         what = f"{tag.replace('-', ' ')} {name}"
         code = self._read_code(node, 8 if command else 4, what)
         if tag == "value-type":
-            return _build_part(ValueType, node, name=name, code=code)
+            return _build_part(model.ValueType, node, name=name, code=code)
         if not code:
             return None
         if command:
@@ -255,21 +234,21 @@ class SdefReader:
             return self._read_class(node, name, code, extends="")
         if tag == "enumeration":
             values = tuple(self._read_enumerators(node, name))
-            return _build_part(Enumeration, node, name=name, code=code, enumerators=values)
+            return _build_part(model.Enumeration, node, name=name, code=code, enumerators=values)
         properties = tuple(self._read_properties(node, name, what))
-        return _build_part(RecordType, node, name=name, code=code, properties=properties)
+        return _build_part(model.RecordType, node, name=name, code=code, properties=properties)
 
     def _read_command(
         self, node: etree._Element, name: str, code: str, *, event: bool
-    ) -> SdefCommand:
+    ) -> model.SdefCommand:
         what = f"{'event' if event else 'command'} {name}"
-        direct: SdefParameter | None = None
-        parameters: list[SdefParameter] = []
-        result: tuple[TypeRef, ...] | None = None
+        direct: model.SdefParameter | None = None
+        parameters: list[model.SdefParameter] = []
+        result: tuple[model.TypeRef, ...] | None = None
         for child in _child_elements(node):
             if child.tag == "direct-parameter":
                 types = self._read_types(child, f"the direct parameter of {name}")
-                found = _build_part(SdefParameter, child, name="", code="----", types=types)
+                found = _build_part(model.SdefParameter, child, name="", code="----", types=types)
                 if direct is not None:
                     text = f"{what} has a second direct parameter; the types are merged"
                     self._report_loss(child, "repeated", text, "note")
@@ -282,20 +261,20 @@ class SdefReader:
             else:
                 self._report_stray(child, f"is no part of {what} and is")
         return _build_part(
-            SdefCommand, node, name=name, code=code, direct=direct, parameters=tuple(parameters),
-            result=result, event=event,
+            model.SdefCommand, node, name=name, code=code, direct=direct,
+            parameters=tuple(parameters), result=result, event=event,
         )  # fmt: skip
 
-    def _read_parameter(self, node: etree._Element, owner: str) -> Iterator[SdefParameter]:
+    def _read_parameter(self, node: etree._Element, owner: str) -> Iterator[model.SdefParameter]:
         name = _attribute_text(node, "name")
         if not name:
             self._report_loss(node, "nameless", f"a parameter of {owner} without a name")
         elif code := self._read_code(node, 4, what := f"parameter {name} of {owner}"):
             yield _build_part(
-                SdefParameter, node, name=name, code=code, types=self._read_types(node, what)
+                model.SdefParameter, node, name=name, code=code, types=self._read_types(node, what)
             )
 
-    def _read_extension(self, node: etree._Element) -> SdefClass | None:
+    def _read_extension(self, node: etree._Element) -> model.SdefClass | None:
         extends = _attribute_text(node, "extends")
         if not extends:
             self._report_loss(
@@ -304,10 +283,12 @@ class SdefReader:
             return None
         return self._read_class(node, name="", code="", extends=extends)
 
-    def _read_class(self, node: etree._Element, name: str, code: str, extends: str) -> SdefClass:
+    def _read_class(
+        self, node: etree._Element, name: str, code: str, extends: str
+    ) -> model.SdefClass:
         owner = name or extends
-        properties: list[SdefProperty] = []
-        elements: list[SdefElement] = []
+        properties: list[model.SdefProperty] = []
+        elements: list[model.SdefElement] = []
         responds: list[str] = []
         for child in _child_elements(node):
             if child.tag in ("property", "contents"):
@@ -324,31 +305,31 @@ class SdefReader:
             else:
                 self._report_stray(child, f"is no part of class {owner} and is")
         return _build_part(
-            SdefClass, node, name=name, code=code, extends=extends, properties=tuple(properties),
-            elements=tuple(elements), responds_to=tuple(responds),
+            model.SdefClass, node, name=name, code=code, extends=extends,
+            properties=tuple(properties), elements=tuple(elements), responds_to=tuple(responds),
             values=self._child_types(node, f"class {owner}"),
         )  # fmt: skip
 
-    def _read_elements(self, node: etree._Element, owner: str) -> Iterator[SdefElement]:
+    def _read_elements(self, node: etree._Element, owner: str) -> Iterator[model.SdefElement]:
         """Yield what `<element>` says is contained; a child type says it like the attribute."""
         # Outside the DTD, but Keynote and Acorn have it.
         kinds = [ref.name for ref in self._read_types(node, f"an element of {owner}") if ref.name]
         for kind in kinds:
             access = self._read_access(node, f"element {kind} of {owner}")
-            yield _build_part(SdefElement, node, type=kind, access=access)
+            yield _build_part(model.SdefElement, node, type=kind, access=access)
         if not kinds:
             self._report_loss(node, "nameless", f"an element of {owner} without a type")
 
     def _read_properties(
         self, node: etree._Element, name: str, what: str
-    ) -> Iterator[SdefProperty]:
+    ) -> Iterator[model.SdefProperty]:
         for child in _child_elements(node):
             if child.tag == "property":
                 yield from self._read_property(child, name)
             else:
                 self._report_stray(child, f"is no part of {what} and is")
 
-    def _read_property(self, node: etree._Element, owner: str) -> Iterator[SdefProperty]:
+    def _read_property(self, node: etree._Element, owner: str) -> Iterator[model.SdefProperty]:
         contents = node.tag == "contents"
         # sdef(5): `contents` may leave out name and code; both then have these defaults.
         name = _attribute_text(node, "name") or ("contents" if contents else "")
@@ -360,11 +341,11 @@ class SdefReader:
         if code:
             types, access = self._read_types(node, what), self._read_access(node, what)
             yield _build_part(
-                SdefProperty, node, name=name, code=code, types=types, access=access,
+                model.SdefProperty, node, name=name, code=code, types=types, access=access,
                 contents=contents,
             )  # fmt: skip
 
-    def _read_enumerators(self, node: etree._Element, owner: str) -> Iterator[Enumerator]:
+    def _read_enumerators(self, node: etree._Element, owner: str) -> Iterator[model.Enumerator]:
         for child in _child_elements(node):
             name = _attribute_text(child, "name")
             if child.tag != "enumerator":
@@ -373,7 +354,7 @@ class SdefReader:
                 text = f"an enumerator of {owner} without a name is left out"
                 self._report_loss(child, "nameless", text)
             elif code := self._read_code(child, 4, f"enumerator {name} of {owner}"):
-                yield _build_part(Enumerator, child, name=name, code=code)
+                yield _build_part(model.Enumerator, child, name=name, code=code)
 
 
 _XINCLUDE_NAMESPACE = b"http://www.w3.org/2001/XInclude"
@@ -494,19 +475,21 @@ _TOLD = 10
 class LoadedDictionary:
     """A dictionary that was read, and what was left out of it."""
 
-    source: Source
-    diagnostics: tuple[Diagnostic, ...] = ()
+    source: model.Source
+    diagnostics: tuple[model.Diagnostic, ...] = ()
 
 
 class LoadError(Exception):
     """A file that is no dictionary; `diagnostic` has the place and the reason."""
 
-    def __init__(self, diagnostic: Diagnostic) -> None:
+    def __init__(self, diagnostic: model.Diagnostic) -> None:
         super().__init__(str(diagnostic))
         self.diagnostic = diagnostic
 
 
-def load_dictionary(path: Path, *, as_written: bool = False) -> tuple[Dictionary, list[Diagnostic]]:
+def load_dictionary(
+    path: Path, *, as_written: bool = False
+) -> tuple[model.Dictionary, list[model.Diagnostic]]:
     """Read the dictionary at `path` (a regular file of at most 4 MiB); see `parse_dictionary`.
 
     Raises:
@@ -521,7 +504,7 @@ def load_dictionary(path: Path, *, as_written: bool = False) -> tuple[Dictionary
 
 def parse_dictionary(
     content: bytes, file: str, *, as_written: bool = False
-) -> tuple[Dictionary, list[Diagnostic]]:
+) -> tuple[model.Dictionary, list[model.Diagnostic]]:
     """Return the dictionary in `content` and what was left out of it.
 
     Its texts are clean (`text.screened`), but with `as_written` (for lint) as they stand.
@@ -545,14 +528,14 @@ def parse_dictionary(
         raise LoadError(
             _error_diagnostic(file, line, "root", f"contains <{tag}> instead of <dictionary>")
         )
-    recovered = [Diagnostic(file, place, "recovered", text) for place, text in mended]
+    recovered = [model.Diagnostic(file, place, "recovered", text) for place, text in mended]
     refused = [*recovered, *_refuse_includes(root, file)]
     reader = SdefReader(file)
     suites = tuple(reader.read_suites(root))
     if not suites:
         raise LoadError(_error_diagnostic(file, line, "empty", "declares no suite"))
     digest = hashlib.sha256(content).hexdigest()
-    dictionary = Dictionary(file, digest, root.get("title") or "", suites)
+    dictionary = model.Dictionary(file, digest, root.get("title") or "", suites)
     found = [*refused, *reader.diagnostics]
     if as_written or is_plain(content):
         return dictionary, found
@@ -593,7 +576,7 @@ def _parse_screened_tree(content: bytes) -> etree._Element:
         raise LimitError("xml", text, error.lineno or 0) from None
 
 
-def _refuse_includes(root: etree._Element, file: str) -> Iterator[Diagnostic]:
+def _refuse_includes(root: etree._Element, file: str) -> Iterator[model.Diagnostic]:
     """Take out the includes that no dictionary needs, and tell each.
 
     What is left names a file in a map of known ones (`includes`); nothing opens it.
@@ -624,5 +607,5 @@ def _refuse_includes(root: etree._Element, file: str) -> Iterator[Diagnostic]:
         )
 
 
-def _error_diagnostic(file: str, line: int, code: str, message: str) -> Diagnostic:
-    return Diagnostic(file, line, code, message, "error")
+def _error_diagnostic(file: str, line: int, code: str, message: str) -> model.Diagnostic:
+    return model.Diagnostic(file, line, code, message, "error")

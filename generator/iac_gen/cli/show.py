@@ -12,20 +12,8 @@ from typing import Final
 
 import click
 
-from iac_gen import discover
-from iac_gen.cli.common import (
-    APPS,
-    PATH,
-    QUIRKS,
-    Find,
-    QuirkCorrections,
-    build_inputs,
-    command,
-    exit_with_failures,
-    fail,
-    load_corrections,
-    source_options,
-)
+from iac_gen import discover, verify_names
+from iac_gen.cli import common
 from iac_gen.discover import SourceFile
 from iac_gen.ir import Module, module_data
 from iac_gen.lint import RULES, LintFinding, lint_source
@@ -37,22 +25,14 @@ from iac_gen.report import explain_level
 from iac_gen.snapshot import facts_only, write_snapshot
 from iac_gen.text import clean_text, on_one_line
 from iac_gen.unsupported import find_unsupported
-from iac_gen.verify_names import (
-    AskedNames,
-    NoReflectionError,
-    ReflectionError,
-    collect_names,
-    compare_names,
-    run_reflection,
-)
 from iac_gen.write import lock_folder, write_files
 from iac_gen.xml import LoadError
 from iac_runtime.tool import INTENTS
 
 
-@command()
-@click.argument("paths", nargs=-1, required=True, type=PATH)
-@click.option("--output", required=True, type=PATH, help="Folder for the snapshots.")
+@common.command()
+@click.argument("paths", nargs=-1, required=True, type=common.PATH)
+@click.option("--output", required=True, type=common.PATH, help="Folder for the snapshots.")
 @click.option("--facts", is_flag=True, help="Leave out the dictionary's descriptions.")
 @click.option("--name", help="The app's name (for one dictionary).")
 @click.option("--bundle-id", help="The app's bundle id (for one dictionary).")
@@ -76,11 +56,11 @@ def snapshot(
     with lock_folder(output, tools=False):
         for changed in write_files(output, files):
             click.echo(str(output / changed))
-    exit_with_failures(failed)
+    common.exit_with_failures(failed)
 
 
-@command()
-@APPS
+@common.command()
+@common.APPS
 @click.option("--all", "everything", is_flag=True, help="Show every app that was found.")
 @click.option(
     "--unbound",
@@ -95,28 +75,28 @@ def snapshot(
     metavar="APP NAME",
     help="Explain the level of a TOOL, CLASS or CLASS.PROPERTY.",
 )
-@QUIRKS
-@source_options
+@common.QUIRKS
+@common.source_options
 def show(
     apps: tuple[str, ...],
     everything: bool,
     only_unbound: bool,
     asked: tuple[str, str] | None,
     own: tuple[Path, ...],
-    find: Find,
+    find: common.Find,
 ) -> None:
     """Print the model of APPS as JSON."""
-    told = load_corrections(own, None)
+    told = common.load_corrections(own, None)
     if asked:
         if apps or everything or only_unbound:
-            fail("--why needs one app and one name, and works with no other option")
+            common.fail("--why needs one app and one name, and works with no other option")
         _show_why(*asked, find, told)
         return
     if bool(apps) == everything:
-        fail("give the names of the apps to show, or --all")
+        common.fail("give the names of the apps to show, or --all")
     failed: list[Diagnostic] = []
     shown: list[str] = []
-    inputs = build_inputs(find(apps), PreviousBuild(), told=told)
+    inputs = common.build_inputs(find(apps), PreviousBuild(), told=told)
     for outcome in map_representations(
         _unsupported_lines if only_unbound else _module_json, inputs
     ):
@@ -131,15 +111,15 @@ def show(
         click.echo(f"[{rows}]")
     else:
         click.echo(shown[0])
-    exit_with_failures(failed)
+    common.exit_with_failures(failed)
 
 
-def _show_why(app: str, name: str, find: Find, told: QuirkCorrections) -> None:
+def _show_why(app: str, name: str, find: common.Find, told: common.QuirkCorrections) -> None:
     for outcome in map_representations(
-        _module_of, build_inputs(find((app,)), PreviousBuild(), told=told)
+        _module_of, common.build_inputs(find((app,)), PreviousBuild(), told=told)
     ):
         if isinstance(outcome, Diagnostic):
-            exit_with_failures([outcome])
+            common.exit_with_failures([outcome])
         else:
             for line in explain_level(outcome, name):
                 click.echo(on_one_line(line, 500))
@@ -157,9 +137,9 @@ def _unsupported_lines(key: str, made: AppRepresentation) -> str:
     return "".join(f"{key}: {row}\n" for row in find_unsupported(made.resolved, made.diagnostics))
 
 
-@command("list")
-@source_options
-def list_(find: Find) -> None:
+@common.command("list")
+@common.source_options
+def list_(find: common.Find) -> None:
     """List the apps that are found, and why some have no tools."""
     found = find(())
     failed: list[Diagnostic] = []
@@ -179,8 +159,8 @@ def list_(find: Find) -> None:
         click.echo(f"-  {app.name}  {app.reason}")
 
 
-@command("lint")
-@click.argument("paths", nargs=-1, required=True, type=PATH, metavar="PATH...")
+@common.command("lint")
+@click.argument("paths", nargs=-1, required=True, type=common.PATH, metavar="PATH...")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 @click.option(
     "--rule", "names", multiple=True, metavar="NAME", help="Check only this rule; can be repeated."
@@ -195,7 +175,7 @@ def lint_command(paths: tuple[Path, ...], as_json: bool, names: tuple[str, ...])
         if name not in RULES:
             near = difflib.get_close_matches(name, RULES, 3, 0.4)
             hint = f"nearest: {', '.join(near)}" if near else f"the rules are {', '.join(RULES)}"
-            fail(f"there is no rule {name}; {hint}")
+            common.fail(f"there is no rule {name}; {hint}")
     rules = {name: rule for name, rule in RULES.items() if not names or name in names}
     own = [path for path in paths if path.suffix == ".toml"]
     named = [path for path in paths if path not in own]
@@ -203,7 +183,7 @@ def lint_command(paths: tuple[Path, ...], as_json: bool, names: tuple[str, ...])
         discover.from_paths(named, known_apps()) if named else discover.DiscoveredSources(())
     )
     loaded, failed = discover.read_sources(found_there, as_written=True)
-    unread = [*failed, *read_quirks(load_corrections(own, Path()).files)[1]]
+    unread = [*failed, *read_quirks(common.load_corrections(own, Path()).files)[1]]
     includes = discover.load_includes()
     found: list[LintFinding] = []
     for one in loaded:
@@ -243,31 +223,35 @@ def _counted_noun(number: int, word: str, plural: str = "") -> str:
 _SIMULATOR: Final = (sys.executable, "-P", "-m", "iac_simulator.osascript")
 
 
-@command("verify-names")
-@APPS
-@source_options
+@common.command("verify-names")
+@common.APPS
+@common.source_options
 @click.option("--osascript", "program", metavar="PROGRAM", help="The osascript program to use.")
 @click.option("--simulate", is_flag=True, help="Compare with the simulator instead of a Mac.")
-@click.option("--tools", type=PATH, help="With --simulate: simulate the tools in this folder.")
-def verify_names(
+@click.option(
+    "--tools", type=common.PATH, help="With --simulate: simulate the tools in this folder."
+)
+def verify_names_command(
     apps: tuple[str, ...],
-    find: Find,
+    find: common.Find,
     program: str | None,
     simulate: bool,
     tools: Path | None,
 ) -> None:
     """Compare IAC's JavaScript names with JXA's reflection; no app is started."""
     if simulate and program:
-        fail("give --osascript or --simulate, not both")
+        common.fail("give --osascript or --simulate, not both")
     if tools and not simulate:
-        fail("--tools works only with --simulate")
+        common.fail("--tools works only with --simulate")
     if not simulate and not program and sys.platform != "darwin":
-        fail("this is not a Mac; give --simulate, or --osascript with another program")
+        common.fail("this is not a Mac; give --simulate, or --osascript with another program")
     simulated = {"IAC_SIMULATOR_TOOLS": str(tools)} if tools else {}
     asked = _SIMULATOR if simulate else (program or "osascript",)
     failed: list[Diagnostic] = []
     wrong = parameters = 0
-    for outcome in map_representations(_keyed_names, build_inputs(find(apps), PreviousBuild())):
+    for outcome in map_representations(
+        _keyed_names, common.build_inputs(find(apps), PreviousBuild())
+    ):
         if isinstance(outcome, Diagnostic):
             failed.append(outcome)
             continue
@@ -276,9 +260,11 @@ def verify_names(
             click.echo(f"{key}: App Intents have no JavaScript names")
             continue
         try:
-            rows = compare_names(names, run_reflection(names, asked, environment=simulated))
-        except ReflectionError as error:
-            if names.kind == "addition" and isinstance(error, NoReflectionError):
+            rows = verify_names.compare_names(
+                names, verify_names.run_reflection(names, asked, environment=simulated)
+            )
+        except verify_names.ReflectionError as error:
+            if names.kind == "addition" and isinstance(error, verify_names.NoReflectionError):
                 # An addition is reached through osascript itself, which has no dictionary.
                 click.echo(
                     f"{key}: {names.count_names()} names of Standard Additions are not compared"
@@ -295,21 +281,21 @@ def verify_names(
         click.echo(
             f"JavaScript does not show names of parameters, so {parameters} names are not compared."
         )
-    exit_with_failures(failed)
+    common.exit_with_failures(failed)
     if wrong:
         sys.exit(1)
 
 
-def _keyed_names(key: str, made: AppRepresentation) -> tuple[str, AskedNames]:
-    return key, collect_names(made.resolved)
+def _keyed_names(key: str, made: AppRepresentation) -> tuple[str, verify_names.AskedNames]:
+    return key, verify_names.collect_names(made.resolved)
 
 
-@command("templates")
+@common.command("templates")
 @click.option(
     "--write",
     "folder",
     required=True,
-    type=PATH,
+    type=common.PATH,
     help="The folder to write to, which must be new or empty.",
 )
 def templates_command(folder: Path) -> None:
@@ -317,7 +303,7 @@ def templates_command(folder: Path) -> None:
     from iac_gen.render import shipped_templates
 
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        fail(f"{folder} is not empty; give a new or empty folder")
+        common.fail(f"{folder} is not empty; give a new or empty folder")
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in shipped_templates().items():
         (folder / name).write_text(text, encoding="utf-8")
@@ -330,5 +316,5 @@ COMMANDS: Final = {
     "show": show,
     "snapshot": snapshot,
     "templates": templates_command,
-    "verify-names": verify_names,
+    "verify-names": verify_names_command,
 }

@@ -8,9 +8,10 @@ a fault where one value can then not be told from another.
 import keyword
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Final, NamedTuple, TypeVar
 
-from iac_gen import naming
+from iac_gen import model, naming
 from iac_gen.lint.facts import (
     LintFacts,
     LintHit,
@@ -26,34 +27,24 @@ from iac_gen.lint.facts import (
     visible_term,
 )
 from iac_gen.merge import APPLICATION
-from iac_gen.model import (
-    KINDS,
-    Declaration,
-    Enumeration,
-    Enumerator,
-    Part,
-    RecordType,
-    SdefClass,
-    SdefCommand,
-    SdefElement,
-    SdefParameter,
-    SdefProperty,
-    Suite,
-    TypeRef,
-    ValueType,
-    is_code,
-)
 from iac_gen.text import clean_text
 from iac_runtime.types import TYPES
+
+T = TypeVar("T", model.Enumerator, model.SdefProperty)
+NamedType = TypeVar("NamedType", model.Enumeration, model.RecordType, model.ValueType)
 
 
 def undefined_type(facts: LintFacts) -> Iterator[LintHit]:
     """Find type names that are declared nowhere, each at its first place with the count."""
     items = (*facts.own, *facts.taken)
-    others = [i for i in items if isinstance(i, SdefClass | Enumeration | ValueType)]
+    others = [
+        i for i in items if isinstance(i, model.SdefClass | model.Enumeration | model.ValueType)
+    ]
     known = {synonym.name for item in others for synonym in item.synonyms}
     # An enumeration without values is declared, though nothing can be made of it.
-    known |= {name for row in items_of_kind(items, Enumeration) for name in (row.name, row.code)}
+    known |= {
+        name for row in items_of_kind(items, model.Enumeration) for name in (row.name, row.code)
+    }
     first: dict[str, tuple[int, str]] = {}
     count: dict[str, int] = {}
     for use in type_uses(facts.own):
@@ -74,11 +65,10 @@ def missing_type(facts: LintFacts) -> Iterator[LintHit]:
     """Find properties, parameters and results that give no type, and types without a name."""
     for use in type_uses(facts.own):
         if not use.types or any(not ref.name and not ref.items for ref in _nested_types(use.types)):
-            text = "declares no type"
-            yield LintHit(use.line, use.place, text)
+            yield LintHit(use.line, use.place, "declares no type")
 
 
-def _nested_types(refs: Iterable[TypeRef]) -> Iterator[TypeRef]:
+def _nested_types(refs: Iterable[model.TypeRef]) -> Iterator[model.TypeRef]:
     for ref in refs:
         yield ref
         yield from _nested_types(ref.items)
@@ -86,7 +76,7 @@ def _nested_types(refs: Iterable[TypeRef]) -> Iterator[TypeRef]:
 
 def undefined_superclass(facts: LintFacts) -> Iterator[LintHit]:
     """Find classes that inherit from a class that nobody declares."""
-    for row in items_of_kind(facts.own, SdefClass):
+    for row in items_of_kind(facts.own, model.SdefClass):
         if row.inherits and row.inherits not in facts.classes:
             yield make_hit(
                 row, f"inherits from {visible_term(row.inherits)}, which is declared nowhere"
@@ -107,7 +97,7 @@ def undefined_element(facts: LintFacts) -> Iterator[LintHit]:
 def undefined_extension(facts: LintFacts) -> Iterator[LintHit]:
     """Find extensions of a class that nobody declares."""
     made = {row.name for row in facts.resolved.classes}
-    for row in items_of_kind(facts.own, SdefClass):
+    for row in items_of_kind(facts.own, model.SdefClass):
         if row.extends and row.extends not in facts.classes:
             text = "The properties and elements of the extension are left out."
             if row.extends in made:
@@ -117,7 +107,7 @@ def undefined_extension(facts: LintFacts) -> Iterator[LintHit]:
 
 def no_application(facts: LintFacts) -> Iterator[LintHit]:
     """Find dictionaries of an app with classes and no class application."""
-    extended = any(row.extends == APPLICATION for row in items_of_kind(facts.own, SdefClass))
+    extended = any(row.extends == APPLICATION for row in items_of_kind(facts.own, model.SdefClass))
     if facts.source.kind != "application" or not facts.classes or extended:
         return
     if APPLICATION not in facts.classes:
@@ -128,10 +118,10 @@ def unknown_command(facts: LintFacts) -> Iterator[LintHit]:
     """Find `responds-to` with a command that nobody declares."""
     known = {
         name
-        for c in items_of_kind((*facts.own, *facts.taken), SdefCommand)
+        for c in items_of_kind((*facts.own, *facts.taken), model.SdefCommand)
         for name in (c.name, c.id)
     }
-    for row in items_of_kind(facts.own, SdefClass):
+    for row in items_of_kind(facts.own, model.SdefClass):
         for verb in dict.fromkeys(row.responds_to):
             if verb not in known:
                 yield make_hit(row, f"responds to {visible_term(verb)}, which no command declares")
@@ -139,7 +129,7 @@ def unknown_command(facts: LintFacts) -> Iterator[LintHit]:
 
 def required_after_optional(facts: LintFacts) -> Iterator[LintHit]:
     """Find required parameters that stand behind an optional one."""
-    for command in items_of_kind(facts.own, SdefCommand):
+    for command in items_of_kind(facts.own, model.SdefCommand):
         optional = command.direct is not None and command.direct.optional
         for one in command.parameters:
             if optional and not one.optional:
@@ -151,7 +141,7 @@ def required_after_optional(facts: LintFacts) -> Iterator[LintHit]:
 
 def empty_enumeration(facts: LintFacts) -> Iterator[LintHit]:
     """Find enumerations without a value."""
-    for row in items_of_kind(facts.own, Enumeration):
+    for row in items_of_kind(facts.own, model.Enumeration):
         if not row.enumerators:
             yield make_hit(row, "has no values")
 
@@ -182,7 +172,7 @@ def unreachable_class(facts: LintFacts) -> Iterator[LintHit]:
         waiting += [found.inherits, *subclasses.get(name, ())]
         waiting += [element.type for element in found.elements]
         waiting += _reachable_classes(facts, [found])
-    lines = {row.name: row.line for row in items_of_kind(facts.own, SdefClass) if row.name}
+    lines = {row.name: row.line for row in items_of_kind(facts.own, model.SdefClass) if row.name}
     for name, row in rows.items():
         if name in lines and name not in reached and not row.hidden:
             yield LintHit(
@@ -192,7 +182,7 @@ def unreachable_class(facts: LintFacts) -> Iterator[LintHit]:
             )
 
 
-def _reachable_classes(facts: LintFacts, items: Iterable[Declaration]) -> list[str]:
+def _reachable_classes(facts: LintFacts, items: Iterable[model.Declaration]) -> list[str]:
     """Return the classes that the types of `items` name, those in the fields of records too."""
     found: list[str] = []
     records: set[str] = set()
@@ -208,30 +198,19 @@ def _reachable_classes(facts: LintFacts, items: Iterable[Declaration]) -> list[s
     return found
 
 
-def unused_enumeration(facts: LintFacts) -> Iterator[LintHit]:
-    """Find visible enumerations that no type names."""
-    return _unused_types(facts, items_of_kind(facts.own, Enumeration))
-
-
-def unused_record_type(facts: LintFacts) -> Iterator[LintHit]:
-    """Find visible record types that no type names."""
-    return _unused_types(facts, items_of_kind(facts.own, RecordType))
-
-
-def unused_value_type(facts: LintFacts) -> Iterator[LintHit]:
-    """Find visible value types that no type names."""
-    return _unused_types(facts, items_of_kind(facts.own, ValueType))
-
-
-def _unused_types(
-    facts: LintFacts, rows: Iterable[Enumeration | RecordType | ValueType]
-) -> Iterator[LintHit]:
+def _unused_types(kind: type[NamedType], facts: LintFacts) -> Iterator[LintHit]:
+    """Find visible types of one kind that no type names."""
     # What the includes bring may use it too.
     uses_of_all = type_uses((*facts.own, *facts.taken))
     used = {name for use in uses_of_all for name in type_names(use.types)}
-    for row in rows:
+    for row in items_of_kind(facts.own, kind):
         if not row.hidden and not used & {row.name, row.id, row.code}:
             yield make_hit(row, "is not used as a type")
+
+
+unused_enumeration = partial(_unused_types, model.Enumeration)
+unused_record_type = partial(_unused_types, model.RecordType)
+unused_value_type = partial(_unused_types, model.ValueType)
 
 
 # Members that every JavaScript function or object has. `name`, `id` and `class` are not among
@@ -273,7 +252,7 @@ def type_clash(facts: LintFacts) -> Iterator[LintHit]:
     """Find classes, enumerations, record types and value types of one name."""
     first: dict[str, str] = {}
     # The order in which a type's name is looked up.
-    for kind in (RecordType, Enumeration, SdefClass, ValueType):
+    for kind in (model.RecordType, model.Enumeration, model.SdefClass, model.ValueType):
         for items, mine in ((facts.own, True), (facts.taken, False)):
             for item in items:
                 if not isinstance(item, kind) or not item.name:
@@ -302,10 +281,10 @@ def command_clash(facts: LintFacts) -> Iterator[LintHit]:
             yield make_hit(command, f"has the same name in JavaScript as {known}")
 
 
-def _visible_commands(facts: LintFacts) -> Iterator[SdefCommand]:
+def _visible_commands(facts: LintFacts) -> Iterator[model.SdefCommand]:
     """Yield the visible commands of the file, each name and code once."""
     seen: set[tuple[str, str]] = set()
-    for command in items_of_kind(facts.own, SdefCommand):
+    for command in items_of_kind(facts.own, model.SdefCommand):
         if not command.event and not command.hidden and (command.name, command.code) not in seen:
             seen.add((command.name, command.code))
             yield command
@@ -377,7 +356,7 @@ def javascript_member(facts: LintFacts) -> Iterator[LintHit]:
     for owner, prop in properties_of(facts.own):
         # A field of a record is a key of a plain object.
         if (
-            isinstance(owner, SdefClass)
+            isinstance(owner, model.SdefClass)
             and (name := naming.javascript_name(prop.name)) in _OBJECT | _SPECIFIER
         ):
             text = f"becomes {name} in JavaScript, a member that every object has"
@@ -397,7 +376,7 @@ def javascript_member(facts: LintFacts) -> Iterator[LintHit]:
 def missing_plural(facts: LintFacts) -> Iterator[LintHit]:
     """Find classes that are contained somewhere and whose plural is not their name with an s."""
     held = {element.type for row in facts.resolved.classes for element in row.elements}
-    lines = {row.name: row.line for row in items_of_kind(facts.own, SdefClass) if row.name}
+    lines = {row.name: row.line for row in items_of_kind(facts.own, model.SdefClass) if row.name}
     for row in facts.own_classes():
         contained = row.name in lines and row.name in held
         if contained and not row.plural and _IRREGULAR.search(row.name):
@@ -425,10 +404,15 @@ def _scripted_terms(facts: LintFacts) -> Iterator[tuple[str, str, int, str]]:
     """Yield (kind, name, line, place) of the terms that a script spells in JavaScript."""
     commands = {id(command) for command in _visible_commands(facts)}
     for line, where, part, owner in declared_terms(facts.own):
-        if isinstance(owner, SdefCommand) and id(owner) not in commands:
+        if isinstance(owner, model.SdefCommand) and id(owner) not in commands:
             continue
-        if isinstance(part, SdefCommand | SdefParameter | SdefClass | SdefProperty) and part.name:
-            yield KINDS[type(part)], part.name, line, where
+        if (
+            isinstance(
+                part, model.SdefCommand | model.SdefParameter | model.SdefClass | model.SdefProperty
+            )
+            and part.name
+        ):
+            yield model.KINDS[type(part)], part.name, line, where
 
 
 def hidden_characters(facts: LintFacts) -> Iterator[LintHit]:
@@ -445,15 +429,12 @@ def hidden_characters(facts: LintFacts) -> Iterator[LintHit]:
 def _file_texts(facts: LintFacts) -> Iterator[tuple[str, str, int, str]]:
     """Yield (what, text, line, place) for every text of the file."""
     yield "title", facts.dictionary.title, 0, "dictionary"
-    parts: list[tuple[int, str, Part]] = [row[:3] for row in declared_terms(facts.own)]
-    suites = [one for one in facts.dictionary.suites if isinstance(one, Suite)]
+    parts: list[tuple[int, str, model.Part]] = [row[:3] for row in declared_terms(facts.own)]
+    suites = [one for one in facts.dictionary.suites if isinstance(one, model.Suite)]
     parts += [(suite.line, f"suite {visible_term(suite.name)}", suite) for suite in suites]
     for line, where, part in parts:
         for what in ("name", "description", "plural"):
             yield what, getattr(part, what, ""), line, where
-
-
-T = TypeVar("T", Enumerator, SdefProperty)
 
 
 def is_written_code(code: str, size: int) -> bool:
@@ -463,7 +444,7 @@ def is_written_code(code: str, size: int) -> bool:
     """
     if code.lower().startswith("0x") and len(code) == 2 + 2 * size:
         return all(ch in "0123456789abcdef" for ch in code[2:].lower())
-    return is_code(code, size)
+    return model.is_code(code, size)
 
 
 class _ScopedTerm(NamedTuple):
@@ -488,11 +469,11 @@ _SHARED: Final = {
 def _scoped_terms(facts: LintFacts) -> Iterator[_ScopedTerm]:
     """Yield the terms of the file itself that have a code of their own and a scope beyond one."""
     for line, where, part, owner in declared_terms(facts.own):
-        if isinstance(part, SdefParameter | SdefElement) or not part.name:
+        if isinstance(part, model.SdefParameter | model.SdefElement) or not part.name:
             continue
-        if not (isinstance(part, SdefCommand) and part.event):
+        if not (isinstance(part, model.SdefCommand) and part.event):
             name = "" if part is owner else item_name(owner)
-            yield _ScopedTerm(KINDS[type(part)], part.name, part.code, line, where, name)
+            yield _ScopedTerm(model.KINDS[type(part)], part.name, part.code, line, where, name)
 
 
 def shared_code(facts: LintFacts) -> Iterator[LintHit]:
@@ -536,13 +517,13 @@ def several_codes(facts: LintFacts) -> Iterator[LintHit]:
 
 def duplicate_code(facts: LintFacts) -> Iterator[LintHit]:
     """Find two enumerators of an enumeration, or properties of a class, with one code."""
-    for row in items_of_kind(facts.own, Enumeration):
+    for row in items_of_kind(facts.own, model.Enumeration):
         for value, text in _rows_with_same_code(row.enumerators):
             yield make_hit(row, text, "In a result, the two values cannot be told apart.", value)
     mine = {(prop.name, prop.code) for _, prop in properties_of(facts.own)}
-    owners: list[SdefClass | RecordType] = [
+    owners: list[model.SdefClass | model.RecordType] = [
         *facts.own_classes(),
-        *items_of_kind(facts.own, RecordType),
+        *items_of_kind(facts.own, model.RecordType),
     ]
     for merged in owners:
         declared_here = [p for p in merged.properties if (p.name, p.code) in mine]
@@ -561,9 +542,9 @@ def _rows_with_same_code(rows: Iterable[T]) -> Iterator[tuple[T, str]]:
 
 def duplicate_parameter(facts: LintFacts) -> Iterator[LintHit]:
     """Find parameters of a command that share a name or a code, not both (that is a union)."""
-    for command in items_of_kind(facts.own, SdefCommand):
-        names: dict[str, SdefParameter] = {}
-        codes: dict[str, SdefParameter] = {}
+    for command in items_of_kind(facts.own, model.SdefCommand):
+        names: dict[str, model.SdefParameter] = {}
+        codes: dict[str, model.SdefParameter] = {}
         for one in command.parameters:
             named = names.setdefault(one.name, one)
             coded = codes.setdefault(one.code, one)
@@ -588,9 +569,9 @@ def duplicate_parameter(facts: LintFacts) -> Iterator[LintHit]:
 def unsound_code(facts: LintFacts) -> Iterator[LintHit]:
     """Find codes of a snapshot that are none; of XML, load has told and left them out."""
     for line, where, part, _ in declared_terms(facts.own):
-        size = 8 if isinstance(part, SdefCommand) else 4
+        size = 8 if isinstance(part, model.SdefCommand) else 4
         # An extension has no code, nor has an element.
-        if isinstance(part, SdefElement) or not part.name:
+        if isinstance(part, model.SdefElement) or not part.name:
             continue
         if not is_written_code(part.code, size):
             text = f"has the code {part.code!r}, not {size} characters"
@@ -600,7 +581,7 @@ def unsound_code(facts: LintFacts) -> Iterator[LintHit]:
 def suite_code(facts: LintFacts) -> Iterator[LintHit]:
     """Find suites whose code is not four characters."""
     for suite in facts.dictionary.suites:
-        if isinstance(suite, Suite) and not is_written_code(suite.code, 4):
+        if isinstance(suite, model.Suite) and not is_written_code(suite.code, 4):
             text = f"has the code {suite.code!r}, not 4 characters"
             yield LintHit(suite.line, f"suite {visible_term(suite.name)}", text)
 
@@ -608,7 +589,7 @@ def suite_code(facts: LintFacts) -> Iterator[LintHit]:
 def synonym(facts: LintFacts) -> Iterator[LintHit]:
     """Find synonyms that give neither a name nor a code, or a code that is none."""
     for line, where, part, _ in declared_terms(facts.own):
-        size = 8 if isinstance(part, SdefCommand) else 4
+        size = 8 if isinstance(part, model.SdefCommand) else 4
         for one in getattr(part, "synonyms", ()):
             if not one.name and not one.code:
                 yield LintHit(
