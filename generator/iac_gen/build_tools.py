@@ -117,7 +117,7 @@ def build_module(
     the dictionary but its terms is in the module.
     """
     aliases = _enumeration_aliases(resolved)
-    types = AppTypes(resolved, {name: alias for alias, name in aliases})
+    types = AppTypes(resolved, aliases)
     # Hidden ones too: references run through them.
     classes = {row.name: _class_row(row, resolved, types, decisions) for row in resolved.classes}
     builder = _ToolBuilder(resolved, decisions, types, classes, wording)
@@ -163,7 +163,7 @@ def build_module(
         classes,
         enum_table(resolved),
         record_table(resolved, types, decisions),
-        tuple((alias, name, tuple(types.enumerators(name))) for alias, name in aliases),
+        tuple((alias, name, tuple(types.enumerators(name))) for name, alias in aliases.items()),
         tuple(sorted(name for name in classes if name not in hidden)),
         tuple(sorted(object_tools.visible_properties(resolved))),
         tools,
@@ -196,15 +196,12 @@ _STARTS: Final[Mapping[str, tuple[LevelVerdict, ...]]] = dict.fromkeys(
 """What events that show an app need where it does not run."""
 
 
-def _enumeration_aliases(resolved: ResolvedDictionary) -> list[tuple[str, str]]:
-    """Return (alias, enumeration) for the enumerations that annotations may name."""
-    rows: list[tuple[str, str]] = []
-    for row in resolved.enumerations:
-        if row.enumerators:
-            rows.append(
-                (naming.unique_name(naming.literal_alias(row.name), (a for a, _ in rows)), row.name)
-            )
-    return rows
+def _enumeration_aliases(resolved: ResolvedDictionary) -> dict[str, str]:
+    """Return enumeration -> alias for the enumerations that annotations may name."""
+    aliases: dict[str, str] = {}
+    for name in (row.name for row in resolved.enumerations if row.enumerators):
+        aliases[name] = naming.unique_name(naming.literal_alias(name), aliases.values())
+    return aliases
 
 
 @dataclass(slots=True)
@@ -255,6 +252,7 @@ class _ToolBuilder:
             parameters = self._add_quirk_words(parameters, command)
             summary = self._add_app_words(summary, command, f"command {tool.op}", parameters)
         function = self._unique_function(tool.op)
+        verdict = LevelVerdict(tool.level, tool.reason, f"event code {tool.event}")
         self.tools.append(
             replace(
                 tool,
@@ -262,9 +260,7 @@ class _ToolBuilder:
                 jxa=tool.op,
                 summary=summary,
                 parameters=tuple(parameters),
-                judged=LevelJudgment(
-                    (LevelVerdict(tool.level, tool.reason, f"event code {tool.event}"),)
-                ),
+                judged=LevelJudgment((verdict,)),
             )
         )
 
@@ -290,19 +286,14 @@ class _ToolBuilder:
         summary = descriptions.with_level(summary, judged.level, judged.reason, room)
         summary += descriptions.UNPROVEN if facts else ""
         what = f"command {descriptions.truncate_words(command.name, MAX_NAME)}"
+        copies = object_tools.copy_levels(command, self.classes)
         self.tools.append(
             ToolFunction(
                 function,
                 "command",
                 command.code,
                 judged.level,
-                highest_verdict(
-                    [
-                        judged.verdict,
-                        *object_tools.copy_levels(command, self.classes),
-                        *_STARTS.get(command.code, ()),
-                    ]
-                ).level,
+                highest_verdict((judged.verdict, *copies, *_STARTS.get(command.code, ()))).level,
                 judged.reason,
                 self._add_app_words(summary, None if doc else command, what, parameters),
                 tuple(parameters),
@@ -372,11 +363,9 @@ class _ToolBuilder:
         name = naming.javascript_name(row.name)
         said = descriptions.describe_parameter(row.name, row.code, kind, verb, self.types, own)
         form = descriptions.describe_value_form(kind, self.types, own)
-        what = (
-            f"parameter {descriptions.truncate_words(row.name, MAX_NAME)}"
-            if row.name
-            else "the direct parameter"
-        )
+        what = f"parameter {descriptions.truncate_words(row.name, MAX_NAME)}"
+        what = what if row.name else "the direct parameter"
+        done = "" if row.name else verb.without_object()
         plain = row.name.lower() in KNOWN
         theirs = None if plain else self._app_description(row, f"{what} of {function}")
         own_name = name == row.name or self.resolved.source.kind == "intents"
@@ -387,12 +376,6 @@ class _ToolBuilder:
             {**self.types.json_schema(kind), **self.types.stated_keywords(row, kind)},
             self.types.parameter_annotation(kind),
             # The key says already what the dictionary's name of a parameter tells.
-            descriptions.with_brackets(
-                said,
-                form,
-                theirs,
-                descriptions.MAX_PARAMETER,
-                "" if row.name else verb.without_object(),
-            ),
+            descriptions.with_brackets(said, form, theirs, descriptions.MAX_PARAMETER, done),
             said,
         )

@@ -179,20 +179,13 @@ def _metadata_source(path: Path) -> SourceFile:
 
 def _app_intents_source(app: macos.IntentsOfApp, titles: Mapping[str, str]) -> SourceFile:
     named = tuple(sorted(titles.items()))
-    digest = f"{app.digest}{named}" if named else ""
+    digest = app.digest
+    if named:
+        digest = hashlib.sha256(f"{digest}{named}".encode()).hexdigest()
     known = not app.id.startswith("local.")
-    return SourceFile(
-        app.files[0][0],
-        hashlib.sha256(digest.encode()).hexdigest() if named else app.digest,
-        app.name,
-        app.id,
-        app.name,
-        app.version,
-        "intents",
-        known,
-        parts=app.files,
-        titles=named,
-    )
+    kind: Kind = "intents"
+    facts = (app.name, app.id, app.name, app.version, kind, known)
+    return SourceFile(app.files[0][0], digest, *facts, parts=app.files, titles=named)
 
 
 def read_sources(
@@ -230,23 +223,12 @@ def _bundle_source(bundle: macos.AppBundle) -> SourceFile:
         text = f"{identifier!r} is not a valid bundle id; the app gets a local one"
         notes = (Diagnostic(str(bundle.path), 0, "bundle-id", text),)
         identifier = f"local.{app_key(bundle.name, '')}"
-    digest = (
-        hashlib.sha256(bundle.content).hexdigest()
-        if bundle.content is not None
-        else source_file(bundle.dictionary, "", "").digest
-    )
-    return SourceFile(
-        str(bundle.dictionary),
-        digest,
-        bundle.name,
-        identifier,
-        bundle.path.stem,
-        bundle.version,
-        bundle.kind,
-        valid,
-        bundle.content,
-        notes,
-    )
+    if bundle.content is None:
+        digest = source_file(bundle.dictionary, "", "").digest
+    else:
+        digest = hashlib.sha256(bundle.content).hexdigest()
+    facts = (bundle.name, identifier, bundle.path.stem, bundle.version, bundle.kind, valid)
+    return SourceFile(str(bundle.dictionary), digest, *facts, bundle.content, notes)
 
 
 def load_includes() -> dict[str, Dictionary]:

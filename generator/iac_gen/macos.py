@@ -46,6 +46,7 @@ ADDITIONS: Final = (
 )
 _FRAMEWORKS: Final = "/System/Library/Frameworks"
 MAX_PLIST: Final = 512 * 1024
+_IDENTITY: Final = ("Identifier", "ShortVersionString")
 _Kind = Literal["application", "addition"]
 
 
@@ -123,8 +124,7 @@ def _read_bundle(path: Path, kind: _Kind) -> AppBundle | Unscriptable:
     info = read_info(path / "Contents" / "Info.plist")
     if isinstance(info, str):
         return Unscriptable(path, path.stem, info)
-    identifier = _info_text(info, "CFBundleIdentifier")
-    version = _info_text(info, "CFBundleShortVersionString")
+    identifier, version = (_info_text(info, f"CFBundle{key}") for key in _IDENTITY)
     declared = _info_text(info, "OSAScriptingDefinition")
     if declared:
         file = _resource_path(path, declared)
@@ -323,14 +323,10 @@ def _files_of_bundle(
 def _bundle_file(path: Path) -> MetadataFile:
     found = next((read_info(path / name) for name in _INFO if (path / name).is_file()), {})
     info = found if isinstance(found, dict) else {}
-    owner, version = info.get("CFBundleIdentifier"), info.get("CFBundleShortVersionString")
-    known = isinstance(owner, str) and is_bundle_id(owner)
-    return MetadataFile(
-        path,
-        path,
-        str(owner) if known else f"local.{app_key(path.stem, '')}",
-        version if isinstance(version, str) else "",
-    )
+    owner, version = (_info_text(info, f"CFBundle{key}") for key in _IDENTITY)
+    if not is_bundle_id(owner):
+        owner = f"local.{app_key(path.stem, '')}"
+    return MetadataFile(path, path, owner, version)
 
 
 def group_by_app(found: Iterable[MetadataFile]) -> tuple[list[IntentsOfApp], list[Unscriptable]]:

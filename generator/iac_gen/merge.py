@@ -83,9 +83,8 @@ def merge_commands(rows: Iterable[model.SdefCommand], notes: MergeNotes) -> list
     merged: dict[tuple[str, str], model.SdefCommand] = {}
     names: set[str] = set()
     for command in rows:
-        clean = replace(
-            command, parameters=_merge_parameters(command.parameters, command.name, notes)
-        )
+        parameters = _merge_parameters(command.parameters, command.name, notes)
+        clean = replace(command, parameters=parameters)
         key = (command.name, command.code)
         if key in merged:
             hidden = merged[key].hidden != clean.hidden
@@ -188,9 +187,8 @@ def _merge_enumerators(
         if value.name not in known:
             more.append(value)
         elif known[value.name] != value.code:
-            text = _repeat_message(
-                f"enumerator {value.name} of {row.name}", known[value.name], value.code
-            )
+            what = f"enumerator {value.name} of {row.name}"
+            text = _repeat_message(what, known[value.name], value.code)
             notes.add(value.line, "repeated", text, "warning")
     return (*first.enumerators, *more)
 
@@ -295,9 +293,8 @@ def _extend_class(
     if addition.code and addition.code != row.code:
         text = _repeat_message(f"class {row.name}", row.code, addition.code)
         notes.add(addition.line, "class-code", text, "warning")
-    gone = bool(addition.extends) and addition.hidden
     more = addition
-    if gone:
+    if addition.extends and addition.hidden:
         more = replace(
             addition,
             properties=tuple(replace(p, hidden=True) for p in addition.properties),
@@ -325,12 +322,8 @@ def _link_classes(
             text = f"class {name} inherits from {row.inherits}, which is not declared"
             notes.add(row.line, "unknown-class", text)
         if inherits and _inherits_from(inherits, name, parents):
-            notes.add(
-                row.line,
-                "cycle",
-                f"class {name} inherits from itself, which is left out",
-                "warning",
-            )
+            text = f"class {name} inherits from itself, which is left out"
+            notes.add(row.line, "cycle", text, "warning")
             inherits = parents[name] = ""
         linked.append(
             replace(

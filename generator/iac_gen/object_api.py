@@ -19,6 +19,7 @@ from iac_gen.ir import (
     TypedModule,
 )
 from iac_gen.merge import APPLICATION
+from iac_gen.types import list_item_types
 from iac_runtime.tool import Property
 from iac_runtime.types import TYPES, find_type, type_alternatives
 
@@ -159,15 +160,9 @@ class _ObjectApiBuilder:
             if (key := _attribute_name(row.term, row.code)) != row.jxa
         }
         settable = [(name, held, value) for (held, value), name in self.settable.items()]
+        classes = list(made.values())
         return TypedModule(
-            list(made.values()),
-            commands,
-            self.literals,
-            records,
-            fields,
-            settable,
-            self.makes,
-            extra,
+            classes, commands, self.literals, records, fields, settable, self.makes, extra
         )
 
     def _ordered_classes(self) -> list[str]:
@@ -323,20 +318,13 @@ class _ObjectApiBuilder:
 
     def type_annotation(self, kind: str, *, given: bool = False) -> str:
         """Return the annotation of a type string: of what is given, or of what is answered."""
-        return " | ".join(self._annotation_parts(kind, given))
-
-    def _annotation_parts(self, kind: str, given: bool) -> list[str]:
-        found = (
-            one for part in type_alternatives(kind) for one in self._part_annotations(part, given)
-        )
-        parts = list(dict.fromkeys(found))
-        return ["Any"] if "Any" in parts or not parts else parts
+        alternatives = type_alternatives(kind)
+        parts = {one: None for part in alternatives for one in self._part_annotations(part, given)}
+        return "Any" if "Any" in parts or not parts else " | ".join(parts)
 
     def _part_annotations(self, part: str, given: bool) -> list[str]:
         if part.startswith("list of "):
-            rest = part.removeprefix("list of ")
-            inner = [rest] if rest.startswith("list of ") else rest.split("|")
-            held = self.type_annotation(" | ".join(inner), given=given)
+            held = self.type_annotation(" | ".join(list_item_types(part)), given=given)
             return [f"{'Sequence' if given else 'ListOf'}[{held}]"]
         if part in self.module.records:
             if part in self.records:
@@ -364,9 +352,7 @@ class _ObjectApiBuilder:
                 continue
             direct = next((p for p in tool.parameters if p.row.code == "----"), None)
             types = type_alternatives(direct.row.type) if direct else ()
-            parts = {part.removeprefix("list of ") for part in types} if (
-                direct
-            ) else set()  # fmt: skip
+            parts = {part.removeprefix("list of ") for part in types}
             name = naming.escaped(tool.function.rstrip("_"), taken)
             taken.add(name)
             terms = [part for part in parts if self._is_object(part)]

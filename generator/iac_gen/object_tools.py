@@ -24,11 +24,8 @@ from iac_gen.types import AppTypes
 from iac_runtime.tool import LEVELS, Class, Level, Op, Param
 
 OBJECT_EVENTS: Final[Mapping[str, Op]] = {
-    "coregetd": "get",
-    "corecnte": "count",
-    "corecrel": "make",
-    "coresetd": "set",
-}
+    "coregetd": "get", "corecnte": "count", "corecrel": "make", "coresetd": "set",
+}  # fmt: skip
 """A command with one of these events is the object tool of that verb, never a second one."""
 
 
@@ -271,7 +268,12 @@ def build_recipe_tool(
         return f"recipe {recipe.name} has the name of a tool"
     judged = _recipe_judgment(recipe, base, classes)
     parameters = tuple(_recipe_parameter(recipe, name, types) for name in recipe.params)
-    tool = replace(
+    answer: dict[str, Any] = {}
+    if recipe.result:
+        answer["result"], answer["returned"] = recipe.result, "The answer."
+        answer["returns"] = types.result_annotation(recipe.result)
+        answer["output"] = types.output_schema(recipe.result, base.op)
+    return replace(
         base,
         function=recipe.name,
         level=judged.level,
@@ -283,15 +285,7 @@ def build_recipe_tool(
         positional=1 if parameters and parameters[0].required else 0,
         term="",
         bind=recipe.bind,
-    )
-    if not recipe.result:
-        return tool
-    return replace(
-        tool,
-        result=recipe.result,
-        returns=types.result_annotation(recipe.result),
-        returned="The answer.",
-        output=types.output_schema(recipe.result, base.op),
+        **answer,
     )
 
 

@@ -491,9 +491,7 @@ def app_files(
             )
             found.append(Diagnostic(file, 0, "long-entry", text))
     row = {
-        "id": module.app.id,
-        "name": module.app.name,
-        "kind": module.app.kind,
+        **module.app._asdict(),
         "digest": module.digest,
         "tools": len(module.tools),
         "identity": identity,
@@ -501,17 +499,9 @@ def app_files(
         "wrappers": _short_digest(shortcuts) if shortcuts else "",
     }
     tools = {tool.name: _tool_row(tool, module.key, lines[tool.name]) for tool in module.tools}
-    made = AppFiles(
-        module.key,
-        row,
-        module.version,
-        tools,
-        lines,
-        term_rows(module),
-        search_rows(module, resolved),
-        modules,
-    )
-    return made, found
+    words = search_rows(module, resolved)
+    rows = (tools, lines, term_rows(module), words, modules)
+    return AppFiles(module.key, row, module.version, *rows), found
 
 
 def _shorten_entry(entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -206,11 +206,6 @@ def _noun_with_the(noun: str) -> str:
     return noun if is_plural(noun) else with_the(noun)
 
 
-def is_verb(word: str) -> bool:
-    """Say whether a word is one that commands."""
-    return word.lower() in _VERBS
-
-
 def is_happening(term: str) -> bool:
     """Say whether a term tells of what happens: `will open`, `mouse moved`, `closed`."""
     words = [word.lower() for word in term_words(term)]

@@ -41,6 +41,7 @@ from iac_gen.text import clean_text, label, on_one_line
 from iac_gen.verify_output import prove_imports, verify_module, verify_objects
 from iac_gen.write import assemble_folder
 from iac_gen.xml import LoadedDictionary, LoadError
+from iac_runtime.tool import LEVELS
 
 T = TypeVar("T")
 
@@ -385,16 +386,9 @@ def _make(loaded: LoadedDictionary, job: BuildJob, keep: Path | None) -> _JobOut
 
 def _app_report(made: AppRepresentation, tokens: int) -> AppReport:
     module = made.module
-    levels = Counter(tool.level for tool in module.tools)
+    tools = Counter(tool.level for tool in module.tools)
+    levels: dict[str, int] = {level: tools[level] for level in LEVELS}
     visible = sum(not (one.hidden or is_hook(one)) for one in made.resolved.commands)
-    return AppReport(
-        module.key,
-        module.app.name,
-        module.app.id,
-        len(module.tools),
-        {level: levels[level] for level in ("SAFE", "MODIFY", "DANGEROUS")},
-        tokens,
-        declared_counts(made.resolved.source.dictionary),
-        built_counts(module, visible),
-        made.diagnostics,
-    )
+    counts = declared_counts(made.resolved.source.dictionary), built_counts(module, visible)
+    app = (module.key, module.app.name, module.app.id, len(module.tools))
+    return AppReport(*app, levels, tokens, *counts, made.diagnostics)

@@ -230,6 +230,7 @@ def _module_values(module: Module, quirks: str, templates: TeamTemplates | None)
     tools = [_tool_values(tool) for tool in module.tools]
     used = " ".join(text for tool in tools for text in (*tool["signature"], tool["returns"]))
     shown = [(name, values) for name, values in aliases if name in used]
+    app = module.app if module.app.kind != "application" else module.app[:2]
     present = {
         "Final": True,
         "Any": "Any" in used,
@@ -241,7 +242,7 @@ def _module_values(module: Module, quirks: str, templates: TeamTemplates | None)
         "typing": [SourceText(name) for name in ("Any", "Final", "Literal") if present[name]],
         "contract": [SourceText(name) for name in CONTRACT if present[name]],
         "exported": [literal(name) for name in ("APP", *sorted(t.function for t in module.tools))],
-        "app": _app_arguments(module),
+        "app": SourceText(", ".join(literal(value) for value in app)),
         "objects": identifier(objects_module(module.key)),
         "names": [(identifier(name), [literal(v) for v in values]) for name, values in shown],
         "tools": tools,
@@ -282,12 +283,6 @@ def _contract_names(module: Module, used: str) -> dict[str, bool]:
         "Property": any(row.properties for row in owners),
         "Element": any(row.elements for row in module.classes.values()),
     }
-
-
-def _app_arguments(module: Module) -> SourceText:
-    app = module.app
-    kind = f", {literal(app.kind)}" if app.kind != "application" else ""
-    return SourceText(f"{literal(app.id)}, {literal(app.name)}{kind}")
 
 
 def _quote_row(row: Row) -> Row:
@@ -363,6 +358,7 @@ def _tool_values(tool: ToolFunction) -> dict[str, Any]:
     signature = [_signature_parameter(p) for p in tool.parameters]
     if signature[tool.positional :]:
         signature.insert(tool.positional, SourceText("*"))
+    keys = [identifier(parameter.key) for parameter in tool.parameters]
     return {
         "event": exact_literal(tool.event),
         "facts": [(SourceText(name), literal(value)) for name, value in facts.items() if value],
@@ -373,13 +369,8 @@ def _tool_values(tool: ToolFunction) -> dict[str, Any]:
         "signature": signature,
         "returns": SourceText(tool.returns),
         "docstring": tool_docstring(tool),
-        "arguments": _call_arguments(tool),
+        "arguments": [identifier(tool.function), *(SourceText(f"{key}={key}") for key in keys)],
     }
-
-
-def _call_arguments(tool: ToolFunction) -> list[SourceText]:
-    keys = [identifier(parameter.key) for parameter in tool.parameters]
-    return [identifier(tool.function), *(SourceText(f"{key}={key}") for key in keys)]
 
 
 def _param_arguments(row: Param) -> list[SourceText]:
@@ -445,7 +436,10 @@ def _objects_values(module: Module, made: TypedModule) -> dict[str, Any]:
         ],
         "extra": _typed_dict(EXTRA, "TypedDict" * bool(made.extra), made.extra),
         "fields": [(literal(jxa), literal(key)) for jxa, key in made.fields.items()],
-        "objects": [_objects_entry(one) for one in made.classes],
+        "objects": [
+            (literal(one.term), SourceText(f"({one.name}, {one.items or None})"))
+            for one in made.classes
+        ],
     }
     used = {word for text in _source_texts(values) for word in _WORD.findall(text)}
     # What the template itself writes.
@@ -541,11 +535,8 @@ def _key_type(one: TypedClass) -> str:
 
 
 def _typed_dict(name: str, base: str, rows: list[tuple[str, str]]) -> dict[str, Any]:
-    return {"name": SourceText(name), "base": SourceText(base), "rows": _field_rows(rows)}
-
-
-def _field_rows(rows: list[tuple[str, str]]) -> list[tuple[SourceText, SourceText]]:
-    return [(identifier(key), SourceText(kind)) for key, kind in rows]
+    fields = [(identifier(key), SourceText(kind)) for key, kind in rows]
+    return {"name": SourceText(name), "base": SourceText(base), "rows": fields}
 
 
 def _short_description(sentence: str) -> str:
@@ -581,11 +572,6 @@ def _method_values(one: ObjectMethod) -> dict[str, Any]:
         "doc": SourceText(re.sub(r"\n(?=.)", "\n    ", doc)),
         "call": [literal(one.tool.function), *map(SourceText, given)],
     }
-
-
-def _objects_entry(one: TypedClass) -> tuple[SourceText, SourceText]:
-    pair = f"({one.name}, {one.items or None})"
-    return literal(one.term), SourceText(pair)
 
 
 def kept(folder: Path | None, name: str, made_of: str, make: Callable[[], str]) -> str:

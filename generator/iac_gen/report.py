@@ -90,10 +90,7 @@ class AppReport:
     def from_data(cls, data: Mapping[str, Any]) -> "AppReport":
         """Return the report that `data` was made from."""
         given = {name: data[name] for name in cls.__slots__}
-        given["declared"], given["built"] = (
-            TermCounts(**data["declared"]),
-            TermCounts(**data["built"]),
-        )
+        given |= {name: TermCounts(**data[name]) for name in ("declared", "built")}
         given["diagnostics"] = tuple(Diagnostic(**one) for one in data["diagnostics"])
         return cls(**given)
 
@@ -215,11 +212,9 @@ def _app_changes(old: output.AppFiles, new: output.AppFiles) -> Iterator[str]:
             yield f"{title}: renamed from {_thing_title(was).removeprefix(f'{kind} ')}"
         yield from (f"{title}: {line}" for line in _row_changes(kind, before[was], after[name]))
         if kind == "tool":
-            listed = (
-                json.loads(old.lines[_full_name(was)]),
-                json.loads(new.lines[_full_name(name)]),
-            )
-            yield from (f"{title}: {line}" for line in _listed_changes(*listed))
+            one, other = old.lines[_full_name(was)], new.lines[_full_name(name)]
+            lines = _listed_changes(json.loads(one), json.loads(other))
+            yield from (f"{title}: {line}" for line in lines)
     for name in sorted(before.keys() - former.values()):
         if known or name.startswith("tool "):
             yield f"{_thing_title(name)} removed"

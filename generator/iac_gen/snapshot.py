@@ -21,9 +21,11 @@ from iac_gen.naming import app_key, is_bundle_id
 from iac_gen.resolve import is_hook
 from iac_gen.text import clean_text, on_one_line, sanitize_dictionary
 from iac_gen.types import default_value, stated_default
-from iac_gen.xml import LoadedDictionary, LoadError
+from iac_gen.xml import LoadedDictionary, load_error
 
 FORMAT = 1
+# Texts of an app, in the order in which `Source` has them behind the title.
+_HEAD = ("title", "name", "id", "stem", "version")
 # `local.<key>` is our own word for an app whose bundle id nobody knows.
 _LOCAL_ID = re.compile(r"local\.[a-z0-9_]{1,64}")
 # What names a case, a parameter or an action: visible characters, blanks inside.
@@ -85,7 +87,7 @@ def write_snapshot(source: model.Source) -> str:
     """Return the snapshot of `source` as JSON text, one suite item a line."""
     head = {
         "format": FORMAT,
-        **{key: getattr(source, key) for key in ("name", "id", "stem", "version", "kind")},
+        **{key: getattr(source, key) for key in (*_HEAD[1:], "kind")},
         "digest": source.dictionary.digest,
         "title": source.dictionary.title,
     }
@@ -137,42 +139,36 @@ def load_snapshot(path: Path, *, as_written: bool = False) -> LoadedDictionary:
         LoadError: It cannot be read, is no JSON, or is no snapshot of this format.
     """
 
-    def load_error(line: int, code: str, message: str) -> LoadError:
-        return LoadError(model.Diagnostic(str(path), line, code, message, "error"))
-
+    file = str(path)
     try:
         data = json.loads(read_file(path, MAX_BYTES).decode("utf-8"))
     except LimitError as error:
-        raise load_error(0, error.code, str(error)) from None
+        raise load_error(file, 0, error.code, str(error)) from None
     except UnicodeDecodeError as error:
-        raise load_error(0, "read", f"cannot be read: {error}") from None
+        raise load_error(file, 0, "read", f"cannot be read: {error}") from None
     except RecursionError:
-        raise load_error(0, "json", "is nested too deeply") from None
+        raise load_error(file, 0, "json", "is nested too deeply") from None
     except json.JSONDecodeError as error:
-        raise load_error(error.lineno, "json", f"is not JSON: {error.msg}") from None
+        raise load_error(file, error.lineno, "json", f"is not JSON: {error.msg}") from None
     except ValueError:
-        raise load_error(0, "json", "is not JSON: a number has too many digits") from None
+        raise load_error(file, 0, "json", "is not JSON: a number has too many digits") from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise load_error(
-            0, "format", f"is not a snapshot of format {FORMAT}; make one with iac-gen snapshot"
-        )
+        text = f"is not a snapshot of format {FORMAT}; make one with iac-gen snapshot"
+        raise load_error(file, 0, "format", text)
     try:
         if _DIGEST.fullmatch(data["digest"]) is None:
-            raise load_error(0, "format", "is not a complete snapshot: its digest is not a SHA-256")
+            text = "is not a complete snapshot: its digest is not a SHA-256"
+            raise load_error(file, 0, "format", text)
         suites = _build_value(_hints(model.Dictionary)["suites"], data["suites"])
-        source = model.Source(
-            model.Dictionary(str(path), data["digest"], _text_field(data, "title"), suites),
-            _text_field(data, "name"),
-            _text_field(data, "id"),
-            _text_field(data, "stem"),
-            _text_field(data, "version"),
-            data["kind"] if data["kind"] in get_args(model.Kind) else "application",
-        )
+        title, name, identifier, stem, version = (_text_field(data, key) for key in _HEAD)
+        kind: model.Kind = data["kind"] if data["kind"] in get_args(model.Kind) else "application"
+        dictionary = model.Dictionary(file, data["digest"], title, suites)
+        source = model.Source(dictionary, name, identifier, stem, version, kind)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         reason = on_one_line(repr(error))
-        raise load_error(0, "format", f"is not a complete snapshot: {reason}") from None
+        raise load_error(file, 0, "format", f"is not a complete snapshot: {reason}") from None
     except RecursionError:
-        raise load_error(0, "json", "is nested too deeply") from None
+        raise load_error(file, 0, "json", "is nested too deeply") from None
     return _check_source(source, path, as_written)
 
 

@@ -63,7 +63,7 @@ def item_terms(part: str) -> list[str]:
     return re.sub("^(list of )+", "", part).split("|")
 
 
-def _list_item_types(part: str) -> list[str]:
+def list_item_types(part: str) -> list[str]:
     """Return the types that the items of a list may have; a list in a list stays one."""
     rest = part.removeprefix("list of ")
     return [rest] if rest.startswith("list of ") else rest.split("|")
@@ -254,7 +254,7 @@ class AppTypes:
 
     def _part_schema(self, part: str, inside: tuple[str, ...]) -> dict[str, Any]:
         if part.startswith("list of "):
-            return {"type": "array", "items": self._union_schema(_list_item_types(part), inside)}
+            return {"type": "array", "items": self._union_schema(list_item_types(part), inside)}
         if part in self.records or self._options.get(part):
             return self._record_schema(part, inside)
         if part in self._options and part not in self.enums:
@@ -343,7 +343,7 @@ class AppTypes:
 
     def _part_annotation(self, part: str) -> str:
         if part.startswith("list of "):
-            return f"ListOf[{self.parameter_annotation(' | '.join(_list_item_types(part)))}]"
+            return f"ListOf[{self.parameter_annotation(' | '.join(list_item_types(part)))}]"
         if part in self.records or self._options.get(part):
             return "Mapping[str, Any]"
         if part in self._options and part not in self.enums:

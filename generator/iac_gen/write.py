@@ -249,20 +249,14 @@ def _stage_files(
 
 
 def _write_new(path: Path, text: Iterable[str]) -> str:
+    """Write a text in pieces and return its digest."""
+    digest = hashlib.sha256()
     with path.open("wb") as file:
-        digest = _write_and_digest(text, file.write)
+        for content in (piece.encode() for piece in text):
+            digest.update(content)
+            file.write(content)
         file.flush()
         os.fsync(file.fileno())
-    return digest
-
-
-def _write_and_digest(text: Iterable[str], to: Callable[[bytes], object] = lambda _: None) -> str:
-    """Return the digest of a text in pieces, which go `to` a writer."""
-    digest = hashlib.sha256()
-    for piece in text:
-        content = piece.encode()
-        digest.update(content)
-        to(content)
     return digest.hexdigest()
 
 
@@ -423,20 +417,17 @@ def assemble_folder(
         for name, content in app.modules.items()
     }
     makers["__init__.py"] = partial(iter, (package,))
-    for name, made in (
-        (output.LISTING, _listing_lines),
-        (output.SEARCH, _search_lines),
-        (output.CATALOGUE, _catalogue_json),
-        (output.LOCK, _lock_json),
-    ):
-        makers[name] = partial(made, ordered)
+    makers[output.LISTING] = partial(_listing_lines, ordered)
+    makers[output.SEARCH] = partial(_search_lines, ordered)
+    makers[output.CATALOGUE] = partial(_catalogue_json, ordered)
+    makers[output.LOCK] = partial(_lock_json, ordered)
     old = previous.locked
-    known = (app for app in ordered if app.key in old)
-    found = (
-        output.find_level_falls(old[app.key], output.unpack_app(app).reviewed_surface(), accepted)
-        for app in known
-    )
-    return FolderFiles(makers), [one for rows in found for one in rows]
+    falls: list[output.LevelFall] = []
+    for app in ordered:
+        if app.key in old:
+            new = output.unpack_app(app).reviewed_surface()
+            falls += output.find_level_falls(old[app.key], new, accepted)
+    return FolderFiles(makers), falls
 
 
 _Rows: TypeAlias = Iterator[tuple[str, Any]]
@@ -527,6 +518,9 @@ def _json_pieces(tables: Mapping[str, _Rows]) -> Iterator[str]:
 
 _FORMAT = 2
 _LIBRARIES = ("black", "jinja2", "lxml")
+_SOURCES = (
+    "**/*.py", "**/*.toml", "*.js", "*.jinja", "classify/*.json", "snapshots/standard/*.json",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -556,18 +550,7 @@ def generator_digest(templates: Path | None = None) -> str:
     for name in _LIBRARIES:
         digest.update(f"{name} {version(name)}".encode())
     paths = sorted(
-        path
-        for root in roots
-        if root.is_dir()
-        for pattern in (
-            "**/*.py",
-            "**/*.toml",
-            "*.js",
-            "*.jinja",
-            "classify/*.json",
-            "snapshots/standard/*.json",
-        )
-        for path in root.glob(pattern)
+        path for root in roots if root.is_dir() for one in _SOURCES for path in root.glob(one)
     )
     own = sorted(templates.glob("*.jinja")) if templates else []
     digest.update(str(templates).encode())

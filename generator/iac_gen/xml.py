@@ -402,9 +402,8 @@ def _repair_declaration(content: bytes, repairs: list[tuple[int, str]]) -> bytes
     encoding = _ENCODING.search(declaration)
     if encoding is not None and encoding[1].lower() not in (b"utf-8", b"us-ascii"):
         return content
-    repairs.append(
-        (_line_at(content, found.end()), "blanks stand before the XML declaration; ignored")
-    )
+    line = _line_at(content, found.end())
+    repairs.append((line, "blanks stand before the XML declaration; ignored"))
     return re.sub(rb"[^\r\n]", b" ", content[: end + 2]) + content[end + 2 :]
 
 
@@ -454,15 +453,10 @@ def _repair_prefixes(content: bytes, repairs: list[tuple[int, str]]) -> bytes:
         return content
     prefix = missing[0]
     name = prefix.decode("ascii")
-    repairs.append(
-        (_line_at(content, used[prefix]), f"the prefix {name} is not declared; taken as XInclude")
-    )
-    return b'%s xmlns:%s="%s"%s' % (
-        content[: root.end()],
-        prefix,
-        _XINCLUDE_NAMESPACE,
-        content[root.end() :],
-    )
+    text = f"the prefix {name} is not declared; taken as XInclude"
+    repairs.append((_line_at(content, used[prefix]), text))
+    head, tail = content[: root.end()], content[root.end() :]
+    return b'%s xmlns:%s="%s"%s' % (head, prefix, _XINCLUDE_NAMESPACE, tail)
 
 
 MAX_INCLUDES = 16
@@ -487,6 +481,11 @@ class LoadError(Exception):
         self.diagnostic = diagnostic
 
 
+def load_error(file: str, line: int, code: str, message: str) -> LoadError:
+    """Return the error that a file is no dictionary."""
+    return LoadError(model.Diagnostic(file, line, code, message, "error"))
+
+
 def load_dictionary(
     path: Path, *, as_written: bool = False
 ) -> tuple[model.Dictionary, list[model.Diagnostic]]:
@@ -498,7 +497,7 @@ def load_dictionary(
     try:
         content = read_file(path, MAX_BYTES)
     except LimitError as error:
-        raise LoadError(_error_diagnostic(str(path), error.line, error.code, str(error))) from None
+        raise load_error(str(path), error.line, error.code, str(error)) from None
     return parse_dictionary(content, str(path), as_written=as_written)
 
 
@@ -513,27 +512,23 @@ def parse_dictionary(
         LoadError: No XML, over a limit (see `limits`), or no dictionary in it.
     """
     if not content.strip():
-        raise LoadError(
-            _error_diagnostic(file, 0, "empty", "is empty; a dictionary is an XML file")
-        )
+        raise load_error(file, 0, "empty", "is empty; a dictionary is an XML file")
     try:
         if len(content) > MAX_BYTES:
             raise LimitError("size", f"has {len(content)} bytes; the limit is {MAX_BYTES}")
         root, mended = _parse_tree(content)
     except LimitError as error:
-        raise LoadError(_error_diagnostic(file, error.line, error.code, str(error))) from None
+        raise load_error(file, error.line, error.code, str(error)) from None
     line = root.sourceline or 0
     if root.tag != "dictionary":
         tag = on_one_line(str(root.tag), 64)
-        raise LoadError(
-            _error_diagnostic(file, line, "root", f"contains <{tag}> instead of <dictionary>")
-        )
+        raise load_error(file, line, "root", f"contains <{tag}> instead of <dictionary>")
     recovered = [model.Diagnostic(file, place, "recovered", text) for place, text in mended]
     refused = [*recovered, *_refuse_includes(root, file)]
     reader = SdefReader(file)
     suites = tuple(reader.read_suites(root))
     if not suites:
-        raise LoadError(_error_diagnostic(file, line, "empty", "declares no suite"))
+        raise load_error(file, line, "empty", "declares no suite")
     digest = hashlib.sha256(content).hexdigest()
     dictionary = model.Dictionary(file, digest, root.get("title") or "", suites)
     found = [*refused, *reader.diagnostics]
@@ -597,15 +592,7 @@ def _refuse_includes(root: etree._Element, file: str) -> Iterator[model.Diagnost
         if parent is not None:
             parent.remove(node)
         refused.append((node.sourceline or 0, reason))
-    yield from (
-        _error_diagnostic(file, line, "include", reason) for line, reason in refused[:_TOLD]
-    )
+    told = refused[:_TOLD]
     if len(refused) > _TOLD:
-        line, _ = refused[_TOLD]
-        yield _error_diagnostic(
-            file, line, "include", f"{len(refused) - _TOLD} more includes are refused"
-        )
-
-
-def _error_diagnostic(file: str, line: int, code: str, message: str) -> model.Diagnostic:
-    return model.Diagnostic(file, line, code, message, "error")
+        told.append((refused[_TOLD][0], f"{len(refused) - _TOLD} more includes are refused"))
+    yield from (model.Diagnostic(file, line, "include", text, "error") for line, text in told)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
@@ -305,31 +305,28 @@ def diff(
     folder = output or common.default_output()
     _warn_unfinished(folder)
     previous = write.read_previous(folder)
+    failed: list[Diagnostic] = []
+    rest: dict[str, Any] = {}
     if other is not None:
         if not (other / LOCK).exists():
             raise click.UsageError(f"--to {other}: there are no tools in this folder.")
-        built = write.read_previous(other)
-        lines = [clean_text(line) for line in describe_changes(previous.apps, built.apps)]
-        told = {"changes": lines, "levels": changed_levels(previous.apps, built.apps)}
-        shown = json.dumps(told, indent=1) if as_json else "\n".join(lines)
-        click.echo(shown, nl=bool(shown))
-        return
-    inputs = common.build_inputs(
-        find(apps), previous, whole=not apps, told=common.load_corrections(own, output)
-    )
-    files, report = common.run_build(replace(inputs, wording=True), quiet=True)
-    kept = previous.apps
-    if files:
-        new = PreviousBuild.read(*(files[name] for name in (CATALOGUE, LISTING, LOCK, SEARCH)))
-        kept = {key: app for key, app in new.apps.items() if key not in report.gone}
-    lines = [clean_text(line) for line in describe_changes(previous.apps, kept)]
+        built = write.read_previous(other).apps
+    else:
+        told = common.load_corrections(own, output)
+        inputs = common.build_inputs(find(apps), previous, whole=not apps, told=told)
+        files, report = common.run_build(replace(inputs, wording=True), quiet=True)
+        built = previous.apps
+        if files:
+            new = PreviousBuild.read(*(files[name] for name in (CATALOGUE, LISTING, LOCK, SEARCH)))
+            built = {key: app for key, app in new.apps.items() if key not in report.gone}
+        rest, failed = {key: report.to_data()[key] for key in ("falls", "failed")}, report.lost
+    lines = [clean_text(line) for line in describe_changes(previous.apps, built)]
     if as_json:
-        rest = {key: report.to_data()[key] for key in ("falls", "failed")}
-        told = {"changes": lines, "levels": changed_levels(previous.apps, kept), **rest}
-        click.echo(json.dumps(told, indent=1))
+        changes = {"changes": lines, "levels": changed_levels(previous.apps, built), **rest}
+        click.echo(json.dumps(changes, indent=1))
     else:
         click.echo("".join(f"{line}\n" for line in lines), nl=False)
-    common.exit_with_failures(report.lost)
+    common.exit_with_failures(failed)
 
 
 COMMANDS: Final = {"build": build, "check": check, "diff": diff}

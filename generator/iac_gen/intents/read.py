@@ -24,7 +24,7 @@ from iac_gen.model import Diagnostic, Dictionary, IntentFacts, Severity, TypeRef
 from iac_gen.naming import is_bundle_id, unique_name
 from iac_gen.phrases import plural_noun
 from iac_gen.text import MAX_ENUMERATOR, on_one_line, sanitize_dictionary
-from iac_gen.xml import LoadError
+from iac_gen.xml import LoadError, load_error
 from iac_runtime.types import SPELLINGS, TYPES
 
 JsonObject: TypeAlias = Mapping[str, Any]
@@ -73,7 +73,7 @@ def read_json(content: bytes, file: str) -> JsonObject:
     """Return the metadata in `content`. Raises LoadError: it holds none."""
 
     def fail(code: str, message: str) -> NoReturn:
-        raise LoadError(Diagnostic(file, 0, code, message, "error"))
+        raise load_error(file, 0, code, message)
 
     if len(content) > MAX_BYTES:
         fail("size", f"has {len(content)} bytes; the limit is {MAX_BYTES}")
@@ -132,11 +132,6 @@ def constant_value(value: Any) -> Any:
     if isinstance(held, int | float) and not (abs(held) < 2**53 and math.isfinite(held)):
         return None
     return held if isinstance(held, bool | int | float | str) else None
-
-
-def plain_identifier(name: str) -> str:
-    """Return a name that is a plain identifier; empty for any other."""
-    return name if IDENTIFIER.fullmatch(name) else ""
 
 
 def number_value(value: Any) -> float | None:
@@ -218,10 +213,6 @@ _KEY: Final = re.compile(r"[A-Z0-9]+([_.-][A-Z0-9]+)+")
 _BLANK: Final = re.compile(r"(?: (?:at|by|for|from|in|of|on|to|using|with))? *\$\{[^}]*\} *")
 
 
-def _no_text(_table: str, _key: str) -> str:
-    return ""
-
-
 class MetadataPart(NamedTuple):
     """A file of metadata. `owner` is the app that it belongs to, `format` what version.json says.
 
@@ -239,7 +230,7 @@ def read_part(path: Path, owner: str = "") -> MetadataPart:
     try:
         content = read_file(path)
     except LimitError as error:
-        raise LoadError(Diagnostic(str(path), 0, error.code, str(error), "error")) from None
+        raise load_error(str(path), 0, error.code, str(error)) from None
     beside = path.with_name("version.json")
     said = read_small_object(beside) if path.name == FILE else {}
     return MetadataPart(str(path), content, owner, text_at(said, "version"))
@@ -256,7 +247,7 @@ def read_intents(
     Raises:
         LoadError: A file is no JSON, too large, or holds no such metadata.
     """
-    reader = _IntentsReader(parts[0].file, words or _no_text)
+    reader = _IntentsReader(parts[0].file, words or (lambda _table, _key: ""))
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part.content)
@@ -480,8 +471,9 @@ class _IntentsReader:
         result = self._value_types(answer, f"the answer of {key}") if answer else None
         protocols = [one.removeprefix(_PROTOCOL) for one in as_texts(row.get("systemProtocols"))]
         known = [one for one in protocols if IDENTIFIER.fullmatch(one)]
+        swift = text_at(row, "fullyQualifiedTypeName")
         known_facts = IntentFacts(
-            type=plain_identifier(text_at(row, "fullyQualifiedTypeName")),
+            type=swift if IDENTIFIER.fullmatch(swift) else "",
             protocols=tuple(sorted({*known})),
             schemas=tuple(sorted(schema_names(row))),
             opens=opens_app(row, known),

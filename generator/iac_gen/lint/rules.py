@@ -37,14 +37,11 @@ NamedType = TypeVar("NamedType", model.Enumeration, model.RecordType, model.Valu
 def undefined_type(facts: LintFacts) -> Iterator[LintHit]:
     """Find type names that are declared nowhere, each at its first place with the count."""
     items = (*facts.own, *facts.taken)
-    others = [
-        i for i in items if isinstance(i, model.SdefClass | model.Enumeration | model.ValueType)
-    ]
-    known = {synonym.name for item in others for synonym in item.synonyms}
+    kinds = model.SdefClass | model.Enumeration | model.ValueType
+    known = {s.name for item in items if isinstance(item, kinds) for s in item.synonyms}
     # An enumeration without values is declared, though nothing can be made of it.
-    known |= {
-        name for row in items_of_kind(items, model.Enumeration) for name in (row.name, row.code)
-    }
+    empty = items_of_kind(items, model.Enumeration)
+    known |= {name for row in empty for name in (row.name, row.code)}
     first: dict[str, tuple[int, str]] = {}
     count: dict[str, int] = {}
     for use in type_uses(facts.own):
@@ -78,9 +75,8 @@ def undefined_superclass(facts: LintFacts) -> Iterator[LintHit]:
     """Find classes that inherit from a class that nobody declares."""
     for row in items_of_kind(facts.own, model.SdefClass):
         if row.inherits and row.inherits not in facts.classes:
-            yield make_hit(
-                row, f"inherits from {visible_term(row.inherits)}, which is declared nowhere"
-            )
+            text = f"inherits from {visible_term(row.inherits)}, which is declared nowhere"
+            yield make_hit(row, text)
 
 
 def undefined_element(facts: LintFacts) -> Iterator[LintHit]:
@@ -133,9 +129,8 @@ def required_after_optional(facts: LintFacts) -> Iterator[LintHit]:
         optional = command.direct is not None and command.direct.optional
         for one in command.parameters:
             if optional and not one.optional:
-                yield make_hit(
-                    command, "is required, but follows an optional parameter", member=one
-                )
+                text = "is required, but follows an optional parameter"
+                yield make_hit(command, text, member=one)
             optional = optional or one.optional
 
 
@@ -175,11 +170,8 @@ def unreachable_class(facts: LintFacts) -> Iterator[LintHit]:
     lines = {row.name: row.line for row in items_of_kind(facts.own, model.SdefClass) if row.name}
     for name, row in rows.items():
         if name in lines and name not in reached and not row.hidden:
-            yield LintHit(
-                lines[name],
-                describe_place(row),
-                "cannot be reached from the application or a command",
-            )
+            text = "cannot be reached from the application or a command"
+            yield LintHit(lines[name], describe_place(row), text)
 
 
 def _reachable_classes(facts: LintFacts, items: Iterable[model.Declaration]) -> list[str]:
@@ -263,10 +255,8 @@ def type_clash(facts: LintFacts) -> Iterator[LintHit]:
                     # Simple types go before classes, as in `types`.
                     simple = item.name in TYPES and known == f"class {visible_term(item.name)}"
                     meant = f"the simple type {item.name}" if simple else known
-                    text = f"has the same name as {known}"
-                    yield LintHit(
-                        item.line, where, text, f"Used as a type, the name means {meant}."
-                    )
+                    means = f"Used as a type, the name means {meant}."
+                    yield LintHit(item.line, where, f"has the same name as {known}", means)
 
 
 def command_clash(facts: LintFacts) -> Iterator[LintHit]:
@@ -292,30 +282,22 @@ def _visible_commands(facts: LintFacts) -> Iterator[model.SdefCommand]:
 
 def identifier_clash(facts: LintFacts) -> Iterator[LintHit]:
     """Find different names that become one identifier."""
-    commands = (
-        (naming.function_name(c.name, c.code), c.name, c.line, describe_place(c))
-        for c in _visible_commands(facts)
+    rows: Iterable[tuple[str, model.Described, str]] = (
+        (naming.function_name(one.name, one.code), one, describe_place(one))
+        for one in _visible_commands(facts)
     )
-    yield from _name_collisions(
-        commands, "Python", "A number is added to the name of the second tool."
-    )
+    number = "A number is added to the name of the second"
+    yield from _name_collisions(rows, "Python", f"{number} tool.")
     for command in _visible_commands(facts):
         rows = (
-            (
-                naming.parameter_key(one.name, one.code),
-                one.name,
-                one.line,
-                describe_place(command, one.name, "parameter"),
-            )
-            for one in command.parameters
+            (naming.parameter_key(p.name, p.code), p, describe_place(command, p.name, "parameter"))
+            for p in command.parameters
         )
-        yield from _name_collisions(
-            rows, "Python", "A number is added to the name of the second parameter."
-        )
+        yield from _name_collisions(rows, "Python", f"{number} parameter.")
     mine = {prop.name for _, prop in properties_of(facts.own)}
     for row in facts.own_classes():
         rows = (
-            (naming.javascript_name(p.name), p.name, p.line, describe_place(row, p.name))
+            (naming.javascript_name(p.name), p, describe_place(row, p.name))
             for p in row.properties
             if p.name in mine
         )
@@ -325,17 +307,15 @@ def identifier_clash(facts: LintFacts) -> Iterator[LintHit]:
 
 
 def _name_collisions(
-    rows: Iterable[tuple[str, str, int, str]], language: str, consequence: str
+    rows: Iterable[tuple[str, model.Described, str]], language: str, consequence: str
 ) -> Iterator[LintHit]:
-    """Find rows of (spelling, name, line, place) with one spelling of two names."""
+    """Find rows of (spelling, term, place) with one spelling of two names."""
     first: dict[str, str] = {}
-    for spelling, name, line, where in rows:
-        known = first.setdefault(spelling, name)
-        if known != name:
-            text = (
-                f"becomes {visible_term(spelling)} in {language}, and so does {visible_term(known)}"
-            )
-            yield LintHit(line, where, text, consequence)
+    for spelling, term, where in rows:
+        known = first.setdefault(spelling, term.name)
+        if known != term.name:
+            text = f"becomes {visible_term(spelling)} in {language}, and so does"
+            yield LintHit(term.line, where, f"{text} {visible_term(known)}", consequence)
 
 
 def python_keyword(facts: LintFacts) -> Iterator[LintHit]:
@@ -343,9 +323,8 @@ def python_keyword(facts: LintFacts) -> Iterator[LintHit]:
     for command in _visible_commands(facts):
         for member in (None, *command.parameters):
             if keyword.iskeyword(name := naming.snake_case((member or command).name)):
-                yield make_hit(
-                    command, "is a Python keyword", f"In Python it is written {name}_.", member
-                )
+                text = f"In Python it is written {name}_."
+                yield make_hit(command, "is a Python keyword", text, member)
 
 
 def javascript_member(facts: LintFacts) -> Iterator[LintHit]:
@@ -380,13 +359,10 @@ def missing_plural(facts: LintFacts) -> Iterator[LintHit]:
     for row in facts.own_classes():
         contained = row.name in lines and row.name in held
         if contained and not row.plural and _IRREGULAR.search(row.name):
-            yield LintHit(
-                lines[row.name],
-                describe_place(row),
-                "is an element of another class, but declares no plural",
-                "A reference uses"
-                f" {visible_term(naming.class_plural(row.name, ''))} as its plural.",
-            )
+            text = "is an element of another class, but declares no plural"
+            plural = visible_term(naming.class_plural(row.name, ""))
+            means = f"A reference uses {plural} as its plural."
+            yield LintHit(lines[row.name], describe_place(row), text, means)
 
 
 def unverified_name(facts: LintFacts) -> Iterator[LintHit]:
@@ -400,18 +376,16 @@ def unverified_name(facts: LintFacts) -> Iterator[LintHit]:
             yield LintHit(line, where, text)
 
 
+_SCRIPTED: Final = (model.SdefCommand, model.SdefParameter, model.SdefClass, model.SdefProperty)
+
+
 def _scripted_terms(facts: LintFacts) -> Iterator[tuple[str, str, int, str]]:
     """Yield (kind, name, line, place) of the terms that a script spells in JavaScript."""
     commands = {id(command) for command in _visible_commands(facts)}
     for line, where, part, owner in declared_terms(facts.own):
         if isinstance(owner, model.SdefCommand) and id(owner) not in commands:
             continue
-        if (
-            isinstance(
-                part, model.SdefCommand | model.SdefParameter | model.SdefClass | model.SdefProperty
-            )
-            and part.name
-        ):
+        if isinstance(part, _SCRIPTED) and part.name:
             yield model.KINDS[type(part)], part.name, line, where
 
 
@@ -543,27 +517,19 @@ def _rows_with_same_code(rows: Iterable[T]) -> Iterator[tuple[T, str]]:
 def duplicate_parameter(facts: LintFacts) -> Iterator[LintHit]:
     """Find parameters of a command that share a name or a code, not both (that is a union)."""
     for command in items_of_kind(facts.own, model.SdefCommand):
-        names: dict[str, model.SdefParameter] = {}
-        codes: dict[str, model.SdefParameter] = {}
+        names: dict[str, str] = {}
+        codes: dict[str, str] = {}
         for one in command.parameters:
-            named = names.setdefault(one.name, one)
-            coded = codes.setdefault(one.code, one)
-            if named.code != one.code:
-                text = f"has the code {one.code!r} and also {named.code!r}"
-                yield make_hit(
-                    command,
-                    text,
-                    "Two parameters have this name; a script that uses it sets only one of them.",
-                    one,
-                )
-            elif coded.name != one.name:
-                text = f"has the same code {one.code!r} as parameter {visible_term(coded.name)}"
-                yield make_hit(
-                    command,
-                    text,
-                    "For the app, both are the same parameter. Give only one of them.",
-                    one,
-                )
+            code = names.setdefault(one.name, one.code)
+            name = codes.setdefault(one.code, one.name)
+            if code != one.code:
+                text = f"has the code {one.code!r} and also {code!r}"
+                only = "Two parameters have this name; a script that uses it sets only one of them."
+                yield make_hit(command, text, only, one)
+            elif name != one.name:
+                text = f"has the same code {one.code!r} as parameter {visible_term(name)}"
+                both = "For the app, both are the same parameter. Give only one of them."
+                yield make_hit(command, text, both, one)
 
 
 def unsound_code(facts: LintFacts) -> Iterator[LintHit]:
@@ -592,9 +558,8 @@ def synonym(facts: LintFacts) -> Iterator[LintHit]:
         size = 8 if isinstance(part, model.SdefCommand) else 4
         for one in getattr(part, "synonyms", ()):
             if not one.name and not one.code:
-                yield LintHit(
-                    line, where, "has a synonym without name and code", "The synonym has no effect."
-                )
+                text = "has a synonym without name and code"
+                yield LintHit(line, where, text, "The synonym has no effect.")
             elif one.code and not is_written_code(one.code, size):
                 text = f"has a synonym whose code {one.code!r} is not {size} characters"
                 yield LintHit(line, where, text, "A result with this code is not recognised.")
