@@ -61,12 +61,9 @@ _PLAIN: Final = _NUMBERS | {"text", "any", "record", "boolean", "date"}
 _PLAINLY: Final = "a an the something new document copy file property".split()
 _SAID_BY: Final = {
     "SAFE": ("reads",),
-    "MODIFY": (
-        "changes something",
-        "may change something",
-        "makes a copy",
-        "makes something new",
-        "starts or ends something",
+    "MODIFY": tuple(
+        "changes something/may change something/makes a copy/makes something new"
+        "/starts or ends something".split("/")
     ),
 }
 """What a level says by itself."""
@@ -526,18 +523,12 @@ def _example_of_type(kind: str, types: AppTypes) -> Any:
 def _class_and_holder(shown: Any, classes: Mapping[str, Class], types: AppTypes) -> tuple[str, str]:
     """Return a class, and the reference to what holds objects of it; empty for the app itself."""
     own = types.example_reference(["specifier"])
-    found = [
-        (term, text) for term in shown if (text := types.example_reference([term])).endswith("]")
-    ]
-    found = [(term, text) for term, text in found if _ends_with_class(term, text, classes)]
+    found = [(term, types.example_reference([term])) for term in shown]
+    # It ends with an element of the class itself, not of one that inherits from it.
+    found = [row for row in found if row[1].rpartition(".")[2] == f"{classes[row[0]].plural}[0]"]
     found.sort(key=lambda row: (row[1] != own, row[1].count(".")))
     term, text = found[0] if found else (next(iter(shown)), "")
     return term, text.rpartition(".")[0]
-
-
-def _ends_with_class(term: str, text: str, classes: Mapping[str, Class]) -> bool:
-    """Say whether a reference ends with an element of the class, not of one that inherits."""
-    return text.rpartition(".")[2] == f"{classes[term].plural}[0]"
 
 
 def _settable_property(classes: Mapping[str, Class], types: AppTypes) -> tuple[str, Property]:

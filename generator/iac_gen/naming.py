@@ -134,12 +134,8 @@ def snake_case(term: str, *, humps: bool = True) -> str:
 
 def app_key(name: str, bundle_id: str) -> str:
     """Return the module name and tool prefix of an app, from its name else its bundle id."""
-    key = (
-        snake_case(name, humps=False)
-        or snake_case(bundle_id.rpartition(".")[2], humps=False)
-        or "app"
-    )
-    key = key[:20].rstrip("_")
+    key = snake_case(name, humps=False) or snake_case(bundle_id.rpartition(".")[2], humps=False)
+    key = (key or "app")[:20].rstrip("_")
     # The objects of the app `mail` stand in `mail_objects.py`, its intents in `mail_intents.py`.
     taken = keyword.iskeyword(key) or key.endswith(("_objects", INTENTS))
     return f"{key}_" if taken else key
@@ -317,21 +313,16 @@ def _claim_identities(claims: Sequence[KeyClaim], bound: Mapping[str, BoundKey])
     """Return the identity of each claim: one of several copies keeps the bare bundle id."""
     groups: defaultdict[str, list[int]] = defaultdict(list)
     for index, claim in enumerate(claims):
-        groups[source_identity(claim.id, "intents" if claim.intents else "application")].append(
-            index
-        )
+        identity = source_identity(claim.id, "intents" if claim.intents else "application")
+        groups[identity].append(index)
     names: dict[int, str] = {}
     for identifier, group in groups.items():
         known = bound.get(identifier, BoundKey(""))
 
         def rank(index: int, known: BoundKey = known) -> tuple[bool, bool, str, str]:
             claim = claims[index]
-            return (
-                claim.digest != known.digest,
-                claim.version != known.version,
-                claim.version,
-                claim.digest,
-            )
+            other = (claim.digest != known.digest, claim.version != known.version)
+            return (*other, claim.version, claim.digest)
 
         first, *others = sorted(group, key=rank)
         names[first] = identifier

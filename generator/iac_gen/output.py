@@ -283,15 +283,11 @@ def search_index(apps: Iterable[SearchRows]) -> Iterator[str]:
         yield line
     limit = max(_COMMON_WORD, count // 4)
     start = offset
-    for word in sorted({*strong, *weak}, key=_json_bytes):
+    for word in sorted({*strong, *weak}, key=lambda word: json.dumps(word).encode()):
         both = [list(found.get(word, ())) for found in (strong, weak)]
         kept = [[] if len(some) > limit else some for some in both]
         yield _json_line([word, rows_of[word], len(both[0]), *kept])
     yield _json_line([start, total, count])
-
-
-def _json_bytes(word: str) -> bytes:
-    return json.dumps(word).encode()
 
 
 def _json_line(value: Any) -> str:

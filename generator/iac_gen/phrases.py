@@ -186,9 +186,9 @@ def verb_phrase(term: str, *, answers: bool, noun: str = "") -> VerbPhrase:
         return VerbPhrase(verb, f" {rest[0]} {with_article(tail)}")
     cut = places[0] if places else len(rest)
     thing = " ".join(rest[:cut])
-    named = (
-        with_article(thing) if first in _INDEFINITE else _noun_with_the(thing) if known else thing
-    )
+    named = thing if is_plural(thing) or not known else with_the(thing)
+    if first in _INDEFINITE:
+        named = with_article(thing)
     tail = " ".join(rest[cut:])
     if tail and len(rest) == cut + 1:
         return VerbPhrase(f"{verb} {named} {tail}")
@@ -200,10 +200,6 @@ def verb_phrase(term: str, *, answers: bool, noun: str = "") -> VerbPhrase:
     return VerbPhrase(
         f"{verb} {named}", link=" of " if first != "add" else " to ", value=", given "
     )
-
-
-def _noun_with_the(noun: str) -> str:
-    return noun if is_plural(noun) else with_the(noun)
 
 
 def is_happening(term: str) -> bool:

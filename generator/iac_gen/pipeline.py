@@ -198,11 +198,10 @@ def _with_distinct_names(apps: Mapping[str, MaybePackedApp]) -> Iterator[MaybePa
         if longest > naming.MAX_TOOL_NAME or len(forms) < len(names) or forms & taken:
             names = naming.distinct_names(names, taken)
             files = unpack_app(app).with_tool_names(dict(zip(app.tools, names, strict=True)))
-            app = (
-                pack_app(files)._replace(modules=app.modules)
-                if isinstance(app, PackedApp)
-                else files
-            )
+            if isinstance(app, PackedApp):
+                app = pack_app(files)._replace(modules=app.modules)
+            else:
+                app = files
         taken |= set(map(naming.clipped_name, names))
         yield app
 

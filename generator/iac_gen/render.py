@@ -300,6 +300,11 @@ def _quote_row(row: Row) -> Row:
 
 def _table_values(module: Module) -> dict[str, Any]:
     enums = module.enums.items()
+    schemas = []
+    for tool in module.tools:
+        both = [one for one in (tool.input_schema(), tool.output) if one]
+        rows = [[*_schema_lines(clean_json(one))] for one in both]
+        schemas.append((literal(clean_text(tool.function)), rows))
     return {
         "classes": [(literal(term), _quote_row(row)) for term, row in module.classes.items()],
         "records": [(literal(term), _quote_row(row)) for term, row in module.records.items()],
@@ -307,17 +312,7 @@ def _table_values(module: Module) -> dict[str, Any]:
             (literal(e), [(literal(n), exact_literal(c)) for n, c in rows]) for e, rows in enums
         ],
         "unverified": [literal(term) for term in module.unverified_terms()],
-        "schemas": [
-            (
-                literal(clean_text(tool.function)),
-                [
-                    list(_schema_lines(clean_json(one)))
-                    for one in (tool.input_schema(), tool.output)
-                    if one
-                ],
-            )
-            for tool in module.tools
-        ],
+        "schemas": schemas,
     }
 
 
@@ -500,6 +495,7 @@ def _class_values(one: TypedClass, made: TypedModule, module: Module) -> dict[st
     app = safe_app_name(module.app.name)
     rows = module.classes[one.term].properties if one.term in module.classes else ()
     said = {row.jxa: _short_description(module.sentences[f"{one.term}.{row.term}"]) for row in rows}
+    shapes = {one.row_name: has_row, one.values_name: makes, one.keys_name: bool(one.keys_name)}
     value_base = one.values_base or (EXTRA if made.extra else "TypedDict")
     return {
         "name": identifier(one.name),
@@ -517,15 +513,7 @@ def _class_values(one: TypedClass, made: TypedModule, module: Module) -> dict[st
         "select": [SourceText(part.format(name=one.keys_name)) for part in _SELECT * held],
         "row_name": SourceText((one.row_name if has_row else "dict[str, Any]") * (has_row or held)),
         "makes": makes,
-        "types": [
-            name
-            for name, there in (
-                (one.row_name, has_row),
-                (one.values_name, makes),
-                (one.keys_name, bool(one.keys_name)),
-            )
-            if there
-        ],
+        "types": [name for name, there in shapes.items() if there],
     }
 
 

@@ -169,12 +169,7 @@ class AppTypes:
         True here. Of others everything must be settable.
         """
         kept = {e.type for row in resolved.classes for e in row.elements}
-        kept |= {
-            name
-            for row in resolved.classes
-            if row.name in kept
-            for name in self._ancestor_names(row)
-        }
+        kept |= {one.name for name in kept & self._lines.keys() for one in self._lines[name]}
         kept |= {row.inherits for row in resolved.classes} | {APPLICATION}
         found = {
             row.name: rows
@@ -194,9 +189,6 @@ class AppTypes:
             for name, rows in found.items()
             if name not in named or all(prop.access != "r" for prop in rows)
         }
-
-    def _ancestor_names(self, row: SdefClass) -> Iterable[str]:
-        return (one.name for one in self._lines[row.name])
 
     def _record_fields(self, name: str) -> list[SdefProperty]:
         """Return the fields of a record, or of a class that is used as one."""
@@ -286,11 +278,8 @@ class AppTypes:
 
     def unlisted_fields(self, kind: str) -> list[str]:
         """Return the fields of a type that no schema lists, because there are many."""
-        found = [
-            part
-            for part in type_alternatives(kind)
-            if part in self.records or part in self._options
-        ]
+        known = self.records.keys() | self._options.keys()
+        found = [part for part in type_alternatives(kind) if part in known]
         rows = [row for part in found for row in self._record_fields(part)]
         return [row.name for row in rows] if len(rows) > _MOST_FIELDS else []
 
@@ -364,11 +353,8 @@ class AppTypes:
         the number that we count, or else one of these keys.
         """
         parts = type_alternatives(kind)
-        if (
-            not parts
-            or {"any", "record"} & {*parts}
-            or self._options.keys() & {*self.bare_terms(kind)}
-        ):
+        loose = {"any", "record"} & {*parts} or self._options.keys() & {*self.bare_terms(kind)}
+        if not parts or loose:
             return None
         properties: dict[str, Any] = {}
         objects = [part for part in parts if self._is_object(part)]
@@ -461,23 +447,15 @@ def _reference_steps(
     for one in class_lineage(name, rows):
         for element in rows[one].elements:
             row = rows.get(element.type)
-            step = (
-                javascript_name(class_plural(row.name, row.plural))
-                if row and not element.hidden
-                else ""
-            )
-            if row and _PLAIN.fullmatch(step):
+            step = javascript_name(class_plural(row.name, row.plural)) if row else ""
+            if row and not element.hidden and _PLAIN.fullmatch(step):
                 yield f"{step}[0]", row.name, 2
         for prop in rows[one].properties:
             kinds = [class_named(ref.name) for ref in prop.types if not ref.list]
-            plain = (
-                _PLAIN.fullmatch(javascript_name(prop.name))
-                and not prop.hidden
-                and prop.access != "w"
+            step = javascript_name(prop.name)
+            one_object = (
+                len(kinds) == len(prop.types) == 1 and kinds[0] in rows.keys() - TYPES.keys()
             )
-            if (
-                plain
-                and len(kinds) == len(prop.types) == 1
-                and kinds[0] in rows.keys() - TYPES.keys()
-            ):
-                yield javascript_name(prop.name), kinds[0], 1
+            shown = not prop.hidden and prop.access != "w"
+            if shown and one_object and _PLAIN.fullmatch(step):
+                yield step, kinds[0], 1

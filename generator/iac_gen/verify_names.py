@@ -131,24 +131,18 @@ def _spelled_names(
 def _element_names(
     row: model.SdefClass, named: Mapping[str, model.SdefClass]
 ) -> tuple[SpelledName, ...]:
-    return tuple(
-        SpelledName(
-            one.type,
-            javascript_name(
-                class_plural(one.type, named[one.type].plural if one.type in named else "")
-            ),
-            javascript_name(one.type),
-            one.hidden,
-        )
-        for one in row.elements
-    )
+    rows = []
+    for one in row.elements:
+        plural = class_plural(one.type, named[one.type].plural if one.type in named else "")
+        names = (javascript_name(plural), javascript_name(one.type))
+        rows.append(SpelledName(one.type, *names, one.hidden))
+    return tuple(rows)
 
 
 def compare_names(names: AskedNames, reflection: Reflection) -> list[NameDifference]:
     """Return what reflection says otherwise, commands first, classes in the dictionary's order."""
-    found = list(
-        _name_differences("command", names.commands, reflection.commands, _COMMON_COMMANDS)
-    )
+    commands = reflection.commands
+    found = [*_name_differences("command", names.commands, commands, _COMMON_COMMANDS)]
     for row in names.classes:
         printed = reflection.classes.get(row.name.term)
         if printed is not None:

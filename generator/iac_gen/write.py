@@ -446,17 +446,15 @@ def _search_lines(apps: Sequence[output.MaybePackedApp]) -> Iterator[str]:
 
 
 def _catalogue_json(apps: Sequence[output.MaybePackedApp]) -> Iterator[str]:
-    return _json_pieces({"apps": _catalogue_app_rows(apps), "tools": _catalogue_tool_rows(apps)})
+    unpacked = map(output.unpack_app, apps)
+    rows = ((app.key, output.pick_keys(app.row, output.APP_ROW)) for app in unpacked)
+    return _json_pieces({"apps": rows, "tools": _catalogue_tool_rows(apps)})
 
 
 def _lock_json(apps: Sequence[output.MaybePackedApp]) -> Iterator[str]:
     # The runtime reads what it needs and stops at the terms.
     held = {"apps": _lock_app_rows(apps), "tools": _lock_level_rows(apps)}
     return _json_pieces({**held, "terms": _lock_term_rows(apps), "sent": _lock_call_rows(apps)})
-
-
-def _catalogue_app_rows(apps: Sequence[output.MaybePackedApp]) -> _Rows:
-    return ((app.key, output.pick_keys(output.unpack_app(app).row, output.APP_ROW)) for app in apps)
 
 
 def _catalogue_tool_rows(apps: Sequence[output.MaybePackedApp]) -> _Rows:

@@ -230,7 +230,7 @@ _COLLECTIONS: Final = frozenset(("list", "record"))
 def app_traits(resolved: ResolvedDictionary) -> AppTrait:
     """Return what is known of the app that `resolved` belongs to."""
     codes = {row.code for row in resolved.classes}
-    names = [_padded_phrase(row.name) for row in resolved.classes]
+    names = [f" {' '.join(term_phrase(row.name))} " for row in resolved.classes]
     properties = {one.name.lower() for row in resolved.classes for one in row.properties}
     taken = {one.name.lower() for row in resolved.commands for one in row.parameters}
     found = AppTrait.NONE
@@ -320,7 +320,3 @@ def forcing_terms(parameter: SdefParameter, resolved: ResolvedDictionary) -> Ite
 def skips_confirmation(words: tuple[str, ...]) -> bool:
     """Say whether a term leaves out a question: `close without saving`."""
     return any(one.search(" ".join(words)) for one in _SILENT)
-
-
-def _padded_phrase(name: str) -> str:
-    return f" {' '.join(term_phrase(name))} "

@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -13,7 +14,6 @@ import click
 
 from iac_gen import write
 from iac_gen.cli import common
-from iac_gen.discover import SourceFile
 from iac_gen.model import Diagnostic
 from iac_gen.naming import app_modules
 from iac_gen.output import CATALOGUE, LISTING, LOCK, SEARCH, LevelFall, PreviousBuild
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from iac_gen.pipeline import BuildInputs
 
 
+_SOURCE_FACTS: Final = attrgetter("file", "digest", "name", "id", "version", "kind")
 DESCRIPTIONS: Final = click.option(
     "--descriptions",
     type=click.Choice(["own", "app"]),
@@ -84,7 +85,7 @@ def build(
     # One after the other: what a build reads of the folder must stand until it has written.
     with write.lock_folder(folder):
         options = [not apps, prune, shipped, descriptions]
-        stamp = json.dumps([generator, options, [_source_facts(file) for file in found.sources]])
+        stamp = json.dumps([generator, options, [*map(_SOURCE_FACTS, found.sources)]])
         cache = write.read_cache(folder)
         if cache and cache.stamp == stamp and cache.matches_files(folder):
             _report_and_exit(
@@ -97,7 +98,7 @@ def build(
             common.build_inputs(found, previous, whole=not apps, templates=templates, told=told),
             prune=prune,
             shipped=shipped,
-            accept=[*accepted, *_accepted_names(accepted)],
+            accept=[*accepted, *(name.strip() for one in accepted for name in one.split(","))],
             wording=descriptions == "app",
             done=_unchanged_apps(cache, made_by, folder),
         )
@@ -119,14 +120,6 @@ def build(
             write.BuildCache(made_by, stamp, report.to_data(), _job_keys(inputs, report), written),
         )
         _report_and_exit(report, folder, prune=prune, as_json=as_json)
-
-
-def _accepted_names(accepted: Sequence[str]) -> list[str]:
-    return [name.strip() for one in accepted for name in one.split(",")]
-
-
-def _source_facts(file: SourceFile) -> list[str]:
-    return [file.file, file.digest, file.name, file.id, file.version, file.kind]
 
 
 def _unchanged_apps(

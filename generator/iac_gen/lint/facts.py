@@ -198,19 +198,11 @@ def item_name(item: model.Declaration) -> str:
 def declared_terms(items: Iterable[model.Declaration]) -> Iterator[DeclaredTerm]:
     """Yield every term: the members of an item, then the item."""
     for item in items:
-        members: Iterable[Member] = ()
-        if isinstance(item, model.SdefCommand):
-            if (one := item.direct) is not None:
-                where = f"direct parameter of {visible_term(item.name)}"
-                yield DeclaredTerm(one.line or item.line, where, one, item)
-            members = item.parameters
-        elif isinstance(item, model.Enumeration):
-            members = item.enumerators
-        elif isinstance(item, model.SdefClass):
-            members = (*item.properties, *item.elements)
-        elif isinstance(item, model.RecordType):
-            members = item.properties
-        for part in members:
+        if isinstance(item, model.SdefCommand) and (one := item.direct) is not None:
+            where = f"direct parameter of {visible_term(item.name)}"
+            yield DeclaredTerm(one.line or item.line, where, one, item)
+        members = ("parameters", "enumerators", "properties", "elements")
+        for part in (part for slot in members for part in getattr(item, slot, ())):
             name = part.type if isinstance(part, model.SdefElement) else part.name
             yield DeclaredTerm(
                 part.line, describe_place(item, name, model.KINDS[type(part)]), part, item
