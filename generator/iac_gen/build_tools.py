@@ -77,13 +77,13 @@ def table_judgments(
     resolved: ResolvedDictionary, decisions: QuirkDecisions
 ) -> dict[str, Mapping[str, LevelJudgment]]:
     """Return why the rows of the tables of classes and records have their levels."""
-    found: dict[str, Mapping[str, LevelJudgment]] = {}
+    judgments: dict[str, Mapping[str, LevelJudgment]] = {}
     for row in (*_record_owners(resolved), *resolved.classes):
         for prop in row.properties:
-            found[f"{row.name}.{prop.name}"] = {"set": _setter_judgment(row, prop, decisions)}
+            judgments[f"{row.name}.{prop.name}"] = {"set": _setter_judgment(row, prop, decisions)}
     for row in resolved.classes:
-        found[row.name] = {"make": judge_make(row, resolved), "delete": judge_delete(row)}
-    return found
+        judgments[row.name] = {"make": judge_make(row, resolved), "delete": judge_delete(row)}
+    return judgments
 
 
 def enum_table(resolved: ResolvedDictionary) -> dict[str, Enum]:
@@ -135,12 +135,12 @@ def build_module(
             builder.found.append(Diagnostic(place, command.line, "hook", text, "note"))
             continue
         builder.add_command(command)
-    found = [*builder.found, *_long_name_notes(resolved)]
+    diagnostics = [*builder.found, *_long_name_notes(resolved)]
     for recipe in decisions.recipes:
         tool_or_fault = object_tools.build_recipe_tool(recipe, builder.tools, classes, types)
         if isinstance(tool_or_fault, str):
             place = f"quirks for {resolved.source.name}"
-            found.append(Diagnostic(place, recipe.line, "recipe", tool_or_fault, "error"))
+            diagnostics.append(Diagnostic(place, recipe.line, "recipe", tool_or_fault, "error"))
         else:
             builder.tools.append(tool_or_fault)
     # All at once: a client may cut names, and none may become another's by it.
@@ -153,7 +153,7 @@ def build_module(
     file = resolved.source.dictionary.file
     for name in sorted(types.unknown):
         text = f"type {name} is declared nowhere; any value goes"
-        found.append(Diagnostic(file, 0, "unknown-type", text, "note"))
+        diagnostics.append(Diagnostic(file, 0, "unknown-type", text, "note"))
     hidden = {row.name for row in resolved.classes if row.hidden}
     module = Module(
         key,
@@ -171,7 +171,7 @@ def build_module(
         {row.name: row.code for row in resolved.enumerations},
         descriptions.describe_terms(classes, types, resolved.source.name),
     )
-    return module, found
+    return module, diagnostics
 
 
 def _long_name_notes(resolved: ResolvedDictionary) -> Iterator[Diagnostic]:
@@ -315,7 +315,7 @@ class _ToolBuilder:
 
     def build_parameters(self, command: SdefCommand, function: str) -> list[ToolParameter]:
         """Return the parameters in the order of the signature: the direct one first."""
-        found: list[ToolParameter] = []
+        parameters: list[ToolParameter] = []
         shown = [p for p in command.parameters if not p.hidden]
         keys = {naming.parameter_key(p.name, p.code) for p in shown}
         decided = self.decisions.values_for("command", command.name)
@@ -326,20 +326,20 @@ class _ToolBuilder:
             key = naming.unique_name(decided.get("direct", "target"), keys)
             # Where a quirk says what a command does, the app's own words add nothing.
             direct = replace(command.direct, description="") if "doc" in decided else command.direct
-            found.append(self.build_parameter(direct, set(), function, key, verb, own))
+            parameters.append(self.build_parameter(direct, set(), function, key, verb, own))
         for parameter in shown:
-            taken = {p.key for p in found}
-            found.append(self.build_parameter(parameter, taken, function, verb=verb))
-        return self._add_quirk_words(found, command)
+            taken = {p.key for p in parameters}
+            parameters.append(self.build_parameter(parameter, taken, function, verb=verb))
+        return self._add_quirk_words(parameters, command)
 
     def _add_quirk_words(
-        self, found: list[ToolParameter], command: SdefCommand
+        self, parameters: list[ToolParameter], command: SdefCommand
     ) -> list[ToolParameter]:
         """Return parameters with the words that quirks give them."""
-        said = self.decisions.values_for("command", command.name).get("params", {})
+        words = self.decisions.values_for("command", command.name).get("params", {})
         return [
-            replace(p, description=said[p.key], words=said[p.key]) if p.key in said else p
-            for p in found
+            replace(p, description=words[p.key], words=words[p.key]) if p.key in words else p
+            for p in parameters
         ]
 
     def build_parameter(
@@ -361,7 +361,7 @@ class _ToolBuilder:
             # Dictionaries say one object; every app that was looked at takes a list too.
             kind = "specifier | list of specifier"
         name = naming.javascript_name(row.name)
-        said = descriptions.describe_parameter(row.name, row.code, kind, verb, self.types, own)
+        purpose = descriptions.describe_parameter(row.name, row.code, kind, verb, self.types, own)
         form = descriptions.describe_value_form(kind, self.types, own)
         what = f"parameter {descriptions.truncate_words(row.name, MAX_NAME)}"
         what = what if row.name else "the direct parameter"
@@ -376,6 +376,6 @@ class _ToolBuilder:
             {**self.types.json_schema(kind), **self.types.stated_keywords(row, kind)},
             self.types.parameter_annotation(kind),
             # The key says already what the dictionary's name of a parameter tells.
-            descriptions.with_brackets(said, form, theirs, descriptions.MAX_PARAMETER, done),
-            said,
+            descriptions.with_brackets(purpose, form, theirs, descriptions.MAX_PARAMETER, done),
+            purpose,
         )

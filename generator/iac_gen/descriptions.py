@@ -86,12 +86,12 @@ def with_level(text: str, level: str, reason: str, limit: int = MAX_SUMMARY) -> 
 
     That it reads is what SAFE means, that it changes something what MODIFY means.
     """
-    said = {*map(_word_stem, [*re.findall("[a-z]+", text.lower()), *_PLAINLY])}
+    stems = {*map(_word_stem, [*re.findall("[a-z]+", text.lower()), *_PLAINLY])}
     verb = text.partition(" ")[0].lower()
     told = []
     for clause in reason.split(", "):
         first, *rest = clause.lower().split() or [""]
-        repeats = first in (f"{verb}s", f"{verb}es") and said.issuperset(map(_word_stem, rest))
+        repeats = first in (f"{verb}s", f"{verb}es") and stems.issuperset(map(_word_stem, rest))
         if not repeats and clause not in _SAID_BY.get(level, ()):
             told.append(clause)
     words = short_prose(f"{', '.join([level, *told])}.", 70)
@@ -133,14 +133,14 @@ def type_as_noun(kind: str, types: AppTypes, own: Sequence[str] = ()) -> str:
 
 def _type_nouns(kind: str, types: AppTypes, own: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the nouns of a type: what it may be, and what lists of it may hold."""
-    found: tuple[dict[str, None], dict[str, None]] = ({}, {})
+    nouns_of: tuple[dict[str, None], dict[str, None]] = ({}, {})
     for part in type_alternatives(kind):
         many = part.startswith("list of ")
         for item in item_terms(part):
             for noun in own if own and item == "specifier" else [_type_noun(item, types)]:
-                found[many].setdefault(noun)
+                nouns_of[many].setdefault(noun)
     # Plain text in front, wherever the dictionary has it.
-    one, many_ = (sorted(nouns, key=lambda noun: noun != "text") for nouns in found)
+    one, many_ = (sorted(nouns, key=lambda noun: noun != "text") for nouns in nouns_of)
     return one, many_
 
 
@@ -159,10 +159,10 @@ def _type_noun(part: str, types: AppTypes) -> str:
 
 def responding_classes(command: SdefCommand, resolved: ResolvedDictionary) -> list[str]:
     """Return the classes that say they answer a command; none where they are many."""
-    said = {command.name, command.id} - {""}
+    spellings = {command.name, command.id} - {""}
     rows = (row for row in resolved.classes if not row.hidden and row.name != APPLICATION)
-    found = [row.name for row in rows if said & {*row.responds_to}]
-    return found if len(found) <= 3 else []
+    names = [row.name for row in rows if spellings & {*row.responds_to}]
+    return names if len(names) <= 3 else []
 
 
 def command_verb(
@@ -206,16 +206,16 @@ def describe_parameter(
     if not term:
         # The tool's own sentence has the verb.
         objects = types.names_objects(kind)
-        said = thing if objects else f"{thing} to {verb.after_to(is_value=plain)}"
+        purpose = thing if objects else f"{thing} to {verb.after_to(is_value=plain)}"
     elif set(type_alternatives(kind)) == {"boolean"}:
-        said = whether_clause(term)
+        purpose = whether_clause(term)
     else:
         bare = types.bare_terms(kind)
         named = any(part in types.enums or part in _NUMBERS for part in bare)
-        said = parameter_role(
+        purpose = parameter_role(
             term, "" if "file" in bare else thing, verb.without_object(), named=named
         )
-    return truncate_words(said, MAX_SAID)
+    return truncate_words(purpose, MAX_SAID)
 
 
 def describe_value_form(kind: str, types: AppTypes, own: Sequence[str] = ()) -> str:
@@ -277,8 +277,8 @@ def screen_description(text: str, tools: Collection[str] = ()) -> ScreenedDescri
     words = _kept_prose(whole)
     if not words:
         return ScreenedDescription(None, "contains no Latin letters")
-    found = _COMMANDING.search(whole)
-    return ScreenedDescription(words, f"says {found[0].lower()} to its reader" if found else "")
+    command = _COMMANDING.search(whole)
+    return ScreenedDescription(words, f"says {command[0].lower()} to its reader" if command else "")
 
 
 def _drop_reason(lines: list[str], whole: str, tools: Collection[str]) -> str:
@@ -289,7 +289,7 @@ def _drop_reason(lines: list[str], whole: str, tools: Collection[str]) -> str:
         return "contains the name of a role in a conversation"
     if _LEVEL.search(whole):
         return "contains a word for a level"
-    role = next((found for line in lines if (found := _ROLE_LINE.match(line))), None)
+    role = next((match for line in lines if (match := _ROLE_LINE.match(line))), None)
     if role:
         return f"has a line that begins with {role[1].lower()}"
     named = _TOOL.search(whole)
@@ -353,8 +353,8 @@ def with_brackets(ours: str, form: str, theirs: str | None, limit: int, verb: st
     room = limit - len(before) - 2 - len(form) * (not keep)
     if room < _LEAST_ROOM:
         return whole
-    said = _whole_sentences(plain, room).rstrip(".")
-    return f"{before}({said})" if keep else f"({capitalize_first(said)}){form}"
+    sentences = _whole_sentences(plain, room).rstrip(".")
+    return f"{before}({sentences})" if keep else f"({capitalize_first(sentences)}){form}"
 
 
 def _word_stems(text: str) -> set[str]:
@@ -413,13 +413,13 @@ _ACCESS: Final = {"r": ", read only", "w": ", write only", "rw": ""}
 
 def describe_terms(classes: Mapping[str, Class], types: AppTypes, app: str) -> dict[str, str]:
     """Return what each class is (`message`) and each of its properties (`message.subject`)."""
-    found: dict[str, str] = {}
+    sentences: dict[str, str] = {}
     for term, row in classes.items():
         holders = [name for name, one in classes.items() if term in {e.term for e in one.elements}]
-        found[term] = describe_class(term, row, holders, types, app)
+        sentences[term] = describe_class(term, row, holders, types, app)
         for prop in row.properties:
-            found[f"{term}.{prop.term}"] = describe_property(prop, types)
-    return found
+            sentences[f"{term}.{prop.term}"] = describe_property(prop, types)
+    return sentences
 
 
 def describe_class(term: str, row: Class, holders: list[str], types: AppTypes, app: str) -> str:
@@ -454,15 +454,15 @@ def describe_property(row: Property, types: AppTypes) -> str:
     elif row.type == "boolean" or (row.type in _LOOSE and name.endswith("ed")):
         text = whether_property(name)
     else:
-        said = name if name[-1].isdigit() else with_the(name)
-        text = "".join((capitalize_first(said), *_property_form(row.type, name, types)))
+        subject = name if name[-1].isdigit() else with_the(name)
+        text = "".join((capitalize_first(subject), *_property_form(row.type, name, types)))
     return f"{text}{_ACCESS[row.access]}."
 
 
 def _property_form(kind: str, name: str, types: AppTypes) -> Iterator[str]:
     words = describe_type(kind, types)
-    said = words.removeprefix("a ").removeprefix("an ")
-    if words not in _PLAIN_FORMS and said not in name and said != "colour":
+    noun = words.removeprefix("a ").removeprefix("an ")
+    if words not in _PLAIN_FORMS and noun not in name and noun != "colour":
         yield f", {words}"
     if (
         not types.names_objects(kind)
@@ -523,28 +523,28 @@ def _example_of_type(kind: str, types: AppTypes) -> Any:
 def _class_and_holder(shown: Any, classes: Mapping[str, Class], types: AppTypes) -> tuple[str, str]:
     """Return a class, and the reference to what holds objects of it; empty for the app itself."""
     own = types.example_reference(["specifier"])
-    found = [(term, types.example_reference([term])) for term in shown]
+    rows = [(term, types.example_reference([term])) for term in shown]
     # It ends with an element of the class itself, not of one that inherits from it.
-    found = [row for row in found if row[1].rpartition(".")[2] == f"{classes[row[0]].plural}[0]"]
-    found.sort(key=lambda row: (row[1] != own, row[1].count(".")))
-    term, text = found[0] if found else (next(iter(shown)), "")
+    rows = [row for row in rows if row[1].rpartition(".")[2] == f"{classes[row[0]].plural}[0]"]
+    rows.sort(key=lambda row: (row[1] != own, row[1].count(".")))
+    term, text = rows[0] if rows else (next(iter(shown)), "")
     return term, text.rpartition(".")[0]
 
 
 def _settable_property(classes: Mapping[str, Class], types: AppTypes) -> tuple[str, Property]:
     """Return a reference, and a property of it that can be set; a plain one where there is."""
-    found: list[tuple[bool, bool, str, Property]] = []
+    choices: list[tuple[bool, bool, str, Property]] = []
     own = types.example_reference(["specifier"])
     for term in classes:
         text = APPLICATION if term == APPLICATION else types.example_reference([term])
         for prop in _all_properties(term, classes) if text else ():
             if prop.access != "r":
                 odd = text.startswith("windows") or prop.type not in _PLAIN_TYPES
-                found.append((odd, text != own, text, prop))
-    if not found:
+                choices.append((odd, text != own, text, prop))
+    if not choices:
         rows = [p for row in classes.values() for p in row.properties if p.access != "r"]
         return APPLICATION, rows[0]
-    _, _, target, chosen = min(found, key=lambda row: row[:2])
+    _, _, target, chosen = min(choices, key=lambda row: row[:2])
     return target, chosen
 
 

@@ -59,15 +59,15 @@ class SourceFile:
             files = [(Path(file), owner) for file, owner in self.parts] or [(path, "")]
             whole = [read_part(*one) for one in files]
             words = macos.text_lookup([file for file, _ in files], dict(self.titles))
-            dictionary, found = read_intents(whole, self.id if self.parts else "", words)
+            dictionary, notes = read_intents(whole, self.id if self.parts else "", words)
         elif self.content is not None:
-            dictionary, found = parse_dictionary(self.content, self.file, as_written=as_written)
+            dictionary, notes = parse_dictionary(self.content, self.file, as_written=as_written)
         else:
-            dictionary, found = load_dictionary(path, as_written=as_written)
+            dictionary, notes = load_dictionary(path, as_written=as_written)
         source = Source(
             dictionary, self.name, self.id, self.stem, self.version, self.kind, self.known
         )
-        return LoadedDictionary(source, (*self.notes, *found))
+        return LoadedDictionary(source, (*self.notes, *notes))
 
 
 def source_file(path: Path, name: str, identifier: str) -> SourceFile:
@@ -112,18 +112,18 @@ def from_paths(paths: Iterable[Path], known: Mapping[str, KnownApp]) -> Discover
     named = list(paths)
     intents = [path for path in named if path.suffix in (*macos.BUNDLES, _METADATA)]
     files = (file for path in named if path not in intents for file in _dictionary_files(path))
-    found = tuple(_source_of_file(file, known) for file in files)
-    return DiscoveredSources((*found, *(from_intents(intents).sources if intents else ())))
+    sources = tuple(_source_of_file(file, known) for file in files)
+    return DiscoveredSources((*sources, *(from_intents(intents).sources if intents else ())))
 
 
 def _dictionary_files(path: Path) -> list[Path]:
     if path.is_dir():
-        found = sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES and p.is_file())
-        if not found:
+        dictionaries = sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES and p.is_file())
+        if not dictionaries:
             raise GeneratorError(
                 f"{path} contains no .sdef file and no snapshot; give another folder"
             )
-        return found
+        return dictionaries
     if not path.exists():
         raise GeneratorError(f"{path} does not exist; check the path")
     if path.suffix not in _SUFFIXES:
@@ -158,11 +158,11 @@ def from_intents(paths: Iterable[Path]) -> DiscoveredSources:
             titles |= macos.titles_in(path)
             continue
         bare = [path] if path.is_file() else sorted(path.glob(f"*{_METADATA}"))
-        held = [
+        own = [
             (file, macos.bundle_of(file.absolute())) for file in bare if file.suffix == _METADATA
         ]
-        sources += [_metadata_source(file) for file, bundle in held if bundle is None]
-        places += [bundle for _, bundle in held if bundle is not None] or ([] if held else [path])
+        sources += [_metadata_source(file) for file, bundle in own if bundle is None]
+        places += [bundle for _, bundle in own if bundle is not None] or ([] if own else [path])
     apps, refused = macos.group_by_app(macos.metadata_files(places))
     sources += (_app_intents_source(app, titles.get(app.id, {})) for app in apps)
     if not sources:
@@ -189,12 +189,12 @@ def _app_intents_source(app: macos.IntentsOfApp, titles: Mapping[str, str]) -> S
 
 
 def read_sources(
-    found: DiscoveredSources, *, as_written: bool = False
+    discovered: DiscoveredSources, *, as_written: bool = False
 ) -> tuple[list[LoadedDictionary], list[Diagnostic]]:
     """Parse what was found; return it, and what could not be read."""
     loaded: list[LoadedDictionary] = []
     failed: list[Diagnostic] = []
-    for file in found.sources:
+    for file in discovered.sources:
         try:
             loaded.append(file.read(as_written=as_written))
         except LoadError as error:
@@ -210,9 +210,9 @@ def from_bundled_snapshots() -> DiscoveredSources:
 
 def from_bundles(bundles: Sequence[macos.AppBundle | macos.Unscriptable]) -> DiscoveredSources:
     """Return the dictionaries of installed apps."""
-    found = [_bundle_source(bundle) for bundle in bundles if isinstance(bundle, macos.AppBundle)]
+    sources = [_bundle_source(bundle) for bundle in bundles if isinstance(bundle, macos.AppBundle)]
     without = [bundle for bundle in bundles if isinstance(bundle, macos.Unscriptable)]
-    return DiscoveredSources(tuple(found), tuple(without))
+    return DiscoveredSources(tuple(sources), tuple(without))
 
 
 def _bundle_source(bundle: macos.AppBundle) -> SourceFile:
@@ -243,17 +243,17 @@ def load_includes() -> dict[str, Dictionary]:
         return {STANDARD: read_snapshot(path).dictionary}
 
 
-def pick_sources(found: DiscoveredSources, names: Sequence[str]) -> DiscoveredSources:
+def pick_sources(discovered: DiscoveredSources, names: Sequence[str]) -> DiscoveredSources:
     """Return only the apps called `names`: a key, a name, a file stem or a bundle id.
 
     Raises:
         GeneratorError: A name fits none of them.
     """
     if not names:
-        return found
+        return discovered
     chosen: list[SourceFile] = []
     labels: dict[str, SourceFile] = {}
-    for file in found.sources:
+    for file in discovered.sources:
         key = app_key(file.name, file.id)
         key += INTENTS if file.kind == "intents" else ""
         for label in (key, file.id, file.stem, file.name):
@@ -266,4 +266,4 @@ def pick_sources(found: DiscoveredSources, names: Sequence[str]) -> DiscoveredSo
             raise GeneratorError(f"there is no dictionary for an app called {name}.{hint}")
         if match not in chosen:
             chosen.append(match)
-    return DiscoveredSources(tuple(chosen), found.unscriptable)
+    return DiscoveredSources(tuple(chosen), discovered.unscriptable)

@@ -123,8 +123,8 @@ class Module:
         """Return the terms whose JavaScript name no evidence covers, sorted."""
         rows = [tool.term for tool in self.tools]
         rows += [p.row.term for tool in self.tools for p in tool.parameters]
-        held = (p for row in self.classes.values() for p in row.properties)
-        rows += [p.term for p in held if p.jxa != "id"]
+        properties = (p for row in self.classes.values() for p in row.properties)
+        rows += [p.term for p in properties if p.jxa != "id"]
         rows += [p.term for record in self.records.values() for p in record.properties]
         odd = {term for term in (*rows, *self.classes) if term and not has_verified_name(term)}
         # A plural that the dictionary declares may have characters that its class has not.

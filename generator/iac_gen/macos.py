@@ -100,12 +100,12 @@ def installed_bundles(
 
 
 def _refuse_claimed(
-    found: AppBundle | Unscriptable, owners: Mapping[str, Path]
+    bundle: AppBundle | Unscriptable, owners: Mapping[str, Path]
 ) -> AppBundle | Unscriptable:
-    if isinstance(found, AppBundle) and found.id.casefold() in owners:
-        reason = f"uses {found.id}, which is the bundle id of {owners[found.id.casefold()]}"
-        return Unscriptable(found.path, found.name, on_one_line(reason))
-    return found
+    if isinstance(bundle, AppBundle) and bundle.id.casefold() in owners:
+        reason = f"uses {bundle.id}, which is the bundle id of {owners[bundle.id.casefold()]}"
+        return Unscriptable(bundle.path, bundle.name, on_one_line(reason))
+    return bundle
 
 
 def _bundle_paths(folders: Iterable[Path], suffix: str, seen: set[Path]) -> Iterator[Path]:
@@ -321,15 +321,15 @@ def _files_of_bundle(
 
 
 def _bundle_file(path: Path) -> MetadataFile:
-    found = next((read_info(path / name) for name in _INFO if (path / name).is_file()), {})
-    info = found if isinstance(found, dict) else {}
+    content = next((read_info(path / name) for name in _INFO if (path / name).is_file()), {})
+    info = content if isinstance(content, dict) else {}
     owner, version = (_info_text(info, f"CFBundle{key}") for key in _IDENTITY)
     if not is_bundle_id(owner):
         owner = f"local.{app_key(path.stem, '')}"
     return MetadataFile(path, path, owner, version)
 
 
-def group_by_app(found: Iterable[MetadataFile]) -> tuple[list[IntentsOfApp], list[Unscriptable]]:
+def group_by_app(metadata: Iterable[MetadataFile]) -> tuple[list[IntentsOfApp], list[Unscriptable]]:
     """Return the intents of each app: its own, and what names it in files that may.
 
     The first bundle of an id is the app; another one that claims the id is told and left out.
@@ -337,7 +337,7 @@ def group_by_app(found: Iterable[MetadataFile]) -> tuple[list[IntentsOfApp], lis
     files: dict[str, list[MetadataFile]] = defaultdict(list)
     owners: dict[str, Path] = {}
     refused: dict[Path, Unscriptable] = {}
-    for one in found:
+    for one in metadata:
         first = owners.setdefault(one.owner.casefold(), one.bundle)
         if first != one.bundle:
             reason = f"uses {one.owner}, which is the bundle id of {first}"
@@ -376,10 +376,10 @@ def _intents_of_app(owner: str, rows: list[MetadataFile]) -> IntentsOfApp:
 
 def _file_stamp(path: Path) -> tuple[str, int, int]:
     try:
-        found = path.stat()
+        facts = path.stat()
     except OSError:
         return str(path), 0, 0
-    return str(path), found.st_mtime_ns, found.st_size
+    return str(path), facts.st_mtime_ns, facts.st_size
 
 
 @lru_cache(maxsize=4096)
@@ -404,11 +404,11 @@ def text_lookup(files: Sequence[Path], titles: Mapping[str, str]) -> Words:
         # A name is foreign: it may be that of any file.
         if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name) is None:
             return {}
-        found: dict[str, str] = {}
+        texts: dict[str, str] = {}
         for folder in folders:
             for rows in _localized_tables(folder, name):
-                found = {**rows, **found}
-        return found
+                texts = {**rows, **texts}
+        return texts
 
     return lambda name, key: localized_table(name).get(key, "") if name else titles.get(key, "")
 
@@ -431,8 +431,8 @@ def _localized_tables(folder: Path, name: str) -> Iterator[dict[str, str]]:
 
 def _parse_strings(content: bytes) -> dict[str, Any]:
     try:
-        found = plistlib.loads(content)
-        return found if isinstance(found, dict) else {}
+        strings = plistlib.loads(content)
+        return strings if isinstance(strings, dict) else {}
     except Exception:  # plistlib lets through whatever its parsers raise
         text = content.decode(
             "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8", "replace"
@@ -467,7 +467,7 @@ def titles_in(path: Path) -> Titles:
     """
     import sqlite3  # Few builds have a copy.
 
-    found: dict[str, dict[str, str]] = defaultdict(dict)
+    titles: dict[str, dict[str, str]] = defaultdict(dict)
     left = [_STEPS // 1000]
 
     def tick() -> int:
@@ -483,10 +483,10 @@ def titles_in(path: Path) -> Titles:
             connection.execute("PRAGMA trusted_schema = off")
             connection.set_progress_handler(tick, 1000)
             for row in connection.execute(_NAMES).fetchmany(_MOST):
-                bundle, identifier, *said = row
+                bundle, identifier, *names = row
                 if isinstance(bundle, str) and isinstance(identifier, str):
-                    texts = [one[:SAID].rstrip(". ") for one in said if isinstance(one, str)]
-                    found[bundle].setdefault(identifier, ". ".join(filter(None, texts)))
+                    texts = [one[:SAID].rstrip(". ") for one in names if isinstance(one, str)]
+                    titles[bundle].setdefault(identifier, ". ".join(filter(None, texts)))
     except LimitError as error:
         raise GeneratorError(f"{path} {error}") from None
     except sqlite3.Error as error:
@@ -494,4 +494,4 @@ def titles_in(path: Path) -> Titles:
         raise GeneratorError(
             f"{path} is not a tool database in a form that IAC knows: {reason}"
         ) from None
-    return found
+    return titles

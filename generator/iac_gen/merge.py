@@ -43,20 +43,20 @@ def _merge_declarations(first: R, row: R, **decided: Any) -> R:
     The code of the later one becomes a synonym; hidden is what is hidden in both, and what is
     readable in one and writable in the other is both.
     """
-    found: dict[str, Any] = {"hidden": first.hidden and row.hidden}
+    merged: dict[str, Any] = {"hidden": first.hidden and row.hidden}
     for name in (each.name for each in fields(first)):
         one, other = getattr(first, name), getattr(row, name)
         if name in _DECIDED:
-            found[name] = one or other
+            merged[name] = one or other
         elif name in _ADDED:
-            found[name] = _joined_rows(one, other)
+            merged[name] = _joined_rows(one, other)
         elif name == "access":
-            found[name] = one if one == other else "rw"
+            merged[name] = one if one == other else "rw"
         elif name == "synonyms":
             mine, theirs = (getattr(each, "code", "") for each in (first, row))
             more = (model.Synonym(code=theirs),) if theirs and theirs != mine else ()
-            found[name] = _joined_rows(_joined_rows(one, other), more)
-    return replace(first, **{**found, **decided})
+            merged[name] = _joined_rows(_joined_rows(one, other), more)
+    return replace(first, **{**merged, **decided})
 
 
 def _repeat_message(what: str, kept: str, code: str) -> str:

@@ -245,9 +245,9 @@ def make_finder(rows: Iterable[SdefClass | Enumeration | RecordType | ValueType]
                 coded.setdefault(synonym.code, name)
 
     def find_row(term: str) -> str:
-        found = exact.get(term) or loose.get(term.lower())
+        name = exact.get(term) or loose.get(term.lower())
         # A code that ends in blanks has lost them as an attribute with blanks around it.
-        return found or (coded.get(term.ljust(4), "") if len(term) <= 4 else "")
+        return name or (coded.get(term.ljust(4), "") if len(term) <= 4 else "")
 
     return find_row
 

@@ -213,7 +213,7 @@ def distinct_names(names: Sequence[str], taken: Collection[str] = ()) -> list[st
     used = {clipped_name(name) for name in taken}
     # A name that is made must not take that of one that comes later.
     wanted = {clipped_name(name) for name in names if len(name) <= MAX_TOOL_NAME}
-    found = []
+    distinct = []
     for name in names:
         own = len(name) <= MAX_TOOL_NAME
         forms = (name,) if own else _short_forms(name)
@@ -224,9 +224,9 @@ def distinct_names(names: Sequence[str], taken: Collection[str] = ()) -> list[st
             if clipped_name(one) not in used
             and (clipped_name(one) not in wanted or (own and one == name))
         )
-        found.append(next(free))
-        used.add(clipped_name(found[-1]))
-    return found
+        distinct.append(next(free))
+        used.add(clipped_name(distinct[-1]))
+    return distinct
 
 
 def _short_forms(name: str) -> tuple[str, ...]:

@@ -103,10 +103,10 @@ class _ObjectApiBuilder:
             name = APP_CLASS if term == APPLICATION else _python_class_name(term, taken)
             taken.add(name)
             self.names[term] = name
-        held = {element.term for row in module.classes.values() for element in row.elements}
+        contained = {element.term for row in module.classes.values() for element in row.elements}
         self.items: dict[str, str] = {}
         for term, row in module.classes.items():
-            if term in held:
+            if term in contained:
                 plural = naming.snake_case(row.plural) or f"{self.names[term]} items"
                 wanted = _python_class_name(plural.replace("_", " "), ())
                 self.items[term] = naming.unique_name(
@@ -159,7 +159,7 @@ class _ObjectApiBuilder:
             for row in module.records[term].properties
             if (key := _attribute_name(row.term, row.code)) != row.jxa
         }
-        settable = [(name, held, value) for (held, value), name in self.settable.items()]
+        settable = [(name, owner, value) for (owner, value), name in self.settable.items()]
         classes = list(made.values())
         return TypedModule(
             classes, commands, self.literals, records, fields, settable, self.makes, extra
@@ -167,13 +167,13 @@ class _ObjectApiBuilder:
 
     def _ordered_classes(self) -> list[str]:
         """Return the classes, parents first."""
-        found: dict[str, None] = {}
+        ordered: dict[str, None] = {}
         for term in self.module.classes:
             line = [term]
             while (above := self._parent_class(line[-1])) and above not in line:
                 line.append(above)
-            found.update(dict.fromkeys(reversed(line)))
-        return list(found)
+            ordered.update(dict.fromkeys(reversed(line)))
+        return list(ordered)
 
     def _parent_class(self, term: str) -> str:
         """Return the class that `term` inherits from; empty for none, and where it ends in it."""
@@ -241,15 +241,15 @@ class _ObjectApiBuilder:
             if attribute.name not in values:
                 one.values.append((attribute.name, self.type_annotation(prop.type, given=True)))
         for element in row.elements:
-            held = self.module.classes.get(element.term)
-            if held is None or held.plural in inherited_jxa:
+            kind = self.module.classes.get(element.term)
+            if kind is None or kind.plural in inherited_jxa:
                 continue
-            name = _attribute_name(naming.snake_case(held.plural), held.code)
-            while name in taken or (name in inherited and inherited[name].jxa != held.plural):
+            name = _attribute_name(naming.snake_case(kind.plural), kind.code)
+            while name in taken or (name in inherited and inherited[name].jxa != kind.plural):
                 name += "_"
-            if held.plural not in {a.jxa for a in taken.values() if a.kind == "Elements"}:
+            if kind.plural not in {a.jxa for a in taken.values() if a.kind == "Elements"}:
                 many = self.items[element.term]
-                taken[name] = ObjectAttribute(name, "Elements", many, held.plural, element.term)
+                taken[name] = ObjectAttribute(name, "Elements", many, kind.plural, element.term)
         one.attributes = list(taken.values())
 
     def _redeclare_property(
@@ -261,11 +261,11 @@ class _ObjectApiBuilder:
         plain = {"Prop", "RwProp"}
         if new.kind in plain and before.kind in plain:
             # A subclass that says another type is taken at no word.
-            held = new.held if new.held == before.held else "Any"
+            annotation = new.held if new.held == before.held else "Any"
             kind = "RwProp" if "RwProp" in (new.kind, before.kind) else "Prop"
-            if (kind, held) == (before.kind, before.held):
+            if (kind, annotation) == (before.kind, before.held):
                 return before
-            return ObjectAttribute(new.name, kind, held, new.jxa, "", kind != before.kind)
+            return ObjectAttribute(new.name, kind, annotation, new.jxa, "", kind != before.kind)
         name = new.name
         while name in taken or name == before.name:
             name += "_"
@@ -278,20 +278,20 @@ class _ObjectApiBuilder:
         if single:
             text = self._is_text(single)
             kind = f"{'Rw' * writes}{'Text' * text}One"
-            held = self.names[single]
+            class_name = self.names[single]
             if writes:
-                held = self._replaceable_type(held, "str" if text else held)
-            return ObjectAttribute(name, kind, held, prop.jxa, single)
+                class_name = self._replaceable_type(class_name, "str" if text else class_name)
+            return ObjectAttribute(name, kind, class_name, prop.jxa, single)
         return ObjectAttribute(
             name, "RwProp" if writes else "Prop", self.type_annotation(prop.type), prop.jxa
         )
 
-    def _replaceable_type(self, held: str, value: str) -> str:
-        if (held, value) not in self.settable:
-            name = naming.unique_name(f"Replaceable{held}", self.taken)
+    def _replaceable_type(self, class_name: str, value: str) -> str:
+        if (class_name, value) not in self.settable:
+            name = naming.unique_name(f"Replaceable{class_name}", self.taken)
             self.taken.add(name)
-            self.settable[held, value] = name
-        return self.settable[held, value]
+            self.settable[class_name, value] = name
+        return self.settable[class_name, value]
 
     def _single_object(self, prop: Property) -> str:
         """Return the class whose object a property holds; empty for a value, or one of several."""
@@ -310,11 +310,11 @@ class _ObjectApiBuilder:
         return find_type(part) is None or (part == "file" and self.files)
 
     def _field_types(self, rows: Sequence[Property]) -> list[tuple[str, str]]:
-        found: dict[str, str] = {}
+        annotations: dict[str, str] = {}
         for row in rows:
             key = _attribute_name(row.term, row.code)
-            found.setdefault(key, self.type_annotation(row.type, given=True))
-        return list(found.items())
+            annotations.setdefault(key, self.type_annotation(row.type, given=True))
+        return list(annotations.items())
 
     def type_annotation(self, kind: str, *, given: bool = False) -> str:
         """Return the annotation of a type string: of what is given, or of what is answered."""
@@ -324,8 +324,8 @@ class _ObjectApiBuilder:
 
     def _part_annotations(self, part: str, given: bool) -> list[str]:
         if part.startswith("list of "):
-            held = self.type_annotation(" | ".join(list_item_types(part)), given=given)
-            return [f"{'Sequence' if given else 'ListOf'}[{held}]"]
+            items = self.type_annotation(" | ".join(list_item_types(part)), given=given)
+            return [f"{'Sequence' if given else 'ListOf'}[{items}]"]
         if part in self.module.records:
             if part in self.records:
                 return [self.records[part]]

@@ -139,11 +139,11 @@ def copy_levels(command: SdefCommand, classes: Mapping[str, Class]) -> list[Leve
     """Return what a command that copies can need: to copy is to make, with the values given."""
     if command.code != "coreclon":
         return []
-    found = [LevelVerdict(row.make, "makes something new") for row in classes.values()]
+    verdicts = [LevelVerdict(row.make, "makes something new") for row in classes.values()]
     if any(parameter.code == "prdt" for parameter in command.parameters):
         rows = (prop for row in classes.values() for prop in row.properties if prop.access != "r")
-        found += [LevelVerdict(prop.level, "changes a property") for prop in rows]
-    return found
+        verdicts += [LevelVerdict(prop.level, "changes a property") for prop in rows]
+    return verdicts
 
 
 _OF = ToolParameter(
@@ -199,8 +199,8 @@ class _SharedParameters:
         self._class_name = "ClassName" if classes.keys() - self._hidden else "str"
         self._property_name = "PropertyName" if visible_properties(resolved) else "str"
         self._offered = {e.type for row in resolved.classes for e in row.elements if not e.hidden}
-        held = {element.term for row in classes.values() for element in row.elements}
-        self.elements = [name for name in classes if name in held and name != APPLICATION]
+        contained = {element.term for row in classes.values() for element in row.elements}
+        self.elements = [name for name in classes if name in contained and name != APPLICATION]
 
     def target_parameter(self, *, several: bool = False) -> ToolParameter:
         text = f"Which object{'s' * several}"
@@ -212,8 +212,8 @@ class _SharedParameters:
         return ToolParameter("target", row, True, schema, "Ref | ListOf[Ref]", shown, text)
 
     def element_parameter(self, term: str = "", code: str = "") -> ToolParameter:
-        held = self._offered - self._hidden
-        visible = [name for name in self.elements if name in held] or self.elements
+        offered = self._offered - self._hidden
+        visible = [name for name in self.elements if name in offered] or self.elements
         # A longer name is still in the class table; a model is not offered it.
         shown = offered_values(visible, MAX_NAME)
         schema: dict[str, Any] = dict(_STRING)
@@ -305,17 +305,17 @@ def _recipe_judgment(
     recipe: Recipe, base: ToolFunction, classes: Mapping[str, Class]
 ) -> LevelJudgment:
     """Return the level that the bound arguments reach, and why."""
-    found = [LevelVerdict(base.level, base.reason, f"tool {base.function}")]
+    verdicts = [LevelVerdict(base.level, base.reason, f"tool {base.function}")]
     if base.op not in ("make", "set"):
-        return LevelJudgment(tuple(found))
+        return LevelJudgment(tuple(verdicts))
     row = classes.get(str(recipe.bind.get("element", "")))
     if row is not None:
-        found.append(LevelVerdict(row.make, "makes something new", "class"))
+        verdicts.append(LevelVerdict(row.make, "makes something new", "class"))
     bound = recipe.bind.get("properties", {})
     owners = [row] if row is not None else list(classes.values())
     # What is bound first says what the recipe is for.
     for term in bound:
-        found += [
+        verdicts += [
             LevelVerdict(
                 level_when_made(prop.code, prop.level) if base.op == "make" else prop.level,
                 f"sets {prop.term}",
@@ -326,13 +326,13 @@ def _recipe_judgment(
             if prop.term == term
         ]
     # To set needs what the properties need.
-    return LevelJudgment(tuple(found[1:] or found if base.op == "set" else found))
+    return LevelJudgment(tuple(verdicts[1:] or verdicts if base.op == "set" else verdicts))
 
 
 def _recipe_parameter(recipe: Recipe, name: str, types: AppTypes) -> ToolParameter:
-    kind, said = recipe.params[name]
-    words = said or _recipe_parameter_role(recipe, name, kind, types)
-    form = describe_value_form(kind, types) if not said else ""
+    kind, doc = recipe.params[name]
+    words = doc or _recipe_parameter_role(recipe, name, kind, types)
+    form = describe_value_form(kind, types) if not doc else ""
     return ToolParameter(
         name,
         Param("", "", kind),

@@ -89,24 +89,24 @@ def call_facts(tool: ToolFunction) -> tuple[Any, ...]:
 
 def term_rows(module: Module) -> dict[str, SurfaceRow]:
     """Return the rows of everything in the tables of a module."""
-    key, found = module.key, dict[str, SurfaceRow]()
+    key, rows = module.key, dict[str, SurfaceRow]()
     for name, row in module.classes.items():
-        found[f"class {key}.{name}"] = SurfaceRow(
+        rows[f"class {key}.{name}"] = SurfaceRow(
             (row.code,), (row.make, row.delete), (row.inherits,)
         )
-        found.update(_property_rows(f"property {key}.{name}", row.code, row.properties))
+        rows.update(_property_rows(f"property {key}.{name}", row.code, row.properties))
         for element in row.elements:
             codes = (row.code, module.classes[element.term].code)
-            found[f"element {key}.{name}.{element.term}"] = SurfaceRow(codes, (), (element.access,))
+            rows[f"element {key}.{name}.{element.term}"] = SurfaceRow(codes, (), (element.access,))
     for name, record in module.records.items():
-        found[f"record {key}.{name}"] = SurfaceRow((record.code,))
-        found.update(_property_rows(f"field {key}.{name}", record.code, record.properties))
+        rows[f"record {key}.{name}"] = SurfaceRow((record.code,))
+        rows.update(_property_rows(f"field {key}.{name}", record.code, record.properties))
     for name, values in module.enums.items():
         code = module.enum_codes[name]
-        found[f"enumeration {key}.{name}"] = SurfaceRow((code,))
+        rows[f"enumeration {key}.{name}"] = SurfaceRow((code,))
         for term, value in values:
-            found[f"enumerator {key}.{name}.{term}"] = SurfaceRow((code, value))
-    return found
+            rows[f"enumerator {key}.{name}.{term}"] = SurfaceRow((code, value))
+    return rows
 
 
 def _property_rows(
@@ -119,11 +119,11 @@ def _property_rows(
 
 def names_by_codes(surface: Surface) -> Mapping[tuple[str, ...], list[str]]:
     """Return kind and codes -> names, of what has codes."""
-    found: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    names: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for name, row in sorted(surface.items()):
         if row.codes:
-            found[name.partition(" ")[0], *row.codes].append(name)
-    return found
+            names[name.partition(" ")[0], *row.codes].append(name)
+    return names
 
 
 def find_level_falls(
@@ -135,7 +135,7 @@ def find_level_falls(
     compared with everything that had the name or the codes.
     """
     coded = names_by_codes(old)
-    found = []
+    falls = []
     for name, row in sorted(new.items()):
         kind, _, shown = name.partition(" ")
         was = [old[name]] if name in old else []
@@ -149,10 +149,10 @@ def find_level_falls(
         least = (least[:1] + least[-1:])[: len(before)]
         pairs = zip(before, least, row.levels, strict=True)
         if any(not (at_most(was, level) or at_most(low, level)) for was, low, level in pairs):
-            found.append(
+            falls.append(
                 LevelFall(shown, levels_in_words(kind, before), levels_in_words(kind, row.levels))
             )
-    return found
+    return falls
 
 
 def levels_in_words(kind: str, levels: tuple[Level, ...]) -> str:
@@ -169,8 +169,8 @@ def read_row(value: Any) -> SurfaceRow:
         KeyError, TypeError, ValueError: It is none.
     """
     codes, levels, facts = value
-    held: tuple[Level, ...] = tuple(read_level(one) for one in levels)
-    return SurfaceRow(tuple(map(str, codes)), held, tuple(facts))
+    known_levels: tuple[Level, ...] = tuple(read_level(one) for one in levels)
+    return SurfaceRow(tuple(map(str, codes)), known_levels, tuple(facts))
 
 
 def read_call_facts(value: Any) -> tuple[Any, ...]:
@@ -222,15 +222,15 @@ def search_rows(module: Module, resolved: ResolvedDictionary) -> SearchRows:
         words = (name, element, purpose, told.get(fold_name(tool.term), "") if tool.term else "")
         rows.append([tool.op, tool.name, element, *map(_sorted_stems, words), []])
     described = {one.name: one for one in resolved.classes}
-    held = {element.term for one in module.classes.values() for element in one.elements}
+    contained = {element.term for one in module.classes.values() for element in one.elements}
     for term, row in module.classes.items():
-        use = "held" if term in held else "made" if free else "class"
+        use = "held" if term in contained else "made" if free else "class"
         kind = "class" if term == "application" else use
         owned = " ".join(prop.term for prop in row.properties)
         source = described.get(term)
-        said = [source.description, *(p.description for p in source.properties)] if source else []
+        texts = [source.description, *(p.description for p in source.properties)] if source else []
         properties = [[prop.term, prop.access] for prop in row.properties]
-        words = (term, owned, "", " ".join(said))
+        words = (term, owned, "", " ".join(texts))
         rows.append([kind, term, term, *map(_sorted_stems, words), properties])
     return {"key": module.key, "name": module.app.name, "tools": objects, "rows": rows}
 
@@ -284,7 +284,7 @@ def search_index(apps: Iterable[SearchRows]) -> Iterator[str]:
     limit = max(_COMMON_WORD, count // 4)
     start = offset
     for word in sorted({*strong, *weak}, key=lambda word: json.dumps(word).encode()):
-        both = [list(found.get(word, ())) for found in (strong, weak)]
+        both = [list(offsets.get(word, ())) for offsets in (strong, weak)]
         kept = [[] if len(some) > limit else some for some in both]
         yield _json_line([word, rows_of[word], len(both[0]), *kept])
     yield _json_line([start, total, count])
@@ -416,10 +416,10 @@ class PreviousBuild:
                 if not is_tool_name(name):
                     raise ValueError(f"{name!r} is not the name of a tool")
             lines = {json.loads(line)["name"]: line for line in listing.splitlines()}
-            found: dict[str, dict[str, SurfaceRow]] = defaultdict(dict)
+            terms: dict[str, dict[str, SurfaceRow]] = defaultdict(dict)
             for name, row in locked.get("terms", {}).items():
-                found[name.partition(" ")[2].partition(".")[0]][name] = read_row(row)
-            apps, held, words = {}, {}, read_rows(search)
+                terms[name.partition(" ")[2].partition(".")[0]][name] = read_row(row)
+            apps, surfaces, words = {}, {}, read_rows(search)
             for key, row in data["apps"].items():
                 if not is_app_key(key):
                     raise ValueError(f"{key!r} is not the key of an app")
@@ -443,12 +443,12 @@ class PreviousBuild:
                         for name in names
                     },
                     {name: lines[name] for name in names},
-                    found[key] or None,
+                    terms[key] or None,
                     words.get(key, {}),
                 )
                 rows = {n: locked["tools"][n] for n in names if n in locked["tools"]}
-                held[key] = replace(apps[key], tools=rows).reviewed_surface()
-            return cls(apps, held)
+                surfaces[key] = replace(apps[key], tools=rows).reviewed_surface()
+            return cls(apps, surfaces)
         except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
             raise OutputError(f"was not written by a build: {error!r}") from None
 
@@ -474,7 +474,7 @@ def app_files(
 ) -> tuple[AppFiles, list[Diagnostic]]:
     """Return what a built module contributes, and which entries had to be cut."""
     lines: dict[str, str] = {}
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     shortcuts = modules.get(shortcuts_file(module.key), "")
     for tool in module.tools:
         entry = {**tool.listing_entry(), **_client_hints(tool, module)}
@@ -485,7 +485,7 @@ def app_files(
             text = (
                 f"the listing shows {shown} of {all_} parameters of {tool.name}, iac-gen show all"
             )
-            found.append(Diagnostic(file, 0, "long-entry", text))
+            diagnostics.append(Diagnostic(file, 0, "long-entry", text))
     row = {
         **module.app._asdict(),
         "digest": module.digest,
@@ -497,7 +497,7 @@ def app_files(
     tools = {tool.name: _tool_row(tool, module.key, lines[tool.name]) for tool in module.tools}
     words = search_rows(module, resolved)
     rows = (tools, lines, term_rows(module), words, modules)
-    return AppFiles(module.key, row, module.version, *rows), found
+    return AppFiles(module.key, row, module.version, *rows), diagnostics
 
 
 def _shorten_entry(entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -517,9 +517,9 @@ def _shorten_entry(entry: Mapping[str, Any]) -> dict[str, Any]:
     for key in sorted(schema["properties"], key=lambda key: key not in required):
         value = schema["properties"][key]
         if len(_listing_line({key: value})) > MAX_ENTRY // 8:
-            said = {"description": value["description"]} if "description" in value else {}
+            text = {"description": value["description"]} if "description" in value else {}
             value = (
-                {"type": "string", **said} if "enum" in value else {**TYPES["any"].schema, **said}
+                {"type": "string", **text} if "enum" in value else {**TYPES["any"].schema, **text}
             )
         # A required key is written twice.
         room -= len(_listing_line({key: value})) + len(key) + 4
@@ -552,8 +552,8 @@ def _search_hint(module: Module) -> str:
 
     Those that nearly every app has come last: they tell none apart.
     """
-    held = [element.term for element in module.classes["application"].elements]
-    terms = dict.fromkeys((*held, *module.classes))
+    contained = [element.term for element in module.classes["application"].elements]
+    terms = dict.fromkeys((*contained, *module.classes))
     words = ""
     for term in sorted(terms, key=lambda term: term in _COMMON):
         longer = f"{words}, {term}" if words else term
@@ -568,8 +568,8 @@ def _listing_line(value: Mapping[str, Any]) -> str:
 
 
 def _tool_row(tool: ToolFunction, key: str, line: str) -> dict[str, Any]:
-    said = json.dumps(call_facts(tool), sort_keys=True)
-    facts = f"{line}\n{tool.event}\n{tool.level}\n{tool.ceiling}\n{said}"
+    call = json.dumps(call_facts(tool), sort_keys=True)
+    facts = f"{line}\n{tool.event}\n{tool.level}\n{tool.ceiling}\n{call}"
     return {
         "module": key,
         "function": tool.function,

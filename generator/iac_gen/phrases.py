@@ -40,8 +40,8 @@ def term_words(term: str) -> list[str]:
     if len(words) != 1 or not term.isalnum():
         return words
     parted = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", term)
-    found = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1 \2", parted).split()
-    return [word if len(found) == 1 or word.isupper() else word.lower() for word in found]
+    parts = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1 \2", parted).split()
+    return [word if len(parts) == 1 or word.isupper() else word.lower() for word in parts]
 
 
 def displayed_name(term: str) -> str:
@@ -303,9 +303,9 @@ def _is_or_are(noun: str) -> str:
 
 def _verb_object(words: Sequence[str]) -> str:
     """Return what a verb is done to, behind `the` where it is one thing: `the clock`."""
-    said = " ".join(words)
+    whole = " ".join(words)
     ends = (i for i, word in enumerate(words) if word in _PREPOSITIONS | {"when", "while"})
     noun = words[: next(ends, len(words))]
     last = noun[-1] if noun else ""
     bare = not noun or is_plural(last) or last in _DOING or last.endswith(("ed", "tion", "one"))
-    return said if bare or {"all", "myself", *_ASKING, *_PARTICLES} & {*words} else with_the(said)
+    return whole if bare or {"all", "myself", *_ASKING, *_PARTICLES} & {*words} else with_the(whole)

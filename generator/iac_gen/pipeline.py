@@ -139,8 +139,8 @@ def represent_app(
     resolved, merged = resolve_dictionary(loaded.source, includes)
     decided, decisions, odd = apply_quirks(resolved, list(quirks))
     module, guessed = build_module(decided, decisions, key, wording=wording)
-    found = (*loaded.diagnostics, *merged, *odd, *guessed)
-    return AppRepresentation(module, decided, decisions, found)
+    diagnostics = (*loaded.diagnostics, *merged, *odd, *guessed)
+    return AppRepresentation(module, decided, decisions, diagnostics)
 
 
 def build_folder(
@@ -168,8 +168,8 @@ def build_folder(
     sources = (one if isinstance(one, SourceFile) else one.source for one in inputs.sources)
     sought = {one.kind == "intents" for one in sources} or {False}
     previous = inputs.previous.apps.items()
-    held = {key for key, app in previous if (app.row["kind"] == "intents") in sought}
-    gone = sorted(held - attempted) if whole else []
+    present = {key for key, app in previous if (app.row["kind"] == "intents") in sought}
+    gone = sorted(present - attempted) if whole else []
     kept = {
         key: app
         for key, app in inputs.previous.apps.items()
@@ -329,7 +329,7 @@ def _told(error: Exception) -> str:
 
 def _without_faulty_items(loaded: LoadedDictionary, job: BuildJob) -> LoadedDictionary:
     """Return a dictionary without the items that cannot be built alone; each is told."""
-    dictionary, found = loaded.source.dictionary, [*loaded.diagnostics]
+    dictionary, faults = loaded.source.dictionary, [*loaded.diagnostics]
     suites: list[Suite | Include] = []
     for suite in dictionary.suites:
         if isinstance(suite, Include):
@@ -345,9 +345,9 @@ def _without_faulty_items(loaded: LoadedDictionary, job: BuildJob) -> LoadedDict
                 raise
             except Exception as error:
                 text = f"{label(item)} cannot be built: {_told(error)}; it is left out"
-                found.append(Diagnostic(dictionary.file, item.line, UNFORESEEN, text, "error"))
+                faults.append(Diagnostic(dictionary.file, item.line, UNFORESEEN, text, "error"))
         suites.append(replace(suite, items=tuple(kept)))
-    return replace(_with_suites(loaded, suites), diagnostics=tuple(found))
+    return replace(_with_suites(loaded, suites), diagnostics=tuple(faults))
 
 
 def _with_suites(loaded: LoadedDictionary, suites: Iterable[Suite | Include]) -> LoadedDictionary:
@@ -379,8 +379,8 @@ def _make(loaded: LoadedDictionary, job: BuildJob, keep: Path | None) -> _JobOut
         raise _ProofError(faults)
     file = made.resolved.source.dictionary.file
     files, cut = app_files(module, made.resolved, job.identity.identity, modules, file)
-    found = (*made.diagnostics, *cut)
-    return _JobOutcome(pack_app(files), _app_report(replace(made, diagnostics=found), files.tokens))
+    notes = (*made.diagnostics, *cut)
+    return _JobOutcome(pack_app(files), _app_report(replace(made, diagnostics=notes), files.tokens))
 
 
 def _app_report(made: AppRepresentation, tokens: int) -> AppReport:

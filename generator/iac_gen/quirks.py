@@ -183,7 +183,7 @@ def read_quirks(files: Mapping[str, bytes]) -> tuple[list[QuirkFile], list[Diagn
 def _read_files(
     files: Mapping[str, bytes], *, theirs: bool = False
 ) -> tuple[list[QuirkFile], list[Diagnostic]]:
-    found: list[QuirkFile] = []
+    quirks: list[QuirkFile] = []
     diagnostics: list[Diagnostic] = []
     for place, content in files.items():
         file, faults = _read_file(place, content)
@@ -192,8 +192,8 @@ def _read_files(
             text = 'names no app; begin with app = "com.example.App"'
             diagnostics.append(Diagnostic(place, 1, "quirk", text, "error"))
         elif file:
-            found.append(replace(file, raises=theirs))
-    return found, diagnostics
+            quirks.append(replace(file, raises=theirs))
+    return quirks, diagnostics
 
 
 @lru_cache(maxsize=64)
@@ -304,8 +304,12 @@ def _combine_rows(
     if quirk.raises and reviewed and at_most(row["level"], reviewed):
         return {**before, **{key: value for key, value in row.items() if key != "level"}}
     raises = quirk.raises and not reviewed
-    said = {"reason": _reason_clause(row["why"]), "place": f"{quirk.file}:{line}", "raises": raises}
-    return {**before, **row, **said}
+    level = {
+        "reason": _reason_clause(row["why"]),
+        "place": f"{quirk.file}:{line}",
+        "raises": raises,
+    }
+    return {**before, **row, **level}
 
 
 def _reason_clause(why: str) -> str:

@@ -77,15 +77,15 @@ def own_templates(folder: Path) -> TeamTemplates:
     Raises:
         GeneratorError: A file there replaces none, or cannot be read.
     """
-    found = sorted(path.name for path in folder.glob("*.jinja"))
+    names = sorted(path.name for path in folder.glob("*.jinja"))
     shipped = shipped_templates()
-    odd = [name for name in found if name not in shipped]
-    if odd or not found:
+    odd = [name for name in names if name not in shipped]
+    if odd or not names:
         what = f"has {odd[0]}, which replaces none" if odd else "contains no template"
         hint = f"iac-gen templates --write DIR writes these: {', '.join(sorted(shipped))}"
         raise GeneratorError(f"{folder} {what}. {hint}")
     digest = hashlib.sha256()
-    for name in found:
+    for name in names:
         try:
             digest.update(name.encode() + b"\0" + read_file(folder / name))
         except LimitError as error:
@@ -485,7 +485,7 @@ def _source_texts(value: Any) -> Iterator[str]:
 
 
 def _class_values(one: TypedClass, made: TypedModule, module: Module) -> dict[str, Any]:
-    held = bool(one.items)
+    many = bool(one.items)
     base = list(one.bases)
     if made.commands and base[-1] in ("Object", "TextObject"):
         base.insert(0, COMMANDS)
@@ -494,7 +494,7 @@ def _class_values(one: TypedClass, made: TypedModule, module: Module) -> dict[st
     makes = bool(one.values_name) and made.make
     app = safe_app_name(module.app.name)
     rows = module.classes[one.term].properties if one.term in module.classes else ()
-    said = {row.jxa: _short_description(module.sentences[f"{one.term}.{row.term}"]) for row in rows}
+    docs = {row.jxa: _short_description(module.sentences[f"{one.term}.{row.term}"]) for row in rows}
     shapes = {one.row_name: has_row, one.values_name: makes, one.keys_name: bool(one.keys_name)}
     value_base = one.values_base or (EXTRA if made.extra else "TypedDict")
     return {
@@ -502,16 +502,16 @@ def _class_values(one: TypedClass, made: TypedModule, module: Module) -> dict[st
         "bases": SourceText(", ".join(base)),
         "doc": prose(_short_description(module.sentences.get(one.term, "")) or f"The app {app}."),
         "doc_items": prose(f"Objects of the class {one.term}."),
-        "attributes": [_attribute_values(row, said.get(row.jxa, "")) for row in one.attributes],
+        "attributes": [_attribute_values(row, docs.get(row.jxa, "")) for row in one.attributes],
         "methods": [_method_values(row) for row in one.methods],
         "row": _typed_dict(one.row_name, one.row_base or "TypedDict", one.row) if has_row else None,
         "given": _typed_dict(one.values_name, value_base, one.values) if makes else None,
         "keys_name": SourceText(one.keys_name),
         "keys_type": SourceText(_key_type(one) * bool(one.keys_name)),
-        "many": SourceText(one.items) if held else None,
-        "item_bases": SourceText((f"{COMMANDS}, Items" if made.commands else "Items") * held),
-        "select": [SourceText(part.format(name=one.keys_name)) for part in _SELECT * held],
-        "row_name": SourceText((one.row_name if has_row else "dict[str, Any]") * (has_row or held)),
+        "many": SourceText(one.items) if many else None,
+        "item_bases": SourceText((f"{COMMANDS}, Items" if made.commands else "Items") * many),
+        "select": [SourceText(part.format(name=one.keys_name)) for part in _SELECT * many],
+        "row_name": SourceText((one.row_name if has_row else "dict[str, Any]") * (has_row or many)),
         "makes": makes,
         "types": [name for name, there in shapes.items() if there],
     }
@@ -529,13 +529,13 @@ def _typed_dict(name: str, base: str, rows: list[tuple[str, str]]) -> dict[str, 
 
 def _short_description(sentence: str) -> str:
     """Return a sentence of a class or property without what its annotation or its name says."""
-    said = _SHOWN.sub("", sentence)
-    return said if len(said) <= _LONGEST else f"{said.partition(', in ')[0]}."
+    short = _SHOWN.sub("", sentence)
+    return short if len(short) <= _LONGEST else f"{short.partition(', in ')[0]}."
 
 
-def _attribute_values(row: ObjectAttribute, said: str) -> dict[str, Any]:
+def _attribute_values(row: ObjectAttribute, description: str) -> dict[str, Any]:
     name = row.name.rstrip("_").replace("_", " ")
-    tells = not said.lower().removeprefix("the ").startswith(name)
+    tells = not description.lower().removeprefix("the ").startswith(name)
     term = [literal(row.term)] if row.term else []
     return {
         "name": identifier(row.name),
@@ -543,7 +543,7 @@ def _attribute_values(row: ObjectAttribute, said: str) -> dict[str, Any]:
         "held": SourceText(row.held),
         "arguments": [exact_literal(row.jxa), *term],
         "widens": row.widens,
-        "doc": prose(said) if said and tells else "",
+        "doc": prose(description) if description and tells else "",
     }
 
 

@@ -39,17 +39,17 @@ class TermCounts:
 
 def declared_counts(dictionary: Dictionary) -> TermCounts:
     """Count what the file itself declares: hidden items too, includes not."""
-    found: Counter[str] = Counter()
+    count: Counter[str] = Counter()
     for item in dictionary.declared_items():
         if isinstance(item, SdefCommand):
-            found["commands"] += not item.event
+            count["commands"] += not item.event
         elif isinstance(item, SdefClass):
-            found["classes"] += not item.extends
-            found["properties"] += sum(not prop.contents for prop in item.properties)
-            found["elements"] += len(item.elements)
+            count["classes"] += not item.extends
+            count["properties"] += sum(not prop.contents for prop in item.properties)
+            count["elements"] += len(item.elements)
         elif isinstance(item, RecordType):
-            found["properties"] += len(item.properties)
-    return TermCounts(found["commands"], found["classes"], found["properties"], found["elements"])
+            count["properties"] += len(item.properties)
+    return TermCounts(count["commands"], count["classes"], count["properties"], count["elements"])
 
 
 def built_counts(module: Module, commands: int) -> TermCounts:
@@ -122,8 +122,8 @@ class BuildReport:
     @property
     def lost(self) -> list[Diagnostic]:
         """The inputs that gave no module, and the items that an unforeseen error cost."""
-        found = (one for app in self.apps for one in app.diagnostics if one.code == UNFORESEEN)
-        return [*self.failed, *found]
+        losses = (one for app in self.apps for one in app.diagnostics if one.code == UNFORESEEN)
+        return [*self.failed, *losses]
 
     def to_data(self) -> dict[str, Any]:
         """Return the report as JSON-ready data; `from_data` takes it back."""
@@ -163,7 +163,7 @@ def changed_levels(
     old: Mapping[str, output.AppFiles], new: Mapping[str, output.AppFiles]
 ) -> Mapping[str, list[tuple[str, str, str]]]:
     """Return app -> thing, levels before and after, where they differ; empty for none."""
-    found: dict[str, list[tuple[str, str, str]]] = {}
+    changes: dict[str, list[tuple[str, str, str]]] = {}
     for key in sorted(old.keys() & new.keys()):
         before, after = old[key].reviewed_surface(), new[key].reviewed_surface()
         former = _former_names(before, after)
@@ -175,8 +175,8 @@ def changed_levels(
                 for rows, at in ((before, was), (after, name))
             )
             if one != other:
-                found.setdefault(key, []).append((_thing_title(name), one, other))
-    return found
+                changes.setdefault(key, []).append((_thing_title(name), one, other))
+    return changes
 
 
 def file_difference(old: str, new: str, path: str) -> str:
@@ -229,11 +229,11 @@ def _thing_title(name: str) -> str:
 def _former_names(old: output.Surface, new: output.Surface) -> dict[str, str]:
     """Return name -> former name: the same, else one that is gone and had the codes."""
     gone = output.names_by_codes({name: row for name, row in old.items() if name not in new})
-    found = {name: name for name in new if name in old}
+    former = {name: name for name in new if name in old}
     for name in sorted(new.keys() - old.keys()):
         if names := gone.get((name.partition(" ")[0], *new[name].codes)):
-            found[name] = names.pop(0)
-    return found
+            former[name] = names.pop(0)
+    return former
 
 
 def _is_renamed(was: str, name: str, owners: Sequence[tuple[str, str]]) -> bool:

@@ -159,10 +159,10 @@ def _expand_includes(
             yield from _included_items(suite, includes, notes, depth)
             continue
         for item in suite.items:
-            found: Iterable[Item] = [item]
+            expanded: Iterable[Item] = [item]
             if isinstance(item, Include):
-                found = _included_items(item, includes, notes, depth)
-            for one in found:
+                expanded = _included_items(item, includes, notes, depth)
+            for one in expanded:
                 if suite.hidden and not isinstance(one, Include):
                     one = replace(one, hidden=True)
                 yield one

@@ -181,10 +181,10 @@ def _text_field(data: Mapping[str, Any], key: str) -> str:
 
 def _check_source(source: model.Source, path: Path, as_written: bool) -> LoadedDictionary:
     """Return `source` without items that no dictionary could have, and what was wrong."""
-    found: list[model.Diagnostic] = []
+    diagnostics: list[model.Diagnostic] = []
 
     def report_error(code: str, message: str) -> None:
-        found.append(model.Diagnostic(str(path), 0, code, message, "error"))
+        diagnostics.append(model.Diagnostic(str(path), 0, code, message, "error"))
 
     name, stem, version = (
         clean_text(" ".join(text.split())) for text in (source.name, source.stem, source.version)
@@ -199,13 +199,13 @@ def _check_source(source: model.Source, path: Path, as_written: bool) -> LoadedD
     if not (is_bundle_id(source.id) or _LOCAL_ID.fullmatch(source.id)):
         shown = on_one_line(ascii(source.id), 80)
         text = f"{shown} is not a valid bundle id; the app gets a local one"
-        found.append(model.Diagnostic(str(path), 0, "bundle-id", text))
+        diagnostics.append(model.Diagnostic(str(path), 0, "bundle-id", text))
         source = replace(source, id=f"local.{app_key(name, '')}", known=False)
     if as_written:
-        return LoadedDictionary(source, tuple(found))
+        return LoadedDictionary(source, tuple(diagnostics))
     coded = _drop_uncoded(source.dictionary, report_error, named=source.kind == "intents")
     dictionary, cleaned = sanitize_dictionary(coded)
-    return LoadedDictionary(replace(source, dictionary=dictionary), (*found, *cleaned))
+    return LoadedDictionary(replace(source, dictionary=dictionary), (*diagnostics, *cleaned))
 
 
 def _drop_uncoded(value: Any, report: Callable[[str, str], None], *, named: bool = False) -> Any:

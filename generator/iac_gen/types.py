@@ -40,8 +40,8 @@ _STRING = {"type": "string"}
 
 def stated_default(description: str) -> str:
     """Return the words behind `default is` in a description, empty where it states none."""
-    found = [*_DEFAULT.finditer(description)]
-    words = next(filter(None, found[-1].groups())) if found else ""
+    matches = [*_DEFAULT.finditer(description)]
+    words = next(filter(None, matches[-1].groups())) if matches else ""
     return re.sub("[\"'`\u2018-\u201d]", "", words).strip().lower()
 
 
@@ -132,13 +132,13 @@ class AppTypes:
             many = ref.list
             if not self.class_named(term) and term.lower().startswith("list of "):
                 term, many = term[8:].strip(), True
-            found = self._declared_term(term)
-            yield _list_type([found]) if many else found
+            declared = self._declared_term(term)
+            yield _list_type([declared]) if many else declared
             # A class may also be passed as a plain value: rich text as text (sdef(5), `class`).
             # The class may have the name of that value, or two may name each other.
-            if not many and found not in seen:
-                for value in self._class_values.get(found, ()):
-                    yield from self._type_parts(value, seen | {found})
+            if not many and declared not in seen:
+                for value in self._class_values.get(declared, ()):
+                    yield from self._type_parts(value, seen | {declared})
 
     def _declared_term(self, name: str) -> str:
         """Return the term that a type's name means, `any` where nothing declares it."""
@@ -151,10 +151,10 @@ class AppTypes:
         if lower in SPELLINGS or lower in TYPES:
             return SPELLINGS.get(lower, lower)
         for find in (self._record, self._enum, self.class_named):
-            if found := find(name):
-                return found
-        if found := self._value(name):
-            return CODES.get(self._value_codes[found], "any")
+            if value := find(name):
+                return value
+        if value := self._value(name):
+            return CODES.get(self._value_codes[value], "any")
         if name.ljust(4) in CODES:
             return CODES[name.ljust(4)]
         if not self._empty(name):
@@ -171,7 +171,7 @@ class AppTypes:
         kept = {e.type for row in resolved.classes for e in row.elements}
         kept |= {one.name for name in kept & self._lines.keys() for one in self._lines[name]}
         kept |= {row.inherits for row in resolved.classes} | {APPLICATION}
-        found = {
+        candidates = {
             row.name: rows
             for row in resolved.classes
             if row.name not in kept
@@ -180,13 +180,13 @@ class AppTypes:
             and not any(one.elements for one in self._lines[row.name])
             and not (row.name in TYPES and (TYPES[row.name].codes or TYPES[row.name].spellings))
         }
-        owners = [row for row in resolved.classes if row.name not in found]
+        owners = [row for row in resolved.classes if row.name not in candidates]
         refs = [ref for row in owners for prop in row.properties for ref in prop.types]
         refs += [ref for row in resolved.commands if row.direct for ref in row.direct.types]
         named = {self.class_named(ref.name) for ref in refs}
         return {
             name: name not in named
-            for name, rows in found.items()
+            for name, rows in candidates.items()
             if name not in named or all(prop.access != "r" for prop in rows)
         }
 
@@ -202,11 +202,11 @@ class AppTypes:
 
         A `specifier` is of the class that the app is most about.
         """
-        found = (self._references.get(name, "") for name in kinds)
+        examples = (self._references.get(name, "") for name in kinds)
         if self._intents:
             # By its place nobody knows which entity it is.
-            found = (re.sub(r"\[0\]$", '.byId("1")', text) for text in found)
-        return next((text for text in found if text), "")
+            examples = (re.sub(r"\[0\]$", '.byId("1")', text) for text in examples)
+        return next((text for text in examples if text), "")
 
     def bare_terms(self, kind: str) -> list[str]:
         """Return every term that a type string names, each once, those in lists included."""
@@ -279,8 +279,8 @@ class AppTypes:
     def unlisted_fields(self, kind: str) -> list[str]:
         """Return the fields of a type that no schema lists, because there are many."""
         known = self.records.keys() | self._options.keys()
-        found = [part for part in type_alternatives(kind) if part in known]
-        rows = [row for part in found for row in self._record_fields(part)]
+        records = [part for part in type_alternatives(kind) if part in known]
+        rows = [row for part in records for row in self._record_fields(part)]
         return [row.name for row in rows] if len(rows) > _MOST_FIELDS else []
 
     def stated_keywords(self, row: SdefParameter, kind: str) -> dict[str, Any]:
@@ -290,13 +290,13 @@ class AppTypes:
         values = [words] if kind == "text" else self.enumerators(kind) if kind in self.enums else []
         whole = self._intents and bool(words) and words in values
         default = words if whole else self.parse_default(kind, words) if row.optional else None
-        found = {} if default is None else {"default": default}
+        keywords = {} if default is None else {"default": default}
         low, high = row.minimum, row.maximum
         if kind in ("integer", "real") and (low is None or high is None or low <= high):
             for key, bound in (("minimum", low), ("maximum", high)):
                 if bound is not None:
-                    found[key] = int(bound) if bound % 1 == 0 else bound
-        return found
+                    keywords[key] = int(bound) if bound % 1 == 0 else bound
+        return keywords
 
     def parse_default(self, kind: str, words: str) -> Any:
         """Return the value of a type that stated words begin with; None for none."""
@@ -400,7 +400,7 @@ def example_references(resolved: ResolvedDictionary, class_named: Find) -> dict[
                 ends[kind] = end
             through = price + _WINDOW * ("window" in class_lineage(kind, rows))
             heappush(heap, (cost + through, len(whole), count, kind, whole))
-    found = {name: text for name, (_, _, text) in ends.items()}
+    examples = {name: text for name, (_, _, text) in ends.items()}
     weights = Counter(_mentioned_classes(resolved, class_named))
     plain = [name for name in ends if name not in _STANDARD and ends[name][2].count(".") < 2]
     # What others inherit from is nothing that somebody would name.
@@ -408,23 +408,23 @@ def example_references(resolved: ResolvedDictionary, class_named: Find) -> dict[
 
     def example_rank(name: str) -> float:
         cost = ends[name][0]
-        held = [prop for one in class_lineage(name, rows) for prop in rows[one].properties]
-        told = weights[name] + min(len(held), _RICH) / 6
-        fixed = all(prop.access == "r" for prop in held)
+        properties = [prop for one in class_lineage(name, rows) for prop in rows[one].properties]
+        told = weights[name] + min(len(properties), _RICH) / 6
+        fixed = all(prop.access == "r" for prop in properties)
         poor = (name in general) + 2 * (name == "window") + fixed
         return cost - 2 * told + _RICH * poor
 
-    held = [name for name in plain if ends[name][2].endswith("]")]
-    held = held or [name for name in ends if ends[name][2].endswith("]")]
-    best = sorted(held or plain or ends, key=example_rank)
+    elements = [name for name in plain if ends[name][2].endswith("]")]
+    elements = elements or [name for name in ends if ends[name][2].endswith("]")]
+    best = sorted(elements or plain or ends, key=example_rank)
     for heir in sorted(ends, key=example_rank):
         for name in class_lineage(heir, rows):
-            found.setdefault(name, found[heir])
-    found["specifier"] = found[best[0]] if best else ""
+            examples.setdefault(name, examples[heir])
+    examples["specifier"] = examples[best[0]] if best else ""
     holders = [name for name in best if best[0] in {e.type for e in rows[name].elements}]
-    place = found["specifier"].rpartition(".")[0]
-    found["location specifier"] = place or (found[holders[0]] if holders else APPLICATION)
-    return found
+    place = examples["specifier"].rpartition(".")[0]
+    examples["location specifier"] = place or (examples[holders[0]] if holders else APPLICATION)
+    return examples
 
 
 def _mentioned_classes(resolved: ResolvedDictionary, class_named: Find) -> Iterator[str]:

@@ -81,19 +81,19 @@ def find_unsupported(
     the include's filter left behind is in the diagnostics only.
     """
     made = _bind_terms(resolved)
-    found: list[UnsupportedTerm] = []
+    terms: list[UnsupportedTerm] = []
     own = list(resolved.source.dictionary.own_items())
     for item in own:
-        found += _unsupported_in_item(item, made)
+        terms += _unsupported_in_item(item, made)
     for item in _included_items(resolved, own):
-        found += (replace(one, line=0) for one in _unsupported_in_item(item, made))
-    return [*found, *_missing_in_objects(made.module), *_dropped_items(resolved, diagnostics)]
+        terms += (replace(one, line=0) for one in _unsupported_in_item(item, made))
+    return [*terms, *_missing_in_objects(made.module), *_dropped_items(resolved, diagnostics)]
 
 
 def _missing_in_objects(module: Module) -> Iterator[UnsupportedTerm]:
     """Yield what the tables and tools have and no class of the object layer reaches."""
     layer = build_object_api(module)
-    held = {one.term: one for one in layer.classes}
+    typed = {one.term: one for one in layer.classes}
     called = {one.tool.function for one in layer.commands}
     called |= {one.tool.function for row in layer.classes for one in row.methods}
     for tool in module.tools:
@@ -103,7 +103,7 @@ def _missing_in_objects(module: Module) -> Iterator[UnsupportedTerm]:
             reason = "no class has this command; call the function instead"
             yield UnsupportedTerm("command", tool.term, "", tool.event, reason, 0)
     for term, row in module.classes.items():
-        lineage = {a.jxa for one in model.class_lineage(term, held) for a in held[one].attributes}
+        lineage = {a.jxa for one in model.class_lineage(term, typed) for a in typed[one].attributes}
         for prop in row.properties:
             if prop.jxa not in lineage:
                 reason = "another term of the class has the same name in Python"
@@ -234,9 +234,9 @@ def _unsupported_in_class(item: model.SdefClass, made: _BoundTerms) -> Iterator[
         reason = "the class that it extends is declared nowhere"
         yield UnsupportedTerm("class-extension", written, "", item.code, reason, item.line)
     yield from _unsupported_members(item, written, row)
-    held = {element.term for element in row.elements} if row else set()
+    elements = {element.term for element in row.elements} if row else set()
     for element in item.elements:
-        if made.types.class_named(element.type) not in held:
+        if made.types.class_named(element.type) not in elements:
             reason = "its class is declared nowhere" if row else "its owner is declared nowhere"
             yield UnsupportedTerm("element", element.type, written, "", reason, element.line)
     for verb in item.responds_to:
@@ -271,14 +271,14 @@ def _unsupported_enumerators(
 
 
 def _unsupported_value_type(item: model.ValueType, made: _BoundTerms) -> Iterator[UnsupportedTerm]:
-    found = made.types.type_string((model.TypeRef(item.name),))
-    if found in made.types.records:
+    meaning = made.types.type_string((model.TypeRef(item.name),))
+    if meaning in made.types.records:
         reason = "as a type, the name means the record type"
-    elif found in made.types.enums:
+    elif meaning in made.types.enums:
         reason = "as a type, the name means the enumeration"
-    elif found in made.types.classes and found not in TYPES:
+    elif meaning in made.types.classes and meaning not in TYPES:
         reason = "as a type, the name means the class"
-    elif found != "any" or item.name == "any":
+    elif meaning != "any" or item.name == "any":
         return
     else:
         reason = "IAC does not know the type of this code, so any value is accepted"
@@ -302,12 +302,12 @@ def _dropped_items(
     dictionary = resolved.source.dictionary
     parts = (*dictionary.suites, *dictionary.declared_items())
     includes = {one.line: path_of_url(one.href) for one in parts if isinstance(one, model.Include)}
-    for found in diagnostics:
-        if found.file != dictionary.file:
+    for diagnostic in diagnostics:
+        if diagnostic.file != dictionary.file:
             continue  # A fault of a quirk file, say.
-        if found.code == "include":
-            path = includes.get(found.line, "")
-            reason = found.message.removeprefix(f"{path} ")
-            yield UnsupportedTerm("include", path, "", "", reason, found.line)
-        elif found.level == "error":
-            yield UnsupportedTerm("item", "", "", "", found.message, found.line)
+        if diagnostic.code == "include":
+            path = includes.get(diagnostic.line, "")
+            reason = diagnostic.message.removeprefix(f"{path} ")
+            yield UnsupportedTerm("include", path, "", "", reason, diagnostic.line)
+        elif diagnostic.level == "error":
+            yield UnsupportedTerm("item", "", "", "", diagnostic.message, diagnostic.line)

@@ -89,8 +89,8 @@ class NameDifference(NamedTuple):
     def __str__(self) -> str:
         if not self.ours:
             return f"{self.what}: JXA has {self.theirs}, which belongs to no term"
-        said = f"JXA has {self.theirs}" if self.theirs else "JXA has no such name"
-        return f"{self.what} {self.term!r}: IAC has {self.ours}, {said}"
+        theirs_in_words = f"JXA has {self.theirs}" if self.theirs else "JXA has no such name"
+        return f"{self.what} {self.term!r}: IAC has {self.ours}, {theirs_in_words}"
 
 
 def collect_names(resolved: ResolvedDictionary) -> AskedNames:
@@ -142,12 +142,12 @@ def _element_names(
 def compare_names(names: AskedNames, reflection: Reflection) -> list[NameDifference]:
     """Return what reflection says otherwise, commands first, classes in the dictionary's order."""
     commands = reflection.commands
-    found = [*_name_differences("command", names.commands, commands, _COMMON_COMMANDS)]
+    differences = [*_name_differences("command", names.commands, commands, _COMMON_COMMANDS)]
     for row in names.classes:
         printed = reflection.classes.get(row.name.term)
         if printed is not None:
-            found += _class_differences(row, printed)
-    return found
+            differences += _class_differences(row, printed)
+    return differences
 
 
 def _class_differences(row: ClassNames, printed: ReflectedClass) -> Iterator[NameDifference]:
@@ -233,8 +233,8 @@ def run_reflection(
         except OSError as error:
             raise ReflectionError(f"{program[0]} cannot be run: {error.strerror}") from None
     if done.returncode != 0:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        reason = said[-1] if said else f"status {done.returncode}"
+        errors = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        reason = errors[-1] if errors else f"status {done.returncode}"
         raise ReflectionError(f"{program[0]} failed: {reason}")
     return _read_reflection(done.stdout, names)
 

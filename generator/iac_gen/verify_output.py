@@ -221,9 +221,9 @@ def _read(body: Sequence[ast.stmt], hidden: Collection[str]) -> Iterator[tuple[s
             yield node.id, node.id in hidden
         elif isinstance(node, ast.ClassDef):
             hidden = {*_bound(node.body)}
-        held = ast.iter_child_nodes(node)
+        children = ast.iter_child_nodes(node)
         skipped = node.body if isinstance(node, ast.FunctionDef) else ()
-        todo += ((one, hidden) for one in held if one not in skipped)
+        todo += ((one, hidden) for one in children if one not in skipped)
 
 
 def _is_object_export(statement: ast.stmt) -> bool:
@@ -326,9 +326,9 @@ def prove_imports(key: str, files: Mapping[str, str], keep: Path | None = None) 
 def _digest_of_contract() -> str:
     """Return a digest of what modules import, and of the interpreter that they are proved in."""
     contract = ("tool.py", "types.py", "types.json", "objects/*.py")
-    found = (_PACKAGES.joinpath("iac_runtime").glob(pattern) for pattern in contract)
+    contract_files = (_PACKAGES.joinpath("iac_runtime").glob(pattern) for pattern in contract)
     digest = hashlib.sha256(sys.version.encode())
-    for file in (Path(bare.__file__), *sorted(chain.from_iterable(found))):
+    for file in (Path(bare.__file__), *sorted(chain.from_iterable(contract_files))):
         digest.update(file.read_bytes())
     return digest.hexdigest()
 

@@ -96,13 +96,13 @@ def read_files(folder: Path, names: Iterable[str]) -> dict[str, str]:
     Raises:
         OutputError: One of them is a link or no regular file.
     """
-    found = {}
+    texts = {}
     for name in names:
         content = _read_bytes(folder / name)
         with contextlib.suppress(UnicodeDecodeError):
             if content is not None:
-                found[name] = content.decode()
-    return found
+                texts[name] = content.decode()
+    return texts
 
 
 def unfinished_write(folder: Path) -> str:
@@ -363,12 +363,12 @@ def _read_journal(stage: Path) -> _Journal:
 
 def digest_of_files(folder: Path, names: Iterable[str]) -> dict[str, str]:
     """Return name -> sha256 in hex of the files of `folder`; missing ones are left out."""
-    found = {}
+    digests = {}
     for name in names:
         with contextlib.suppress(output.OutputError):
             if digest := _read_with(folder / name, _file_digest):
-                found[name] = digest
-    return found
+                digests[name] = digest
+    return digests
 
 
 _TERMS: Final = ("class", "element", "enumeration", "enumerator", "field", "property", "record")
@@ -453,8 +453,8 @@ def _catalogue_json(apps: Sequence[output.MaybePackedApp]) -> Iterator[str]:
 
 def _lock_json(apps: Sequence[output.MaybePackedApp]) -> Iterator[str]:
     # The runtime reads what it needs and stops at the terms.
-    held = {"apps": _lock_app_rows(apps), "tools": _lock_level_rows(apps)}
-    return _json_pieces({**held, "terms": _lock_term_rows(apps), "sent": _lock_call_rows(apps)})
+    read = {"apps": _lock_app_rows(apps), "tools": _lock_level_rows(apps)}
+    return _json_pieces({**read, "terms": _lock_term_rows(apps), "sent": _lock_call_rows(apps)})
 
 
 def _catalogue_tool_rows(apps: Sequence[output.MaybePackedApp]) -> _Rows:

@@ -157,8 +157,8 @@ class SdefReader:
 
     def _child_types(self, node: etree._Element, what: str) -> tuple[model.TypeRef, ...]:
         """Return the types that the children of `node` name."""
-        found = (self._read_type_ref(c, what) for c in _child_elements(node) if c.tag == "type")
-        return tuple(ref for ref in found if ref is not None)
+        refs = (self._read_type_ref(c, what) for c in _child_elements(node) if c.tag == "type")
+        return tuple(ref for ref in refs if ref is not None)
 
     def _read_type_ref(self, node: etree._Element, what: str) -> model.TypeRef | None:
         inner = self._child_types(node, what)
@@ -248,12 +248,12 @@ class SdefReader:
         for child in _child_elements(node):
             if child.tag == "direct-parameter":
                 types = self._read_types(child, f"the direct parameter of {name}")
-                found = _build_part(model.SdefParameter, child, name="", code="----", types=types)
+                target = _build_part(model.SdefParameter, child, name="", code="----", types=types)
                 if direct is not None:
                     text = f"{what} has a second direct parameter; the types are merged"
                     self._report_loss(child, "repeated", text, "note")
-                    found = replace(direct, types=direct.types + found.types)
-                direct = found
+                    target = replace(direct, types=direct.types + target.types)
+                direct = target
             elif child.tag == "parameter":
                 parameters += self._read_parameter(child, name)
             elif child.tag == "result":
@@ -394,15 +394,15 @@ def _line_at(content: bytes, position: int) -> int:
 
 def _repair_declaration(content: bytes, repairs: list[tuple[int, str]]) -> bytes:
     """Blank out an XML declaration that is not at the start: without one, XML is UTF-8."""
-    found = _BLANKS.match(content)
+    blanks = _BLANKS.match(content)
     end = content.find(b"?>")
-    if found is None or end < 0:
+    if blanks is None or end < 0:
         return content
-    declaration = content[found.end() : end + 2]
+    declaration = content[blanks.end() : end + 2]
     encoding = _ENCODING.search(declaration)
     if encoding is not None and encoding[1].lower() not in (b"utf-8", b"us-ascii"):
         return content
-    line = _line_at(content, found.end())
+    line = _line_at(content, blanks.end())
     repairs.append((line, "blanks stand before the XML declaration; ignored"))
     return re.sub(rb"[^\r\n]", b" ", content[: end + 2]) + content[end + 2 :]
 
@@ -444,8 +444,8 @@ def _repair_prefixes(content: bytes, repairs: list[tuple[int, str]]) -> bytes:
     parts = list(_markup_spans(content))
     used: dict[bytes, int] = {}
     for start, end in parts:
-        for found in _INCLUDE.finditer(content, start, end):
-            used.setdefault(found[1], found.start())
+        for include in _INCLUDE.finditer(content, start, end):
+            used.setdefault(include[1], include.start())
     root = next((m for start, end in parts if (m := _ROOT.search(content, start, end))), None)
     missing = [prefix for prefix in used if b"xmlns:" + prefix not in content]
     # One prefix is a slip, several are something else.
@@ -531,11 +531,11 @@ def parse_dictionary(
         raise load_error(file, line, "empty", "declares no suite")
     digest = hashlib.sha256(content).hexdigest()
     dictionary = model.Dictionary(file, digest, root.get("title") or "", suites)
-    found = [*refused, *reader.diagnostics]
+    diagnostics_of_file = [*refused, *reader.diagnostics]
     if as_written or is_plain(content):
-        return dictionary, found
+        return dictionary, diagnostics_of_file
     clean, removed = sanitize_dictionary(dictionary)
-    return clean, [*found, *removed]
+    return clean, [*diagnostics_of_file, *removed]
 
 
 def _parse_tree(content: bytes) -> tuple[etree._Element, list[tuple[int, str]]]:

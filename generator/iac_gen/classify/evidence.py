@@ -233,7 +233,7 @@ def app_traits(resolved: ResolvedDictionary) -> AppTrait:
     names = [f" {' '.join(term_phrase(row.name))} " for row in resolved.classes]
     properties = {one.name.lower() for row in resolved.classes for one in row.properties}
     taken = {one.name.lower() for row in resolved.commands for one in row.parameters}
-    found = AppTrait.NONE
+    traits = AppTrait.NONE
     for name, facts in _TABLE["traits"].items():
         if (
             not codes.isdisjoint(facts.get("codes", ()))
@@ -241,8 +241,8 @@ def app_traits(resolved: ResolvedDictionary) -> AppTrait:
             or not properties.isdisjoint(facts.get("properties", ()))
             or not taken.isdisjoint(facts.get("parameters", ()))
         ):
-            found |= AppTrait[name]
-    return found
+            traits |= AppTrait[name]
+    return traits
 
 
 @lru_cache(maxsize=1)

@@ -121,8 +121,8 @@ def _command_evidence(
         )
         yield from with_source("structure", _verb_verdicts_in_app(words, app))
     for group in command.access_groups:
-        if (found := _GROUPS.get(group.rpartition(".")[2])) is not None:
-            yield replace(found, source=f"access group {group}")
+        if (verdict := _GROUPS.get(group.rpartition(".")[2])) is not None:
+            yield replace(verdict, source=f"access group {group}")
 
 
 def _intent_evidence(
@@ -130,11 +130,11 @@ def _intent_evidence(
 ) -> Iterator[LevelVerdict]:
     yield from intent_verdicts(command, facts, resolved, kinds)
     verb = verb_verdict(term_phrase(command.name), verb_context(command, resolved))
-    for found in with_source(
+    for verdict in with_source(
         "words and types", _parameter_verdicts(command, resolved, kinds, verb)
     ):
-        if found.level != "SAFE":
-            yield found
+        if verdict.level != "SAFE":
+            yield verdict
 
 
 def _is_free_input(kind: str) -> bool:
@@ -180,30 +180,30 @@ def _parameter_verdicts(
     anything = command.result is not None and any(ref.name == "any" for ref in command.result)
     for parameter, kind in zip(_ordered_parameters(command), kinds, strict=True):
         named = set(term_phrase(parameter.name))
-        said = f"parameter {parameter.name} [{parameter.code}]" if parameter.name else "target"
+        place = f"parameter {parameter.name} [{parameter.code}]" if parameter.name else "target"
         free, file = _is_free_input(kind), "file" in kind.replace("list of ", "").split(" | ")
         if SECRET_WORDS & named:
-            yield LevelVerdict("DANGEROUS", f"takes a {parameter.name}", said)
+            yield LevelVerdict("DANGEROUS", f"takes a {parameter.name}", place)
         for name in forcing_terms(parameter, resolved):
-            yield LevelVerdict("DANGEROUS", f"may be given: {name}", said)
+            yield LevelVerdict("DANGEROUS", f"may be given: {name}", place)
         if not quiet and ("pid" in named or named > {"process"}):
-            yield LevelVerdict("DANGEROUS", "takes control of a process", said)
+            yield LevelVerdict("DANGEROUS", "takes control of a process", place)
         code = bool(CODE_WORDS & named) or named >= _SOURCE_CODE or named == {"command"}
         if code and free and (anything or leads not in _KEEPS_CODE):
-            yield LevelVerdict("DANGEROUS", f"takes {parameter.name} as text", said)
+            yield LevelVerdict("DANGEROUS", f"takes {parameter.name} as text", place)
         taken_in = leads == "read" and named == {"from"} and command.result is None
         taken_in |= (
             leads == "write" and bool(named & _DESTINATIONS) and not _is_free_input(kinds[0])
         )
         if leads in ("read", "write") and (file or kind == "any") and not taken_in:
-            yield LevelVerdict("DANGEROUS", "reads or writes any file", said)
+            yield LevelVerdict("DANGEROUS", "reads or writes any file", place)
         # Where one goes *from* a file, that only says what is looked up.
         source = parameter is not command.direct and named == {"from"}
         shown = looks and not source and leads != "reveal"
         if file and quiet and (shown or named & _DESTINATIONS):
-            yield LevelVerdict("MODIFY", "opens or writes a file", said)
+            yield LevelVerdict("MODIFY", "opens or writes a file", place)
         if free and (words == ("start",) or leads == "read"):
-            yield LevelVerdict("MODIFY", "starts or reads its argument", said)
+            yield LevelVerdict("MODIFY", "starts or reads its argument", place)
     if skips_confirmation(words):
         yield LevelVerdict("DANGEROUS", "skips a confirmation")
     if leads == "write" and "file" in words:
@@ -247,13 +247,13 @@ def judge_make(
     row: SdefClass, resolved: ResolvedDictionary, *, floors: LevelFloors | None = None
 ) -> LevelJudgment:
     """Return the level of making an object of a class of `resolved`, and why."""
-    found = [LevelVerdict("MODIFY", "makes something new", "event code corecrel")]
+    verdicts = [LevelVerdict("MODIFY", "makes something new", "event code corecrel")]
     if AppTrait.SHELL in app_traits(resolved):
-        found.append(LevelVerdict("DANGEROUS", "starts or ends a shell", "structure"))
+        verdicts.append(LevelVerdict("DANGEROUS", "starts or ends a shell", "structure"))
     if acts_later(row):
-        found.append(LevelVerdict("DANGEROUS", f"a {row.name} acts later by itself", "class"))
+        verdicts.append(LevelVerdict("DANGEROUS", f"a {row.name} acts later by itself", "class"))
     return LevelJudgment(
-        (*found, *floor_verdicts((floors or shipped_floors()).classes.get(row.code)))
+        (*verdicts, *floor_verdicts((floors or shipped_floors()).classes.get(row.code)))
     )
 
 
@@ -465,8 +465,8 @@ def intent_verdicts(
 ) -> Iterator[LevelVerdict]:
     """Yield the evidence of an action's level, whose parameters are of `kinds`."""
     for protocol in facts.protocols:
-        if (found := _PROTOCOLS.get(protocol)) is not None:
-            yield replace(found, source=f"protocol {protocol}")
+        if (verdict := _PROTOCOLS.get(protocol)) is not None:
+            yield replace(verdict, source=f"protocol {protocol}")
     if facts.opens:
         yield LevelVerdict("MODIFY", "opens the app", "modes")
     if not _PLACED.isdisjoint(facts.protocols):
@@ -480,8 +480,8 @@ def intent_verdicts(
         if verbs[-1] is not None:
             yield replace(verbs[-1], source=f"assistant schema {schema}")
     known = [verb for verb in verbs if verb is not None]
-    said = sentence_verdicts(command, around)
-    if not (known or said) and _takes_content(command, kinds):
+    stated = sentence_verdicts(command, around)
+    if not (known or stated) and _takes_content(command, kinds):
         why = "takes text or a file, and its verb is unknown"
         yield LevelVerdict("DANGEROUS", why, "words and types")
     reads = bool(known) and all(verb.level == "SAFE" and verb.reason == "reads" for verb in known)
@@ -490,7 +490,7 @@ def intent_verdicts(
     else:
         yield _NOTHING
     yield from (replace(verb, source="words") for verb in known if verb.level != "SAFE")
-    yield from said
+    yield from stated
 
 
 def sentence_verdicts(
@@ -522,8 +522,8 @@ def facts_with_stated_level(command: SdefCommand) -> IntentFacts | None:
     """Return the facts of an action with the level of its words, for a file that has no words."""
     if command.intent is None:
         return None
-    found = highest_verdict(sentence_verdicts(command)).level
-    return command.intent if found == "SAFE" else replace(command.intent, said=found)
+    level = highest_verdict(sentence_verdicts(command)).level
+    return command.intent if level == "SAFE" else replace(command.intent, said=level)
 
 
 def _is_denial(words: Sequence[str]) -> bool:
@@ -562,8 +562,8 @@ def _schema_phrase(schema: str) -> Phrase:
 def _takes_target(command: SdefCommand, kinds: Sequence[str], resolved: ResolvedDictionary) -> bool:
     """Say whether an action takes in what it may work on; text to find objects by is none."""
     classes = {row.name for row in resolved.classes}
-    found = {one.name for ref in command.result or () for one in (ref, *ref.items)} - {""}
-    looks = term_phrase(command.name)[:1] in _FINDS and bool(found) and found <= classes
+    answers = {one.name for ref in command.result or () for one in (ref, *ref.items)} - {""}
+    looks = term_phrase(command.name)[:1] in _FINDS and bool(answers) and answers <= classes
     texts = looks and all(kind == "text" or kind in classes for kind in kinds)
     return _takes_content(command, kinds) and not texts
 

@@ -79,13 +79,13 @@ def build(
     if prune and apps:
         common.fail("--prune works only with a build of all apps; leave out the names of apps")
     folder = output or common.default_output()
-    found = find(apps)
+    sources = find(apps)
     told = common.load_corrections(own, output)
     generator = f"{write.generator_digest(templates)} {told.digest()}"
     # One after the other: what a build reads of the folder must stand until it has written.
     with write.lock_folder(folder):
         options = [not apps, prune, shipped, descriptions]
-        stamp = json.dumps([generator, options, [*map(_SOURCE_FACTS, found.sources)]])
+        stamp = json.dumps([generator, options, [*map(_SOURCE_FACTS, sources.sources)]])
         cache = write.read_cache(folder)
         if cache and cache.stamp == stamp and cache.matches_files(folder):
             _report_and_exit(
@@ -95,7 +95,7 @@ def build(
         made_by = f"{generator} {descriptions}"
         previous = write.read_previous(folder)
         inputs = replace(
-            common.build_inputs(found, previous, whole=not apps, templates=templates, told=told),
+            common.build_inputs(sources, previous, whole=not apps, templates=templates, told=told),
             prune=prune,
             shipped=shipped,
             accept=[*accepted, *(name.strip() for one in accepted for name in one.split(","))],

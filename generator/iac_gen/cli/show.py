@@ -41,10 +41,10 @@ def snapshot(
 ) -> None:
     """Write dictionaries as JSON snapshots, so that they can be built anywhere."""
     files: dict[str, str] = {}
-    found = discover.from_paths(paths, known_apps())
-    if (name or bundle_id) and len(found.sources) != 1:
+    sources = discover.from_paths(paths, known_apps())
+    if (name or bundle_id) and len(sources.sources) != 1:
         raise GeneratorError("--name and --bundle-id work only with exactly one dictionary")
-    loaded, failed = discover.read_sources(found)
+    loaded, failed = discover.read_sources(sources)
     for one in loaded:
         source = one.source
         source = replace(source, name=name or source.name, id=bundle_id or source.id)
@@ -141,9 +141,9 @@ def _unsupported_lines(key: str, made: AppRepresentation) -> str:
 @common.source_options
 def list_(find: common.Find) -> None:
     """List the apps that are found, and why some have no tools."""
-    found = find(())
+    sources = find(())
     failed: list[Diagnostic] = []
-    for job in plan_jobs(found.sources, PreviousBuild()):
+    for job in plan_jobs(sources.sources, PreviousBuild()):
         assert isinstance(job.source, SourceFile)
         file = job.source
         try:
@@ -155,7 +155,7 @@ def list_(find: common.Find) -> None:
         click.echo(f"{job.identity.key}  {file.name}{version}  {file.id}")
     for one in failed:
         click.echo(f"-  {one}")
-    for app in found.unscriptable:
+    for app in sources.unscriptable:
         click.echo(f"-  {app.name}  {app.reason}")
 
 
@@ -185,32 +185,32 @@ def lint_command(paths: tuple[Path, ...], as_json: bool, names: tuple[str, ...])
     loaded, failed = discover.read_sources(found_there, as_written=True)
     unread = [*failed, *read_quirks(common.load_corrections(own, Path()).files)[1]]
     includes = discover.load_includes()
-    found: list[LintFinding] = []
+    findings: list[LintFinding] = []
     for one in loaded:
-        found += lint_source(one.source, includes, one.diagnostics, rules)
+        findings += lint_source(one.source, includes, one.diagnostics, rules)
     if as_json:
-        rows = [dataclasses.asdict(finding) for finding in found]
+        rows = [dataclasses.asdict(finding) for finding in findings]
         told = [dataclasses.asdict(diagnostic) for diagnostic in unread]
         click.echo(json.dumps({"findings": rows, "failed": told}, indent=1))
     else:
-        for finding in found:
+        for finding in findings:
             click.echo(clean_text(str(finding)))
     for diagnostic in unread:
         click.echo(f"iac-gen: skipped {clean_text(str(diagnostic))}", err=True)
-    click.echo(f"iac-gen: {_finding_total(found, len(loaded))}", err=True)
-    if unread or any(finding.severity == "error" for finding in found):
+    click.echo(f"iac-gen: {_finding_total(findings, len(loaded))}", err=True)
+    if unread or any(finding.severity == "error" for finding in findings):
         sys.exit(1)
 
 
-def _finding_total(found: Sequence[LintFinding], dictionaries: int) -> str:
-    counts = Counter(one.severity for one in found)
+def _finding_total(findings: Sequence[LintFinding], dictionaries: int) -> str:
+    counts = Counter(one.severity for one in findings)
     parts = [
         _counted_noun(counts[level], level)
         for level in ("error", "warning", "note")
         if counts[level]
     ]
     listed = f" ({', '.join(parts)})" if parts else ""
-    total = _counted_noun(len(found), "finding")
+    total = _counted_noun(len(findings), "finding")
     return f"{total}{listed} in {_counted_noun(dictionaries, 'dictionary', 'dictionaries')}"
 
 

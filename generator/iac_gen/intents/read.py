@@ -128,16 +128,16 @@ def as_mapping(value: Any) -> dict[str, Any]:
 
 def constant_value(value: Any) -> Any:
     """Return the constant in `{"int": {"wrapper": 1}}`; None for none."""
-    held = as_object(next(iter(as_object(value).values()), None)).get("wrapper")
-    if isinstance(held, int | float) and not (abs(held) < 2**53 and math.isfinite(held)):
+    inner = as_object(next(iter(as_object(value).values()), None)).get("wrapper")
+    if isinstance(inner, int | float) and not (abs(inner) < 2**53 and math.isfinite(inner)):
         return None
-    return held if isinstance(held, bool | int | float | str) else None
+    return inner if isinstance(inner, bool | int | float | str) else None
 
 
 def number_value(value: Any) -> float | None:
     """Return a constant that is a number."""
-    found = constant_value(value)
-    return float(found) if type(found) in (int, float) else None
+    constant = constant_value(value)
+    return float(constant) if type(constant) in (int, float) else None
 
 
 def summary_sentences(row: JsonObject) -> Iterator[str]:
@@ -146,8 +146,8 @@ def summary_sentences(row: JsonObject) -> Iterator[str]:
     while todo:
         one = todo.pop()
         if isinstance(one, dict):
-            if said := text_at(one, "formatString"):
-                yield said[:SAID]
+            if sentence := text_at(one, "formatString"):
+                yield sentence[:SAID]
             todo += one.values()
         elif isinstance(one, list):
             todo += one
@@ -232,8 +232,8 @@ def read_part(path: Path, owner: str = "") -> MetadataPart:
     except LimitError as error:
         raise load_error(str(path), 0, error.code, str(error)) from None
     beside = path.with_name("version.json")
-    said = read_small_object(beside) if path.name == FILE else {}
-    return MetadataPart(str(path), content, owner, text_at(said, "version"))
+    version = read_small_object(beside) if path.name == FILE else {}
+    return MetadataPart(str(path), content, owner, text_at(version, "version"))
 
 
 def read_intents(
@@ -354,9 +354,9 @@ class _IntentsReader:
             if term in (*TYPES, *SPELLINGS, *KINDS["records"], APPLICATION):
                 term = f"{term} {what}"
             taken = self._taken[what == "action"]
-            found = unique_name(term.replace(" ", "_"), taken)
-            taken.add(found)
-            self._terms[what, key] = found.replace("_", " ")
+            name = unique_name(term.replace(" ", "_"), taken)
+            taken.add(name)
+            self._terms[what, key] = name.replace("_", " ")
         return self._terms[what, key]
 
     def _localized_text(self, value: Any) -> str:
@@ -371,14 +371,14 @@ class _IntentsReader:
     def _value_types(self, value: Any, where: str, depth: int = 0) -> tuple[TypeRef, ...]:
         """Return a value type; one that nobody knows is `any`, and is told."""
         kind, wrapped = next(iter(as_object(value).items()), ("", None))
-        held = as_object(as_object(wrapped).get("wrapper"))
+        facts = as_object(as_object(wrapped).get("wrapper"))
         if kind == "array" and depth < _DEEPEST:
-            inner = self._value_types(held.get("memberValueType"), where, depth + 1)
+            inner = self._value_types(facts.get("memberValueType"), where, depth + 1)
             return (TypeRef("", True, items=inner),)
-        name = self._named_type(kind, held)
+        name = self._named_type(kind, facts)
         if name is None:
             text = f"{where} has a type that nobody knows: {on_one_line(ascii(kind), 40)}"
-            code = held.get("typeIdentifier")
+            code = facts.get("typeIdentifier")
             known = f" {code}" if isinstance(code, int) and abs(code) < 1000 else ""
             self._report("unknown-kind", f"{text}{known}; any value goes", "warning")
             return (TypeRef("any"),)
@@ -388,22 +388,22 @@ class _IntentsReader:
             name = self._unique_term("entity", name)
         return (TypeRef(name),)
 
-    def _named_type(self, kind: str, held: JsonObject) -> str | None:
+    def _named_type(self, kind: str, facts: JsonObject) -> str | None:
         """Return our type, or the identifier of an entity of the system's; None for unknown."""
         if kind in ("primitive", "intents"):
-            code = held.get("typeIdentifier")
+            code = facts.get("typeIdentifier")
             # True is no 1 here.
             return KINDS[kind].get(str(code)) if type(code) is int else None
         if kind == "measurement":
-            return str(KINDS[kind].get(str(held.get("unitType")), "measurement"))
+            return str(KINDS[kind].get(str(facts.get("unitType")), "measurement"))
         if kind == "entity":
-            name = text_at(held, "typeName")
+            name = text_at(facts, "typeName")
             if name in KINDS["values"]:
                 return str(KINDS["values"][name])
             known = name in self._entities or IDENTIFIER.fullmatch(name) is not None
             return self._unique_term("entity", name) if known else None
         if kind == "linkEnumeration":
-            name = text_at(held, "identifier")
+            name = text_at(facts, "identifier")
             if name in self._enums:
                 return self._unique_term("enum", name)
             # A value is stored as the identifier of its case, whoever declares the cases.
@@ -419,11 +419,11 @@ class _IntentsReader:
                 text = f"a case of {key} has no plain identifier: {shown}; it is left out"
                 self._report("name", text, "error")
                 continue
-            said = self._localized_text(as_object(case.get("displayRepresentation")).get("title"))
-            values.append(model.Enumerator(name, name, description=said))
-        said = self._localized_text(row.get("displayTypeName"))
+            title = self._localized_text(as_object(case.get("displayRepresentation")).get("title"))
+            values.append(model.Enumerator(name, name, description=title))
+        title = self._localized_text(row.get("displayTypeName"))
         return model.Enumeration(
-            self._unique_term("enum", key), key, description=said, enumerators=tuple(values)
+            self._unique_term("enum", key), key, description=title, enumerators=tuple(values)
         )
 
     def _build_class(self, key: str, row: JsonObject) -> model.SdefClass:
@@ -432,20 +432,20 @@ class _IntentsReader:
             name = text_at(prop, "identifier")
             if self._is_usable(name, f"a property of {key}"):
                 kinds = self._value_types(prop.get("valueType"), f"property {name} of {key}")
-                said = self._localized_text(prop.get("title"))
+                title = self._localized_text(prop.get("title"))
                 rows.append(
                     model.SdefProperty(
-                        term_from_identifier(name), name, kinds, "r", description=said
+                        term_from_identifier(name), name, kinds, "r", description=title
                     )
                 )
         asked = [self._localized_text(one) for one in self._query_titles(key)]
-        said = ". ".join(filter(None, (self._localized_text(row.get("displayTypeName")), *asked)))
+        title = ". ".join(filter(None, (self._localized_text(row.get("displayTypeName")), *asked)))
         return model.SdefClass(
             self._unique_term("entity", key),
             key,
             plural=plural_noun(self._unique_term("entity", key)),
             properties=tuple(rows),
-            description=said,
+            description=title,
         )
 
     def _query_titles(self, key: str) -> Iterator[Any]:
@@ -518,7 +518,7 @@ class _IntentsReader:
         stated = ("false", "true")[bool(default)] if flag else str(default)
         if default is None or len(stated) > MAX_ENUMERATOR:
             stated = ""
-        said = self._localized_text(row.get("parameterDescription")) or self._localized_text(
+        description = self._localized_text(row.get("parameterDescription")) or self._localized_text(
             row.get("title")
         )
         return model.SdefParameter(
@@ -530,16 +530,16 @@ class _IntentsReader:
             number_value(more.get("LNValueTypeMetadataKeyNumberLowerBound")),
             number_value(more.get("LNValueTypeMetadataKeyNumberUpperBound")),
             row.get("dynamicOptionsSupport") in (1, 2),
-            description=said,
+            description=description,
         )
 
     def _call_requirement(self, parameters: Sequence[model.SdefParameter]) -> model.Calls:
         """Return what a call needs at least: what is optional needs nothing."""
-        held = {one for row in parameters if not row.optional for one in _leaf_names(row.types)}
-        if "any" in held:
+        required = {one for row in parameters if not row.optional for one in _leaf_names(row.types)}
+        if "any" in required:
             return "unsupported"
         entities = {term for (what, _), term in self._terms.items() if what == "entity"}
-        return "entity" if held & entities else "simple"
+        return "entity" if required & entities else "simple"
 
 
 def _leaf_names(types: Sequence[TypeRef]) -> Iterator[str]:

@@ -253,8 +253,8 @@ def type_names(refs: Iterable[model.TypeRef]) -> Iterator[str]:
 
 def places_by_line(facts: LintFacts) -> dict[int, list[str]]:
     """Return line -> what is declared there; the items of a snapshot are all on line 0."""
-    found: dict[int, list[str]] = {}
+    places: dict[int, list[str]] = {}
     for line, label, part, _ in declared_terms(facts.own):
         if not isinstance(part, model.SdefParameter) or part.name:
-            found.setdefault(line, []).append(label)
-    return found
+            places.setdefault(line, []).append(label)
+    return places

@@ -110,7 +110,7 @@ def lint_source(
     """
     facts = collect_facts(source, includes, read)
     file = source.dictionary.file
-    found = [
+    findings = [
         LintFinding(
             name, rule.severity, file, *hit[:3], consequence=hit.consequence or rule.consequence
         )
@@ -119,4 +119,4 @@ def lint_source(
         for hit in rule.check(facts)
     ]
     # A term that is declared twice is found twice where a rule looks at each declaration.
-    return sorted(dict.fromkeys(found), key=lambda one: (one.line, one.place, one.rule))
+    return sorted(dict.fromkeys(findings), key=lambda one: (one.line, one.place, one.rule))

@@ -160,13 +160,13 @@ def unreachable_class(facts: LintFacts) -> Iterator[LintHit]:
     waiting = [APPLICATION, *_reachable_classes(facts, commands)]
     while waiting:
         name = waiting.pop()
-        found = rows.get(name)
-        if found is None or name in reached:
+        row_of_name = rows.get(name)
+        if row_of_name is None or name in reached:
             continue
         reached.add(name)
-        waiting += [found.inherits, *subclasses.get(name, ())]
-        waiting += [element.type for element in found.elements]
-        waiting += _reachable_classes(facts, [found])
+        waiting += [row_of_name.inherits, *subclasses.get(name, ())]
+        waiting += [element.type for element in row_of_name.elements]
+        waiting += _reachable_classes(facts, [row_of_name])
     lines = {row.name: row.line for row in items_of_kind(facts.own, model.SdefClass) if row.name}
     for name, row in rows.items():
         if name in lines and name not in reached and not row.hidden:
@@ -176,18 +176,18 @@ def unreachable_class(facts: LintFacts) -> Iterator[LintHit]:
 
 def _reachable_classes(facts: LintFacts, items: Iterable[model.Declaration]) -> list[str]:
     """Return the classes that the types of `items` name, those in the fields of records too."""
-    found: list[str] = []
+    names: list[str] = []
     records: set[str] = set()
     waiting = list(items)
     while waiting:
         for use in type_uses([waiting.pop()]):
             for part in facts.types.type_string(use.types).split(" | "):
                 name = part.removeprefix("list of ")
-                found.append(name)
+                names.append(name)
                 if name in facts.types.records and name not in records:
                     records.add(name)
                     waiting.append(facts.types.records[name])
-    return found
+    return names
 
 
 def _unused_types(kind: type[NamedType], facts: LintFacts) -> Iterator[LintHit]:
@@ -231,9 +231,9 @@ def member_clash(facts: LintFacts) -> Iterator[LintHit]:
             naming.javascript_name(plurals[term]): term for term in terms if term in plurals
         }
         for prop in row.properties:
-            held = collections.get(naming.javascript_name(prop.name))
-            if held is not None and mine & {prop.name, held}:
-                text = f"has the same name in JavaScript as the elements {visible_term(held)}"
+            known = collections.get(naming.javascript_name(prop.name))
+            if known is not None and mine & {prop.name, known}:
+                text = f"has the same name in JavaScript as the elements {visible_term(known)}"
                 yield make_hit(row, text, "A reference can reach only one of the two.", prop)
             elif prop.name in terms and prop.name in mine:
                 text = "In a reference, the name means the property; its plural means the elements."
@@ -340,10 +340,10 @@ def javascript_member(facts: LintFacts) -> Iterator[LintHit]:
         ):
             text = f"becomes {name} in JavaScript, a member that every object has"
             yield make_hit(owner, text, member=prop)
-    held = {facts.classes.get(element.type) for _, element in elements_of(facts.own)}
+    contained = {facts.classes.get(element.type) for _, element in elements_of(facts.own)}
     for row in facts.own_classes():
         name = naming.javascript_name(naming.class_plural(row.name, row.plural))
-        if row.name in held and name in _OBJECT | _SPECIFIER:
+        if row.name in contained and name in _OBJECT | _SPECIFIER:
             text = f"has the plural {name}, in JavaScript a member that every object has"
             yield make_hit(row, text)
     for command in _visible_commands(facts):
@@ -354,10 +354,10 @@ def javascript_member(facts: LintFacts) -> Iterator[LintHit]:
 
 def missing_plural(facts: LintFacts) -> Iterator[LintHit]:
     """Find classes that are contained somewhere and whose plural is not their name with an s."""
-    held = {element.type for row in facts.resolved.classes for element in row.elements}
+    elements = {element.type for row in facts.resolved.classes for element in row.elements}
     lines = {row.name: row.line for row in items_of_kind(facts.own, model.SdefClass) if row.name}
     for row in facts.own_classes():
-        contained = row.name in lines and row.name in held
+        contained = row.name in lines and row.name in elements
         if contained and not row.plural and _IRREGULAR.search(row.name):
             text = "is an element of another class, but declares no plural"
             plural = visible_term(naming.class_plural(row.name, ""))
@@ -394,9 +394,9 @@ def hidden_characters(facts: LintFacts) -> Iterator[LintHit]:
     for what, text, line, where in _file_texts(facts):
         if text.isascii() and text.isprintable():
             continue
-        found = sorted({ch for ch in text if ch not in "\t\n\r" and not clean_text(ch)})
-        if found:
-            listed = ", ".join(f"U+{ord(ch):04X}" for ch in found[:5])
+        hidden = sorted({ch for ch in text if ch not in "\t\n\r" and not clean_text(ch)})
+        if hidden:
+            listed = ", ".join(f"U+{ord(ch):04X}" for ch in hidden[:5])
             yield LintHit(line, where, f"has invisible characters in its {what} ({listed})")
 
 
