@@ -41,17 +41,12 @@ from iac_runtime.tool import (
 def _class_row(
     row: model.SdefClass, resolved: ResolvedDictionary, types: AppTypes, decisions: QuirkDecisions
 ) -> Class:
-    return Class(
-        row.code,
-        javascript_name(row.name),
-        javascript_name(class_plural(row.name, row.plural)),
-        row.inherits or None,
-        judge_make(row, resolved).level,
-        judge_delete(row).level,
-        tuple(_property_rows(row, types, decisions)),
-        tuple(Element(element.type, element.access) for element in row.elements),
-        tuple(word.name for word in row.synonyms if word.name),
-    )
+    names = javascript_name(row.name), javascript_name(class_plural(row.name, row.plural))
+    levels = judge_make(row, resolved).level, judge_delete(row).level
+    properties = tuple(_property_rows(row, types, decisions))
+    elements = tuple(Element(element.type, element.access) for element in row.elements)
+    synonyms = tuple(word.name for word in row.synonyms if word.name)
+    return Class(row.code, *names, row.inherits or None, *levels, properties, elements, synonyms)
 
 
 def _property_rows(

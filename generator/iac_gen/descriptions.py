@@ -483,9 +483,7 @@ def example_arguments(
 ) -> dict[str, Any]:
     """Return arguments that the app understands: what is required, and what it is about."""
     required = {
-        p.key: _TEXTS.get(p.key)
-        if p.row.type == "text" and p.key in _TEXTS
-        else _example_of_type(p.row.type, types)
+        p.key: (p.row.type == "text" and _TEXTS.get(p.key)) or _example_of_type(p.row.type, types)
         for p in tool.parameters
         if p.required
     }
@@ -523,7 +521,7 @@ def _example_of_type(kind: str, types: AppTypes) -> Any:
 def _class_and_holder(shown: Any, classes: Mapping[str, Class], types: AppTypes) -> tuple[str, str]:
     """Return a class, and the reference to what holds objects of it; empty for the app itself."""
     own = types.example_reference(["specifier"])
-    rows = [(term, types.example_reference([term])) for term in shown]
+    rows = [(term, text) for term in shown if (text := types.example_reference([term]))]
     # It ends with an element of the class itself, not of one that inherits from it.
     rows = [row for row in rows if row[1].rpartition(".")[2] == f"{classes[row[0]].plural}[0]"]
     rows.sort(key=lambda row: (row[1] != own, row[1].count(".")))

@@ -161,16 +161,12 @@ def module_data(module: Module, diagnostics: Iterable[Diagnostic]) -> dict[str, 
         }
         for tool in module.tools
     ]
+    head = {name: _to_json(getattr(module, name)) for name in ("key", "app", "version", "digest")}
+    tables = {"classes": module.classes, "enumerations": module.enums, "records": module.records}
     return {
-        "key": module.key,
-        "app": _to_json(module.app),
-        "version": module.version,
-        "digest": module.digest,
+        **head,
         "tools": tools,
-        "classes": _to_json(module.classes),
-        "enumerations": _to_json(module.enums),
-        "records": _to_json(module.records),
-        "sentences": dict(module.sentences),
+        **_to_json({**tables, "sentences": module.sentences}),
         "unverified": module.unverified_terms(),
         "diagnostics": [str(one) for one in diagnostics],
     }

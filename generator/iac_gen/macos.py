@@ -31,18 +31,12 @@ from iac_gen.model import GeneratorError
 from iac_gen.naming import app_key, is_bundle_id
 from iac_gen.text import on_one_line
 
-APPLICATIONS: Final = (
-    "/System/Applications",
-    "/System/Applications/Utilities",
-    "/Applications",
-    "/Applications/Utilities",
-    "~/Applications",
-    "/System/Library/CoreServices",
+APPLICATIONS: Final = tuple(
+    "/System/Applications /System/Applications/Utilities /Applications /Applications/Utilities"
+    " ~/Applications /System/Library/CoreServices".split()
 )
-ADDITIONS: Final = (
-    "/System/Library/ScriptingAdditions",
-    "/Library/ScriptingAdditions",
-    "~/Library/ScriptingAdditions",
+ADDITIONS: Final = tuple(
+    f"{place}/ScriptingAdditions" for place in ("/System/Library", "/Library", "~/Library")
 )
 _FRAMEWORKS: Final = "/System/Library/Frameworks"
 MAX_PLIST: Final = 512 * 1024
@@ -216,17 +210,11 @@ def copy_definition(path: Path) -> bytes | None:
         core.CFRelease(url)
 
 
-PLACES: Final = (
-    "/System/Applications",
-    "/System/Library/CoreServices",
-    "/System/Library/ExtensionKit/Extensions",
-    "/System/Library/Frameworks",
-    "/System/Library/PrivateFrameworks",
-    "/System/iOSSupport/System/Library",
-    "/System/Cryptexes/App/System",
-    "/Library/Apple/System/Library",
-    "/Applications",
-    "~/Applications",
+PLACES: Final = tuple(
+    "/System/Applications /System/Library/CoreServices /System/Library/ExtensionKit/Extensions"
+    " /System/Library/Frameworks /System/Library/PrivateFrameworks"
+    " /System/iOSSupport/System/Library /System/Cryptexes/App/System /Library/Apple/System/Library"
+    " /Applications ~/Applications".split()
 )
 BUNDLES: Final = (".app", ".appex", ".framework", ".bundle", ".xpc")
 _RESOURCES: Final = ("Contents/Resources", "", "Versions/A/Resources", "Resources")

@@ -325,14 +325,9 @@ def _link_classes(
             text = f"class {name} inherits from itself, which is left out"
             notes.add(row.line, "cycle", text, "warning")
             inherits = parents[name] = ""
-        linked.append(
-            replace(
-                row,
-                inherits=inherits,
-                properties=merge_properties(row.name, row.properties, notes),
-                elements=_link_elements(row, find, notes),
-            )
-        )
+        properties = merge_properties(row.name, row.properties, notes)
+        elements = _link_elements(row, find, notes)
+        linked.append(replace(row, inherits=inherits, properties=properties, elements=elements))
     return linked
 
 

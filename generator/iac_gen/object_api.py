@@ -5,7 +5,7 @@ of the dictionary becomes a class, its elements a collection; a command is a met
 parameter is an object, else it is called on `app`.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from iac_gen import naming
@@ -90,48 +90,47 @@ def build_object_api(module: Module) -> TypedModule:
     return _ObjectApiBuilder(module).build()
 
 
-def _python_class_name(term: str, taken: Iterable[str]) -> str:
-    return naming.unique_name(naming.escaped(naming.literal_alias(term), _RESERVED_TYPES), taken)
+def _python_class_name(term: str) -> str:
+    return naming.escaped(naming.literal_alias(term), _RESERVED_TYPES)
 
 
 class _ObjectApiBuilder:
     def __init__(self, module: Module) -> None:
         self.module = module
-        taken: set[str] = set()
-        self.names: dict[str, str] = {}
-        for term in module.classes:
-            name = APP_CLASS if term == APPLICATION else _python_class_name(term, taken)
-            taken.add(name)
-            self.names[term] = name
+        self.taken = {*_RESERVED_TYPES}
+        self.names = {
+            term: APP_CLASS if term == APPLICATION else self._claim_name(_python_class_name(term))
+            for term in module.classes
+        }
         contained = {element.term for row in module.classes.values() for element in row.elements}
         self.items: dict[str, str] = {}
-        for term, row in module.classes.items():
-            if term in contained:
-                plural = naming.snake_case(row.plural) or f"{self.names[term]} items"
-                wanted = _python_class_name(plural.replace("_", " "), ())
-                self.items[term] = naming.unique_name(
-                    f"{self.names[term]}Items" if wanted in taken else wanted, taken
-                )
-                taken.add(self.items[term])
-        self.records: dict[str, str] = {}
-        for term, record in module.records.items():
-            if record.properties:
-                self.records[term] = _python_class_name(term, taken)
-                taken.add(self.records[term])
+        for term in (term for term in module.classes if term in contained):
+            name = self.names[term]
+            plural = naming.snake_case(module.classes[term].plural) or f"{name} items"
+            wanted = _python_class_name(plural.replace("_", " "))
+            self.items[term] = self._claim_name(f"{name}Items" if wanted in self.taken else wanted)
+        self.records = {
+            term: self._claim_name(_python_class_name(term))
+            for term, record in module.records.items()
+            if record.properties
+        }
         self.aliases = {enum: (alias, values) for alias, enum, values in module.aliases}
         self.literals: dict[str, tuple[str, ...]] = {}
-        self.literal_names: dict[str, str] = {}
-        for enum, (alias, _) in self.aliases.items():
-            self.literal_names[enum] = naming.unique_name(
-                naming.escaped(alias, _RESERVED_TYPES), taken
-            )
-            taken.add(self.literal_names[enum])
-        self.taken = taken
+        self.literal_names = {
+            enum: self._claim_name(naming.escaped(alias, _RESERVED_TYPES))
+            for enum, (alias, _) in self.aliases.items()
+        }
         self.makes = any(tool.op == "make" and not tool.bind for tool in module.tools)
         self.settable: dict[tuple[str, str], str] = {}
         self.files = APPLICATION in module.classes and any(
             row.term == "startup disk" for row in module.classes[APPLICATION].properties
         )
+
+    def _claim_name(self, wanted: str) -> str:
+        """Return a name that nothing else in the file has."""
+        name = naming.unique_name(wanted, self.taken)
+        self.taken.add(name)
+        return name
 
     def build(self) -> TypedModule:
         module = self.module
@@ -205,10 +204,9 @@ class _ObjectApiBuilder:
             bases = ("TextObject", self.names[above]) if own else (self.names[above],)
         else:
             bases = ("TextObject",) if text else ("Object",)
-        taken = self.taken | _RESERVED_TYPES
-        made = [naming.unique_name(f"{name}{what}", taken) for what in ("Row", "Values", "Name")]
-        self.taken |= {*made}
-        row, values, keys = made
+        row, values, keys = (
+            self._claim_name(f"{name}{what}") for what in ("Row", "Values", "Name")
+        )
         return TypedClass(
             term, name, self.items.get(term, ""), bases, row, values, keys, above, text
         )
@@ -288,9 +286,7 @@ class _ObjectApiBuilder:
 
     def _replaceable_type(self, class_name: str, value: str) -> str:
         if (class_name, value) not in self.settable:
-            name = naming.unique_name(f"Replaceable{class_name}", self.taken)
-            self.taken.add(name)
-            self.settable[class_name, value] = name
+            self.settable[class_name, value] = self._claim_name(f"Replaceable{class_name}")
         return self.settable[class_name, value]
 
     def _single_object(self, prop: Property) -> str:

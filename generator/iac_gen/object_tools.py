@@ -314,17 +314,9 @@ def _recipe_judgment(
     bound = recipe.bind.get("properties", {})
     owners = [row] if row is not None else list(classes.values())
     # What is bound first says what the recipe is for.
-    for term in bound:
-        verdicts += [
-            LevelVerdict(
-                level_when_made(prop.code, prop.level) if base.op == "make" else prop.level,
-                f"sets {prop.term}",
-                f"property code {prop.code}",
-            )
-            for owner in owners
-            for prop in owner.properties
-            if prop.term == term
-        ]
+    for prop in (p for term in bound for one in owners for p in one.properties if p.term == term):
+        level = level_when_made(prop.code, prop.level) if base.op == "make" else prop.level
+        verdicts.append(LevelVerdict(level, f"sets {prop.term}", f"property code {prop.code}"))
     # To set needs what the properties need.
     return LevelJudgment(tuple(verdicts[1:] or verdicts if base.op == "set" else verdicts))
 

@@ -425,32 +425,27 @@ class PreviousBuild:
                     raise ValueError(f"{key!r} is not the key of an app")
                 names = [n for n, tool in data["tools"].items() if tool["module"] == key]
                 pick_keys(row, APP_ROW)
+                bound = locked["apps"][key]
+                identity = {"identity": bound["identity"]}
+                identity |= {part: str(bound.get(part, "")) for part in ("objects", "wrappers")}
+                tools = {name: _read_tool_row(name, data, locked) for name in names}
+                kept = {name: lines[name] for name in names}
+                reviewed = (terms[key] or None, words.get(key, {}))
                 apps[key] = AppFiles(
-                    key,
-                    {
-                        **row,
-                        "identity": locked["apps"][key]["identity"],
-                        "objects": str(locked["apps"][key].get("objects", "")),
-                        "wrappers": str(locked["apps"][key].get("wrappers", "")),
-                    },
-                    locked["apps"][key]["version"],
-                    {
-                        name: {
-                            **pick_keys(data["tools"][name], _TOOL_ROW),
-                            "event": str(locked["tools"].get(name, {}).get("event", "")),
-                            "sent": read_call_facts(locked.get("sent", {}).get(name)),
-                        }
-                        for name in names
-                    },
-                    {name: lines[name] for name in names},
-                    terms[key] or None,
-                    words.get(key, {}),
+                    key, {**row, **identity}, bound["version"], tools, kept, *reviewed
                 )
                 rows = {n: locked["tools"][n] for n in names if n in locked["tools"]}
                 surfaces[key] = replace(apps[key], tools=rows).reviewed_surface()
             return cls(apps, surfaces)
         except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
             raise OutputError(f"was not written by a build: {error!r}") from None
+
+
+def _read_tool_row(name: str, data: Mapping[str, Any], locked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what catalogue and lock say of a tool."""
+    event = str(locked["tools"].get(name, {}).get("event", ""))
+    call = read_call_facts(locked.get("sent", {}).get(name))
+    return {**pick_keys(data["tools"][name], _TOOL_ROW), "event": event, "sent": call}
 
 
 def _reviewed_row(row: Mapping[str, Any]) -> SurfaceRow:
@@ -572,9 +567,7 @@ def _tool_row(tool: ToolFunction, key: str, line: str) -> dict[str, Any]:
     facts = f"{line}\n{tool.event}\n{tool.level}\n{tool.ceiling}\n{call}"
     return {
         "module": key,
-        "function": tool.function,
-        "level": tool.level,
-        "ceiling": tool.ceiling,
+        **{name: getattr(tool, name) for name in ("function", "level", "ceiling")},
         "digest": _short_digest(facts),
         "event": identifying_event(tool),
         "sent": call_facts(tool),

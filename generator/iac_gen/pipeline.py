@@ -34,7 +34,7 @@ from iac_gen.output import (
     unpack_app,
 )
 from iac_gen.quirks import QuirkDecisions, QuirkFile, apply_quirks
-from iac_gen.render import TeamTemplates, render_module, render_objects, render_package
+from iac_gen.render import Layout, TeamTemplates, render_module, render_objects, render_package
 from iac_gen.report import UNFORESEEN, AppReport, BuildReport, built_counts, declared_counts
 from iac_gen.resolve import IncludeMap, ResolvedDictionary, is_hook, resolve_dictionary
 from iac_gen.text import clean_text, label, on_one_line
@@ -367,8 +367,8 @@ def _make(loaded: LoadedDictionary, job: BuildJob, keep: Path | None) -> _JobOut
     module, templates = made.module, common.templates
     whose = made.resolved.source.identity
     quirks = next((q.file for q in common.quirks if q.app == whose), "")
-    source = render_module(module, quirks=quirks, templates=templates, keep=keep)
-    objects = render_objects(module, quirks=quirks, templates=templates, keep=keep)
+    layout = Layout(quirks, templates, keep)
+    source, objects = render_module(module, layout), render_objects(module, layout)
     shortcuts = shortcuts_plist(module) if module.app.kind == "intents" else ""
     texts = zip(app_modules(module.key), (source, objects, shortcuts), strict=True)
     modules = {name: text for name, text in texts if text}

@@ -201,22 +201,22 @@ def _read_file(place: str, content: bytes) -> tuple[QuirkFile | None, list[Diagn
     """Return a file, None for one that cannot be read, and what is wrong in it."""
     faults: list[Diagnostic] = []
 
-    def add_fault(line: int, text: str) -> None:
+    def add_problem(line: int, text: str) -> None:
         faults.append(Diagnostic(place, line, "quirk", text, "error"))
 
     try:
         document = read_toml(content.decode())
     except (TextError, UnicodeDecodeError) as error:
-        add_fault(getattr(error, "line", 0), f"is not TOML: {error}")
+        add_problem(getattr(error, "line", 0), f"is not TOML: {error}")
         return None, faults
     app = document.value.pop("app", "")
     if not isinstance(app, str):
-        add_fault(document.line_of(("app",)), "the value of app is not text")
+        add_problem(document.line_of(("app",)), "the value of app is not text")
         return None, faults
     rows: list[tuple[str, int, Mapping[str, Any]]] = []
     for table, line, row in _document_rows(document):
         if fault := _row_fault(table, row):
-            add_fault(line, fault)
+            add_problem(line, fault)
         else:
             rows.append((table, line, row))
     return QuirkFile(place, app, tuple(rows)), faults

@@ -144,36 +144,36 @@ def _render_template(name: str, templates: TeamTemplates | None, values: Mapping
         raise GeneratorError(f"the templates of {templates.name} fail: {reason}") from None
 
 
-def render_module(
-    module: Module,
-    *,
-    quirks: str = "",
-    templates: TeamTemplates | None = None,
-    keep: Path | None = None,
-) -> str:
-    """Return the source of a module; `quirks` is the file of its quirks, where it has one.
+class Layout(NamedTuple):
+    """How files are laid out: the file of an app's quirks, where it has one, a team's templates.
 
     In the folder `keep`, the text that black made of an app's module is kept by its content.
+    """
+
+    quirks: str = ""
+    templates: TeamTemplates | None = None
+    keep: Path | None = None
+
+
+_PLAIN: Final = Layout()
+
+
+def render_module(module: Module, layout: Layout = _PLAIN) -> str:
+    """Return the source of a module.
 
     Raises:
         GeneratorError: A team's templates fail, or give what is no Python.
     """
-    values = _module_values(module, quirks, templates)
-    return render_source("module.py.jinja", module.app.id, values, templates, keep)
+    return _render_source("module.py.jinja", module.app.id, _module_values(module, layout), layout)
 
 
-def render_source(
-    template: str,
-    name: str,
-    values: Mapping[str, Any],
-    templates: TeamTemplates | None,
-    keep: Path | None,
-) -> str:
+def _render_source(template: str, name: str, values: Mapping[str, Any], layout: Layout) -> str:
     """Return what a template gives, its top in black's form; `name` is that of the kept text.
 
     Raises:
         GeneratorError: A team's templates fail, or give what is no Python.
     """
+    templates = layout.templates
     text = _render_template(template, templates, values)
     top, mark, tables = text.partition(_UNFORMATTED)
     # The header is prose, which black leaves alone; a new digest in it is no new text below.
@@ -184,7 +184,7 @@ def render_source(
     try:
         # Black takes the text in parts, and what is indented belongs to the part before it.
         plain = re.sub(r"\n{3,}(?= )", "\n\n", f"{body.strip()}\n")
-        made = kept(keep, name, f"{_LAYOUT}\0{plain}", lambda: _format_with_black(plain))
+        made = kept(layout.keep, name, f"{_LAYOUT}\0{plain}", lambda: _format_with_black(plain))
     except SyntaxError as error:
         who = templates.name if templates else "iac-gen"
         raise GeneratorError(f"the templates of {who} do not give Python: {error}") from None
@@ -221,7 +221,7 @@ def render_package(*, shipped: bool, templates: TeamTemplates | None = None) -> 
     )
 
 
-def _module_values(module: Module, quirks: str, templates: TeamTemplates | None) -> dict[str, Any]:
+def _module_values(module: Module, layout: Layout) -> dict[str, Any]:
     aliases = [
         *((alias, values) for alias, _, values in module.aliases),
         ("ClassName", module.class_names),
@@ -238,7 +238,7 @@ def _module_values(module: Module, quirks: str, templates: TeamTemplates | None)
         **_contract_names(module, used),
     }
     return {
-        **header_values(module, quirks, templates),
+        **_header_values(module, layout),
         "typing": [SourceText(name) for name in ("Any", "Final", "Literal") if present[name]],
         "contract": [SourceText(name) for name in CONTRACT if present[name]],
         "exported": [literal(name) for name in ("APP", *sorted(t.function for t in module.tools))],
@@ -250,17 +250,14 @@ def _module_values(module: Module, quirks: str, templates: TeamTemplates | None)
     }
 
 
-def header_values(
-    module: Module, quirks: str, templates: TeamTemplates | None
-) -> dict[str, SourceText]:
+def _header_values(module: Module, layout: Layout) -> dict[str, SourceText]:
     """Return what the docstring of a generated file says: of which app, and how to change it."""
-    mend = (
-        f"change generator/iac_gen/{quirks} or the templates, then run `nox -s regen`."
-        if quirks
-        else "change the dictionary, the quirks or the templates, and build again."
-    )
-    if templates is not None:
-        mend += f"\nLaid out by the templates in {templates.name}."
+    mend = "change the dictionary, the quirks or the templates, and build again."
+    if layout.quirks:
+        mend = f"change generator/iac_gen/{layout.quirks} or the templates,"
+        mend += " then run `nox -s regen`."
+    if layout.templates is not None:
+        mend += f"\nLaid out by the templates in {layout.templates.name}."
     built = clean_prose(module.version)
     return {
         "app_words": prose(module.app.name),
@@ -393,24 +390,18 @@ _SELECT: Final = (
 )  # fmt: skip
 
 
-def render_objects(
-    module: Module,
-    *,
-    quirks: str = "",
-    templates: TeamTemplates | None = None,
-    keep: Path | None = None,
-) -> str:
+def render_objects(module: Module, layout: Layout = _PLAIN) -> str:
     """Return the source of the object layer of an app.
 
     Raises:
         GeneratorError: A team's templates fail, or give what is no Python.
     """
+    values = {**_header_values(module, layout), **_objects_values(module)}
+    return _render_source("objects.py.jinja", f"{module.app.id}.objects", values, layout)
+
+
+def _objects_values(module: Module) -> dict[str, Any]:
     made = build_object_api(module)
-    values = {**header_values(module, quirks, templates), **_objects_values(module, made)}
-    return render_source("objects.py.jinja", f"{module.app.id}.objects", values, templates, keep)
-
-
-def _objects_values(module: Module, made: TypedModule) -> dict[str, Any]:
     classes = [_class_values(one, made, module) for one in made.classes]
     shapes = [
         *(name for one in classes for name in one["types"]),

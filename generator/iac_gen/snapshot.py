@@ -139,36 +139,38 @@ def load_snapshot(path: Path, *, as_written: bool = False) -> LoadedDictionary:
         LoadError: It cannot be read, is no JSON, or is no snapshot of this format.
     """
 
-    file = str(path)
+    at = str(path)
     try:
         data = json.loads(read_file(path, MAX_BYTES).decode("utf-8"))
     except LimitError as error:
-        raise load_error(file, 0, error.code, str(error)) from None
+        raise load_error(at, 0, error.code, str(error)) from None
     except UnicodeDecodeError as error:
-        raise load_error(file, 0, "read", f"cannot be read: {error}") from None
+        raise load_error(at, 0, "read", f"cannot be read: {error}") from None
     except RecursionError:
-        raise load_error(file, 0, "json", "is nested too deeply") from None
+        raise load_error(at, 0, "json", "is nested too deeply") from None
     except json.JSONDecodeError as error:
-        raise load_error(file, error.lineno, "json", f"is not JSON: {error.msg}") from None
+        raise load_error(at, error.lineno, "json", f"is not JSON: {error.msg}") from None
     except ValueError:
-        raise load_error(file, 0, "json", "is not JSON: a number has too many digits") from None
+        raise load_error(at, 0, "json", "is not JSON: a number has too many digits") from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        text = f"is not a snapshot of format {FORMAT}; make one with iac-gen snapshot"
-        raise load_error(file, 0, "format", text)
+        raise load_error(
+            at, 0, "format", f"is not a snapshot of format {FORMAT}; make one with iac-gen snapshot"
+        )
     try:
         if _DIGEST.fullmatch(data["digest"]) is None:
-            text = "is not a complete snapshot: its digest is not a SHA-256"
-            raise load_error(file, 0, "format", text)
+            raise load_error(
+                at, 0, "format", "is not a complete snapshot: its digest is not a SHA-256"
+            )
         suites = _build_value(_hints(model.Dictionary)["suites"], data["suites"])
         title, name, identifier, stem, version = (_text_field(data, key) for key in _HEAD)
         kind: model.Kind = data["kind"] if data["kind"] in get_args(model.Kind) else "application"
-        dictionary = model.Dictionary(file, data["digest"], title, suites)
+        dictionary = model.Dictionary(at, data["digest"], title, suites)
         source = model.Source(dictionary, name, identifier, stem, version, kind)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         reason = on_one_line(repr(error))
-        raise load_error(file, 0, "format", f"is not a complete snapshot: {reason}") from None
+        raise load_error(at, 0, "format", f"is not a complete snapshot: {reason}") from None
     except RecursionError:
-        raise load_error(file, 0, "json", "is nested too deeply") from None
+        raise load_error(at, 0, "json", "is nested too deeply") from None
     return _check_source(source, path, as_written)
 
 

@@ -118,17 +118,11 @@ def _bind_terms(resolved: ResolvedDictionary) -> _BoundTerms:
     # Quirks decide levels and words, never whether a term is bound; hiding is in `resolved`.
     module, _ = build_module(resolved, QuirkDecisions(), "app")
     visible = [command for command in resolved.commands if not command.hidden]
-    return _BoundTerms(
-        AppTypes(resolved, {}),
-        module,
-        {(command.name, command.code): command for command in resolved.commands},
-        {command.code: command for command in reversed(visible)},
-        {
-            (item.name, item.code)
-            for item in resolved.source.dictionary.own_items()
-            if isinstance(item, model.SdefCommand) and not item.hidden
-        },
-    )
+    declared = resolved.source.dictionary.own_items()
+    own = {(i.name, i.code) for i in declared if isinstance(i, model.SdefCommand) and not i.hidden}
+    commands = {(command.name, command.code): command for command in resolved.commands}
+    merged = {command.code: command for command in reversed(visible)}
+    return _BoundTerms(AppTypes(resolved, {}), module, commands, merged, own)
 
 
 def _included_items(
@@ -179,19 +173,17 @@ def _unsupported_in_item(item: model.Declaration, made: _BoundTerms) -> Iterator
 
 
 def _unsupported_event(item: model.SdefCommand) -> Iterator[UnsupportedTerm]:
-    reason = "the app sends it, and no client can call it"
-    yield UnsupportedTerm("event", item.name, "", item.code, reason, item.line)
+    yield _unsupported_term(item, "", "the app sends it, and no client can call it")
     for one in item.parameters:
-        yield _unsupported_parameter(one, item, "it belongs to an event, which no client can call")
+        reason = "it belongs to an event, which no client can call"
+        yield _unsupported_term(one, item.name, reason)
 
 
 def _unsupported_command(item: model.SdefCommand, made: _BoundTerms) -> Iterator[UnsupportedTerm]:
     merged = made.commands.get((item.name, item.code), item)
     tool = made.tool_for(merged)
     if tool is None:
-        yield UnsupportedTerm(
-            "command", item.name, "", item.code, _no_tool_reason(merged, made), item.line
-        )
+        yield _unsupported_term(item, "", _no_tool_reason(merged, made))
     codes = {parameter.row.code for parameter in tool.parameters} if tool else set()
     for one in item.parameters:
         if one.code in codes:
@@ -202,7 +194,7 @@ def _unsupported_command(item: model.SdefCommand, made: _BoundTerms) -> Iterator
             reason = "it is hidden"
         else:
             reason = f"the object tool {tool.op} has no such parameter"
-        yield _unsupported_parameter(one, item, reason)
+        yield _unsupported_term(one, item.name, reason)
 
 
 def _no_tool_reason(command: model.SdefCommand, made: _BoundTerms) -> str:
@@ -220,10 +212,11 @@ def _no_tool_reason(command: model.SdefCommand, made: _BoundTerms) -> str:
     return f"the object tool {op} does the same as {other.name} (same event)"
 
 
-def _unsupported_parameter(
-    one: model.SdefParameter, owner: model.SdefCommand, reason: str
-) -> UnsupportedTerm:
-    return UnsupportedTerm("parameter", one.name, owner.name, one.code, reason, one.line)
+def _unsupported_term(one: model.Described, owner: str, reason: str) -> UnsupportedTerm:
+    """Return a term with a code under the word of sdef(5) for its kind."""
+    event = isinstance(one, model.SdefCommand) and one.event
+    kind = "event" if event else model.KINDS[type(one)].replace(" ", "-")  # type: ignore[index]
+    return UnsupportedTerm(kind, one.name, owner, one.code, reason, one.line)
 
 
 def _unsupported_in_class(item: model.SdefClass, made: _BoundTerms) -> Iterator[UnsupportedTerm]:
@@ -250,8 +243,7 @@ def _unsupported_members(
     terms = {prop.term for prop in getattr(row, "properties", ())}
     for prop in item.properties:
         if prop.name not in terms:
-            reason = "its owner is declared nowhere"
-            yield UnsupportedTerm("property", prop.name, owner, prop.code, reason, prop.line)
+            yield _unsupported_term(prop, owner, "its owner is declared nowhere")
         yield from _unsupported_synonyms(prop.synonyms, prop.name, owner, prop.line)
 
 
@@ -264,9 +256,7 @@ def _unsupported_enumerators(
     for value in item.enumerators:
         if value.hidden and value.name not in shown:
             reason = "it is hidden; no tool offers it, but a result may contain it"
-            yield UnsupportedTerm(
-                "enumerator", value.name, item.name, value.code, reason, value.line
-            )
+            yield _unsupported_term(value, item.name, reason)
         yield from _unsupported_synonyms(value.synonyms, value.name, item.name, value.line)
 
 
@@ -282,7 +272,7 @@ def _unsupported_value_type(item: model.ValueType, made: _BoundTerms) -> Iterato
         return
     else:
         reason = "IAC does not know the type of this code, so any value is accepted"
-    yield UnsupportedTerm("value-type", item.name, "", item.code, reason, item.line)
+    yield _unsupported_term(item, "", reason)
 
 
 def _unsupported_synonyms(

@@ -108,18 +108,15 @@ def collect_names(resolved: ResolvedDictionary) -> AskedNames:
 
 def _class_names(row: model.SdefClass, named: Mapping[str, model.SdefClass]) -> ClassNames:
     above = [named[name] for name in model.class_lineage(row.name, named)][1:]
-    return ClassNames(
-        SpelledName(row.name, javascript_name(row.name), "", row.hidden),
-        javascript_name(row.inherits),
-        _spelled_names(row.properties),
-        _element_names(row, named),
-        frozenset(
-            spelling
-            for owner in above
-            for name in (*_spelled_names(owner.properties), *_element_names(owner, named))
-            for spelling in (name.jxa, name.other)
-        ),
-    )
+    members = (_spelled_names(row.properties), _element_names(row, named))
+    inherited = {
+        spelling
+        for owner in above
+        for name in (*_spelled_names(owner.properties), *_element_names(owner, named))
+        for spelling in (name.jxa, name.other)
+    }
+    own = SpelledName(row.name, javascript_name(row.name), "", row.hidden)
+    return ClassNames(own, javascript_name(row.inherits), *members, frozenset(inherited))
 
 
 def _spelled_names(
@@ -245,14 +242,10 @@ def _read_reflection(stdout: bytes, names: AskedNames) -> Reflection:
         rows = answer["classes"]
         if len(rows) != len(names.classes):
             raise ValueError("a different number of classes")
-        printed = {
-            owner.name.term: ReflectedClass(
-                _optional_texts(row["properties"]),
-                _optional_texts(row["elements"]),
-                _optional_text(row["parent"]),
-            )
-            for owner, row in zip(names.classes, rows, strict=True)
-        }
+        printed = {}
+        for owner, row in zip(names.classes, rows, strict=True):
+            both = _optional_texts(row["properties"]), _optional_texts(row["elements"])
+            printed[owner.name.term] = ReflectedClass(*both, _optional_text(row["parent"]))
         commands = _optional_texts(answer["commands"])
     except (ValueError, KeyError, TypeError, RecursionError):
         raise ReflectionError("the output does not come from IAC's script") from None

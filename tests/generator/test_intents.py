@@ -28,7 +28,7 @@ from iac_gen.classify.judge import judge_command
 from iac_gen.intents.read import MetadataPart, read_intents
 from iac_gen.intents.wrappers import missing_shortcut_reason, shortcuts_plist
 from iac_gen.ir import Module, ToolFunction
-from iac_gen.lint.linter import lint_source
+from iac_gen.lint.rules import lint_source
 from iac_gen.pipeline import BuildInputs, build_folder, represent_app
 from iac_gen.quirks import load_quirks
 from iac_gen.render import render_module, render_objects

@@ -54,7 +54,7 @@ def _tables_in(folder: Path, stem: str) -> Tables:
     ).module
     # Nobody reads it, so it is not laid out.
     with patch("iac_gen.render._format_with_black", str):
-        source = render_module(module, quirks="")
+        source = render_module(module)
     made = ModuleType(f"simulated.{stem}")
     exec(compile(source, f"{stem}.py", "exec"), made.__dict__)
     return tables_of(made)

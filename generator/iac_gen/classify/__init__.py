@@ -11,13 +11,6 @@ from iac_gen.classify.judge import (
 )
 
 __all__ = [
-    "LevelJudgment",
-    "LevelVerdict",
-    "facts_with_stated_level",
-    "highest_verdict",
-    "judge_command",
-    "judge_delete",
-    "judge_make",
-    "judge_setter",
-    "level_when_made",
-]
+    "LevelJudgment", "LevelVerdict", "facts_with_stated_level", "highest_verdict", "judge_command",
+    "judge_delete", "judge_make", "judge_setter", "level_when_made",
+]  # fmt: skip

@@ -39,11 +39,11 @@ from iac_gen.classify.evidence import (
     skips_confirmation,
     term_phrase,
     verb_context,
+    verb_verdict,
     verdicts_by_word,
     with_source,
     word_sets,
 )
-from iac_gen.classify.words import verb_verdict
 from iac_gen.intents.read import KINDS
 from iac_gen.model import IntentFacts, SdefClass, SdefCommand, SdefParameter, SdefProperty
 from iac_gen.resolve import ResolvedDictionary
@@ -130,11 +130,8 @@ def _intent_evidence(
 ) -> Iterator[LevelVerdict]:
     yield from intent_verdicts(command, facts, resolved, kinds)
     verb = verb_verdict(term_phrase(command.name), verb_context(command, resolved))
-    for verdict in with_source(
-        "words and types", _parameter_verdicts(command, resolved, kinds, verb)
-    ):
-        if verdict.level != "SAFE":
-            yield verdict
+    verdicts = _parameter_verdicts(command, resolved, kinds, verb)
+    yield from (one for one in with_source("words and types", verdicts) if one.level != "SAFE")
 
 
 def _is_free_input(kind: str) -> bool:

@@ -48,7 +48,8 @@ class _GeneratorCommands(CommandGroup):
         if cmd_name not in _COMMANDS:
             return super().get_command(ctx, cmd_name)
         module, examples = _COMMANDS[cmd_name]
-        command: click.Command = import_module(f"iac_gen.cli.{module}").COMMANDS[cmd_name]
+        function = f"{cmd_name.replace('-', '_')}_command"
+        command: click.Command = getattr(import_module(f"iac_gen.cli.{module}"), function)
         lines = "\n".join(f"  {line}" for line in examples)
         command.epilog = f"\b\nExamples:\n{lines}"
         return command

@@ -40,7 +40,7 @@ DESCRIPTIONS: Final = click.option(
 )
 
 
-@common.command()
+@common.command("build")
 @common.APPS
 @common.source_options
 @click.option(
@@ -59,7 +59,7 @@ DESCRIPTIONS: Final = click.option(
 @common.TEMPLATES
 @common.QUIRKS
 @common.SHIPPED
-def build(
+def build_command(
     apps: tuple[str, ...],
     find: common.Find,
     output: Path | None,
@@ -202,7 +202,7 @@ def _print_warnings(diagnostics: Iterable[Diagnostic]) -> None:
             click.echo(f"iac-gen: {on_one_line(text, 1000)}", err=True)
 
 
-@common.command()
+@common.command("check")
 @common.APPS
 @common.source_options
 @click.option("--output", type=common.PATH, help="The folder to check (default: your data folder).")
@@ -210,7 +210,7 @@ def _print_warnings(diagnostics: Iterable[Diagnostic]) -> None:
 @common.TEMPLATES
 @common.QUIRKS
 @common.SHIPPED
-def check(
+def check_command(
     apps: tuple[str, ...],
     find: common.Find,
     output: Path | None,
@@ -275,7 +275,7 @@ def _warn_unfinished(folder: Path) -> bool:
     return bool(waiting)
 
 
-@common.command()
+@common.command("diff")
 @common.APPS
 @common.source_options
 @click.option(
@@ -286,7 +286,7 @@ def _warn_unfinished(folder: Path) -> bool:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the changes as JSON.")
 @common.QUIRKS
-def diff(
+def diff_command(
     apps: tuple[str, ...],
     find: common.Find,
     output: Path | None,
@@ -320,6 +320,3 @@ def diff(
     else:
         click.echo("".join(f"{line}\n" for line in lines), nl=False)
     common.exit_with_failures(failed)
-
-
-COMMANDS: Final = {"build": build, "check": check, "diff": diff}

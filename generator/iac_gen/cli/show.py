@@ -5,10 +5,10 @@ import difflib
 import json
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import click
 
@@ -19,7 +19,7 @@ from iac_gen.ir import Module, module_data
 from iac_gen.lint import RULES, LintFinding, lint_source
 from iac_gen.model import Diagnostic, GeneratorError
 from iac_gen.output import PreviousBuild
-from iac_gen.pipeline import AppRepresentation, map_representations, plan_jobs
+from iac_gen.pipeline import AppRepresentation, BuildInputs, map_representations, plan_jobs
 from iac_gen.quirks import known_apps, read_quirks
 from iac_gen.report import explain_level
 from iac_gen.snapshot import facts_only, write_snapshot
@@ -29,14 +29,16 @@ from iac_gen.write import lock_folder, write_files
 from iac_gen.xml import LoadError
 from iac_runtime.tool import INTENTS
 
+T = TypeVar("T")
 
-@common.command()
+
+@common.command("snapshot")
 @click.argument("paths", nargs=-1, required=True, type=common.PATH)
 @click.option("--output", required=True, type=common.PATH, help="Folder for the snapshots.")
 @click.option("--facts", is_flag=True, help="Leave out the dictionary's descriptions.")
 @click.option("--name", help="The app's name (for one dictionary).")
 @click.option("--bundle-id", help="The app's bundle id (for one dictionary).")
-def snapshot(
+def snapshot_command(
     paths: tuple[Path, ...], output: Path, facts: bool, name: str | None, bundle_id: str | None
 ) -> None:
     """Write dictionaries as JSON snapshots, so that they can be built anywhere."""
@@ -59,7 +61,7 @@ def snapshot(
     common.exit_with_failures(failed)
 
 
-@common.command()
+@common.command("show")
 @common.APPS
 @click.option("--all", "everything", is_flag=True, help="Show every app that was found.")
 @click.option(
@@ -77,7 +79,7 @@ def snapshot(
 )
 @common.QUIRKS
 @common.source_options
-def show(
+def show_command(
     apps: tuple[str, ...],
     everything: bool,
     only_unbound: bool,
@@ -94,16 +96,8 @@ def show(
         return
     if bool(apps) == everything:
         common.fail("give the names of the apps to show, or --all")
-    failed: list[Diagnostic] = []
-    shown: list[str] = []
-    inputs = common.build_inputs(find(apps), PreviousBuild(), told=told)
-    for outcome in map_representations(
-        _unsupported_lines if only_unbound else _module_json, inputs
-    ):
-        if isinstance(outcome, Diagnostic):
-            failed.append(outcome)
-        else:
-            shown.append(outcome)
+    work = _unsupported_lines if only_unbound else _module_json
+    shown, failed = _run_on_each(work, common.build_inputs(find(apps), PreviousBuild(), told=told))
     if only_unbound:
         click.echo("".join(shown), nl=False)
     elif everything or len(shown) != 1:
@@ -114,15 +108,21 @@ def show(
     common.exit_with_failures(failed)
 
 
+def _run_on_each(
+    work: Callable[[str, AppRepresentation], T], inputs: BuildInputs
+) -> tuple[list[T], list[Diagnostic]]:
+    """Return what `work` makes of each app, and why some have nothing."""
+    outcomes = [*map_representations(work, inputs)]
+    failed = [one for one in outcomes if isinstance(one, Diagnostic)]
+    return [one for one in outcomes if not isinstance(one, Diagnostic)], failed
+
+
 def _show_why(app: str, name: str, find: common.Find, told: common.QuirkCorrections) -> None:
-    for outcome in map_representations(
-        _module_of, common.build_inputs(find((app,)), PreviousBuild(), told=told)
-    ):
-        if isinstance(outcome, Diagnostic):
-            common.exit_with_failures([outcome])
-        else:
-            for line in explain_level(outcome, name):
-                click.echo(on_one_line(line, 500))
+    inputs = common.build_inputs(find((app,)), PreviousBuild(), told=told)
+    modules, failed = _run_on_each(_module_of, inputs)
+    common.exit_with_failures(failed)
+    for line in (line for module in modules for line in explain_level(module, name)):
+        click.echo(on_one_line(line, 500))
 
 
 def _module_of(_: str, made: AppRepresentation) -> Module:
@@ -139,7 +139,7 @@ def _unsupported_lines(key: str, made: AppRepresentation) -> str:
 
 @common.command("list")
 @common.source_options
-def list_(find: common.Find) -> None:
+def list_command(find: common.Find) -> None:
     """List the apps that are found, and why some have no tools."""
     sources = find(())
     failed: list[Diagnostic] = []
@@ -308,13 +308,3 @@ def templates_command(folder: Path) -> None:
     for name, text in shipped_templates().items():
         (folder / name).write_text(text, encoding="utf-8")
         click.echo(str(folder / name))
-
-
-COMMANDS: Final = {
-    "lint": lint_command,
-    "list": list_,
-    "show": show,
-    "snapshot": snapshot,
-    "templates": templates_command,
-    "verify-names": verify_names_command,
-}

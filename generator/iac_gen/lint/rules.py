@@ -1,32 +1,42 @@
-"""The rules of lint: about types, classes and what leads to them, about names, about codes.
+"""Lint: findings about a dictionary itself, each with a consequence for users of its tools.
 
-What JavaScript makes of a name follows `naming.javascript_name`; only a Mac can confirm it. A
-code is no key in real dictionaries: many codes have several names, and names several codes. It is
-a fault where one value can then not be told from another.
+An error is something that is lost, a warning something that may mislead, a note something that
+real dictionaries do and that is worth knowing. What JavaScript makes of a name follows
+`naming.javascript_name`; only a Mac can confirm it. A code is no key in real dictionaries: many
+codes have several names, and names several codes. It is a fault where one value can then not be
+told from another.
 """
 
 import keyword
 import re
-from collections.abc import Iterable, Iterator
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import Final, NamedTuple, TypeVar
+from importlib.resources import files
+from typing import Any, Final, NamedTuple, TypeVar, get_args
 
 from iac_gen import model, naming
 from iac_gen.lint.facts import (
+    Check,
     LintFacts,
+    LintFinding,
     LintHit,
+    collect_facts,
     declared_terms,
     describe_place,
     elements_of,
     item_name,
     items_of_kind,
     make_hit,
+    places_by_line,
     properties_of,
     type_names,
     type_uses,
     visible_term,
 )
 from iac_gen.merge import APPLICATION
+from iac_gen.model import Diagnostic, Severity, Source, Suite
+from iac_gen.resolve import IncludeMap
 from iac_gen.text import clean_text
 from iac_runtime.types import TYPES
 
@@ -170,8 +180,8 @@ def unreachable_class(facts: LintFacts) -> Iterator[LintHit]:
     lines = {row.name: row.line for row in items_of_kind(facts.own, model.SdefClass) if row.name}
     for name, row in rows.items():
         if name in lines and name not in reached and not row.hidden:
-            text = "cannot be reached from the application or a command"
-            yield LintHit(lines[name], describe_place(row), text)
+            where = describe_place(row)
+            yield LintHit(lines[name], where, "cannot be reached from the application or a command")
 
 
 def _reachable_classes(facts: LintFacts, items: Iterable[model.Declaration]) -> list[str]:
@@ -286,14 +296,15 @@ def identifier_clash(facts: LintFacts) -> Iterator[LintHit]:
         (naming.function_name(one.name, one.code), one, describe_place(one))
         for one in _visible_commands(facts)
     )
-    number = "A number is added to the name of the second"
-    yield from _name_collisions(rows, "Python", f"{number} tool.")
+    number = "A number is added to the name of the second tool."
+    yield from _name_collisions(rows, "Python", number)
     for command in _visible_commands(facts):
         rows = (
             (naming.parameter_key(p.name, p.code), p, describe_place(command, p.name, "parameter"))
             for p in command.parameters
         )
-        yield from _name_collisions(rows, "Python", f"{number} parameter.")
+        number = "A number is added to the name of the second parameter."
+        yield from _name_collisions(rows, "Python", number)
     mine = {prop.name for _, prop in properties_of(facts.own)}
     for row in facts.own_classes():
         rows = (
@@ -359,10 +370,12 @@ def missing_plural(facts: LintFacts) -> Iterator[LintHit]:
     for row in facts.own_classes():
         contained = row.name in lines and row.name in elements
         if contained and not row.plural and _IRREGULAR.search(row.name):
-            text = "is an element of another class, but declares no plural"
+            line, where = lines[row.name], describe_place(row)
             plural = visible_term(naming.class_plural(row.name, ""))
             means = f"A reference uses {plural} as its plural."
-            yield LintHit(lines[row.name], describe_place(row), text, means)
+            yield LintHit(
+                line, where, "is an element of another class, but declares no plural", means
+            )
 
 
 def unverified_name(facts: LintFacts) -> Iterator[LintHit]:
@@ -558,8 +571,107 @@ def synonym(facts: LintFacts) -> Iterator[LintHit]:
         size = 8 if isinstance(part, model.SdefCommand) else 4
         for one in getattr(part, "synonyms", ()):
             if not one.name and not one.code:
-                text = "has a synonym without name and code"
-                yield LintHit(line, where, text, "The synonym has no effect.")
+                yield LintHit(
+                    line, where, "has a synonym without name and code", "The synonym has no effect."
+                )
             elif one.code and not is_written_code(one.code, size):
                 text = f"has a synonym whose code {one.code!r} is not {size} characters"
                 yield LintHit(line, where, text, "A result with this code is not recognised.")
+
+
+class LintRule(NamedTuple):
+    """How bad it is, what users notice of it where it is always the same, and what finds it."""
+
+    severity: Severity
+    consequence: str
+    check: Check
+
+
+_TEXTS: Final = tomllib.loads((files("iac_gen.lint") / "rules.toml").read_text(encoding="utf-8"))
+
+# Codes that speak of the working of the generator, not of a fault, or that a rule of its own
+# finds with more to say.
+_SILENT: Final = frozenset({"contents", "hidden", "included", "synthesised", "unknown-class"})
+_KNOWN: Final = _SILENT.union(*(row.get("codes", ()) for row in _TEXTS.values()))
+
+
+def _check_of(name: str, row: Mapping[str, Any]) -> Check:
+    """Return the function that a rule is called after, or one that passes diagnostics on.
+
+    Without codes these are all of its severity that no other rule passes on.
+    """
+    check: Check | None = globals().get(name.replace("-", "_"))
+    if check is not None:
+        return check
+    codes = row.get("codes")
+    levels = row.get("levels", get_args(Severity) if codes else (row["severity"],))
+
+    def is_wanted(one: Diagnostic) -> bool:
+        known = one.code in codes if codes else one.code not in _KNOWN
+        return known and one.level in levels
+
+    return lambda facts: _diagnostic_hits(facts, is_wanted)
+
+
+def _diagnostic_hits(facts: LintFacts, wanted: Callable[[Diagnostic], bool]) -> Iterator[LintHit]:
+    passed = [one for one in facts.diagnostics if wanted(one)]
+    if not passed:
+        return
+    named = places_by_line(facts)
+    for one in passed:
+        message = " ".join(clean_text(one.message).split())
+        where = _place_of_message(facts, named.get(one.line, []), one.line, message)
+        # The message of a diagnostic stands alone and names its place; a finding has it before.
+        yield LintHit(one.line, where, message.removeprefix(f"{where} "))
+
+
+def _place_of_message(facts: LintFacts, here: list[str], line: int, message: str) -> str:
+    """Return the place of a message among those on its line; all may stand on line 1."""
+    named = [label for label in here if message.startswith(f"{label} ")]
+    if named:
+        return max(named, key=len)
+    if len(here) == 1:
+        return here[0]
+    above = [
+        suite
+        for suite in facts.dictionary.suites
+        if isinstance(suite, Suite) and 0 < suite.line <= line
+    ]
+    return f"suite {visible_term(above[-1].name)}" if above else "dictionary"
+
+
+_OF_EVENTS: Final = frozenset(
+    "unsound-code duplicate-code duplicate-parameter synonym shared-code several-codes suite-code"
+    " required-after-optional unverified-name".split()
+)
+"""What speaks of codes, of an order of parameters, of names in JavaScript: intents have none."""
+RULES: Final[Mapping[str, LintRule]] = {
+    name: LintRule(row["severity"], row.get("consequence", ""), _check_of(name, row))
+    for name, row in _TEXTS.items()
+}
+"""A rule is called as its function is; the others pass on diagnostics."""
+
+
+def lint_source(
+    source: Source,
+    includes: IncludeMap,
+    read: Iterable[Diagnostic] = (),
+    wanted: Mapping[str, LintRule] = RULES,
+) -> list[LintFinding]:
+    """Return what `wanted` rules find in the dictionary of `source`, in the order of its lines.
+
+    `read` is what `load_dictionary` told of it; it and what `resolve_dictionary` tells become
+    findings, once each.
+    """
+    facts = collect_facts(source, includes, read)
+    file = source.dictionary.file
+    findings = [
+        LintFinding(
+            name, rule.severity, file, *hit[:3], consequence=hit.consequence or rule.consequence
+        )
+        for name, rule in wanted.items()
+        if source.kind != "intents" or name not in _OF_EVENTS
+        for hit in rule.check(facts)
+    ]
+    # A term that is declared twice is found twice where a rule looks at each declaration.
+    return sorted(dict.fromkeys(findings), key=lambda one: (one.line, one.place, one.rule))
