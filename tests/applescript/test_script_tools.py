@@ -19,7 +19,7 @@ from iac_applescript.skills import Skill
 from iac_applescript.store import OFF
 from iac_applescript.toolset import ScriptToolset
 from iac_runtime.execution.process import Completed
-from iac_runtime.search import Index
+from iac_runtime.search.index import Index
 
 BROKEN = 'tell application "Finder" to get name of fldr 1'
 MENDED = 'tell application "Finder" to get name of folder 1 of home'

@@ -19,8 +19,13 @@ from iac_base.secrets import (
     without_secrets,
 )
 from iac_base.text import text_literal
-from iac_runtime.audit import Audit, AuditIntent, AuditOutcome
-from iac_runtime.audit.writer import arguments_digest, shorten_value
+from iac_runtime.audit.writer import (
+    Audit,
+    AuditIntent,
+    AuditOutcome,
+    arguments_digest,
+    shorten_value,
+)
 
 SHAPES = [
     "ghp_16C7e42F292c6912E7710c838347Ae178B4a",

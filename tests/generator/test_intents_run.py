@@ -21,9 +21,9 @@ from iac_base.errors import DeclaredToolError, InvalidParameterError
 from iac_gen.discover import from_intents, read_sources
 from iac_gen.intents.wrappers import missing_shortcut_reason, shortcuts_plist
 from iac_gen.ir import Module
-from iac_gen.load import LoadedDictionary
 from iac_gen.model import Source
 from iac_gen.pipeline import BuildInputs, build_folder, represent_app
+from iac_gen.xml import LoadedDictionary
 from iac_mcp.cli.main import cli
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.process import Completed

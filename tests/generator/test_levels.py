@@ -11,8 +11,8 @@ import pytest
 from floors import dictionaries, kinds
 from making import build, imported, module, read, sdef, source
 
-from iac_gen.classify import setters as classify_setters
-from iac_gen.classify.codes import LevelFloors, read_level_table, shipped_floors
+from iac_gen.classify import judge as classify_setters
+from iac_gen.classify.evidence import LevelFloors, read_level_table, shipped_floors
 from iac_gen.classify.judge import judge_command, judge_make, judge_setter
 from iac_gen.model import SdefClass, SdefCommand, TypeRef
 from iac_gen.resolve import ResolvedDictionary

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from making import module, read, sdef, source
 
-from iac_gen import load as loading
+from iac_gen import xml as loading
 from iac_gen.ir import Module
-from iac_gen.load import LoadError, load_dictionary, parse_dictionary
 from iac_gen.model import Dictionary, Enumeration, Include, SdefClass, SdefCommand, TypeRef
-from iac_gen.prove import verify_schema
 from iac_gen.resolve import STANDARD, find_include, path_of_url, resolve_dictionary, select_included
 from iac_gen.text import sanitize_dictionary
 from iac_gen.types import AppTypes, item_terms
+from iac_gen.verify_output import verify_schema
+from iac_gen.xml import LoadError, load_dictionary, parse_dictionary
 
 DOCTYPE = '<!DOCTYPE dictionary SYSTEM "file://localhost/System/Library/DTDs/sdef.dtd"'
 

@@ -13,7 +13,7 @@ from floors import main as floors_main
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iac_gen.classify.codes import shipped_floors
+from iac_gen.classify.evidence import shipped_floors
 from iac_gen.model import SdefClass
 from iac_gen.naming import (
     FUNCTION_RESERVED,
@@ -30,7 +30,7 @@ from iac_gen.naming import (
     snake_case,
     unique_name,
 )
-from iac_gen.objects import OBJECT_EVENTS
+from iac_gen.object_tools import OBJECT_EVENTS
 from iac_gen.text import identifier
 
 SEEN_IN_SCRIPTS = {
@@ -370,6 +370,6 @@ def test_floors_of_a_new_dictionary_are_told_and_not_written(
 
 
 def test_the_file_of_floors_is_what_its_writer_writes(corpus: Path) -> None:
-    path = Path(sys.modules["iac_gen.classify.codes"].__file__ or "").with_name("floors.json")
+    path = Path(sys.modules["iac_gen.classify.evidence"].__file__ or "").with_name("floors.json")
     want = floors_text(judged(dictionaries([corpus / "sdef"])))
     assert path.read_text(encoding="utf-8") == want

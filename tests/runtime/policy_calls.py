@@ -9,7 +9,8 @@ from typing import Any
 
 from iac_runtime.gate.planning import expand_recipe
 from iac_runtime.language.compose import compose_request, effective_level
-from iac_runtime.policy.approvals import ApprovalStore, remaining_pause
+from iac_runtime.policy.approval_store import ApprovalStore
+from iac_runtime.policy.approvals import remaining_pause
 from iac_runtime.policy.dataflow import remove_secret_columns
 from iac_runtime.policy.effects import CallFacts, Decision, Verdict
 from iac_runtime.policy.file_rules import RuleContext

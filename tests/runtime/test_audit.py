@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 
 from iac_base.errors import SetupError
 from iac_base.sqlite import check_version
-from iac_runtime.audit import Audit, AuditError, AuditIntent, AuditOutcome, chain, writer
+from iac_runtime.audit import chain, writer
 from iac_runtime.audit.chain import (
     MOST_FAULTS,
     START,
+    AuditError,
     AuditRow,
     ChainCheck,
     chain_rows,
@@ -29,6 +30,7 @@ from iac_runtime.audit.chain import (
 from iac_runtime.audit.dropping import drop_rows
 from iac_runtime.audit.reading import AuditEntry, AuditQuery, find_calls, row_lines, verify_audit
 from iac_runtime.audit.store import FILE, SCHEMA
+from iac_runtime.audit.writer import Audit, AuditIntent, AuditOutcome
 from iac_runtime.tool import Level
 
 NOW = "2100-01-01T00:00:00.000Z"

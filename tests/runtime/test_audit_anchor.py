@@ -18,10 +18,11 @@ from iac_base.errors import SetupError
 from iac_base.files import open_state
 from iac_base.sqlite import open_database
 from iac_mcp.cli import audit as cli_audit
-from iac_runtime.audit import Audit, AuditIntent, AuditOutcome, store
+from iac_runtime.audit import store
 from iac_runtime.audit.anchor import Anchor, find_anchor_fault, read_anchors
 from iac_runtime.audit.chain import ChainCheck, LastDrop, hashed_text, row_hash
 from iac_runtime.audit.dropping import drop_rows
+from iac_runtime.audit.writer import Audit, AuditIntent, AuditOutcome
 
 NOW = "2100-01-01T00:00:00.000Z"
 

@@ -14,7 +14,7 @@ from iac_base.errors import SetupError, ToolError
 from iac_base.files import open_state
 from iac_base.sqlite import open_database
 from iac_mcp.cli import audit as cli_audit
-from iac_runtime.audit import Audit, AuditIntent, AuditOutcome, index
+from iac_runtime.audit import index
 from iac_runtime.audit import store as store_module
 from iac_runtime.audit import writer as writer_module
 from iac_runtime.audit.chain import START, chain_rows, hashed_text
@@ -27,7 +27,7 @@ from iac_runtime.audit.reading import (
     verify_audit,
 )
 from iac_runtime.audit.store import FILE, SCHEMA
-from iac_runtime.audit.writer import intent_body
+from iac_runtime.audit.writer import Audit, AuditIntent, AuditOutcome, intent_body
 from iac_runtime.gate.limiter import Limiter, Permit, RetryAfter
 from iac_runtime.gate.opening import open_audit
 from iac_runtime.gate.plans import Call, CompletedCall, PendingCall, RefusedCall

@@ -13,12 +13,12 @@ from test_audit_faults import Fault
 
 from iac_base.errors import SetupError
 from iac_base.sqlite import open_database
-from iac_runtime.audit import Audit, AuditIntent, AuditOutcome, dropping, index
+from iac_runtime.audit import dropping, index
 from iac_runtime.audit.chain import START, chain_rows
 from iac_runtime.audit.dropping import drop_rows
 from iac_runtime.audit.reading import AuditQuery, find_calls, row_lines, verify_audit
 from iac_runtime.audit.store import FILE, SCHEMA, UnplacedRow, append_rows
-from iac_runtime.audit.writer import intent_body
+from iac_runtime.audit.writer import Audit, AuditIntent, AuditOutcome, intent_body
 
 NOW = "2100-01-01T00:00:00.000Z"
 

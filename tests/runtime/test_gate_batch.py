@@ -10,7 +10,7 @@ from pinned_places import catalogue
 
 import iac_runtime
 from iac_base.errors import CallRefusedError, InvalidParameterError, SharedNameError, ToolError
-from iac_runtime.audit import Audit
+from iac_runtime.audit.writer import Audit
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate import batch
 from iac_runtime.gate.batch import BatchError

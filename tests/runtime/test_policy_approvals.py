@@ -18,10 +18,9 @@ from policy_calls import facts_of, on, settings_of, stopped
 
 from iac_base.errors import SetupError
 from iac_runtime.policy import approvals as budget
+from iac_runtime.policy.approval_store import ApprovalStore
 from iac_runtime.policy.approvals import (
     FILE,
-    LIFETIME,
-    ApprovalStore,
     PromptsPaused,
     TokenError,
     find_approval,
@@ -34,6 +33,7 @@ from iac_runtime.policy.approvals import (
 from iac_runtime.policy.decide import decide_call
 from iac_runtime.policy.effects import CallFacts, Decision
 from iac_runtime.policy.model import Policy
+from iac_runtime.policy.question import LIFETIME
 from iac_runtime.policy.sealing import KEY_FILE, load_key, matches_seal, seal_fields
 
 WRITE = facts_of("notes make_note", {"name": "Milk", "body": ""})

@@ -9,12 +9,8 @@ import pytest
 from policy_calls import facts_of, stopped
 
 from iac_mcp.cli.main import main
-from iac_runtime.policy.approvals import (
-    MAX_UNAPPROVED,
-    ApprovalStore,
-    record_answer,
-    remember_approval,
-)
+from iac_runtime.policy.approval_store import ApprovalStore
+from iac_runtime.policy.approvals import MAX_UNAPPROVED, record_answer, remember_approval
 
 WRITE = facts_of("notes make_note", {"name": "Milk", "body": ""})
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iac_base.errors import SetupError
-from iac_runtime.search import Index, SearchHit
+from iac_runtime.search.index import Index, SearchHit
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import OWN_TOOLS
 
