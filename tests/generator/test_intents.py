@@ -45,7 +45,7 @@ from iac_gen.verify_output import verify_module, verify_objects
 from iac_gen.xml import LoadedDictionary, LoadError
 from iac_runtime.search.index import Index
 from iac_runtime.serve.listing import Choice, chosen_lines
-from iac_runtime.serve.pages import any_page, known_names
+from iac_runtime.serve.tool_pages import any_page, known_names
 from iac_runtime.tool import LEVELS, Intent, spec_of
 from iac_runtime.tools.catalogue import Catalogue, find_tool, load_module
 from iac_runtime.tools.lock import lock_digest

@@ -23,16 +23,16 @@ import pytest
 from http_load import LoadServer, burst, recorded
 from mcp.server.lowlevel import Server
 from over_http import Wire, call_of, events, over_http
-from real_clients import backing_of
+from real_clients import backing_of, build_sdk_server
 
 from iac_base.errors import SetupError
 from iac_base.logs import LOGGER, start_logging
-from iac_mcp.http import clients, connections, serve
+from iac_mcp.http import clients, serve
 from iac_mcp.http.clients import add_client
-from iac_mcp.http.connections import quiet_full_table
 from iac_mcp.http.guard import HttpLimits, SessionEvents
+from iac_mcp.http.serve import quiet_full_table
 from iac_runtime.audit.reading import verify_audit
-from iac_runtime.serve.front import server_identity
+from iac_runtime.serve.stdio import server_identity
 
 LARGE = 20_000_000
 STARTED: list[str] = []
@@ -193,8 +193,8 @@ def test_what_one_client_takes_is_bounded(token: str) -> None:
 
 
 def test_slow_ones_are_given_up(token: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "_HEAD_SECONDS", 0.2)
-    monkeypatch.setattr(connections, "_STALLED_SECONDS", 0.2)
+    monkeypatch.setattr(serve, "_HEAD_SECONDS", 0.2)
+    monkeypatch.setattr(serve, "_STALLED_SECONDS", 0.2)
     with over_http(echo(), limits=HttpLimits(body=0.3)) as settings:
         address = ("127.0.0.1", settings.port)
         head = (
@@ -228,7 +228,7 @@ def test_slow_ones_are_given_up(token: str, monkeypatch: pytest.MonkeyPatch) -> 
 def test_an_early_answer_ends_a_connection_whose_body_drips(
     token: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "_REST_SECONDS", 0.3)
+    monkeypatch.setattr(serve, "_REST_SECONDS", 0.3)
 
     def heard(connection: socket.socket) -> bytes:
         got = b""
@@ -333,7 +333,7 @@ def test_nothing_is_lost_under_load_and_over_a_restart(tools: Path, own_data_fol
     for name in ("first", "second"):
         with (
             closing(backing_of(tools, expose=("all",))) as behind,
-            over_http(behind.build_sdk_server(server_identity(), 54.0)) as settings,
+            over_http(build_sdk_server(behind, server_identity(), 54.0)) as settings,
         ):
             made += asyncio.run(burst(settings.url, tokens, 8, 40, name, LISTS))[0]
     assert Counter(row.came for row in made) == {"done": 80}

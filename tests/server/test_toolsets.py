@@ -18,7 +18,7 @@ from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, CompletedCall, PendingCall, Plan, RefusedCall, ToolResult
 from iac_runtime.policy.effects import CallFacts, Effect, Verb
 from iac_runtime.policy.permissions import Requester
-from iac_runtime.serve.calling import done_result, failure_result
+from iac_runtime.serve.call import done_result, failure_result
 from iac_runtime.serve.listing import Choice, own_tools
 from iac_runtime.tool import Level
 from iac_runtime.tools.catalogue import Catalogue

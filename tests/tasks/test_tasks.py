@@ -21,11 +21,12 @@ from iac_runtime.gate.plans import Call, RefusedCall
 from iac_runtime.language import columns
 from iac_runtime.language.columns import default_columns
 from iac_runtime.language.steps import local_day, read_date
-from iac_runtime.serve.calling import unwrap_call_tool
-from iac_runtime.serve.changes import LazyGate
-from iac_runtime.serve.front import server_identity
+from iac_runtime.serve.call import unwrap_call_tool
+from iac_runtime.serve.http_sdk import build_server
 from iac_runtime.serve.listing import Choice, Listings
-from iac_runtime.serve.pages import any_page
+from iac_runtime.serve.rebuild import LazyGate
+from iac_runtime.serve.stdio import server_identity
+from iac_runtime.serve.tool_pages import any_page
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import CALL_TOOLS
 from iac_runtime.tools.tables import Tables
@@ -44,9 +45,8 @@ def test_a_task_is_reached_within_its_budget(tmp_path: Path, generated: Path) ->
         lines = Listings([generated], Choice())
         options = GateOptions([generated], str(state))
         with closing(LazyGate(lines, partial(build_gate, options))) as backing:
-            played = anyio.run(
-                play, TASKS[words], backing.build_sdk_server(server_identity(), 54.0), state
-            )
+            server = build_server(backing.open_methods(54.0), lines, server_identity())
+            played = anyio.run(play, TASKS[words], server, state)
         assert played.wrong == []
 
 
