@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 import audit
 from bounds import exit_status, hold_at_most
 
-from iac_runtime.audit.writer import Audit, AuditIntent, AuditOutcome
+from iac_runtime.audit import Audit, AuditIntent, AuditOutcome
 
 REPEATS = 3
 RECENT = 500

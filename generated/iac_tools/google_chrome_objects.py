@@ -8,17 +8,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from iac_runtime.objects.descriptors import Elements, One, Prop, RwProp
-from iac_runtime.objects.collection import Items
-from iac_runtime.objects.base import Object, Specifier
-from iac_runtime.objects import type_names
+from iac_runtime.objects import (
+    Elements,
+    Items,
+    Object,
+    One,
+    Prop,
+    Specifier,
+    RwProp,
+    type_names,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
     from typing import Any, Literal, TypedDict, Unpack
-    from iac_runtime.objects.collection import AnyObject
-    from iac_runtime.objects.rows import Rect, Rows
+    from iac_runtime.objects import AnyObject, Rect, Rows
 
 __all__ = [
     "Application",

@@ -8,19 +8,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from iac_runtime.objects.descriptors import Elements, One, Prop, RwOne, RwProp
-from iac_runtime.objects.collection import Items
-from iac_runtime.objects.base import Object, Specifier
-from iac_runtime.objects import type_names
+from iac_runtime.objects import (
+    Elements,
+    Items,
+    Object,
+    One,
+    Prop,
+    Specifier,
+    RwOne,
+    RwProp,
+    type_names,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
     from typing import Any, Literal, TypedDict, Unpack
-    from iac_runtime.objects.collection import AnyObject
-    from iac_runtime.objects.rows import Point, Rect, Rows
-    from iac_runtime.objects.base import Replaceable
+    from iac_runtime.objects import AnyObject, Point, Rect, Replaceable, Rows
     from iac_runtime.tool import ListOf
 
 __all__ = [

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from iac_runtime.objects.base import Object
-from iac_runtime.objects.descriptors import One, Prop, RwProp
-from iac_runtime.objects import type_names
+from iac_runtime.objects import (
+    Object,
+    One,
+    Prop,
+    RwProp,
+    type_names,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
     from pathlib import Path
     from typing import Any, Literal, TypedDict
-    from iac_runtime.objects.rows import Color, Rect
+    from iac_runtime.objects import Color, Rect
     from iac_runtime.tool import ListOf
 
 __all__ = [

@@ -8,19 +8,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from iac_runtime.objects.descriptors import Elements, One, Prop, RwProp, RwTextOne
-from iac_runtime.objects.collection import Items
-from iac_runtime.objects.base import Object, Specifier, TextObject
-from iac_runtime.objects import type_names
+from iac_runtime.objects import (
+    Elements,
+    Items,
+    Object,
+    One,
+    Prop,
+    Specifier,
+    RwProp,
+    RwTextOne,
+    TextObject,
+    type_names,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
     from typing import Any, Literal, TypedDict, Unpack
-    from iac_runtime.objects.collection import AnyObject
-    from iac_runtime.objects.rows import Color, Rect, Rows
-    from iac_runtime.objects.base import Replaceable
+    from iac_runtime.objects import AnyObject, Color, Rect, Replaceable, Rows
 
 __all__ = [
     "Application",

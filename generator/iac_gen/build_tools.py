@@ -8,8 +8,15 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from iac_gen import descriptions, model, naming, object_tools
-from iac_gen.classify.evidence import LevelJudgment, LevelVerdict, highest_verdict
-from iac_gen.classify.judge import judge_command, judge_delete, judge_make, judge_setter
+from iac_gen.classify import (
+    LevelJudgment,
+    LevelVerdict,
+    highest_verdict,
+    judge_command,
+    judge_delete,
+    judge_make,
+    judge_setter,
+)
 from iac_gen.ir import Module, ToolFunction, ToolParameter
 from iac_gen.model import Diagnostic, SdefCommand, Severity
 from iac_gen.naming import class_plural, javascript_name

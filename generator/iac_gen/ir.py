@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from iac_gen.classify.evidence import LevelJudgment
+from iac_gen.classify import LevelJudgment
 from iac_gen.model import Diagnostic
 from iac_gen.naming import has_verified_name
 from iac_runtime.tool import App, Class, Enum, Intent, Level, Op, Param, Record

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from iac_gen.classify.evidence import LevelJudgment, LevelVerdict
-from iac_gen.classify.judge import level_when_made
+from iac_gen.classify import LevelJudgment, LevelVerdict, level_when_made
 from iac_gen.descriptions import (
     MAX_PARAMETER,
     describe_parameter,

@@ -15,7 +15,7 @@ from importlib.resources.abc import Traversable
 from typing import Any, Final, NamedTuple
 
 from iac_base.positions import PositionedDocument, TextError, read_toml
-from iac_gen.classify.evidence import LevelVerdict
+from iac_gen.classify import LevelVerdict
 from iac_gen.model import Diagnostic
 from iac_gen.resolve import ResolvedDictionary
 from iac_runtime.tool import LEVELS, at_most

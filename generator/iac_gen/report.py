@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from iac_base.errors import near_text
 from iac_gen import output
-from iac_gen.classify.evidence import LevelJudgment, LevelVerdict
+from iac_gen.classify import LevelJudgment, LevelVerdict
 from iac_gen.ir import Module, ToolFunction, level_span
 from iac_gen.model import (
     Diagnostic,

@@ -15,7 +15,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from iac_gen import model
-from iac_gen.classify.judge import facts_with_stated_level
+from iac_gen.classify import facts_with_stated_level
 from iac_gen.limits import MAX_BYTES, LimitError, read_file
 from iac_gen.naming import app_key, is_bundle_id
 from iac_gen.resolve import is_hook

@@ -23,7 +23,7 @@ from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
 from iac_runtime.gate.results import clean_result
 from iac_runtime.policy.dataflow import Taint
 from iac_runtime.policy.effects import CallFacts, Effect, RaisedLevel, TargetDescription
-from iac_runtime.search.index import Index
+from iac_runtime.search import Index
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.shape import Perform, Tool
 from iac_runtime.tools.tables import Tables

@@ -30,7 +30,7 @@ from cryptography.hazmat.primitives.serialization import (
 from iac_base.errors import IacError, SetupError
 from iac_base.files import TEAM_BUILD, require_private_file, write_whole
 from iac_fleet.settings import FleetSettings
-from iac_runtime.audit.writer import Audit, AuditIntent, AuditOutcome
+from iac_runtime.audit import Audit, AuditIntent, AuditOutcome
 from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.permissions import TEAM
 from iac_runtime.tool import LEVELS

@@ -13,7 +13,7 @@ from iac_runtime.gate.plans import Call
 from iac_runtime.policy.effects import Decision
 from iac_runtime.policy.page import read_waiting_questions
 from iac_runtime.policy.permissions import Requester
-from iac_runtime.search.index import SearchHit
+from iac_runtime.search import SearchHit
 from iac_runtime.serve.status import status_facts
 from iac_runtime.serve.tool_pages import any_page
 from iac_runtime.tool import LEVELS, Class

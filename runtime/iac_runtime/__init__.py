@@ -24,8 +24,7 @@ if TYPE_CHECKING:
         UnknownToolError,
     )
     from iac_runtime.library import Session, confirm, connect, each, outcome, timeout
-    from iac_runtime.objects import read
-    from iac_runtime.objects.conditions import its
+    from iac_runtime.objects import its, read
     from iac_runtime.policy.model import register_rule
 
 __all__ = [

@@ -11,9 +11,8 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Any, ParamSpec, TypeVar, overload
 
+from iac_runtime.objects import Items, Object, Readable
 from iac_runtime.objects import read as _read
-from iac_runtime.objects.base import Object, Readable
-from iac_runtime.objects.collection import Items
 
 __all__ = ["call", "each", "read"]
 

@@ -13,10 +13,7 @@ import pytest
 import iac_runtime as iac
 from iac_base.errors import InvalidParameterError, ToolError
 from iac_runtime import Session, aio, its
-from iac_runtime.objects.base import Object
-from iac_runtime.objects.collection import Items
-from iac_runtime.objects.descriptors import Elements
-from iac_runtime.objects.rows import Rect, Rows
+from iac_runtime.objects import Elements, Items, Object, Rect, Rows
 from iac_runtime.tools.catalogue import Catalogue, module_tables
 from iac_tools import finder, mail, notes, textedit
 

@@ -16,9 +16,7 @@ from iac_gen import discover, verify_names
 from iac_gen.cli import common
 from iac_gen.discover import SourceFile
 from iac_gen.ir import Module, module_data
-from iac_gen.lint import RULES
-from iac_gen.lint.facts import LintFinding
-from iac_gen.lint.rules import lint_source
+from iac_gen.lint import RULES, LintFinding, lint_source
 from iac_gen.model import Diagnostic, GeneratorError
 from iac_gen.output import PreviousBuild
 from iac_gen.pipeline import AppRepresentation, BuildInputs, map_representations, plan_jobs

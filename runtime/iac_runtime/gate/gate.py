@@ -55,7 +55,7 @@ from iac_runtime.tools.shape import RESULT_LIMIT, Tool, accepted_schema
 from iac_runtime.tools.tables import parameters_of
 
 if TYPE_CHECKING:
-    from iac_runtime.audit.writer import Audit
+    from iac_runtime.audit import Audit
 
 
 class _StageTimer:
@@ -419,7 +419,7 @@ class Gate:
         if self._open_audit is None:
             return None
         # Loads sqlite3.
-        from iac_runtime.audit.writer import AuditIntent
+        from iac_runtime.audit import AuditIntent
 
         with self._opening:
             if self._audit is None:
@@ -457,6 +457,6 @@ class Gate:
     ) -> None:
         if number is None or self._audit is None:
             return
-        from iac_runtime.audit.writer import AuditOutcome
+        from iac_runtime.audit import AuditOutcome
 
         self._audit.record_outcome(number, AuditOutcome(result, seconds, error=error, delay=delay))

@@ -28,7 +28,7 @@ from iac_runtime.tools.own import added_tools
 from iac_runtime.tools.tables import Tables
 
 if TYPE_CHECKING:
-    from iac_runtime.audit.writer import Audit
+    from iac_runtime.audit import Audit
 
 HOME: Final = "/Users/me"
 """The home folder of the simulated user."""
@@ -282,7 +282,7 @@ def open_audit() -> "Audit":
         SetupError: The state folder is not safe.
     """
     # Loads sqlite3.
-    from iac_runtime.audit.writer import Audit
+    from iac_runtime.audit import Audit
 
     return Audit.open(open_state())
 

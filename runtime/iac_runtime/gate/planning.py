@@ -293,7 +293,7 @@ def plan_read_more(tool: Tool, call: Call, context: ToolContext) -> Plan:
 def plan_audit_tail(tool: Tool, call: Call, context: ToolContext) -> Plan:
     """Return the plan of showing the last calls: `{"calls": [...]}`, the newest last."""
     # Loads sqlite3.
-    from iac_runtime.audit.writer import AUDIT_LOG
+    from iac_runtime.audit import AUDIT_LOG
 
     def read_tail(_cancel: Cancellation | None) -> ToolResult:
         from iac_runtime.audit.reading import AuditQuery, find_calls

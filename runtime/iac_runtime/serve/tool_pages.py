@@ -11,9 +11,9 @@ from iac_base.text import clean_text
 from iac_runtime.gate.planning import expand_recipe
 from iac_runtime.language.compose import effective_level
 from iac_runtime.policy.effects import Decision
+from iac_runtime.search import Index, SearchHit, ToolPage, count_tokens, tool_page
 from iac_runtime.search.entries import IndexedApp, added_app, listing_entry
-from iac_runtime.search.index import LIMIT, Index, SearchHit
-from iac_runtime.search.pages import ToolPage, count_tokens, tool_page
+from iac_runtime.search.index import LIMIT
 from iac_runtime.tool import Level, Property, at_most
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.checking import check_arguments

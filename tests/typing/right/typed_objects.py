@@ -6,8 +6,7 @@ from typing import Literal, assert_type
 
 import iac_runtime as iac
 from iac_runtime import aio, its
-from iac_runtime.objects.conditions import Condition
-from iac_runtime.objects.rows import Color, Rect, Rows
+from iac_runtime.objects import Color, Condition, Rect, Rows
 from iac_tools import calendar, finder, mail, music, notes, safari, standard_additions, textedit
 
 inbox = mail.app.inbox
