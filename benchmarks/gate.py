@@ -21,7 +21,7 @@ from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.limiter import Limiter, RateLimits, RateWindow
 from iac_runtime.gate.opening import GateOptions, build_gate
 from iac_runtime.gate.plans import Call, CompletedCall
-from iac_runtime.language.request import Event
+from iac_runtime.language.steps import Event
 
 TOOLS: Final = Path(__file__).parent.parent / "generated" / "iac_tools"
 READ: Final = Call("notes_list", {"element": "note", "limit": 5})

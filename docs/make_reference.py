@@ -18,7 +18,7 @@ from iac_gen.cli import cli as gen
 from iac_mcp.cli.main import cli as mcp
 from iac_mcp.setup.clients import CLIENTS
 from iac_runtime.apple_errors import APPLE_ERRORS
-from iac_runtime.language.columns import default_columns
+from iac_runtime.language.compose import default_columns
 from iac_runtime.policy.escalation import RULES
 from iac_runtime.policy.model import PRESETS
 from iac_runtime.serve.resources import FIXED, PROMPTS, TEMPLATES

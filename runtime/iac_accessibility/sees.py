@@ -32,7 +32,7 @@ from iac_accessibility.traverse import Branch, Walk, WalkLimits
 from iac_accessibility.tree import open_items
 from iac_base.distribution import pip_install
 from iac_base.secrets import redact_text
-from iac_runtime.execution.streams import run_process
+from iac_runtime.execution.workers import run_process
 from iac_runtime.gate.plans import ToolImage, ToolResult
 
 if TYPE_CHECKING:

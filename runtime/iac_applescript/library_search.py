@@ -14,9 +14,8 @@ from iac_applescript.analysis.analyser import ScriptAnalyzer
 from iac_applescript.library import SavedScript, own_scripts, shipped_scripts
 from iac_applescript.patterns import related_stems
 from iac_base.words import fold_name, split_words, stem_word
-from iac_runtime.search.hints import area_scores, is_served
-from iac_runtime.search.lexicon import load_lexicon
-from iac_runtime.search.request import SearchRequest, known_words, read_request
+from iac_runtime.search.query import SearchRequest, known_words, load_lexicon, read_request
+from iac_runtime.search.ranking import area_scores, is_served
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import CALL_TOOLS
 

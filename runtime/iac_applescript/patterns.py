@@ -12,7 +12,7 @@ from iac_applescript.analysis.analyser import Language
 from iac_applescript.slots import redact_script, without_placeholders, without_private
 from iac_base.text import clean_text
 from iac_base.words import split_words, stem_word
-from iac_runtime.search.request import known_words, read_request
+from iac_runtime.search.query import known_words, read_request
 from iac_runtime.tool import Level
 
 MAX_INTENT: Final = 300

@@ -138,8 +138,7 @@ def forward_rows(once: bool) -> None:
 
 
 def _current_facts() -> dict[str, Any]:
-    from iac_runtime.tools.catalogue import Catalogue
-    from iac_runtime.tools.folders import tool_folders
+    from iac_runtime.tools.catalogue import Catalogue, tool_folders
 
     found = host_facts(Catalogue(tool_folders([])), VERSION)
     return {**found, **versions.team_facts(open_state())}

@@ -34,7 +34,7 @@ from iac_runtime.audit import Audit, AuditIntent, AuditOutcome
 from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.permissions import TEAM
 from iac_runtime.tool import LEVELS
-from iac_runtime.tools.folders import tool_folders
+from iac_runtime.tools.catalogue import tool_folders
 from iac_runtime.tools.lock import read_part
 
 _QUIRK_NAME: Final = re.compile(r"[A-Za-z0-9][\w-]{0,80}\.toml", re.ASCII)

@@ -12,8 +12,7 @@ from iac_base.distribution import pip_install
 from iac_base.files import data_folder
 from iac_mcp.setup.interpreter import run_generator
 from iac_runtime.gate.gate import Gate
-from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.folders import tool_folders
+from iac_runtime.tools.catalogue import Catalogue, tool_folders
 from iac_runtime.tools.freshness import check_freshness
 
 View = dict[str, Any]

@@ -21,7 +21,7 @@ from iac_plans.check import ProgramUsage
 from iac_plans.interpreter import CALLS, FrozenWorld, run_program
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, CompletedCall, Plan, RefusedCall
-from iac_runtime.language.plain import DateText, RefText
+from iac_runtime.language.reader import DateText, RefText
 from iac_runtime.language.terms import has_elements
 from iac_runtime.policy.effects import VERB_WORDS, CallFacts, Effect, TargetDescription
 from iac_runtime.tool import highest

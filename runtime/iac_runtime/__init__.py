@@ -73,7 +73,7 @@ def _dispatch_call(function: Callable[..., Any], arguments: Mapping[str, Any], /
 
 
 def _user_folders() -> Sequence[str]:
-    from iac_runtime.tools.folders import user_folders
+    from iac_runtime.tools.catalogue import user_folders
 
     return user_folders()
 

@@ -153,8 +153,7 @@ def connect(
         SetupError: `allow` is no level, the folder holds no tools, the policy is not right, or
             the simulator or its state cannot be had.
     """
-    from iac_runtime.tools.catalogue import Catalogue
-    from iac_runtime.tools.folders import tool_folders
+    from iac_runtime.tools.catalogue import Catalogue, tool_folders
 
     if allow not in LEVELS:
         raise SetupError(f"allow must be one of {', '.join(LEVELS)}, not {quote_text(str(allow))}.")
@@ -294,7 +293,7 @@ def _default_session() -> Session:
 
 def _python_value(value: Any) -> Any:
     """Return a result in Python's own types: a moment is an aware `datetime`."""
-    from iac_runtime.language.plain import DateText
+    from iac_runtime.language.reader import DateText
 
     if isinstance(value, DateText):
         return datetime.fromisoformat(value)

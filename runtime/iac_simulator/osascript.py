@@ -22,8 +22,7 @@ from pathlib import Path
 
 from iac_base import files
 from iac_base.errors import SetupError
-from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.folders import shipped_folder
+from iac_runtime.tools.catalogue import Catalogue, shipped_folder
 from iac_runtime.tools.tables import Tables
 from iac_simulator import state as storage
 from iac_simulator.engine import MissingEngineError

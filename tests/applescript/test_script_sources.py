@@ -17,7 +17,7 @@ from iac_applescript.toolset import ScriptToolset
 from iac_applescript.wrapping import wrap_script
 from iac_base.errors import ToolError
 from iac_runtime.execution.process import Completed
-from iac_runtime.execution.streams import run_process
+from iac_runtime.execution.workers import run_process
 from iac_runtime.tool import highest
 
 TAKES = "function run(given) { return JSON.stringify(given) }"

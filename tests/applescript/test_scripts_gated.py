@@ -20,7 +20,7 @@ from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.limiter import Limiter, RateLimits, RateWindow
 from iac_runtime.gate.opening import open_simulation
 from iac_runtime.gate.plans import Call, CallAnswer, CompletedCall, PendingCall, Plan, RefusedCall
-from iac_runtime.language.request import Event
+from iac_runtime.language.steps import Event
 from iac_runtime.policy.approvals import MAX_UNAPPROVED
 from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.model import PolicyFlags, read_settings

@@ -52,7 +52,7 @@ def state(name: str, installed="yes", scriptable="yes", running="yes", may="yes"
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DoctorContext:
-    monkeypatch.setattr("iac_runtime.tools.folders.shipped_folder", lambda: None)
+    monkeypatch.setattr("iac_runtime.tools.catalogue.shipped_folder", lambda: None)
     tools = build_tools(tmp_path / "tools", APPS)
     run = lambda argv, stdin, timeout: Completed(b"", b"flags=0x0(none)", 0)  # noqa: E731
     return DoctorContext(

@@ -31,7 +31,7 @@ from iac_runtime.execution.shortcuts import ShortcutError, run_shortcut
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import GateOptions, build_gate
 from iac_runtime.gate.plans import Call, CompletedCall, PendingCall
-from iac_runtime.language.request import IntentRequest
+from iac_runtime.language.steps import IntentRequest
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.search.index import Index
 from iac_runtime.serve.listing import Choice, chosen_lines

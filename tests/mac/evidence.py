@@ -35,12 +35,11 @@ from iac_mcp.cli.probe import (
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.mac import automation_permission
 from iac_runtime.execution.process import Completed, Runner
-from iac_runtime.execution.streams import run_process
+from iac_runtime.execution.workers import run_process
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, CompletedCall
 from iac_runtime.policy.permissions import Requester
-from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.folders import shipped_folder
+from iac_runtime.tools.catalogue import Catalogue, shipped_folder
 from iac_runtime.tools.tables import Tables
 from iac_runtime.version import VERSION
 from iac_simulator import Simulator

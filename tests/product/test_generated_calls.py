@@ -17,8 +17,7 @@ from iac_base.words import fold_name
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, CompletedCall
 from iac_runtime.language.compose import compose_request
-from iac_runtime.language.request import ABSENT
-from iac_runtime.language.steps import DateValue, PathValue, RecordValue, RefValue, Value
+from iac_runtime.language.steps import ABSENT, DateValue, PathValue, RecordValue, RefValue, Value
 from iac_runtime.tool import Property
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.checking import check_arguments

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pinned_places import CHANGES, PLACES, Change, Desk, Place, calls, happen, named
 
 from iac_base.errors import ToolError
-from iac_runtime.gate import resolving
+from iac_runtime.gate import targets
 from iac_runtime.gate.plans import Call, CompletedCall, PendingCall
 from iac_runtime.policy.permissions import Requester
 
@@ -21,7 +21,7 @@ NOTES, DRAFTS = PLACES[:2]
 def unhurried() -> Iterator[None]:
     """On a busy machine too, what is looked at is seen."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(resolving, "SECONDS", 60.0)
+        patch.setattr(targets, "SECONDS", 60.0)
         yield
 
 

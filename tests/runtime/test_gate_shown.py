@@ -11,10 +11,10 @@ from pinned_places import catalogue
 from iac_base.secrets import is_secret
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.process import Completed
-from iac_runtime.gate import resolving
+from iac_runtime.gate import targets
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, PendingCall
-from iac_runtime.gate.resolving import describing_properties, load_shown_properties
+from iac_runtime.gate.targets import describing_properties, load_shown_properties
 from iac_runtime.language.reader import AppReader
 from iac_runtime.policy.file import load_policy
 from iac_runtime.policy.permissions import Requester, open_permissions
@@ -55,7 +55,7 @@ PATIENCE = 30.0
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resolving, "SECONDS", PATIENCE)
+    monkeypatch.setattr(targets, "SECONDS", PATIENCE)
 
 
 def gate_of(world: dict[str, Any], slow: float = 0.0) -> Gate:

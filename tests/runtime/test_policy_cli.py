@@ -222,7 +222,7 @@ def test_decisions_are_listed_and_revoked(capsys: pytest.CaptureFixture[str]) ->
 def test_a_decision_of_an_earlier_build_is_shown_as_void(
     capsys: pytest.CaptureFixture[str], generated: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("iac_runtime.tools.folders.shipped_folder", lambda: generated)
+    monkeypatch.setattr("iac_runtime.tools.catalogue.shipped_folder", lambda: generated)
     remember_approval(ApprovalStore(), WRITE)
     assert "void: the tools of the app have changed" in run(capsys, "decisions")[1]
 

@@ -9,7 +9,7 @@ import pytest
 from policy_calls import DISK, HOME, facts_of
 
 from iac_runtime.language.reader import AppReader
-from iac_runtime.language.request import Event
+from iac_runtime.language.steps import Event
 from iac_runtime.policy.effects import CallFacts, Effect, Flow, call_digest
 from iac_runtime.policy.file_rules import RuleContext
 from iac_runtime.policy.places import (

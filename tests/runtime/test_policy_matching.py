@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from iac_runtime.language.request import Event
+from iac_runtime.language.steps import Event
 from iac_runtime.policy.effects import CallFacts, Effect, Flow, RaisedLevel
 from iac_runtime.policy.matching import Match, Matcher, could_match_unknown, first_mismatch
 

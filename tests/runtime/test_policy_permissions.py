@@ -36,8 +36,7 @@ from iac_runtime.policy.permissions import (
     open_permissions,
 )
 from iac_runtime.policy.reach import identify_from_catalogue
-from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.folders import shipped_folder
+from iac_runtime.tools.catalogue import Catalogue, shipped_folder
 from iac_runtime.tools.lock import lock_digest, read_lock
 
 WRITE = facts_of("notes make_note", {"name": "Milk", "body": ""})

@@ -12,8 +12,7 @@ import pytest
 from policy_calls import DISK, answer, facts_of, on, settings_of
 
 from iac_base.errors import SetupError
-from iac_runtime.language.request import Column, Event
-from iac_runtime.language.steps import AllElements, ByIndex, PropertyStep
+from iac_runtime.language.steps import AllElements, ByIndex, Column, Event, PropertyStep
 from iac_runtime.policy.approval_store import ApprovalStore
 from iac_runtime.policy.approvals import FILE, list_approvals, remember_approval
 from iac_runtime.policy.blocklist import find_blocklist_entry

@@ -30,8 +30,7 @@ from iac_runtime.execution.mac import (
     shown_name,
 )
 from iac_runtime.execution.process import Completed
-from iac_runtime.language.request import Event
-from iac_runtime.language.steps import AllElements, ByIndex, PropertyStep
+from iac_runtime.language.steps import AllElements, ByIndex, Event, PropertyStep
 from iac_runtime.tools.tables import Tables
 from iac_simulator import Simulator
 from iac_simulator.errors import LANGUAGES

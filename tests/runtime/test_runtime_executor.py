@@ -21,7 +21,7 @@ from iac_base.errors import ToolError
 from iac_runtime.execution.answers import AppAnswer
 from iac_runtime.execution.executor import Executor, load_harness
 from iac_runtime.execution.process import Completed
-from iac_runtime.language.request import Event
+from iac_runtime.language.steps import Event
 
 READ = Event("com.example.Diary", "application", "running", "", writes=False)
 WRITE = Event("com.example.Diary", "application", "quit", "aevtquit")

@@ -12,7 +12,7 @@ from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, CompletedCall, RefusedCall
 from iac_runtime.gate.results import structured_content
 from iac_runtime.language.compose import effective_level
-from iac_runtime.language.request import Event
+from iac_runtime.language.steps import Event
 from iac_runtime.language.text import jxa_line
 from iac_runtime.tool import Level, Spec
 from iac_runtime.tools.catalogue import Catalogue

@@ -17,11 +17,16 @@ from iac_base.files import data_folder, open_state
 from iac_runtime.audit.reading import AuditQuery, find_calls
 from iac_runtime.gate.results import clean_value, structured_content
 from iac_runtime.gate.stored import cut_to_limit
-from iac_runtime.language.plain import RefText
+from iac_runtime.language.reader import RefText
 from iac_runtime.policy import question
 from iac_runtime.tool import user_tools
-from iac_runtime.tools.catalogue import Catalogue, load_module
-from iac_runtime.tools.folders import shipped_folder, tool_folders, user_folders
+from iac_runtime.tools.catalogue import (
+    Catalogue,
+    load_module,
+    shipped_folder,
+    tool_folders,
+    user_folders,
+)
 
 SHIPPED = shipped_folder
 

@@ -28,8 +28,7 @@ from iac_mcp.cli.probe import (
 )
 from iac_runtime.execution.process import Completed
 from iac_runtime.tool import App, Class, Element, Property, Spec
-from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.folders import shipped_folder
+from iac_runtime.tools.catalogue import Catalogue, shipped_folder
 from iac_runtime.tools.tables import Tables
 from iac_simulator import Simulator
 
@@ -183,7 +182,7 @@ def run(*arguments: str) -> Any:
 def test_the_command_writes_a_report(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("iac_runtime.tools.folders.shipped_folder", lambda: SHIPPED)
+    monkeypatch.setattr("iac_runtime.tools.catalogue.shipped_folder", lambda: SHIPPED)
     path = tmp_path / "probe.json"
     run("9", "10", "12", "13", "--simulate", "--output", str(path))
     out, err = capsys.readouterr()

@@ -12,7 +12,7 @@ from scripted import Scripted, descriptors, until
 
 from iac_base.cancellation import Cancellation
 from iac_runtime.execution.process import MARK, Grace, end_child, has_ended, spawn_child
-from iac_runtime.execution.streams import run_process
+from iac_runtime.execution.workers import run_process
 
 pytestmark = pytest.mark.process
 

@@ -28,7 +28,7 @@ from iac_runtime.gate.plans import (
 )
 from iac_runtime.gate.results import structured_content
 from iac_runtime.gate.stored import read_on, truncate
-from iac_runtime.language.plain import RefText
+from iac_runtime.language.reader import RefText
 from iac_runtime.policy.effects import CallFacts
 from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.model import PolicyFlags, read_settings
@@ -276,7 +276,7 @@ def test_a_reference_with_hidden_characters_still_means_its_object(catalogue: Ca
 def test_a_field_without_a_name_is_keyed_as_its_schema_says() -> None:
     from iac_runtime.execution.answers import AppAnswer
     from iac_runtime.gate.results import plain_result
-    from iac_runtime.language.request import Event
+    from iac_runtime.language.steps import Event
     from iac_runtime.tool import App, Property, Record, Spec
     from iac_runtime.tools.tables import Operation, Tables
 

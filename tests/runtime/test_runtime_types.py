@@ -11,13 +11,15 @@ from language_helpers import HOME, marshal
 from iac_base.errors import InvalidParameterError
 from iac_base.secrets import is_secret
 from iac_runtime.execution.executor import Executor
-from iac_runtime.language.request import Column, Event, EventOp
 from iac_runtime.language.steps import (
     AllElements,
     Boundary,
     ByIndex,
     ByName,
+    Column,
     DateValue,
+    Event,
+    EventOp,
     PathValue,
     PropertyStep,
     RecordValue,

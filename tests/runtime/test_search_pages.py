@@ -9,8 +9,7 @@ from jsonschema import Draft202012Validator
 from iac_base.errors import UnknownToolError
 from iac_runtime.gate.planning import expand_recipe
 from iac_runtime.language.compose import compose_request
-from iac_runtime.search.index import Index, SearchHit
-from iac_runtime.search.pages import count_tokens, tool_page
+from iac_runtime.search.index import Index, SearchHit, count_tokens, tool_page
 from iac_runtime.serve.listing import Choice, relevant_instructions
 from iac_runtime.serve.stdio import INSTRUCTIONS
 from iac_runtime.serve.tool_pages import ToolSearch, any_page

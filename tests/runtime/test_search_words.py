@@ -5,9 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iac_base.words import fold_name, split_words, stem_word, stem_words
-from iac_runtime.search.hints import app_hints
-from iac_runtime.search.lexicon import load_lexicon
-from iac_runtime.search.request import SearchRequest, known_words, nearest_words, read_request
+from iac_runtime.search.query import (
+    SearchRequest,
+    known_words,
+    load_lexicon,
+    nearest_words,
+    read_request,
+)
+from iac_runtime.search.ranking import app_hints
 
 NAMES = ["Mail", "Google Chrome", "System Events", "NetNewsWire"]
 

@@ -10,7 +10,7 @@ import pytest
 from iac_base.words import stem_words
 from iac_gen.output import search_index
 from iac_runtime.search.index import Index
-from iac_runtime.search.request import SearchRequest, known_words, read_request
+from iac_runtime.search.query import SearchRequest, known_words, read_request
 from iac_runtime.tools.catalogue import Catalogue
 
 OBJECTS = ("get", "list", "count", "make", "set")

@@ -28,8 +28,8 @@ ERAS = ("auto", "legacy")
 _PROGRAM = """\
 import sys
 from iac_mcp import entry
-from iac_runtime.tools import folders
-folders.shipped_folder = lambda: None
+from iac_runtime.tools import catalogue
+catalogue.shipped_folder = lambda: None
 sys.exit(entry.main())
 """
 

@@ -159,7 +159,7 @@ def test_a_half_written_folder_is_waited_for_and_a_damaged_one_is_said(
 def test_an_app_that_is_built_for_the_first_time_is_seen(
     tmp_path: Path, own_data_folder: Path
 ) -> None:
-    from iac_runtime.tools.folders import tool_folders
+    from iac_runtime.tools.catalogue import tool_folders
 
     shipped = write_tools(tmp_path / "shipped", ("notes",))
     lines = Listings(tool_folders([shipped]), Choice(("all",)), lambda: tool_folders([shipped]))

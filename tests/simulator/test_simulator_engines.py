@@ -17,8 +17,7 @@ from simulated_diary import DIARY, WORLD, Script
 from iac_base.errors import ErrorType, ToolError
 from iac_runtime.apple_errors import APPLE_ERRORS
 from iac_runtime.execution.executor import Executor, load_harness, request_bytes
-from iac_runtime.language.request import Column, Event
-from iac_runtime.language.steps import AllElements, PropertyStep
+from iac_runtime.language.steps import AllElements, Column, Event, PropertyStep
 from iac_simulator import FaultScenario, MissingEngineError, Simulator, engine, engine_jsc, errors
 
 D = 'const d = Application("Diary"); '

@@ -11,8 +11,7 @@ from simulated_diary import DIARY, WORLD, Script
 
 from iac_runtime.execution.process import Completed
 from iac_runtime.tool import App, Class, Element, Param, Property, Spec
-from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.folders import shipped_folder
+from iac_runtime.tools.catalogue import Catalogue, shipped_folder
 from iac_runtime.tools.tables import Tables
 from iac_simulator import Simulator, StateChange, difference
 from iac_simulator.scenario import parse_scenario

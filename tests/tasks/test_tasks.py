@@ -18,8 +18,8 @@ from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import HOME, GateOptions, build_gate, open_simulation
 from iac_runtime.gate.plans import Call, RefusedCall
-from iac_runtime.language import columns
-from iac_runtime.language.columns import default_columns
+from iac_runtime.language import compose
+from iac_runtime.language.compose import default_columns
 from iac_runtime.language.steps import local_day, read_date
 from iac_runtime.serve.call import unwrap_call_tool
 from iac_runtime.serve.http_sdk import build_server
@@ -60,7 +60,7 @@ def test_each_task_says_what_it_may_cost() -> None:
 # What a list shows where nothing is asked for: what a person would look at.
 
 
-TABLE = json.loads(Path(columns.__file__).with_suffix(".json").read_text("utf-8"))
+TABLE = json.loads(Path(compose.__file__).with_suffix(".json").read_text("utf-8"))
 DULL = {"id", "uid", "index", "all headers", "source", "message id", "calendarIdentifier"}
 
 
@@ -104,7 +104,7 @@ def test_a_row_says_what_the_rule_does_not(
 ) -> None:
     told = {(key, term) for key, rows in TABLE["rows"].items() for term in rows}
     now = {at: default_columns(at[1], apps[at[0]]) for at in told}
-    monkeypatch.setattr(columns, "_load_column_table", lambda: {**TABLE, "rows": {}})
+    monkeypatch.setattr(compose, "_load_column_table", lambda: {**TABLE, "rows": {}})
     default_columns.cache_clear()
     ruled = {at: default_columns(at[1], apps[at[0]]) for at in told}
     default_columns.cache_clear()

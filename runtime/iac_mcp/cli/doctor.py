@@ -22,7 +22,7 @@ from iac_base.files import open_state, write_whole
 from iac_base.text import escape_hidden
 from iac_mcp.cli.common import NAME, TOOLS, print_json
 from iac_mcp.setup.checks import CHECKS, DoctorContext, DoctorFinding, run_checks
-from iac_runtime.execution.streams import run_process
+from iac_runtime.execution.workers import run_process
 from iac_runtime.version import VERSION
 
 _SAFE: Final = ("iac-gen build", "iac-mcp install ", "chmod 700 ")

@@ -57,8 +57,7 @@ from iac_mcp.setup.interpreter import (
 from iac_mcp.setup.service import agent_path
 from iac_runtime.execution.mac import automation_permission, responsible_name
 from iac_runtime.serve.listing import SERVE_OPTIONS, read_quickly
-from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.folders import tool_folders
+from iac_runtime.tools.catalogue import Catalogue, tool_folders
 
 _ASK: Final[Mapping[str, str]] = {
     "mail": "Which mails came today, and who sent them?",
@@ -445,7 +444,7 @@ def bundle(output: Path, tools: tuple[Path, ...]) -> int:
     downloads the dependencies.
     """
     from iac_mcp.setup.bundle import write_bundle
-    from iac_runtime.tools.folders import tool_folders
+    from iac_runtime.tools.catalogue import tool_folders
 
     size, apps = write_bundle(output, tool_folders(tools))
     click.echo(f"{output}: {apps} apps, {size // 1024} kB. Open it with Claude Desktop.")

@@ -18,9 +18,8 @@ from iac_base.text import escape_hidden
 from iac_mcp.cli.common import HELP, TOOLS
 from iac_runtime.execution.process import Completed
 from iac_runtime.execution.shortcuts import list_shortcuts, shortcut_title, shortcuts_program
-from iac_runtime.execution.streams import run_process
-from iac_runtime.tools.catalogue import read_tool_folders
-from iac_runtime.tools.folders import tool_folders
+from iac_runtime.execution.workers import run_process
+from iac_runtime.tools.catalogue import read_tool_folders, tool_folders
 from iac_runtime.tools.lock import (
     InstalledShortcut,
     damaged_file_error,

@@ -26,8 +26,7 @@ from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.question import ALWAYS, Question, ask_dialog, can_show_dialog
 from iac_runtime.serve.listing import CALL_OPTIONS, SERVE_OPTIONS, ServeOption
 from iac_runtime.tool import LEVELS
-from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.folders import tool_folders
+from iac_runtime.tools.catalogue import Catalogue, tool_folders
 from iac_runtime.version import VERSION
 
 if TYPE_CHECKING:

@@ -36,8 +36,7 @@ from iac_runtime.policy.telling import describe_rule
 from iac_runtime.policy.unknown import unknown_words
 from iac_runtime.policy.wording import escaped_json
 from iac_runtime.serve.call import unwrap_call_tool
-from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.folders import tool_folders
+from iac_runtime.tools.catalogue import Catalogue, tool_folders
 from iac_runtime.tools.lock import lock_digest
 from iac_runtime.tools.own import added_tools
 

@@ -25,9 +25,8 @@ from iac_mcp.cli.common import HELP, OUTPUT, report_write_errors
 from iac_runtime.execution.answers import parse_error_line
 from iac_runtime.execution.mac import automation_permission, responsible_name
 from iac_runtime.execution.process import Completed, Runner
-from iac_runtime.execution.streams import run_process
-from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.folders import tool_folders
+from iac_runtime.execution.workers import run_process
+from iac_runtime.tools.catalogue import Catalogue, tool_folders
 from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_runtime.version import VERSION
 

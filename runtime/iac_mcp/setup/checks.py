@@ -36,15 +36,14 @@ from iac_mcp.setup.interpreter import (
 )
 from iac_runtime.execution.mac import AppState, responsible_name
 from iac_runtime.execution.process import Runner
-from iac_runtime.execution.streams import run_process
+from iac_runtime.execution.workers import run_process
 from iac_runtime.policy.approvals import MAX_UNAPPROVED, paused_clients, unapproved_counts, unshown
 from iac_runtime.policy.file import load_policy, policy_path
 from iac_runtime.policy.model import PolicyFlags, read_settings
 from iac_runtime.policy.unknown import unknown_words
 from iac_runtime.serve.status import running_servers
 from iac_runtime.tool import LEVELS
-from iac_runtime.tools.catalogue import AppRow, Catalogue
-from iac_runtime.tools.folders import tool_folders
+from iac_runtime.tools.catalogue import AppRow, Catalogue, tool_folders
 from iac_runtime.tools.freshness import FOLDERS
 from iac_runtime.tools.freshness import check_freshness as find_stale_tools
 from iac_runtime.tools.own import added_tools

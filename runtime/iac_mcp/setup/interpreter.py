@@ -19,7 +19,7 @@ from iac_base.distribution import pip_install
 from iac_base.errors import SetupError
 from iac_mcp.setup.clients import Launch
 from iac_runtime.execution.process import Completed, Runner
-from iac_runtime.execution.streams import run_process
+from iac_runtime.execution.workers import run_process
 from iac_runtime.version import VERSION
 
 _OLDEST: Final = (3, 11)

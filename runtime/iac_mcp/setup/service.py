@@ -16,7 +16,7 @@ from iac_base.errors import SetupError
 from iac_base.files import write_whole
 from iac_mcp.setup.interpreter import PythonInterpreter, launch_arguments
 from iac_runtime.execution.process import Completed, Runner
-from iac_runtime.execution.streams import run_process
+from iac_runtime.execution.workers import run_process
 
 LABEL: Final = "iac-for-mac.server"
 _LAUNCHCTL: Final = "/bin/launchctl"

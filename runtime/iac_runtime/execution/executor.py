@@ -37,9 +37,8 @@ from iac_runtime.execution.locks import (
     NoTurnError,
 )
 from iac_runtime.execution.process import Completed, Grace, Runner
-from iac_runtime.execution.streams import run_process
-from iac_runtime.execution.workers import WorkerPool
-from iac_runtime.language.request import Event
+from iac_runtime.execution.workers import WorkerPool, run_process
+from iac_runtime.language.steps import Event
 from iac_runtime.language.text import event_json
 
 if TYPE_CHECKING:

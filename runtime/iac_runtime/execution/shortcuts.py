@@ -17,7 +17,7 @@ from iac_base.cancellation import Cancellation
 from iac_base.errors import ErrorType, ToolError, quote_text
 from iac_base.files import read_bounded
 from iac_runtime.execution.process import Completed, RunInTurns
-from iac_runtime.language.request import IntentRequest
+from iac_runtime.language.steps import IntentRequest
 from iac_runtime.tool import CALL
 
 ShortcutState: TypeAlias = Literal[

@@ -21,7 +21,6 @@ from iac_base.errors import ToolError, UnknownToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.batch import BatchTargetReader, check_batch_size, plan_calls, run_parts
 from iac_runtime.gate.limiter import Limiter, LimiterKind, wait_turn
-from iac_runtime.gate.mending import suggest_after_failure, suggest_corrected_call
 from iac_runtime.gate.planning import fit_to_limit, plan_operation
 from iac_runtime.gate.plans import (
     Call,
@@ -39,6 +38,7 @@ from iac_runtime.gate.results import (
     refused_call,
     without_secret_fields,
 )
+from iac_runtime.gate.suggest import suggest_after_failure, suggest_corrected_call
 from iac_runtime.policy.effects import Approver, CallFacts, Decision, Verdict
 from iac_runtime.policy.model import APPROVERS
 from iac_runtime.policy.permissions import (

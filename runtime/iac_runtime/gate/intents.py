@@ -21,8 +21,7 @@ from iac_runtime.gate.planning import fit_to_limit, resolve_relative_dates
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
 from iac_runtime.gate.results import clean_result, refuse_cleaned, without_secret_fields
 from iac_runtime.language.compose import compose_request, effective_level
-from iac_runtime.language.request import IntentRequest
-from iac_runtime.language.steps import DateValue
+from iac_runtime.language.steps import DateValue, IntentRequest
 from iac_runtime.outcomes.outcome import Outcome
 from iac_runtime.policy.effects import CallFacts, Effect
 from iac_runtime.tool import Intent

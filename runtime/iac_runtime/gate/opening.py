@@ -22,8 +22,7 @@ from iac_runtime.policy.model import PolicyFlags
 from iac_runtime.policy.permissions import Permissions, open_permissions
 from iac_runtime.policy.reach import identify_from_catalogue
 from iac_runtime.tool import LEVELS, App, Level
-from iac_runtime.tools.catalogue import AppRow, Catalogue
-from iac_runtime.tools.folders import tool_folders
+from iac_runtime.tools.catalogue import AppRow, Catalogue, tool_folders
 from iac_runtime.tools.own import added_tools
 from iac_runtime.tools.tables import Tables
 

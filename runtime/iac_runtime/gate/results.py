@@ -17,11 +17,10 @@ from iac_base.errors import InvalidParameterError, NextCall, ToolError, quote_te
 from iac_base.text import text_literal
 from iac_base.words import fold_name
 from iac_runtime.execution.answers import AppAnswer, describe_failure
-from iac_runtime.gate.mending import describe_missing_object, repeated_call
 from iac_runtime.gate.plans import Call, CompletedCall, Plan, RefusedCall, ToolContext, ToolResult
-from iac_runtime.language.plain import RefText, answer_to_python, reference_text, without_filter
-from iac_runtime.language.request import Event
-from iac_runtime.language.steps import ById, ByIndex, ByName, Step, Whose
+from iac_runtime.gate.suggest import describe_missing_object, repeated_call
+from iac_runtime.language.reader import RefText, answer_to_python, reference_text, without_filter
+from iac_runtime.language.steps import ById, ByIndex, ByName, Event, Step, Whose
 from iac_runtime.language.terms import code_key
 from iac_runtime.language.text import format_reference
 from iac_runtime.outcomes.outcome import Outcome

@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from iac_base.errors import InvalidParameterError, SetupError, ToolError, quote_text
 from iac_base.files import ensure_private_folder, open_state, write_whole
-from iac_runtime.language.plain import RefText
+from iac_runtime.language.reader import RefText
 from iac_runtime.policy.dataflow import hide_secrets, named_secret
 from iac_runtime.policy.effects import Effect
 

@@ -18,12 +18,11 @@ from iac_base.errors import InvalidParameterError, ToolError, quote_text
 from iac_runtime.gate.batch import BatchTargetReader, plan_several
 from iac_runtime.gate.planning import plan_operation
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
-from iac_runtime.gate.resolving import may_read
-from iac_runtime.language.columns import named_columns
-from iac_runtime.language.raw import choose_wire_form
+from iac_runtime.gate.targets import may_read
+from iac_runtime.language.compose import named_columns
+from iac_runtime.language.raw_event import choose_wire_form
 from iac_runtime.language.reader import AppReader
-from iac_runtime.language.request import Event
-from iac_runtime.language.steps import AllElements, Whose
+from iac_runtime.language.steps import AllElements, Event, Whose
 from iac_runtime.language.terms import elements_term
 from iac_runtime.outcomes.history import CallSelection, KeptCall, UndoHistory
 from iac_runtime.outcomes.inverse import InverseCall, StateToCheck, tool_named

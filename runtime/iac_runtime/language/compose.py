@@ -1,10 +1,15 @@
-"""From a tool and its checked arguments to the request, and to the level that it needs."""
+"""From a tool and its checked arguments to the request, and to the level that it needs.
 
+Which properties of an object are read is told by columns, where some are named and where none are.
+"""
+
+import json
 from collections.abc import Callable, Mapping
+from functools import lru_cache
+from pathlib import Path
 from typing import Any, Final
 
 from iac_base.errors import InvalidParameterError, ToolError, quote_text
-from iac_runtime.language.columns import all_columns, default_columns, named_columns
 from iac_runtime.language.reader import AppReader
 from iac_runtime.language.references import (
     PathKind,
@@ -13,8 +18,20 @@ from iac_runtime.language.references import (
     insertion_place,
     is_path,
 )
-from iac_runtime.language.request import ABSENT, Absent, Column, Event, EventOp, Order
-from iac_runtime.language.steps import AllElements, RecordValue, Step, Term, Value, Whose
+from iac_runtime.language.steps import (
+    ABSENT,
+    Absent,
+    AllElements,
+    Column,
+    Event,
+    EventOp,
+    Order,
+    RecordValue,
+    Step,
+    Term,
+    Value,
+    Whose,
+)
 from iac_runtime.language.terms import (
     camel_case,
     class_term,
@@ -30,7 +47,7 @@ from iac_runtime.language.terms import (
     missing_elements_error,
     property_term,
 )
-from iac_runtime.tool import Level, Op, Param, at_most, highest
+from iac_runtime.tool import Level, Op, Param, Property, at_most, highest
 from iac_runtime.tools.tables import CONTENTS, Operation, Tables, parameters_of
 from iac_runtime.types import parse_type
 
@@ -400,3 +417,91 @@ def _setting_level(
             else:
                 levels.append(row.level)
     return highest(levels)
+
+
+_MAX_COLUMNS: Final = 80
+_USUAL: Final = 5
+"""Columns of a list that nobody chose, at most."""
+
+_TEXTS: Final = 2
+"""Plain values that stand for an object without a name."""
+
+_PLAIN: Final = frozenset({"text", "rich text", "date", "integer", "number", "real", "boolean"})
+
+
+def named_columns(
+    names: Any, classes: tuple[str, ...] | None, tables: Tables
+) -> tuple[Column, ...]:
+    """Return what to read for the properties of these names, each once.
+
+    Raises:
+        InvalidParameterError: An object of `classes` has no such property, or it cannot be read.
+    """
+    found: dict[str, Column] = {}
+    for name in [names] if isinstance(names, str) else names:
+        rows = known_properties(classes, name, tables)
+        column = (
+            Column(rows[0].term, property_term(rows[0]))
+            if rows
+            else Column(name, loose_name(name, tables))
+        )
+        if rows and not any("r" in row.access for row in rows):
+            raise InvalidParameterError(f'"{rows[0].term}" can be set, but not read.')
+        found[column.label] = column
+    return tuple(found.values())
+
+
+def all_columns(term: str, tables: Tables) -> tuple[Column, ...]:
+    """Return every property of a class that can be read, up to a limit."""
+    rows = [row for row in tables.properties(term) if "r" in row.access]
+    return tuple(Column(row.term, property_term(row)) for row in rows[:_MAX_COLUMNS])
+
+
+@lru_cache(maxsize=1)
+def _load_column_table() -> dict[str, Any]:
+    """Return what lists show (JSON, for the first list of a process reads it)."""
+    table: dict[str, Any] = json.loads(Path(__file__).with_name("columns.json").read_bytes())
+    return table
+
+
+@lru_cache(maxsize=4096)
+def default_columns(term: str, tables: Tables) -> tuple[Column, ...]:
+    """Return what a person would look at of each item: title, who, when, state, size.
+
+    By the row of the class or of one that it inherits from, else by the names of its properties.
+    Of text, the text; of what has nothing of that kind, a few plain values, its id at last.
+    """
+    if is_text(term, tables):
+        return (Column("text", ""),)
+    rows = {row.term: row for row in tables.properties(term) if "r" in row.access}
+    chosen = [
+        rows[name] for name in _preferred_names(term, tables) if name in rows
+    ] or _columns_by_rule(rows, tables)
+    if not chosen:
+        ident = id_property(term, tables)
+        plain = (row for row in rows.values() if row.type in _PLAIN and row != ident)
+        chosen = [*plain][:_TEXTS] or ([ident] if ident is not None else [])
+    return tuple(Column(row.term, property_term(row)) for row in chosen)
+
+
+def _preferred_names(term: str, tables: Tables) -> list[str]:
+    rows: dict[str, list[str]] = _load_column_table()["rows"].get(tables.key, {})
+    return next((rows[name] for name, _ in tables.lineage(term) if name in rows), [])
+
+
+def _columns_by_rule(rows: dict[str, Property], tables: Tables) -> list[Property]:
+    """Return a property a slot: of exactly that name, else of a name that ends in it."""
+    named = {term.casefold(): row for term, row in rows.items()}
+    shown = {
+        key: row for key, row in named.items() if row.type in _PLAIN or row.type in tables.enums
+    }
+    found: list[Property] = []
+    for at, slot in enumerate(_load_column_table()["slots"]):
+        words = [word.casefold() for word in slot]
+        exact = [shown[word] for word in words if word in shown]
+        # `task name` is a title; `font size` is not the size.
+        ending = [
+            row for word in words for key, row in shown.items() if key.endswith(f" {word}")
+        ] if at == 0 else []  # fmt: skip
+        found += [row for row in (*exact, *ending) if row not in found][:1]
+    return found[:_USUAL]

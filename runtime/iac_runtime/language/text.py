@@ -14,20 +14,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from iac_base.text import text_literal
-from iac_runtime.language.request import Absent, Event, RawForm
 from iac_runtime.language.steps import (
+    Absent,
     AllElements,
     Boundary,
     ById,
     ByIndex,
     ByName,
     DateValue,
+    Event,
     Filter,
     Join,
     MiddleOrSome,
     PathValue,
     PreviouslyRead,
     PropertyStep,
+    RawForm,
     RecordValue,
     RefValue,
     RelativeTo,

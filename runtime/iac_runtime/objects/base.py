@@ -1,15 +1,25 @@
-"""References of one app: an object, the value of a property. Nothing is sent until it is read."""
+"""References of one app: an object, the value of a property. Nothing is sent until it is read.
 
-from collections.abc import Mapping
+What the classes of an app share is found by the name of their module: `mail_objects` stands beside
+`mail`, which has the functions and the tables.
+"""
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 from iac_runtime.objects.conditions import Condition, Criterion
-from iac_runtime.objects.home import APPLICATION, AppObjects, home_of
 from iac_runtime.objects.rows import Color, Point, Rect
 from iac_runtime.tool import Spec, spec_of
 
 if TYPE_CHECKING:
     from iac_base.errors import ToolError
+    from iac_runtime.tools.tables import Tables
+
+
+__all__ = ["APPLICATION", "AppObjects", "home_of"]
+
 
 __all__ = [
     "Object",
@@ -25,10 +35,74 @@ __all__ = [
     "unread",
 ]
 
+
 R = TypeVar("R")
+
+
 T = TypeVar("T")
+
+
 T_co = TypeVar("T_co", covariant=True)
+
+
 T_contra = TypeVar("T_contra", contravariant=True)
+
+
+class AppObjects:
+    """What the generated classes of one app share. `objects` is term -> class, collection."""
+
+    def __init__(self, name: str) -> None:
+        here = sys.modules[name]
+        self.name = name
+        self.module = import_module(name.removesuffix(_SUFFIX))
+        self.objects: Mapping[str, tuple[type[Object], type[Any] | None]] = here.OBJECTS
+        self.fields: Mapping[str, str] = getattr(here, "FIELDS", {})
+        self.terms = {cls: term for term, (cls, _) in self.objects.items()}
+        self._members: dict[type[Object], dict[str, str]] = {}
+
+    @property
+    def tables(self) -> "Tables":
+        """The `Tables` of the app."""
+        from iac_runtime.tools.catalogue import module_tables
+
+        return module_tables(self.module)
+
+    def function(self, name: str) -> Callable[..., Any]:
+        """Return a tool's function.
+
+        Raises:
+            InvalidParameterError: The app has none of that name.
+        """
+        found: Callable[..., Any] | None = getattr(self.module, name, None)
+        if found is None or spec_of(found) is None:
+            from iac_base.errors import InvalidParameterError
+
+            raise InvalidParameterError(f"{self.module.APP.name} has no command {name}.")
+        return found
+
+    def class_of(self, term: str) -> "type[Object]":
+        return self.objects[term][0]
+
+    def items_of(self, term: str) -> type[Any]:
+        found = self.objects[term][1]
+        assert found is not None
+        return found
+
+    def members(self, owner: "type[Object]") -> Mapping[str, str]:
+        """Return Python name -> JavaScript name of the properties and elements of a class."""
+        if owner not in self._members:
+            rows: dict[str, str] = {}
+            for cls in reversed(owner.__mro__):
+                named = ((name, getattr(row, "name", None)) for name, row in vars(cls).items())
+                rows |= {name: jxa for name, jxa in named if isinstance(jxa, str)}
+            self._members[owner] = rows
+        return self._members[owner]
+
+    def python_names(self, owner: "type[Object]") -> Mapping[str, str]:
+        """Return folded name -> Python name of the properties of a class."""
+        from iac_base.words import fold_name
+
+        return {fold_name(jxa): name for name, jxa in self.members(owner).items()}
 
 
 class Specifier:
@@ -124,6 +198,14 @@ class Specifier:
             return format_reference(AppReader(home.tables).read_reference(self._ref).steps, root)
         except InvalidParameterError:
             return f"{root}.{self._ref}"
+
+
+def unread(value: object) -> "ToolError":
+    """Return the error for what names a value where the value itself is wanted."""
+    from iac_base.errors import InvalidParameterError
+    from iac_runtime.tools.checking import CALL_IT
+
+    return InvalidParameterError(f"{value!r} names a value and is not one.", CALL_IT)
 
 
 class Readable(Specifier, Generic[T_co]):
@@ -307,19 +389,11 @@ def to_argument(value: Any) -> Any:
     return value
 
 
-def unread(value: object) -> "ToolError":
-    """Return the error for what names a value where the value itself is wanted."""
-    from iac_base.errors import InvalidParameterError
-    from iac_runtime.tools.checking import CALL_IT
-
-    return InvalidParameterError(f"{value!r} names a value and is not one.", CALL_IT)
-
-
 def convert_answer(home: AppObjects, value: Any, kind: str) -> Any:
     """Return an answer of the type `kind` (the grammar of `Param.type`) as Python has it."""
     if value is None or isinstance(value, bool | int | float):
         return value
-    from iac_runtime.language.plain import RefText
+    from iac_runtime.language.reader import RefText
     from iac_runtime.types import parse_type
 
     if isinstance(value, RefText):
@@ -387,3 +461,20 @@ def python_row(owner: type[Object], found: Mapping[str, Any]) -> dict[str, Any]:
         if name is not None:
             result[name] = convert_answer(home, value, prop.type if prop is not None else "any")
     return result
+
+
+_SUFFIX: Final = "_objects"
+
+
+APPLICATION: Final = "application"
+
+
+_homes: Final[dict[str, AppObjects]] = {}
+
+
+def home_of(owner: type) -> AppObjects:
+    """Return what the generated class `owner` shares with the other classes of its app."""
+    found = _homes.get(owner.__module__)
+    if found is None:
+        found = _homes[owner.__module__] = AppObjects(owner.__module__)
+    return found

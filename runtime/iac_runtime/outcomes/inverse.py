@@ -12,13 +12,16 @@ from typing import Any, Final, NamedTuple
 from iac_base.errors import InvalidParameterError, ToolError
 from iac_base.secrets import without_secrets
 from iac_runtime.execution.answers import SurroundingAnswers
-from iac_runtime.language.plain import answer_to_python, read_shown_reference
-from iac_runtime.language.reader import AppReader, read_known_reference
+from iac_runtime.language.reader import (
+    AppReader,
+    answer_to_python,
+    read_known_reference,
+    read_shown_reference,
+)
 from iac_runtime.language.steps import ById, ByName, PropertyStep, Step
 from iac_runtime.language.terms import find_properties
 from iac_runtime.language.text import format_reference
-from iac_runtime.outcomes.judge import expected, made_reference, moved_reference, rows_of
-from iac_runtime.outcomes.known import effect_of, is_stamp, linked_properties, parts_of
+from iac_runtime.outcomes.compare import expected, made_reference, moved_reference, rows_of
 from iac_runtime.outcomes.outcome import (
     Outcome,
     harness_value,
@@ -28,7 +31,13 @@ from iac_runtime.outcomes.outcome import (
     values_match,
     whole_of,
 )
-from iac_runtime.outcomes.watch import ReadBackPlan
+from iac_runtime.outcomes.read_back import (
+    ReadBackPlan,
+    effect_of,
+    is_stamp,
+    linked_properties,
+    parts_of,
+)
 from iac_runtime.policy.effects import Undo
 from iac_runtime.tool import Level, Spec
 from iac_runtime.tools.tables import Tables

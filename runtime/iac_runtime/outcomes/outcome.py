@@ -13,9 +13,8 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from iac_base.errors import quote_text
 from iac_base.words import fold_name
-from iac_runtime.language.plain import answer_to_python
-from iac_runtime.language.request import Event
-from iac_runtime.language.steps import DateValue, PathValue, RecordValue, RefValue, Value
+from iac_runtime.language.reader import answer_to_python
+from iac_runtime.language.steps import DateValue, Event, PathValue, RecordValue, RefValue, Value
 from iac_runtime.language.text import format_reference
 from iac_runtime.policy.places import path_identity
 from iac_runtime.tools.tables import Tables

@@ -13,11 +13,12 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from iac_base.text import escape_hidden
 from iac_base.words import fold_name, split_name
-from iac_runtime.language.request import Absent, Event
 from iac_runtime.language.steps import (
+    Absent,
     AllElements,
     ByName,
     Compare,
+    Event,
     Filter,
     Join,
     PathValue,

@@ -24,8 +24,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from iac_base.secrets import is_secret
 from iac_base.text import AROUND, left_out, visible_text
 from iac_base.words import fold_name
-from iac_runtime.language.request import Event
-from iac_runtime.language.steps import AllElements, PropertyStep
+from iac_runtime.language.steps import AllElements, Event, PropertyStep
 from iac_runtime.policy.call_view import find_specifiers_and_columns, lowercase_words
 from iac_runtime.policy.places import SYSTEM_EVENTS
 from iac_runtime.tools.tables import Tables

@@ -14,7 +14,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
-from iac_runtime.language.request import Event
+from iac_runtime.language.steps import Event
 from iac_runtime.language.text import event_json
 from iac_runtime.policy.places import path_identity
 from iac_runtime.tool import LEVELS, Level

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from iac_base.errors import SetupError
 from iac_base.files import data_folder, require_private_file
 from iac_base.text import escape_hidden
-from iac_runtime.language.raw import request_line
-from iac_runtime.language.request import Event
+from iac_runtime.language.raw_event import request_line
+from iac_runtime.language.steps import Event
 from iac_runtime.policy.call_view import RequestView, inspect_request, sent_argument_forms
 from iac_runtime.policy.dataflow import Taint, find_secrets_read
 from iac_runtime.policy.decide import PolicyLayer, as_refusal, decide_by_layers, declined, strictest

@@ -28,7 +28,7 @@ from typing import Any, Final, NamedTuple
 from iac_base.files import write_whole
 from iac_runtime.execution.answers import parse_process_output
 from iac_runtime.execution.process import Runner
-from iac_runtime.execution.streams import run_process
+from iac_runtime.execution.workers import run_process
 from iac_runtime.policy.effects import Verdict
 
 ONCE: Final = "Allow once"

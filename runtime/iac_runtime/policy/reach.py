@@ -9,8 +9,15 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from iac_base.words import split_name
-from iac_runtime.language.request import Absent, Event
-from iac_runtime.language.steps import AllElements, ByName, PropertyStep, RefValue, Step
+from iac_runtime.language.steps import (
+    Absent,
+    AllElements,
+    ByName,
+    Event,
+    PropertyStep,
+    RefValue,
+    Step,
+)
 from iac_runtime.language.text import format_reference
 from iac_runtime.policy.addresses import find_url_hosts, mailbox_role
 from iac_runtime.policy.blocklist import is_unreadable_app, is_unreadable_process

@@ -59,7 +59,7 @@ from iac_runtime.serve.protocol import (
 )
 from iac_runtime.serve.rebuild import BuildWatch, LazyGate
 from iac_runtime.serve.workers import RequestPool, request_key
-from iac_runtime.tools.folders import tool_folders
+from iac_runtime.tools.catalogue import tool_folders
 from iac_runtime.version import VERSION
 
 GRACE: Final = 0.45

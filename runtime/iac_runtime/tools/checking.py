@@ -15,20 +15,32 @@ from iac_base.errors import InvalidParameterError, is_synonym, quote_text
 from iac_base.words import fold_name
 
 _Schema: TypeAlias = Mapping[str, Any]
+
+
 _EVERY: Final = frozenset({"string", "number", "boolean", "array", "object"})
 
+
 MAX_TEXT: Final = 1_000_000
+
+
 MAX_ITEMS: Final = 10_000
+
+
 MAX_DEPTH: Final = 32
+
+
 MAX_EXACT: Final = 2**53
 """What arguments may hold: characters of a text, items of a list, levels, and the largest whole
 number that JavaScript counts to without a gap."""
 
+
 CALL_IT: Final = "If you want its value, call it to read it, such as note.name()."
 """What to do about what names a value, given where the value itself is wanted."""
 
+
 _MODIFIERS: Final = ("considering", "ignoring")
 """What AppleScript says of how texts are compared; each app may heed it or not."""
+
 
 LONGEST_NAME: Final = 1_000
 """Characters of a text that can be a name in another spelling."""
@@ -234,8 +246,23 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "number": (int, float),
     "integer": (int,),
 }
+
+
 _SAID: Final = frozenset({"description", "title", "default", "examples", "format"})
 """Keywords that refuse nothing."""
+
+
+def accepts_value(value: Any, schema: _Schema) -> bool:
+    """Say whether a value fits beyond doubt, so that nothing heavy need be loaded to judge it.
+
+    What is refused here may fit all the same: jsonschema decides, and says why not.
+    """
+    return (not isinstance(value, bool) or schema.get("type", "boolean") == "boolean") and all(
+        _accepts_keyword(value, key, wanted, schema)
+        for key, wanted in schema.items()
+        if key not in _SAID
+    )
+
 
 _LIMITS: Final[Mapping[str, tuple[tuple[type, ...], Callable[[Any, Any], bool]]]] = {
     "minimum": ((int, float), lambda value, least: value >= least),
@@ -249,18 +276,6 @@ _LIMITS: Final[Mapping[str, tuple[tuple[type, ...], Callable[[Any, Any], bool]]]
     "required": ((dict,), lambda value, keys: value.keys() >= {*keys}),
     "items": ((list,), lambda value, schema: all(accepts_value(part, schema) for part in value)),
 }
-
-
-def accepts_value(value: Any, schema: _Schema) -> bool:
-    """Say whether a value fits beyond doubt, so that nothing heavy need be loaded to judge it.
-
-    What is refused here may fit all the same: jsonschema decides, and says why not.
-    """
-    return (not isinstance(value, bool) or schema.get("type", "boolean") == "boolean") and all(
-        _accepts_keyword(value, key, wanted, schema)
-        for key, wanted in schema.items()
-        if key not in _SAID
-    )
 
 
 def _accepts_keyword(value: Any, key: str, wanted: Any, schema: _Schema) -> bool:

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from iac_base.text import escape_hidden
-from iac_runtime.tools.catalogue import ToolFolder
-from iac_runtime.tools.folders import shipped_folder
+from iac_runtime.tools.catalogue import ToolFolder, shipped_folder
 from iac_runtime.tools.lock import read_lock
 
 FOLDERS: Final = (

@@ -23,8 +23,7 @@ from iac_base.text import text_literal
 from iac_runtime.gate.plans import Call, Plan
 from iac_runtime.language.reader import AppReader
 from iac_runtime.language.references import resolve_steps
-from iac_runtime.language.request import Event
-from iac_runtime.language.steps import ById, ByIndex, ByName, MiddleOrSome, RelativeTo, Step
+from iac_runtime.language.steps import ById, ByIndex, ByName, Event, MiddleOrSome, RelativeTo, Step
 from iac_runtime.language.terms import has_elements
 from iac_runtime.language.text import format_reference
 from iac_runtime.policy.call_view import find_specifiers

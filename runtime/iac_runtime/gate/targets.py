@@ -21,18 +21,16 @@ from urllib.parse import unquote, urlsplit
 from iac_base.errors import IacError, NextCall, SharedNameError, ToolError, quote_text
 from iac_base.text import clean_value
 from iac_runtime.execution.answers import AppAnswer
-from iac_runtime.gate.naming import NameUse, shared, shared_text
+from iac_runtime.gate.planning import NameUse, shared, shared_text
 from iac_runtime.gate.plans import ToolContext, requester_of
 from iac_runtime.gate.results import plain_result
-from iac_runtime.language.plain import without_filter
-from iac_runtime.language.raw import choose_wire_form
-from iac_runtime.language.reader import AppReader
+from iac_runtime.language.raw_event import choose_wire_form
+from iac_runtime.language.reader import AppReader, without_filter
 from iac_runtime.language.references import resolve_steps
-from iac_runtime.language.request import Column, Event
-from iac_runtime.language.steps import Boundary, ById, ByIndex, RefValue, Step
+from iac_runtime.language.steps import Boundary, ById, ByIndex, Column, Event, RefValue, Step
 from iac_runtime.language.terms import id_classes, id_property, property_term
 from iac_runtime.language.text import format_reference
-from iac_runtime.outcomes.known import container_of
+from iac_runtime.outcomes.read_back import container_of
 from iac_runtime.policy.call_view import inspect_request, lowercase_words
 from iac_runtime.policy.dataflow import is_secret_property
 from iac_runtime.policy.effects import CallFacts, TargetDescription

@@ -2,21 +2,44 @@
 
 On an object a property is a value to call, or the object that it holds; on the class it is a
 field to compare in a filter.
+
+Several values of apps are read in one exchange.
 """
 
-from collections.abc import Callable
-from typing import Any, Final, Generic, TypeVar, overload
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, overload
 
-from iac_runtime.objects.base import Object, PropertyValue, Replaceable, RwPropertyValue
+from iac_runtime.objects.base import (
+    AppObjects,
+    Object,
+    PropertyValue,
+    Readable,
+    Replaceable,
+    RwPropertyValue,
+    home_of,
+)
 from iac_runtime.objects.collection import Items
 from iac_runtime.objects.conditions import Criterion
-from iac_runtime.objects.home import AppObjects, home_of
+
+if TYPE_CHECKING:
+    from iac_base.errors import ToolError
+
+
+__all__ = ["read"]
+
 
 __all__ = ["Elements", "One", "Prop", "RwOne", "RwProp", "RwTextOne", "TextOne", "type_names"]
 
+
 C = TypeVar("C", bound=Items[Any])
+
+
 O = TypeVar("O", bound=Object)  # noqa: E741
+
+
 S = TypeVar("S", bound=Object)
+
+
 T = TypeVar("T")
 
 
@@ -163,3 +186,81 @@ def type_names(module: str, names: list[str]) -> Callable[[str], Any]:
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
 
     return find_name
+
+
+A = TypeVar("A")
+
+
+B = TypeVar("B")
+
+
+D = TypeVar("D")
+
+
+E = TypeVar("E")
+
+
+F = TypeVar("F")
+
+
+_SAID: Final = ("type", "message", "suggestion")
+
+
+@overload
+def read(a: Readable[A], /) -> tuple[A]: ...
+
+
+@overload
+def read(a: Readable[A], b: Readable[B], /) -> tuple[A, B]: ...
+
+
+@overload
+def read(a: Readable[A], b: Readable[B], c: Readable[D], /) -> tuple[A, B, D]: ...
+
+
+@overload
+def read(
+    a: Readable[A], b: Readable[B], c: Readable[D], d: Readable[E], /
+) -> tuple[A, B, D, E]: ...
+
+
+@overload
+def read(
+    a: Readable[A], b: Readable[B], c: Readable[D], d: Readable[E], e: Readable[F], /
+) -> tuple[A, B, D, E, F]: ...
+
+
+@overload
+def read(*values: Readable[T]) -> tuple[T, ...]: ...
+
+
+def read(*values: Readable[Any]) -> tuple[Any, ...]:
+    """Read several values, up to 100 of an app in one exchange; of several apps one each.
+
+    A property that can hold objects of several classes is read by itself.
+
+    Raises:
+        ToolError: One of them cannot be read; the first error is told.
+    """
+    found: dict[int, Any] = {}
+    groups: dict[AppObjects, list[int]] = {}
+    for place, value in enumerate(values):
+        if value._is_single:
+            groups.setdefault(value._home, []).append(place)
+        else:
+            found[place] = value._read_value()
+    for home, places in groups.items():
+        rows = home.function("get")(target=[values[place]._ref for place in places])
+        for place, row in zip(places, rows, strict=True):
+            if "error" in row:
+                raise _row_error(row["error"])
+            found[place] = values[place]._convert_answer(row["value"])
+    return tuple(found[place] for place in range(len(values)))
+
+
+def _row_error(facts: Mapping[str, Any]) -> "ToolError":
+    """Return the error that a row of a read carries."""
+    from iac_base.errors import ToolError
+
+    more: dict[str, Any] = {key: value for key, value in facts.items() if key not in _SAID}
+    return ToolError(facts["type"], facts["message"], facts.get("suggestion", ""), **more)

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from iac_base.text import clean_text
 from iac_runtime.execution.answers import SurroundingAnswers
-from iac_runtime.language.plain import canonical_reference, without_filter
+from iac_runtime.language.reader import canonical_reference, without_filter
 from iac_runtime.language.steps import ById, ByIndex, ByName
 from iac_runtime.language.text import format_reference
 from iac_runtime.outcomes.outcome import (
@@ -17,7 +17,7 @@ from iac_runtime.outcomes.outcome import (
     short_value,
     whole_of,
 )
-from iac_runtime.outcomes.watch import ReadBackPlan, WriteOperation
+from iac_runtime.outcomes.read_back import ReadBackPlan, WriteOperation
 from iac_runtime.tools.tables import Tables
 
 Row = dict[str, Any]

@@ -9,11 +9,11 @@ from iac_base.secrets import redact_text
 from iac_base.text import clean_text
 from iac_runtime.execution.answers import OUTCOME_UNKNOWN, AppAnswer, SurroundingAnswers
 from iac_runtime.gate.plans import Call, ToolContext, ToolResult
-from iac_runtime.language.request import Event
+from iac_runtime.language.steps import Event
+from iac_runtime.outcomes.compare import LOST, compare_reads, unread_reference
 from iac_runtime.outcomes.inverse import Inverse, inverse_of, undo_note
-from iac_runtime.outcomes.judge import LOST, compare_reads, unread_reference
 from iac_runtime.outcomes.outcome import Outcome
-from iac_runtime.outcomes.watch import ReadBackPlan, ReadBackPlanner
+from iac_runtime.outcomes.read_back import ReadBackPlan, ReadBackPlanner
 from iac_runtime.policy.effects import VERB_WORDS, CallFacts, describe_undo
 from iac_runtime.tool import Level
 from iac_runtime.tools.tables import Operation

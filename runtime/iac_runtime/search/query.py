@@ -5,23 +5,34 @@ what stands in quotes or behind a colon is what somebody writes, and says little
 
 A word with one letter more, less, changed or two exchanged shares a form with the right one when
 one letter is left out of either or both. Those forms are few, so they are looked up, not searched.
+
+What a request means as a whole is told by words that were seen in many requests: `meanings.bin` is
+made by `benchmarks/meanings.py`, a line of JSON, a line of words, then bytes, a vector for each word
+and one for each label of each head.
 """
 
+import json
 import re
+import tomllib
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
-from functools import lru_cache
-from typing import Final, NamedTuple
+from functools import cached_property, lru_cache
+from math import exp
+from operator import mul
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Final, NamedTuple
 
-from iac_base.words import split_words, stem_word
-from iac_runtime.search.lexicon import Language, load_lexicon
-from iac_runtime.search.meaning import NOTHING, RequestMeaning, is_known_word, request_meaning
+from iac_base.words import split_words, stem_word, stem_words
 
 MAX_QUERY: Final = 400
 """Characters of a request that are read; people say it in fewer."""
 
+
 _SHORTEST: Final = 4
+
+
 _LIKE: Final = 0.7
 
 
@@ -53,18 +64,33 @@ def _deletion_forms(word: str) -> Iterator[str]:
 _MISTYPED: Final = 0.9
 """What a word is worth that may be what was meant."""
 
+
 _WRITTEN_DOWN: Final = 0.3
 """What a word is worth that stands in quotes, or behind a colon."""
+
 
 _VERB: Final = 0.55
 """How much a verb that speaks for an operation counts as a word to find."""
 
+
 _MAX_TERMS: Final = 16
+
+
 _PLAIN: Final = re.compile(r"[^\W_]+")
+
+
 _SPACED: Final = re.compile(r"[^\W_][^\s]*")
+
+
 _QUOTED: Final = re.compile(r""""[^"]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|「[^」]*」""")
+
+
 _BEHIND: Final = re.compile(r"(?<=\w): .*", re.DOTALL)
+
+
 _CELL: Final = re.compile(r"\b[A-Z]{1,2}[1-9]\d{0,2}\b")
+
+
 _WRITTEN: Final = (
     (re.compile(r"\s>\s"), "menu"),
     (re.compile(r"\bhttps?://\S+|(?<![\w.@-])(?:[\w-]+\.)+(?:com|org|net|io|de|edu|gov)\b"), "url"),
@@ -89,6 +115,17 @@ class SearchTerm(NamedTuple):
     options: Mapping[str, float]
     worth: float
     depth: int = 0
+
+
+class RequestMeaning(NamedTuple):
+    """What a request is about, each with its likelihood: what apps are for, the act, the thing."""
+
+    areas: Mapping[str, float]
+    acts: Mapping[str, float]
+    things: Mapping[str, float]
+
+
+NOTHING: Final = RequestMeaning({}, {}, {})
 
 
 class SearchRequest(NamedTuple):
@@ -237,6 +274,14 @@ def _translate_japanese(text: str) -> str:
     return " ".join(table.get(one, one) for one in reversed(found))
 
 
+class Language(NamedTuple):
+    """A language: words that tell it alone, and the starts of words with the English for them."""
+
+    plain: frozenset[str]
+    whole: Mapping[str, str]
+    starts: Mapping[str, str]
+
+
 def _translate_word(word: str, language: Language) -> str:
     """Return the English words for a word without accents, or nothing."""
     if word in language.whole:
@@ -269,3 +314,186 @@ def _replace_phrases(text: str) -> str:
 @lru_cache(maxsize=1)
 def _phrases_by_length() -> list[tuple[str, str]]:
     return sorted(load_lexicon().phrases.items(), key=lambda row: -len(row[0]))
+
+
+SAME: Final = 0.85
+
+
+LOOSE: Final = 0.45
+"""What a word is worth that stands for another of its group, or often means another."""
+
+
+SURE: Final = 1.0
+
+
+MAY: Final = 0.3
+"""What a word says for an area that it nearly always means, or that it may mean."""
+
+
+ELSEWHERE: Final = "elsewhere"
+"""The area of what no app of a Mac does."""
+
+
+class Area(NamedTuple):
+    """What apps are for: those apps, the usual one first, and what stems say for it."""
+
+    apps: Sequence[str]
+    worth: Mapping[str, float]
+    first: frozenset[str]
+
+
+class Lexicon(SimpleNamespace):
+    """What people say and what dictionaries call it, as the files explain it."""
+
+    stop: frozenset[str]
+    leading: frozenset[str]
+    polite: frozenset[str]
+    questions: frozenset[str]
+    before_app: frozenset[str]
+    marks: frozenset[str]
+    app_verbs: frozenset[str]
+    everyday_names: frozenset[str]
+    intents: Mapping[str, str]
+    phrases: Mapping[str, str]
+    loose: Mapping[str, str]
+    groups: Sequence[str]
+
+    @cached_property
+    def stop_stems(self) -> frozenset[str]:
+        """The stems of the words that name nothing; a note is something, though not is not."""
+        sure = (
+            word for area in self.areas.values() for word in area.worth if area.worth[word] == SURE
+        )
+        return frozenset(map(stem_word, self.stop)) - {*sure}
+
+    @cached_property
+    def mark_stems(self) -> frozenset[str]:
+        """The stems of the words that speak for a tool for any app."""
+        return frozenset(map(stem_word, self.marks))
+
+    @cached_property
+    def synonyms(self) -> dict[str, dict[str, float]]:
+        """A stem -> stems that may stand for it, with their worth."""
+        table: dict[str, dict[str, float]] = {}
+        for said, meant in self.loose.items():
+            table.setdefault(stem_word(said), {}).update(dict.fromkeys(stem_words(meant), LOOSE))
+        for group in self.groups:
+            words = stem_words(group)
+            for word in words:
+                same = {other: SAME for other in words if other != word}
+                table.setdefault(word, {}).update(same)
+        return table
+
+    @cached_property
+    def verbs(self) -> dict[str, tuple[str, ...]]:
+        """A stem -> the operations that it speaks for."""
+        table: dict[str, tuple[str, ...]] = {}
+        for operation, verbs in self.intents.items():
+            for verb in dict.fromkeys(stem_words(verbs)):
+                table[verb] = (*table.get(verb, ()), operation)
+        return table
+
+    @cached_property
+    def areas(self) -> dict[str, Area]:
+        """What apps are for, by name."""
+        return {
+            name: Area(
+                row["apps"],
+                {
+                    **dict.fromkeys(stem_words(row.get("may", "")), MAY),
+                    **dict.fromkeys(stem_words(row.get("sure", "")), SURE),
+                },
+                frozenset(stem_words(row.get("first", ""))),
+            )
+            for name, row in _read_table("areas.toml").items()
+        }
+
+    @cached_property
+    def area_counts(self) -> Mapping[str, int]:
+        """How many areas a stem speaks for."""
+        found: dict[str, int] = {}
+        for area in self.areas.values():
+            for word in area.worth:
+                found[word] = found.get(word, 0) + 1
+        return found
+
+    @cached_property
+    def languages(self) -> dict[str, Language]:
+        """The other languages, by their codes."""
+        found = {}
+        for code, row in _read_table("languages.toml").items():
+            pairs = [(one, english) for english, said in row["words"] for one in said.split()]
+            short = 1 if code == "ja" else 4
+            starts = {one: to for one, to in pairs if len(one) >= short and one[-1] != "-"}
+            whole = {one.rstrip("-"): to for one, to in pairs}
+            found[code] = Language(frozenset(row["plain"].split()), whole, starts)
+        return found
+
+    @cached_property
+    def known_stems(self) -> frozenset[str]:
+        """The stems that can be read."""
+        areas = (word for area in self.areas.values() for word in area.worth)
+        return frozenset({*self.synonyms, *self.verbs, *areas})
+
+
+def _read_table(name: str) -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
+
+
+@lru_cache(maxsize=1)
+def load_lexicon() -> Lexicon:
+    """Return the words."""
+    rows = _read_table("words.toml")
+    groups = rows.pop("same")["groups"]
+    words = {key: frozenset(row.split()) for key, row in rows.items() if isinstance(row, str)}
+    return Lexicon(**{**rows, **words}, groups=groups)
+
+
+_FILE: Final = "meanings.bin"
+
+
+_KEPT: Final = 0.02
+"""A label that is less likely is none."""
+
+
+class _VectorTable(NamedTuple):
+    places: Mapping[str, int]
+    vectors: memoryview
+    labels: memoryview
+    size: int
+    heads: Mapping[str, list[tuple[str, float, float]]]
+
+
+@lru_cache(maxsize=1)
+def _load_vectors() -> _VectorTable:
+    whole = Path(__file__).with_name(_FILE).read_bytes()
+    first, second, rest = whole.split(b"\n", 2)
+    head: dict[str, Any] = json.loads(first)
+    words, size = second.decode().split(), head["size"]
+    signed, cut = memoryview(rest).cast("b"), len(words) * head["size"]
+    places = {word: place for place, word in enumerate(words)}
+    return _VectorTable(places, signed[:cut], signed[cut:], size, head["heads"])
+
+
+def is_known_word(word: str) -> bool:
+    """Say whether a word in lower case has a meaning here."""
+    return word in _load_vectors().places
+
+
+def request_meaning(words: Iterable[str]) -> RequestMeaning:
+    """Return what words in lower case mean together."""
+    table = _load_vectors()
+    size, places = table.size, [table.places[one] for one in words if one in table.places]
+    rows = [table.vectors[place * size : (place + 1) * size] for place in places]
+    if not rows:
+        return NOTHING
+    said = [sum(column) / len(rows) ** 0.5 for column in zip(*rows, strict=True)]
+    found, at = [], 0
+    for labels in table.heads.values():
+        worth = {}
+        for label, base, scale in labels:
+            worth[label] = exp(base + scale * sum(map(mul, said, table.labels[at : at + size])))
+            at += size
+        total = sum(worth.values())
+        found.append({one: w / total for one, w in worth.items() if w / total >= _KEPT})
+    return RequestMeaning(*found)

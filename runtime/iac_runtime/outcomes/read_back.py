@@ -3,30 +3,37 @@
 The reads travel with the write: one exchange proves it, and has the old values for taking it back.
 An object is found again by its id where its class has one, however the call named it; what a call
 made, moved or copied is what the app answered with.
+
+What is known of objects beyond their tables is in `known.toml`.
 """
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from iac_base.errors import InvalidParameterError
-from iac_runtime.language.columns import all_columns
-from iac_runtime.language.plain import without_filter
-from iac_runtime.language.raw import as_raw_event, choose_wire_form
-from iac_runtime.language.reader import read_known_reference
+from iac_runtime.language.compose import all_columns
+from iac_runtime.language.raw_event import as_raw_event, choose_wire_form
+from iac_runtime.language.reader import read_known_reference, without_filter
 from iac_runtime.language.references import Reference, resolve_steps
-from iac_runtime.language.request import Column, Event, EventOp, SurroundingReads
 from iac_runtime.language.steps import (
     AllElements,
     Boundary,
     ById,
     ByIndex,
     ByName,
+    Column,
+    Event,
+    EventOp,
     PreviouslyRead,
     PropertyStep,
     RecordValue,
     RefValue,
     Step,
+    SurroundingReads,
     Term,
     Value,
 )
@@ -36,9 +43,10 @@ from iac_runtime.language.terms import (
     find_properties,
     has_elements,
     id_property,
+    is_text,
+    object_classes,
     property_term,
 )
-from iac_runtime.outcomes.known import container_of, effect_of, is_id, linked_properties, parts_of
 from iac_runtime.outcomes.outcome import ExpectedValue, harness_value
 from iac_runtime.policy.dataflow import is_secret_property, remove_secret_columns
 from iac_runtime.tool import Property
@@ -404,3 +412,76 @@ class ReadBackPlanner:
         if found.classes and has_elements(found.classes, kind, self._tables):
             return (*steps, AllElements(elements_term(kind, self._tables)))
         return ()
+
+
+_KINDS: Final = 6
+"""Classes of elements that are counted in a new object."""
+
+_STAMPS: Final = ("creation date", "modification date", "date created", "date modified")
+_STAMPED: Final = (*_STAMPS, "stamp date", "class", "index", "properties")
+"""Properties that an app changes by itself."""
+
+_CONTAINERS: Final = ("container", "folder", "mailbox", "list", "calendar", "playlist")
+"""Properties that hold what an object lies in, where their type can hold such objects."""
+
+
+@cache
+def known_effects() -> Mapping[str, Mapping[str, Any]]:
+    """Return what is known beyond the tables: `<event>[ <bundle id>[ <class>]]` -> row."""
+    found: dict[str, dict[str, Any]] = json.loads(
+        Path(__file__).with_name("effects.json").read_bytes()
+    )
+    return found
+
+
+def effect_of(code: str, app: str, kind: str, tables: Tables) -> Mapping[str, Any]:
+    """Return the row of an event on an object of a class; empty where there is none."""
+    rows = known_effects()
+    for term, _ in tables.lineage(kind):
+        if found := rows.get(f"{code} {app} {term}"):
+            return found
+    return rows.get(f"{code} {app}", rows.get(code, {}))
+
+
+def is_id(row: Property) -> bool:
+    """Say whether the property by which an object is found again is an id, and not its name."""
+    return row.term != "name"
+
+
+def parts_of(kind: str, tables: Tables) -> tuple[str, ...]:
+    """Return the classes of what an object holds, without those that another of them covers."""
+    terms = [row.term for row in tables.elements(kind) if row.term in tables.classes]
+    terms = [term for term in terms if not is_text(term, tables)]
+    own = (
+        term
+        for term in terms
+        if not any(other != term and tables.is_descendant(term, other) for other in terms)
+    )
+    return tuple(own)[:_KINDS]
+
+
+def container_of(kind: str, tables: Tables) -> Property | None:
+    """Return the property that holds what an object of a class lies in."""
+
+    def container_rows() -> Iterator[Property]:
+        for name in _CONTAINERS:
+            row = tables.find_property(kind, name) if kind in tables.classes else None
+            if row is None or "r" not in row.access:
+                continue
+            classes = object_classes(row.type, tables)
+            if (classes is None and name == "container") or (
+                classes and has_elements(classes, kind, tables)
+            ):
+                yield row
+
+    return next(container_rows(), None)
+
+
+def linked_properties(app: str, kind: str) -> tuple[str, ...]:
+    """Return properties of a class that an app changes with one another."""
+    return tuple(known_effects().get(f"linked {app} {kind}", {}).get("properties", ()))
+
+
+def is_stamp(term: str) -> bool:
+    """Say whether an app changes a property by itself."""
+    return term in _STAMPED
