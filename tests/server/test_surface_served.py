@@ -8,18 +8,19 @@ from typing import Any
 
 import pytest
 from mcp import Client, MCPError
-from real_clients import ERAS, ask, ask_tools, backing_of, facts_of, program
+from real_clients import ERAS, ask, ask_tools, backing_of, build_sdk_server, facts_of, program
+from sdk_sessions import OPTIONS
 from test_elicitation import Person
 
 from iac_base.errors import NextCall, SetupError
 from iac_runtime.gate.opening import GateOptions, build_gate
 from iac_runtime.policy.question import ONCE
-from iac_runtime.search import count_tokens
-from iac_runtime.serve.calling import as_call_tool
-from iac_runtime.serve.front import CAPABILITIES, notification_options, server_identity
-from iac_runtime.serve.handlers import build_server
+from iac_runtime.search.pages import count_tokens
+from iac_runtime.serve.call import as_call_tool
+from iac_runtime.serve.http_sdk import build_server
 from iac_runtime.serve.listing import Choice, Listings
 from iac_runtime.serve.methods import build_methods
+from iac_runtime.serve.stdio import DECLARED, server_identity
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS, STARTERS
 from iac_runtime.tools.shape import RESULT_LIMIT, listing_entry
@@ -55,20 +56,12 @@ def test_a_tool_is_found_and_called_as_the_answer_says(tools: Path, era: str) ->
 
 
 @pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize(
-    ("door", "name", "arguments", "right"),
-    [
-        ("read_tool", "notes_make_note", {"name": "x"}, "write_tool"),
-        ("read_tool", "notes_delete", {"target": "notes[0]"}, "dangerous_tool"),
-        ("write_tool", "notes_delete", {"target": "notes[0]"}, "dangerous_tool"),
-        (
-            "read_tool",
-            "notes_set",
-            {"target": "notes[0]", "properties": {"name": "x"}},
-            "write_tool",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("door", "name", "arguments", "right"), [
+    ("read_tool", "notes_make_note", {"name": "x"}, "write_tool"),
+    ("read_tool", "notes_delete", {"target": "notes[0]"}, "dangerous_tool"),
+    ("write_tool", "notes_delete", {"target": "notes[0]"}, "dangerous_tool"),
+    ("read_tool", "notes_set", {"target": "notes[0]", "properties": {"name": "x"}}, "write_tool"),
+])  # fmt: skip
 def test_the_wrong_door_names_the_right_one(
     tools: Path, era: str, door: str, name: str, arguments: dict[str, Any], right: str
 ) -> None:
@@ -87,15 +80,12 @@ def test_the_wrong_door_names_the_right_one(
 PROGRAM = 'for note in notes.list("note"):\n    notes.delete(note["ref"])'
 
 
-@pytest.mark.parametrize(
-    ("name", "given", "right"),
-    [
-        ("undo_call", {"call": 1}, "dangerous_tool"),
-        ("undo_call", {"last": 2}, "dangerous_tool"),
-        ("run_plan", {"program": PROGRAM}, "dangerous_tool"),
-        ("notes_make_note", {"name": "Milk", "raw": True, "confirm": False}, "write_tool"),
-    ],
-)
+@pytest.mark.sweep
+@pytest.mark.parametrize(("name", "given", "right"), [
+    ("undo_call", {"call": 1}, "dangerous_tool"), ("undo_call", {"last": 2}, "dangerous_tool"),
+    ("run_plan", {"program": PROGRAM}, "dangerous_tool"),
+    ("notes_make_note", {"name": "Milk", "raw": True, "confirm": False}, "write_tool"),
+])  # fmt: skip
 def test_the_next_call_is_the_one_that_came_by_another_door(
     tools: Path, name: str, given: dict[str, Any], right: str
 ) -> None:
@@ -112,7 +102,7 @@ def test_the_next_call_is_the_one_that_came_by_another_door(
 
     backing = backing_of(tools)
     ask(
-        backing.build_sdk_server(server_identity(), 54.0),
+        build_sdk_server(backing, server_identity(), 54.0),
         question,
         elicitation_callback=Person("accept", ONCE),
     )
@@ -196,7 +186,7 @@ def test_a_listing_loads_no_toolset(tools: Path) -> None:
         "import sys; from pathlib import Path;"
         "from iac_runtime.serve.listing import Listings;"
         "from iac_runtime.serve.listing import Choice;"
-        f"lines = Listings([Path({str(tools)!r})], Choice()); lines(); lines.prompts();"
+        f"lines = Listings([Path({str(tools)!r})], Choice()); lines(); lines.prompt_lines();"
         "print([name for name in sys.modules if name.startswith(('iac_app', 'iac_acc', 'mcp'))])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -313,33 +303,31 @@ def test_the_front_lists_what_the_session_would(tools: Path, tmp_path: Path, era
 
     async def question(client: Client) -> None:
         lists: list[Any] = [
-            await client.list_tools(),
-            await client.list_prompts(),
-            await client.list_resources(),
+            await client.list_tools(), await client.list_prompts(), await client.list_resources(),
             await client.list_resource_templates(),
-        ]
+        ]  # fmt: skip
         said.append([row.model_dump(mode="json", by_alias=True) for row in lists])
         said[-1].append(client.server_capabilities.model_dump(exclude_none=True, by_alias=True))
 
     ask(program(tools, tmp_path / "data", "--simulate"), question, era)
     backing = backing_of(tools)
-    ask(backing.build_sdk_server(server_identity(), 54.0), question, era)
+    ask(build_sdk_server(backing, server_identity(), 54.0), question, era)
     backing.close()
     front, session = said
     assert front[:4] == session[:4]
-    assert front[4] == CAPABILITIES["modern" if era == "auto" else "legacy"]
+    assert front[4] == DECLARED["modern" if era == "auto" else "legacy"]
     if era == "auto":
         assert session[4] == front[4]
 
 
 def test_the_session_declares_what_the_front_declares(tools: Path) -> None:
     backing = backing_of(tools)
-    server = backing.build_sdk_server(server_identity(), 54.0)
-    options = server.create_initialization_options(notification_options())
+    server = build_sdk_server(backing, server_identity(), 54.0)
+    options = server.create_initialization_options(OPTIONS)
     declared = options.capabilities.model_dump(exclude_none=True, by_alias=True)
     # Extensions are of the newer era; the session leaves them out on the wire of the older.
     declared.pop("extensions", None)
-    assert declared == CAPABILITIES["legacy"]
+    assert declared == DECLARED["legacy"]
     backing.close()
 
 
