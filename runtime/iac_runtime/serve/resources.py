@@ -7,12 +7,11 @@ imported where it is read.
 import json
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from iac_base.errors import InvalidParameterError, ToolError, near_text, quote_text
-from iac_runtime.tools.own import CALL_TOOLS, META_TOOLS
+from iac_runtime.tools.own import CALL_TOOLS, META_TOOLS, toolset_guides
 
 if TYPE_CHECKING:
     from iac_runtime.tools.catalogue import Catalogue
@@ -37,9 +36,6 @@ _FORMS: Final = (
     *(row["uri"] for row in _FIXED.values()),
     *(row["uriTemplate"].replace("{?offset}", "?offset=N") for row in TEMPLATES),
 )
-
-_GUIDES: Final = "iac_applescript.skills"
-"""The module that reads the guides of apps: `skills() -> mapping of name to guide`."""
 
 
 class ResourceAddress(NamedTuple):
@@ -87,7 +83,7 @@ def guide_entries() -> list[dict[str, Any]]:
         _template_entry(
             "skill", {"name": name}, f"{name}_skill", f"Guide for scripts: {guide.title}"
         )
-        for name, guide in sorted(_load_guides().items())
+        for name, guide in sorted(toolset_guides().items())
     ]
 
 
@@ -167,7 +163,7 @@ def tool_provenance(catalogue: "Catalogue", tool: str) -> dict[str, Any]:
 
 def guide_names() -> list[str]:
     """Return the names of all guides, which are keys of apps."""
-    return sorted(_load_guides())
+    return sorted(toolset_guides())
 
 
 def guide_text(app: str) -> str:
@@ -176,16 +172,11 @@ def guide_text(app: str) -> str:
     Raises:
         ToolError: NOT_FOUND: there is none; the nearest are named.
     """
-    guide = import_module(_GUIDES).find_skill(app)
+    guide = next((one for one in toolset_guides().values() if one.is_for(app)), None)
     if guide is None:
         way = f"get_app_dictionary shows the terms of any app. {near_text(app, guide_names())}"
         raise ToolError("NOT_FOUND", f"There is no guide for {quote_text(app)}.", way)
     return f"# {guide.title}\n\n{guide.text.strip()}\n"
-
-
-def _load_guides() -> Mapping[str, Any]:
-    guides: Mapping[str, Any] = import_module(_GUIDES).load_skills()
-    return guides
 
 
 def _read_apps(_address: ResourceAddress, sources: ResourceSources) -> tuple[str, str]:
