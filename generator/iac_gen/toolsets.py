@@ -5,6 +5,7 @@ that of a generated tool is; types are read here, and nowhere else.
 """
 
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType, NoneType, UnionType
 from typing import (
@@ -64,7 +65,7 @@ def _tool_row(function: Callable[..., Any]) -> dict[str, Any]:
         "name": tool.function,
         "purpose": tool.summary,
         "input": tool.input_schema(),
-        "perform": f"{spec.plan.__module__}:{spec.plan.__qualname__}" if spec.plan else "",
+        "perform": _place_of(spec.plan) if spec.plan else "",
         "output": type_schema(spec.answer) if spec.answer else None,
         "level": spec.level if spec.level != "SAFE" else "",
         "ceiling": spec.ceiling if spec.ceiling != "SAFE" else "",
@@ -75,10 +76,19 @@ def _tool_row(function: Callable[..., Any]) -> dict[str, Any]:
     return {key: value for key, value in row.items() if value}
 
 
+def _place_of(plan: Callable[..., Any]) -> str:
+    module, name = plan.__module__, plan.__name__
+    if getattr(sys.modules[module], name, None) is not plan:
+        raise TypeError(f"{module} has no {name} that is the plan of a tool")
+    return f"{module}:{name}"
+
+
 def _parameters(
     function: Callable[..., Any], described: Mapping[str, str]
 ) -> Iterable[ToolParameter]:
     hints = get_type_hints(function, include_extras=True)
+    if wrong := described.keys() - hints.keys():
+        raise TypeError(f"{function.__name__} has no parameter {', '.join(wrong)}")
     for name, parameter in inspect.signature(function).parameters.items():
         kind, required = hints[name], parameter.default is parameter.empty
         if not required and NoneType in get_args(kind):
@@ -93,7 +103,7 @@ def read_docstring(text: str) -> tuple[str, dict[str, str]]:
     head, _, rest = text.partition("\n\nArgs:\n")
     described: dict[str, str] = {}
     name = ""
-    for line in rest.splitlines():
+    for line in rest.partition("\n\n")[0].splitlines():
         if line.startswith("        "):
             described[name] += f" {line.strip()}"
         else:

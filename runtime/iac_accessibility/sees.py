@@ -8,6 +8,7 @@ import io
 import shutil
 import time
 from collections.abc import Sequence
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Final, NotRequired, TypedDict
 
@@ -59,7 +60,8 @@ _ASKS: Final = (
 )
 
 
-def _take_screenshot(session: UiSession, call: UiCall) -> ToolResult:
+@partial(read_tool, front=True, asks=_ASKS)
+def plan_see(session: UiSession, call: UiCall) -> ToolResult:
     """Return `{app, window, width, height, scale, tree, text, notes}` and a PNG."""
     _check_library()
     app, arguments = call.app, call.arguments
@@ -100,9 +102,6 @@ def _take_screenshot(session: UiSession, call: UiCall) -> ToolResult:
         "notes": [DATA_NOTE, *_picture_notes(before, picture)],
     }
     return ToolResult(value, images=(ToolImage(data.getvalue()),))
-
-
-plan_see = read_tool(_take_screenshot, front=True, asks=_ASKS)
 
 
 class PictureAnswer(TypedDict):

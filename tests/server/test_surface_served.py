@@ -196,7 +196,7 @@ def test_a_listing_loads_no_toolset(tools: Path) -> None:
         "import sys; from pathlib import Path;"
         "from iac_runtime.serve.listing import Listings;"
         "from iac_runtime.serve.listing import Choice;"
-        f"lines = Listings([Path({str(tools)!r})], Choice()); lines(); lines.prompts();"
+        f"lines = Listings([Path({str(tools)!r})], Choice()); lines(); lines.prompt_lines();"
         "print([name for name in sys.modules if name.startswith(('iac_app', 'iac_acc', 'mcp'))])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
