@@ -183,7 +183,7 @@ def messages() -> Iterator[tuple[Path, int, str]]:
 
 
 def _said(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Yield line and text of each literal that somebody reads: no code, no docstring but a tool's."""
+    """Yield line and text of each literal that somebody reads, and of the docstring of a tool."""
     waiting: list[tuple[ast.AST, bool]] = [(tree, False)]
     while waiting:
         node, told = waiting.pop()
