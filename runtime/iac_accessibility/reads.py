@@ -351,7 +351,7 @@ def plan_observe_changes(session: UiSession, call: UiCall) -> dict[str, Any]:
     return session.watches.observe_changes(session.bridge, call.app, call.arguments, call.cancel)
 
 
-class ChangeFacts(TypedDict):
+class ObservedChange(TypedDict):
     """A change that was seen."""
 
     event: str
@@ -364,7 +364,7 @@ class ChangesAnswer(TypedDict):
     """What observe_changes answers."""
 
     app: AppFacts
-    changes: list[ChangeFacts]
+    changes: list[ObservedChange]
     result_count: int
     has_more_results: NotRequired[bool]
     cursor: str

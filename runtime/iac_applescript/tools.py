@@ -45,7 +45,7 @@ class ScriptFault(TypedDict, total=False):
     original: str
 
 
-class ScriptAnswer(TypedDict):
+class ScriptToolAnswer(TypedDict):
     """What each script tool answers."""
 
     success: Annotated[bool, "Whether the call succeeded."]
@@ -56,7 +56,7 @@ class ScriptAnswer(TypedDict):
 @tool(
     level="SAFE",
     plan=performing.discover_capabilities,
-    answer=ScriptAnswer,
+    answer=ScriptToolAnswer,
     words="capabilities overview scripts",
 )
 def discover_capabilities() -> None:
@@ -68,7 +68,7 @@ def discover_capabilities() -> None:
 @tool(
     level="SAFE",
     plan=performing.suggest_ways,
-    answer=ScriptAnswer,
+    answer=ScriptToolAnswer,
     words="advise approach automate best recommend suggest way",
     example={"intent": "make a reminder from a mail", "app": "Mail"},
 )
@@ -83,7 +83,7 @@ def get_smart_suggestion(
 @tool(
     level="SAFE",
     plan=performing.list_apps,
-    answer=ScriptAnswer,
+    answer=ScriptToolAnswer,
     words="applescript apps automated programs scriptable scripted understand",
     example={"filter": "mail"},
 )
@@ -99,7 +99,7 @@ def list_scriptable_apps(filter: Annotated[str, limits(maxLength=100)] | None = 
 @tool(
     level="SAFE",
     plan=performing.show_dictionary,
-    answer=ScriptAnswer,
+    answer=ScriptToolAnswer,
     words="classes commands dictionary properties scripting sdef terms understand",
     example={"app": "Notes", "term": "note"},
 )
@@ -122,7 +122,7 @@ def get_app_dictionary(
 @tool(
     level="SAFE",
     plan=performing.show_skill,
-    answer=ScriptAnswer,
+    answer=ScriptToolAnswer,
     words="app automate guide scripting tips traps tricks",
     example={"app": "Mail"},
 )
@@ -133,7 +133,7 @@ def get_app_skill(app: AppName) -> None:
 @tool(
     level="SAFE",
     plan=performing.validate_script,
-    answer=ScriptAnswer,
+    answer=ScriptToolAnswer,
     words="check compile correct dangerous safe script syntax test valid validate",
     example={"script": 'tell application "Notes" to count notes'},
 )
@@ -147,7 +147,7 @@ def validate_applescript(script: ScriptText, language: ScriptLanguage | None = N
     level="SAFE",
     ceiling="DANGEROUS",
     plan=performing.execute_script,
-    answer=ScriptAnswer,
+    answer=ScriptToolAnswer,
     words="automate bit code evaluate execute javascript jxa osascript run script",
     example={"script": 'tell application "Notes" to count notes', "intent": "count the notes"},
     open_world=True,
@@ -179,7 +179,7 @@ def execute_applescript(
 @tool(
     level="SAFE",
     plan=performing.analyze_failure,
-    answer=ScriptAnswer,
+    answer=ScriptToolAnswer,
     words="applescript cause code debug error explain fail failed failing fix mean number"
     " osascript script why work wrong",
     example={"number": -1728, "script": 'tell application "Notes" to get note 99'},
@@ -202,7 +202,7 @@ def analyze_failure(
 @tool(
     level="SAFE",
     plan=performing.find_patterns,
-    answer=ScriptAnswer,
+    answer=ScriptToolAnswer,
     words="again before done earlier last library pattern saved script time worked",
     example={"intent": "export the selected photos"},
 )
@@ -217,7 +217,7 @@ def get_workflow_pattern(
 @tool(
     level="SAFE",
     plan=performing.show_stats,
-    answer=ScriptAnswer,
+    answer=ScriptToolAnswer,
     words="failed learned often scripts statistics succeeded",
 )
 def get_learning_stats() -> None:
@@ -227,7 +227,7 @@ def get_learning_stats() -> None:
 @tool(
     level="SAFE",
     plan=performing.show_state,
-    answer=ScriptAnswer,
+    answer=ScriptToolAnswer,
     words="app appearance apps battery displays front mac machine network once running state"
     " system volume wifi",
     example={"parts": ["front_app", "battery"]},
