@@ -1,7 +1,7 @@
-"""Write the tools of each toolset, rendered from its functions, for the server to read.
+"""Write what packages add to those below them: the tools of each toolset, and other entry points.
 
-`python docs/make_toolsets.py` writes what differs; with `--check` it fails instead. A toolset is an
-entry point of the group `iac.toolsets` in pyproject.toml.
+`python docs/make_toolsets.py` writes what differs; with `--check` it fails instead. The tools are
+rendered from the functions of the entry points `iac.toolsets` in pyproject.toml.
 """
 
 import json
@@ -19,10 +19,12 @@ FOLDER: Final = ROOT / "runtime" / "iac_runtime" / "tools" / "toolsets"
 
 
 def render_toolsets() -> dict[Path, str]:
-    """Return the files: first what a toolset has beside tools, then a tool a line."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    files = {}
-    for name, place in project["entry-points"]["iac.toolsets"].items():
+    """Return the files; of a toolset first what it has beside tools, then a tool a line."""
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["entry-points"]
+    places = {group: rows for group, rows in groups.items() if group.startswith("iac.")}
+    toolsets = places.pop("iac.toolsets")
+    files = {FOLDER / "entry_points.json": f"{json.dumps(places)}\n"}
+    for name, place in toolsets.items():
         module, _, attribute = place.partition(":")
         toolset: Toolset = getattr(import_module(module), attribute)
         beside = {key: getattr(toolset, key) for key in ("added", "offers", "guides")}
@@ -35,7 +37,7 @@ def render_toolsets() -> dict[Path, str]:
 def main() -> None:
     """Write or check the files."""
     files = render_toolsets()
-    old = {path: path.read_text("utf-8") for path in FOLDER.glob("*.jsonl")}
+    old = {path: path.read_text("utf-8") for path in FOLDER.glob("*.json*")}
     if old == files:
         return
     differ = ", ".join(

@@ -58,9 +58,17 @@ META_TOOLS: Final = {name: tool for name, tool in _OWN.items() if not tool.perfo
 """Tools of the surface `search`, which it answers itself: they find and call the others."""
 
 TOOLSETS: Final = tuple(
-    sorted({name.removesuffix(".jsonl") for name in os.listdir(_FOLDER)} - {"own"})  # noqa: PTH208
+    name.removesuffix(".jsonl")
+    for name in sorted(os.listdir(_FOLDER))  # noqa: PTH208
+    if name.endswith(".jsonl") and name != "own.jsonl"
 )
 """Packages that add tools, by the word for them in `--expose`."""
+
+
+def entry_places(group: str) -> Mapping[str, str]:
+    """Return what a package above adds: the places of the entry points of a group, by name."""
+    places: Mapping[str, str] = json.loads((_FOLDER / "entry_points.json").read_text())[group]
+    return places
 
 
 def toolset_guides() -> Mapping[str, Any]:
