@@ -36,7 +36,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from iac_base.words import fold_name
-from iac_gen.searching import read_rows, renamed_rows, search_index
+from iac_gen.output import read_rows, renamed_rows, search_index
 from iac_runtime.search import Index, SearchHit
 from iac_runtime.serve.pages import added_apps
 from iac_runtime.tools.catalogue import AppRow, Catalogue

@@ -14,7 +14,7 @@ import click
 from lint_language import messages
 
 from iac_base.errors import ErrorType
-from iac_gen.cli.group import cli as gen
+from iac_gen.cli import cli as gen
 from iac_mcp.cli.main import cli as mcp
 from iac_mcp.setup.clients import CLIENTS
 from iac_runtime.apple_errors import APPLE_ERRORS

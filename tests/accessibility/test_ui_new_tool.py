@@ -13,7 +13,7 @@ from iac_base.errors import UnknownToolError
 from iac_gen.toolsets import toolset_rows
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, CompletedCall, NeedsApproval
+from iac_runtime.gate.plans import Call, CompletedCall, PendingCall
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.tool import tool
 from iac_runtime.tools.catalogue import Catalogue
@@ -74,7 +74,7 @@ def test_a_new_tool_is_a_function_and_what_it_does(gate: Gate, bridge: Memory) -
     arguments = {"app": APP.pid, "element": "window[0]/button[0]"}
     call = Call("open_context_menu", arguments, ASKED)
     asked = gate.call(call)
-    assert isinstance(asked, NeedsApproval)
+    assert isinstance(asked, PendingCall)
     assert asked.level == "MODIFY"
     assert 'open the menu of button "Keep" in window "Doc" of Memory' in asked.question.line
     assert bridge.done == []
@@ -88,7 +88,7 @@ def test_its_level_and_its_staleness_are_as_for_all(gate: Gate, bridge: Memory) 
     arguments = {"app": APP.pid, "element": "window[0]/button[1]"}
     call = Call("open_context_menu", arguments, ASKED)
     asked = gate.call(call)
-    assert isinstance(asked, NeedsApproval)
+    assert isinstance(asked, PendingCall)
     assert asked.level == "DANGEROUS"
     bridge.grow = tree({**ROWS, "w": node("w", "window", "Doc", "delete", "keep")})
     with pytest.raises(Exception, match="out of date"):

@@ -19,16 +19,16 @@ from metadata import MOOD, NUMBER, TEXT, action, content, loaded, parameter, val
 
 from iac_base.errors import DeclaredToolError, InvalidParameterError
 from iac_gen.discover import from_intents, read_sources
-from iac_gen.load import LoadedDictionary
 from iac_gen.model import Source
 from iac_gen.pipeline import BuildInputs, build_folder
+from iac_gen.xml import LoadedDictionary
 from iac_mcp.cli.main import cli
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.process import Completed
 from iac_runtime.execution.shortcuts import ShortcutError, run_shortcut
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import GateOptions, build_gate
-from iac_runtime.gate.plans import Call, CompletedCall, NeedsApproval
+from iac_runtime.gate.plans import Call, CompletedCall, PendingCall
 from iac_runtime.language.request import IntentRequest
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.search.index import Index
@@ -159,7 +159,7 @@ def test_a_write_gets_what_was_given_and_its_outcome_is_unknown(gate: Gate, mac:
 
 def test_a_model_s_write_is_asked_about(gate: Gate, mac: Mac) -> None:
     asks = gate.call(Call("diary_intent_add_entry", BODY, Requester(ways=("client",))))
-    assert isinstance(asks, NeedsApproval)
+    assert isinstance(asks, PendingCall)
     assert "done" not in mac.state
 
 

@@ -12,7 +12,7 @@ import anyio
 import warm
 from mcp import Client, StdioServerParameters
 
-from iac_gen.searching import read_rows, search_index
+from iac_gen.output import read_rows, search_index
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import GateOptions, build_gate
 from iac_runtime.serve.changes import LazyGate

@@ -89,8 +89,8 @@ class NameDifference(NamedTuple):
     def __str__(self) -> str:
         if not self.ours:
             return f"{self.what}: JXA has {self.theirs}, which belongs to no term"
-        said = f"JXA has {self.theirs}" if self.theirs else "JXA has no such name"
-        return f"{self.what} {self.term!r}: IAC has {self.ours}, {said}"
+        theirs_in_words = f"JXA has {self.theirs}" if self.theirs else "JXA has no such name"
+        return f"{self.what} {self.term!r}: IAC has {self.ours}, {theirs_in_words}"
 
 
 def collect_names(resolved: ResolvedDictionary) -> AskedNames:
@@ -107,27 +107,16 @@ def collect_names(resolved: ResolvedDictionary) -> AskedNames:
 
 
 def _class_names(row: model.SdefClass, named: Mapping[str, model.SdefClass]) -> ClassNames:
-    above = [named[name] for name in _ancestor_names(row, named)]
-    return ClassNames(
-        SpelledName(row.name, javascript_name(row.name), "", row.hidden),
-        javascript_name(row.inherits),
-        _spelled_names(row.properties),
-        _element_names(row, named),
-        frozenset(
-            spelling
-            for owner in above
-            for name in (*_spelled_names(owner.properties), *_element_names(owner, named))
-            for spelling in (name.jxa, name.other)
-        ),
-    )
-
-
-def _ancestor_names(row: model.SdefClass, named: Mapping[str, model.SdefClass]) -> Iterator[str]:
-    seen = {row.name}
-    while row.inherits in named and row.inherits not in seen:
-        seen.add(row.inherits)
-        yield row.inherits
-        row = named[row.inherits]
+    above = [named[name] for name in model.class_lineage(row.name, named)][1:]
+    members = (_spelled_names(row.properties), _element_names(row, named))
+    inherited = {
+        spelling
+        for owner in above
+        for name in (*_spelled_names(owner.properties), *_element_names(owner, named))
+        for spelling in (name.jxa, name.other)
+    }
+    own = SpelledName(row.name, javascript_name(row.name), "", row.hidden)
+    return ClassNames(own, javascript_name(row.inherits), *members, frozenset(inherited))
 
 
 def _spelled_names(
@@ -139,29 +128,23 @@ def _spelled_names(
 def _element_names(
     row: model.SdefClass, named: Mapping[str, model.SdefClass]
 ) -> tuple[SpelledName, ...]:
-    return tuple(
-        SpelledName(
-            one.type,
-            javascript_name(
-                class_plural(one.type, named[one.type].plural if one.type in named else "")
-            ),
-            javascript_name(one.type),
-            one.hidden,
-        )
-        for one in row.elements
-    )
+    rows = []
+    for one in row.elements:
+        plural = class_plural(one.type, named[one.type].plural if one.type in named else "")
+        names = (javascript_name(plural), javascript_name(one.type))
+        rows.append(SpelledName(one.type, *names, one.hidden))
+    return tuple(rows)
 
 
 def compare_names(names: AskedNames, reflection: Reflection) -> list[NameDifference]:
     """Return what reflection says otherwise, commands first, classes in the dictionary's order."""
-    found = list(
-        _name_differences("command", names.commands, reflection.commands, _COMMON_COMMANDS)
-    )
+    commands = reflection.commands
+    differences = [*_name_differences("command", names.commands, commands, _COMMON_COMMANDS)]
     for row in names.classes:
         printed = reflection.classes.get(row.name.term)
         if printed is not None:
-            found += _class_differences(row, printed)
-    return found
+            differences += _class_differences(row, printed)
+    return differences
 
 
 def _class_differences(row: ClassNames, printed: ReflectedClass) -> Iterator[NameDifference]:
@@ -247,8 +230,8 @@ def run_reflection(
         except OSError as error:
             raise ReflectionError(f"{program[0]} cannot be run: {error.strerror}") from None
     if done.returncode != 0:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        reason = said[-1] if said else f"status {done.returncode}"
+        errors = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        reason = errors[-1] if errors else f"status {done.returncode}"
         raise ReflectionError(f"{program[0]} failed: {reason}")
     return _read_reflection(done.stdout, names)
 
@@ -259,14 +242,10 @@ def _read_reflection(stdout: bytes, names: AskedNames) -> Reflection:
         rows = answer["classes"]
         if len(rows) != len(names.classes):
             raise ValueError("a different number of classes")
-        printed = {
-            owner.name.term: ReflectedClass(
-                _optional_texts(row["properties"]),
-                _optional_texts(row["elements"]),
-                _optional_text(row["parent"]),
-            )
-            for owner, row in zip(names.classes, rows, strict=True)
-        }
+        printed = {}
+        for owner, row in zip(names.classes, rows, strict=True):
+            both = _optional_texts(row["properties"]), _optional_texts(row["elements"])
+            printed[owner.name.term] = ReflectedClass(*both, _optional_text(row["parent"]))
         commands = _optional_texts(answer["commands"])
     except (ValueError, KeyError, TypeError, RecursionError):
         raise ReflectionError("the output does not come from IAC's script") from None

@@ -1,36 +1,50 @@
-"""Describe: what a tool does, in our own words, made from structure.
+"""Describe: what a tool, a class and a property is, in our own words, made from structure.
 
 The text is plain prose without quotes, colons or brackets, because the same words stand in a
-docstring and in the listing. Examples of references stand in parameter descriptions only.
+docstring and in the listing. Examples of references stand in parameter descriptions only;
+`example_arguments` are those of a whole call.
 """
 
 import re
 import textwrap
 import tomllib
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib.resources import files
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from iac_gen.ir import ToolFunction, ToolParameter
 from iac_gen.merge import APPLICATION
-from iac_gen.model import SdefCommand
+from iac_gen.model import SdefCommand, class_lineage
 from iac_gen.phrases import (
     FORMS,
     KNOWN,
+    PROPERTIES,
     VerbPhrase,
     capitalize_first,
+    displayed_name,
+    join_with_and,
     join_with_or,
     parameter_role,
     plural_noun,
     verb_phrase,
     whether_clause,
+    whether_property,
     with_article,
+    with_the,
 )
 from iac_gen.resolve import ResolvedDictionary
-from iac_gen.text import MAX_NAME, SourceText, clean_prose, clean_text, identifier, prose
+from iac_gen.text import (
+    MAX_NAME,
+    SourceText,
+    clean_prose,
+    clean_text,
+    identifier,
+    offered_values,
+    prose,
+)
 from iac_gen.types import AppTypes, item_terms
-from iac_runtime.tool import LEVELS
+from iac_runtime.tool import LEVELS, Class, Property
 from iac_runtime.types import TYPES, type_alternatives
 
 WIDTH: Final = 100
@@ -47,12 +61,9 @@ _PLAIN: Final = _NUMBERS | {"text", "any", "record", "boolean", "date"}
 _PLAINLY: Final = "a an the something new document copy file property".split()
 _SAID_BY: Final = {
     "SAFE": ("reads",),
-    "MODIFY": (
-        "changes something",
-        "may change something",
-        "makes a copy",
-        "makes something new",
-        "starts or ends something",
+    "MODIFY": tuple(
+        "changes something/may change something/makes a copy/makes something new"
+        "/starts or ends something".split("/")
     ),
 }
 """What a level says by itself."""
@@ -75,12 +86,12 @@ def with_level(text: str, level: str, reason: str, limit: int = MAX_SUMMARY) -> 
 
     That it reads is what SAFE means, that it changes something what MODIFY means.
     """
-    said = {*map(_word_stem, [*re.findall("[a-z]+", text.lower()), *_PLAINLY])}
+    stems = {*map(_word_stem, [*re.findall("[a-z]+", text.lower()), *_PLAINLY])}
     verb = text.partition(" ")[0].lower()
     told = []
     for clause in reason.split(", "):
         first, *rest = clause.lower().split() or [""]
-        repeats = first in (f"{verb}s", f"{verb}es") and said.issuperset(map(_word_stem, rest))
+        repeats = first in (f"{verb}s", f"{verb}es") and stems.issuperset(map(_word_stem, rest))
         if not repeats and clause not in _SAID_BY.get(level, ()):
             told.append(clause)
     words = short_prose(f"{', '.join([level, *told])}.", 70)
@@ -122,14 +133,14 @@ def type_as_noun(kind: str, types: AppTypes, own: Sequence[str] = ()) -> str:
 
 def _type_nouns(kind: str, types: AppTypes, own: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the nouns of a type: what it may be, and what lists of it may hold."""
-    found: tuple[dict[str, None], dict[str, None]] = ({}, {})
+    nouns_of: tuple[dict[str, None], dict[str, None]] = ({}, {})
     for part in type_alternatives(kind):
         many = part.startswith("list of ")
         for item in item_terms(part):
             for noun in own if own and item == "specifier" else [_type_noun(item, types)]:
-                found[many].setdefault(noun)
+                nouns_of[many].setdefault(noun)
     # Plain text in front, wherever the dictionary has it.
-    one, many_ = (sorted(nouns, key=lambda noun: noun != "text") for nouns in found)
+    one, many_ = (sorted(nouns, key=lambda noun: noun != "text") for nouns in nouns_of)
     return one, many_
 
 
@@ -148,10 +159,10 @@ def _type_noun(part: str, types: AppTypes) -> str:
 
 def responding_classes(command: SdefCommand, resolved: ResolvedDictionary) -> list[str]:
     """Return the classes that say they answer a command; none where they are many."""
-    said = {command.name, command.id} - {""}
+    spellings = {command.name, command.id} - {""}
     rows = (row for row in resolved.classes if not row.hidden and row.name != APPLICATION)
-    found = [row.name for row in rows if said & {*row.responds_to}]
-    return found if len(found) <= 3 else []
+    names = [row.name for row in rows if spellings & {*row.responds_to}]
+    return names if len(names) <= 3 else []
 
 
 def command_verb(
@@ -195,16 +206,16 @@ def describe_parameter(
     if not term:
         # The tool's own sentence has the verb.
         objects = types.names_objects(kind)
-        said = thing if objects else f"{thing} to {verb.after_to(is_value=plain)}"
+        purpose = thing if objects else f"{thing} to {verb.after_to(is_value=plain)}"
     elif set(type_alternatives(kind)) == {"boolean"}:
-        said = whether_clause(term)
+        purpose = whether_clause(term)
     else:
         bare = types.bare_terms(kind)
         named = any(part in types.enums or part in _NUMBERS for part in bare)
-        said = parameter_role(
+        purpose = parameter_role(
             term, "" if "file" in bare else thing, verb.without_object(), named=named
         )
-    return truncate_words(said, MAX_SAID)
+    return truncate_words(purpose, MAX_SAID)
 
 
 def describe_value_form(kind: str, types: AppTypes, own: Sequence[str] = ()) -> str:
@@ -266,8 +277,8 @@ def screen_description(text: str, tools: Collection[str] = ()) -> ScreenedDescri
     words = _kept_prose(whole)
     if not words:
         return ScreenedDescription(None, "contains no Latin letters")
-    found = _COMMANDING.search(whole)
-    return ScreenedDescription(words, f"says {found[0].lower()} to its reader" if found else "")
+    command = _COMMANDING.search(whole)
+    return ScreenedDescription(words, f"says {command[0].lower()} to its reader" if command else "")
 
 
 def _drop_reason(lines: list[str], whole: str, tools: Collection[str]) -> str:
@@ -278,7 +289,7 @@ def _drop_reason(lines: list[str], whole: str, tools: Collection[str]) -> str:
         return "contains the name of a role in a conversation"
     if _LEVEL.search(whole):
         return "contains a word for a level"
-    role = next((found for line in lines if (found := _ROLE_LINE.match(line))), None)
+    role = next((match for line in lines if (match := _ROLE_LINE.match(line))), None)
     if role:
         return f"has a line that begins with {role[1].lower()}"
     named = _TOOL.search(whole)
@@ -342,8 +353,8 @@ def with_brackets(ours: str, form: str, theirs: str | None, limit: int, verb: st
     room = limit - len(before) - 2 - len(form) * (not keep)
     if room < _LEAST_ROOM:
         return whole
-    said = _whole_sentences(plain, room).rstrip(".")
-    return f"{before}({said})" if keep else f"({capitalize_first(said)}){form}"
+    sentences = _whole_sentences(plain, room).rstrip(".")
+    return f"{before}({sentences})" if keep else f"({capitalize_first(sentences)}){form}"
 
 
 def _word_stems(text: str) -> set[str]:
@@ -371,7 +382,7 @@ def tool_docstring(tool: ToolFunction) -> SourceText:
     if tool.parameters:
         lines += ["", "Args:", *(line for p in tool.parameters for line in _argument_lines(p))]
     if tool.returned:
-        lines += ["", "Returns:", f"    {prose(_capitalize_first(tool.returned))}"]
+        lines += ["", "Returns:", f"    {prose(capitalize_first(tool.returned))}"]
     if len(lines) == 1 and len(lines[0]) + 4 + 3 <= WIDTH:
         return SourceText(f'{lines[0]}"""')
     return SourceText("\n".join(f"    {line}".rstrip() for line in [*lines, '"""']).lstrip())
@@ -391,9 +402,153 @@ def _argument_words(parameter: ToolParameter) -> str:
         values = parameter.schema["enum"]
         text = f"One of {', '.join(values[:6])}{' and others' if len(values) > 6 else ''}"
     else:
-        text = _capitalize_first(parameter.row.type.replace(" | ", " or ") or "value")
+        text = capitalize_first(parameter.row.type.replace(" | ", " or ") or "value")
     return f"{text.rstrip('.')}."
 
 
-def _capitalize_first(text: str) -> str:
-    return text[:1].upper() + text[1:]
+_PLAIN_FORMS: Final = frozenset("true or false/a value/text/texts/an object/objects".split("/"))
+_LOOSE: Final = ("any", "boolean | any", "any | boolean")
+_ACCESS: Final = {"r": ", read only", "w": ", write only", "rw": ""}
+
+
+def describe_terms(classes: Mapping[str, Class], types: AppTypes, app: str) -> dict[str, str]:
+    """Return what each class is (`message`) and each of its properties (`message.subject`)."""
+    sentences: dict[str, str] = {}
+    for term, row in classes.items():
+        holders = [name for name, one in classes.items() if term in {e.term for e in one.elements}]
+        sentences[term] = describe_class(term, row, holders, types, app)
+        for prop in row.properties:
+            sentences[f"{term}.{prop.term}"] = describe_property(prop, types)
+    return sentences
+
+
+def describe_class(term: str, row: Class, holders: list[str], types: AppTypes, app: str) -> str:
+    """Return what a class is: where it is held, what kind it is of, and a reference to one."""
+    name = _term_name(term) or "object"
+    where = safe_app_name(app)
+    if term == APPLICATION:
+        return f"The app {where} itself."
+    text = capitalize_first(with_article(name))
+    # A note of Notes says one thing twice.
+    if where.rstrip("s").lower() not in name.lower():
+        text += f" of {where}"
+    if row.inherits and row.inherits not in ("item", term):
+        text += f", a kind of {_term_name(row.inherits)}"
+    owners = [plural_noun(_term_name(one)) for one in holders if one != APPLICATION]
+    if 0 < len(owners) <= 3:
+        text += f", in {join_with_and(owners)}"
+    example = types.example_reference([term])
+    return f"{text}{f', such as {example}' if example else ''}."
+
+
+def _term_name(term: str) -> str:
+    return displayed_name(short_prose(term, MAX_NAME))
+
+
+def describe_property(row: Property, types: AppTypes) -> str:
+    """Return what a property is: its form, and whether it can be set."""
+    known = PROPERTIES.get(row.code.strip()) or PROPERTIES.get(row.term)
+    name = _term_name(row.term) or "value"
+    if known:
+        text = known
+    elif row.type == "boolean" or (row.type in _LOOSE and name.endswith("ed")):
+        text = whether_property(name)
+    else:
+        subject = name if name[-1].isdigit() else with_the(name)
+        text = "".join((capitalize_first(subject), *_property_form(row.type, name, types)))
+    return f"{text}{_ACCESS[row.access]}."
+
+
+def _property_form(kind: str, name: str, types: AppTypes) -> Iterator[str]:
+    words = describe_type(kind, types)
+    noun = words.removeprefix("a ").removeprefix("an ")
+    if words not in _PLAIN_FORMS and noun not in name and noun != "colour":
+        yield f", {words}"
+    if (
+        not types.names_objects(kind)
+        and len(types.bare_terms(kind)) <= 2
+        and not types.unlisted_fields(kind)
+    ):
+        yield describe_value_form(kind, types)
+
+
+_TEXTS = {"address": "ines@example.org", "url": "https://example.com"}
+"""What is no text like any other: an app or the policy looks at it."""
+
+_PLAIN_TYPES = ("text", "boolean", "integer", "real", "number")
+
+
+def example_arguments(
+    tool: ToolFunction, classes: Mapping[str, Class], types: AppTypes
+) -> dict[str, Any]:
+    """Return arguments that the app understands: what is required, and what it is about."""
+    required = {
+        p.key: (p.row.type == "text" and _TEXTS.get(p.key)) or _example_of_type(p.row.type, types)
+        for p in tool.parameters
+        if p.required
+    }
+    if tool.bind or tool.op in ("command", "get"):
+        return required
+    if tool.op == "set":
+        target, row = _settable_property(classes, types)
+        return {"target": target, "properties": {row.term: _example_of_type(row.type, types)}}
+    shown = next(p.schema for p in tool.parameters if p.key == "element").get("enum", classes)
+    term, holder = _class_and_holder(shown, classes, types)
+    place = {"at" if tool.op == "make" else "of": holder} if holder else {}
+    return {**required, "element": term, **place}
+
+
+def _example_of_type(kind: str, types: AppTypes) -> Any:
+    """Return a value of a type, of its first alternative."""
+    part = next(iter(type_alternatives(kind)), "any")
+    if part.startswith("list of "):
+        return [_example_of_type(part.removeprefix("list of ").split("|")[0], types)]
+    if part in types.enums:
+        return (offered_values(types.enumerators(part)) or types.enumerators(part))[0]
+    if types.json_schema(part) == {"type": "object"} or "properties" in types.json_schema(part):
+        return TYPES[part].example if part in TYPES else {}
+    if part in TYPES and TYPES[part].example is not None:
+        return TYPES[part].example
+    if part in ("class", "type"):
+        return next(iter(types.classes), "document")
+    if part == "point":
+        return [0, 0]
+    if part in ("text", "data"):
+        return "example"
+    return types.example_reference([part]) or types.example_reference(["specifier"]) or APPLICATION
+
+
+def _class_and_holder(shown: Any, classes: Mapping[str, Class], types: AppTypes) -> tuple[str, str]:
+    """Return a class, and the reference to what holds objects of it; empty for the app itself."""
+    own = types.example_reference(["specifier"])
+    rows = [(term, text) for term in shown if (text := types.example_reference([term]))]
+    # It ends with an element of the class itself, not of one that inherits from it.
+    rows = [row for row in rows if row[1].rpartition(".")[2] == f"{classes[row[0]].plural}[0]"]
+    rows.sort(key=lambda row: (row[1] != own, row[1].count(".")))
+    term, text = rows[0] if rows else (next(iter(shown)), "")
+    return term, text.rpartition(".")[0]
+
+
+def _settable_property(classes: Mapping[str, Class], types: AppTypes) -> tuple[str, Property]:
+    """Return a reference, and a property of it that can be set; a plain one where there is."""
+    choices: list[tuple[bool, bool, str, Property]] = []
+    own = types.example_reference(["specifier"])
+    for term in classes:
+        text = APPLICATION if term == APPLICATION else types.example_reference([term])
+        for prop in _all_properties(term, classes) if text else ():
+            if prop.access != "r":
+                odd = text.startswith("windows") or prop.type not in _PLAIN_TYPES
+                choices.append((odd, text != own, text, prop))
+    if not choices:
+        rows = [p for row in classes.values() for p in row.properties if p.access != "r"]
+        return APPLICATION, rows[0]
+    _, _, target, chosen = min(choices, key=lambda row: row[:2])
+    return target, chosen
+
+
+def _all_properties(term: str, classes: Mapping[str, Class]) -> Iterator[Property]:
+    """Yield the properties of a class, and of what it inherits from; an overridden one once."""
+    terms: set[str] = set()
+    for row in (classes[name] for name in class_lineage(term, classes)):
+        yield from (prop for prop in row.properties if prop.term not in terms)
+        terms |= {prop.term for prop in row.properties}

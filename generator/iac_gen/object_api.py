@@ -5,7 +5,7 @@ of the dictionary becomes a class, its elements a collection; a command is a met
 parameter is an object, else it is called on `app`.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from iac_gen import naming
@@ -19,6 +19,7 @@ from iac_gen.ir import (
     TypedModule,
 )
 from iac_gen.merge import APPLICATION
+from iac_gen.types import list_item_types
 from iac_runtime.tool import Property
 from iac_runtime.types import TYPES, find_type, type_alternatives
 
@@ -89,48 +90,47 @@ def build_object_api(module: Module) -> TypedModule:
     return _ObjectApiBuilder(module).build()
 
 
-def _python_class_name(term: str, taken: Iterable[str]) -> str:
-    return naming.unique_name(naming.escaped(naming.literal_alias(term), _RESERVED_TYPES), taken)
+def _python_class_name(term: str) -> str:
+    return naming.escaped(naming.literal_alias(term), _RESERVED_TYPES)
 
 
 class _ObjectApiBuilder:
     def __init__(self, module: Module) -> None:
         self.module = module
-        taken: set[str] = set()
-        self.names: dict[str, str] = {}
-        for term in module.classes:
-            name = APP_CLASS if term == APPLICATION else _python_class_name(term, taken)
-            taken.add(name)
-            self.names[term] = name
-        held = {element.term for row in module.classes.values() for element in row.elements}
+        self.taken = {*_RESERVED_TYPES}
+        self.names = {
+            term: APP_CLASS if term == APPLICATION else self._claim_name(_python_class_name(term))
+            for term in module.classes
+        }
+        contained = {element.term for row in module.classes.values() for element in row.elements}
         self.items: dict[str, str] = {}
-        for term, row in module.classes.items():
-            if term in held:
-                plural = naming.snake_case(row.plural) or f"{self.names[term]} items"
-                wanted = _python_class_name(plural.replace("_", " "), ())
-                self.items[term] = naming.unique_name(
-                    f"{self.names[term]}Items" if wanted in taken else wanted, taken
-                )
-                taken.add(self.items[term])
-        self.records: dict[str, str] = {}
-        for term, record in module.records.items():
-            if record.properties:
-                self.records[term] = _python_class_name(term, taken)
-                taken.add(self.records[term])
+        for term in (term for term in module.classes if term in contained):
+            name = self.names[term]
+            plural = naming.snake_case(module.classes[term].plural) or f"{name} items"
+            wanted = _python_class_name(plural.replace("_", " "))
+            self.items[term] = self._claim_name(f"{name}Items" if wanted in self.taken else wanted)
+        self.records = {
+            term: self._claim_name(_python_class_name(term))
+            for term, record in module.records.items()
+            if record.properties
+        }
         self.aliases = {enum: (alias, values) for alias, enum, values in module.aliases}
         self.literals: dict[str, tuple[str, ...]] = {}
-        self.literal_names: dict[str, str] = {}
-        for enum, (alias, _) in self.aliases.items():
-            self.literal_names[enum] = naming.unique_name(
-                naming.escaped(alias, _RESERVED_TYPES), taken
-            )
-            taken.add(self.literal_names[enum])
-        self.taken = taken
+        self.literal_names = {
+            enum: self._claim_name(naming.escaped(alias, _RESERVED_TYPES))
+            for enum, (alias, _) in self.aliases.items()
+        }
         self.makes = any(tool.op == "make" and not tool.bind for tool in module.tools)
         self.settable: dict[tuple[str, str], str] = {}
         self.files = APPLICATION in module.classes and any(
             row.term == "startup disk" for row in module.classes[APPLICATION].properties
         )
+
+    def _claim_name(self, wanted: str) -> str:
+        """Return a name that nothing else in the file has."""
+        name = naming.unique_name(wanted, self.taken)
+        self.taken.add(name)
+        return name
 
     def build(self) -> TypedModule:
         module = self.module
@@ -158,27 +158,21 @@ class _ObjectApiBuilder:
             for row in module.records[term].properties
             if (key := _attribute_name(row.term, row.code)) != row.jxa
         }
-        settable = [(name, held, value) for (held, value), name in self.settable.items()]
+        settable = [(name, owner, value) for (owner, value), name in self.settable.items()]
+        classes = list(made.values())
         return TypedModule(
-            list(made.values()),
-            commands,
-            self.literals,
-            records,
-            fields,
-            settable,
-            self.makes,
-            extra,
+            classes, commands, self.literals, records, fields, settable, self.makes, extra
         )
 
     def _ordered_classes(self) -> list[str]:
         """Return the classes, parents first."""
-        found: dict[str, None] = {}
+        ordered: dict[str, None] = {}
         for term in self.module.classes:
             line = [term]
             while (above := self._parent_class(line[-1])) and above not in line:
                 line.append(above)
-            found.update(dict.fromkeys(reversed(line)))
-        return list(found)
+            ordered.update(dict.fromkeys(reversed(line)))
+        return list(ordered)
 
     def _parent_class(self, term: str) -> str:
         """Return the class that `term` inherits from; empty for none, and where it ends in it."""
@@ -210,10 +204,9 @@ class _ObjectApiBuilder:
             bases = ("TextObject", self.names[above]) if own else (self.names[above],)
         else:
             bases = ("TextObject",) if text else ("Object",)
-        taken = self.taken | _RESERVED_TYPES
-        made = [naming.unique_name(f"{name}{what}", taken) for what in ("Row", "Values", "Name")]
-        self.taken |= {*made}
-        row, values, keys = made
+        row, values, keys = (
+            self._claim_name(f"{name}{what}") for what in ("Row", "Values", "Name")
+        )
         return TypedClass(
             term, name, self.items.get(term, ""), bases, row, values, keys, above, text
         )
@@ -246,15 +239,15 @@ class _ObjectApiBuilder:
             if attribute.name not in values:
                 one.values.append((attribute.name, self.type_annotation(prop.type, given=True)))
         for element in row.elements:
-            held = self.module.classes.get(element.term)
-            if held is None or held.plural in inherited_jxa:
+            kind = self.module.classes.get(element.term)
+            if kind is None or kind.plural in inherited_jxa:
                 continue
-            name = _attribute_name(naming.snake_case(held.plural), held.code)
-            while name in taken or (name in inherited and inherited[name].jxa != held.plural):
+            name = _attribute_name(naming.snake_case(kind.plural), kind.code)
+            while name in taken or (name in inherited and inherited[name].jxa != kind.plural):
                 name += "_"
-            if held.plural not in {a.jxa for a in taken.values() if a.kind == "Elements"}:
+            if kind.plural not in {a.jxa for a in taken.values() if a.kind == "Elements"}:
                 many = self.items[element.term]
-                taken[name] = ObjectAttribute(name, "Elements", many, held.plural, element.term)
+                taken[name] = ObjectAttribute(name, "Elements", many, kind.plural, element.term)
         one.attributes = list(taken.values())
 
     def _redeclare_property(
@@ -266,11 +259,11 @@ class _ObjectApiBuilder:
         plain = {"Prop", "RwProp"}
         if new.kind in plain and before.kind in plain:
             # A subclass that says another type is taken at no word.
-            held = new.held if new.held == before.held else "Any"
+            annotation = new.held if new.held == before.held else "Any"
             kind = "RwProp" if "RwProp" in (new.kind, before.kind) else "Prop"
-            if (kind, held) == (before.kind, before.held):
+            if (kind, annotation) == (before.kind, before.held):
                 return before
-            return ObjectAttribute(new.name, kind, held, new.jxa, "", kind != before.kind)
+            return ObjectAttribute(new.name, kind, annotation, new.jxa, "", kind != before.kind)
         name = new.name
         while name in taken or name == before.name:
             name += "_"
@@ -283,20 +276,18 @@ class _ObjectApiBuilder:
         if single:
             text = self._is_text(single)
             kind = f"{'Rw' * writes}{'Text' * text}One"
-            held = self.names[single]
+            class_name = self.names[single]
             if writes:
-                held = self._replaceable_type(held, "str" if text else held)
-            return ObjectAttribute(name, kind, held, prop.jxa, single)
+                class_name = self._replaceable_type(class_name, "str" if text else class_name)
+            return ObjectAttribute(name, kind, class_name, prop.jxa, single)
         return ObjectAttribute(
             name, "RwProp" if writes else "Prop", self.type_annotation(prop.type), prop.jxa
         )
 
-    def _replaceable_type(self, held: str, value: str) -> str:
-        if (held, value) not in self.settable:
-            name = naming.unique_name(f"Replaceable{held}", self.taken)
-            self.taken.add(name)
-            self.settable[held, value] = name
-        return self.settable[held, value]
+    def _replaceable_type(self, class_name: str, value: str) -> str:
+        if (class_name, value) not in self.settable:
+            self.settable[class_name, value] = self._claim_name(f"Replaceable{class_name}")
+        return self.settable[class_name, value]
 
     def _single_object(self, prop: Property) -> str:
         """Return the class whose object a property holds; empty for a value, or one of several."""
@@ -315,29 +306,22 @@ class _ObjectApiBuilder:
         return find_type(part) is None or (part == "file" and self.files)
 
     def _field_types(self, rows: Sequence[Property]) -> list[tuple[str, str]]:
-        found: dict[str, str] = {}
+        annotations: dict[str, str] = {}
         for row in rows:
             key = _attribute_name(row.term, row.code)
-            found.setdefault(key, self.type_annotation(row.type, given=True))
-        return list(found.items())
+            annotations.setdefault(key, self.type_annotation(row.type, given=True))
+        return list(annotations.items())
 
     def type_annotation(self, kind: str, *, given: bool = False) -> str:
         """Return the annotation of a type string: of what is given, or of what is answered."""
-        return " | ".join(self._annotation_parts(kind, given))
-
-    def _annotation_parts(self, kind: str, given: bool) -> list[str]:
-        found = (
-            one for part in type_alternatives(kind) for one in self._part_annotations(part, given)
-        )
-        parts = list(dict.fromkeys(found))
-        return ["Any"] if "Any" in parts or not parts else parts
+        alternatives = type_alternatives(kind)
+        parts = {one: None for part in alternatives for one in self._part_annotations(part, given)}
+        return "Any" if "Any" in parts or not parts else " | ".join(parts)
 
     def _part_annotations(self, part: str, given: bool) -> list[str]:
         if part.startswith("list of "):
-            rest = part.removeprefix("list of ")
-            inner = [rest] if rest.startswith("list of ") else rest.split("|")
-            held = self.type_annotation(" | ".join(inner), given=given)
-            return [f"{'Sequence' if given else 'ListOf'}[{held}]"]
+            items = self.type_annotation(" | ".join(list_item_types(part)), given=given)
+            return [f"{'Sequence' if given else 'ListOf'}[{items}]"]
         if part in self.module.records:
             if part in self.records:
                 return [self.records[part]]
@@ -364,9 +348,7 @@ class _ObjectApiBuilder:
                 continue
             direct = next((p for p in tool.parameters if p.row.code == "----"), None)
             types = type_alternatives(direct.row.type) if direct else ()
-            parts = {part.removeprefix("list of ") for part in types} if (
-                direct
-            ) else set()  # fmt: skip
+            parts = {part.removeprefix("list of ") for part in types}
             name = naming.escaped(tool.function.rstrip("_"), taken)
             taken.add(name)
             terms = [part for part in parts if self._is_object(part)]

@@ -7,45 +7,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from iac_gen import model, naming
-from iac_gen.classify.judge import judge_command, judge_delete, judge_make, judge_setter
-from iac_gen.classify.judgement import LevelJudgment, LevelVerdict, highest_verdict
-from iac_gen.describe import (
-    MARK_ROOM,
-    MAX_PARAMETER,
-    MAX_SUMMARY,
-    UNPROVEN,
-    command_summary,
-    command_verb,
-    describe_parameter,
-    describe_type,
-    describe_value_form,
-    responding_classes,
-    safe_app_name,
-    screen_description,
-    short_prose,
-    truncate_words,
-    with_app_words,
-    with_brackets,
-    with_level,
+from iac_gen import descriptions, model, naming, object_tools
+from iac_gen.classify import (
+    LevelJudgment,
+    LevelVerdict,
+    highest_verdict,
+    judge_command,
+    judge_delete,
+    judge_make,
+    judge_setter,
 )
-from iac_gen.examples import example_arguments
 from iac_gen.ir import Module, ToolFunction, ToolParameter
 from iac_gen.model import Diagnostic, SdefCommand, Severity
 from iac_gen.naming import class_plural, javascript_name
-from iac_gen.objects import (
-    OBJECT_EVENTS,
-    build_recipe_tool,
-    copy_levels,
-    extra_parameters,
-    merged_commands,
-    object_tools,
-    visible_properties,
-)
 from iac_gen.phrases import DO, KNOWN, VerbPhrase, join_with_or, plural_noun
 from iac_gen.quirks import QuirkDecisions
 from iac_gen.resolve import ResolvedDictionary, is_hook
-from iac_gen.sentences import describe_terms
 from iac_gen.text import MAX_ENUMERATOR, MAX_NAME, clean_text
 from iac_gen.types import AppTypes
 from iac_runtime.tool import (
@@ -64,17 +41,12 @@ from iac_runtime.tool import (
 def _class_row(
     row: model.SdefClass, resolved: ResolvedDictionary, types: AppTypes, decisions: QuirkDecisions
 ) -> Class:
-    return Class(
-        row.code,
-        javascript_name(row.name),
-        javascript_name(class_plural(row.name, row.plural)),
-        row.inherits or None,
-        judge_make(row, resolved).level,
-        judge_delete(row).level,
-        tuple(_property_rows(row, types, decisions)),
-        tuple(Element(element.type, element.access) for element in row.elements),
-        tuple(word.name for word in row.synonyms if word.name),
-    )
+    names = javascript_name(row.name), javascript_name(class_plural(row.name, row.plural))
+    levels = judge_make(row, resolved).level, judge_delete(row).level
+    properties = tuple(_property_rows(row, types, decisions))
+    elements = tuple(Element(element.type, element.access) for element in row.elements)
+    synonyms = tuple(word.name for word in row.synonyms if word.name)
+    return Class(row.code, *names, row.inherits or None, *levels, properties, elements, synonyms)
 
 
 def _property_rows(
@@ -100,13 +72,13 @@ def table_judgments(
     resolved: ResolvedDictionary, decisions: QuirkDecisions
 ) -> dict[str, Mapping[str, LevelJudgment]]:
     """Return why the rows of the tables of classes and records have their levels."""
-    found: dict[str, Mapping[str, LevelJudgment]] = {}
+    judgments: dict[str, Mapping[str, LevelJudgment]] = {}
     for row in (*_record_owners(resolved), *resolved.classes):
         for prop in row.properties:
-            found[f"{row.name}.{prop.name}"] = {"set": _setter_judgment(row, prop, decisions)}
+            judgments[f"{row.name}.{prop.name}"] = {"set": _setter_judgment(row, prop, decisions)}
     for row in resolved.classes:
-        found[row.name] = {"make": judge_make(row, resolved), "delete": judge_delete(row)}
-    return found
+        judgments[row.name] = {"make": judge_make(row, resolved), "delete": judge_delete(row)}
+    return judgments
 
 
 def enum_table(resolved: ResolvedDictionary) -> dict[str, Enum]:
@@ -140,17 +112,17 @@ def build_module(
     the dictionary but its terms is in the module.
     """
     aliases = _enumeration_aliases(resolved)
-    types = AppTypes(resolved, {name: alias for alias, name in aliases})
+    types = AppTypes(resolved, aliases)
     # Hidden ones too: references run through them.
     classes = {row.name: _class_row(row, resolved, types, decisions) for row in resolved.classes}
     builder = _ToolBuilder(resolved, decisions, types, classes, wording)
-    merged = merged_commands(resolved)
-    for tool in object_tools(resolved, classes, types):
+    merged = object_tools.merged_commands(resolved)
+    for tool in object_tools.object_tools(resolved, classes, types):
         builder.add_object_tool(tool, merged.get(tool.op))
     ops = {tool.op for tool in builder.tools}
     hooks = resolved.source.kind != "intents"
     for command in resolved.commands:
-        if command.hidden or OBJECT_EVENTS.get(command.code) in ops:
+        if command.hidden or object_tools.OBJECT_EVENTS.get(command.code) in ops:
             continue
         if hooks and is_hook(command):
             text = f"command {command.name} is a hook, which the app calls; it gets no tool"
@@ -158,25 +130,25 @@ def build_module(
             builder.found.append(Diagnostic(place, command.line, "hook", text, "note"))
             continue
         builder.add_command(command)
-    found = [*builder.found, *_long_name_notes(resolved)]
+    diagnostics = [*builder.found, *_long_name_notes(resolved)]
     for recipe in decisions.recipes:
-        tool_or_fault = build_recipe_tool(recipe, builder.tools, classes, types)
+        tool_or_fault = object_tools.build_recipe_tool(recipe, builder.tools, classes, types)
         if isinstance(tool_or_fault, str):
             place = f"quirks for {resolved.source.name}"
-            found.append(Diagnostic(place, recipe.line, "recipe", tool_or_fault, "error"))
+            diagnostics.append(Diagnostic(place, recipe.line, "recipe", tool_or_fault, "error"))
         else:
             builder.tools.append(tool_or_fault)
     # All at once: a client may cut names, and none may become another's by it.
     wanted = [f"{tool_prefix(key)}{tool.function.rstrip('_')}" for tool in builder.tools]
     names = naming.distinct_names(wanted)
     tools = tuple(
-        replace(tool, name=name, example=example_arguments(tool, classes, types))
+        replace(tool, name=name, example=descriptions.example_arguments(tool, classes, types))
         for tool, name in zip(builder.tools, names, strict=True)
     )
     file = resolved.source.dictionary.file
     for name in sorted(types.unknown):
         text = f"type {name} is declared nowhere; any value goes"
-        found.append(Diagnostic(file, 0, "unknown-type", text, "note"))
+        diagnostics.append(Diagnostic(file, 0, "unknown-type", text, "note"))
     hidden = {row.name for row in resolved.classes if row.hidden}
     module = Module(
         key,
@@ -186,15 +158,15 @@ def build_module(
         classes,
         enum_table(resolved),
         record_table(resolved, types, decisions),
-        tuple((alias, name, tuple(types.enumerators(name))) for alias, name in aliases),
+        tuple((alias, name, tuple(types.enumerators(name))) for name, alias in aliases.items()),
         tuple(sorted(name for name in classes if name not in hidden)),
-        tuple(sorted(visible_properties(resolved))),
+        tuple(sorted(object_tools.visible_properties(resolved))),
         tools,
         table_judgments(resolved, decisions),
         {row.name: row.code for row in resolved.enumerations},
-        describe_terms(classes, types, resolved.source.name),
+        descriptions.describe_terms(classes, types, resolved.source.name),
     )
-    return module, found
+    return module, diagnostics
 
 
 def _long_name_notes(resolved: ResolvedDictionary) -> Iterator[Diagnostic]:
@@ -203,12 +175,12 @@ def _long_name_notes(resolved: ResolvedDictionary) -> Iterator[Diagnostic]:
     for row in resolved.enumerations:
         count = sum(len(clean_text(value.name)) > MAX_ENUMERATOR for value in row.enumerators)
         if count:
-            what = f"enumeration {truncate_words(row.name, MAX_NAME)} has values"
+            what = f"enumeration {descriptions.truncate_words(row.name, MAX_NAME)} has values"
             rest = f"more than {MAX_ENUMERATOR} characters; {count} left out of schemas"
             yield Diagnostic(file, row.line, "long", f"{what} of {rest}", "note")
     for item in resolved.classes:
         if len(clean_text(item.name)) > MAX_NAME:
-            what = f"class {truncate_words(item.name, MAX_NAME)} has a name"
+            what = f"class {descriptions.truncate_words(item.name, MAX_NAME)} has a name"
             rest = f"more than {MAX_NAME} characters; no schema offers it"
             yield Diagnostic(file, item.line, "long", f"{what} of {rest}", "note")
 
@@ -219,15 +191,12 @@ _STARTS: Final[Mapping[str, tuple[LevelVerdict, ...]]] = dict.fromkeys(
 """What events that show an app need where it does not run."""
 
 
-def _enumeration_aliases(resolved: ResolvedDictionary) -> list[tuple[str, str]]:
-    """Return (alias, enumeration) for the enumerations that annotations may name."""
-    rows: list[tuple[str, str]] = []
-    for row in resolved.enumerations:
-        if row.enumerators:
-            rows.append(
-                (naming.unique_name(naming.literal_alias(row.name), (a for a, _ in rows)), row.name)
-            )
-    return rows
+def _enumeration_aliases(resolved: ResolvedDictionary) -> dict[str, str]:
+    """Return enumeration -> alias for the enumerations that annotations may name."""
+    aliases: dict[str, str] = {}
+    for name in (row.name for row in resolved.enumerations if row.enumerators):
+        aliases[name] = naming.unique_name(naming.literal_alias(name), aliases.values())
+    return aliases
 
 
 @dataclass(slots=True)
@@ -249,7 +218,7 @@ class _ToolBuilder:
         """Return the app's words where they are wanted and may be shown."""
         if not self.wording or not row.description:
             return None
-        theirs = screen_description(row.description)
+        theirs = descriptions.screen_description(row.description)
         if theirs.reason:
             fate = "are left out, the text" if theirs.text is None else "are kept, the text"
             message = f"the app's words for {what} {fate} {theirs.reason}"
@@ -264,18 +233,21 @@ class _ToolBuilder:
         """Return our words, and with `wording` the app's behind them, marked once."""
         theirs = self._app_description(row, what) if row else None
         brackets = self.wording and any("(" in p.description for p in parameters)
-        return with_app_words(ours, theirs, MAX_SUMMARY, brackets=brackets)
+        return descriptions.with_app_words(
+            ours, theirs, descriptions.MAX_SUMMARY, brackets=brackets
+        )
 
     def add_object_tool(self, tool: ToolFunction, command: SdefCommand | None) -> None:
         parameters = list(tool.parameters)
-        for extra in extra_parameters(command) if command else ():
+        for extra in object_tools.extra_parameters(command) if command else ():
             taken = {p.key for p in parameters}
             parameters.append(self.build_parameter(extra, taken, tool.op, verb=VerbPhrase(tool.op)))
-        summary = short_prose(tool.summary)
+        summary = descriptions.short_prose(tool.summary)
         if command:
             parameters = self._add_quirk_words(parameters, command)
             summary = self._add_app_words(summary, command, f"command {tool.op}", parameters)
         function = self._unique_function(tool.op)
+        verdict = LevelVerdict(tool.level, tool.reason, f"event code {tool.event}")
         self.tools.append(
             replace(
                 tool,
@@ -283,9 +255,7 @@ class _ToolBuilder:
                 jxa=tool.op,
                 summary=summary,
                 parameters=tuple(parameters),
-                judged=LevelJudgment(
-                    (LevelVerdict(tool.level, tool.reason, f"event code {tool.event}"),)
-                ),
+                judged=LevelJudgment((verdict,)),
             )
         )
 
@@ -296,40 +266,35 @@ class _ToolBuilder:
         judged = self.judge_with_quirk(command, [parameter.row.type for parameter in parameters])
         doc = self.decisions.values_for("command", command.name).get("doc")
         direct = parameters[0].row.type if command.direct is not None else ""
-        app = safe_app_name(self.resolved.source.name)
+        app = descriptions.safe_app_name(self.resolved.source.name)
         facts = command.intent
-        own = responding_classes(command, self.resolved)
-        verb = command_verb(command, direct, self.types, own)
+        own = descriptions.responding_classes(command, self.resolved)
+        verb = descriptions.command_verb(command, direct, self.types, own)
         place = "" if self.resolved.source.kind == "addition" else app
         things = join_with_or([plural_noun(term) for term in own] or ["documents", "windows"])
         summary = (
             doc.replace("{app}", app).replace("{things}", things)
             if doc
-            else command_summary(verb, direct, result, self.types, place, own)
+            else descriptions.command_summary(verb, direct, result, self.types, place, own)
         )
-        room = 180 - MARK_ROOM * self.wording
-        summary = with_level(summary, judged.level, judged.reason, room)
-        summary += UNPROVEN if facts else ""
-        what = f"command {truncate_words(command.name, MAX_NAME)}"
+        room = 180 - descriptions.MARK_ROOM * self.wording
+        summary = descriptions.with_level(summary, judged.level, judged.reason, room)
+        summary += descriptions.UNPROVEN if facts else ""
+        what = f"command {descriptions.truncate_words(command.name, MAX_NAME)}"
+        copies = object_tools.copy_levels(command, self.classes)
         self.tools.append(
             ToolFunction(
                 function,
                 "command",
                 command.code,
                 judged.level,
-                highest_verdict(
-                    [
-                        judged.verdict,
-                        *copy_levels(command, self.classes),
-                        *_STARTS.get(command.code, ()),
-                    ]
-                ).level,
+                highest_verdict((judged.verdict, *copies, *_STARTS.get(command.code, ()))).level,
                 judged.reason,
                 self._add_app_words(summary, None if doc else command, what, parameters),
                 tuple(parameters),
                 result,
                 self.types.result_annotation(result) if result else "None",
-                f"The answer, {describe_type(result, self.types)}." if result else "",
+                f"The answer, {descriptions.describe_type(result, self.types)}." if result else "",
                 self.types.output_schema(result) if result else None,
                 1 if command.direct is not None else 0,
                 function.rstrip("_") if facts else naming.javascript_name(command.name),
@@ -345,31 +310,31 @@ class _ToolBuilder:
 
     def build_parameters(self, command: SdefCommand, function: str) -> list[ToolParameter]:
         """Return the parameters in the order of the signature: the direct one first."""
-        found: list[ToolParameter] = []
+        parameters: list[ToolParameter] = []
         shown = [p for p in command.parameters if not p.hidden]
         keys = {naming.parameter_key(p.name, p.code) for p in shown}
         decided = self.decisions.values_for("command", command.name)
-        own = responding_classes(command, self.resolved)
+        own = descriptions.responding_classes(command, self.resolved)
         kind = self.types.type_string(command.direct.types) if command.direct is not None else ""
-        verb = command_verb(command, kind, self.types, own)
+        verb = descriptions.command_verb(command, kind, self.types, own)
         if command.direct is not None:
             key = naming.unique_name(decided.get("direct", "target"), keys)
             # Where a quirk says what a command does, the app's own words add nothing.
             direct = replace(command.direct, description="") if "doc" in decided else command.direct
-            found.append(self.build_parameter(direct, set(), function, key, verb, own))
+            parameters.append(self.build_parameter(direct, set(), function, key, verb, own))
         for parameter in shown:
-            taken = {p.key for p in found}
-            found.append(self.build_parameter(parameter, taken, function, verb=verb))
-        return self._add_quirk_words(found, command)
+            taken = {p.key for p in parameters}
+            parameters.append(self.build_parameter(parameter, taken, function, verb=verb))
+        return self._add_quirk_words(parameters, command)
 
     def _add_quirk_words(
-        self, found: list[ToolParameter], command: SdefCommand
+        self, parameters: list[ToolParameter], command: SdefCommand
     ) -> list[ToolParameter]:
         """Return parameters with the words that quirks give them."""
-        said = self.decisions.values_for("command", command.name).get("params", {})
+        words = self.decisions.values_for("command", command.name).get("params", {})
         return [
-            replace(p, description=said[p.key], words=said[p.key]) if p.key in said else p
-            for p in found
+            replace(p, description=words[p.key], words=words[p.key]) if p.key in words else p
+            for p in parameters
         ]
 
     def build_parameter(
@@ -391,13 +356,11 @@ class _ToolBuilder:
             # Dictionaries say one object; every app that was looked at takes a list too.
             kind = "specifier | list of specifier"
         name = naming.javascript_name(row.name)
-        said = describe_parameter(row.name, row.code, kind, verb, self.types, own)
-        form = describe_value_form(kind, self.types, own)
-        what = (
-            f"parameter {truncate_words(row.name, MAX_NAME)}"
-            if row.name
-            else "the direct parameter"
-        )
+        purpose = descriptions.describe_parameter(row.name, row.code, kind, verb, self.types, own)
+        form = descriptions.describe_value_form(kind, self.types, own)
+        what = f"parameter {descriptions.truncate_words(row.name, MAX_NAME)}"
+        what = what if row.name else "the direct parameter"
+        done = "" if row.name else verb.without_object()
         plain = row.name.lower() in KNOWN
         theirs = None if plain else self._app_description(row, f"{what} of {function}")
         own_name = name == row.name or self.resolved.source.kind == "intents"
@@ -408,8 +371,6 @@ class _ToolBuilder:
             {**self.types.json_schema(kind), **self.types.stated_keywords(row, kind)},
             self.types.parameter_annotation(kind),
             # The key says already what the dictionary's name of a parameter tells.
-            with_brackets(
-                said, form, theirs, MAX_PARAMETER, "" if row.name else verb.without_object()
-            ),
-            said,
+            descriptions.with_brackets(purpose, form, theirs, descriptions.MAX_PARAMETER, done),
+            purpose,
         )

@@ -4,9 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from iac_gen.classify.judgement import LevelJudgment, LevelVerdict
-from iac_gen.classify.setters import level_when_made
-from iac_gen.describe import (
+from iac_gen.classify import LevelJudgment, LevelVerdict, level_when_made
+from iac_gen.descriptions import (
     MAX_PARAMETER,
     describe_parameter,
     describe_value_form,
@@ -25,11 +24,8 @@ from iac_gen.types import AppTypes
 from iac_runtime.tool import LEVELS, Class, Level, Op, Param
 
 OBJECT_EVENTS: Final[Mapping[str, Op]] = {
-    "coregetd": "get",
-    "corecnte": "count",
-    "corecrel": "make",
-    "coresetd": "set",
-}
+    "coregetd": "get", "corecnte": "count", "corecrel": "make", "coresetd": "set",
+}  # fmt: skip
 """A command with one of these events is the object tool of that verb, never a second one."""
 
 
@@ -143,11 +139,11 @@ def copy_levels(command: SdefCommand, classes: Mapping[str, Class]) -> list[Leve
     """Return what a command that copies can need: to copy is to make, with the values given."""
     if command.code != "coreclon":
         return []
-    found = [LevelVerdict(row.make, "makes something new") for row in classes.values()]
+    verdicts = [LevelVerdict(row.make, "makes something new") for row in classes.values()]
     if any(parameter.code == "prdt" for parameter in command.parameters):
         rows = (prop for row in classes.values() for prop in row.properties if prop.access != "r")
-        found += [LevelVerdict(prop.level, "changes a property") for prop in rows]
-    return found
+        verdicts += [LevelVerdict(prop.level, "changes a property") for prop in rows]
+    return verdicts
 
 
 _OF = ToolParameter(
@@ -203,8 +199,8 @@ class _SharedParameters:
         self._class_name = "ClassName" if classes.keys() - self._hidden else "str"
         self._property_name = "PropertyName" if visible_properties(resolved) else "str"
         self._offered = {e.type for row in resolved.classes for e in row.elements if not e.hidden}
-        held = {element.term for row in classes.values() for element in row.elements}
-        self.elements = [name for name in classes if name in held and name != APPLICATION]
+        contained = {element.term for row in classes.values() for element in row.elements}
+        self.elements = [name for name in classes if name in contained and name != APPLICATION]
 
     def target_parameter(self, *, several: bool = False) -> ToolParameter:
         text = f"Which object{'s' * several}"
@@ -216,8 +212,8 @@ class _SharedParameters:
         return ToolParameter("target", row, True, schema, "Ref | ListOf[Ref]", shown, text)
 
     def element_parameter(self, term: str = "", code: str = "") -> ToolParameter:
-        held = self._offered - self._hidden
-        visible = [name for name in self.elements if name in held] or self.elements
+        offered = self._offered - self._hidden
+        visible = [name for name in self.elements if name in offered] or self.elements
         # A longer name is still in the class table; a model is not offered it.
         shown = offered_values(visible, MAX_NAME)
         schema: dict[str, Any] = dict(_STRING)
@@ -272,7 +268,12 @@ def build_recipe_tool(
         return f"recipe {recipe.name} has the name of a tool"
     judged = _recipe_judgment(recipe, base, classes)
     parameters = tuple(_recipe_parameter(recipe, name, types) for name in recipe.params)
-    tool = replace(
+    answer: dict[str, Any] = {}
+    if recipe.result:
+        answer["result"], answer["returned"] = recipe.result, "The answer."
+        answer["returns"] = types.result_annotation(recipe.result)
+        answer["output"] = types.output_schema(recipe.result, base.op)
+    return replace(
         base,
         function=recipe.name,
         level=judged.level,
@@ -284,15 +285,7 @@ def build_recipe_tool(
         positional=1 if parameters and parameters[0].required else 0,
         term="",
         bind=recipe.bind,
-    )
-    if not recipe.result:
-        return tool
-    return replace(
-        tool,
-        result=recipe.result,
-        returns=types.result_annotation(recipe.result),
-        returned="The answer.",
-        output=types.output_schema(recipe.result, base.op),
+        **answer,
     )
 
 
@@ -312,34 +305,26 @@ def _recipe_judgment(
     recipe: Recipe, base: ToolFunction, classes: Mapping[str, Class]
 ) -> LevelJudgment:
     """Return the level that the bound arguments reach, and why."""
-    found = [LevelVerdict(base.level, base.reason, f"tool {base.function}")]
+    verdicts = [LevelVerdict(base.level, base.reason, f"tool {base.function}")]
     if base.op not in ("make", "set"):
-        return LevelJudgment(tuple(found))
+        return LevelJudgment(tuple(verdicts))
     row = classes.get(str(recipe.bind.get("element", "")))
     if row is not None:
-        found.append(LevelVerdict(row.make, "makes something new", "class"))
+        verdicts.append(LevelVerdict(row.make, "makes something new", "class"))
     bound = recipe.bind.get("properties", {})
     owners = [row] if row is not None else list(classes.values())
     # What is bound first says what the recipe is for.
-    for term in bound:
-        found += [
-            LevelVerdict(
-                level_when_made(prop.code, prop.level) if base.op == "make" else prop.level,
-                f"sets {prop.term}",
-                f"property code {prop.code}",
-            )
-            for owner in owners
-            for prop in owner.properties
-            if prop.term == term
-        ]
+    for prop in (p for term in bound for one in owners for p in one.properties if p.term == term):
+        level = level_when_made(prop.code, prop.level) if base.op == "make" else prop.level
+        verdicts.append(LevelVerdict(level, f"sets {prop.term}", f"property code {prop.code}"))
     # To set needs what the properties need.
-    return LevelJudgment(tuple(found[1:] or found if base.op == "set" else found))
+    return LevelJudgment(tuple(verdicts[1:] or verdicts if base.op == "set" else verdicts))
 
 
 def _recipe_parameter(recipe: Recipe, name: str, types: AppTypes) -> ToolParameter:
-    kind, said = recipe.params[name]
-    words = said or _recipe_parameter_role(recipe, name, kind, types)
-    form = describe_value_form(kind, types) if not said else ""
+    kind, doc = recipe.params[name]
+    words = doc or _recipe_parameter_role(recipe, name, kind, types)
+    form = describe_value_form(kind, types) if not doc else ""
     return ToolParameter(
         name,
         Param("", "", kind),

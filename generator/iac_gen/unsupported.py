@@ -9,27 +9,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from iac_gen import model
+from iac_gen.build_tools import build_module
 from iac_gen.ir import Module, ToolFunction
-from iac_gen.lower import build_module
-from iac_gen.model import (
-    Declaration,
-    Diagnostic,
-    Enumeration,
-    Include,
-    RecordType,
-    SdefClass,
-    SdefCommand,
-    SdefParameter,
-    Synonym,
-    TypeRef,
-    ValueType,
-)
 from iac_gen.naming import javascript_name
-from iac_gen.objects import OBJECT_EVENTS
+from iac_gen.object_api import EXISTS, build_object_api
+from iac_gen.object_tools import OBJECT_EVENTS
 from iac_gen.quirks import QuirkDecisions
 from iac_gen.resolve import ResolvedDictionary, is_hook, path_of_url
 from iac_gen.text import clean_text
-from iac_gen.typed import EXISTS, build_object_api
 from iac_gen.types import AppTypes
 from iac_runtime.types import TYPES
 
@@ -64,11 +52,11 @@ class _BoundTerms:
 
     types: AppTypes
     module: Module
-    commands: dict[tuple[str, str], SdefCommand]
-    merged: dict[str, SdefCommand]
+    commands: dict[tuple[str, str], model.SdefCommand]
+    merged: dict[str, model.SdefCommand]
     visible: set[tuple[str, str]]
 
-    def tool_for(self, command: SdefCommand) -> ToolFunction | None:
+    def tool_for(self, command: model.SdefCommand) -> ToolFunction | None:
         """Return the tool that stands for a command, as `build_module` decides it."""
         if command.hidden:
             return None
@@ -83,7 +71,7 @@ class _BoundTerms:
 
 
 def find_unsupported(
-    resolved: ResolvedDictionary, diagnostics: Iterable[Diagnostic]
+    resolved: ResolvedDictionary, diagnostics: Iterable[model.Diagnostic]
 ) -> list[UnsupportedTerm]:
     """Return the terms of `resolved` without a trace in the module made of it.
 
@@ -93,19 +81,19 @@ def find_unsupported(
     the include's filter left behind is in the diagnostics only.
     """
     made = _bind_terms(resolved)
-    found: list[UnsupportedTerm] = []
+    terms: list[UnsupportedTerm] = []
     own = list(resolved.source.dictionary.own_items())
     for item in own:
-        found += _unsupported_in_item(item, made)
+        terms += _unsupported_in_item(item, made)
     for item in _included_items(resolved, own):
-        found += (replace(one, line=0) for one in _unsupported_in_item(item, made))
-    return [*found, *_missing_in_objects(made.module), *_dropped_items(resolved, diagnostics)]
+        terms += (replace(one, line=0) for one in _unsupported_in_item(item, made))
+    return [*terms, *_missing_in_objects(made.module), *_dropped_items(resolved, diagnostics)]
 
 
 def _missing_in_objects(module: Module) -> Iterator[UnsupportedTerm]:
     """Yield what the tables and tools have and no class of the object layer reaches."""
     layer = build_object_api(module)
-    held = {one.term: one for one in layer.classes}
+    typed = {one.term: one for one in layer.classes}
     called = {one.tool.function for one in layer.commands}
     called |= {one.tool.function for row in layer.classes for one in row.methods}
     for tool in module.tools:
@@ -115,10 +103,7 @@ def _missing_in_objects(module: Module) -> Iterator[UnsupportedTerm]:
             reason = "no class has this command; call the function instead"
             yield UnsupportedTerm("command", tool.term, "", tool.event, reason, 0)
     for term, row in module.classes.items():
-        lineage, above = {attribute.jxa for attribute in held[term].attributes}, held[term].above
-        while above:
-            lineage |= {attribute.jxa for attribute in held[above].attributes}
-            above = held[above].above
+        lineage = {a.jxa for one in model.class_lineage(term, typed) for a in typed[one].attributes}
         for prop in row.properties:
             if prop.jxa not in lineage:
                 reason = "another term of the class has the same name in Python"
@@ -133,36 +118,32 @@ def _bind_terms(resolved: ResolvedDictionary) -> _BoundTerms:
     # Quirks decide levels and words, never whether a term is bound; hiding is in `resolved`.
     module, _ = build_module(resolved, QuirkDecisions(), "app")
     visible = [command for command in resolved.commands if not command.hidden]
-    return _BoundTerms(
-        AppTypes(resolved, {}),
-        module,
-        {(command.name, command.code): command for command in resolved.commands},
-        {command.code: command for command in reversed(visible)},
-        {
-            (item.name, item.code)
-            for item in resolved.source.dictionary.own_items()
-            if isinstance(item, SdefCommand) and not item.hidden
-        },
-    )
+    declared = resolved.source.dictionary.own_items()
+    own = {(i.name, i.code) for i in declared if isinstance(i, model.SdefCommand) and not i.hidden}
+    commands = {(command.name, command.code): command for command in resolved.commands}
+    merged = {command.code: command for command in reversed(visible)}
+    return _BoundTerms(AppTypes(resolved, {}), module, commands, merged, own)
 
 
 def _included_items(
-    resolved: ResolvedDictionary, own: Sequence[Declaration]
-) -> Iterator[Declaration]:
+    resolved: ResolvedDictionary, own: Sequence[model.Declaration]
+) -> Iterator[model.Declaration]:
     """Yield what stands in `resolved` and not in the file itself."""
     mine = {(type(item), item.name) for item in own}
-    rows: Iterable[Declaration] = (
+    rows: Iterable[model.Declaration] = (
         *resolved.commands, *resolved.events, *resolved.enumerations, *resolved.records,
         *resolved.values,
     )  # fmt: skip
     yield from (item for item in rows if (type(item), item.name) not in mine)
-    added = [item for item in own if isinstance(item, SdefClass) and item.extends]
+    added = [item for item in own if isinstance(item, model.SdefClass) and item.extends]
     for row in resolved.classes:
-        if (SdefClass, row.name) not in mine:
+        if (model.SdefClass, row.name) not in mine:
             yield _without_members(row, [one for one in added if one.extends in (row.name, row.id)])
 
 
-def _without_members(row: SdefClass, extensions: Sequence[SdefClass]) -> SdefClass:
+def _without_members(
+    row: model.SdefClass, extensions: Sequence[model.SdefClass]
+) -> model.SdefClass:
     """Return a merged class without the members that the file's own extensions gave it."""
 
     def remaining_members(name: str) -> tuple[Any, ...]:
@@ -175,36 +156,34 @@ def _without_members(row: SdefClass, extensions: Sequence[SdefClass]) -> SdefCla
     return replace(row, elements=(), **kept)
 
 
-def _unsupported_in_item(item: Declaration, made: _BoundTerms) -> Iterator[UnsupportedTerm]:
-    if isinstance(item, SdefCommand):
+def _unsupported_in_item(item: model.Declaration, made: _BoundTerms) -> Iterator[UnsupportedTerm]:
+    if isinstance(item, model.SdefCommand):
         yield from _unsupported_event(item) if item.event else _unsupported_command(item, made)
-    elif isinstance(item, SdefClass):
+    elif isinstance(item, model.SdefClass):
         yield from _unsupported_in_class(item, made)
-    elif isinstance(item, Enumeration):
+    elif isinstance(item, model.Enumeration):
         yield from _unsupported_enumerators(item, made)
-    elif isinstance(item, RecordType):
+    elif isinstance(item, model.RecordType):
         yield from _unsupported_members(item, item.name, made.module.records.get(item.name))
     else:
         yield from _unsupported_value_type(item, made)
-    if not isinstance(item, RecordType):
-        named = item.extends or item.name if isinstance(item, SdefClass) else item.name
+    if not isinstance(item, model.RecordType):
+        named = item.extends or item.name if isinstance(item, model.SdefClass) else item.name
         yield from _unsupported_synonyms(item.synonyms, named, "", item.line)
 
 
-def _unsupported_event(item: SdefCommand) -> Iterator[UnsupportedTerm]:
-    reason = "the app sends it, and no client can call it"
-    yield UnsupportedTerm("event", item.name, "", item.code, reason, item.line)
+def _unsupported_event(item: model.SdefCommand) -> Iterator[UnsupportedTerm]:
+    yield _unsupported_term(item, "", "the app sends it, and no client can call it")
     for one in item.parameters:
-        yield _unsupported_parameter(one, item, "it belongs to an event, which no client can call")
+        reason = "it belongs to an event, which no client can call"
+        yield _unsupported_term(one, item.name, reason)
 
 
-def _unsupported_command(item: SdefCommand, made: _BoundTerms) -> Iterator[UnsupportedTerm]:
+def _unsupported_command(item: model.SdefCommand, made: _BoundTerms) -> Iterator[UnsupportedTerm]:
     merged = made.commands.get((item.name, item.code), item)
     tool = made.tool_for(merged)
     if tool is None:
-        yield UnsupportedTerm(
-            "command", item.name, "", item.code, _no_tool_reason(merged, made), item.line
-        )
+        yield _unsupported_term(item, "", _no_tool_reason(merged, made))
     codes = {parameter.row.code for parameter in tool.parameters} if tool else set()
     for one in item.parameters:
         if one.code in codes:
@@ -215,10 +194,10 @@ def _unsupported_command(item: SdefCommand, made: _BoundTerms) -> Iterator[Unsup
             reason = "it is hidden"
         else:
             reason = f"the object tool {tool.op} has no such parameter"
-        yield _unsupported_parameter(one, item, reason)
+        yield _unsupported_term(one, item.name, reason)
 
 
-def _no_tool_reason(command: SdefCommand, made: _BoundTerms) -> str:
+def _no_tool_reason(command: model.SdefCommand, made: _BoundTerms) -> str:
     op = OBJECT_EVENTS.get(command.code)
     if command.hidden:
         if command.intent is not None and command.intent.left_out:
@@ -233,11 +212,14 @@ def _no_tool_reason(command: SdefCommand, made: _BoundTerms) -> str:
     return f"the object tool {op} does the same as {other.name} (same event)"
 
 
-def _unsupported_parameter(one: SdefParameter, owner: SdefCommand, reason: str) -> UnsupportedTerm:
-    return UnsupportedTerm("parameter", one.name, owner.name, one.code, reason, one.line)
+def _unsupported_term(one: model.Described, owner: str, reason: str) -> UnsupportedTerm:
+    """Return a term with a code under the word of sdef(5) for its kind."""
+    event = isinstance(one, model.SdefCommand) and one.event
+    kind = "event" if event else model.KINDS[type(one)].replace(" ", "-")  # type: ignore[index]
+    return UnsupportedTerm(kind, one.name, owner, one.code, reason, one.line)
 
 
-def _unsupported_in_class(item: SdefClass, made: _BoundTerms) -> Iterator[UnsupportedTerm]:
+def _unsupported_in_class(item: model.SdefClass, made: _BoundTerms) -> Iterator[UnsupportedTerm]:
     written = item.extends or item.name
     name = made.types.class_named(written)
     row = made.module.classes.get(name)
@@ -245,9 +227,9 @@ def _unsupported_in_class(item: SdefClass, made: _BoundTerms) -> Iterator[Unsupp
         reason = "the class that it extends is declared nowhere"
         yield UnsupportedTerm("class-extension", written, "", item.code, reason, item.line)
     yield from _unsupported_members(item, written, row)
-    held = {element.term for element in row.elements} if row else set()
+    elements = {element.term for element in row.elements} if row else set()
     for element in item.elements:
-        if made.types.class_named(element.type) not in held:
+        if made.types.class_named(element.type) not in elements:
             reason = "its class is declared nowhere" if row else "its owner is declared nowhere"
             yield UnsupportedTerm("element", element.type, written, "", reason, element.line)
     for verb in item.responds_to:
@@ -256,46 +238,45 @@ def _unsupported_in_class(item: SdefClass, made: _BoundTerms) -> Iterator[Unsupp
 
 
 def _unsupported_members(
-    item: SdefClass | RecordType, owner: str, row: object
+    item: model.SdefClass | model.RecordType, owner: str, row: object
 ) -> Iterator[UnsupportedTerm]:
     terms = {prop.term for prop in getattr(row, "properties", ())}
     for prop in item.properties:
         if prop.name not in terms:
-            reason = "its owner is declared nowhere"
-            yield UnsupportedTerm("property", prop.name, owner, prop.code, reason, prop.line)
+            yield _unsupported_term(prop, owner, "its owner is declared nowhere")
         yield from _unsupported_synonyms(prop.synonyms, prop.name, owner, prop.line)
 
 
-def _unsupported_enumerators(item: Enumeration, made: _BoundTerms) -> Iterator[UnsupportedTerm]:
+def _unsupported_enumerators(
+    item: model.Enumeration, made: _BoundTerms
+) -> Iterator[UnsupportedTerm]:
     shown = {
         value for _, name, values in made.module.aliases if name == item.name for value in values
     }
     for value in item.enumerators:
         if value.hidden and value.name not in shown:
             reason = "it is hidden; no tool offers it, but a result may contain it"
-            yield UnsupportedTerm(
-                "enumerator", value.name, item.name, value.code, reason, value.line
-            )
+            yield _unsupported_term(value, item.name, reason)
         yield from _unsupported_synonyms(value.synonyms, value.name, item.name, value.line)
 
 
-def _unsupported_value_type(item: ValueType, made: _BoundTerms) -> Iterator[UnsupportedTerm]:
-    found = made.types.type_string((TypeRef(item.name),))
-    if found in made.types.records:
+def _unsupported_value_type(item: model.ValueType, made: _BoundTerms) -> Iterator[UnsupportedTerm]:
+    meaning = made.types.type_string((model.TypeRef(item.name),))
+    if meaning in made.types.records:
         reason = "as a type, the name means the record type"
-    elif found in made.types.enums:
+    elif meaning in made.types.enums:
         reason = "as a type, the name means the enumeration"
-    elif found in made.types.classes and found not in TYPES:
+    elif meaning in made.types.classes and meaning not in TYPES:
         reason = "as a type, the name means the class"
-    elif found != "any" or item.name == "any":
+    elif meaning != "any" or item.name == "any":
         return
     else:
         reason = "IAC does not know the type of this code, so any value is accepted"
-    yield UnsupportedTerm("value-type", item.name, "", item.code, reason, item.line)
+    yield _unsupported_term(item, "", reason)
 
 
 def _unsupported_synonyms(
-    synonyms: tuple[Synonym, ...], term: str, owner: str, line: int
+    synonyms: tuple[model.Synonym, ...], term: str, owner: str, line: int
 ) -> Iterator[UnsupportedTerm]:
     whole = f"{term} of {owner}" if owner else term
     for one in synonyms:
@@ -306,17 +287,17 @@ def _unsupported_synonyms(
 
 
 def _dropped_items(
-    resolved: ResolvedDictionary, diagnostics: Iterable[Diagnostic]
+    resolved: ResolvedDictionary, diagnostics: Iterable[model.Diagnostic]
 ) -> Iterator[UnsupportedTerm]:
     dictionary = resolved.source.dictionary
     parts = (*dictionary.suites, *dictionary.declared_items())
-    includes = {one.line: path_of_url(one.href) for one in parts if isinstance(one, Include)}
-    for found in diagnostics:
-        if found.file != dictionary.file:
+    includes = {one.line: path_of_url(one.href) for one in parts if isinstance(one, model.Include)}
+    for diagnostic in diagnostics:
+        if diagnostic.file != dictionary.file:
             continue  # A fault of a quirk file, say.
-        if found.code == "include":
-            path = includes.get(found.line, "")
-            reason = found.message.removeprefix(f"{path} ")
-            yield UnsupportedTerm("include", path, "", "", reason, found.line)
-        elif found.level == "error":
-            yield UnsupportedTerm("item", "", "", "", found.message, found.line)
+        if diagnostic.code == "include":
+            path = includes.get(diagnostic.line, "")
+            reason = diagnostic.message.removeprefix(f"{path} ")
+            yield UnsupportedTerm("include", path, "", "", reason, diagnostic.line)
+        elif diagnostic.level == "error":
+            yield UnsupportedTerm("item", "", "", "", diagnostic.message, diagnostic.line)
