@@ -25,7 +25,7 @@ from iac_runtime.policy.file import policy_path
 from iac_runtime.policy.page import write_answer
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.question import ANSWERS
-from iac_runtime.serve.pages import ToolSearch
+from iac_runtime.serve.tool_pages import ToolSearch
 
 
 class PageSources(NamedTuple):

@@ -28,7 +28,7 @@ from iac_runtime.gate.plans import (
 from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.model import PolicyFlags, read_settings
 from iac_runtime.policy.permissions import Permissions, Requester
-from iac_runtime.serve.calling import outcome_result
+from iac_runtime.serve.call import outcome_result
 from iac_runtime.tools.own import toolset_tools
 
 Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")

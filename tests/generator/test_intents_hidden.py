@@ -16,7 +16,7 @@ from iac_gen.pipeline import BuildInputs, build_folder
 from iac_gen.xml import LoadedDictionary
 from iac_runtime.search.index import Index
 from iac_runtime.serve.listing import Choice, chosen_lines
-from iac_runtime.serve.pages import any_page, known_names
+from iac_runtime.serve.tool_pages import any_page, known_names
 from iac_runtime.tools.catalogue import Catalogue, find_tool, load_module
 from iac_runtime.tools.lock import lock_digest
 

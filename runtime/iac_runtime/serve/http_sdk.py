@@ -1,4 +1,4 @@
-"""The server object of the SDK: what `methods` answers, and the listings, as protocol handlers."""
+"""The server of the SDK, for HTTP: what `methods` answers, and the listings, as its handlers."""
 
 import asyncio
 import contextlib
@@ -28,11 +28,10 @@ from mcp.shared.exceptions import MCPError
 from iac_base.cancellation import Cancellation
 from iac_base.errors import IacError
 from iac_runtime.policy.effects import Verdict
-from iac_runtime.serve.calling import Method
-from iac_runtime.serve.changes import Changes
-from iac_runtime.serve.deadline import RemoteClient
-from iac_runtime.serve.listing import Listings
-from iac_runtime.serve.messages import (
+from iac_runtime.serve.call import Method, RemoteClient
+from iac_runtime.serve.listing import Listings, app_resources
+from iac_runtime.serve.methods import Methods, protocol_error
+from iac_runtime.serve.protocol import (
     CLIENT_INFO,
     LIST_TTL_MS,
     LISTS,
@@ -40,9 +39,10 @@ from iac_runtime.serve.messages import (
     ProtocolError,
     ServerIdentity,
     modern_result,
+    shows_views,
 )
-from iac_runtime.serve.methods import Methods, protocol_error
-from iac_runtime.serve.plain import shows_views
+from iac_runtime.serve.rebuild import Changes
+from iac_runtime.serve.resources import with_views
 
 THREADS: Final = 80
 """Requests at once: all calls that the executor lets run or wait (4 and 64), and some that it
@@ -79,19 +79,20 @@ def build_server(
         changes: Tells of tools that were built anew.
         threads: Requests at work at once.
     """
-    rooms = RequestSlots(threads)
-    call, read, prompt, complete = (partial(_handle_request, method, rooms) for method in methods)
+    slots = RequestSlots(threads)
+    call, read, prompt, complete = (partial(_handle_request, method, slots) for method in methods)
+    lists = {
+        method: partial(_answer_listing, method, rows) for method, rows in lines.by_method().items()
+    }
     return Server(
         identity.name,
         version=identity.version,
         instructions=identity.instructions,
         cache_hints=dict.fromkeys(_CACHED, CacheHint(ttl_ms=LIST_TTL_MS)),
-        on_list_tools=_listing_handler(lines, "tools/list"),
-        on_list_prompts=_listing_handler(lines.prompt_lines, "prompts/list"),
-        on_list_resources=_listing_handler(lines.resource_lines, "resources/list"),
-        on_list_resource_templates=_listing_handler(
-            lines.template_lines, "resources/templates/list"
-        ),
+        on_list_tools=lists["tools/list"],
+        on_list_prompts=lists["prompts/list"],
+        on_list_resources=lists["resources/list"],
+        on_list_resource_templates=lists["resources/templates/list"],
         on_call_tool=call,
         on_read_resource=read,
         on_get_prompt=prompt,
@@ -136,21 +137,17 @@ def tell_sessions(server: Server[Any], changes: Changes) -> None:
     server.add_notification_handler("notifications/initialized", types.NotificationParams, hear)
 
 
-def _listing_handler(read: Callable[[], list[bytes]], method: str) -> Any:
-    """Return the handler of a listing: what the front would have sent."""
-
-    async def answer_listing(context: Any, _params: Any) -> Any:
-        try:
-            rows = await anyio.to_thread.run_sync(read)
-        except IacError as error:
-            raise _sdk_error(protocol_error(error)) from None
-        if _shows_views(context):
-            from iac_runtime.serve.views import with_views
-
-            rows = with_views(method, rows)
-        return {LISTS[method]: [json.loads(row) for row in rows], "resultType": "complete"}
-
-    return answer_listing
+async def _answer_listing(
+    method: str, read: Callable[[], list[bytes]], context: Any, _params: Any
+) -> Any:
+    """Answer a listing with what the front would have sent."""
+    try:
+        rows = await anyio.to_thread.run_sync(read)
+    except IacError as error:
+        raise _sdk_error(protocol_error(error)) from None
+    if _shows_views(context):
+        rows = with_views(method, rows)
+    return {LISTS[method]: [json.loads(row) for row in rows], "resultType": "complete"}
 
 
 def _sdk_error(error: ProtocolError) -> MCPError:
@@ -159,7 +156,7 @@ def _sdk_error(error: ProtocolError) -> MCPError:
 
 async def _handle_request(
     method: Method,
-    rooms: "RequestSlots",
+    slots: "RequestSlots",
     context: Any,
     _params: Any,
 ) -> Any:
@@ -178,9 +175,9 @@ async def _handle_request(
     async with anyio.create_task_group() as group:
         group.start_soon(watch_cancel)
         try:
-            async with rooms.slot_for(peer.remote):
+            async with slots.slot_for(peer.remote):
                 # Shielded: it returns when the thread is done, which the watcher hastens.
-                found = await anyio.to_thread.run_sync(answer, limiter=rooms.all)
+                found = await anyio.to_thread.run_sync(answer, limiter=slots.all)
         except ProtocolError as error:
             failure = _sdk_error(error)
         except Exception as error:
@@ -298,5 +295,4 @@ class _ChangeBus(InMemorySubscriptionBus):
 
     def _updated_resources(self) -> list[ServerEvent]:
         """Return the resources that depend on the tools; only what is subscribed is sent."""
-        rows = [json.loads(line) for line in self._lines.resource_lines()]
-        return [ResourceUpdated(uri=row["uri"]) for row in rows if "/apps" in row["uri"]]
+        return [ResourceUpdated(uri=uri) for uri in app_resources(self._lines.resource_lines())]

@@ -1,4 +1,4 @@
-"""Requests that the front answers itself, each in a thread of its own, without the SDK.
+"""Requests that lead behind the front, each answered in a thread of its own.
 
 What is sent is what the SDK would have sent, byte for byte; a test compares the two. A client may
 cancel a request (it is then not answered), and be asked a question in the middle of one.
@@ -14,26 +14,28 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from iac_base.cancellation import Cancellation
-from iac_runtime.serve.messages import (
+from iac_runtime.serve.protocol import (
     CONNECTION_CLOSED,
     METHOD_NOT_FOUND,
     ProtocolError,
     Sender,
     ServerIdentity,
     error_message,
+    is_elicited,
+    method_not_found,
     modern_result,
     notification_message,
     one_line_error,
+    refusal_message,
     request_message,
     result_message,
     with_server_info,
 )
-from iac_runtime.serve.plain import is_elicited
 
 if TYPE_CHECKING:
     from iac_runtime.policy.effects import Verdict
-    from iac_runtime.serve.calling import Method
-    from iac_runtime.serve.deadline import RemoteClient
+    from iac_runtime.serve.call import Method, RemoteClient
+
 
 THREADS: Final = 80
 """Requests at work at once: all calls that the executor lets run or wait (4 and 64), and some that
@@ -92,13 +94,13 @@ class RequestPool:
         self._room.acquire()
         request = _PooledRequest(self, id_, sender)
         with self._changed:
-            self._running[_request_key(id_)] = request
+            self._running[request_key(id_)] = request
         self._queue_work(partial(self._answer_request, request, method, params))
 
     def cancel_request(self, id_: str | int) -> bool:
         """End a request that is no longer wanted; say whether it was at work here."""
         with self._changed:
-            request = self._running.pop(_request_key(id_), None)
+            request = self._running.pop(request_key(id_), None)
         if request is None:
             return False
         request.unwanted = True
@@ -182,12 +184,15 @@ class RequestPool:
         self, request: "_PooledRequest", method: str, params: Mapping[str, Any]
     ) -> None:
         try:
-            result = self._open_methods()[method](params, request, request.cancel)
+            answer = self._open_methods().get(method)
+            if answer is None:
+                raise method_not_found(method)
+            result = answer(params, request, request.cancel)
             if request.modern:
                 result = with_server_info(modern_result(result, method), self._identity)
             line = result_message(request.id, result)
         except ProtocolError as error:
-            line = error_message(request.id, str(error), error.code)
+            line = refusal_message(request.id, error)
         except BaseException as error:
             line = error_message(request.id, one_line_error(error))
         if request.closed:
@@ -195,8 +200,8 @@ class RequestPool:
         if not request.unwanted:
             self.write(line)
         with self._changed:
-            if self._running.get(_request_key(request.id)) is request:
-                del self._running[_request_key(request.id)]
+            if self._running.get(request_key(request.id)) is request:
+                del self._running[request_key(request.id)]
             self._changed.notify_all()
         self._room.release()
 
@@ -255,7 +260,7 @@ def parse_elicitation(
     return result["action"], result.get("content")
 
 
-def _request_key(id_: str | int) -> str | int:
+def request_key(id_: str | int) -> str | int:
     """Return an id as it is compared: a client may give a number back as text."""
     try:
         return int(id_)

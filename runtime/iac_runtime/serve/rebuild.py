@@ -1,24 +1,24 @@
 """What lies behind the front: the gate, opened on first need, and tools that are built anew.
 
 An idle server pays for a few calls of stat a second. A start of the server pays for this module;
-the SDK, the gate and the status wait for a need.
+the gate and the status wait for a need.
 """
 
 import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from iac_base.errors import IacError, SetupError
 from iac_runtime.serve.listing import Listings
 
 if TYPE_CHECKING:
     from iac_runtime.gate.gate import Gate
-    from iac_runtime.serve.messages import ServerIdentity
     from iac_runtime.serve.methods import Methods
     from iac_runtime.serve.status import StatusFile
     from iac_runtime.tools.catalogue import Catalogue
+
 
 PAUSE: Final = 1.0
 """Seconds between two looks; a build is seen at the second look after it."""
@@ -121,15 +121,6 @@ class LazyGate:
                 self._status_file = _status_file(self._gate, self.lines)
                 self._methods = build_methods(self._gate, self.lines, self._status_file, patience)
             return self._methods
-
-    def build_sdk_server(
-        self, identity: "ServerIdentity", patience: float, threads: int | None = None
-    ) -> Any:
-        """Return the SDK's server of the methods, for so many at once. Raises as they do."""
-        from iac_runtime.serve.handlers import THREADS, build_server
-
-        methods, most = self.open_methods(patience), threads or THREADS
-        return build_server(methods, self.lines, identity, self.changes, most)
 
     def reload_tools(self) -> bool:
         """Take over tools that were built anew, and say whether any were.

@@ -11,10 +11,13 @@ person is asked next is the gate's to say; another way needs its word in `APPROV
 
 import base64
 import json
+import sched
+import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import (
@@ -27,6 +30,7 @@ from iac_base.errors import (
     quote_text,
 )
 from iac_base.text import clean_text, escape_hidden, left_out
+from iac_runtime.execution.answers import OUTCOME_UNKNOWN
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import (
     Call,
@@ -36,7 +40,7 @@ from iac_runtime.gate.plans import (
     RefusedCall,
     ToolImage,
 )
-from iac_runtime.gate.results import clean_value, structured_content
+from iac_runtime.gate.results import MOST_SECONDS, clean_value, structured_content
 from iac_runtime.policy.effects import Approver, Decision, Verdict
 from iac_runtime.policy.page import ask_page, is_page_open
 from iac_runtime.policy.permissions import Requester
@@ -51,9 +55,8 @@ from iac_runtime.policy.question import (
     read_answer,
     read_responses,
 )
-from iac_runtime.serve.deadline import PROVEN, Deadline, Peer
-from iac_runtime.serve.messages import INVALID_PARAMS, ProtocolError
-from iac_runtime.serve.options import CALL_SECONDS
+from iac_runtime.serve.listing import CALL_SECONDS
+from iac_runtime.serve.protocol import INVALID_PARAMS, ProtocolError
 from iac_runtime.serve.status import StatusFile
 from iac_runtime.tool import Level
 from iac_runtime.tools.catalogue import Catalogue
@@ -61,7 +64,180 @@ from iac_runtime.tools.checking import check_arguments
 from iac_runtime.tools.own import CALL_TOOLS, META_TOOLS, OWN_TOOLS
 
 if TYPE_CHECKING:
-    from iac_runtime.serve.pages import ToolSearch
+    from iac_runtime.serve.tool_pages import ToolSearch
+
+
+EVERY: Final = 3.0
+"""Seconds between two reports."""
+
+_AFTER: Final = 4.0
+"""Seconds for what follows the end of a call, before it is ended from here."""
+
+
+class RemoteClient(NamedTuple):
+    """A client that a token proved.
+
+    Attributes:
+        holder, most: As `CallFacts` has them; the holder begins with one of `PROVEN`.
+        asks: Whether it may put questions to a person itself.
+    """
+
+    holder: str
+    most: Level
+    asks: bool = True
+
+
+PROVEN: Final = ("http:", "oauth:")
+"""How the names of clients begin that a token proved; no other is called so."""
+
+
+class Peer(Protocol):
+    """The client of one request.
+
+    Attributes:
+        name: As it names itself.
+        modern: Whether it speaks the version without a handshake.
+        declared: Whether it said that it can ask a person.
+        views: Whether it shows views beside results.
+        remote: What its token proved; None for a program of this user.
+    """
+
+    name: str
+    modern: bool
+    declared: bool
+    views: bool
+    remote: "RemoteClient | None"
+
+    def report(self, seconds: float, said: str) -> None:
+        """Tell how long the request has run; without a token of the client's, nothing."""
+
+    def elicit(
+        self, params: Mapping[str, Any], cancel: Cancellation, seconds: float
+    ) -> Verdict | tuple[str, Mapping[str, Any] | None]:
+        """Send `elicitation/create`; return the action and the content, or why there are none."""
+        ...
+
+
+class Deadline:
+    """Watches over the calls of one request.
+
+    Args:
+        peer: Whom to tell.
+        tool: The tool's name, for what is told.
+        patience: Seconds for one call of the gate.
+        every: Seconds between two reports.
+    """
+
+    def __init__(
+        self, peer: Peer, tool: str, patience: float = CALL_SECONDS, every: float = EVERY
+    ) -> None:
+        self._peer = peer
+        self._tool = tool
+        self._patience = patience
+        self._every = every
+        self._began = time.monotonic()
+        self._over = False
+
+    def allow_longer(self, seconds: Any) -> None:
+        """Wait longer for a call that asks for more time; what is no time changes nothing."""
+        number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+        if number and self._patience < seconds <= MOST_SECONDS:
+            self._patience = seconds + _AFTER
+
+    @contextmanager
+    def with_progress(
+        self, cancel: Cancellation, *, patient: bool = False
+    ) -> Iterator[Cancellation]:
+        """Report while the block runs, and end what takes too long; yield what ends the block.
+
+        Args:
+            cancel: Ends the whole request.
+            patient: Whether the block may take any time, for a person is asked in it.
+        """
+        inner = Cancellation()
+        most = float("inf") if patient else self._patience
+        until = time.monotonic() + most
+
+        def check_time() -> float | None:
+            left = until - time.monotonic()
+            if left <= 0:
+                self._over = True
+                inner.cancel()
+                return None
+            self._report_progress(inner)
+            return min(self._every, left)
+
+        with cancel.on_cancel(inner.cancel), _call_repeatedly(check_time, min(self._every, most)):
+            yield inner
+
+    def _report_progress(self, cancel: Cancellation) -> None:
+        seconds = time.monotonic() - self._began
+        said = f"{self._tool}: running for {seconds:.0f} seconds"
+        self._peer.report(round(seconds, 1), f"{said}; {cancel.word}" if cancel.word else said)
+
+    def explain_error(self, error: ToolError) -> ToolError:
+        """Return what to say of an error: of one that is due to the end that was made, another."""
+        if not self._over or error.type != "USER_CANCELLED":
+            return error
+        said = f"The call did not finish in {self._patience:g} seconds, and was stopped."
+        way = "Ask for less: a limit, a filter, fewer properties, or one object."
+        if error.suggestion == OUTCOME_UNKNOWN:
+            way = OUTCOME_UNKNOWN
+        elif not error.suggestion:
+            way = "Nothing was sent, because the app was busy. Call again a little later."
+        return ToolError(
+            "TIMEOUT",
+            said,
+            way,
+            retryable=way != OUTCOME_UNKNOWN,
+            app=error.app,
+            command=error.command or self._tool,
+        )
+
+
+_clock: Final = sched.scheduler(time.monotonic)
+_sooner: Final = threading.Event()
+_only: Final = threading.Lock()
+"""One thread looks after all blocks; held for good once it runs."""
+
+
+@contextmanager
+def _call_repeatedly(look: Callable[[], float | None], first: float) -> Iterator[None]:
+    """Call `look` (not raising) after `first` seconds, and after those that it returned.
+
+    It is called in another thread, one at a time, and never after the block.
+    """
+    lock, running = threading.Lock(), True
+
+    event: sched.Event | None = None
+
+    def call_again() -> None:
+        nonlocal event
+        with lock:
+            seconds = look() if running else None
+            event = None if seconds is None else _clock.enter(seconds, 0, call_again)
+
+    event = _clock.enter(first, 0, call_again)
+    if _only.acquire(blocking=False):
+        threading.Thread(target=_run_clock, name="iac-clock", daemon=True).start()
+    elif _clock.queue[:1] == [event]:
+        _sooner.set()
+    try:
+        yield
+    finally:
+        with lock:
+            running = False
+            # It may be at work already.
+            with suppress(ValueError):
+                if event is not None:
+                    _clock.cancel(event)
+
+
+def _run_clock() -> None:
+    while True:
+        _sooner.clear()
+        _sooner.wait(_clock.run(blocking=False))
+
 
 THINKING: Final = 300.0
 """Seconds that a client has for a question in the middle of a call."""
@@ -326,7 +502,7 @@ class CallMethod:
     def _find_tools(self, arguments: Mapping[str, Any]) -> Any:
         if self._search is None:
             # Heavy, and most calls search nothing.
-            from iac_runtime.serve.pages import ToolSearch
+            from iac_runtime.serve.tool_pages import ToolSearch
 
             read_only = self._gate.read_only
             self._search = ToolSearch(
