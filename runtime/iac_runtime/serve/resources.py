@@ -13,7 +13,6 @@ import json
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from importlib import import_module
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
