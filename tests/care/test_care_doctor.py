@@ -24,7 +24,8 @@ from iac_mcp.setup.checks import (
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.mac import AppState, Version
 from iac_runtime.execution.process import Completed
-from iac_runtime.policy.approvals import MAX_UNAPPROVED, ApprovalStore, record_answer
+from iac_runtime.policy.approval_store import ApprovalStore
+from iac_runtime.policy.approvals import MAX_UNAPPROVED, record_answer
 from iac_runtime.serve.status import StatusFile
 
 
@@ -75,13 +76,9 @@ def test_the_automation_permission_is_that_of_each_app(place: DoctorContext) -> 
     )
     found = [*checks.check_automation(replace(place, examiner=mac))]
     assert [(line.state, line.says.partition(" ")[0]) for line in found] == [
-        ("ok", "A"),
-        ("problem", "macOS"),
-        ("ok", "c:"),
-        ("problem", "The"),
+        ("ok", "A"), ("problem", "macOS"), ("ok", "c:"), ("problem", "The"), ("ok", "Not"),
         ("ok", "Not"),
-        ("ok", "Not"),
-    ]
+    ]  # fmt: skip
     assert "Automation: switch on b under" in found[1].mend
     assert found[4].says.endswith("the permission is unknown: d")
 
@@ -148,16 +145,9 @@ def test_python_is_named_and_on_a_mac_its_signature_judged(place: DoctorContext)
     assert "iac-mcp install again" in finding.mend
 
 
-@pytest.mark.parametrize(
-    ("version", "wanted"),
-    [
-        ("2.3.0", "ok"),
-        ("2.11.1", "ok"),
-        ("2.2.9", "problem"),
-        ("3.0", "problem"),
-        ("1.9", "problem"),
-    ],
-)
+@pytest.mark.parametrize(("version", "wanted"), [
+    ("2.3.0", "ok"), ("2.11.1", "ok"), ("2.2.9", "problem"), ("3.0", "problem"), ("1.9", "problem"),
+])  # fmt: skip
 def test_the_sdk_must_be_one_that_the_server_was_made_for(
     place: DoctorContext, monkeypatch: pytest.MonkeyPatch, version: str, wanted: str
 ) -> None:
@@ -235,16 +225,13 @@ def test_a_policy_with_a_mistake_is_a_problem(place: DoctorContext, tmp_path: Pa
     assert "line 1" in finding.says
 
 
-@pytest.mark.parametrize(
-    ("command", "wanted", "words"),
-    [
-        ("iac-mcp", "problem", "give the full path"),
-        ("/nowhere/bin/iac-mcp", "problem", "does not exist"),
-        (sys.executable, "ok", "Claude Desktop starts"),
-        ("/bin/sh", "warning", "not the Python of this command"),
-        ("{tmp}/python3", "problem", "is not a Python that can start"),
-    ],
-)
+@pytest.mark.parametrize(("command", "wanted", "words"), [
+    ("iac-mcp", "problem", "give the full path"),
+    ("/nowhere/bin/iac-mcp", "problem", "does not exist"),
+    (sys.executable, "ok", "Claude Desktop starts"),
+    ("/bin/sh", "warning", "not the Python of this command"),
+    ("{tmp}/python3", "problem", "is not a Python that can start"),
+])  # fmt: skip
 def test_a_client_must_point_at_a_python_that_is_there(
     place: DoctorContext, desktop: Path, tmp_path: Path, command: str, wanted: str, words: str
 ) -> None:

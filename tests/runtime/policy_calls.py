@@ -9,7 +9,8 @@ from typing import Any
 
 from iac_runtime.gate.planning import expand_recipe
 from iac_runtime.language.compose import compose_request, effective_level
-from iac_runtime.policy.approvals import ApprovalStore, remaining_pause
+from iac_runtime.policy.approval_store import ApprovalStore
+from iac_runtime.policy.approvals import remaining_pause
 from iac_runtime.policy.dataflow import remove_secret_columns
 from iac_runtime.policy.effects import CallFacts, Decision, Verdict
 from iac_runtime.policy.file_rules import RuleContext
@@ -42,14 +43,12 @@ class Disk:
 
 DISK = Disk(
     {
-        "/Users/me": "folder",
-        "/Users/me/Documents": "folder",
-        "/Users/me/Documents/old.txt": "file",
-        "/Users/me/Documents/old.pages": "folder",
+        "/Users/me": "folder", "/Users/me/Documents": "folder",
+        "/Users/me/Documents/old.txt": "file", "/Users/me/Documents/old.pages": "folder",
         "/Users/me/pipe": "special",
     },
     {"/Users/me/Documents/agents": "/Users/me/Library/LaunchAgents"},
-)
+)  # fmt: skip
 
 
 WORLD = RuleContext(DISK)

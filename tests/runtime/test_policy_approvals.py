@@ -18,10 +18,9 @@ from policy_calls import facts_of, on, settings_of, stopped
 
 from iac_base.errors import SetupError
 from iac_runtime.policy import approvals as budget
+from iac_runtime.policy.approval_store import ApprovalStore
 from iac_runtime.policy.approvals import (
     FILE,
-    LIFETIME,
-    ApprovalStore,
     PromptsPaused,
     TokenError,
     find_approval,
@@ -34,6 +33,7 @@ from iac_runtime.policy.approvals import (
 from iac_runtime.policy.decide import decide_call
 from iac_runtime.policy.effects import CallFacts, Decision
 from iac_runtime.policy.model import Policy
+from iac_runtime.policy.question import LIFETIME
 from iac_runtime.policy.sealing import KEY_FILE, load_key, matches_seal, seal_fields
 
 WRITE = facts_of("notes make_note", {"name": "Milk", "body": ""})
@@ -81,18 +81,11 @@ def test_a_token_is_good_once_across_processes(store: ApprovalStore, folder: Pat
     assert "already used" in refusal(ApprovalStore(folder), token, DELETE)
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        OTHER,
-        DELETE,
-        replace(WRITE, tool="notes_make"),
-        on(WRITE, "com.example.Notes"),
-        replace(WRITE, arguments={**WRITE.arguments, "extra": 1}),
-        replace(WRITE, digest="d2"),
-        replace(WRITE, event=OTHER.event),
-    ],
-)
+@pytest.mark.parametrize("other", [
+    OTHER, DELETE, replace(WRITE, tool="notes_make"), on(WRITE, "com.example.Notes"),
+    replace(WRITE, arguments={**WRITE.arguments, "extra": 1}), replace(WRITE, digest="d2"),
+    replace(WRITE, event=OTHER.event),
+])  # fmt: skip
 def test_a_token_is_good_for_no_other_call_and_is_used_up_by_it(
     store: ApprovalStore, other: CallFacts
 ) -> None:
@@ -241,17 +234,10 @@ def test_an_answer_is_void_when_the_tools_of_the_app_change(store: ApprovalStore
     assert find_approval(store, replace(WRITE, digest="")) is not None
 
 
-@pytest.mark.parametrize(
-    ("column", "value"),
-    [
-        ("covers", "[]"),
-        ("says", "make anything"),
-        ("digest", "d2"),
-        ("mac", "0" * 64),
-        ("mac", "é"),
-        ("client", "me"),
-    ],
-)
+@pytest.mark.parametrize(("column", "value"), [
+    ("covers", "[]"), ("says", "make anything"), ("digest", "d2"), ("mac", "0" * 64), ("mac", "é"),
+    ("client", "me"),
+])  # fmt: skip
 def test_a_row_that_was_changed_by_hand_is_void(
     store: ApprovalStore, column: str, value: str
 ) -> None:

@@ -23,7 +23,8 @@ from iac_base.errors import SetupError
 from iac_runtime.gate.planning import expand_recipe
 from iac_runtime.language.compose import compose_request
 from iac_runtime.policy import approvals as budget
-from iac_runtime.policy.approvals import ApprovalStore, list_approvals, revoke_approvals
+from iac_runtime.policy.approval_store import ApprovalStore
+from iac_runtime.policy.approvals import list_approvals, revoke_approvals
 from iac_runtime.policy.dataflow import remove_secret_columns
 from iac_runtime.policy.effects import CallFacts, Decision, Verdict, call_digest
 from iac_runtime.policy.file import parse_policy
