@@ -72,13 +72,13 @@ def add(what: str, pin: bool, tools: tuple[Path, ...]) -> None:
     folders = tool_folders(tools)
     path = Path(what)
     file = path.suffix == ".py" or path.is_file()
-    found = store.read_plans(path) if file else [store.find_plan(what, folders)]
+    plans_kept = store.read_plans(path) if file else [store.find_plan(what, folders)]
     load_sandbox()
-    for row in found:
+    for row in plans_kept:
         _check_plan(row, Catalogue(folders))
     if file:
-        found = store.save_plans(path)
-    for row in found:
+        plans_kept = store.save_plans(path)
+    for row in plans_kept:
         changed = pin and store.pin_plan(row)
         click.echo(f"{row.name} is saved{', and listed as a tool' if changed else ''}.")
 

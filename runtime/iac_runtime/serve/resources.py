@@ -154,15 +154,15 @@ def read_resource(uri: str, sources: ResourceSources) -> tuple[str, str, str]:
         IacError: It cannot be read now, or the user's policy does not let it be read.
     """
     address = parse_address(uri)
-    text, said = _READERS[address.kind](address, sources)
-    return text, address.mime, said
+    text, note = _READERS[address.kind](address, sources)
+    return text, address.mime, note
 
 
 def tool_provenance(catalogue: "Catalogue", tool: str) -> dict[str, Any]:
     """Return where a generated tool comes from: app, bundle id, dictionary, whose words."""
     app = catalogue.find_row(tool).app
-    held = next(one for one in catalogue.tool_folders if one.folder == app.folder)
-    digest = str(held.apps[app.key].get("digest", ""))[:12]
+    folder = next(one for one in catalogue.tool_folders if one.folder == app.folder)
+    digest = str(folder.apps[app.key].get("digest", ""))[:12]
     return {"app": app.name, "bundle": app.id, "dictionary": f"sha256 {digest}"}
 
 
@@ -203,10 +203,10 @@ def _read_tool(address: ResourceAddress, sources: ResourceSources) -> tuple[str,
     from iac_runtime.serve.tool_pages import any_page
 
     catalogue = sources.catalogue()
-    found = any_page(catalogue, address.name)
-    facts = found._asdict()
+    page = any_page(catalogue, address.name)
+    facts = page._asdict()
     if address.name not in META_TOOLS:
-        facts["call_with"] = CALL_TOOLS[found.level]
+        facts["call_with"] = CALL_TOOLS[page.level]
     if address.name in catalogue.tools:
         facts["from"] = tool_provenance(catalogue, address.name)
     return _clean_json(facts), ""
