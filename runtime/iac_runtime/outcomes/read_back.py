@@ -4,7 +4,7 @@ The reads travel with the write: one exchange proves it, and has the old values 
 An object is found again by its id where its class has one, however the call named it; what a call
 made, moved or copied is what the app answered with.
 
-What is known of objects beyond their tables is in `known.toml`.
+What is known of objects beyond their tables is in `effects.json`.
 """
 
 import json

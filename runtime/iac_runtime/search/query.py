@@ -7,8 +7,8 @@ A word with one letter more, less, changed or two exchanged shares a form with t
 one letter is left out of either or both. Those forms are few, so they are looked up, not searched.
 
 What a request means as a whole is told by words that were seen in many requests: `meanings.bin` is
-made by `benchmarks/meanings.py`, a line of JSON, a line of words, then bytes, a vector for each word
-and one for each label of each head.
+made by `benchmarks/meanings.py`: a line of JSON, a line of words, then bytes, a vector for each
+word and one for each label of each head.
 """
 
 import json
