@@ -16,7 +16,7 @@ from iac_applescript.patterns import related_stems
 from iac_base.words import fold_name, split_words, stem_word
 from iac_runtime.search.query import SearchRequest, known_words, load_lexicon, read_request
 from iac_runtime.search.ranking import area_scores, is_served
-from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.toolkit import Catalogue
 from iac_runtime.tools.own import CALL_TOOLS
 
 FLOOR: Final = 0.595
