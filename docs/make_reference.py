@@ -20,7 +20,7 @@ from iac_mcp.setup.clients import CLIENTS
 from iac_runtime.apple_errors import APPLE_ERRORS
 from iac_runtime.language.columns import default_columns
 from iac_runtime.policy.escalation import RULES
-from iac_runtime.policy.model import PRESETS
+from iac_runtime.policy.settings import PRESETS
 from iac_runtime.serve.prompts import PROMPTS
 from iac_runtime.serve.resources import TEMPLATES, resource_entries
 from iac_runtime.tool import LEVELS

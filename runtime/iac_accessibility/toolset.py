@@ -33,10 +33,10 @@ from iac_base.distribution import pip_install
 from iac_base.errors import ToolError, quote_text
 from iac_base.text import clean_value
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
-from iac_runtime.policy.dataflow import Taint
-from iac_runtime.policy.effects import CallFacts, Effect, RaisedLevel, Verb
 from iac_runtime.policy.escalation import find_tainted_texts
+from iac_runtime.policy.facts import CallFacts, Effect, RaisedLevel, Verb
 from iac_runtime.policy.permissions import Permissions
+from iac_runtime.policy.taint import Taint
 from iac_runtime.tool import Level
 from iac_runtime.tools.shape import Perform, Tool
 

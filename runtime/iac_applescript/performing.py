@@ -52,9 +52,9 @@ from iac_base.errors import SetupError, ToolError, quote_text
 from iac_base.logs import LOGGER
 from iac_runtime.execution.process import Runner
 from iac_runtime.gate.plans import Call, Plan, ToolContext
-from iac_runtime.policy.dataflow import iterate_texts
-from iac_runtime.policy.effects import OWN_APP, Effect, RaisedLevel, Verb
 from iac_runtime.policy.escalation import find_tainted_texts
+from iac_runtime.policy.facts import OWN_APP, Effect, RaisedLevel, Verb
+from iac_runtime.policy.taint import iterate_texts
 from iac_runtime.tool import LEVELS, highest
 from iac_runtime.tools.shape import Tool
 

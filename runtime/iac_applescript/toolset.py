@@ -21,8 +21,8 @@ from iac_base.files import open_state
 from iac_runtime.execution.process import Completed, RunInTurns, Runner
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
 from iac_runtime.gate.results import clean_result
-from iac_runtime.policy.dataflow import Taint
-from iac_runtime.policy.effects import CallFacts, Effect, RaisedLevel, TargetDescription
+from iac_runtime.policy.facts import CallFacts, Effect, RaisedLevel, TargetDescription
+from iac_runtime.policy.taint import Taint
 from iac_runtime.search import Index
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.shape import Perform, Tool

@@ -15,14 +15,14 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from iac_base.errors import SetupError
 from iac_fleet.settings import FleetSettings
 from iac_fleet.versions import is_signed, public_key, record_outcome
-from iac_runtime.policy.page import (
+from iac_runtime.policy.prompts import (
+    ALWAYS,
     WaitingQuestion,
     is_page_open,
     open_page,
     read_waiting_questions,
     write_answer,
 )
-from iac_runtime.policy.question import ALWAYS
 
 
 class FleetQuestion(NamedTuple):

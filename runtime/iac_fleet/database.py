@@ -16,7 +16,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.json import Jsonb
 
 from iac_base.errors import SetupError
-from iac_runtime.audit.chain import AuditRow
+from iac_runtime.audit.store import AuditRow
 
 _OPTIONS: Final[dict[str, Any]] = {
     "application_name": "iac-fleet",

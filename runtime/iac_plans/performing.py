@@ -37,9 +37,8 @@ from iac_runtime.gate.planning import fit_to_limit
 from iac_runtime.gate.plans import Call, CompletedCall, Plan, ToolContext, ToolResult
 from iac_runtime.gate.results import clean_result
 from iac_runtime.outcomes.outcome import Outcome, combined_outcome
-from iac_runtime.policy.effects import CallFacts, Decision
-from iac_runtime.policy.question import LIFETIME
-from iac_runtime.policy.wording import describe_each_call
+from iac_runtime.policy.facts import CallFacts, Decision
+from iac_runtime.policy.prompts import LIFETIME, describe_each_call
 from iac_runtime.tool import at_most, highest
 from iac_runtime.tools.shape import Tool
 

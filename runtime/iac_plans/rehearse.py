@@ -23,7 +23,7 @@ from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, CompletedCall, Plan, RefusedCall
 from iac_runtime.language.plain import DateText, RefText
 from iac_runtime.language.terms import has_elements
-from iac_runtime.policy.effects import VERB_WORDS, CallFacts, Effect, TargetDescription
+from iac_runtime.policy.facts import VERB_WORDS, CallFacts, Effect, TargetDescription
 from iac_runtime.tool import highest
 from iac_runtime.tools.checking import to_json_types
 from iac_runtime.tools.tables import APPLICATION, Tables

@@ -12,8 +12,7 @@ from iac_base.errors import SetupError
 from iac_fleet import approving, database, versions
 from iac_fleet.settings import FleetSettings
 from iac_runtime.audit.reading import AuditQuery, find_calls
-from iac_runtime.policy.page import ask_page, close_page
-from iac_runtime.policy.question import ALWAYS, DENY, ONCE, Question
+from iac_runtime.policy.prompts import ALWAYS, DENY, ONCE, Question, ask_page, close_page
 
 QUESTION = Question(
     "Notes", "notes_delete", "DANGEROUS", "Claude wants to delete the note.", "line",

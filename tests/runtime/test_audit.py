@@ -16,9 +16,9 @@ from audit_trial import WORKER, rows_of, trial
 from iac_base.errors import SetupError
 from iac_base.sqlite import check_version
 from iac_runtime.audit import Audit, AuditError, AuditIntent, AuditOutcome, writer
-from iac_runtime.audit.dropping import drop_rows
 from iac_runtime.audit.reading import AuditEntry, AuditQuery, find_calls, row_lines, verify_audit
 from iac_runtime.audit.store import FILE, SCHEMA
+from iac_runtime.audit.upkeep import drop_rows
 from iac_runtime.tool import Level
 
 NOW = "2100-01-01T00:00:00.000Z"

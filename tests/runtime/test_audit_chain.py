@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iac_runtime.audit import chain
-from iac_runtime.audit.chain import (
+from iac_runtime.audit import store
+from iac_runtime.audit.store import (
     MOST_FAULTS,
     START,
     AuditRow,
@@ -16,7 +16,7 @@ from iac_runtime.audit.chain import (
 
 
 def verify(rows: list[AuditRow], dropped: dict[int, bytes], counter: int) -> ChainCheck:
-    return chain.verify_chain(
+    return store.verify_chain(
         ((row.seq, hashed_text(*row[:6]), row.hash) for row in rows), dropped, counter
     )
 

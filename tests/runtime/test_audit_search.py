@@ -12,7 +12,6 @@ from iac_base.sqlite import open_database
 from iac_runtime.audit import Audit, AuditIntent, AuditOutcome, index
 from iac_runtime.audit import store as store_module
 from iac_runtime.audit import writer as writer_module
-from iac_runtime.audit.chain import START, chain_rows, hashed_text
 from iac_runtime.audit.reading import (
     AuditQuery,
     find_calls,
@@ -21,7 +20,7 @@ from iac_runtime.audit.reading import (
     row_lines,
     verify_audit,
 )
-from iac_runtime.audit.store import FILE, SCHEMA
+from iac_runtime.audit.store import FILE, SCHEMA, START, chain_rows, hashed_text
 from iac_runtime.audit.writer import intent_body
 from iac_runtime.tool import Level
 

@@ -18,9 +18,9 @@ from iac_runtime.outcomes import history as keeping
 from iac_runtime.outcomes.history import FILE, CallSelection, KeptCall, LaterCheck, UndoHistory
 from iac_runtime.outcomes.inverse import Inverse
 from iac_runtime.outcomes.outcome import ExpectedValue, Outcome, outcome_of_values, values_match
-from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.model import Policy, PolicyFlags, read_settings
 from iac_runtime.policy.permissions import Permissions, Requester
+from iac_runtime.policy.policy_file import parse_policy
+from iac_runtime.policy.settings import Policy, PolicyFlags, read_settings
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.tables import Tables
 from iac_simulator.scenario import FaultScenario, InjectedFault

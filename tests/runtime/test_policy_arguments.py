@@ -6,10 +6,10 @@ import pytest
 from policy_calls import HOME, facts_of, settings_of
 
 from iac_base.errors import SetupError
-from iac_runtime.policy.call_view import TargetProcess, find_target_processes, inspect_request
 from iac_runtime.policy.decide import decide_call
-from iac_runtime.policy.effects import Decision
-from iac_runtime.policy.file import parse_policy
+from iac_runtime.policy.effects import TargetProcess, find_target_processes, inspect_request
+from iac_runtime.policy.facts import Decision
+from iac_runtime.policy.policy_file import parse_policy
 
 MAKE = ("notes make", {"element": "note", "properties": {"name": "A", "body": "B"}})
 SET = ("notes set", {"target": 'notes["M"]', "properties": {"name": "A"}})

@@ -8,15 +8,15 @@ import pytest
 from policy_calls import facts_of
 
 from iac_runtime.language.request import Event
-from iac_runtime.policy.effects import CallFacts, Effect, Flow, call_digest
-from iac_runtime.policy.reach import (
+from iac_runtime.policy.effects import (
     class_term,
     command_verb,
     hidden_texts_read,
     identify_from_catalogue,
     request_object,
 )
-from iac_runtime.policy.wording import describe_effect
+from iac_runtime.policy.facts import CallFacts, Effect, Flow, call_digest
+from iac_runtime.policy.prompts import describe_effect
 from iac_runtime.tools.catalogue import Catalogue
 
 D = "host d.example"

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from policy_calls import settings_of
 
 from iac_base.errors import SetupError
-from iac_runtime.policy.blocklist import (
+from iac_runtime.policy.escalation import RULES
+from iac_runtime.policy.places import (
     BUILT_IN,
     FIXED,
     BlockedApp,
@@ -18,8 +19,7 @@ from iac_runtime.policy.blocklist import (
     is_app_identity,
     is_unreadable_app,
 )
-from iac_runtime.policy.escalation import RULES
-from iac_runtime.policy.file import (
+from iac_runtime.policy.policy_file import (
     _CONDITIONS,
     _KEYS,
     _MATCHER,
@@ -28,7 +28,7 @@ from iac_runtime.policy.file import (
     parse_policy,
     policy_path,
 )
-from iac_runtime.policy.model import (
+from iac_runtime.policy.settings import (
     APPROVERS,
     DEFAULT_RATE,
     PRESETS,

@@ -6,7 +6,7 @@ import pytest
 from policy_calls import DISK, HOME, facts_of
 
 from iac_runtime.language.reader import AppReader
-from iac_runtime.policy.file_rules import RuleContext
+from iac_runtime.policy.escalation import RuleContext
 from iac_runtime.policy.places import (
     FINDER,
     SYSTEM_EVENTS,

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from policy_calls import DISK, HOME, facts_of
 
-from iac_runtime.policy.effects import Effect, Flow
-from iac_runtime.policy.file_rules import RuleContext
-from iac_runtime.policy.scope import find_approval_scope
+from iac_runtime.policy.decide import find_approval_scope
+from iac_runtime.policy.escalation import RuleContext
+from iac_runtime.policy.facts import Effect, Flow
 
 NOTE = {"target": "notes[0]", "properties": {"name": "a"}}
 PAGE = {"URL": "https://www.example.com/x"}

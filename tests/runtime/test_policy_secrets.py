@@ -9,9 +9,9 @@ from policy_calls import facts_of, settings_of
 
 from iac_runtime.language.request import Column, Event
 from iac_runtime.language.steps import AllElements, ByIndex, PropertyStep
-from iac_runtime.policy.dataflow import find_secrets_read, remove_secret_columns
 from iac_runtime.policy.decide import decide_call
-from iac_runtime.policy.file import parse_policy
+from iac_runtime.policy.policy_file import parse_policy
+from iac_runtime.policy.taint import find_secrets_read, remove_secret_columns
 from iac_runtime.tools.tables import Tables, tables_of
 
 TRUSTED = parse_policy("preset = 'trusted'\n[[allow]]\ntool='*'")

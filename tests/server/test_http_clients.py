@@ -18,7 +18,7 @@ from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import GateOptions, build_gate
 from iac_runtime.gate.plans import Call, NeedsApproval
 from iac_runtime.policy.permissions import Requester
-from iac_runtime.policy.question import ALWAYS, DENY, ONCE
+from iac_runtime.policy.prompts import ALWAYS, DENY, ONCE
 from iac_runtime.serve.calling import read_requester
 from iac_runtime.serve.changes import Changes, LazyGate
 from iac_runtime.serve.front import server_identity

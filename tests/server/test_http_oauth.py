@@ -20,7 +20,7 @@ from over_http import Wire, over_http
 
 from iac_base.errors import SetupError
 from iac_mcp.http.serve import read_http_settings, serve_http
-from iac_runtime.policy.file import parse_policy
+from iac_runtime.policy.policy_file import parse_policy
 
 KEY: Final = ec.generate_private_key(ec.SECP256R1())
 STRANGER: Final = ec.generate_private_key(ec.SECP256R1())

@@ -13,7 +13,7 @@ from test_elicitation import Person
 
 from iac_base.errors import NextCall, SetupError
 from iac_runtime.gate.opening import GateOptions, build_gate
-from iac_runtime.policy.question import ONCE
+from iac_runtime.policy.prompts import ONCE
 from iac_runtime.search import count_tokens
 from iac_runtime.serve.calling import as_call_tool
 from iac_runtime.serve.front import CAPABILITIES, notification_options, server_identity

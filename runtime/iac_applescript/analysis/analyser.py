@@ -26,7 +26,7 @@ from iac_applescript.analysis.javascript_tree import parse, processes_in, scan_j
 from iac_applescript.analysis.statement_effects import ADDITIONS
 from iac_applescript.analysis.vocabulary import Vocabulary, build_vocabulary
 from iac_applescript.analysis.words import HARMFUL_NAMES
-from iac_runtime.policy.effects import Effect
+from iac_runtime.policy.facts import Effect
 from iac_runtime.tool import Level, highest
 from iac_runtime.tools.catalogue import Catalogue
 

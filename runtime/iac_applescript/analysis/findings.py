@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
 from iac_applescript.analysis.budget import spend
-from iac_runtime.policy.effects import Effect
+from iac_runtime.policy.facts import Effect
 from iac_runtime.tool import Level, highest
 
 MAX_SCRIPT: Final = 64 * 1024

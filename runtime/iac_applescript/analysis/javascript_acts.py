@@ -19,7 +19,7 @@ from iac_applescript.analysis.statement_effects import ADDITIONS, effect_on, flo
 from iac_applescript.analysis.texts import is_web_address
 from iac_applescript.analysis.vocabulary import Find, TermUse, Use, Vocabulary
 from iac_applescript.analysis.words import HARMFUL_MEMBERS, LEADS, TOLD
-from iac_runtime.policy.effects import Verb
+from iac_runtime.policy.facts import Verb
 from iac_runtime.tool import Level, highest
 
 _LEADS: Final = frozenset(term.replace(" ", "") for term in LEADS)

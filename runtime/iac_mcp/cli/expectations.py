@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, get_args
 
 from iac_base.positions import Path as Where
-from iac_runtime.policy.effects import Action
-from iac_runtime.policy.file import DAYS
-from iac_runtime.policy.reading import TableKeys, TableReader
+from iac_runtime.policy.facts import Action
+from iac_runtime.policy.policy_file import TableKeys, TableReader
+from iac_runtime.policy.rules import DAYS
 
 _NOON: Final = "mon 12:00"
 

@@ -15,11 +15,11 @@ from iac_base.text import escape_hidden
 from iac_mcp.cli.common import HELP
 from iac_mcp.cli.policy_check import check, explain, policy_options, test
 from iac_runtime.gate.limiter import RateLimits, calls_per_second
-from iac_runtime.policy.blocklist import BUILT_IN, FIXED
-from iac_runtime.policy.file import load_policy, parse_policy, policy_path
-from iac_runtime.policy.model import PRESETS, Policy, PolicyFlags
 from iac_runtime.policy.permissions import open_permissions
-from iac_runtime.policy.telling import describe_rule
+from iac_runtime.policy.places import BUILT_IN, FIXED
+from iac_runtime.policy.policy_file import load_policy, parse_policy, policy_path
+from iac_runtime.policy.rules import describe_rule
+from iac_runtime.policy.settings import PRESETS, Policy, PolicyFlags
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.folders import tool_folders
 from iac_runtime.tools.lock import lock_digest
@@ -151,8 +151,7 @@ def _policy_text(found: FileContent) -> str:
 @click.option("--revoke", metavar="ID|all", help="Revoke one answer, or all.")
 def decisions(revoke: str | None) -> int:
     """List your "always allow" answers, or revoke them."""
-    from iac_runtime.policy.approval_store import ApprovalStore
-    from iac_runtime.policy.approvals import list_approvals
+    from iac_runtime.policy.approvals import ApprovalStore, list_approvals
     from iac_runtime.policy.approvals import revoke_approvals as forget
 
     store = ApprovalStore()
@@ -185,7 +184,7 @@ def _current_digests() -> dict[str, str]:
 @policy.command()
 def resume() -> int:
     """Allow approval prompts again after too many were declined."""
-    from iac_runtime.policy.approval_store import ApprovalStore
+    from iac_runtime.policy.approvals import ApprovalStore
     from iac_runtime.policy.approvals import resume_clients as begin_anew
 
     load_policy()

@@ -20,11 +20,10 @@ from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import GateOptions, build_gate
 from iac_runtime.gate.plans import Call
 from iac_runtime.policy.decide import decide_call, explain_rules
-from iac_runtime.policy.effects import CallFacts, Decision
-from iac_runtime.policy.file import load_policy
+from iac_runtime.policy.facts import CallFacts, Decision
 from iac_runtime.policy.permissions import Requester
-from iac_runtime.policy.unknown import unknown_words
-from iac_runtime.policy.wording import escaped_json
+from iac_runtime.policy.policy_file import load_policy, unknown_words
+from iac_runtime.policy.prompts import escaped_json
 from iac_runtime.serve.calling import unwrap_call_tool
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.folders import tool_folders

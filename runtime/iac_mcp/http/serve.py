@@ -38,7 +38,7 @@ from iac_mcp.http.clients import SCOPES, LocalTokenVerifier, read_clients
 from iac_mcp.http.connections import GuardedConnection, allow_descriptors, quiet_full_table
 from iac_mcp.http.guard import Admission, HttpLimits, HttpSessions, RequestGuard
 from iac_mcp.http.oauth import Issuer, open_verifier
-from iac_runtime.policy.file import load_policy
+from iac_runtime.policy.policy_file import load_policy
 from iac_runtime.serve.front import prepare_server
 from iac_runtime.serve.handlers import tell_sessions
 

@@ -7,7 +7,7 @@
 The store is one SQLite file that several servers share; each row holds the hash of the one before.
 """
 
-from iac_runtime.audit.chain import AuditError
+from iac_runtime.audit.store import AuditError
 from iac_runtime.audit.writer import AUDIT_LOG, Audit, AuditIntent, AuditOutcome
 
 __all__ = ["AUDIT_LOG", "Audit", "AuditError", "AuditIntent", "AuditOutcome"]

@@ -11,16 +11,18 @@ from typing import Any, Final
 from iac_base.errors import SetupError
 from iac_base.files import StateFileError
 from iac_base.sqlite import state_file_error
-from iac_runtime.audit.chain import AuditRow, ChainCheck, verify_chain
 from iac_runtime.audit.index import SqlCondition, count_by_day, search_calls
 from iac_runtime.audit.store import (
     FILE,
+    AuditRow,
+    ChainCheck,
     connect_read,
     last_drop,
     last_place,
     live_sessions,
     store_id,
     upkeep_rows,
+    verify_chain,
 )
 
 

@@ -19,8 +19,7 @@ from typing import Any, Final, Literal, Self
 
 from iac_base.files import ensure_private_folder
 from iac_base.secrets import redact_arguments, redact_text
-from iac_runtime.audit.chain import AuditError
-from iac_runtime.audit.store import AuditStore, UnplacedRow
+from iac_runtime.audit.store import AuditError, AuditStore, UnplacedRow
 from iac_runtime.tool import Level
 
 Decision = Literal["allow", "ask", "deny"]

@@ -39,7 +39,7 @@ from iac_runtime.gate.results import (
     refused_call,
     without_secret_fields,
 )
-from iac_runtime.policy.effects import Approver, CallFacts, Decision
+from iac_runtime.policy.facts import Approver, CallFacts, Decision
 from iac_runtime.policy.permissions import (
     PendingApproval,
     Permissions,

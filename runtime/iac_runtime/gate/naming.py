@@ -16,7 +16,7 @@ from iac_runtime.language.request import Event, SurroundingReads
 from iac_runtime.language.steps import AllElements, ByName, Compare, Join, PropertyStep, Step, Whose
 from iac_runtime.language.terms import find_properties, property_term
 from iac_runtime.language.text import format_reference
-from iac_runtime.policy.call_view import find_specifiers, lowercase_words
+from iac_runtime.policy.effects import find_specifiers, lowercase_words
 from iac_runtime.policy.places import find_specifier_path
 from iac_runtime.tools.tables import Tables
 

@@ -43,9 +43,9 @@ from iac_runtime.language.raw import as_raw_event, choose_wire_form
 from iac_runtime.language.request import Event, EventOp
 from iac_runtime.language.steps import expand_day_words, local_day
 from iac_runtime.language.terms import find_properties
-from iac_runtime.policy.dataflow import remove_secret_columns
-from iac_runtime.policy.effects import OWN_APP, CallFacts, Effect
-from iac_runtime.policy.reach import STARTERS
+from iac_runtime.policy.effects import STARTERS
+from iac_runtime.policy.facts import OWN_APP, CallFacts, Effect
+from iac_runtime.policy.taint import remove_secret_columns
 from iac_runtime.tool import Level, Spec, at_most
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.shape import RESULT_LIMIT, Tool

@@ -29,7 +29,7 @@ from iac_runtime.outcomes.outcome import (
     whole_of,
 )
 from iac_runtime.outcomes.watch import ReadBackPlan
-from iac_runtime.policy.effects import Undo
+from iac_runtime.policy.facts import Undo
 from iac_runtime.tool import Level, Spec
 from iac_runtime.tools.tables import Tables
 

@@ -41,7 +41,7 @@ from iac_runtime.language.terms import (
 from iac_runtime.language.text import format_reference
 from iac_runtime.outcomes.known import container_of, effect_of, is_id, linked_properties, parts_of
 from iac_runtime.outcomes.outcome import ExpectedValue, harness_value
-from iac_runtime.policy.dataflow import is_secret_property, remove_secret_columns
+from iac_runtime.policy.taint import is_secret_property, remove_secret_columns
 from iac_runtime.tool import Property
 from iac_runtime.tools.tables import APPLICATION, Tables
 

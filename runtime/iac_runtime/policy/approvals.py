@@ -1,5 +1,11 @@
 """Approvals: sealed tokens of questions, answers that are remembered, how often a person is asked.
 
+The file is a SQLite file of the state folder. Every change is one transaction that takes the write
+lock first, so two processes lose nothing. A file that is damaged is set aside and a new one begun:
+then nothing is remembered, and all is asked again. Seals are HMAC-SHA256 (RFC 2104) over fields
+with their lengths, so that no two rows of fields give the same bytes. Whoever can read the key can
+forge approvals: it lies in the state folder, mode 0600.
+
 What counts are questions that a person declined, or saw and left alone, for each client by
 itself: after five within ten minutes it asks no more for ten minutes. One that a client closed,
 failed at, never answered, or declined before anybody could read it counts nothing, for nobody may
@@ -9,29 +15,157 @@ answers there.
 A token travels through the client (the `requestState` of MCP 2026-07-28), which is not trusted:
 it is sealed, it expires, and it works once, in whichever process of the same state folder.
 
-What is remembered is what a call would do (`scope`), by whatever tool. A row is void when the tools
-of the app were built anew, by tools.lock, and when its seal does not fit: then it is asked again.
-A seal does not show that a revoked row was brought back: who can write there can read the key.
+What is remembered is what a call would do (`decide.ApprovalScope`), by whatever tool. A row is void
+when the tools of the app were built anew, by tools.lock, and when its seal does not fit: then it is
+asked again. A seal does not show that a revoked row was brought back: who can write there can read
+the key.
 """
 
 import base64
 import contextlib
+import hashlib
+import hmac
 import json
+import os
 import secrets
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from iac_base.errors import SetupError
+from iac_base.files import hold_lock, open_state, read_bounded, require_private_file, write_whole
+from iac_base.sqlite import Database, DatabaseSchema
 from iac_base.text import escape_hidden
-from iac_runtime.policy.approval_store import FILE, ApprovalStore
-from iac_runtime.policy.effects import ACCEPTED, Approver, CallFacts, Decision, Verdict, call_digest
-from iac_runtime.policy.question import LIFETIME
-from iac_runtime.policy.scope import find_approval_scope
-from iac_runtime.policy.sealing import matches_seal, seal_fields
+from iac_runtime.policy.decide import find_approval_scope
+from iac_runtime.policy.facts import ACCEPTED, Approver, CallFacts, Decision, Verdict, call_digest
+from iac_runtime.policy.prompts import LIFETIME
 from iac_runtime.tool import Level
+
+KEY_FILE: Final = "approvals.key"
+_KEY_SIZE: Final = 32
+
+
+def load_key(folder: Path) -> bytes:
+    """Return the key of a state folder (32 bytes); it is made on first need.
+
+    Two processes that make it at once get the same one.
+
+    Raises:
+        SetupError: The file is a link, is open to others or another user's, or is damaged.
+    """
+    path = folder / KEY_FILE
+    with contextlib.suppress(FileNotFoundError):
+        return _read_key(path)
+    try:
+        with hold_lock(path.with_name(f"{KEY_FILE}.lock")):
+            if not os.path.lexists(path):
+                write_whole(path, secrets.token_bytes(_KEY_SIZE), sync=True)
+    except OSError as error:
+        raise SetupError(f"{path} cannot be made: {error.strerror}.") from error
+    return _read_key(path)
+
+
+def _read_key(path: Path) -> bytes:
+    if require_private_file(path).st_size != _KEY_SIZE:
+        raise SetupError(f"{path} is damaged; remove it, and give your approvals again.")
+    try:
+        return read_bounded(path, _KEY_SIZE, follow=False)[0]
+    except OSError as error:
+        raise SetupError(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def seal_fields(key: bytes, purpose: str, fields: Iterable[str]) -> str:
+    """Return the MAC (hex) of some fields for a purpose; order and borders count."""
+    body = b"".join(
+        len(part).to_bytes(8) + part
+        for part in (text.encode(errors="surrogatepass") for text in (purpose, *fields))
+    )
+    return hmac.new(key, body, hashlib.sha256).hexdigest()
+
+
+def matches_seal(mac: str, given: str) -> bool:
+    """Say whether `given` is the MAC that is due; the time it takes tells nothing of it."""
+    return hmac.compare_digest(mac.encode(), given.encode(errors="surrogatepass"))
+
+
+FILE: Final = "approvals.db"
+
+_SCHEMA: Final = DatabaseSchema(
+    (
+        (
+            """CREATE TABLE questions (
+                nonce TEXT PRIMARY KEY, asked REAL NOT NULL, used INTEGER NOT NULL,
+                counted INTEGER NOT NULL
+            ) WITHOUT ROWID""",
+            "CREATE TABLE stopped (since REAL NOT NULL)",
+            """CREATE TABLE decisions (
+                id INTEGER PRIMARY KEY AUTOINCREMENT, app TEXT NOT NULL, command TEXT NOT NULL,
+                kind TEXT NOT NULL, tool TEXT NOT NULL, says TEXT NOT NULL, digest TEXT NOT NULL,
+                made TEXT NOT NULL, client TEXT NOT NULL, mac TEXT NOT NULL,
+                UNIQUE (app, command, kind)
+            )""",
+        ),
+        # Questions that are open when the file is brought to this version are asked again.
+        (
+            "DROP TABLE questions",
+            """CREATE TABLE questions (
+                nonce TEXT PRIMARY KEY, asked REAL NOT NULL, used INTEGER NOT NULL
+            ) WITHOUT ROWID""",
+            "DROP TABLE stopped",
+            "CREATE TABLE stopped (client TEXT PRIMARY KEY, since REAL NOT NULL) WITHOUT ROWID",
+            "CREATE TABLE declined (client TEXT NOT NULL, since REAL NOT NULL)",
+        ),
+        # What was remembered by tools is asked about once more.
+        (
+            "DROP TABLE decisions",
+            """CREATE TABLE decisions (
+                id INTEGER PRIMARY KEY AUTOINCREMENT, covers TEXT NOT NULL UNIQUE,
+                tool TEXT NOT NULL, says TEXT NOT NULL, digest TEXT NOT NULL, made TEXT NOT NULL,
+                client TEXT NOT NULL, mac TEXT NOT NULL
+            )""",
+        ),
+        (
+            """CREATE TABLE IF NOT EXISTS unshown (
+                client TEXT PRIMARY KEY, since REAL NOT NULL
+            ) WITHOUT ROWID""",
+        ),
+    )
+)
+
+
+class ApprovalStore:
+    """The file and the key of a state folder; safe to share between threads.
+
+    Args:
+        folder: The state folder; that of this user if left out.
+
+    Raises:
+        SetupError: The folder, the key or the file is not safe, or of a newer version.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = open_state() if folder is None else folder
+        self.key = load_key(self.folder)
+        self._database = Database(self.folder / FILE, _SCHEMA)
+        # Opened now, so that what is wrong with it is said at once.
+        with self._database.hold_connection():
+            pass
+
+    def open_transaction(self) -> contextlib.AbstractContextManager[sqlite3.Connection]:
+        """Give a connection inside one transaction; it is committed at the end of the block.
+
+        Raises:
+            SetupError: The file cannot be read or written; nothing was changed.
+        """
+        return self._database.begin_transaction()
+
+    def close(self) -> None:
+        """Close the file; it is opened again by the next change."""
+        self._database.close()
+
 
 CHANGED: Final = "An object in the prompt has changed since; nothing was done."
 

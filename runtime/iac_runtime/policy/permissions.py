@@ -22,10 +22,18 @@ from iac_base.files import data_folder, require_private_file
 from iac_base.text import escape_hidden
 from iac_runtime.language.raw import request_line
 from iac_runtime.language.request import Event
-from iac_runtime.policy.call_view import RequestView, inspect_request, sent_argument_forms
-from iac_runtime.policy.dataflow import Taint, find_secrets_read
 from iac_runtime.policy.decide import PolicyLayer, as_refusal, decide_by_layers, declined, strictest
 from iac_runtime.policy.effects import (
+    IdentifyApp,
+    RequestView,
+    hidden_texts_read,
+    identify_no_app,
+    inspect_request,
+    request_effects,
+    sent_argument_forms,
+)
+from iac_runtime.policy.escalation import RuleContext, find_escalations
+from iac_runtime.policy.facts import (
     ACCEPTED,
     ApprovalHistory,
     Approver,
@@ -34,10 +42,15 @@ from iac_runtime.policy.effects import (
     TargetDescription,
     Verdict,
 )
-from iac_runtime.policy.escalation import find_escalations
-from iac_runtime.policy.file import load_policy, parse_policy, policy_path
-from iac_runtime.policy.file_rules import RuleContext
-from iac_runtime.policy.model import (
+from iac_runtime.policy.places import parse_file_url, path_identity
+from iac_runtime.policy.policy_file import load_policy, parse_policy, policy_path
+from iac_runtime.policy.prompts import (
+    Question,
+    build_question,
+    describe_differences,
+    keep_full_text,
+)
+from iac_runtime.policy.settings import (
     APPROVERS,
     REGISTERED_RULES,
     Policy,
@@ -45,20 +58,12 @@ from iac_runtime.policy.model import (
     PolicySettings,
     read_settings,
 )
-from iac_runtime.policy.places import parse_file_url, path_identity
-from iac_runtime.policy.question import Question, keep_full_text
-from iac_runtime.policy.reach import (
-    IdentifyApp,
-    hidden_texts_read,
-    identify_no_app,
-    request_effects,
-)
-from iac_runtime.policy.wording import build_question, describe_differences
+from iac_runtime.policy.taint import Taint, find_secrets_read
 from iac_runtime.tool import Level
 from iac_runtime.tools.tables import Operation, parameters_of
 
 if TYPE_CHECKING:
-    from iac_runtime.policy.approval_store import ApprovalStore
+    from iac_runtime.policy.approvals import ApprovalStore
 
 _TOO_MANY: Final = (
     "Too many approval prompts of {} were declined or ignored. No more will appear for {}."
@@ -163,7 +168,7 @@ class Permissions:
             SetupError: The state folder is not safe, or its file cannot be used.
         """
         # Loads sqlite3, which a call that is not asked about does without.
-        from iac_runtime.policy.approval_store import ApprovalStore
+        from iac_runtime.policy.approvals import ApprovalStore
 
         if self._store is None:
             self._store = (self._make_store or ApprovalStore)()
@@ -176,7 +181,7 @@ class Permissions:
 
         Args:
             facts: Tool, arguments and line; what is of the app is filled in here.
-            event: The request, which went through `dataflow.remove_secret_columns`.
+            event: The request, which went through `taint.remove_secret_columns`.
             level: What it needs by the tables of its app.
             operation: What the tool does in its app; None for one of the runtime's own.
         """

@@ -31,7 +31,7 @@ from iac_runtime.serve.messages import (
 from iac_runtime.serve.plain import is_elicited
 
 if TYPE_CHECKING:
-    from iac_runtime.policy.effects import Verdict
+    from iac_runtime.policy.facts import Verdict
     from iac_runtime.serve.calling import Method
     from iac_runtime.serve.deadline import RemoteClient
 

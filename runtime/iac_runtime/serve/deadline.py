@@ -15,7 +15,7 @@ from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError
 from iac_runtime.execution.answers import OUTCOME_UNKNOWN
 from iac_runtime.gate.results import MOST_SECONDS
-from iac_runtime.policy.effects import Verdict
+from iac_runtime.policy.facts import Verdict
 from iac_runtime.serve.options import CALL_SECONDS
 from iac_runtime.tool import Level
 

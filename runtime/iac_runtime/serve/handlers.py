@@ -27,7 +27,7 @@ from mcp.shared.exceptions import MCPError
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import IacError
-from iac_runtime.policy.effects import Verdict
+from iac_runtime.policy.facts import Verdict
 from iac_runtime.serve.calling import Method
 from iac_runtime.serve.changes import Changes
 from iac_runtime.serve.deadline import RemoteClient

@@ -14,7 +14,7 @@ from pathlib import Path
 from string import Template
 from typing import Any, Final
 
-from iac_runtime.policy.question import Question, paragraphs
+from iac_runtime.policy.prompts import Question, paragraphs
 from iac_runtime.serve.messages import ServerIdentity
 from iac_runtime.serve.plain import VIEW_TYPE
 from iac_runtime.serve.plain import VIEWS as EXTENSION

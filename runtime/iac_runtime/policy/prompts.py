@@ -1,30 +1,241 @@
-"""The words of a question: what will be done, to what, where it goes, why, and whether for good.
+"""How a person is asked: over MCP in both eras, by a dialog, on the page; and in what words.
 
-The arguments are the ones that will run (the approval is bound to them), with everything in them
-visible: what would act or hide on a screen is written as an escape. An object is named by what it
-was found to be, and its specifier stands last, for whoever wants to know.
+Every way of asking answers with a `Verdict`. Only `decline` is a no; with what is neither a yes
+nor a no the gate goes on to the next way. A client that declines or cancels before a person can
+have read a word did not show the question, whatever it says: `unshown`.
+
+Legacy: the server sends `elicitation/create`. 2026-07-28: the result of the call is an
+`InputRequiredResult` that carries the question and the sealed token; the client calls again with
+both. A client is asked once for each state of what the call names: asking again would loop until
+its cap of rounds. Source: MCP 2025-11-25 and 2026-07-28, "Elicitation".
+
+Dialog: a constant script, its data on standard input. It comes to the front, Return means Deny,
+and it closes after 45 seconds without an answer; only the button counts as a no. That it comes to
+the front, and that macOS shows it over a client in full screen, only a Mac can confirm.
+Source: AppleScript Language Guide, "display dialog" and "Error numbers" (-128, user cancelled).
+
+Words: what will be done, to what, where it goes, why, and whether for good. The arguments are the
+ones that will run (the approval is bound to them), with everything in them visible: what would act
+or hide on a screen is written as an escape. An object is named by what it was found to be, and its
+specifier stands last, for whoever wants to know.
+
+Page: `iac-mcp open` says in a file of the state folder that it runs. While it does, a server that
+has a question puts it into the folder beside, and looks there for the answer. All of it is private
+to this user: who can write there can also read the key that seals approvals.
 """
 
+import contextlib
 import hashlib
 import json
+import os
 import re
+import secrets
+import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from iac_base.cancellation import Cancellation
+from iac_base.files import data_folder, ensure_private_folder, open_state, write_whole
 from iac_base.text import escape_hidden
-from iac_runtime.policy.effects import (
+from iac_runtime.execution.answers import parse_process_output
+from iac_runtime.execution.process import Runner
+from iac_runtime.execution.streams import run_process
+from iac_runtime.policy.facts import (
     VERB_WORDS,
     CallFacts,
     Decision,
     Effect,
     TargetDescription,
+    Verdict,
     describe_undo,
 )
-from iac_runtime.policy.question import ALWAYS, DENY, ONCE, Question
+
+ONCE: Final = "Allow once"
+ALWAYS: Final = "Always allow"
+DENY: Final = "Deny"
+ANSWERS: Final[Mapping[str, Verdict]] = {ONCE: "once", ALWAYS: "always", DENY: "decline"}
+
+LIFETIME: Final = 600.0
+"""Seconds from the question to the answer."""
+
+
+class Question(NamedTuple):
+    """A question; `answers` are the labels to choose from, Deny first."""
+
+    app: str
+    tool: str
+    level: str
+    text: str
+    line: str
+    answers: tuple[str, ...]
+    scope: str = ""
+
+    def verdict_for(self, answer: str | None) -> Verdict:
+        """Return what an answer means; one that was not offered is an error of who gave it."""
+        return ANSWERS[answer] if answer in self.answers else "error"
+
+
+def paragraphs(text: str) -> list[str | list[str]]:
+    """Return the lines of a question, the rows that stand together as one list.
+
+    A row is indented; no value of a call begins a line.
+    """
+    found: list[str | list[str]] = []
+    for line in text.split("\n"):
+        if not line.startswith("  "):
+            found.append(line)
+        elif found and isinstance(found[-1], list):
+            found[-1].append(line.strip())
+        else:
+            found.append([line.strip()])
+    return found
+
+
+def keep_full_text(folder: Path, text: str) -> str:
+    """Write all of a question to a file of a state folder, for this user alone.
+
+    Returns:
+        Its path, empty where it cannot be written. Files of questions that nobody can answer any
+        more are removed.
+    """
+    folder /= "questions"
+    path = folder / f"{secrets.token_hex(8)}.txt"
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        for old in folder.iterdir():
+            if old.stat().st_mtime < time.time() - LIFETIME:
+                old.unlink(missing_ok=True)
+        write_whole(path, text + "\n", mode=0o600)
+        return str(path)
+    return ""
+
+
+KEY: Final = "approval"
+"""The name of the question among the input requests of a result."""
+
+_FIELD: Final = "answer"
+
+QUICKEST: Final = 0.5
+"""Seconds after which a person can have declined or closed a question, however short it is."""
+
+
+def elicitation_form(question: Question) -> dict[str, Any]:
+    """Return the parameters of `elicitation/create`: a flat form with one choice."""
+    choice = {"type": "string", "title": "Your answer", "enum": list(question.answers)}
+    return {
+        "mode": "form",
+        "message": question.text,
+        "requestedSchema": {
+            "type": "object",
+            "properties": {_FIELD: choice},
+            "required": [_FIELD],
+        },
+    }
+
+
+def input_required_result(question: Question, token: str) -> dict[str, Any]:
+    """Return the result that asks, for clients of 2026-07-28, with its keys as the SDK has them."""
+    asked = elicitation_form(question)
+    schema = {key: asked["requestedSchema"][key] for key in ("properties", "required", "type")}
+    params = {"message": asked["message"], "mode": asked["mode"], "requestedSchema": schema}
+    return {
+        "inputRequests": {KEY: {"method": "elicitation/create", "params": params}},
+        "requestState": token,
+        "resultType": "input_required",
+    }
+
+
+def read_answer(
+    action: str,
+    content: Mapping[str, Any] | None,
+    answers: tuple[str, ...],
+    *,
+    declared: bool,
+    seconds: float = QUICKEST,
+) -> Verdict:
+    """Return what a client answered.
+
+    Args:
+        action: `accept`, `decline` or `cancel`.
+        content: The filled-in form.
+        answers: The labels that were offered (`Question.answers`).
+        declared: Whether the client said that it can ask; an answer of one that cannot is forged.
+        seconds: How long the client had the question.
+    """
+    if not declared:
+        return "unable"
+    if action in ("decline", "cancel"):
+        if seconds < QUICKEST:
+            return "unshown"
+        return "decline" if action == "decline" else "cancel"
+    answer = content.get(_FIELD) if action == "accept" and isinstance(content, Mapping) else None
+    return Question("", "", "", "", "", answers).verdict_for(
+        answer if type(answer) is str else None
+    )
+
+
+def read_responses(
+    responses: Mapping[str, Any] | None,
+    answers: tuple[str, ...],
+    *,
+    declared: bool,
+    seconds: float = QUICKEST,
+) -> Verdict:
+    """Return what the `inputResponses` of a repeated call say."""
+    found = (responses or {}).get(KEY)
+    said = found if isinstance(found, Mapping) else {}
+    action, content = said.get("action"), said.get("content")
+    return read_answer(str(action), content, answers, declared=declared, seconds=seconds)
+
+
+DIALOG_SECONDS: Final = 45
+"""Until it closes by itself."""
+
+_CANCELLED: Final = -128
+
+SCRIPT: Final = Path(__file__).parent / "jxa" / "dialog.js"
+_SLACK: Final = 10.0
+
+
+def can_show_dialog() -> bool:
+    """Say whether this machine can show a dialog."""
+    return sys.platform == "darwin" or "IAC_OSASCRIPT" in os.environ
+
+
+def ask_dialog(
+    question: Question, runner: Runner = run_process, program: str | None = None
+) -> Verdict:
+    """Show a question and return the answer."""
+    mark = secrets.token_hex(8)
+    # Dialogs put the last button first from the right; the default one is named in any case.
+    buttons = [label for label in reversed(question.answers) if label != DENY] + [DENY]
+    request = {
+        "mark": mark,
+        "title": f"IAC: {question.level}",
+        "text": question.text,
+        "buttons": buttons,
+        "deny": DENY,
+        "seconds": DIALOG_SECONDS,
+    }
+    chosen = program or os.environ.get("IAC_OSASCRIPT") or "osascript"
+    argv = [chosen, "-l", "JavaScript", str(SCRIPT)]
+    try:
+        done = runner(argv, json.dumps(request).encode(), DIALOG_SECONDS + _SLACK)
+    except OSError:
+        return "unable"
+    answer = parse_process_output(done, mark).answer or {"message": ""}
+    if "message" in answer:
+        return "cancel" if answer.get("number") == _CANCELLED else "error"
+    if answer.get("gaveUp") is True:
+        return "timeout"
+    button = answer.get("button") if answer.get("gaveUp") is False else None
+    return question.verdict_for(button if isinstance(button, str) else None)
+
 
 VALUE_LIMIT: Final = 300
 TEXT_LIMIT: Final = 4000
@@ -308,3 +519,122 @@ def _cut_middle(text: str, limit: int) -> str:
     head, tail = limit * 3 // 4, limit // 8
     left_out = len(text) - head - tail
     return f"{text[:head]} … [{left_out} characters left out, SHA-256 {digest}] … {text[-tail:]}"
+
+
+PAGE_SECONDS: Final = 120.0
+"""Until a question on the page counts as not answered."""
+
+_PAUSE: Final = 0.2
+_FOLDER: Final = "asked"
+_MARK: Final = "page.json"
+_START_SLACK: Final = 2.0
+
+
+class WaitingQuestion(NamedTuple):
+    """A question on the page, its id, and since when it waits, in seconds since 1970."""
+
+    id: str
+    since: float
+    question: Question
+
+
+def open_page(state: Path) -> None:
+    """Say that a page of this process is open; it is asked from now on."""
+    write_whole(
+        state / _MARK, json.dumps([os.getpid(), _process_start_time(os.getpid())]), mode=0o600
+    )
+
+
+def close_page(state: Path) -> None:
+    """Say that it is no more, if it is this process's."""
+    if _page_process(state)[0] == os.getpid():
+        (state / _MARK).unlink(missing_ok=True)
+
+
+def is_page_open() -> bool:
+    """Say whether a page of this user is open."""
+    state = data_folder() / "state"
+    if not (state / _MARK).exists():
+        return False
+    try:
+        pid, started = _page_process(state)
+        return pid > 0 and abs(_process_start_time(pid) - started) < _START_SLACK
+    except (OSError, ValueError):
+        return False
+
+
+def ask_page(question: Question, cancel: Cancellation | None = None) -> Verdict:
+    """Put a question onto the page and return the answer."""
+    folder = ensure_private_folder(open_state() / _FOLDER)
+    path = folder / f"{secrets.token_hex(8)}.json"
+    end = time.monotonic() + PAGE_SECONDS
+    try:
+        asked = {"since": time.time(), "pid": os.getpid(), "question": question._asdict()}
+        write_whole(path, json.dumps(asked), mode=0o600)
+        while time.monotonic() < end and is_page_open():
+            if cancel is not None and cancel.wait(_PAUSE):
+                return "cancel"
+            if cancel is None:
+                time.sleep(_PAUSE)
+            with contextlib.suppress(FileNotFoundError):
+                return question.verdict_for(_answer_path(path).read_text(encoding="utf-8"))
+    except OSError:
+        return "unable"
+    finally:
+        for file in (path, _answer_path(path)):
+            with contextlib.suppress(OSError):
+                file.unlink()
+    return "timeout"
+
+
+def read_waiting_questions(state: Path) -> Iterator[WaitingQuestion]:
+    """Yield the questions that wait, the oldest first; those of programs that ended are removed."""
+    found = []
+    for path in (state / _FOLDER).glob("*.json"):
+        with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+            said = json.loads(path.read_bytes())
+            if not _is_process_alive(said["pid"]):
+                path.unlink()
+            elif not _answer_path(path).exists():
+                asked = Question(
+                    **{**said["question"], "answers": tuple(said["question"]["answers"])}
+                )
+                found.append(WaitingQuestion(path.stem, float(said["since"]), asked))
+    yield from sorted(found, key=lambda one: one.since)
+
+
+def write_answer(state: Path, id_: str, label: str) -> bool:
+    """Answer a question with one of its labels; False if it does not wait any more."""
+    found = next((one for one in read_waiting_questions(state) if one.id == id_), None)
+    if found is None or label not in found.question.answers:
+        return False
+    write_whole(_answer_path(state / _FOLDER / f"{found.id}.json"), label, mode=0o600)
+    return True
+
+
+def _answer_path(path: Path) -> Path:
+    return path.with_suffix(".answer")
+
+
+def _page_process(state: Path) -> tuple[int, float]:
+    with contextlib.suppress(OSError, ValueError, TypeError):
+        pid, started = json.loads((state / _MARK).read_bytes())
+        return int(pid), float(started)
+    return 0, 0.0
+
+
+def _is_process_alive(pid: int) -> bool:
+    with contextlib.suppress(OSError, ValueError):
+        return _process_start_time(pid) > 0
+    return False
+
+
+def _process_start_time(pid: int) -> float:
+    """Return when a process was started, in seconds since 1970. Raises OSError if it is gone."""
+    # Loaded where a page is open only.
+    import psutil
+
+    try:
+        return float(psutil.Process(pid).create_time())
+    except psutil.Error as error:
+        raise OSError(str(error)) from error

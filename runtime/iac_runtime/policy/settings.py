@@ -16,8 +16,8 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple, get_args
 
 from iac_base.errors import SetupError, near_text, quote_text
-from iac_runtime.policy.effects import Action, Approver
-from iac_runtime.policy.matching import LevelRule, Match
+from iac_runtime.policy.facts import Action, Approver
+from iac_runtime.policy.rules import LevelRule, Match
 from iac_runtime.tool import LEVELS, Level
 
 REGISTERED_RULES: Final[list[LevelRule]] = []

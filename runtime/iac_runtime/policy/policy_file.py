@@ -1,26 +1,110 @@
 """Reading policy.toml: every key is known, every value has its type, every error its line.
 
-A file that is not right is an error, never a policy that lets more through than was meant.
+A file that is not right is an error, never a policy that lets more through than was meant. A word
+that nothing here knows (an app, a tool, an argument, a property, an enumerator) is told: such a
+rule still holds for what it names, should that come; as it stands it speaks of nothing.
 """
 
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn, TypeAlias
 
 from iac_base.errors import SetupError, near_text, nearest_names, quote_text
 from iac_base.files import IrregularFileError, TooLargeError, config_file, read_bounded
 from iac_base.positions import Path as Where
+from iac_base.positions import PositionedDocument, TextError, read_toml
 from iac_base.words import fold_name
-from iac_runtime.policy.blocklist import BUILT_IN, FIXED
-from iac_runtime.policy.effects import VERBS
 from iac_runtime.policy.escalation import RULES
-from iac_runtime.policy.matching import LevelRule, Match, Matcher, WantedValue
-from iac_runtime.policy.model import APPROVERS, BUNDLE_GLOB, PRESETS, Policy
-from iac_runtime.policy.reading import TableKeys, TableReader
+from iac_runtime.policy.facts import VERBS
+from iac_runtime.policy.places import BUILT_IN, FIXED
+from iac_runtime.policy.rules import DAYS, LevelRule, Match, Matcher, WantedValue, matches_any_glob
+from iac_runtime.policy.settings import APPROVERS, BUNDLE_GLOB, PRESETS, Policy
 from iac_runtime.tool import LEVELS, Level
+from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS
+from iac_runtime.tools.shape import Schema, Tool
+from iac_runtime.tools.tables import parameters_of
+
+
+class TableReader:
+    """Reads one document; remembers it and its name for the errors.
+
+    Args:
+        text: The TOML text.
+        name: The file's, for messages.
+
+    Raises:
+        SetupError: It is no TOML, as every method does where a value is not right; one line.
+    """
+
+    def __init__(self, text: str, name: str) -> None:
+        try:
+            self.document: PositionedDocument = read_toml(text)
+        except TextError as error:
+            raise SetupError(f"{name} line {error.line or 1}: {error.reason}.") from None
+        self.name = name
+
+    def raise_error(self, where: Where, message: str) -> NoReturn:
+        """Raise what is wrong, with the line of its place."""
+        raise SetupError(f"{self.name} line {self.document.line_of(where)}: {message}")
+
+    def read_table(self, where: Where, value: Any, keys: "TableKeys") -> dict[str, Any]:
+        """Return what a table says, by the field that each of its keys is for."""
+        if not isinstance(value, Mapping):
+            self.raise_error(where, f"{where[-1]} must be a table.")
+        for key in value:
+            if key not in keys:
+                hint = near_text(key, sorted(keys))
+                self.raise_error((*where, key), f"there is no key {quote_text(key)}. {hint}")
+        found: dict[str, Any] = {}
+        for key, part in value.items():
+            field, read = keys[key]
+            said = read(self, (*where, key), part)
+            found.update({field: said} if field else said)
+        return found
+
+    def read_word(self, where: Where, value: Any, known: Iterable[str], message: str) -> str:
+        """Return a word that is among those that are known; `message` says that it is not."""
+        if not isinstance(value, str) or value not in known:
+            word = str(value)
+            self.raise_error(where, f"{message.format(quote_text(word))} {near_text(word, known)}")
+        return value
+
+    def read_boolean(self, where: Where, value: Any) -> bool:
+        """Return true or false."""
+        if not isinstance(value, bool):
+            self.raise_error(where, f"{where[-1]} must be true or false.")
+        return value
+
+    def read_single_line(self, where: Where, value: Any) -> str:
+        """Return a text as one line."""
+        if not isinstance(value, str):
+            self.raise_error(where, f"{where[-1]} must be a text.")
+        return " ".join(value.split())
+
+    def read_texts(self, where: Where, value: Any) -> tuple[str, ...]:
+        """Return a text or a list of texts as a tuple."""
+        found = [value] if isinstance(value, str) else value
+        if not isinstance(found, list) or not all(isinstance(x, str) and x for x in found):
+            self.raise_error(where, f"{where[-1]} must be a text or a list of texts.")
+        return tuple(found)
+
+    def read_nonempty_texts(self, where: Where, value: Any) -> tuple[str, ...]:
+        """Return a text or a list of texts; a rule of none would speak of every call."""
+        found = self.read_texts(where, value)
+        if not found:
+            self.raise_error(where, f"{where[-1]} is empty; give it a text, or leave it out.")
+        return found
+
+
+TableKeys: TypeAlias = Mapping[str, tuple[str, Callable[[Any, Where, Any], Any]]]
+"""Key -> the field that it is for (empty for a table of several), and what reads its value: a
+method of the reader."""
+
 
 MAX_SIZE: Final = 1_000_000
 """Bytes."""
@@ -306,7 +390,6 @@ _RECORDS: Final = frozenset({"properties", "withproperties", "where"})
 """Arguments that are objects with fields of any name."""
 
 _HOURS: Final = re.compile(r"([01]\d|2[0-3]):([0-5]\d) *- *([01]\d|2[0-3]):([0-5]\d)")
-DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 _RANGE: Final[TableKeys] = {
     "at_least": ("at_least", _PolicyReader.read_range_bound),
@@ -400,3 +483,133 @@ _KEYS: Final[TableKeys] = {
     "secrets": ("secrets", _PolicyReader.read_texts),
     "undo": ("undo", _PolicyReader.read_on_off),
 }
+
+
+_FEW: Final = 12
+"""Apps whose tables are read for the names of their properties; a rule on more is not looked at."""
+
+_MATCHERS: Final = ("at_least", "at_most", "enumerator", "folder", "host", "path", "recipient")
+
+
+def unknown_words(policy: Policy, catalogue: Catalogue, added: Mapping[str, Tool]) -> list[str]:
+    """Return a line for each word of the rules that is not known, with the nearest that are.
+
+    Raises:
+        SetupError: The tools cannot be read.
+    """
+    known = _KnownWords(catalogue, added)
+    rules = (*policy.all_denials, *policy.ask, *policy.allow, *(row.match for row in policy.rules))
+    found = [
+        (dict(rule.lines).get(part, 0), says)
+        for rule in rules
+        for part, says in known.find_unknown_words(rule)
+    ]
+    return [f"{policy.path} line {line}: {says}" for line, says in sorted(found)]
+
+
+class _KnownWords:
+    """What there is: looked up once, and only what a rule asks for."""
+
+    def __init__(self, catalogue: Catalogue, added: Mapping[str, Tool]) -> None:
+        self._catalogue = catalogue
+        self._others = {**OWN_TOOLS, **META_TOOLS, **added}
+        self._tools = {*catalogue.tools, *self._others}
+        self._apps = [*BUILT_IN, *FIXED]
+        for row in catalogue.apps.values():
+            self._apps += [row.name, row.id, row.key]
+
+    @cached_property
+    def _tool_schemas(self) -> Mapping[str, Schema]:
+        """The schemas of arguments as the user sees them, by tool."""
+        found = {row["name"]: row["inputSchema"] for row in self._catalogue.read_listing()}
+        return {**found, **{name: tool.input for name, tool in self._others.items()}}
+
+    def find_unknown_words(self, rule: Match) -> Iterator[tuple[str, str]]:
+        """Yield the part of a rule that a word stands in, and what to say of the word."""
+        for part in ("app", "apps_other_than"):
+            for glob in getattr(rule, part):
+                if not matches_any_glob(self._apps, (glob,)) and not matches_any_glob(
+                    (glob,), (*BUILT_IN, *FIXED)
+                ):
+                    yield part, _unknown_word_message("app", glob, self._apps)
+        for glob in rule.tool:
+            if glob not in self._tools and not matches_any_glob(self._tools, (glob,)):
+                yield "tool", _unknown_word_message("tool", glob, sorted(self._tools))
+        scope = self._matching_tools(rule) if rule.argument else []
+        for key, wanted in rule.argument if scope else ():
+            for says in self._unknown_in_argument(scope, key, wanted):
+                yield f"argument.{key}", says
+
+    def _matching_tools(self, rule: Match) -> list[str]:
+        """Return the tools that a rule can speak of."""
+        found: Iterable[str] = self._tools
+        if rule.tool:
+            exact = {glob for glob in rule.tool if glob in self._tools}
+            found = exact if len(exact) == len(rule.tool) else self._tools
+            found = (
+                name for name in found if name in exact or matches_any_glob((name,), rule.tool)
+            )
+        rows = self._catalogue.tools
+        if rule.app:
+            known = (rows[name] for name in found if name in rows)
+            found = [
+                row.name for row in known if matches_any_glob((row.app.id, row.app.name), rule.app)
+            ]
+        return sorted(found)
+
+    def _unknown_in_argument(self, scope: Sequence[str], key: str, wanted: Any) -> Iterator[str]:
+        first, *fields = key.split(".")
+        seen: dict[str, Schema] = {}
+        rows: list[Schema] = []
+        for name in scope:
+            for word, row in self._tool_schemas[name].get("properties", {}).items():
+                seen.setdefault(word, row)
+                rows += [row] if fold_name(word) == fold_name(first) else []
+        whose = scope[0] if len(scope) == 1 else "these tools"
+        if not rows:
+            if fold_name(first) not in self._bound_arguments(scope):
+                yield _unknown_word_message("argument", first, list(seen), f" of {whose}")
+            return
+        if fields and not any(row.get("type", "object") == "object" for row in rows):
+            yield _unknown_word_message("matcher", fields[0], _MATCHERS, f" for {first}")
+            return
+        names = list(wanted.properties) if isinstance(wanted, Matcher) else []
+        names += fields[:1]
+        known = self._known_properties(scope, rows) if names else []
+        for name in names if known else ():
+            if not matches_any_glob(
+                map(fold_name, known), (fold_name(name) if "*" not in name else name,)
+            ):
+                yield _unknown_word_message("property", name, known, f" in {first}")
+        enums = [row.get("enum") or row.get("items", {}).get("enum") for row in rows]
+        if fields or not all(enums):
+            return
+        words = wanted.enumerator if isinstance(wanted, Matcher) else wanted
+        there = [str(word) for enum in enums for word in enum or ()]
+        for word in words:
+            if not matches_any_glob(
+                map(fold_name, there), (word if "*" in word or "?" in word else fold_name(word),)
+            ):
+                yield _unknown_word_message("enumerator", word, there, f" in {first}")
+
+    def _bound_arguments(self, scope: Sequence[str]) -> set[str]:
+        """Return the arguments of what stands behind recipes, as far as few apps are meant."""
+        rows = [self._catalogue.tools[name] for name in scope if name in self._catalogue.tools]
+        if len({row.app.key for row in rows}) > _FEW:
+            return set()
+        operations = (self._catalogue.load_operation(row.name) for row in rows)
+        return {fold_name(key) for found in operations for key in parameters_of(found)}
+
+    def _known_properties(self, scope: Sequence[str], rows: Sequence[Schema]) -> list[str]:
+        """Return the names of properties that an argument can hold; none where not known."""
+        apps = {self._catalogue.tools[name].app for name in scope if name in self._catalogue.tools}
+        fixed = [name for row in rows for name in row.get("properties", {})]
+        if fixed or not apps or len(apps) > _FEW:
+            return fixed
+        tables = map(self._catalogue.load_tables, apps)
+        classes = (part for found in tables for part in found.classes.values())
+        return list({row.term: None for part in classes for row in part.properties})
+
+
+def _unknown_word_message(kind: str, word: str, known: Sequence[str], where: str = "") -> str:
+    return f"there is no {kind} {quote_text(word)}{where}. {near_text(word, known)}".rstrip()

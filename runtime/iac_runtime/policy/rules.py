@@ -7,18 +7,18 @@ leads; any other rule speaks of a call when some reading of some value fits.
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from iac_base.words import fold_name
-from iac_runtime.policy.addresses import (
+from iac_runtime.policy.effects import lowercase_words
+from iac_runtime.policy.facts import CallFacts, Verb, describe_undo
+from iac_runtime.policy.places import (
     find_url_hosts,
     matches_host_globs,
     matches_recipient_globs,
     matches_url_glob,
     parse_url_glob,
 )
-from iac_runtime.policy.call_view import lowercase_words
-from iac_runtime.policy.effects import CallFacts, Verb, describe_undo
 from iac_runtime.tool import Level
 
 
@@ -410,3 +410,35 @@ def _item_texts(value: Any) -> list[str]:
 
 def _text_form(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+_WORDS: Final = {
+    "apps_other_than": "only apps",
+    "writes_outside": "folders write",
+    "verbs": "never",
+}
+_QUIET: Final = frozenset(("argument", "lines", "source", "why"))
+
+
+def describe_rule(match: Match) -> str:
+    """Return what a rule matches, in words."""
+    usual = Match()._asdict()
+    parts = match._asdict().items()
+    said = [(key, part) for key, part in parts if part != usual[key] and key not in _QUIET]
+    rows = (f"{_WORDS.get(key, key)} {_describe_value(key, part)}" for key, part in said)
+    return ", ".join(
+        [*rows, *(f"{key} = {_describe_value('', wanted)}" for key, wanted in match.argument)]
+    )
+
+
+def _describe_value(key: str, value: Any) -> str:
+    if isinstance(value, Matcher):
+        parts = value._asdict().items() - Matcher()._asdict().items()
+        return " ".join(f"{name} {_describe_value(name, part)}" for name, part in sorted(parts))
+    if key == "hours":
+        return "-".join(f"{at // 60:02}:{at % 60:02}" for at in value)
+    words = [DAYS[at] for at in value] if key == "days" else value
+    return "|".join(words) if isinstance(value, tuple) else str(value).lower()
+
+
+DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
