@@ -14,7 +14,7 @@ HOME = "/Users/me"
 
 
 class _Open(Permissions):
-    def judge(self, facts: CallFacts) -> Decision:
+    def judge_call(self, facts: CallFacts) -> Decision:
         return Decision("allow", facts.level, (), "this test")
 
 
