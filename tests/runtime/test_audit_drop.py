@@ -13,7 +13,7 @@ from test_audit_faults import Fault
 
 from iac_base.errors import SetupError
 from iac_base.sqlite import open_database
-from iac_runtime.audit import Audit, AuditIntent, AuditOutcome, index, upkeep
+from iac_runtime.audit import Audit, AuditIntent, AuditOutcome, store, upkeep
 from iac_runtime.audit.reading import AuditQuery, find_calls, row_lines, verify_audit
 from iac_runtime.audit.store import FILE, SCHEMA, START, UnplacedRow, append_rows, chain_rows
 from iac_runtime.audit.upkeep import drop_rows
@@ -36,7 +36,7 @@ def audit(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         made = chain_rows(START, 0, parts)
         connection.executemany("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?)", made)
-        while index.extend_index(connection):
+        while store.extend_index(connection):
             pass
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     connection.close()

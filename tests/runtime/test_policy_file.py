@@ -20,14 +20,15 @@ from iac_runtime.policy.places import (
     is_unreadable_app,
 )
 from iac_runtime.policy.policy_file import (
-    _CONDITIONS,
     _KEYS,
-    _MATCHER,
+    _MATCH,
     _NEVER,
+    _SECTIONS,
     load_policy,
     parse_policy,
     policy_path,
 )
+from iac_runtime.policy.rules import CONDITIONS, MATCHER, Match
 from iac_runtime.policy.settings import (
     APPROVERS,
     DEFAULT_RATE,
@@ -403,5 +404,14 @@ def test_the_page_on_the_policy_shows_a_policy_that_is_right_and_every_rule() ->
 
 def test_the_page_on_the_policy_names_every_key_verb_and_matcher() -> None:
     page = (Path(__file__).parents[2] / "docs" / "policy.md").read_text(encoding="utf-8")
-    for key in (*_NEVER, *_CONDITIONS, *_MATCHER, *_KEYS):
+    sections = (key for keys in _SECTIONS.values() for key in keys)
+    for key in (*_NEVER, *_MATCH, *sections, *MATCHER, *_KEYS):
         assert re.search(rf"`[^`]*\b{key}\b[^`]*`", page), key
+
+
+def test_every_part_of_a_rule_is_a_row_of_the_table_of_conditions() -> None:
+    about_itself = {"source", "why", "lines"}
+    assert CONDITIONS.keys() == {*Match._fields} - about_itself
+    rows = [(name, row.section) for name, row in CONDITIONS.items()]
+    named = {section or name for name, section in rows}
+    assert named - {"never"} == {*_MATCH, "only apps", "folders write"} - {"why"}

@@ -6,8 +6,7 @@ from typing import Any, Final, NamedTuple, get_args
 
 from iac_base.positions import Path as Where
 from iac_runtime.policy.facts import Action
-from iac_runtime.policy.policy_file import TableKeys, TableReader
-from iac_runtime.policy.rules import DAYS
+from iac_runtime.policy.rules import DAYS, TableKeys, TableReader, table_keys
 
 _NOON: Final = "mon 12:00"
 
@@ -66,10 +65,10 @@ class _ExpectationsReader(TableReader):
     def read_time(self, where: Where, value: Any) -> time.struct_time:
         words = value.split(" ") if isinstance(value, str) else []
         try:
-            day, found = DAYS.index(words[0]), time.strptime(words[1], "%H:%M")
+            day, moment = DAYS.index(words[0]), time.strptime(words[1], "%H:%M")
         except (ValueError, IndexError):
             self.raise_error(where, f'at must be a day and a time, such as "{_NOON}".')
-        return time.struct_time((*found[:6], day, *found[7:]))
+        return time.struct_time((*moment[:6], day, *moment[7:]))
 
     def read_rows(self, where: Where, value: Any) -> tuple[ExpectedDecision, ...]:
         if not isinstance(value, list):
@@ -90,11 +89,8 @@ class _ExpectationsReader(TableReader):
 _ROW: Final[TableKeys] = {
     "arguments": ("arguments", _ExpectationsReader.read_arguments),
     "at": ("at", _ExpectationsReader.read_time),
-    "call": ("call", _ExpectationsReader.read_single_line),
-    "client": ("client", _ExpectationsReader.read_single_line),
     "decision": ("decision", _ExpectationsReader.read_decision),
-    "rule": ("rule", _ExpectationsReader.read_single_line),
-    "server": ("server", _ExpectationsReader.read_single_line),
+    **table_keys("call client rule server", _ExpectationsReader.read_single_line),
 }
 _KEYS: Final[TableKeys] = {
     "expect": ("expect", _ExpectationsReader.read_rows),

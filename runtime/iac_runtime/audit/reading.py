@@ -1,23 +1,29 @@
-"""Reading the audit: calls with outcomes, rows as they are, whether their chain holds."""
+"""Reading the audit: calls with outcomes, rows as they are, whether their chain holds.
+
+Calls are found by the index, without reading them all: by their facts, and by three letters that
+they hold. It narrows what is read, and each call that is found is looked at itself; calls that it
+does not hold yet are read themselves.
+"""
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from iac_base.errors import SetupError
 from iac_base.files import StateFileError
 from iac_base.sqlite import state_file_error
-from iac_runtime.audit.index import SqlCondition, count_by_day, search_calls
 from iac_runtime.audit.store import (
+    CALL_FACTS,
     FILE,
     AuditRow,
     ChainCheck,
     connect_read,
     last_drop,
+    last_indexed_place,
     last_place,
     live_sessions,
     store_id,
@@ -261,3 +267,117 @@ def row_lines(folder: Path) -> Iterator[str]:
     with open_audit_database(folder) as connection:
         for row in iterate_rows(connection):
             yield json.dumps(row._asdict() | {"hash": row.hash.hex()}, separators=(",", ":"))
+
+
+FEW: Final = 30_000
+"""So many calls are read sooner than they are looked up by their letters."""
+
+
+_WANTED_KINDS: Final = "SELECT kind FROM kinds WHERE {tests}"
+
+
+_COUNT: Final = "SELECT count(*), min(seq), max(seq) FROM calls AS call WHERE {tests}"
+
+
+_CALLS: Final = """
+SELECT intent.seq, intent.time, intent.session, intent.body, outcome.event, outcome.body
+FROM {calls} CROSS JOIN rows AS intent ON intent.seq = call.seq
+LEFT JOIN rows AS outcome ON outcome.seq = (
+    SELECT seq FROM rows WHERE session = intent.session AND call = intent.call
+    AND event IN ('outcome', 'interrupted') ORDER BY event DESC LIMIT 1)
+WHERE {tests} ORDER BY {order} DESC"""
+
+
+_DAYS: Final = """
+SELECT substr(call.time, 1, 10) AS day, kinds.apps, count(*) FROM calls AS call
+JOIN kinds USING (kind) WHERE call.time >= :since GROUP BY day, kind
+UNION ALL SELECT substr(time, 1, 10) AS day, apps, count(*) FROM ({recent})
+WHERE time >= :since GROUP BY day, apps"""
+
+
+IndexedCall = tuple[int, str, str, str, str | None, str | None]
+"""Place, time, session and body of an intent, event and body of what came of it."""
+
+
+class SqlCondition(NamedTuple):
+    """A condition, and the values that it takes."""
+
+    sql: str
+    values: tuple[object, ...]
+
+
+def search_calls(
+    connection: sqlite3.Connection,
+    kinds: Sequence[SqlCondition],
+    times: Sequence[SqlCondition],
+    text: str,
+) -> Iterator[IndexedCall]:
+    """Yield the calls that fit, newest first.
+
+    Args:
+        connection: In a transaction, so that rows and index are of one moment.
+        kinds: Conditions on `client`, `tool`, `level` and `apps`, all of which hold.
+        times: Conditions on `call.seq` and `call.time`.
+        text: Occurs in the body, as it is written there, in any case; empty for any.
+    """
+    indexed = last_indexed_place(connection)
+    holds = [SqlCondition("instr(lower(intent.body), lower(?))", (text,))] if text else []
+    recent = f"({CALL_FACTS.format(start=indexed)}) AS call"
+    yield from _select_calls(connection, recent, [*kinds, *times, *holds])
+    if not indexed:
+        return
+    calls, order, tests = "calls AS call", "call.seq", list(times)
+    if kinds:
+        every = _join_conditions(kinds)
+        known = connection.execute(_WANTED_KINDS.format(tests=every.sql), every.values).fetchall()
+        if not known:
+            return
+        tests.insert(
+            0, SqlCondition(f"call.kind IN ({','.join(str(kind) for (kind,) in known)})", ())
+        )
+    if len(text) >= 3:
+        count, ends = indexed, [0, indexed]
+        if tests:
+            every = _join_conditions(tests)
+            found = connection.execute(_COUNT.format(tests=every.sql), every.values)
+            count, *ends = found.fetchone()
+        if count > FEW:
+            calls = "texts CROSS JOIN calls AS call ON call.seq = texts.rowid"
+            order = "texts.rowid"
+            match = "texts MATCH ? AND texts.rowid BETWEEN ? AND ?"
+            tests.insert(0, SqlCondition(match, (_trigram_query(text), *ends)))
+    yield from _select_calls(connection, calls, [*tests, *holds], order)
+
+
+def count_by_day(connection: sqlite3.Connection, since: str) -> Iterator[tuple[str, str, int]]:
+    """Yield how many calls there were: day, the apps between commas, number."""
+    indexed = last_indexed_place(connection)
+    recent = CALL_FACTS.format(start=indexed)
+    statement = _DAYS.format(recent=recent)
+    if not indexed:
+        statement = statement.partition("UNION ALL")[2]
+    yield from connection.execute(statement, {"since": since})
+
+
+def _select_calls(
+    connection: sqlite3.Connection,
+    calls: str,
+    tests: Sequence[SqlCondition],
+    order: str = "call.seq",
+) -> Iterator[IndexedCall]:
+    every = _join_conditions(tests)
+    return connection.execute(
+        _CALLS.format(calls=calls, tests=every.sql, order=order), every.values
+    )
+
+
+def _join_conditions(tests: Sequence[SqlCondition]) -> SqlCondition:
+    values = tuple(value for test in tests for value in test.values)
+    return SqlCondition(" AND ".join(test.sql for test in tests) or "1", values)
+
+
+def _trigram_query(text: str) -> str:
+    """Return what FTS5 looks for: each three letters of a text, one after the other."""
+    starts = {*range(0, len(text) - 2, 3), len(text) - 3}
+    parts = (text[start : start + 3].replace('"', '""') for start in sorted(starts))
+    return " AND ".join(f'"{part}"' for part in parts)

@@ -7,6 +7,9 @@ chain that holds.
 Each run holds a lock on a file of its own; the kernel lets go of it when the process ends, however
 it ends. That needs no clock and cannot take a new process with an old number for the old one. The
 number and the time of the start are kept beside it, for people.
+
+The index of calls is made of the rows and is no part of the record. It is brought forward a batch
+at a time while no write waits, so that a durable write does not pay for it.
 """
 
 import contextlib
@@ -32,7 +35,6 @@ from iac_base.sqlite import (
     open_to_read,
     state_file_error,
 )
-from iac_runtime.audit import index
 
 START: Final = bytes(32)
 """The hash before the first row."""
@@ -198,6 +200,33 @@ FORWARDED: Final = "forwarded.json"
 BUSY_SECONDS: Final = 5.0
 """How long a write waits for another program's."""
 
+_INDEX_TABLES: Final = (
+    # The facts of calls are few sets that come again and again: a call names its set.
+    """CREATE TABLE kinds (
+        kind INTEGER PRIMARY KEY,
+        client TEXT NOT NULL,
+        tool TEXT NOT NULL,
+        level TEXT NOT NULL,
+        apps TEXT NOT NULL,
+        UNIQUE (client, tool, level, apps)
+    )""",
+    "CREATE TABLE calls (seq INTEGER PRIMARY KEY, kind INTEGER NOT NULL, time TEXT NOT NULL)",
+    """CREATE VIRTUAL TABLE texts USING
+        fts5(body, content='', columnsize=0, detail=none, tokenize='trigram')""",
+    """CREATE INDEX rows_of_upkeep ON rows (event, seq)
+        WHERE event IN ('anchored', 'dropped', 'replaced')""",
+)
+
+
+BATCH: Final = 500
+"""Rows that are indexed in one transaction, of about 25 ms; fewer are left to be read."""
+
+
+LAG: Final = 5_000
+"""Rows that may wait until a busy program stops to index them; reading them takes 30 ms."""
+
+
+# `apps` are between commas: what the call was made for, and what its effects reach.
 SCHEMA: Final = DatabaseSchema(
     migrations=(
         (
@@ -218,7 +247,7 @@ SCHEMA: Final = DatabaseSchema(
                 started TEXT NOT NULL
             ) WITHOUT ROWID""",
         ),
-        index.TABLES,
+        _INDEX_TABLES,
     ),
     application=0x69616341,  # "iacA"
     vacuum=True,
@@ -371,7 +400,7 @@ class AuditStore:
         self._session: AuditSession | None = None
         self._begun_on: sqlite3.Connection | None = None
         # Rows that the index may lack; what an earlier program left is looked at once.
-        self._waiting = index.LAG
+        self._waiting = LAG
         self._last = 0
 
     def write(self, parts: Sequence[UnplacedRow], now: str) -> None:
@@ -409,15 +438,15 @@ class AuditStore:
         Raises:
             StateFileError: It cannot be; nothing is lost, for the rows themselves are there.
         """
-        least = index.BATCH if idle else index.LAG
+        least = BATCH if idle else LAG
         if self._waiting >= least:
             with self._database.begin_transaction() as connection:
                 # Asked of the file, for others write and index too.
-                self._waiting = index.count_unindexed(connection)
+                self._waiting = count_unindexed(connection)
                 if self._waiting >= least:
-                    index.extend_index(connection)
-                    self._waiting -= index.BATCH
-        return self._waiting >= index.BATCH
+                    extend_index(connection)
+                    self._waiting -= BATCH
+        return self._waiting >= BATCH
 
     def close(self, now: str) -> None:
         """End the run: calls without an outcome are marked, and its lock goes.
@@ -526,3 +555,67 @@ def store_id(connection: sqlite3.Connection) -> str:
 def _closing_rows(run: str, calls: Iterable[int], now: str, body: str = "{}") -> list[UnplacedRow]:
     marked = [UnplacedRow(now, run, call, "interrupted") for call in calls]
     return [*marked, UnplacedRow(now, run, 0, "closed", body)]
+
+
+CALL_FACTS: Final = """
+SELECT seq, time,
+    lower(coalesce(json_extract(body, '$.client'), '')) AS client,
+    coalesce(json_extract(body, '$.tool'), '') AS tool,
+    coalesce(json_extract(body, '$.level'), '') AS level,
+    ',' || lower(coalesce(json_extract(body, '$.app'), '')) || ',' || coalesce((
+        SELECT group_concat(DISTINCT replace(lower(json_extract(value, '$[1]')), ',', ' ')) || ','
+        FROM json_each(body, '$.effects')), '') AS apps
+FROM rows WHERE event = 'intent' AND json_valid(body) AND seq > {start}"""
+
+
+_NEW_KINDS: Final = """
+INSERT OR IGNORE INTO kinds (client, tool, level, apps)
+SELECT DISTINCT client, tool, level, apps FROM ({facts}) WHERE seq <= ?"""
+
+
+_NEW_CALLS: Final = """
+INSERT INTO calls SELECT seq, kind, time
+FROM ({facts}) JOIN kinds USING (client, tool, level, apps) WHERE seq <= ?"""
+
+
+_NEW_TEXTS: Final = """
+INSERT INTO texts (rowid, body)
+SELECT seq, rows.body FROM calls JOIN rows USING (seq) WHERE seq > ? AND seq <= ?"""
+
+
+_END: Final = """
+SELECT max(seq) FROM (SELECT seq FROM rows WHERE seq > ? AND event = 'intent'
+AND json_valid(body) ORDER BY seq LIMIT ?)"""
+
+
+def last_indexed_place(connection: sqlite3.Connection) -> int:
+    """Return the place of the last call that the index holds; 0 in a file that has none yet."""
+    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'calls'").fetchone():
+        return 0
+    return int(connection.execute("SELECT coalesce(max(seq), 0) FROM calls").fetchone()[0])
+
+
+def count_unindexed(connection: sqlite3.Connection) -> int:
+    """Return how many places there are after the last call that the index holds."""
+    last = connection.execute("SELECT coalesce(max(seq), 0) FROM rows").fetchone()[0]
+    return int(last) - last_indexed_place(connection)
+
+
+def extend_index(connection: sqlite3.Connection, rows: int = BATCH) -> bool:
+    """Index the next calls, inside a transaction; return whether there were any."""
+    start = last_indexed_place(connection)
+    (end,) = connection.execute(_END, (start, rows // 2)).fetchone()
+    if end is None:
+        return False
+    facts = CALL_FACTS.format(start=start)
+    connection.execute(_NEW_KINDS.format(facts=facts), (end,))
+    connection.execute(_NEW_CALLS.format(facts=facts), (end,))
+    connection.execute(_NEW_TEXTS, (start, end))
+    return True
+
+
+def clear_index(connection: sqlite3.Connection) -> None:
+    """Empty the index, inside a transaction: letters of one call cannot be taken out alone."""
+    connection.execute("INSERT INTO texts (texts) VALUES ('delete-all')")
+    connection.execute("DELETE FROM calls")
+    connection.execute("DELETE FROM kinds")

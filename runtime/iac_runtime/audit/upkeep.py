@@ -26,7 +26,6 @@ from iac_base.errors import SetupError
 from iac_base.files import PRIVATE, StateFileError
 from iac_base.sqlite import transaction
 from iac_base.text import escape_hidden
-from iac_runtime.audit import index
 from iac_runtime.audit.reading import iterate_links
 from iac_runtime.audit.store import (
     FILE,
@@ -34,6 +33,8 @@ from iac_runtime.audit.store import (
     LastDrop,
     UnplacedRow,
     append_rows,
+    clear_index,
+    extend_index,
     last_drop,
     last_place,
     live_sessions,
@@ -329,7 +330,7 @@ def _remove_dropped_rows(connection: sqlite3.Connection) -> bool:
     if first <= through:
         connection.execute("PRAGMA secure_delete = ON")
         with _paused_transaction(connection):
-            index.clear_index(connection)
+            clear_index(connection)
         for end in range(first + SLICE - 1, through + SLICE, SLICE):
             with _paused_transaction(connection):
                 connection.execute("DELETE FROM rows WHERE seq <= ?", (min(end, through),))
@@ -338,7 +339,7 @@ def _remove_dropped_rows(connection: sqlite3.Connection) -> bool:
     more = True
     while more:
         with _paused_transaction(connection):
-            more = index.extend_index(connection)
+            more = extend_index(connection)
     connection.execute("PRAGMA auto_vacuum = FULL")
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     return bool(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0])

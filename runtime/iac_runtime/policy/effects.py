@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from iac_base.text import escape_hidden
 from iac_base.words import fold_name, split_name
@@ -32,7 +32,7 @@ from iac_runtime.language.steps import (
     Value,
     Whose,
 )
-from iac_runtime.language.text import format_reference, format_value
+from iac_runtime.language.text import format_reference
 from iac_runtime.policy.facts import READ_VERBS, VERBS, Effect, Flow, Verb
 from iac_runtime.policy.places import (
     FILE_APPS,
@@ -138,7 +138,7 @@ def inspect_request(
                 add_value(name, code, type, part, owner)
         else:
             into = code in _INTO_CODES or (code != "----" and name in _INTO_NAMES)
-            path = _value_path(value, event.app, home)
+            path = value_path(value, event.app, home)
             values.append(RequestValue(name, code, type, value, owner, path, into))
 
     rows = {fold_name(row.jxa or row.term): row for row in params.values() if row.code}
@@ -180,7 +180,7 @@ def inspect_request(
     )
 
 
-def _value_path(value: Value, app: str, home: str) -> str | None:
+def value_path(value: Value, app: str, home: str) -> str | None:
     if isinstance(value, PathValue):
         return value.path
     if isinstance(value, RefValue):
@@ -337,78 +337,6 @@ def _has_inside_step(test: Filter) -> bool:
     if isinstance(test, Join):
         return any(map(_has_inside_step, test.tests))
     return any(map(_is_inside_step, test.path))
-
-
-ItemForms: TypeAlias = tuple[tuple[str, ...], ...]
-"""An entry for each item of a value (one, if it is no list): the texts that all mean this item."""
-
-
-def sent_argument_forms(
-    key: str, view: RequestView, params: Mapping[str, Param], bound: Mapping[str, Any] | None = None
-) -> ItemForms | None:
-    """Return what would be sent for the argument `key`; None for one that is not sent as such.
-
-    `properties.name` reaches into an object. A recipe's own argument is what it is `bound` to.
-    """
-    first, *fields = key.split(".")
-    first, *fields = (*(_recipe_argument_path(fold_name(first), bound or {}) or (first,)), *fields)
-    name = next((param for param in params if fold_name(param) == fold_name(first)), None)
-    value = None if name is None else _sent_value(params[name], name, view.event)
-    for field in fields:
-        record = value.fields if isinstance(value, RecordValue) else ()
-        value = next((part for name, part in record if fold_name(name) == fold_name(field)), None)
-    if value is None:
-        return None
-    found = value if isinstance(value, tuple) else (value,)
-    return tuple(_value_forms(item, view) for item in found)
-
-
-def _recipe_argument_path(name: str, bound: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """Return the way to the argument that a recipe puts its own argument `name` into."""
-    for key, part in bound.items():
-        if isinstance(part, str) and part.startswith("$") and fold_name(part) == name:
-            return (key,)
-        found = _recipe_argument_path(name, part) if isinstance(part, Mapping) else None
-        if found is not None:
-            return (key, *found)
-    return None
-
-
-def _sent_value(row: Param, key: str, event: Event) -> Value:
-    if row.code == "----" and event.op == "command":
-        return None if isinstance(event.direct, Absent) else event.direct
-    if row.code == "----" and event.parts:
-        return tuple(RefValue(part.target) for part in event.parts)
-    if row.code == "----":
-        return RefValue(_collection_owner(event.target) if key == "of" else event.target)
-    if key == "properties" and event.op == "set":
-        return RecordValue(event.named)
-    wanted = fold_name(row.jxa or row.term)
-    named = (*event.named, *event.more)
-    return next((value for name, value in named if wanted and fold_name(name) == wanted), None)
-
-
-def _collection_owner(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    """Return the steps to what holds the collection that is listed or counted."""
-    while steps and isinstance(steps[-1], Whose):
-        steps = steps[:-1]
-    return steps[:-1] if steps and isinstance(steps[-1], AllElements) else steps
-
-
-def _value_forms(value: Value, view: RequestView) -> tuple[str, ...]:
-    forms: list[str] = []
-    if isinstance(value, RefValue):
-        forms.append(format_reference(value.steps) or APPLICATION)
-    elif isinstance(value, str):
-        forms.append(value)
-    elif not isinstance(value, PathValue):
-        forms.append(json.dumps(value) if isinstance(value, int | float) else format_value(value))
-    path = _value_path(value, view.event.app, view.home)
-    if path is not None and not isinstance(value, str):
-        forms.append(path)
-        if view.home and (path == view.home or path.startswith(view.home + "/")):
-            forms.append("~" + path[len(view.home) :])
-    return tuple(forms)
 
 
 _DATA: Final = json.loads(Path(__file__).with_suffix(".json").read_bytes())

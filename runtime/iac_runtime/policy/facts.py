@@ -214,7 +214,7 @@ class CallFacts:
         pin: The SHA-256 (hex) of all that was seen of it; empty where nothing was.
         undo: Whether it can be undone, where that was looked at; else a table knows.
         parts: Of several calls that stand or fall together, the facts of each.
-        sent: Argument -> what would be sent for it (`effects.sent_argument_forms`); None where
+        sent: Argument -> what would be sent for it (`permissions.sent_argument_forms`); None where
             nothing is known.
         at: When it is made, in local time; None where that is not known.
         places: A path as it is written -> where it leads, in the form of `places.path_identity`:
