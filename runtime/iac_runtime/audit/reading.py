@@ -7,6 +7,7 @@ does not hold yet are read themselves.
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
@@ -26,6 +27,7 @@ from iac_runtime.audit.store import (
     last_indexed_place,
     last_place,
     live_sessions,
+    no_audit_error,
     store_id,
     upkeep_rows,
     verify_chain,
@@ -105,6 +107,8 @@ class AuditEntry:
 _OF_INTENT: Final = tuple(row.name for row in fields(AuditEntry))[2:16]
 """What an entry takes from the body of its intent: `client` to `simulated`."""
 
+_OF_OUTCOME: Final = ("result", "ms", "error", "delay_ms")
+
 # Each condition with the field of the query that it takes.
 _KINDS: Final = (
     ("app", "instr(apps, ',' || lower(?) || ',')"),
@@ -132,9 +136,7 @@ def open_audit_database(folder: Path) -> Iterator[sqlite3.Connection]:
     try:
         connection = connect_read(path)
     except FileNotFoundError:
-        raise SetupError(
-            f"There is no audit log in {folder} yet; the first call creates it."
-        ) from None
+        raise no_audit_error(folder) from None
     except StateFileError as error:
         raise _unreadable_error(error) from error
     try:
@@ -165,9 +167,8 @@ def find_calls(folder: Path, query: AuditQuery, limit: int) -> list[AuditEntry]:
         connection.execute("BEGIN")
         live = live_sessions(connection, folder)
         through = last_drop(connection).through
-        for seq, time, session, body, event, outcome in search_calls(
-            connection, kinds, times, text
-        ):
+        for row in search_calls(connection, kinds, times, text):
+            seq, time, session, body, event, outcome = row
             if seq <= through:
                 break
             # Bodies are ASCII without spaces: what has no such key is not parsed for it.
@@ -192,12 +193,11 @@ def find_calls(folder: Path, query: AuditQuery, limit: int) -> list[AuditEntry]:
 
 def count_calls(folder: Path, since: str) -> dict[tuple[str, str], int]:
     """Return how many calls there were, by day (UTC) and app. Raises SetupError."""
-    found: dict[tuple[str, str], int] = {}
+    counts: Counter[tuple[str, str]] = Counter()
     with open_audit_database(folder) as connection:
         for day, apps, number in count_by_day(connection, since):
-            app = next(filter(None, apps.split(",")), "")
-            found[day, app] = found.get((day, app), 0) + number
-    return found
+            counts[day, next(filter(None, apps.split(",")), "")] += number
+    return dict(counts)
 
 
 def _parse_outcome(event: str | None, outcome: str | None, *, running: bool) -> dict[str, Any]:
@@ -209,24 +209,16 @@ def _parse_outcome(event: str | None, outcome: str | None, *, running: bool) -> 
 def _build_entry(seq: int, time: str, intent: dict[str, Any], came: dict[str, Any]) -> AuditEntry:
     # An older version wrote no effects; the others are left out where there is nothing to say.
     intent = {"effects": [], "story": "", "asked": [], "simulated": False, **intent}
-    return AuditEntry(
-        seq,
-        time,
-        **{name: intent[name] for name in _OF_INTENT},
-        result=came["result"],
-        ms=came.get("ms"),
-        error=came.get("error", ""),
-        delay_ms=came.get("delay_ms", 0.0),
-    )
+    facts = {name: intent[name] for name in _OF_INTENT}
+    outcome = {"ms": None, "error": "", "delay_ms": 0.0} | came
+    return AuditEntry(seq, time, **facts, **{name: outcome[name] for name in _OF_OUTCOME})
 
 
 def iterate_rows(connection: sqlite3.Connection) -> Iterator[AuditRow]:
     """Yield all rows by place, but for those that were dropped and still take up room."""
-    found = connection.execute(
-        "SELECT seq, time, session, call, event, body, hash FROM rows WHERE seq > ? ORDER BY seq",
-        (last_drop(connection).through,),
-    )
-    return map(AuditRow._make, found)
+    names = ", ".join(AuditRow._fields)
+    query = f"SELECT {names} FROM rows WHERE seq > ? ORDER BY seq"  # noqa: S608 (constants)
+    return map(AuditRow._make, connection.execute(query, (last_drop(connection).through,)))
 
 
 def iterate_links(connection: sqlite3.Connection) -> Iterator[tuple[int, bytes, bytes]]:
@@ -251,11 +243,16 @@ def verify_audit(folder: Path, places: Collection[int] = ()) -> ChainCheck:
     with open_audit_database(folder) as connection:
         # One snapshot for all: a server may write meanwhile.
         connection.execute("BEGIN")
-        drop = last_drop(connection)
-        ends = {drop.through: drop.hash}
-        found = verify_chain(iterate_links(connection), ends, last_place(connection), places)
+        check = verify_open_chain(connection, places)
         names = tuple(json.loads(row[2])["kept"] for row in upkeep_rows(connection, "replaced"))
-        return replace(found, kept=names, store=store_id(connection), drop=drop)
+        return replace(check, kept=names, store=store_id(connection))
+
+
+def verify_open_chain(connection: sqlite3.Connection, places: Collection[int] = ()) -> ChainCheck:
+    """Follow the chain of an open audit, inside a transaction."""
+    drop = last_drop(connection)
+    links, ends = iterate_links(connection), {drop.through: drop.hash}
+    return replace(verify_chain(links, ends, last_place(connection), places), drop=drop)
 
 
 def row_lines(folder: Path) -> Iterator[str]:
@@ -323,7 +320,7 @@ def search_calls(
     indexed = last_indexed_place(connection)
     holds = [SqlCondition("instr(lower(intent.body), lower(?))", (text,))] if text else []
     recent = f"({CALL_FACTS.format(start=indexed)}) AS call"
-    yield from _select_calls(connection, recent, [*kinds, *times, *holds])
+    yield from _select_calls(connection, recent, [*kinds, *times, *holds], "call.seq")
     if not indexed:
         return
     calls, order, tests = "calls AS call", "call.seq", list(times)
@@ -332,19 +329,17 @@ def search_calls(
         known = connection.execute(_WANTED_KINDS.format(tests=every.sql), every.values).fetchall()
         if not known:
             return
-        tests.insert(
-            0, SqlCondition(f"call.kind IN ({','.join(str(kind) for (kind,) in known)})", ())
-        )
+        among = ",".join(str(kind) for (kind,) in known)
+        tests.insert(0, SqlCondition(f"call.kind IN ({among})", ()))
     if len(text) >= 3:
         count, ends = indexed, [0, indexed]
         if tests:
             every = _join_conditions(tests)
-            found = connection.execute(_COUNT.format(tests=every.sql), every.values)
-            count, *ends = found.fetchone()
+            rows = connection.execute(_COUNT.format(tests=every.sql), every.values)
+            count, *ends = rows.fetchone()
         if count > FEW:
             calls = "texts CROSS JOIN calls AS call ON call.seq = texts.rowid"
-            order = "texts.rowid"
-            match = "texts MATCH ? AND texts.rowid BETWEEN ? AND ?"
+            order, match = "texts.rowid", "texts MATCH ? AND texts.rowid BETWEEN ? AND ?"
             tests.insert(0, SqlCondition(match, (_trigram_query(text), *ends)))
     yield from _select_calls(connection, calls, [*tests, *holds], order)
 
@@ -352,23 +347,17 @@ def search_calls(
 def count_by_day(connection: sqlite3.Connection, since: str) -> Iterator[tuple[str, str, int]]:
     """Yield how many calls there were: day, the apps between commas, number."""
     indexed = last_indexed_place(connection)
-    recent = CALL_FACTS.format(start=indexed)
-    statement = _DAYS.format(recent=recent)
-    if not indexed:
-        statement = statement.partition("UNION ALL")[2]
-    yield from connection.execute(statement, {"since": since})
+    statement = _DAYS.format(recent=CALL_FACTS.format(start=indexed))
+    query = statement if indexed else statement.partition("UNION ALL")[2]
+    yield from connection.execute(query, {"since": since})
 
 
 def _select_calls(
-    connection: sqlite3.Connection,
-    calls: str,
-    tests: Sequence[SqlCondition],
-    order: str = "call.seq",
+    connection: sqlite3.Connection, calls: str, tests: Sequence[SqlCondition], order: str
 ) -> Iterator[IndexedCall]:
     every = _join_conditions(tests)
-    return connection.execute(
-        _CALLS.format(calls=calls, tests=every.sql, order=order), every.values
-    )
+    query = _CALLS.format(calls=calls, tests=every.sql, order=order)
+    return connection.execute(query, every.values)
 
 
 def _join_conditions(tests: Sequence[SqlCondition]) -> SqlCondition:

@@ -142,10 +142,9 @@ def verify_chain(
         count += 1
         if count == 1:
             first = seq
-            if seq != 1:
-                before = dropped.get(seq - 1)
-                if before is None:
-                    faults.append(f"{_row_range(1, seq - 1)} missing, and no row records a drop")
+            before = START if seq == 1 else dropped.get(seq - 1)
+            if before is None:
+                faults.append(f"{_row_range(1, seq - 1)} missing, and no row records a drop")
         elif seq != last + 1:
             faults.append(f"{_row_range(last + 1, seq - 1)} missing")
             before = None
@@ -196,6 +195,7 @@ class AuditError(ToolError):
 FILE: Final = "audit.db"
 FORWARDED: Final = "forwarded.json"
 """`{"sent": place, "behind": rows}`: how much another record has, and how much may wait for it."""
+
 
 BUSY_SECONDS: Final = 5.0
 """How long a write waits for another program's."""
@@ -264,6 +264,11 @@ def connect_read(path: Path) -> sqlite3.Connection:
     return open_to_read(path, SCHEMA, wait=BUSY_SECONDS)
 
 
+def no_audit_error(folder: Path) -> SetupError:
+    """Return the error of a state folder that has no audit."""
+    return SetupError(f"There is no audit log in {folder} yet; the first call creates it.")
+
+
 @contextlib.contextmanager
 def open_for_upkeep(folder: Path) -> Iterator[sqlite3.Connection]:
     """Give a connection to one who keeps the audit in order, for no run of a program.
@@ -276,7 +281,7 @@ def open_for_upkeep(folder: Path) -> Iterator[sqlite3.Connection]:
     """
     path = folder / FILE
     if not path.exists():
-        raise SetupError(f"There is no audit log in {folder} yet; the first call creates it.")
+        raise no_audit_error(folder)
     connection = open_database(path, SCHEMA, wait=BUSY_SECONDS, repair=False)
     try:
         yield connection
@@ -420,17 +425,13 @@ class AuditStore:
         if told is None:
             return
         if not self._last:
-            with (
-                contextlib.suppress(FileNotFoundError),
-                contextlib.closing(connect_read(self._folder / FILE)) as connection,
-            ):
+            missing, path = contextlib.suppress(FileNotFoundError), self._folder / FILE
+            with missing, contextlib.closing(connect_read(path)) as connection:
                 self._last = last_place(connection)
         waiting, most = self._last - told[0], told[1]
         if waiting > most:
-            why = f"{waiting} rows wait for the team's database"
-            raise AuditError(
-                why, "Make the database reachable again; iac-fleet forward then sends them."
-            )
+            way = "Make the database reachable again; iac-fleet forward then sends them."
+            raise AuditError(f"{waiting} rows wait for the team's database", way)
 
     def extend_index(self, *, idle: bool) -> bool:
         """Bring the index forward by a batch, if it is worth it; return whether more may wait.
@@ -487,12 +488,9 @@ class AuditStore:
         parts: list[UnplacedRow] = []
         if last_place(connection) == 0:
             # Asked of the folder: a program that set the file aside may have ended right after.
-            kept = list_damaged_files(self._database.path)
-            parts += (
-                [UnplacedRow(now, run, 0, "replaced", json.dumps({"kept": kept[-1]}))]
-                if kept
-                else []
-            )
+            for name in list_damaged_files(self._database.path)[-1:]:
+                body = json.dumps({"kept": name})
+                parts.append(UnplacedRow(now, run, 0, "replaced", body))
         for name, calls in sweep_sessions(connection, self._folder):
             parts += _closing_rows(name, calls, now, '{"by":"the next start"}')
         pid = os.getpid()

@@ -26,7 +26,7 @@ from iac_base.errors import SetupError
 from iac_base.files import PRIVATE, StateFileError
 from iac_base.sqlite import transaction
 from iac_base.text import escape_hidden
-from iac_runtime.audit.reading import iterate_links
+from iac_runtime.audit.reading import verify_open_chain
 from iac_runtime.audit.store import (
     FILE,
     ChainCheck,
@@ -36,14 +36,12 @@ from iac_runtime.audit.store import (
     clear_index,
     extend_index,
     last_drop,
-    last_place,
     live_sessions,
     open_calls,
     open_for_upkeep,
     read_forwarded,
     store_id,
     upkeep_rows,
-    verify_chain,
 )
 
 COMMAND_SECONDS: Final = 60.0
@@ -83,11 +81,10 @@ def append_anchor(folder: Path, now: str) -> Anchor:
     Raises:
         SetupError: There is no audit, or it cannot be written.
     """
+    anchored = UnplacedRow(now, "", 0, "anchored", json.dumps({"pid": os.getpid()}))
     try:
         with open_for_upkeep(folder) as connection, transaction(connection):
-            append_rows(
-                connection, [UnplacedRow(now, "", 0, "anchored", json.dumps({"pid": os.getpid()}))]
-            )
+            append_rows(connection, [anchored])
             row, time, _, head = upkeep_rows(connection, "anchored")[-1]
             return Anchor(store_id(connection), row, head.hex(), time)
     except StateFileError as error:
@@ -115,22 +112,17 @@ def send_to_command(command: Sequence[str], line: str) -> None:
     Raises:
         SetupError: It cannot be started, does not end, or ends with another status than 0.
     """
-    failed = f"The anchor was not stored: {escape_hidden(command[0])}"
+    failed, text = f"The anchor was not stored: {escape_hidden(command[0])}", f"{line}\n".encode()
+    pipe, seconds = subprocess.PIPE, COMMAND_SECONDS
     try:
-        done = subprocess.run(
-            command,
-            input=f"{line}\n".encode("ascii"),
-            stderr=subprocess.PIPE,
-            timeout=COMMAND_SECONDS,
-            check=False,
-        )
+        done = subprocess.run(command, input=text, stderr=pipe, timeout=seconds, check=False)
     except OSError as error:
         raise SetupError(f"{failed} cannot be started ({error.strerror}).") from error
     except subprocess.TimeoutExpired:
         raise SetupError(f"{failed} did not end within {COMMAND_SECONDS:.0f} seconds.") from None
     if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
-        why = "".join(f": {escape_hidden(text)}" for text in said)
+        last = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
+        why = "".join(f": {escape_hidden(words)}" for words in last)
         raise SetupError(f"{failed} ended with status {done.returncode}{why}")
 
 
@@ -144,11 +136,11 @@ def read_anchors(path: Path) -> tuple[dict[int, Anchor], int]:
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             for number, text in enumerate(file, 1):
-                if found := _LINE.search(text):
-                    store, row, head, time = found.groups()
+                if match := _LINE.search(text):
+                    store, row, head, time = match.groups()
                     anchors[number] = Anchor(store, int(row), head, time)
-                elif text.strip():
-                    others += 1
+                else:
+                    others += bool(text.strip())
     except OSError as error:
         raise SetupError(f"{path} cannot be read: {error.strerror}.") from error
     if not anchors:
@@ -252,50 +244,36 @@ def _append_drop_row(
     old = last_drop(connection)
     through = _last_dropped_place(connection, folder, before, keep)
     body = _drop_body(connection, old, through)
-    if body is not None:
-        found = verify_chain(
-            iterate_links(connection), {old.through: old.hash}, last_place(connection)
+    faults = () if body is None else verify_open_chain(connection).faults
+    if faults:
+        raise SetupError(
+            f"The chain is broken ({faults[0]}), so nothing was dropped. To begin a new log,"
+            f" move {folder / FILE} to a safe place."
         )
-        if not found.is_intact:
-            raise SetupError(
-                f"The chain is broken ({found.faults[0]}), so nothing was dropped. To begin a new"
-                f" log, move {folder / FILE} to a safe place."
-            )
     connection.execute("COMMIT")
     if body is None:
         return DropResult()
+    row = UnplacedRow(now, "", 0, "dropped", json.dumps(body, separators=(",", ":")))
     with transaction(connection):
         if last_drop(connection) != old:
             raise SetupError("Another program is dropping rows; try again later.")
-        append_rows(
-            connection,
-            [UnplacedRow(now, "", 0, "dropped", json.dumps(body, separators=(",", ":")))],
-        )
+        append_rows(connection, [row])
     return DropResult(body["rows"], through)
 
 
 def _drop_body(
     connection: sqlite3.Connection, old: LastDrop, through: int
 ) -> dict[str, Any] | None:
-    count, first, last = connection.execute(
-        "SELECT count(*), min(time), max(time) FROM rows WHERE seq > ? AND seq <= ?",
-        (old.through, through),
-    ).fetchone()
+    query = "SELECT count(*), min(time), max(time) FROM rows WHERE seq > ? AND seq <= ?"
+    count, first, last = connection.execute(query, (old.through, through)).fetchone()
     if not count:
         return None
     (end,) = connection.execute("SELECT hash FROM rows WHERE seq = ?", (through,)).fetchone()
     anchored = upkeep_rows(connection, "anchored")
     heads = {str(seq): row.hex() for seq, _, _, row in anchored if seq <= through}
-    return {
-        "through": through,
-        "hash": end.hex(),
-        "rows": count,
-        "from": first,
-        "to": last,
-        "pid": os.getpid(),
-        "store": store_id(connection),
-        "heads": {**old.heads, **heads},
-    }
+    what = {"through": through, "hash": end.hex(), "rows": count, "from": first, "to": last}
+    by = {"pid": os.getpid(), "store": store_id(connection)}
+    return what | by | {"heads": {**old.heads, **heads}}
 
 
 def _last_dropped_place(

@@ -79,10 +79,8 @@ def _read_key(path: Path) -> bytes:
 
 def seal_fields(key: bytes, purpose: str, fields: Iterable[str]) -> str:
     """Return the MAC (hex) of some fields for a purpose; order and borders count."""
-    body = b"".join(
-        len(part).to_bytes(8) + part
-        for part in (text.encode(errors="surrogatepass") for text in (purpose, *fields))
-    )
+    parts = [text.encode(errors="surrogatepass") for text in (purpose, *fields)]
+    body = b"".join(len(part).to_bytes(8) + part for part in parts)
     return hmac.new(key, body, hashlib.sha256).hexdigest()
 
 
@@ -191,8 +189,8 @@ def remaining_pause(connection: sqlite3.Connection, client: str, now: float) -> 
     """
     for statement in _AGE:
         connection.execute(statement, {"now": now, "old": now - WINDOW_SECONDS})
-    found = connection.execute("SELECT since FROM stopped WHERE client = ?", (client,)).fetchone()
-    return 0.0 if found is None else float(found[0]) + WINDOW_SECONDS - now
+    row = connection.execute("SELECT since FROM stopped WHERE client = ?", (client,)).fetchone()
+    return 0.0 if row is None else float(row[0]) + WINDOW_SECONDS - now
 
 
 def record_answer(
@@ -228,24 +226,22 @@ class PausedClient(NamedTuple):
     @property
     def description(self) -> str:
         """It in words."""
-        who = escape_hidden(self.client) or "a program without a name"
+        who = _client_words(self.client)
         return f"{who} cannot show approval prompts until {self.until} (too many were declined)."
 
 
 def paused_clients(folder: Path, now: Callable[[], float] = time.time) -> list[PausedClient]:
     """Return the clients that may not ask. Raises SetupError."""
-    rows = _fetch_client_rows(
-        folder, now(), "SELECT client, since FROM stopped ORDER BY since, client"
-    )
+    query = "SELECT client, since FROM stopped ORDER BY since, client"
+    rows = _fetch_client_rows(folder, now(), query)
     ends = ((client, datetime.fromtimestamp(since + WINDOW_SECONDS)) for client, since in rows)
     return [PausedClient(client, end.strftime("%Y-%m-%d %H:%M:%S")) for client, end in ends]
 
 
 def unapproved_counts(folder: Path, now: Callable[[], float] = time.time) -> dict[str, int]:
     """Return how many questions of each client had no yes of late. Raises SetupError."""
-    return dict(
-        _fetch_client_rows(folder, now(), "SELECT client, count(*) FROM declined GROUP BY client")
-    )
+    query = "SELECT client, count(*) FROM declined GROUP BY client"
+    return dict(_fetch_client_rows(folder, now(), query))
 
 
 class Unshown(NamedTuple):
@@ -256,8 +252,12 @@ class Unshown(NamedTuple):
     @property
     def says(self) -> str:
         """It in words."""
-        who = escape_hidden(self.client) or "a program without a name"
+        who = _client_words(self.client)
         return f"{who} answers approval prompts without showing them, so IAC asks in another place."
+
+
+def _client_words(client: str) -> str:
+    return escape_hidden(client) or "a program without a name"
 
 
 def unshown(folder: Path, now: Callable[[], float] = time.time) -> list[Unshown]:
@@ -332,9 +332,9 @@ def issue_token(
             return PromptsPaused(seconds)
         connection.execute("DELETE FROM questions WHERE asked <= ?", (moment - 2 * LIFETIME,))
         connection.execute("INSERT INTO questions VALUES (?, ?, 0)", (nonce, moment))
-    always = decision.offers_always
-    told = (facts.tool, call_digest(facts), decision.level, always, moment, nonce, way)
-    body = ApprovalToken(*told, *facts.story[:2], facts.pin, facts.shown if facts.pin else ())
+    call = (facts.tool, call_digest(facts), decision.level, decision.offers_always)
+    seen = (facts.pin, facts.shown if facts.pin else ())
+    body = ApprovalToken(*call, moment, nonce, way, *facts.story[:2], *seen)
     text = json.dumps(body, separators=(",", ":"))
     return f"{_encode_token_text(text)}.{seal_fields(store.key, _QUESTION_PURPOSE, [text])}"
 
@@ -356,9 +356,8 @@ def read_token(store: ApprovalStore, token: str) -> ApprovalToken:
     except ValueError:
         raise TokenError("This approval is damaged.") from None
     # A decoder may take other bytes for the same text; only the one that was given counts.
-    if _encode_token_text(text) != body or not matches_seal(
-        seal_fields(store.key, _QUESTION_PURPOSE, [text]), mac
-    ):
+    seal = seal_fields(store.key, _QUESTION_PURPOSE, [text])
+    if _encode_token_text(text) != body or not matches_seal(seal, mac):
         raise TokenError("This approval does not come from this program.")
     return ApprovalToken(*json.loads(text))
 
@@ -378,23 +377,20 @@ def redeem_token(
         TokenError: It is not one of ours, was used, is too old, or is for another call.
         SetupError: The state cannot be written.
     """
-    found = read_token(store, token)
+    approval = read_token(store, token)
+    use = "UPDATE questions SET used = 1 WHERE nonce = ? AND NOT used"
     with store.open_transaction() as connection:
-        cursor = connection.execute(
-            "UPDATE questions SET used = 1 WHERE nonce = ? AND NOT used", (found.nonce,)
-        )
-        fresh = cursor.rowcount == 1
+        fresh = connection.execute(use, (approval.nonce,)).rowcount == 1
     if not fresh:
         raise TokenError("This approval was already used, or was never requested here.")
-    if not found.issued - 1 <= now() <= found.issued + LIFETIME:
+    if not approval.issued - 1 <= now() <= approval.issued + LIFETIME:
         raise TokenError("This approval is too old; ask again.")
-    if found.tool != facts.tool or not matches_seal(call_digest(facts), found.digest):
-        if found.tool == facts.tool and found.pin != facts.pin:
-            raise TokenError(CHANGED)
-        raise TokenError("This approval is for another call; ask again.")
-    if found.level != decision.level:
+    if approval.tool != facts.tool or not matches_seal(call_digest(facts), approval.digest):
+        changed = approval.tool == facts.tool and approval.pin != facts.pin
+        raise TokenError(CHANGED if changed else "This approval is for another call; ask again.")
+    if approval.level != decision.level:
         raise TokenError("This call has a different level than was approved; ask again.")
-    return found
+    return approval
 
 
 def release_token(store: ApprovalStore, token: str) -> None:
@@ -445,15 +441,13 @@ def remember_approval(store: ApprovalStore, facts: CallFacts) -> None:
     if scope is None:
         return
     made = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    told = (facts.tool, scope.description, facts.digest, made, escape_hidden(facts.client))
-    fields = (json.dumps(scope.keys), *told)
+    call = (json.dumps(scope.keys), facts.tool, scope.description, facts.digest)
+    fields = (*call, made, escape_hidden(facts.client))
     mac = seal_fields(store.key, _DECISION_PURPOSE, fields)
+    marks = ", ".join("?" * 7)
+    keep = f"INSERT OR REPLACE INTO decisions ({_COLUMNS}, mac) VALUES ({marks})"  # noqa: S608
     with store.open_transaction() as connection:
-        connection.execute(
-            f"INSERT OR REPLACE INTO decisions ({_COLUMNS}, mac)"  # noqa: S608 (a constant)
-            " VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (*fields, mac),
-        )
+        connection.execute(keep, (*fields, mac))
 
 
 def find_approval(store: ApprovalStore, facts: CallFacts) -> RememberedApproval | None:
@@ -473,18 +467,17 @@ def list_approvals(store: ApprovalStore) -> list[RememberedApproval]:
     """Return all rows, the void ones too, oldest first."""
     with store.open_transaction() as connection:
         query = f"SELECT id, {_COLUMNS}, mac FROM decisions ORDER BY id"  # noqa: S608 (constants)
-        found = connection.execute(query).fetchall()
-    rows = []
-    for ident, *fields, mac in found:
+        rows = connection.execute(query).fetchall()
+    approvals = []
+    for ident, *fields, mac in rows:
         texts = [str(field) for field in fields]
         valid = matches_seal(seal_fields(store.key, _DECISION_PURPOSE, texts), str(mac))
-        rows.append(RememberedApproval(int(ident), valid, *texts))
-    return rows
+        approvals.append(RememberedApproval(int(ident), valid, *texts))
+    return approvals
 
 
 def revoke_approvals(store: ApprovalStore, ident: int | None) -> int:
     """Forget one row, or all for None; return how many there were."""
+    which = "DELETE FROM decisions WHERE :id IS NULL OR id = :id"
     with store.open_transaction() as connection:
-        if ident is None:
-            return connection.execute("DELETE FROM decisions").rowcount
-        return connection.execute("DELETE FROM decisions WHERE id = ?", (ident,)).rowcount
+        return connection.execute(which, {"id": ident}).rowcount

@@ -143,8 +143,8 @@ def inspect_request(
 
     rows = {fold_name(row.jxa or row.term): row for row in params.values() if row.code}
     direct = next((row for row in params.values() if row.code == "----"), None)
-    asked = tuple(_flatten_requests(event))
-    for one in asked:
+    requests = tuple(_flatten_requests(event))
+    for one in requests:
         if not isinstance(one.direct, Absent):
             add_value("", "----", direct.type if direct else "", one.direct)
         for name, value in one.more if one.op == "set" else (*one.named, *one.more):
@@ -153,31 +153,22 @@ def inspect_request(
             add_value(lowercase_words(row.term if row else name), code, type, value)
         for name, value in one.named if one.op == "set" else ():
             add_value(lowercase_words(name), "", "", value, "set")
-    texts = [
+    texts = (
         (row, row.value if isinstance(row.value, str) else row.value.path)
         for row in values
         if isinstance(row.value, str | PathValue)
-    ]
+    )
     paths = [(row, row.path) for row in values if row.path is not None]
     of_files = event.app.casefold() in FILE_APPS
-    for one in asked if of_files else ():
+    for one in requests if of_files else ():
         path = find_specifier_path(one.target, event.app, home)
         if path is not None:
             paths.append((RequestValue("", "----", "", RefValue(one.target)), path))
+    goes = _find_destination_paths(event, values, paths) if paths else ()
     made = next((lowercase_words(str(row.value)) for row in values if row.code == "kocl"), "")
-    return RequestView(
-        event,
-        tables,
-        home,
-        tuple(values),
-        tuple(texts),
-        tuple(paths),
-        _find_destination_paths(event, values, paths) if paths else (),
-        asked,
-        tuple(find_target_processes(event)),
-        made if event.code == "corecrel" else "",
-        of_files,
-    )
+    made = made if event.code == "corecrel" else ""
+    known = (event, tables, home, tuple(values), tuple(texts), tuple(paths), goes)
+    return RequestView(*known, requests, tuple(find_target_processes(event)), made, of_files)
 
 
 def value_path(value: Value, app: str, home: str) -> str | None:
@@ -199,11 +190,8 @@ def _find_destination_paths(
         return ()
     folders = [path for row, path in paths if row.is_destination]
     sources = [path for row, path in paths if row.code == "----"]
-    names = [
-        str(row.value)
-        for row in values
-        if row.owner and row.name in _FILE_NAMES and isinstance(row.value, str | PathValue)
-    ]
+    named = (row.value for row in values if row.owner and row.name in _FILE_NAMES)
+    names = [str(value) for value in named if isinstance(value, str | PathValue)]
     if event.op == "set":
         folders = [path.rpartition("/")[0] for path in sources]
     elif event.code in MOVES:
@@ -212,10 +200,7 @@ def _find_destination_paths(
 
 
 def _flatten_requests(event: Event) -> list[Event]:
-    found = [event]
-    for part in event.parts:
-        found += _flatten_requests(part)
-    return found
+    return [event, *(one for part in event.parts for one in _flatten_requests(part))]
 
 
 def find_specifiers(event: Event, *, tested: bool = True) -> list[tuple[Step, ...]]:
@@ -244,11 +229,9 @@ def find_specifiers(event: Event, *, tested: bool = True) -> list[tuple[Step, ..
     def visit_value(value: Value) -> None:
         if isinstance(value, RefValue):
             visit_specifier(value.steps)
-        elif isinstance(value, RecordValue):
-            for _, part in value.fields:
-                visit_value(part)
-        elif isinstance(value, tuple):
-            for part in value:
+        elif isinstance(value, RecordValue | tuple):
+            parts = value if isinstance(value, tuple) else (part for _, part in value.fields)
+            for part in parts:
                 visit_value(part)
 
     for one in _flatten_requests(event):
@@ -263,10 +246,10 @@ def find_specifiers(event: Event, *, tested: bool = True) -> list[tuple[Step, ..
 
 def find_specifiers_and_columns(event: Event) -> list[tuple[Step, ...]]:
     """Return every object specifier of a request, and what it asks of each object as one."""
-    asked = _flatten_requests(event)
-    found = [(*one.target, PropertyStep(column.jxa)) for one in asked for column in one.columns]
-    found += [(*one.target, PropertyStep(row.jxa)) for one in asked for row in one.order]
-    return find_specifiers(event) + found
+    requests = _flatten_requests(event)
+    asked = [(one.target, row.jxa) for one in requests for row in one.columns]
+    asked += [(one.target, row.jxa) for one in requests for row in one.order]
+    return find_specifiers(event) + [(*target, PropertyStep(name)) for target, name in asked]
 
 
 _PROCESSES: Final = frozenset(
@@ -298,18 +281,12 @@ def find_target_processes(event: Event) -> list[TargetProcess]:
         return found
     for steps in find_specifiers_and_columns(event):
         for at, step in enumerate(steps):
-            inner = step == AllElements("uiElements") and at > 0
-            if (
-                not isinstance(step, AllElements | PropertyStep)
-                or step.name not in _PROCESSES
-                or inner
-            ):
+            named = isinstance(step, AllElements | PropertyStep) and step.name in _PROCESSES
+            if not named or (step == AllElements("uiElements") and at > 0):
                 continue
             after = steps[at + 1] if at + 1 < len(steps) else None
-            name, bundle = "", ""
-            if isinstance(after, ByName):
-                name = after.name
-            elif isinstance(after, Whose):
+            name, bundle = after.name if isinstance(after, ByName) else "", ""
+            if isinstance(after, Whose):
                 name, bundle = _process_in_filter(after.filter)
             found.append(TargetProcess(name, bundle, any(map(_is_inside_step, steps[at + 1 :]))))
     return found
@@ -328,14 +305,11 @@ def _process_in_filter(test: Filter) -> tuple[str, str]:
 
 def _is_inside_step(step: Step) -> bool:
     """Say whether a step behind a process leads to what it shows, or looks there to choose."""
-    if isinstance(step, Whose):
-        return _has_inside_step(step.filter)
-    return isinstance(step, AllElements) or step == PropertyStep("entireContents")
-
-
-def _has_inside_step(test: Filter) -> bool:
+    if not isinstance(step, Whose):
+        return isinstance(step, AllElements) or step == PropertyStep("entireContents")
+    test = step.filter
     if isinstance(test, Join):
-        return any(map(_has_inside_step, test.tests))
+        return any(_is_inside_step(Whose(part)) for part in test.tests)
     return any(map(_is_inside_step, test.path))
 
 
@@ -376,12 +350,10 @@ def command_verb(code: str, name: str, level: Level, *, answers: bool) -> Verb:
         answers: Whether it declares a result.
     """
     words = split_name(name) or [""]
-    found = _BY_CODE.get(code) or _BY_WORD.get(words[0], "unknown")
+    verb = _BY_CODE.get(code) or _BY_WORD.get(words[0], "unknown")
     if level == "SAFE":
-        if found in READ_VERBS:
-            return found
-        return "read" if answers else "view"
-    return "unknown" if found in READ_VERBS else found
+        return verb if verb in READ_VERBS else "read" if answers else "view"
+    return "unknown" if verb in READ_VERBS else verb
 
 
 def effect_event(event: Event) -> str:
@@ -475,10 +447,9 @@ def request_effects(
         event=effect_event(event),
         given=approval_values(view, verb, thing[0], real),
     )
+    effects = (own, *_process_effects(view, own, identify), *_unknown_effects(event, own))
     # Each property that is asked of a window goes through its process once more.
-    return tuple(
-        dict.fromkeys((own, *_process_effects(view, own, identify), *_unknown_effects(event, own)))
-    )
+    return tuple(dict.fromkeys(effects))
 
 
 def _process_effects(view: RequestView, effect: Effect, identify: IdentifyApp) -> Iterator[Effect]:
@@ -509,16 +480,14 @@ def _unknown_effects(event: Event, effect: Effect) -> Iterator[Effect]:
 
 def hidden_texts_read(event: Event, identify: IdentifyApp) -> tuple[str, ...]:
     """Return what a request would read by System Events of processes that hold secrets."""
-    found = (_hidden_process_text(row, identify) for row in find_target_processes(event))
-    return tuple(dict.fromkeys(filter(None, found)))
-
-
-def _hidden_process_text(row: TargetProcess, identify: IdentifyApp) -> str:
-    """Return what is read of a process though it is not shown; an empty text if nothing is."""
-    said = row.name or row.bundle
-    app = row.bundle or identify(row.name)[0]
-    hides = is_unreadable_process(row.name) or (app and is_unreadable_app(app))
-    return f"what {said} shows" if row.inside and hides else ""
+    read = [row for row in find_target_processes(event) if row.inside]
+    apps = {row: row.bundle or identify(row.name)[0] for row in read}
+    hidden = (
+        row
+        for row, app in apps.items()
+        if is_unreadable_process(row.name) or (app and is_unreadable_app(app))
+    )
+    return tuple(dict.fromkeys(f"what {row.name or row.bundle} shows" for row in hidden))
 
 
 _URL_NAME: Final = re.compile(r"\b(url|uri|link|href|web ?site|web ?page|home ?page|webloc)\b")
@@ -532,20 +501,23 @@ _ACTIVE: Final = frozenset(
 
 def find_links(view: RequestView) -> list[str]:
     """Return every value that is a URL, or whose parameter says that it must be one."""
-    found: list[str] = []
     if not (view.event.writes or view.event.op == "command"):
-        return found
-    for row, text in view.texts:
-        direct = row.code == "----" and view.event.code == "GURLGURL"
-        plain = text.strip()
-        scheme = _SCHEME.match(plain)
-        if direct or _URL_NAME.search(row.name) or _URL_NAME.search(row.type):
-            found.append(text)
-        elif scheme and not re.search(r"\s", plain):
-            known = scheme.group()[:-1].lower() in _ACTIVE
-            if known or plain[scheme.end() :].startswith("//"):
-                found.append(text)
-    return found
+        return []
+    opens = view.event.code == "GURLGURL"
+    return [
+        text
+        for row, text in view.texts
+        if (opens and row.code == "----")
+        or _URL_NAME.search(row.name)
+        or _URL_NAME.search(row.type)
+        or _has_link_form(text.strip())
+    ]
+
+
+def _has_link_form(text: str) -> bool:
+    scheme = None if re.search(r"\s", text) else _SCHEME.match(text)
+    known = scheme and scheme.group()[:-1].lower() in _ACTIVE
+    return bool(scheme and (known or text.startswith("//", scheme.end())))
 
 
 RECIPIENTS: Final = re.compile(
@@ -555,36 +527,25 @@ RECIPIENTS: Final = re.compile(
 
 def request_flows(view: RequestView, verb: Verb) -> tuple[Flow, ...]:
     """Return what goes out by a request: to hosts, to recipients, into files."""
-    found: list[Flow] = [Flow("file", path) for row, path in view.paths if row.is_destination]
-    found += [Flow("file", path) for path in view.destination_paths]
+    flows = [Flow("file", path) for row, path in view.paths if row.is_destination]
+    flows += [Flow("file", path) for path in view.destination_paths]
     if verb not in READ_VERBS:
-        found += [
-            Flow("host", host)
-            for url in find_links(view)
-            for host in find_url_hosts(url, sure=False)
-        ]
-        named = ((row, f"{row.name} {row.type}") for row, _ in view.texts)
-        found += [
-            Flow("recipient", str(row.value)) for row, says in named if RECIPIENTS.search(says)
-        ]
-    return tuple(dict.fromkeys(found))
+        links = find_links(view)
+        flows += [Flow("host", host) for url in links for host in find_url_hosts(url, sure=False)]
+        rows = [row for row, _ in view.texts if RECIPIENTS.search(f"{row.name} {row.type}")]
+        flows += [Flow("recipient", str(row.value)) for row in rows]
+    return tuple(dict.fromkeys(flows))
 
 
 def changed_files(view: RequestView, verb: Verb) -> tuple[str, ...]:
     """Return the files that a request changes where they lie; `?` for one that is not known."""
-    if (
-        not view.has_file_objects
-        or verb in READ_VERBS
-        or verb == "open"
-        or view.event.code in _COPIES
-    ):
+    event, leaves = view.event, verb in (*READ_VERBS, "open")
+    if not view.has_file_objects or leaves or event.code in _COPIES:
         return ()
-    event, home = view.event, view.home
-    found = [row.path for row in view.values if row.code == "----"]
-    found += [
-        find_specifier_path(row.target, event.app, home) for row in view.requests if row.target
-    ]
-    return tuple(dict.fromkeys(path or "?" for path in found))
+    paths = [row.path for row in view.values if row.code == "----"]
+    targets = (row.target for row in view.requests if row.target)
+    paths += [find_specifier_path(target, event.app, view.home) for target in targets]
+    return tuple(dict.fromkeys(path or "?" for path in paths))
 
 
 _COPIES: Final = frozenset({"coreclon", "corecrel"})
@@ -617,17 +578,15 @@ def approval_values(
         return None
     found: list[tuple[str, str]] = []
     things = [one.target for one in view.requests if one.target]
-    things += [
-        row.value.steps for row in view.values if not row.name and isinstance(row.value, RefValue)
-    ]
+    unnamed = (row.value for row in view.values if not row.name)
+    things += [value.steps for value in unnamed if isinstance(value, RefValue)]
     for steps in things:
         found.append(("", _object_words(steps)))
         path = find_specifier_path(steps, event.app, view.home) if view.has_file_objects else None
+        files = (row for row in steps if isinstance(row, AllElements) and row.name in FILES)
         if path is not None:
             found.append(("in", _folder_of_path(path, view, real)))
-        elif view.has_file_objects and any(
-            isinstance(row, AllElements) and row.name in FILES for row in steps
-        ):
+        elif view.has_file_objects and any(files):
             return None
     if view.created_class:
         made = view.tables.classes.get(kind) if view.tables else None
@@ -646,12 +605,8 @@ def approval_values(
 def _object_words(steps: tuple[Step, ...]) -> str:
     """Return the names on the way to an object from its class on, without which one it is."""
     last = max((at for at, step in enumerate(steps) if isinstance(step, AllElements)), default=0)
-    names = [
-        lowercase_words(step.name)
-        for step in steps[last:]
-        if isinstance(step, PropertyStep | AllElements)
-    ]
-    return " of ".join(reversed(names)) or "the app"
+    named = [step.name for step in steps[last:] if isinstance(step, PropertyStep | AllElements)]
+    return " of ".join(map(lowercase_words, reversed(named))) or "the app"
 
 
 def _place_name(steps: tuple[Step, ...]) -> str:

@@ -222,7 +222,7 @@ class Permissions:
     def with_caller(self, facts: CallFacts, caller: Requester) -> CallFacts:
         """Return the facts of a call with what is known of who calls."""
         approvers = self.policy.approvers
-        lacking: Any = ((way, "unable") for way in caller.unable if way in approvers)
+        lacking: Any = tuple((way, "unable") for way in caller.unable if way in approvers)
         return replace(
             facts,
             client=caller.client,
@@ -231,7 +231,7 @@ class Permissions:
             simulated=caller.simulated,
             server=self.settings.server,
             ways=tuple(way for way in caller.ways if way in approvers),
-            story=ApprovalHistory(asked=tuple(lacking)),
+            story=ApprovalHistory(asked=lacking),
             preapproved_level=caller.preapproved_level,
             at=time.localtime(self._now()),
             places=cache(self.path_places),
@@ -244,9 +244,8 @@ class Permissions:
         whole = self._home + path[1:] if path == "~" or path.startswith("~/") else path
         if not whole.startswith("/"):
             return ()
-        return tuple(
-            dict.fromkeys(map(path_identity, (whole, self._context.files.resolve_links(whole))))
-        )
+        forms = (whole, self._context.files.resolve_links(whole))
+        return tuple(dict.fromkeys(map(path_identity, forms)))
 
     def judge_call(self, facts: CallFacts) -> Decision:
         """Return what is to be done with a call, or with several together."""
@@ -460,10 +459,8 @@ def sent_argument_forms(
     for field in fields:
         record = value.fields if isinstance(value, RecordValue) else ()
         value = next((part for name, part in record if fold_name(name) == fold_name(field)), None)
-    if value is None:
-        return None
-    found = value if isinstance(value, tuple) else (value,)
-    return tuple(_value_forms(item, view) for item in found)
+    items = value if isinstance(value, tuple) else (value,)
+    return None if value is None else tuple(_value_forms(item, view) for item in items)
 
 
 def _recipe_argument_path(name: str, bound: Mapping[str, Any]) -> tuple[str, ...] | None:

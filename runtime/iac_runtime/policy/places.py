@@ -114,17 +114,17 @@ def parse_file_url(url: str) -> str | None:
 class ProtectedPlace(NamedTuple):
     """A place that runs what lies in it, or that decides what may run.
 
-    `parts` is a run of path components anywhere in a path, compared like `path_identity`.
+    `steps` is a run of whole steps anywhere in a path, between slashes, as in `path_identity`.
     """
 
-    parts: tuple[str, ...]
+    steps: str
     description: str
 
 
 _DATA: Final = json.loads(Path(__file__).with_suffix(".json").read_bytes())
 
 _PLACES: Final = tuple(
-    ProtectedPlace(tuple(path.casefold().split("/")), says)
+    ProtectedPlace(f"/{path.casefold()}/", says)
     for says, paths in _DATA["protected"].items()
     for path in paths
 )
@@ -132,12 +132,8 @@ _PLACES: Final = tuple(
 
 def find_protected_place(path: str) -> ProtectedPlace | None:
     """Return the protected place that an absolute path lies in, or that it is."""
-    names = tuple(path_identity(path).split("/"))
-    for place in _PLACES:
-        count = len(place.parts)
-        if any(names[at : at + count] == place.parts for at in range(len(names))):
-            return place
-    return None
+    names = f"{path_identity(path)}/"
+    return next((place for place in _PLACES if place.steps in names), None)
 
 
 _EXECUTABLE: Final = frozenset(f".{suffix}" for suffix in _DATA["executable"])
@@ -168,19 +164,15 @@ def is_document(path: str) -> bool:
 
 def is_in_documents(path: str, home: str) -> bool:
     """Say whether a path lies among the user's documents, below the home folder."""
-    inside = path_identity(path)
-    return any(
-        inside.startswith(path_identity(f"{home}/{name}") + "/") for name in _DATA["of the user"]
-    )
+    roots = tuple(path_identity(f"{home}/{name}") + "/" for name in _DATA["of the user"])
+    return path_identity(path).startswith(roots)
 
 
 def is_in_programs(path: str, home: str) -> bool:
     """Say whether a path lies where programs lie, or what they go by; not the user's own iCloud."""
-    if is_in_documents(path, home):
-        return False
-    inside = path_identity(path) + "/"
     roots = (*_DATA["programs"], f"{home}/Applications", f"{home}/Library")
-    return any(inside.startswith(path_identity(root) + "/") for root in roots)
+    inside = f"{path_identity(path)}/".startswith(tuple(path_identity(x) + "/" for x in roots))
+    return inside and not is_in_documents(path, home)
 
 
 FINDER: Final = "com.apple.finder"
@@ -211,7 +203,7 @@ def find_specifier_path(steps: tuple[Step, ...], app: str, home: str) -> str | N
     if app.casefold() not in FILE_APPS:
         return None
     path: str | None = None
-    base = home
+    base, none = home, (None, "?")
     for at, step in enumerate(steps):
         match step:
             case AllElements(name) if name not in FILES:
@@ -219,8 +211,6 @@ def find_specifier_path(steps: tuple[Step, ...], app: str, home: str) -> str | N
             case AllElements(name) if at == 0:
                 # What Finder itself holds are the disks, and the items of the desktop.
                 path = "/Volumes" if name == "disks" else f"{home}/Desktop" if finder else "?"
-            case AllElements() | Boundary():
-                pass
             case PropertyStep(name) if name in _DOMAINS:
                 path = base = _DOMAINS[name].replace("~", home)
             case PropertyStep(name) if name in _ROOTS:
@@ -231,16 +221,13 @@ def find_specifier_path(steps: tuple[Step, ...], app: str, home: str) -> str | N
                 path = posixpath.dirname(path)
             case PropertyStep("disk") if path is not None:
                 path = "/".join(path.split("/")[:3]) if path.startswith("/Volumes/") else ""
-            case PropertyStep():
+            case AllElements() | Boundary() | PropertyStep():
                 pass
             case ByName(name) if path is not None:
                 path = _named_item_path(path, name, home, first=at == 1, finder=finder)
                 if path.startswith("?"):
                     return None
-            case ByIndex() | Whose() | Span() | MiddleOrSome() | RelativeTo() if path not in (
-                None,
-                "?",
-            ):
+            case ByIndex() | Whose() | Span() | MiddleOrSome() | RelativeTo() if path not in none:
                 path = f"{path}/?"
             case _:
                 return None
@@ -321,12 +308,11 @@ def _host_labels(host: str) -> list[str]:
 def matches_host_globs(host: str, globs: Iterable[str]) -> bool:
     """Say whether a host fits, label by label; a `*` in front stands for one label or more."""
     labels = _host_labels(host)
-    for glob in globs:
-        first, *others = _host_labels(glob)
-        if first == "*" and len(labels) > len(others):
-            if all(map(fnmatchcase, labels[len(labels) - len(others) :], others)):
-                return True
-        elif len(labels) == len(others) + 1 and all(map(fnmatchcase, labels, (first, *others))):
+    for glob in map(_host_labels, globs):
+        # What the star in front takes in is one label for it.
+        more = max(len(labels) - len(glob), 0) if glob[0] == "*" else 0
+        ends = labels[more:]
+        if len(ends) == len(glob) and all(map(fnmatchcase, ends, glob)):
             return True
     return False
 
@@ -334,16 +320,16 @@ def matches_host_globs(host: str, globs: Iterable[str]) -> bool:
 def find_url_hosts(text: str, *, sure: bool) -> list[str]:
     """Return the hosts that a URL leads to: the one that is `sure`, or all that it may."""
     if sure:
-        found = _URL.fullmatch(text)
-        return [_split_url_match(found).host] if found else []
-    hosts: list[str] = []
+        url = _URL.fullmatch(text)
+        return [_split_url_match(url).host] if url else []
+    hosts: dict[str, None] = {}
     plain = unicodedata.normalize("NFKC", unquote(text)).casefold()
     plain = "".join(sign for sign in plain if sign.isprintable() and not sign.isspace())
     for form in (plain, plain.replace("\\", "/")):
         _, slashes, rest = form.partition("//")
         place = re.split("[/?#]", rest.lstrip("/") if slashes else form)[0]
-        hosts += [part.partition(":")[0] for part in re.split(r"[@\\]", place)]
-    return [host for host in dict.fromkeys(hosts) if host]
+        hosts |= dict.fromkeys(part.partition(":")[0] for part in re.split(r"[@\\]", place))
+    return [*filter(None, hosts)]
 
 
 _ADDRESS: Final = re.compile(r"[^\s<>,;:\"'()@]+@[^\s<>,;:\"'()@]+")
@@ -355,10 +341,9 @@ def matches_recipient_globs(text: str, globs: Iterable[str], *, loosens: bool) -
     one = _ONE.fullmatch(text.strip())
     if loosens and one is None and re.search("[@,;]", text):
         return False
-    found = [one[1]] if loosens and one else [*_ADDRESS.findall(text), *([] if one else [text])]
-    return any(
-        _matches_address_glob(address, glob.casefold()) for address in found for glob in globs
-    )
+    whole = [] if one else [text]
+    found = [one[1]] if loosens and one else [*_ADDRESS.findall(text), *whole]
+    return any(_matches_address_glob(x, glob.casefold()) for x in found for glob in globs)
 
 
 def _matches_address_glob(address: str, glob: str) -> bool:
@@ -385,17 +370,15 @@ def _normalize_mailbox_name(name: str) -> str:
 def _mailbox_role_names() -> dict[str, tuple[frozenset[str], re.Pattern[str]]]:
     """Return role -> its names in the languages of macOS, and what finds one in a longer name."""
     table = json.loads(Path(__file__).with_name("mailboxes.json").read_bytes())
-    found = {}
+    roles = {}
     for role, languages in table.items():
-        names = {
-            _normalize_mailbox_name(name) for row in languages.values() for name in row.split("|")
-        }
+        names = {_normalize_mailbox_name(x) for row in languages.values() for x in row.split("|")}
         # Thai, Chinese and Japanese are written without spaces.
         inside = [name for name in names if re.search("[\u0e00-\u0e7f\u3040-\u9fff]", name)]
         words = "|".join(map(re.escape, sorted(names.difference(inside))))
         both = "|".join((rf"(?<!\w)(?:{words})(?!\w)", *map(re.escape, sorted(inside))))
-        found[role] = (frozenset(names), re.compile(both))
-    return found
+        roles[role] = (frozenset(names), re.compile(both))
+    return roles
 
 
 @lru_cache(maxsize=1024)
@@ -466,8 +449,8 @@ def find_blocklist_entry(
 
 def is_unreadable_app(app: str) -> bool:
     """Say whether what an app (a bundle id) shows is not read: it keeps secrets, or is unknown."""
-    found = find_blocklist_entry(app)
-    return found is not None and found.entry not in _OPEN_TEXTS
+    blocked = find_blocklist_entry(app)
+    return blocked is not None and blocked.entry not in _OPEN_TEXTS
 
 
 def is_unreadable_process(name: str) -> bool:
@@ -475,10 +458,10 @@ def is_unreadable_process(name: str) -> bool:
 
     It goes by the words that it begins with (`1Password 7`), or by the end of the bundle id.
     """
-    words = name.casefold().split()
-    for entry, what in {**FIXED, **BUILT_IN}.items():
-        said = what.casefold().split()
-        named = words[: len(said)] == said or words == [entry.casefold().rpartition(".")[2]]
-        if named and entry not in _OPEN_TEXTS:
-            return True
-    return False
+    words = f"{' '.join(name.casefold().split())} "
+    return any(
+        words.startswith(f"{' '.join(what.casefold().split())} ")
+        or words == f"{entry.casefold().rpartition('.')[2]} "
+        for entry, what in {**FIXED, **BUILT_IN}.items()
+        if entry not in _OPEN_TEXTS
+    )

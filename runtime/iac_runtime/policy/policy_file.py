@@ -59,20 +59,10 @@ def load_policy(chosen: Path | None = None) -> Policy:
     path = policy_path(chosen)
     try:
         text, status = read_bounded(path, MAX_SIZE)
-        if status.st_uid not in (os.geteuid(), 0):
-            raise SetupError(
-                f"{path} belongs to another user, so it is not read; make yourself its owner."
-            )
-        if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            raise SetupError(
-                f"{path} can be written by other users, so it is not read; run chmod go-w on it."
-            )
     except FileNotFoundError:
-        if chosen is not None or path.is_symlink():
-            raise SetupError(
-                f"{path} does not exist; create it with: iac-mcp policy edit"
-            ) from None
-        return Policy()
+        if chosen is None and not path.is_symlink():
+            return Policy()
+        raise SetupError(f"{path} does not exist; create it with: iac-mcp policy edit") from None
     except IrregularFileError:
         raise SetupError(f"{path} is not a file; put your policy there, or move it away.") from None
     except TooLargeError:
@@ -81,6 +71,14 @@ def load_policy(chosen: Path | None = None) -> Policy:
         ) from None
     except OSError as error:
         raise SetupError(f"{path} cannot be read: {error.strerror}.") from error
+    if status.st_uid not in (os.geteuid(), 0):
+        raise SetupError(
+            f"{path} belongs to another user, so it is not read; make yourself its owner."
+        )
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise SetupError(
+            f"{path} can be written by other users, so it is not read; run chmod go-w on it."
+        )
     try:
         return parse_policy(text.decode("utf-8-sig"), str(path))
     except UnicodeDecodeError as error:
@@ -206,8 +204,9 @@ class _PolicyReader(RuleReader):
                 says = f"this {kind} would match every call; give app, tool or argument."
                 self.raise_error(spot, says)
             if strict and "only" in row:
-                says = f"the key `only` can be used in allow and rule, not in {kind}."
-                self.raise_error((*spot, "only"), says)
+                self.raise_error(
+                    (*spot, "only"), f"the key `only` can be used in allow and rule, not in {kind}."
+                )
             if kind == "rule" and "level" not in row:
                 self.raise_error(spot, f"the rule has no level. Give one of: {', '.join(LEVELS)}.")
             if kind == "allow" and "DANGEROUS" in row.get("level", ()):

@@ -35,7 +35,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -75,9 +74,13 @@ class Question(NamedTuple):
     answers: tuple[str, ...]
     scope: str = ""
 
-    def verdict_for(self, answer: str | None) -> Verdict:
+    def verdict_for(self, answer: object) -> Verdict:
         """Return what an answer means; one that was not offered is an error of who gave it."""
-        return ANSWERS[answer] if answer in self.answers else "error"
+        return _find_verdict(answer, self.answers)
+
+
+def _find_verdict(answer: object, answers: tuple[str, ...]) -> Verdict:
+    return ANSWERS[answer] if type(answer) is str and answer in answers else "error"
 
 
 def paragraphs(text: str) -> list[str | list[str]]:
@@ -89,10 +92,10 @@ def paragraphs(text: str) -> list[str | list[str]]:
     for line in text.split("\n"):
         if not line.startswith("  "):
             found.append(line)
-        elif found and isinstance(found[-1], list):
-            found[-1].append(line.strip())
-        else:
-            found.append([line.strip()])
+            continue
+        if not (found and isinstance(rows := found[-1], list)):
+            found.append(rows := [])
+        rows.append(line.strip())
     return found
 
 
@@ -127,15 +130,8 @@ QUICKEST: Final = 0.5
 def elicitation_form(question: Question) -> dict[str, Any]:
     """Return the parameters of `elicitation/create`: a flat form with one choice."""
     choice = {"type": "string", "title": "Your answer", "enum": list(question.answers)}
-    return {
-        "mode": "form",
-        "message": question.text,
-        "requestedSchema": {
-            "type": "object",
-            "properties": {_FIELD: choice},
-            "required": [_FIELD],
-        },
-    }
+    schema = {"type": "object", "properties": {_FIELD: choice}, "required": [_FIELD]}
+    return {"mode": "form", "message": question.text, "requestedSchema": schema}
 
 
 def input_required_result(question: Question, token: str) -> dict[str, Any]:
@@ -169,14 +165,10 @@ def read_answer(
     """
     if not declared:
         return "unable"
-    if action in ("decline", "cancel"):
-        if seconds < QUICKEST:
-            return "unshown"
-        return "decline" if action == "decline" else "cancel"
+    if action == "decline" or action == "cancel":
+        return "unshown" if seconds < QUICKEST else action
     answer = content.get(_FIELD) if action == "accept" and isinstance(content, Mapping) else None
-    return Question("", "", "", "", "", answers).verdict_for(
-        answer if type(answer) is str else None
-    )
+    return _find_verdict(answer, answers)
 
 
 def read_responses(
@@ -214,14 +206,8 @@ def ask_dialog(
     mark = secrets.token_hex(8)
     # Dialogs put the last button first from the right; the default one is named in any case.
     buttons = [label for label in reversed(question.answers) if label != DENY] + [DENY]
-    request = {
-        "mark": mark,
-        "title": f"IAC: {question.level}",
-        "text": question.text,
-        "buttons": buttons,
-        "deny": DENY,
-        "seconds": DIALOG_SECONDS,
-    }
+    texts = {"title": f"IAC: {question.level}", "text": question.text, "buttons": buttons}
+    request = {"mark": mark, **texts, "deny": DENY, "seconds": DIALOG_SECONDS}
     chosen = program or os.environ.get("IAC_OSASCRIPT") or "osascript"
     argv = [chosen, "-l", "JavaScript", str(SCRIPT)]
     try:
@@ -233,8 +219,7 @@ def ask_dialog(
         return "cancel" if answer.get("number") == _CANCELLED else "error"
     if answer.get("gaveUp") is True:
         return "timeout"
-    button = answer.get("button") if answer.get("gaveUp") is False else None
-    return question.verdict_for(button if isinstance(button, str) else None)
+    return question.verdict_for(answer.get("button") if answer.get("gaveUp") is False else None)
 
 
 VALUE_LIMIT: Final = 300
@@ -282,28 +267,20 @@ def _question_lines(facts: CallFacts, decision: Decision, times: int = 1) -> lis
 
     found = dict(facts.shown)
     more = _count_other_objects(facts)
-    deeds = [
-        describe_effect(effect, found, more)
-        for effect in facts.effects
-        if not effect.target_unknown
-    ]
-    deeds = list(dict.fromkeys(deeds))
+    known = (effect for effect in facts.effects if not effect.target_unknown)
+    deeds = list(dict.fromkeys(describe_effect(effect, found, more) for effect in known))
     doubts = dict.fromkeys(effect.doubt for effect in facts.effects if effect.target_unknown)
-    told = "; ".join((*deeds, *doubts)) if len(deeds) == 1 else f"use {facts.tool}, which can:"
-    if not deeds:
-        told = f"use {facts.tool}{'; ' if doubts else ''}{'; '.join(doubts)}"
+    wants = "; ".join((*(deeds or [f"use {facts.tool}"]), *doubts))
+    if len(deeds) > 1:
+        wants = f"use {facts.tool}, which can:"
     if facts.parts:
-        several = any(part.tool != facts.tool for part in facts.parts)
-        told = f"use {facts.tool} for {len(facts.parts)} calls together:"
-        if several:
-            told = f"run a plan: {summarize_calls(facts.parts)}:"
-    before = format_line(
-        f"{facts.client or 'A program'} wants to {told}{'' if told[-1] == ':' else '.'}"
-    )
-    changed = facts.story.changed
-    before += format_line(
-        *(["This has changed since the last prompt:", *changed] if changed else ())
-    )
+        wants = f"use {facts.tool} for {len(facts.parts)} calls together:"
+        if any(part.tool != facts.tool for part in facts.parts):
+            wants = f"run a plan: {summarize_calls(facts.parts)}:"
+    end = "" if wants[-1] == ":" else "."
+    before = format_line(f"{facts.client or 'A program'} wants to {wants}{end}")
+    if facts.story.changed:
+        before += format_line("This has changed since the last prompt:", *facts.story.changed)
     given = "" if facts.parts else _describe_arguments(facts, found, VALUE_LIMIT * times)
     after = [_cut_middle(given, 2 * _LINE * times)] if given else []
     goes = ", ".join(_flow_destinations(facts))
@@ -324,17 +301,13 @@ def _question_lines(facts: CallFacts, decision: Decision, times: int = 1) -> lis
     names = dict.fromkeys(effect.reference for effect in named if effect.reference)
     after += format_line(", ".join((f"{decision.level}: {facts.tool}", *names)))
     left = LINE_LIMIT * times - len(before) - len(after)
+    rows = [f"  {deed}" for deed in (*deeds, *doubts)] if len(deeds) > 1 else []
+    rows = [] if facts.parts else _limit_rows(rows, left - min(len(found), left // 2))
+    more_lines = _target_lines(facts, "\n".join((*before, given)))
     if facts.parts:
-        return [
-            *before,
-            *_limit_rows([*chain(*map(format_line, describe_each_call(facts.parts)))], left),
-            *after,
-        ]
-    rows = [f"  {said}" for said in (*deeds, *doubts)] if len(deeds) > 1 else []
-    rows = _limit_rows(rows, left - min(len(found), left // 2))
-    said = "\n".join((*before, given))
-    things = _limit_rows([*chain(*map(format_line, _target_lines(facts, said)))], left - len(rows))
-    return [*before, *rows, *things, *after]
+        more_lines = describe_each_call(facts.parts)
+    lines = [line for text in more_lines for line in format_line(text)]
+    return [*before, *rows, *_limit_rows(lines, left - len(rows)), *after]
 
 
 def summarize_calls(parts: Sequence[CallFacts]) -> str:
@@ -348,10 +321,8 @@ def summarize_calls(parts: Sequence[CallFacts]) -> str:
 def describe_each_call(parts: Sequence[CallFacts]) -> Iterator[str]:
     """Yield a row for each of several calls: what it does, to what, and with what."""
     for at, part in enumerate(parts, 1):
-        found = dict(part.shown)
-        deeds = "; ".join(
-            describe_effect(effect, found, _count_other_objects(part)) for effect in part.effects
-        )
+        found, more = dict(part.shown), _count_other_objects(part)
+        deeds = "; ".join(describe_effect(effect, found, more) for effect in part.effects)
         given = _describe_arguments(part, found, VALUE_LIMIT)
         seen = "; ".join(_target_lines(part, f"{deeds}\n{given}"))
         yield f"  {at}. " + ". ".join(filter(None, (deeds, given.rstrip("."), seen.strip())))
@@ -401,12 +372,10 @@ def _describe_arguments(facts: CallFacts, found: Mapping[str, str], most: int) -
         elif name == "target" and isinstance(event.direct, str | int | float):
             given.append(("", value))
     between = " to " if sets else " = "
-    rows = (
-        (f"{escape_hidden(name)}{between}" if name else "") + _argument_text(value, found, most)
-        for name, value in given
-    )
-    said = "; ".join(rows)
-    return said and f"{'It sets' if sets else 'Arguments:'} {said}."
+    names = (f"{escape_hidden(name)}{between}" if name else "" for name, _ in given)
+    values = (_argument_text(value, found, most) for _, value in given)
+    rows = "; ".join(map("".join, zip(names, values, strict=True)))
+    return rows and f"{'It sets' if sets else 'Arguments:'} {rows}."
 
 
 def _count_other_objects(facts: CallFacts) -> float:
@@ -447,9 +416,8 @@ def describe_effect(effect: Effect, found: Mapping[str, str] = {}, more: float =
     app, code = effect.name or effect.app, effect.event[:8]
     it = _describe_object(effect, found.get(effect.reference, ""), more)
     pages = ", ".join(effect.page_hosts)
-    phrase = _wording_table("deeds").get(f"{code} {effect.app}") or _wording_table("deeds").get(
-        code
-    )
+    phrases = _phrases_of_events()
+    phrase = phrases.get(f"{code} {effect.app}") or phrases.get(code)
     if pages:
         said = f"open a page of {pages}" + (f" in {it}" if it else "")
     elif phrase and (it or "{it}" not in phrase):
@@ -486,22 +454,19 @@ _OF_MAC: Final = frozenset(
 
 
 @cache
-def _wording_table(name: str) -> Mapping[str, Any]:
-    found: dict[str, Any] = json.loads(Path(__file__).with_name(f"{name}.json").read_text("utf-8"))
-    return found
+def _phrases_of_events() -> Mapping[str, str]:
+    phrases: dict[str, str] = json.loads(Path(__file__).with_name("deeds.json").read_bytes())
+    return phrases
 
 
 def describe_differences(
     before: tuple[TargetDescription, ...], now: tuple[TargetDescription, ...]
 ) -> tuple[str, ...]:
     """Return what is otherwise than when a person was asked, a sentence each."""
-    was, new = dict(before), dict(now)
-    found = (
-        f"{name} was {was.get(name, 'not there')}, and is {new.get(name, 'not there')} now."
-        for name in dict.fromkeys([*was, *new])
-        if was.get(name) != new.get(name)
-    )
-    return tuple(found) or ("More has changed than is shown here.",)
+    was, new, none = dict(before), dict(now), "not there"
+    names = (name for name in was | new if was.get(name) != new.get(name))
+    rows = (f"{x} was {was.get(x, none)}, and is {new.get(x, none)} now." for x in names)
+    return tuple(rows) or ("More has changed than is shown here.",)
 
 
 def escaped_json(value: Any, limit: int = VALUE_LIMIT) -> str:
@@ -540,9 +505,8 @@ class WaitingQuestion(NamedTuple):
 
 def open_page(state: Path) -> None:
     """Say that a page of this process is open; it is asked from now on."""
-    write_whole(
-        state / _MARK, json.dumps([os.getpid(), _process_start_time(os.getpid())]), mode=0o600
-    )
+    pid = os.getpid()
+    write_whole(state / _MARK, json.dumps([pid, _process_start_time(pid)]), mode=0o600)
 
 
 def close_page(state: Path) -> None:
@@ -592,14 +556,13 @@ def read_waiting_questions(state: Path) -> Iterator[WaitingQuestion]:
     found = []
     for path in (state / _FOLDER).glob("*.json"):
         with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
-            said = json.loads(path.read_bytes())
-            if not _is_process_alive(said["pid"]):
+            asked = json.loads(path.read_bytes())
+            if not _is_process_alive(asked["pid"]):
                 path.unlink()
             elif not _answer_path(path).exists():
-                asked = Question(
-                    **{**said["question"], "answers": tuple(said["question"]["answers"])}
-                )
-                found.append(WaitingQuestion(path.stem, float(said["since"]), asked))
+                fields = asked["question"]
+                question = Question(**{**fields, "answers": tuple(fields["answers"])})
+                found.append(WaitingQuestion(path.stem, float(asked["since"]), question))
     yield from sorted(found, key=lambda one: one.since)
 
 
