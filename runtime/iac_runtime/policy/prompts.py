@@ -165,8 +165,9 @@ def read_answer(
     """
     if not declared:
         return "unable"
-    if action == "decline" or action == "cancel":
-        return "unshown" if seconds < QUICKEST else action
+    if action in ("decline", "cancel"):
+        hasty = seconds < QUICKEST
+        return "unshown" if hasty else "decline" if action == "decline" else "cancel"
     answer = content.get(_FIELD) if action == "accept" and isinstance(content, Mapping) else None
     return _find_verdict(answer, answers)
 
