@@ -24,7 +24,7 @@ from iac_plans.rehearse import to_program_value
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.batch import BatchError
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, CompletedCall, NeedsApproval
+from iac_runtime.gate.plans import Call, CompletedCall, PendingCall
 from iac_runtime.policy.permissions import Requester, open_permissions
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.checking import to_json_types
@@ -75,7 +75,7 @@ class Desk:
     def call(self, call: Call) -> Any:
         """Carry out a call, with yes for its question."""
         asked, outcome = 0, self.gate.call(call)
-        while isinstance(outcome, NeedsApproval):
+        while isinstance(outcome, PendingCall):
             asked += 1
             try:
                 outcome = self.gate.call(call._replace(token=outcome.token, verdict="once"))

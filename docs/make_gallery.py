@@ -12,7 +12,7 @@ from typing import Any, Final
 from make_questions import simulated_gate
 
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, CompletedCall, NeedsApproval
+from iac_runtime.gate.plans import Call, CompletedCall, PendingCall
 from iac_runtime.gate.results import structured_content
 from iac_runtime.policy.permissions import Requester
 
@@ -66,14 +66,14 @@ def _shown(row: dict[str, Any], gate: Gate) -> str:
     call = Call(row["tool"], given, Requester("Claude", ("client",)))
     answer, asked = gate.call(call), ""
     level = answer.level
-    if isinstance(answer, NeedsApproval):
+    if isinstance(answer, PendingCall):
         # As it looks for real apps.
         said = answer.question.text.replace(" (simulated apps)", "").replace(
             "while this program runs", "for a week"
         )
         asked = said.partition(". All of it: ")[0]
         answer = gate.call(call._replace(token=answer.token, verdict="once"))
-    if isinstance(answer, NeedsApproval):
+    if isinstance(answer, PendingCall):
         raise SystemExit(f"{row['tool']} asks again: {answer.question.text}")
     if isinstance(answer, CompletedCall):
         result = _result(structured_content(answer.value, answer.output))

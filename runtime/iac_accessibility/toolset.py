@@ -237,7 +237,8 @@ class UiToolset:
                 seen = changes_since_view(session, app, _NEWS) if done["success"] else None
             return ToolResult(clean_value(done | ({} if seen is None else {"changes": seen})))
 
-        return Plan(tool, self._call_facts(tool, call, key, app, judged, taint), perform_change)
+        facts = self._call_facts(tool, call, key, app, judged, taint)
+        return Plan(tool, facts, perform_change, resumable=False)
 
     def _call_facts(
         self,

@@ -18,7 +18,7 @@ from iac_page import changes, rules, views
 from iac_page.guard import PageKeys
 from iac_runtime.audit.reading import verify_audit
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, CompletedCall, NeedsApproval, RefusedCall
+from iac_runtime.gate.plans import Call, CompletedCall, PendingCall, RefusedCall
 from iac_runtime.gate.results import clean_value
 from iac_runtime.policy.decide import explain_rules
 from iac_runtime.policy.permissions import Requester
@@ -121,7 +121,7 @@ def _trial_view(sources: PageSources, call: Call, how: str) -> dict[str, Any]:
 
 
 def _outcome_view(
-    outcome: CompletedCall | RefusedCall | NeedsApproval, call: Call, how: str = ""
+    outcome: CompletedCall | RefusedCall | PendingCall, call: Call, how: str = ""
 ) -> dict[str, Any]:
     if isinstance(outcome, CompletedCall):
         return {"value": clean_value(outcome.value), "line": outcome.line, "note": outcome.note}

@@ -163,7 +163,7 @@ def _plan_rehearsed(
             cleaned = clean_result(ToolResult(value), call, context.permissions.taint, way="")
             return fit_to_limit(cleaned, context.limit, facts.effects, call.caller.token_client)
 
-        return Plan(tool, facts, perform)
+        return Plan(tool, facts, perform, resumable=False)
     run = _RehearsedProgram(tool, call, gate, program, used, moments, digest, found)
     plans = [made.plan for made in found.calls]
     whole = join_plans(
@@ -204,7 +204,9 @@ class _RehearsedProgram:
             return self.whole_plan(replace(found, parts=parts), facts)
 
         seeing = look_again if whole.look else None
-        return replace(whole, tool=self.tool, facts=facts, look=seeing, carry=self.carry_out)
+        return replace(
+            whole, tool=self.tool, facts=facts, look=seeing, carry=self.carry_out, resumable=False
+        )
 
     def carry_out(self, plan: Plan, decision: Decision, run: Any) -> ToolResult:
         """Run the program; each change must be a call of the plan that was not made yet.

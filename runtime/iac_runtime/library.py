@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -104,7 +103,7 @@ class Session:
         dialog = ask_dialog if can_show_dialog() else None
         _came.set(None)
         call = call._replace(raw=True, timeout=_seconds.get(), confirm=_confirm.get())
-        answer = call_with_prompts(partial(self._gate.call, tool=tool), call, {"dialog": dialog})
+        answer = call_with_prompts(self._gate, call, {"dialog": dialog}, tool)
         if isinstance(answer, CompletedCall):
             _came.set(answer.outcome)
             return _python_value(answer.value)

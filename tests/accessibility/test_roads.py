@@ -21,7 +21,7 @@ from iac_runtime.execution.process import Completed
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.limiter import Limiter, Permit
 from iac_runtime.gate.opening import HOME, open_simulation
-from iac_runtime.gate.plans import Call, CompletedCall, NeedsApproval
+from iac_runtime.gate.plans import Call, CompletedCall, PendingCall
 from iac_runtime.gate.stored import truncate
 from iac_runtime.policy.effects import identify_from_catalogue
 from iac_runtime.policy.facts import Effect
@@ -210,7 +210,7 @@ def seen(
             "done"
             if isinstance(found, CompletedCall)
             else "asks"
-            if isinstance(found, NeedsApproval)
+            if isinstance(found, PendingCall)
             else "no"
         )
     except ToolError:

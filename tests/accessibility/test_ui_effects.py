@@ -11,7 +11,7 @@ from iac_accessibility.tools import TOOLS
 from iac_accessibility.toolset import UiToolset, open_toolset
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, CallAnswer, CompletedCall, NeedsApproval, RefusedCall
+from iac_runtime.gate.plans import Call, CallAnswer, CompletedCall, PendingCall, RefusedCall
 from iac_runtime.policy.permissions import Permissions, Requester, default_permissions
 from iac_runtime.policy.policy_file import parse_policy
 from iac_runtime.policy.settings import PolicyFlags, read_settings
@@ -108,7 +108,7 @@ def test_windows_of_a_denied_app_are_left_out(toolset: UiToolset) -> None:
         assert {row["app"]["name"] for row in part.value["windows"]} == {"Memory"}
         assert "Diary" in part.note
     assert isinstance(call(toolset, "[[deny]]\ntool = 'list_windows'", "list_windows"), RefusedCall)
-    assert isinstance(call(toolset, "preset = 'private'", "list_windows"), NeedsApproval)
+    assert isinstance(call(toolset, "preset = 'private'", "list_windows"), PendingCall)
     opted = "preset = 'private'\nreads = ['com.example.Memory', 'com.example.Diary']"
     assert isinstance(call(toolset, opted, "list_windows"), CompletedCall)
 

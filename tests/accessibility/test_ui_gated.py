@@ -12,7 +12,7 @@ from iac_accessibility.toolset import open_toolset
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.limiter import Limiter, RateLimits, RateWindow
-from iac_runtime.gate.plans import Call, CallAnswer, CompletedCall, NeedsApproval, RefusedCall
+from iac_runtime.gate.plans import Call, CallAnswer, CompletedCall, PendingCall, RefusedCall
 from iac_runtime.policy.permissions import Permissions, Requester
 from iac_runtime.policy.settings import Policy, PolicyFlags, read_settings
 from iac_runtime.tools.catalogue import Catalogue
@@ -43,7 +43,7 @@ def calls(gtk: User, generated: Path) -> Callable[..., Calls]:
         def call(tool: str, *, answer: str = "", **arguments: Any) -> CallAnswer:
             asked = Call(tool, {"app": gtk.app.pid, **arguments}, ASKED)
             outcome = gate.call(asked)
-            if answer and isinstance(outcome, NeedsApproval):
+            if answer and isinstance(outcome, PendingCall):
                 outcome = gate.call(asked._replace(token=outcome.token, verdict=answer))
             return outcome
 
@@ -61,19 +61,19 @@ def test_an_answer_holds_for_the_window_until_the_server_ends(calls: Callable[..
     call = calls()
     assert isinstance(call("get_ui_tree", depth=5), CompletedCall)
     asked = press(call, "Press")
-    assert isinstance(asked, NeedsApproval)
+    assert isinstance(asked, PendingCall)
     assert (asked.level, "Fixture" in asked.question.line) == ("MODIFY", True)
     assert isinstance(press(call, "Press", "once"), CompletedCall)
     assert isinstance(press(call, "Second"), CompletedCall)
     # Another window, and another server, are asked about.
-    assert isinstance(press(call, "Press", row="window[@title='Second window']"), NeedsApproval)
-    assert isinstance(press(calls(), "Press"), NeedsApproval)
+    assert isinstance(press(call, "Press", row="window[@title='Second window']"), PendingCall)
+    assert isinstance(press(calls(), "Press"), PendingCall)
 
 
 def test_what_is_dangerous_is_asked_about_every_time(calls: Callable[..., Calls]) -> None:
     call = calls()
     asked = press(call, "Delete")
-    assert isinstance(asked, NeedsApproval)
+    assert isinstance(asked, PendingCall)
     assert asked.level == "DANGEROUS"
     assert "delete" in asked.question.text.casefold()
     assert isinstance(press(call, "Delete", "once"), CompletedCall)
@@ -88,7 +88,7 @@ def test_a_secret_is_not_shown_where_it_is_asked_about(calls: Callable[..., Call
     call = calls()
     path = "window[@title='Fixture']/group[0]/secure_text_field[@title='Passphrase']"
     asked = call("set_value", element=path, value="correct horse")
-    assert isinstance(asked, NeedsApproval)
+    assert isinstance(asked, PendingCall)
     assert asked.level == "DANGEROUS"
     assert "correct horse" not in str(asked)
     assert "[secret]" in asked.question.text

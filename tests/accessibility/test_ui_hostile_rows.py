@@ -13,7 +13,7 @@ from iac_accessibility.toolset import UiToolset, open_toolset
 from iac_base.errors import ToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, CallAnswer, CompletedCall, NeedsApproval, RefusedCall
+from iac_runtime.gate.plans import Call, CallAnswer, CompletedCall, PendingCall, RefusedCall
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import added_tools
@@ -63,7 +63,7 @@ class World:
 
     def asked(self, path: str = GO) -> str:
         outcome = self.press(path)
-        assert isinstance(outcome, NeedsApproval)
+        assert isinstance(outcome, PendingCall)
         return outcome.token
 
     def read(self) -> "World":
@@ -140,18 +140,18 @@ def u11(tools: Path) -> None:
     assert isinstance(world.press(SAVE), CompletedCall)
     world.rows["s"] = world.rows["s"]._replace(title="Delete")
     outcome = world.press("window[@title='A']/button[@title='Delete']")
-    assert isinstance(outcome, NeedsApproval)
+    assert isinstance(outcome, PendingCall)
     assert outcome.level == "DANGEROUS"
     world.rows["w"] = world.rows["w"]._replace(title="B")
     outcome = world.press("window[@title='B']/button[@title='Go']")
-    assert isinstance(outcome, NeedsApproval)
+    assert isinstance(outcome, PendingCall)
 
 
 def u18(tools: Path) -> None:
     """What was asked about is what runs: an answer is none to another element."""
     world = World(tools)
     outcome = world.press()
-    assert isinstance(outcome, NeedsApproval)
+    assert isinstance(outcome, PendingCall)
     assert '"Go" in window "A"' in outcome.question.text
     assert isinstance(world.press(SAVE, token=outcome.token), RefusedCall)
     assert not world.bridge.done

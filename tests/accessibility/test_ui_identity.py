@@ -14,7 +14,7 @@ from iac_accessibility.toolset import UiToolset, open_toolset
 from iac_base.errors import ToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, CallAnswer, CompletedCall, NeedsApproval, RefusedCall
+from iac_runtime.gate.plans import Call, CallAnswer, CompletedCall, PendingCall, RefusedCall
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import added_tools
@@ -121,7 +121,7 @@ class Asking:
 
     def asked(self, path: str) -> str:
         outcome = self.press(path)
-        assert isinstance(outcome, NeedsApproval)
+        assert isinstance(outcome, PendingCall)
         return outcome.token
 
     def stale(self, path: str, token: str) -> None:

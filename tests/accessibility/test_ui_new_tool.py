@@ -16,7 +16,7 @@ from iac_accessibility.toolset import UiCall, UiToolset, change_tool, open_tools
 from iac_base.errors import UnknownToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, CompletedCall, NeedsApproval
+from iac_runtime.gate.plans import Call, CompletedCall, PendingCall
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.tools import own
 from iac_runtime.tools.catalogue import Catalogue
@@ -90,7 +90,7 @@ def test_a_new_tool_is_one_row_and_one_function(gate: Gate, bridge: Memory) -> N
     arguments = {"app": APP.pid, "element": "window[0]/button[0]"}
     call = Call("open_context_menu", arguments, ASKED)
     asked = gate.call(call)
-    assert isinstance(asked, NeedsApproval)
+    assert isinstance(asked, PendingCall)
     assert asked.level == "MODIFY"
     assert 'open the menu of button "Keep" in window "Doc" of Memory' in asked.question.line
     assert bridge.done == []
@@ -104,7 +104,7 @@ def test_its_level_and_its_staleness_are_as_for_all(gate: Gate, bridge: Memory) 
     arguments = {"app": APP.pid, "element": "window[0]/button[1]"}
     call = Call("open_context_menu", arguments, ASKED)
     asked = gate.call(call)
-    assert isinstance(asked, NeedsApproval)
+    assert isinstance(asked, PendingCall)
     assert asked.level == "DANGEROUS"
     bridge.grow = tree({**ROWS, "w": node("w", "window", "Doc", "delete", "keep")})
     with pytest.raises(Exception, match="out of date"):

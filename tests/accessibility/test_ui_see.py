@@ -22,7 +22,7 @@ from iac_runtime.gate.plans import (
     Call,
     CallAnswer,
     CompletedCall,
-    NeedsApproval,
+    PendingCall,
     RefusedCall,
     ToolImage,
 )
@@ -119,7 +119,7 @@ def asked(policy: str, app: str = APP.id) -> CallAnswer:
 
 def test_a_person_is_asked_and_some_apps_are_never_shown() -> None:
     asks = asked("")
-    assert isinstance(asks, NeedsApproval)
+    assert isinstance(asks, PendingCall)
     assert asks.level == "MODIFY"
     assert isinstance(asked("preset = 'read-only'"), RefusedCall)
     assert isinstance(asked("", "com.1password.1password"), RefusedCall)

@@ -29,7 +29,7 @@ def plan_of(toolset: ScriptToolset, tool: str, **arguments: Any) -> Plan:
     row = ROWS[tool]
     assert row.perform is not None
     context: Any = SimpleNamespace(
-        kept=lambda _make: toolset,
+        get_or_create=lambda _make: toolset,
         home="/Users/me",
         permissions=default_permissions("/Users/me"),
     )

@@ -19,7 +19,7 @@ from iac_runtime.execution.process import Completed
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.limiter import Limiter, RateLimits, RateWindow
 from iac_runtime.gate.opening import open_simulation
-from iac_runtime.gate.plans import Call, CallAnswer, CompletedCall, NeedsApproval, Plan, RefusedCall
+from iac_runtime.gate.plans import Call, CallAnswer, CompletedCall, PendingCall, Plan, RefusedCall
 from iac_runtime.language.request import Event
 from iac_runtime.policy.approvals import MAX_UNAPPROVED
 from iac_runtime.policy.effects import identify_from_catalogue
@@ -157,7 +157,7 @@ def test_what_may_reach_a_denied_app_never_runs_silently(
 ) -> None:
     gate = gate_of('[[deny]]\napp = "Music"')
     asks = run(gate, script, vouched(ASKED))
-    assert isinstance(asks, NeedsApproval)
+    assert isinstance(asks, PendingCall)
     assert "IAC cannot know which apps this reaches" in asks.question.text
     found = run(gate, script, Requester("tester", preapproved_level="DANGEROUS"))
     assert isinstance(found, RefusedCall)
@@ -179,7 +179,7 @@ def test_reads_of_apps_that_were_opted_in_run(gate_of: Callable[..., Gate]) -> N
     assert isinstance(run(gate, READS), CompletedCall)
     both = f'{READS}\ntell application "Notes" to count notes'
     asks = run(gate, both)
-    assert isinstance(asks, NeedsApproval)
+    assert isinstance(asks, PendingCall)
     assert "Notes" in asks.question.text
 
 
@@ -231,7 +231,7 @@ def test_a_literal_of_a_script_that_stood_in_a_result_raises_it(
 
 def decline(gate: Gate, caller: Requester, verdict: Any = "decline") -> None:
     asks = run(gate, NOTES, caller)
-    assert isinstance(asks, NeedsApproval)
+    assert isinstance(asks, PendingCall)
     run(gate, NOTES, caller, token=asks.token, verdict=verdict)
 
 
@@ -242,7 +242,7 @@ def test_a_client_that_is_declined_five_times_stops_no_other(
     one, other = ASKED, Requester("other", ("client",))
     gate = gate_of(now=lambda: moment[0])
     open_question = run(gate, NOTES, one)
-    assert isinstance(open_question, NeedsApproval)
+    assert isinstance(open_question, PendingCall)
     for _ in range(MAX_UNAPPROVED):
         decline(gate, one)
     found = run(gate, NOTES, one)
@@ -256,18 +256,18 @@ def test_a_client_that_is_declined_five_times_stops_no_other(
     moment[0] += 599
     assert isinstance(run(gate, NOTES, one), RefusedCall)
     moment[0] += 1
-    assert isinstance(run(gate, NOTES, one), NeedsApproval)
+    assert isinstance(run(gate, NOTES, one), PendingCall)
 
 
 def test_a_yes_to_an_open_question_ends_the_stop(gate_of: Callable[..., Gate]) -> None:
     gate = gate_of()
     asks = run(gate, NOTES)
-    assert isinstance(asks, NeedsApproval)
+    assert isinstance(asks, PendingCall)
     for _ in range(MAX_UNAPPROVED):
         decline(gate, ASKED)
     assert isinstance(run(gate, NOTES), RefusedCall)
     assert isinstance(run(gate, NOTES, token=asks.token, verdict="once"), CompletedCall)
-    assert isinstance(run(gate, NOTES), NeedsApproval)
+    assert isinstance(run(gate, NOTES), PendingCall)
 
 
 @pytest.mark.parametrize("verdict", ["once", "cancel", "error", "timeout", "unable"])
@@ -277,7 +277,7 @@ def test_only_what_a_person_saw_and_did_not_accept_stops_a_client(
     gate = gate_of()
     for _ in range(MAX_UNAPPROVED * 2):
         decline(gate, ASKED, verdict)
-    assert isinstance(run(gate, NOTES), NeedsApproval)
+    assert isinstance(run(gate, NOTES), PendingCall)
 
 
 def test_a_new_script_tool_is_one_row_and_one_function(
@@ -311,7 +311,7 @@ def test_of_a_long_script_a_person_sees_the_dangerous_lines_and_not_its_head(
     harmless = [f'set x{n} to "harmless {n}"' for n in range(40)]
     script = "\r".join([*harmless, 'do shell script "rm -rf ~"', *harmless])
     asks = gate_of().call(Call("execute_applescript", {"script": script}, ASKED))
-    assert isinstance(asks, NeedsApproval)
+    assert isinstance(asks, PendingCall)
     lines = asks.question.text.splitlines()
     why = "do shell script runs a command of the shell"
     assert f'  line 41: do shell script "rm -rf ~" ({why})' in lines
@@ -336,14 +336,14 @@ def test_a_file_that_changes_after_the_question_is_not_run(
         return gate.call(Call("execute_applescript", given, ASKED, **more))
 
     asks = again()
-    assert isinstance(asks, NeedsApproval)
+    assert isinstance(asks, PendingCall)
     assert f"{file} (SHA-256 " in asks.question.text
     file.write_text("Application('Notes').notes().length", encoding="utf-8")
     found = again(token=asks.token, verdict="once")
     assert isinstance(found, RefusedCall)
     assert found.kind == "STALE"
     asks = again()
-    assert isinstance(asks, NeedsApproval)
+    assert isinstance(asks, PendingCall)
     file.rename(folder / "y.js")
     file.symlink_to(folder / "y.js")
     with pytest.raises(ToolError, match="is a link") as raised:

@@ -17,7 +17,7 @@ from iac_fleet.settings import FleetSettings
 from iac_fleet.versions import TeamFiles
 from iac_runtime.audit.reading import AuditQuery, find_calls
 from iac_runtime.gate.opening import GateOptions, build_gate
-from iac_runtime.gate.plans import Call, CompletedCall, NeedsApproval, RefusedCall
+from iac_runtime.gate.plans import Call, CompletedCall, PendingCall, RefusedCall
 from iac_runtime.policy.permissions import TEAM, Requester
 
 NOTE = {"name": "a", "body": "b", "folder": "folders[0]"}
@@ -221,7 +221,7 @@ def test_the_stricter_of_both_policies_holds(
     if isinstance(found, RefusedCall):
         assert found.source.startswith(ends) or ends in found.source
     else:
-        assert {"done": CompletedCall, "asks": NeedsApproval}[ends] is type(found)
+        assert {"done": CompletedCall, "asks": PendingCall}[ends] is type(found)
 
 
 def test_a_key_is_never_overwritten_and_a_wrong_one_is_one_line(tmp_path: Path) -> None:

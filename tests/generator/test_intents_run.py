@@ -28,7 +28,7 @@ from iac_runtime.execution.process import Completed
 from iac_runtime.execution.shortcuts import ShortcutError, run_shortcut
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import GateOptions, build_gate
-from iac_runtime.gate.plans import Call, CompletedCall, NeedsApproval
+from iac_runtime.gate.plans import Call, CompletedCall, PendingCall
 from iac_runtime.language.request import IntentRequest
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.search.index import Index
@@ -159,7 +159,7 @@ def test_a_write_gets_what_was_given_and_its_outcome_is_unknown(gate: Gate, mac:
 
 def test_a_model_s_write_is_asked_about(gate: Gate, mac: Mac) -> None:
     asks = gate.call(Call("diary_intent_add_entry", BODY, Requester(ways=("client",))))
-    assert isinstance(asks, NeedsApproval)
+    assert isinstance(asks, PendingCall)
     assert "done" not in mac.state
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, CompletedCall, NeedsApproval
+from iac_runtime.gate.plans import Call, CompletedCall, PendingCall
 from iac_runtime.policy.permissions import Permissions, Requester
 from iac_runtime.policy.policy_file import parse_policy
 from iac_runtime.policy.settings import PolicyFlags, read_settings
@@ -42,13 +42,13 @@ class Desk:
     def ask(self, tool: str, **arguments: Any) -> Any:
         return self.gate.call(Call(tool, arguments, ASKED))
 
-    def answer(self, asked: NeedsApproval, tool: str, **arguments: Any) -> Any:
+    def answer(self, asked: PendingCall, tool: str, **arguments: Any) -> Any:
         self.questions.append(asked.question.text)
         return self.gate.call(Call(tool, arguments, ASKED, token=asked.token, verdict="once"))
 
     def run(self, tool: str, **arguments: Any) -> Any:
         outcome = self.ask(tool, **arguments)
-        while isinstance(outcome, NeedsApproval):
+        while isinstance(outcome, PendingCall):
             outcome = self.answer(outcome, tool, **arguments)
         assert isinstance(outcome, CompletedCall), outcome
         return outcome.value

@@ -15,7 +15,7 @@ from iac_mcp.cli.main import cli
 from iac_plans.check import tool_signatures
 from iac_plans.performing import PlanStoppedError
 from iac_plans.store import load_plans, pinned_tools
-from iac_runtime.gate.plans import CompletedCall, NeedsApproval
+from iac_runtime.gate.plans import CompletedCall, PendingCall
 from iac_runtime.serve.front import PLANS, server_identity
 
 FLAG = """
@@ -140,7 +140,7 @@ rows = reminders.list("reminder", properties=["name", "completed"])
 
 def test_a_change_of_the_world_before_the_answer_is_never_acted_on(desk: Desk) -> None:
     asked = desk.ask("run_plan", program=FLAG)
-    assert isinstance(asked, NeedsApproval)
+    assert isinstance(asked, PendingCall)
     one = desk.read("mail_list", element="message", of="inbox", limit=1)[0]["ref"]
     desk.run("mail_set", target=one, properties={"read status": True})
     refused = desk.answer(asked, "run_plan", program=FLAG)
@@ -152,7 +152,7 @@ def test_a_change_of_the_world_before_the_answer_is_never_acted_on(desk: Desk) -
 
 def test_beyond_its_table_a_plan_stops_and_says_how_far_it_came(desk: Desk) -> None:
     asked = desk.ask("run_plan", program=FLAG)
-    assert isinstance(asked, NeedsApproval)
+    assert isinstance(asked, PendingCall)
     read = desk.read("mail_list", element="message", of="inbox", where={"read status": True})
     lists = []
 
@@ -188,7 +188,7 @@ def test_a_rule_that_asks_about_plans_asks_where_every_change_is_allowed() -> No
     allowed = "preset = 'trusted'\n"
     assert isinstance(Desk(policy=allowed).ask("run_plan", program=FLAG), CompletedCall)
     rule = Desk(policy=f'{allowed}[[ask]]\ntool = "run_plan"')
-    assert isinstance(rule.ask("run_plan", program=FLAG), NeedsApproval)
+    assert isinstance(rule.ask("run_plan", program=FLAG), PendingCall)
 
 
 def test_limits_end_a_program(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -259,7 +259,7 @@ def test_a_kept_plan_is_listed_shown_run_pinned_and_removed(desk: Desk, tmp_path
     (tool,) = pinned_tools()
     assert (tool.name, tool.input["required"]) == ("plan_flag_from", ["sender"])
     asked = desk.gate.call(_call(tool.name, sender="tom@"), tool=tool)
-    assert isinstance(asked, NeedsApproval)
+    assert isinstance(asked, PendingCall)
     assert "change message in Mail (1)" in asked.question.text
     assert said("remove", "flag_from") == "flag_from is removed.\n"
     assert said("list") == ""

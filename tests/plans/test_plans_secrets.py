@@ -8,7 +8,7 @@ import pytest
 from plans_desk import Desk
 
 from iac_base.errors import CallRefusedError
-from iac_runtime.gate.plans import CompletedCall, NeedsApproval, RefusedCall
+from iac_runtime.gate.plans import CompletedCall, PendingCall, RefusedCall
 from iac_simulator.simulator import demo_state
 
 WORD = "hunter2-on-file"
@@ -85,7 +85,7 @@ def test_a_script_that_reads_a_secret_is_refused(text: str) -> None:
 )
 def test_a_script_that_reads_or_sets_something_else_is_not(text: str) -> None:
     found = desk_of("").ask("execute_applescript", **script(text))
-    assert isinstance(found, NeedsApproval | CompletedCall)
+    assert isinstance(found, PendingCall | CompletedCall)
 
 
 HIDDEN = "const key = JSON.parse('\"password\"');"
@@ -148,7 +148,7 @@ def test_a_record_loses_its_secrets_and_it_is_said() -> None:
     desk = desk_of()
     text = '({name: "a", password: "b", rows: [{"api key": "c", on: true, passwordShown: false}]})'
     found = desk.ask("execute_applescript", script=text, language="javascript")
-    while isinstance(found, NeedsApproval):
+    while isinstance(found, PendingCall):
         found = desk.answer(found, "execute_applescript", script=text, language="javascript")
     assert found.value["data"]["result"] == {
         "name": "a",

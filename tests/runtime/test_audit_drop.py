@@ -110,8 +110,9 @@ def test_a_program_that_writes_meanwhile_is_not_refused(
 
     thread = threading.Thread(target=work)
     thread.start()
-    command = "import sys; from pathlib import Path; from iac_runtime.audit.upkeep import drop; "
-    command += f"print(drop(Path(sys.argv[1]), {NOW!r}, before='2000').rows)"
+    home = "from iac_runtime.audit.upkeep import drop_rows"
+    command = f"import sys; from pathlib import Path; {home}; "
+    command += f"print(drop_rows(Path(sys.argv[1]), {NOW!r}, before='2000').rows)"
     other = subprocess.Popen([sys.executable, "-c", command, str(folder)], stdout=subprocess.PIPE)
     here = 0
     try:

@@ -11,7 +11,7 @@ from iac_base.files import open_state
 from iac_runtime.audit.reading import AuditQuery, find_calls
 from iac_runtime.gate.limiter import Limiter, Permit, RetryAfter
 from iac_runtime.gate.opening import open_audit
-from iac_runtime.gate.plans import Call, CompletedCall, NeedsApproval, RefusedCall
+from iac_runtime.gate.plans import Call, CompletedCall, PendingCall, RefusedCall
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.tools.catalogue import Catalogue
 
@@ -41,7 +41,7 @@ def test_each_call_takes_the_place_of_its_kind_and_a_refusal_none(catalogue: Cat
         gate.call(Call(*call))
     assert limiter.kinds == ["read", "write"]
     asked = gate.call(Call(*DELETE, ASKED))
-    assert isinstance(asked, NeedsApproval)
+    assert isinstance(asked, PendingCall)
     assert limiter.kinds == ["read", "write"]
     done = gate.call(Call(*DELETE, ASKED, token=asked.token, verdict="once"))
     assert isinstance(done, CompletedCall)
@@ -52,7 +52,7 @@ def test_a_call_that_must_wait_says_how_long_and_its_answer_keeps(catalogue: Cat
     limiter = Taken(RetryAfter(2.25))
     gate = gate_of(catalogue, WORLD, "SAFE", limiter=limiter)
     asked = gate.call(Call(*WRITE, ASKED))
-    assert isinstance(asked, NeedsApproval)
+    assert isinstance(asked, PendingCall)
     again = Call(*WRITE, ASKED, token=asked.token, verdict="once")
     with pytest.raises(ToolError) as caught:
         gate.call(again)
@@ -76,7 +76,7 @@ def test_the_audit_holds_who_called_what_was_decided_and_what_came_of_it(
     read = gate.call(Call(*READ, ASKED))
     assert isinstance(read, CompletedCall)
     asked = gate.call(Call(*DELETE, ASKED))
-    assert isinstance(asked, NeedsApproval)
+    assert isinstance(asked, PendingCall)
     denied = gate.call(Call(*DELETE, ASKED, token=asked.token, verdict="decline"))
     assert isinstance(denied, RefusedCall)
     with pytest.raises(ToolError) as caught:

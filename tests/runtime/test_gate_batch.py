@@ -16,7 +16,7 @@ from iac_runtime.gate.batch import BatchError
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.limiter import Limiter, RateLimits, RateWindow
 from iac_runtime.gate.opening import open_audit
-from iac_runtime.gate.plans import Call, CompletedCall, NeedsApproval, RefusedCall
+from iac_runtime.gate.plans import Call, CompletedCall, PendingCall, RefusedCall
 from iac_runtime.policy.permissions import Permissions, Requester
 from iac_runtime.policy.policy_file import parse_policy
 from iac_runtime.policy.prompts import LINE_LIMIT
@@ -66,13 +66,13 @@ class Desk:
 
     def allowed(self, tool: str, calls: Sequence[Mapping[str, Any]]) -> Any:
         asked = self.call(tool, calls)
-        assert isinstance(asked, NeedsApproval), asked
+        assert isinstance(asked, PendingCall), asked
         return self.call(tool, calls, token=asked.token, verdict="once")
 
 
 def test_one_question_is_a_table_of_all_the_calls() -> None:
     asked = Desk().call(DELETE, [note(1), note(3)])
-    assert isinstance(asked, NeedsApproval)
+    assert isinstance(asked, PendingCall)
     one, two, three, *_ = asked.question.text.splitlines()
     assert one == "Claude wants to use notes_delete for 2 calls together:"
     assert two.startswith("  1. delete")
@@ -84,7 +84,7 @@ def test_one_question_is_a_table_of_all_the_calls() -> None:
 
 def test_a_long_table_is_counted_and_whole_in_a_file() -> None:
     asked = Desk(count=30).call(MAKE, [{"name": f"New {at}"} for at in range(30)])
-    assert isinstance(asked, NeedsApproval)
+    assert isinstance(asked, PendingCall)
     lines = asked.question.text.splitlines()
     assert len(lines) <= LINE_LIMIT
     assert any(line.startswith("  and ") and line.endswith(" more") for line in lines)
@@ -120,7 +120,7 @@ def test_a_yes_holds_for_no_other_calls(other: list[dict[str, str]]) -> None:
 def test_a_no_runs_none() -> None:
     desk = Desk()
     asked = desk.call(DELETE, [note(1), note(2)])
-    assert isinstance(asked, NeedsApproval)
+    assert isinstance(asked, PendingCall)
     assert not isinstance(
         desk.call(DELETE, [note(1), note(2)], token=asked.token, verdict="decline"), CompletedCall
     )
@@ -148,7 +148,7 @@ def test_a_denied_call_refuses_all_and_is_named() -> None:
 def test_one_call_that_asks_asks_about_all() -> None:
     rule = "preset = 'trusted'\n[[ask]]\ntool = 'notes_make_note'\nargument = { name = 'c' }"
     desk = Desk(rule)
-    assert isinstance(desk.call(MAKE, [{"name": "a"}, {"name": "c"}]), NeedsApproval)
+    assert isinstance(desk.call(MAKE, [{"name": "a"}, {"name": "c"}]), PendingCall)
     assert len(desk.names) == 6
 
 
@@ -159,7 +159,7 @@ def test_what_changes_before_the_answer_is_asked_about_anew() -> None:
     rename = {"target": note(2)["target"], "properties": {"name": "Other"}}
     desk.gate.call(Call("notes_set", rename, Requester(preapproved_level="DANGEROUS")))
     again = desk.call(DELETE, calls, token=asked.token, verdict="once")
-    assert isinstance(again, NeedsApproval)
+    assert isinstance(again, PendingCall)
     assert '"Other"' in again.question.text
     assert len(desk.names) == 6
     assert isinstance(desk.call(DELETE, calls, token=again.token, verdict="once"), CompletedCall)

@@ -20,7 +20,7 @@ from iac_runtime.audit.reading import AuditQuery, find_calls, verify_audit
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import open_audit
-from iac_runtime.gate.plans import Call, CompletedCall, NeedsApproval, RefusedCall
+from iac_runtime.gate.plans import Call, CompletedCall, PendingCall, RefusedCall
 from iac_runtime.policy.approvals import resume_clients
 from iac_runtime.policy.facts import ACCEPTED, Verdict
 from iac_runtime.policy.permissions import Requester, open_permissions
@@ -43,7 +43,7 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 class Machine(RuleBasedStateMachine):
     """One user's state folder, and servers that come and go."""
 
-    questions: Bundle[tuple[Call, NeedsApproval]] = Bundle("questions")
+    questions: Bundle[tuple[Call, PendingCall]] = Bundle("questions")
 
     @initialize()
     def begin(self) -> None:
@@ -97,17 +97,17 @@ class Machine(RuleBasedStateMachine):
         if isinstance(outcome, CompletedCall):
             # Nobody was asked just now: it reads, or the person said always.
             assert outcome.level == "SAFE" or (outcome.level == "MODIFY" and name in self.always)
-        return (asked, outcome) if isinstance(outcome, NeedsApproval) else (asked, None)
+        return (asked, outcome) if isinstance(outcome, PendingCall) else (asked, None)
 
     @rule(asked=questions, verdict=st.sampled_from(VERDICTS))
-    def answer(self, asked: tuple[Call, NeedsApproval | None], verdict: Verdict) -> None:
+    def answer(self, asked: tuple[Call, PendingCall | None], verdict: Verdict) -> None:
         call, question = asked
         if question is None:
             return
         outcome = self.run(call._replace(token=question.token, verdict=verdict))
         fresh = question.token not in self.used
         self.used.add(question.token)
-        if isinstance(outcome, NeedsApproval):
+        if isinstance(outcome, PendingCall):
             # What it names has changed meanwhile.
             assert fresh
             assert verdict in ACCEPTED
@@ -122,7 +122,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(asked=questions, other=st.sampled_from(CALLS))
     def answer_another(
-        self, asked: tuple[Call, NeedsApproval | None], other: tuple[str, Mapping[str, Any]]
+        self, asked: tuple[Call, PendingCall | None], other: tuple[str, Mapping[str, Any]]
     ) -> None:
         call, question = asked
         if question is None or (call.tool, call.arguments) == (other[0], dict(other[1])):
@@ -140,7 +140,7 @@ class Machine(RuleBasedStateMachine):
     def alone(self, call: tuple[str, Mapping[str, Any]]) -> None:
         """Call where nobody can be asked."""
         outcome = self.run(Call(call[0], dict(call[1])))
-        assert not isinstance(outcome, NeedsApproval)
+        assert not isinstance(outcome, PendingCall)
         if isinstance(outcome, RefusedCall):
             assert outcome.requires_prompt
 

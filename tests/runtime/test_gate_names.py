@@ -11,7 +11,7 @@ from pinned_places import catalogue
 from iac_base.errors import SharedNameError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, CompletedCall, NeedsApproval
+from iac_runtime.gate.plans import Call, CompletedCall, PendingCall
 from iac_runtime.library import connect
 from iac_runtime.policy.permissions import Requester, open_permissions
 from iac_simulator import Simulator
@@ -120,13 +120,13 @@ def test_a_person_is_not_asked_about_a_name_of_two(names: Names) -> None:
     with pytest.raises(SharedNameError):
         names.asking.call(Call("notes_delete", {"target": IDEAS}, ASKED))
     asks = names.asking.call(Call("notes_delete", {"target": 'notes["Gift ideas"]'}, ASKED))
-    assert isinstance(asks, NeedsApproval)
+    assert isinstance(asks, PendingCall)
 
 
 def test_a_name_that_came_to_be_shared_after_the_answer_is_refused(names: Names) -> None:
     names.rename('notes.byId("b")', "Thoughts")
     asks = names.asking.call(Call("notes_delete", {"target": IDEAS}, ASKED))
-    assert isinstance(asks, NeedsApproval)
+    assert isinstance(asks, PendingCall)
     names.rename('notes.byId("b")', "Ideas")
     call = Call("notes_delete", {"target": IDEAS}, ASKED, token=asks.token, verdict="once")
     with pytest.raises(SharedNameError):

@@ -10,7 +10,7 @@ from pinned_places import CHANGES, PLACES, Change, Desk, Place, calls, happen, n
 
 from iac_base.errors import ToolError
 from iac_runtime.gate import resolving
-from iac_runtime.gate.plans import Call, CompletedCall, NeedsApproval
+from iac_runtime.gate.plans import Call, CompletedCall, PendingCall
 from iac_runtime.policy.permissions import Requester
 
 ASKED = Requester("Claude", ("client",))
@@ -37,7 +37,7 @@ def test_nothing_is_acted_on_but_what_a_person_was_shown(
     asked = Call(place.tool, {"target": reference}, ASKED)
     outcome = desk.gate.call(asked)
     rounds = 0
-    while isinstance(outcome, NeedsApproval):
+    while isinstance(outcome, PendingCall):
         rounds += 1
         assert rounds <= 3, "nothing changes any more, and it is asked about again"
         shown = named(place, reference, desk.items)
@@ -54,7 +54,7 @@ def test_nothing_is_acted_on_but_what_a_person_was_shown(
             assert error.type == "NOT_FOUND", error
             assert shown == named(place, reference, desk.before) == []
             return
-        if isinstance(outcome, NeedsApproval):
+        if isinstance(outcome, PendingCall):
             assert desk.acted == 0
     assert isinstance(outcome, CompletedCall)
     assert shown == named(place, reference, desk.before)
@@ -66,7 +66,7 @@ def test_where_nothing_changes_one_yes_is_enough(call: tuple[Place, str]) -> Non
     desk = Desk(place, [place.new(n) for n in range(3)], [])
     asked = Call(place.tool, {"target": reference}, ASKED)
     outcome = desk.gate.call(asked)
-    assert isinstance(outcome, NeedsApproval)
+    assert isinstance(outcome, PendingCall)
     before = copy.deepcopy(desk.items)
     assert isinstance(
         desk.gate.call(asked._replace(token=outcome.token, verdict="once")), CompletedCall
@@ -81,9 +81,9 @@ def test_of_a_long_list_of_references_the_last_is_held_too() -> None:
     targets = [f"{NOTES.target}[{n}]" for n in range(30)]
     asked = Call(NOTES.tool, {"target": targets}, ASKED)
     first = desk.gate.call(asked)
-    assert isinstance(first, NeedsApproval)
+    assert isinstance(first, PendingCall)
     desk.items[29], desk.items[30] = desk.items[30], desk.items[29]
     anew = desk.gate.call(asked._replace(token=first.token, verdict="once"))
-    assert isinstance(anew, NeedsApproval)
+    assert isinstance(anew, PendingCall)
     assert "More has changed than is shown here." in anew.question.text
     assert desk.acted == 0

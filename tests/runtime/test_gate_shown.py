@@ -13,7 +13,7 @@ from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.process import Completed
 from iac_runtime.gate import resolving
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, NeedsApproval
+from iac_runtime.gate.plans import Call, PendingCall
 from iac_runtime.gate.resolving import describing_properties, load_shown_properties
 from iac_runtime.language.reader import AppReader
 from iac_runtime.policy.permissions import Requester, open_permissions
@@ -72,7 +72,7 @@ def gate_of(world: dict[str, Any], slow: float = 0.0) -> Gate:
 
 def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> list[str]:
     outcome = (gate or gate_of(state())).call(Call(tool, arguments, ASKED))
-    assert isinstance(outcome, NeedsApproval), outcome
+    assert isinstance(outcome, PendingCall), outcome
     return outcome.question.text.splitlines()
 
 

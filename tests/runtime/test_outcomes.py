@@ -11,7 +11,7 @@ from diary_world import WORLD
 from iac_base.errors import NextCall, ToolError
 from iac_runtime.gate.batch import BatchError
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, CompletedCall, NeedsApproval, RefusedCall
+from iac_runtime.gate.plans import Call, CompletedCall, PendingCall, RefusedCall
 from iac_runtime.gate.results import structured_content
 from iac_runtime.gate.undoing import open_history
 from iac_runtime.outcomes import history as keeping
@@ -126,7 +126,7 @@ def test_a_person_is_asked_with_what_will_be_restored(catalogue: Catalogue) -> N
     assert isinstance(diary.call(vouched), CompletedCall)
     asked = Call("undo_call", {}, Requester("Claude", ("client",)))
     asks = diary.call(asked)
-    assert isinstance(asks, NeedsApproval)
+    assert isinstance(asks, PendingCall)
     assert 'It sets body to "Rain".' in asks.question.text
     assert 'body becomes "Rain" again' in asks.question.text
     assert body(diary) == "Snow"

@@ -122,9 +122,9 @@ def test_a_lock_outlives_no_process(tmp_path: Path) -> None:
         pass
     code = (
         "import sys, time; from pathlib import Path\n"
-        "from iac_runtime.execution.locks import Locks\n"
+        "from iac_runtime.execution.locks import ExecutionLocks\n"
         "from iac_base.cancellation import Cancellation\n"
-        "locks = Locks(Path(sys.argv[1]), 4, 64)\n"
+        "locks = ExecutionLocks(Path(sys.argv[1]), 4, 64)\n"
         "with locks.hold_turn('a', time.monotonic() + 20, Cancellation()):\n"
         "    print('held', flush=True); time.sleep(1000)"
     )

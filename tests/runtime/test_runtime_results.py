@@ -21,7 +21,7 @@ from iac_runtime.gate.plans import (
     Call,
     CallAnswer,
     CompletedCall,
-    NeedsApproval,
+    PendingCall,
     Plan,
     RefusedCall,
     ToolResult,
@@ -137,7 +137,7 @@ def test_reading_on_is_judged_as_the_first_read_was(catalogue: Catalogue) -> Non
 
     assert isinstance(outcome(f"[[deny]]\napp = '{app}'"), RefusedCall)
     assert isinstance(outcome("[[deny]]\napp = 'Mail'"), CompletedCall)
-    assert isinstance(outcome("preset = 'private'"), NeedsApproval)
+    assert isinstance(outcome("preset = 'private'"), PendingCall)
     opted = outcome(f"preset = 'private'\nreads = ['{app}']")
     assert isinstance(opted, CompletedCall)
     assert opted.app == (app, catalogue.apps["diary"].name)
@@ -150,7 +150,7 @@ def test_reading_on_is_judged_as_the_first_read_was(catalogue: Catalogue) -> Non
     del kept["sources"]
     path.write_text(json.dumps(kept), "utf-8")
     assert isinstance(outcome(""), CompletedCall)
-    assert isinstance(outcome("[[deny]]\napp = 'Mail'"), NeedsApproval)
+    assert isinstance(outcome("[[deny]]\napp = 'Mail'"), PendingCall)
 
 
 def test_a_large_text_and_a_large_object_are_read_on_too(catalogue: Catalogue) -> None:

@@ -16,7 +16,7 @@ from real_clients import ERAS, ask, facts_of
 from iac_mcp.http import clients
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import GateOptions, build_gate
-from iac_runtime.gate.plans import Call, NeedsApproval
+from iac_runtime.gate.plans import Call, PendingCall
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.prompts import ALWAYS, DENY, ONCE
 from iac_runtime.serve.calling import read_requester
@@ -93,7 +93,7 @@ def test_what_one_client_is_allowed_no_other_is(served: Served, era: str) -> Non
         assert facts_of(refused)["type"] == ("UNANSWERED" if other == "bob" else "REFUSED")
     # Nor a program of this user, whatever it calls itself.
     program = Call(*MAKE, caller=Requester("a program", ("client",)))
-    assert isinstance(served.gate.call(program), NeedsApproval)
+    assert isinstance(served.gate.call(program), PendingCall)
     local = read_requester(type("Peer", (), {"name": " HTTP:ada", "remote": None})())
     assert (local.client, local.token_client) == ("local  HTTP:ada", "")
     entries = call(served, "ada", era, "audit_tail", {}).structured_content["calls"]

@@ -116,11 +116,11 @@ traces.add_span_processor(SimpleSpanProcessor(spans))
 trace.set_tracer_provider(traces)
 metrics.set_meter_provider(MeterProvider([reader]))
 
-from iac_runtime.gate.opening import GateOptions, open_gate
+from iac_runtime.gate.opening import GateOptions, build_gate
 from iac_runtime.gate.plans import Call
 from iac_runtime.policy.permissions import Requester
 
-gate = open_gate(GateOptions(simulate=""))
+gate = build_gate(GateOptions(simulate=""))
 who = Requester("tester", ("client",))
 gate.call(Call("notes_count", {"element": "note"}, who))
 gate.call(Call("notes_make_note", {"name": "a", "body": "b"}, who))
@@ -159,8 +159,8 @@ def test_the_sdk_in_memory_sees_calls_decisions_questions_and_the_queue(
 
 def test_without_a_collector_nothing_of_it_is_loaded(tmp_path: Path) -> None:
     code = (
-        "import sys; from iac_runtime.gate.opening import GateOptions, open_gate;"
-        " open_gate(GateOptions(simulate='')).close();"
+        "import sys; from iac_runtime.gate.opening import GateOptions, build_gate;"
+        " build_gate(GateOptions(simulate='')).close();"
         " sys.exit(any('opentelemetry' in name for name in sys.modules))"
     )
     env = {**os.environ, "IAC_DATA": str(tmp_path)}

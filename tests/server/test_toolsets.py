@@ -9,7 +9,7 @@ import pytest
 from iac_base.errors import ToolError, UnknownToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, CompletedCall, NeedsApproval, Plan, RefusedCall, ToolResult
+from iac_runtime.gate.plans import Call, CompletedCall, PendingCall, Plan, RefusedCall, ToolResult
 from iac_runtime.policy.facts import CallFacts, Effect, Verb
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.serve.listing import Choice, own_tools
@@ -83,14 +83,14 @@ def test_an_approval_holds_for_the_window_and_for_no_other(gate_of: Callable[...
     toolset = Windows("com.example.app", "MODIFY", "window 1")
     gate = gate_of(toolset)
     asked = gate.call(Call("press", {}, ASKED))
-    assert isinstance(asked, NeedsApproval)
+    assert isinstance(asked, PendingCall)
     answered = gate.call(Call("press", {}, ASKED, token=asked.token, verdict="once"))
     assert isinstance(answered, CompletedCall)
     assert isinstance(gate.call(Call("press", {}, ASKED)), CompletedCall)
     toolset._memory = "window 2"
-    assert isinstance(gate.call(Call("press", {}, ASKED)), NeedsApproval)
+    assert isinstance(gate.call(Call("press", {}, ASKED)), PendingCall)
     toolset._memory, toolset._level = "window 1", "DANGEROUS"
-    assert isinstance(gate.call(Call("press", {}, ASKED)), NeedsApproval)
+    assert isinstance(gate.call(Call("press", {}, ASKED)), PendingCall)
     assert toolset.pressed == 2
 
 

@@ -11,7 +11,7 @@ from iac_base.errors import ToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import HOME, open_simulation
-from iac_runtime.gate.plans import Call, CompletedCall, NeedsApproval
+from iac_runtime.gate.plans import Call, CompletedCall, PendingCall
 from iac_runtime.tools.catalogue import Catalogue
 
 
@@ -42,6 +42,6 @@ def answer(gate: Gate) -> Answer:
             return error.facts()
         if isinstance(outcome, CompletedCall):
             return {"result": outcome.value}
-        return {"asks": outcome.question} if isinstance(outcome, NeedsApproval) else outcome.facts()
+        return {"asks": outcome.question} if isinstance(outcome, PendingCall) else outcome.facts()
 
     return make

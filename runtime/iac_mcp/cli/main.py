@@ -168,7 +168,7 @@ def _run_call(gate: "Gate", asked: Call) -> int:
     # Where the call was typed, else by a dialog.
     terminal = ask_terminal if terminal_at_hand() else None
     dialog = ask_dialog if can_show_dialog() else None
-    answer = call_with_prompts(gate.call, asked, {"terminal": terminal, "dialog": dialog})
+    answer = call_with_prompts(gate, asked, {"terminal": terminal, "dialog": dialog})
     if isinstance(answer, RefusedCall):
         return _report_refusal(answer)
     print_json(

@@ -3,9 +3,9 @@
     plan -> judge -> look -> weigh the answer -> limit, audit, execute, audit | ask | refuse
 
 Synchronous and safe to share between threads. Nothing else sends anything to an app. No lock is
-held while a person thinks: a call that must be asked about comes back as `Asks`, and the surface
-calls again with the answer. A call is asked about in one place, whether it is new, what it names
-has changed, or the way of asking before came back with nothing.
+held while a person thinks: a call that must be asked about comes back as a `PendingCall`, which
+`Gate.answer` resumes as it was planned. A call is asked about in one place, whether it is new, what
+it names has changed, or the way of asking before came back with nothing.
 """
 
 import os
@@ -27,7 +27,7 @@ from iac_runtime.gate.plans import (
     Call,
     CallAnswer,
     CompletedCall,
-    NeedsApproval,
+    PendingCall,
     Plan,
     ToolContext,
     ToolResult,
@@ -39,13 +39,14 @@ from iac_runtime.gate.results import (
     refused_call,
     without_secret_fields,
 )
-from iac_runtime.policy.facts import Approver, CallFacts, Decision
+from iac_runtime.policy.facts import Approver, CallFacts, Decision, Verdict
 from iac_runtime.policy.permissions import (
     PendingApproval,
     Permissions,
     Requester,
     default_permissions,
 )
+from iac_runtime.policy.settings import APPROVERS
 from iac_runtime.tool import Level, at_most
 from iac_runtime.tools.catalogue import Catalogue, forget_changed
 from iac_runtime.tools.checking import check_arguments
@@ -184,11 +185,50 @@ class Gate:
         if plan.look and looks:
             plan = plan.look(facts)
         if call.token:
-            facts, decision = self.permissions.apply_answer(
-                plan.facts, decision, call.token, call.verdict
-            )
-            plan = replace(plan, facts=facts)
+            if not facts.ways:
+                # Another surface may have asked.
+                decision = self.permissions.judge_call(replace(facts, ways=APPROVERS))
+            return self._apply_answer(call, plan, decision, stages, cancel)
+        return self._settle(call, plan, decision, stages, cancel)
+
+    def answer(
+        self, pending: PendingCall, verdict: Verdict, *, cancel: Cancellation | None = None
+    ) -> CallAnswer:
+        """Go on with a call that a person was asked about, as it was planned.
+
+        `verdict` is what its question came back with. The request holds what was shown: where that
+        has changed meanwhile, nothing is sent, and it is asked about again. Raises as `call` does.
+        """
+        cancel = cancel or Cancellation()
+        call = pending.call._replace(token=pending.token, verdict=verdict, cancel=cancel)
+        if not pending.plan.resumable:
+            return self.call(call, tool=pending.plan.tool, cancel=cancel)
+        return self._apply_answer(call, pending.plan, pending.decision, _StageTimer(), cancel)
+
+    def _apply_answer(
+        self,
+        call: Call,
+        plan: Plan,
+        decision: Decision,
+        stages: _StageTimer,
+        cancel: Cancellation,
+    ) -> CallAnswer:
+        facts, decision = self.permissions.apply_answer(
+            plan.facts, decision, call.token, call.verdict
+        )
+        return self._settle(call, replace(plan, facts=facts), decision, stages, cancel)
+
+    def _settle(
+        self,
+        call: Call,
+        plan: Plan,
+        decision: Decision,
+        stages: _StageTimer,
+        cancel: Cancellation,
+    ) -> CallAnswer:
+        """Carry out a call that was decided on, ask about it, or refuse it."""
         stages.end_stage("answer")
+        facts = plan.facts
         if decision.action == "allow":
             try:
                 return self._carry_out(plan, decision, call.token, stages, cancel)
@@ -208,7 +248,7 @@ class Gate:
         if isinstance(asks, PendingApproval):
             plan = replace(plan, facts=replace(plan.facts, story=asks.story))
             self._record_outcome(self._record_intent(plan, decision, waits=asks.way), "asked")
-            return NeedsApproval(asks.question, asks.token, asks.way, decision.level)
+            return PendingCall(asks.question, asks.token, asks.way, call, plan, decision)
         result = "refused" if asks.error == "REFUSED" else asks.error
         self._record_outcome(self._record_intent(plan, asks), result)
         return refused_call(call, plan, asks)

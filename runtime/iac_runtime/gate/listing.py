@@ -11,10 +11,10 @@ from iac_runtime.gate.naming import NameUse, shared_notes
 from iac_runtime.gate.plans import ToolResult
 from iac_runtime.gate.results import plain_result
 from iac_runtime.language.reader import AppReader
+from iac_runtime.language.references import resolve_steps
 from iac_runtime.language.request import Event
 from iac_runtime.language.steps import AllElements, Span, Step, Whose
 from iac_runtime.language.terms import id_property, property_term
-from iac_runtime.language.text import format_reference
 from iac_runtime.tools.tables import Operation
 
 HOLDERS: Final = 50
@@ -46,7 +46,7 @@ def list_over(
         ToolError: The app could not be asked for one of them.
     """
     reader = AppReader(tool.tables, strict=False)
-    kinds = reader.read_reference(format_reference(event.target[:length])).classes
+    kinds = resolve_steps(event.target[:length], tool.tables).classes
     ident = id_property(kinds[0], tool.tables) if kinds else None
     ids = property_term(ident) if ident else ""
     first = replace(event, target=event.target[:length], columns=(), order=(), limit=HOLDERS)

@@ -22,6 +22,7 @@ from iac_base.errors import (
 from iac_base.text import text_literal
 from iac_runtime.gate.plans import Call, Plan
 from iac_runtime.language.reader import AppReader
+from iac_runtime.language.references import resolve_steps
 from iac_runtime.language.request import Event
 from iac_runtime.language.steps import ById, ByIndex, ByName, MiddleOrSome, RelativeTo, Step
 from iac_runtime.language.terms import has_elements
@@ -240,10 +241,7 @@ def _list_call(steps: tuple[Step, ...], tool: Operation) -> NextCall | None:
     if "list" not in tool.tables.tools:
         return None
     collection = steps[:-1]
-    try:
-        found = AppReader(tool.tables, strict=False).read_reference(format_reference(collection))
-    except InvalidParameterError:
-        return None
+    found = resolve_steps(collection, tool.tables)
     if not found.selectable or not found.classes:
         return None
     of = format_reference(collection[:-1])

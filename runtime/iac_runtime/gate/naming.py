@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from iac_base.errors import InvalidParameterError, ToolError
+from iac_base.errors import ToolError
 from iac_runtime.execution.answers import AppAnswer
 from iac_runtime.language.raw import choose_wire_form
-from iac_runtime.language.reader import AppReader
+from iac_runtime.language.references import resolve_steps
 from iac_runtime.language.request import Event, SurroundingReads
 from iac_runtime.language.steps import AllElements, ByName, Compare, Join, PropertyStep, Step, Whose
 from iac_runtime.language.terms import find_properties, property_term
@@ -49,9 +49,8 @@ def names_of(event: Event, tables: Tables, home: str, seconds: float) -> tuple[N
     """
     if event.kind != "application":
         return ()
-    reader = AppReader(tables, strict=False)
     found = (
-        _use(steps[: at + 1], step, event, reader, seconds)
+        _use(steps[: at + 1], step, event, tables, seconds)
         for steps in find_specifiers(event, tested=False)
         for at, step in enumerate(steps)
         if isinstance(step, ByName)
@@ -61,13 +60,10 @@ def names_of(event: Event, tables: Tables, home: str, seconds: float) -> tuple[N
 
 
 def _use(
-    steps: tuple[Step, ...], last: ByName, event: Event, reader: AppReader, seconds: float
+    steps: tuple[Step, ...], last: ByName, event: Event, tables: Tables, seconds: float
 ) -> NameUse | None:
-    held, tables = list(steps[:-1]), reader.tables
-    try:
-        classes = reader.read_reference(format_reference(steps[:-1])).classes
-    except InvalidParameterError:
-        return None
+    held = list(steps[:-1])
+    classes = resolve_steps(steps[:-1], tables).classes
     rows = find_properties(classes, "name", tables)
     if not classes or not rows:
         return None

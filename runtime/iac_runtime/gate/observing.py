@@ -6,9 +6,9 @@ about stays out: no argument, no result, no line, no reference.
 
 import atexit
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from iac_base.distribution import pip_install
@@ -16,8 +16,9 @@ from iac_base.errors import SetupError, ToolError
 from iac_runtime.execution.answers import AppAnswer
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, CallAnswer, CompletedCall, NeedsApproval
+from iac_runtime.gate.plans import Call, CallAnswer, CompletedCall, PendingCall
 from iac_runtime.language.request import Event
+from iac_runtime.policy.facts import Verdict
 from iac_runtime.version import VERSION
 
 
@@ -108,23 +109,31 @@ class ObservedGate(Gate):
     """A gate whose calls are traced and measured."""
 
     def call(self, call: Call, **more: Any) -> CallAnswer:
+        return self._observe(call.tool, partial(super().call, call, **more))
+
+    def answer(self, pending: PendingCall, verdict: Verdict, **more: Any) -> CallAnswer:
+        if not pending.plan.resumable:
+            return super().answer(pending, verdict, **more)
+        return self._observe(pending.call.tool, partial(super().answer, pending, verdict, **more))
+
+    def _observe(self, tool: str, run: Callable[[], CallAnswer]) -> CallAnswer:
         from opentelemetry.trace import SpanKind
 
         told = {
             "mcp.method.name": "tools/call",
             "gen_ai.operation.name": "execute_tool",
-            "gen_ai.tool.name": call.tool,
+            "gen_ai.tool.name": tool,
         }
-        name, found = f"tools/call {call.tool}", get_instruments()
-        with found.record_span(name, found.calls, told, kind=SpanKind.SERVER) as added:
-            answer = super().call(call, **more)
+        name, instruments = f"tools/call {tool}", get_instruments()
+        with instruments.record_span(name, instruments.calls, told, kind=SpanKind.SERVER) as added:
+            answer = run()
             said = "allow" if isinstance(answer, CompletedCall) else "ask"
-            if isinstance(answer, NeedsApproval):
-                found.questions.add(1, {"iac.way": answer.way})
+            if isinstance(answer, PendingCall):
+                instruments.questions.add(1, {"iac.way": answer.way})
             elif not isinstance(answer, CompletedCall):
                 said = added["error.type"] = "refused"
             added |= {"iac.decision": said, "iac.level": answer.level}
-            found.decisions.add(1, {"iac.decision": said, "iac.level": answer.level})
+            instruments.decisions.add(1, {"iac.decision": said, "iac.level": answer.level})
             return answer
 
 

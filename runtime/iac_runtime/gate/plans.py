@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import CallRefusedError, ErrorType, NextCall
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from iac_runtime.gate.gate import Gate
 
 T = TypeVar("T")
+
+
+_ASKED: Final = 5
+"""The first attributes of a call, which say who asks for what."""
 
 
 class Call(NamedTuple):
@@ -54,6 +58,10 @@ class Call(NamedTuple):
     undoes: int = 0
     whole: bool = False
     cancel: Cancellation | None = None
+
+    def asks_same(self, other: "Call") -> bool:
+        """Say whether another call, by whoever made this one, asks for the same."""
+        return self[:_ASKED] == other[:_ASKED]
 
 
 class ToolImage(NamedTuple):
@@ -141,6 +149,8 @@ class Plan:
         notes: What is to be said beside what it gives.
         parts: Of several calls, the plan of each; they are carried out in its stead.
         carry: Carries them out; None for one after the other.
+        resumable: Whether it holds after a person thought about it. One that lies in what moves,
+            and that no request holds, is planned again.
     """
 
     tool: Tool
@@ -150,6 +160,7 @@ class Plan:
     parts: "tuple[Plan, ...]" = ()
     notes: tuple[str, ...] = ()
     carry: "CarryParts | None" = field(default=None, repr=False)
+    resumable: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,20 +237,31 @@ class RefusedCall:
 
 
 @dataclass(frozen=True, slots=True)
-class NeedsApproval:
-    """A person must be asked first; nothing was sent.
+class PendingCall:
+    """A call that a person must be asked about first; nothing was sent.
 
-    The surface asks by `way`, and calls again with `token` and what came back. The question is
+    The surface asks by `way`, and hands what came back to `Gate.answer`. Where the protocol has no
+    memory it hands out `token`, and the call comes again with it (`Call.token`). The question is
     bound to the arguments: another call needs another question.
+
+    Attributes:
+        call, plan, decision: As they were when it was asked about.
     """
 
     question: Question
     token: str
     way: Approver
-    level: Level
+    call: Call = field(repr=False)
+    plan: Plan = field(repr=False)
+    decision: Decision = field(repr=False)
+
+    @property
+    def level(self) -> Level:
+        """What the call needs."""
+        return self.decision.level
 
 
-CallAnswer: TypeAlias = CompletedCall | RefusedCall | NeedsApproval
+CallAnswer: TypeAlias = CompletedCall | RefusedCall | PendingCall
 
 
 def requester_of(facts: CallFacts) -> Requester:
@@ -253,18 +275,19 @@ def requester_of(facts: CallFacts) -> Requester:
 
 
 def call_with_prompts(
-    run: Callable[[Call], CallAnswer],
+    gate: "Gate",
     call: Call,
     askers: Mapping[Approver, Callable[[Question], Verdict] | None],
+    tool: Tool | None = None,
 ) -> CompletedCall | RefusedCall:
-    """Carry out a call with `run` for the person who runs this program.
+    """Carry out a call for the person who runs this program.
 
     He is asked by one of `askers` after the other; None stands for a way that cannot ask here.
     """
     able = {way: ask for way, ask in askers.items() if ask}
     unable = tuple(way for way in askers if way not in able)
     call = call._replace(caller=call.caller._replace(ways=tuple(able), unable=unable))
-    while isinstance(outcome := run(call), NeedsApproval):
-        said = able[outcome.way](outcome.question)
-        call = call._replace(token=outcome.token, verdict=said)
-    return outcome
+    answer = gate.call(call, tool=tool)
+    while isinstance(answer, PendingCall):
+        answer = gate.answer(answer, able[answer.way](answer.question))
+    return answer

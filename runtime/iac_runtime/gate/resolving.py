@@ -27,6 +27,7 @@ from iac_runtime.gate.results import plain_result
 from iac_runtime.language.plain import without_filter
 from iac_runtime.language.raw import choose_wire_form
 from iac_runtime.language.reader import AppReader
+from iac_runtime.language.references import resolve_steps
 from iac_runtime.language.request import Column, Event
 from iac_runtime.language.steps import Boundary, ById, ByIndex, RefValue, Step
 from iac_runtime.language.terms import id_classes, id_property, property_term
@@ -254,15 +255,11 @@ def _build_target(
     apart: bool = False,
 ) -> CallTarget | None:
     """Return what reads what a reference names; `apart`: what tells it from one of its name."""
-    reader = AppReader(tables, strict=False)
-    try:
-        found = reader.read_reference(format_reference(steps))
-        while found.classes == () and len(steps) > 1:
-            # The property of an object: what holds it is what matters.
-            steps = steps[:-1]
-            found = reader.read_reference(format_reference(steps))
-    except ToolError:
-        return None
+    found = resolve_steps(steps, tables)
+    while found.classes == () and len(steps) > 1:
+        # The property of an object: what holds it is what matters.
+        steps = steps[:-1]
+        found = resolve_steps(steps, tables)
     kind = found.classes[0] if found.classes else ""
     if kind == APPLICATION or not steps:
         return None
@@ -289,8 +286,9 @@ def _build_target(
     if ident is not None and not is_secret_property(ident.jxa, tables, hidden):
         columns = (Column("id", property_term(ident)), *columns)
     reads = [build_read("columns", columns=columns)] if columns else [build_read("get")]
-    through = (f"{found.text}.{way}" for way in ways if "." in way)
-    reads += [build_read("get", reader.read_reference(text).steps) for text in through]
+    reader = AppReader(tables, strict=False)
+    through = (reader.follow_properties(found, way) for way in ways if "." in way)
+    reads += [build_read("get", one.steps) for one in through]
     return CallTarget(found.text, kind, "", tuple(reads))
 
 

@@ -9,8 +9,8 @@ from typing import Any, Final
 from iac_base import text as cleaning
 from iac_base.errors import InvalidParameterError
 from iac_runtime.language.reader import AppReader
+from iac_runtime.language.references import Reference
 from iac_runtime.language.steps import ById, ByIndex, ByName, Step, Whose
-from iac_runtime.language.text import format_reference
 from iac_runtime.tools.tables import Tables
 
 _PREFIX: Final = re.compile(r'Application(?:\("(?:[^"\\]|\\.)*"\)|\.currentApplication\(\))\.?')
@@ -65,15 +65,22 @@ def reference_text(text: str) -> RefText:
 
 def canonical_reference(shown: str, ident: str | int | None, tables: Tables) -> str:
     """Return the canonical text of a display string, by id where the id is known."""
-    relative = _PREFIX.sub("", shown, count=1)
+    steps = read_shown_reference(shown, ident, tables)
+    return _PREFIX.sub("", shown, count=1) if steps is None else Reference(steps).text
+
+
+def read_shown_reference(
+    shown: str, ident: str | int | None, tables: Tables
+) -> tuple[Step, ...] | None:
+    """Return the steps of a display string, by id where the id is known; None for no reference."""
     try:
-        found = AppReader(tables, strict=False).read_reference(relative)
+        found = AppReader(tables, strict=False).read_reference(_PREFIX.sub("", shown, count=1))
     except InvalidParameterError:
-        return relative
+        return None
     steps = found.steps
     if ident is not None and steps and isinstance(steps[-1], ByIndex | ByName):
-        steps = (*without_filter(steps[:-1]), ById(ident))
-    return format_reference(steps) or found.text
+        return (*without_filter(steps[:-1]), ById(ident))
+    return steps
 
 
 def without_filter(steps: tuple[Step, ...]) -> tuple[Step, ...]:

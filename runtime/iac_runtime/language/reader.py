@@ -10,6 +10,7 @@ A filter stands in a reference, a value in a filter, a reference in a value: her
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import PurePosixPath
 from typing import Any, Final
 
@@ -24,6 +25,7 @@ from iac_runtime.language.references import (
     has_folders,
     is_path,
     resolve_parts,
+    resolve_steps,
 )
 from iac_runtime.language.steps import (
     Boundary,
@@ -43,7 +45,6 @@ from iac_runtime.language.syntax import (
     read_syntax,
 )
 from iac_runtime.language.terms import find_properties, known_properties
-from iac_runtime.language.text import format_reference
 from iac_runtime.language.values import ValueReader
 from iac_runtime.tool import Property
 from iac_runtime.tools.tables import Tables
@@ -110,6 +111,11 @@ class AppReader:
             strict=self.strict,
         )
 
+    def follow_properties(self, begin: Reference, way: str) -> Reference:
+        """Return where the names of properties, joined by dots, lead from an object."""
+        parts = tuple(NamePart(name) for name in way.split("."))
+        return resolve_parts(begin, parts, self.tables, self.read_filter, strict=self.strict)
+
     def _check_application(self, name: str) -> None:
         """Refuse a reference that names another app: here it would mean something else."""
         key, app = self.tables.key, self.tables.app
@@ -134,7 +140,7 @@ class AppReader:
         if not (is_path(text) and has_folders(self.tables)):
             return self.read_reference(text)
         steps = folder_reference(full_path(text, self.home), self.home, self.tables, last)
-        return self.read_reference(format_reference(steps))
+        return resolve_steps(steps, self.tables)
 
     def read_filter(self, raw: Any, classes: tuple[str, ...] | None) -> Filter:
         """Return the filter that `raw` describes, over objects of `classes` (None: not known).
@@ -265,3 +271,9 @@ def _parse_match(value: Any) -> tuple[tuple[Part, ...], Any]:
         if isinstance(way, ItemPath) and way.parts:
             return way.parts, asked
     raise InvalidParameterError("_match must be [ObjectSpecifier().property, value].")
+
+
+@cache
+def read_known_reference(text: str, tables: Tables) -> Reference:
+    """Return a reference of a table of facts about an app; names may be unknown here."""
+    return AppReader(tables, strict=False).read_reference(text)

@@ -124,6 +124,27 @@ def insertion_place(found: Reference) -> Reference:
     return found
 
 
+def resolve_steps(steps: tuple[Step, ...], tables: Tables) -> Reference:
+    """Return what steps lead to that were read already; what no table declares is left open."""
+    here = application_reference(tables)
+    for step in steps:
+        if isinstance(step, PropertyStep):
+            prop = next(
+                filter(None, (
+                    find_field(tables.properties(owner), step.name)
+                    for owner in candidate_classes(here.classes, tables)
+                )), CLASS_PROPERTY if step.name == "class" else None,
+            )  # fmt: skip
+            kinds = object_classes(prop.type, tables) if prop else None
+            here = here.with_step(step, kinds, prop=prop)
+        elif isinstance(step, AllElements):
+            element = find_element_class(here.classes, step.name, tables)
+            here = here.with_step(step, (element,) if element else None, selectable=True)
+        else:
+            here = here.with_step(step, here.classes, selectable=isinstance(step, Span | Whose))
+    return here
+
+
 def resolve_parts(
     begin: Reference,
     parts: tuple[Part, ...],

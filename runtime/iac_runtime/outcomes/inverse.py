@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple
 from iac_base.errors import InvalidParameterError, ToolError
 from iac_base.secrets import without_secrets
 from iac_runtime.execution.answers import SurroundingAnswers
-from iac_runtime.language.plain import answer_to_python
-from iac_runtime.language.reader import AppReader
+from iac_runtime.language.plain import answer_to_python, read_shown_reference
+from iac_runtime.language.reader import AppReader, read_known_reference
 from iac_runtime.language.steps import ById, ByName, PropertyStep, Step
 from iac_runtime.language.terms import find_properties
 from iac_runtime.language.text import format_reference
@@ -155,16 +155,9 @@ def _plain_value(value: Any, tables: Tables) -> Any:
 
 
 def _is_stable(value: Any, tables: Tables) -> bool:
-    try:
-        steps = (
-            AppReader(tables, strict=False)
-            .read_reference(str(answer_to_python(value, tables, {})))
-            .steps
-        )
-    except ToolError:
-        return False
+    steps = read_shown_reference(value["ref"], value.get("id"), tables)
     # What is named by its part in the app, such as the current track, is another by then.
-    return is_stable_reference(steps) and isinstance(steps[-1], ById | ByName)
+    return steps is not None and is_stable_reference(steps) and isinstance(steps[-1], ById | ByName)
 
 
 def is_stable_reference(steps: tuple[Step, ...]) -> bool:
@@ -302,13 +295,9 @@ def _original_place(watch: ReadBackPlan, before: Mapping[str, Any], tables: Tabl
     """Return what an object lay in, as a reference; empty where that is not known."""
     held = before.get(watch.container.term) if watch.container else None
     if isinstance(held, dict) and "ref" in held:
-        steps = (
-            AppReader(tables, strict=False)
-            .read_reference(str(answer_to_python(held, tables, {})))
-            .steps
-        )
-        if is_stable_reference(steps):
-            return format_reference(steps)
+        shown = read_shown_reference(held["ref"], held.get("id"), tables)
+        if shown and is_stable_reference(shown):
+            return format_reference(shown)
     steps = watch.target
     # The collection that it was picked from, where more than the app stands before that.
     inner = steps[:-1]
@@ -367,8 +356,7 @@ def _undo_delete(
 
 
 def _in_trash(place: str, by: str, key: str | int, tables: Tables) -> str:
-    reader = AppReader(tables, strict=False)
-    found = reader.read_reference(place)
+    found = read_known_reference(place, tables)
     if by == "name":
         return format_reference((*found.steps, ByName(str(key))))
     if by == "id":

@@ -13,8 +13,8 @@ from iac_base.errors import InvalidParameterError
 from iac_runtime.language.columns import all_columns
 from iac_runtime.language.plain import without_filter
 from iac_runtime.language.raw import as_raw_event, choose_wire_form
-from iac_runtime.language.reader import AppReader
-from iac_runtime.language.references import Reference
+from iac_runtime.language.reader import read_known_reference
+from iac_runtime.language.references import Reference, resolve_steps
 from iac_runtime.language.request import Column, Event, EventOp, SurroundingReads
 from iac_runtime.language.steps import (
     AllElements,
@@ -38,7 +38,6 @@ from iac_runtime.language.terms import (
     id_property,
     property_term,
 )
-from iac_runtime.language.text import format_reference
 from iac_runtime.outcomes.known import container_of, effect_of, is_id, linked_properties, parts_of
 from iac_runtime.outcomes.outcome import ExpectedValue, harness_value
 from iac_runtime.policy.taint import is_secret_property, remove_secret_columns
@@ -262,7 +261,6 @@ class ReadBackPlanner:
             return replace(made, around=SurroundingReads((), self._new_object_reads(made)))
         target = things[0].steps if things else ()
         watch = ReadBackPlan("command", kind, target, ident, known=known)
-        reader = AppReader(tables, strict=False)
         if known.get("gone") and things and not things[0].selectable and ident is not None:
             again, mine = self._steps_to_find_again(target, ident), self._with_identifier(ident, ())
             reads = [self._build_read("columns", one, columns=mine) for one in (target, again)]
@@ -271,7 +269,7 @@ class ReadBackPlanner:
             )
             return replace(watch, around=around)
         if wants := known.get("wants"):
-            found = reader.read_reference(known["of"]) if "of" in known else None
+            found = read_known_reference(known["of"], tables) if "of" in known else None
             steps = found.steps if found else target
             classes = found.classes if found else (kind,)
             given = tuple((name, value) for name, value in wants.items())
@@ -281,7 +279,7 @@ class ReadBackPlanner:
                 read = self._build_read("columns", steps, columns=columns)
                 return replace(watch, wanted=wanted, around=SurroundingReads((read,), (read,)))
         if among := known.get("among"):
-            place = reader.read_reference(among)
+            place = read_known_reference(among, tables)
             term = place.classes[0] if place.classes else ""
             row = self._identifier_of(term)
             same = [
@@ -312,7 +310,7 @@ class ReadBackPlanner:
         return remove_secret_columns(read, self._tables, self._secrets)
 
     def _resolve_steps(self, steps: tuple[Step, ...]) -> Reference:
-        return AppReader(self._tables, strict=False).read_reference(format_reference(steps))
+        return resolve_steps(steps, self._tables)
 
     def _direct_objects(self, *, several: bool = True) -> list[Reference]:
         """Return the objects of the direct parameter.

@@ -309,8 +309,8 @@ class Permissions:
     ) -> tuple[CallFacts, Decision]:
         """Return a call and what is to be done with it after an answer, which is used up.
 
-        The call is judged anew: what is denied or blocked by now stays so, whatever was answered.
-        It asks on where the answer is no answer, and where what it names has changed.
+        What was decided to be denied or blocked stays so, whatever was answered. It asks on where
+        the answer is no answer, and where what it names has changed.
 
         Raises:
             SetupError: The state cannot be written; then the call may not run.
@@ -323,8 +323,6 @@ class Permissions:
             remember_approval,
         )
 
-        # The surface that asked may not be the one that this call came by.
-        decision = self.judge_call(replace(facts, ways=facts.ways or APPROVERS))
         try:
             said = redeem_token(self.store, token, facts, decision, self._now)
         except TokenError as error:

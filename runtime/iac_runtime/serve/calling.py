@@ -28,7 +28,14 @@ from iac_base.errors import (
 )
 from iac_base.text import clean_text, escape_hidden, left_out
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, CompletedCall, NeedsApproval, RefusedCall, ToolImage
+from iac_runtime.gate.plans import (
+    Call,
+    CallAnswer,
+    CompletedCall,
+    PendingCall,
+    RefusedCall,
+    ToolImage,
+)
 from iac_runtime.gate.results import clean_value, structured_content
 from iac_runtime.policy.facts import Approver, Decision, Verdict
 from iac_runtime.policy.permissions import Requester
@@ -220,7 +227,7 @@ class CallMethod:
         self._status = status
         self._patience = patience
         self._named: set[str] = set()
-        self._waiting: dict[str, tuple[float, str, Question]] = {}
+        self._waiting: dict[str, tuple[float, PendingCall]] = {}
 
     def __call__(self, params: Mapping[str, Any], peer: Peer, cancel: Cancellation) -> Result:
         """Return the result of tools/call; one that fails says of what.
@@ -272,27 +279,23 @@ class CallMethod:
         Raises:
             IacError: As `Gate.call`.
         """
+        outcome: CallAnswer | None = None
         if peer.modern and params.get("requestState"):
             state, given = params["requestState"], params.get("inputResponses")
             # Another process may have asked, a while ago.
-            since = self._waiting.pop(state, (0.0,))[0]
+            since, pending = self._waiting.pop(state, (0.0, None))
             took = time.monotonic() - since
             said = read_responses(given, tuple(ANSWERS), declared=peer.declared, seconds=took)
+            if pending is not None and pending.call.asks_same(call):
+                with deadline.with_progress(cancel) as inner:
+                    outcome = self._gate.answer(pending, said, cancel=inner)
             call = call._replace(token=state, verdict=said)
-        while True:
+        if outcome is None:
             with deadline.with_progress(cancel) as inner:
                 outcome = self._gate.call(call, cancel=inner)
-            if isinstance(outcome, RefusedCall):
-                outcome = replace(
-                    outcome, next=as_call_tool(outcome.next, params["name"], call.tool)
-                )
-            if not isinstance(outcome, NeedsApproval):
-                return outcome_result(outcome)
-            self._waiting[outcome.token] = (
-                time.monotonic(),
-                call.caller.token_client,
-                outcome.question,
-            )
+        while isinstance(outcome, PendingCall):
+            self._forget_old_questions()
+            self._waiting[outcome.token] = time.monotonic(), outcome
             if outcome.way == "client" and peer.modern:
                 return input_required_result(outcome.question, outcome.token)
             try:
@@ -302,15 +305,24 @@ class CallMethod:
                 self._waiting.pop(outcome.token, None)
             if cancel.is_cancelled:
                 raise ToolError("USER_CANCELLED", "The call was cancelled.", command=call.tool)
-            call = call._replace(token=outcome.token, verdict=said)
+            with deadline.with_progress(cancel) as inner:
+                outcome = self._gate.answer(outcome, said, cancel=inner)
+        if isinstance(outcome, RefusedCall):
+            following = as_call_tool(outcome.next, params["name"], call.tool)
+            outcome = replace(outcome, next=following)
+        return outcome_result(outcome)
 
     def pending_questions(self, holder: str) -> list[Question]:
         """Return the questions of a client (`Requester.token_client`) that wait for a person."""
+        self._forget_old_questions()
+        waiting = [pending for _, pending in list(self._waiting.values())]
+        return [row.question for row in waiting if row.call.caller.token_client == holder]
+
+    def _forget_old_questions(self) -> None:
         now = time.monotonic()
-        for token, (since, _, _) in list(self._waiting.items()):
+        for token, (since, _) in list(self._waiting.items()):
             if now - since > LIFETIME:
                 self._waiting.pop(token, None)
-        return [row for _, whose, row in list(self._waiting.values()) if whose == holder]
 
     def _find_tools(self, arguments: Mapping[str, Any]) -> Any:
         if self._search is None:
@@ -333,7 +345,7 @@ class CallMethod:
             return None
 
 
-def _ask_person(asks: NeedsApproval, peer: Peer, cancel: Cancellation) -> Verdict:
+def _ask_person(asks: PendingCall, peer: Peer, cancel: Cancellation) -> Verdict:
     if asks.way == "page":
         return ask_page(asks.question, cancel)
     if asks.way != "client":
