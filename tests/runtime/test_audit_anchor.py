@@ -293,13 +293,7 @@ ROLLED = (
         (None, {}, 6, {}, ROLLED),
         (None, {}, 0, {"last": 4}, "the audit log was rolled back: it ends at row 4"),
         (OTHER, {}, 0, {"last": 5}, REWRITTEN),
-        (
-            None,
-            {},
-            0,
-            {"store": "y", "last": 4},
-            "the audit log was replaced by another one",
-        ),
+        (None, {}, 0, {"store": "y", "last": 4}, "the audit log was replaced by another one"),
     ],
 )
 def test_what_an_anchor_that_fails_means(

@@ -144,12 +144,7 @@ def test_where_it_goes(tool: str, arguments: dict[str, Any], flows: list[str]) -
             "",
             "it goes through a process without a name, whose app IAC does not know",
         ),
-        (
-            f'processes.whose({{bundleIdentifier: "com.a.B"}})[0].{WINDOW}',
-            "com.a.B",
-            "",
-            "",
-        ),
+        (f'processes.whose({{bundleIdentifier: "com.a.B"}})[0].{WINDOW}', "com.a.B", "", ""),
     ],
 )
 def test_what_goes_through_a_process_is_on_its_app(

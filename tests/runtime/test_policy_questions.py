@@ -85,9 +85,7 @@ def test_nothing_in_a_question_is_hidden() -> None:
 
 
 @given(st.recursive(st.text() | st.integers() | st.none(), lambda x: st.lists(x, max_size=4)))
-def test_a_shown_value_is_one_line_that_hides_nothing_and_says_what_is_left_out(
-    value: Any,
-) -> None:
+def test_a_shown_value_is_one_line_that_hides_nothing_and_says_what_is_left_out(value: Any) -> None:
     text = escaped_json(value)
     assert not any(is_hidden_character(ch) or ch in "\n\t" for ch in text)
     whole = escaped_json(value, 10**9)

@@ -24,10 +24,7 @@ TRUSTED = parse_policy("preset = 'trusted'\n[[allow]]\ntool='*'")
         (("mail get", {"target": "accounts[0]", "properties": ["name", "password"]}), "password"),
         (("mail list", {"element": "account", "properties": ["password"]}), "password"),
         (
-            (
-                "mail count",
-                {"element": "account", "where": {"password": {"begins with": "a"}}},
-            ),
+            ("mail count", {"element": "account", "where": {"password": {"begins with": "a"}}}),
             "password",
         ),
     ],

@@ -50,10 +50,7 @@ def deny(
             known(READ, secrets=("password", "pin\u202e")),
             "",
             deny(
-                "SAFE",
-                "secrets are never read",
-                BY_HAND,
-                "password, pin\\u202e contains a secret.",
+                "SAFE", "secrets are never read", BY_HAND, "password, pin\\u202e contains a secret."
             ),
         ),
         (

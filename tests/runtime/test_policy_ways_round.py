@@ -126,10 +126,7 @@ def test_throwing_away_by_a_move_is_throwing_away(
         ("finder move", {"target": "selection", "to": "~/Desktop"}),
         ("finder move", {"target": "selection.files", "to": "~/Desktop"}),
         ("finder move", {"target": "~/Documents", "to": "~/Desktop"}),
-        (
-            "finder move",
-            {"target": 'home.folders["Documents"].entireContents', "to": "~/Desktop"},
-        ),
+        ("finder move", {"target": 'home.folders["Documents"].entireContents', "to": "~/Desktop"}),
     ],
 )
 def test_many_objects_by_another_name_are_many(

@@ -235,9 +235,7 @@ _LINE: Final = 600
 
 
 def build_question(
-    facts: CallFacts,
-    decision: Decision,
-    keep: Callable[[str], str] | None = None,
+    facts: CallFacts, decision: Decision, keep: Callable[[str], str] | None = None
 ) -> Question:
     """Return the question about a call: what, to what, where to, why, and how it is undone.
 
