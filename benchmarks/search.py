@@ -36,9 +36,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from iac_base.words import fold_name
-from iac_gen.searching import read_rows, renamed_rows, search_index
+from iac_gen.output import read_rows, renamed_rows, search_index
 from iac_runtime.search import Index, SearchHit
-from iac_runtime.serve.pages import added_apps
+from iac_runtime.serve.tool_pages import added_apps
 from iac_runtime.tools.catalogue import AppRow, Catalogue
 
 ROOT = Path(__file__).parent.parent
@@ -141,7 +141,7 @@ FIRST = """
 import resource, sys, time
 from pathlib import Path
 from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.serve.pages import ToolSearch
+from iac_runtime.serve.tool_pages import ToolSearch
 def held():
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 1e6
 before, start = held(), time.process_time()

@@ -54,7 +54,7 @@ def stub(path: str) -> None:
     import json
     from types import SimpleNamespace
 
-    from iac_runtime.serve.front import serve_stdio, server_identity
+    from iac_runtime.serve.stdio import serve_stdio, server_identity
 
     lines = [json.dumps(row).encode() for row in rows(path)]
 
@@ -73,7 +73,7 @@ def stub(path: str) -> None:
         listing: Any = Listing(lines)
         return build_methods(gate, listing).by_name()
 
-    serve_stdio(server_identity(), lambda: lines, lambda: None, methods=methods)
+    serve_stdio(server_identity(), {"tools/list": lambda: lines}, methods)
 
 
 class Listing:

@@ -18,7 +18,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from iac_fleet.cli import cli as fleet
-from iac_gen.cli.group import cli as gen
+from iac_gen.cli import cli as gen
 from iac_mcp.cli.main import cli as mcp
 from iac_scenario.cli import cli as scenario
 

@@ -20,7 +20,7 @@ from typing import Any
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from iac_runtime.serve.views import view_document
+from iac_runtime.serve.resources import view_document
 
 IMAGES = Path(__file__).parent / "images"
 COLOURS = 192

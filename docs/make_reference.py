@@ -14,15 +14,14 @@ import click
 from lint_language import messages
 
 from iac_base.errors import ErrorType
-from iac_gen.cli.group import cli as gen
+from iac_gen.cli import cli as gen
 from iac_mcp.cli.main import cli as mcp
 from iac_mcp.setup.clients import CLIENTS
 from iac_runtime.apple_errors import APPLE_ERRORS
 from iac_runtime.language.columns import default_columns
 from iac_runtime.policy.escalation import RULES
 from iac_runtime.policy.settings import PRESETS
-from iac_runtime.serve.prompts import PROMPTS
-from iac_runtime.serve.resources import TEMPLATES, resource_entries
+from iac_runtime.serve.resources import FIXED, PROMPTS, TEMPLATES
 from iac_runtime.tool import LEVELS
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS, TOOLSETS, toolset_tools
@@ -170,9 +169,7 @@ def _helps(command: click.Command, context: click.Context) -> Iterator[tuple[str
 
 
 def _server() -> str:
-    resources = [
-        (f"`{row['uri']}`", row["description"], row["mimeType"]) for row in resource_entries(())
-    ]
+    resources = [(f"`{row['uri']}`", row["description"], row["mimeType"]) for row in FIXED.values()]
     templates = [
         (f"`{row['uriTemplate']}`", row["description"], row["mimeType"]) for row in TEMPLATES
     ]

@@ -15,10 +15,10 @@ from iac_gen.discover import (
     load_includes,
     read_sources,
 )
-from iac_gen.load import LoadedDictionary
 from iac_gen.pipeline import BuildInputs, build_folder
 from iac_gen.quirks import known_apps, load_quirks
 from iac_gen.report import BuildReport
+from iac_gen.xml import LoadedDictionary
 
 T = TypeVar("T")
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from iac_gen.classify.judgement import LevelJudgment
+from iac_gen.classify import LevelJudgment
 from iac_gen.model import Diagnostic
 from iac_gen.naming import has_verified_name
 from iac_runtime.tool import App, Class, Enum, Intent, Level, Op, Param, Record
@@ -123,8 +123,8 @@ class Module:
         """Return the terms whose JavaScript name no evidence covers, sorted."""
         rows = [tool.term for tool in self.tools]
         rows += [p.row.term for tool in self.tools for p in tool.parameters]
-        held = (p for row in self.classes.values() for p in row.properties)
-        rows += [p.term for p in held if p.jxa != "id"]
+        properties = (p for row in self.classes.values() for p in row.properties)
+        rows += [p.term for p in properties if p.jxa != "id"]
         rows += [p.term for record in self.records.values() for p in record.properties]
         odd = {term for term in (*rows, *self.classes) if term and not has_verified_name(term)}
         # A plural that the dictionary declares may have characters that its class has not.
@@ -161,16 +161,12 @@ def module_data(module: Module, diagnostics: Iterable[Diagnostic]) -> dict[str, 
         }
         for tool in module.tools
     ]
+    head = {name: _to_json(getattr(module, name)) for name in ("key", "app", "version", "digest")}
+    tables = {"classes": module.classes, "enumerations": module.enums, "records": module.records}
     return {
-        "key": module.key,
-        "app": _to_json(module.app),
-        "version": module.version,
-        "digest": module.digest,
+        **head,
         "tools": tools,
-        "classes": _to_json(module.classes),
-        "enumerations": _to_json(module.enums),
-        "records": _to_json(module.records),
-        "sentences": dict(module.sentences),
+        **_to_json({**tables, "sentences": module.sentences}),
         "unverified": module.unverified_terms(),
         "diagnostics": [str(one) for one in diagnostics],
     }
@@ -212,7 +208,7 @@ class TypedClass:
     row_name: str = ""
     values_name: str = ""
     keys_name: str = ""
-    above: str = ""
+    inherits: str = ""
     is_text: bool = False
     attributes: list[ObjectAttribute] = field(default_factory=list)
     methods: list[ObjectMethod] = field(default_factory=list)

@@ -2,7 +2,8 @@
 
 import gc
 import sys
-from collections.abc import Mapping
+
+from iac_mcp import start_server
 
 
 def main() -> int:
@@ -12,7 +13,7 @@ def main() -> int:
     """
     arguments = sys.argv[1:]
     if arguments[:1] == ["serve"]:
-        from iac_runtime.serve.options import read_quickly
+        from iac_runtime.serve.listing import read_quickly
 
         raw = read_quickly(arguments[1:])
         if raw is not None:
@@ -20,17 +21,6 @@ def main() -> int:
     from iac_mcp.cli.main import main as run
 
     return run()
-
-
-def start_server(raw: Mapping[str, object]) -> int:
-    """Serve on standard input and output, or over HTTP. Raises SetupError."""
-    if raw.get("http"):
-        from iac_mcp.http.serve import serve_http as start_http
-
-        return start_http(raw)
-    from iac_runtime.serve.front import run_server
-
-    return run_server(raw)
 
 
 def _run_server(raw: dict[str, object]) -> int:

@@ -24,7 +24,7 @@ from iac_runtime.policy.decide import explain_rules
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.policy_file import policy_path
 from iac_runtime.policy.prompts import ANSWERS, write_answer
-from iac_runtime.serve.pages import ToolSearch
+from iac_runtime.serve.tool_pages import ToolSearch
 
 
 class PageSources(NamedTuple):

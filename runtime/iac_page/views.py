@@ -14,8 +14,8 @@ from iac_runtime.policy.facts import Decision
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.prompts import read_waiting_questions
 from iac_runtime.search import SearchHit
-from iac_runtime.serve.pages import any_page
 from iac_runtime.serve.status import status_facts
+from iac_runtime.serve.tool_pages import any_page
 from iac_runtime.tool import LEVELS, Class
 from iac_runtime.tools.catalogue import AppRow, Catalogue, ToolRow
 from iac_runtime.tools.shape import Tool

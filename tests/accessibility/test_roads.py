@@ -28,7 +28,7 @@ from iac_runtime.policy.facts import Effect
 from iac_runtime.policy.permissions import Permissions, Requester
 from iac_runtime.policy.policy_file import parse_policy
 from iac_runtime.policy.settings import PolicyFlags, read_settings
-from iac_runtime.serve.calling import unwrap_call_tool
+from iac_runtime.serve.call import unwrap_call_tool
 from iac_runtime.tools.catalogue import Catalogue, find_tool
 from iac_runtime.tools.own import added_tools
 from iac_runtime.tools.shape import Tool

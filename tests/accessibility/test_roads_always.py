@@ -17,7 +17,7 @@ from iac_runtime.policy.approvals import remember_approval, revoke_approvals
 from iac_runtime.policy.effects import identify_from_catalogue
 from iac_runtime.policy.permissions import Permissions
 from iac_runtime.policy.settings import Policy, PolicyFlags, read_settings
-from iac_runtime.serve.calling import unwrap_call_tool
+from iac_runtime.serve.call import unwrap_call_tool
 from iac_runtime.tools.catalogue import find_tool
 from iac_runtime.tools.own import added_tools
 

@@ -29,7 +29,7 @@ from iac_runtime.gate.plans import (
 from iac_runtime.policy.permissions import Permissions, Requester
 from iac_runtime.policy.policy_file import parse_policy
 from iac_runtime.policy.settings import PolicyFlags, read_settings
-from iac_runtime.serve.calling import outcome_result
+from iac_runtime.serve.call import outcome_result
 
 Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
 BLACK = (0, 0, 0)

@@ -22,7 +22,7 @@ from iac_applescript.toolset import ScriptToolset
 from iac_applescript.wrapping import wrap_script
 from iac_base.errors import ToolError
 from iac_runtime.execution.process import Completed
-from iac_runtime.serve.pages import ToolSearch
+from iac_runtime.serve.tool_pages import ToolSearch
 from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator.simulator import Simulator
 
@@ -292,7 +292,7 @@ def test_the_users_scripts_come_first_and_what_is_wrong_is_a_line(
 @pytest.mark.process
 def test_nothing_is_read_before_a_script_is_looked_for() -> None:
     look = (
-        "import sys; import iac_applescript.tools, iac_runtime.serve.front, iac_runtime.tools.own;"
+        "import sys; import iac_applescript.tools, iac_runtime.serve.stdio, iac_runtime.tools.own;"
         "iac_runtime.tools.own.added_tools(); assert 'iac_applescript.library' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", look], check=True)

@@ -15,7 +15,7 @@ from apps import build_tools, install_app
 from iac_mcp.cli import doctor as cli_doctor
 from iac_mcp.cli.main import main
 from iac_mcp.setup import checks
-from iac_mcp.setup.findings import (
+from iac_mcp.setup.checks import (
     DoctorContext,
     DoctorFinding,
     ServerProcess,

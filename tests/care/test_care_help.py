@@ -14,7 +14,7 @@ import pytest
 
 from iac_base.errors import SetupError
 from iac_base.logs import LOGGER, start_logging
-from iac_gen.cli.group import cli as gen
+from iac_gen.cli import cli as gen
 from iac_mcp.cli.main import cli as mcp
 from iac_mcp.cli.main import main
 

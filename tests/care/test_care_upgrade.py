@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from iac_base.files import open_state
+from iac_mcp.cli.doctor import changes_since, record_version, recorded_version
 from iac_mcp.cli.main import main
-from iac_mcp.cli.upgrade import changes_since, record_version, recorded_version
 from iac_runtime.version import VERSION
 
 LOG = """# Changelog

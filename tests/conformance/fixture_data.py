@@ -7,7 +7,7 @@ of each scenario).
 import json
 from typing import Any, Final
 
-from iac_runtime.serve.messages import ServerIdentity
+from iac_runtime.serve.protocol import ServerIdentity
 
 # One red pixel, and a WAV file without a sample.
 PNG: Final = (

@@ -15,11 +15,11 @@ from functools import cache
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from iac_gen.load import LoadedDictionary, LoadError, parse_dictionary
 from iac_gen.model import Dictionary, Source
 from iac_gen.pipeline import BuildInputs, build_folder
 from iac_gen.resolve import STANDARD
 from iac_gen.snapshot import read_snapshot
+from iac_gen.xml import LoadedDictionary, LoadError, parse_dictionary
 
 CASES = Path(__file__).parent.parent / "cases"
 DICTIONARY = "app.sdef"

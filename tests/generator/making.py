@@ -15,12 +15,12 @@ from golden import standard
 from iac_gen.discover import DiscoveredSources
 from iac_gen.discover import read_sources as read_found
 from iac_gen.ir import Module
-from iac_gen.load import LoadedDictionary, parse_dictionary
 from iac_gen.model import Dictionary, Source
 from iac_gen.pipeline import BuildInputs, build_folder, represent_app
 from iac_gen.quirks import QuirkDecisions, QuirkFile, apply_quirks
 from iac_gen.resolve import resolve_dictionary
 from iac_gen.write import lock_folder, write_files
+from iac_gen.xml import LoadedDictionary, parse_dictionary
 
 DIARY = """
 <class name="application" code="capp">

@@ -8,8 +8,8 @@ from dictionaries import HOSTILE
 from hypothesis import strategies as st
 
 from iac_gen.intents.read import MetadataPart, read_intents
-from iac_gen.load import LoadedDictionary
 from iac_gen.model import Source
+from iac_gen.xml import LoadedDictionary
 
 PROTOCOL = "com.apple.link.systemProtocol."
 

@@ -20,7 +20,7 @@ from golden import standard
 from making import inputs, put, read, sdef, source
 from metadata import TEXT, action, content, loaded, parameter, value
 
-from iac_gen import render, typed
+from iac_gen import object_api, render
 from iac_gen.pipeline import BuildInputs, build_folder
 from iac_runtime import objects, tool
 from iac_runtime.tool import CALL
@@ -158,5 +158,5 @@ def action_of(workflow: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def test_the_generator_knows_the_names_of_every_typed_object() -> None:
     of_object = {*dir(objects.TextObject), *dir(objects.Replaceable)}
-    assert {name for name in of_object if name[0] != "_"} == typed._OBJECT_API
-    assert {name for name in {*of_object, *dir(objects.Items)} if name[0] != "_"} == typed._API
+    assert {name for name in of_object if name[0] != "_"} == object_api._OBJECT_API
+    assert {name for name in {*of_object, *dir(objects.Items)} if name[0] != "_"} == object_api._API

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from making import module, read, sdef, source
 
-from iac_gen.classify.judgement import LevelVerdict
+from iac_gen.classify.evidence import LevelVerdict
 from iac_gen.quirks import QuirkFile
 from iac_runtime.tool import Class, Level
 

@@ -27,7 +27,6 @@ from iac_gen.model import (
     Suite,
     TypeRef,
 )
-from iac_gen.prove import verify_source
 from iac_gen.text import (
     SourceText,
     clean_json,
@@ -42,6 +41,7 @@ from iac_gen.text import (
 from iac_gen.text import (
     count_invisible as removed,
 )
+from iac_gen.verify_output import verify_source
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | ANY_TEXT,

@@ -20,7 +20,7 @@ from making import sdef
 from test_hostile_folders import NEW, digest, outside, planted, run, stage, tree
 
 from iac_base.errors import SetupError
-from iac_gen.cli.group import cli
+from iac_gen.cli import cli
 from iac_runtime.tools.catalogue import Catalogue
 
 

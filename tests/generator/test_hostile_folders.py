@@ -19,7 +19,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from making import DIARY, sdef
 
-from iac_gen.cli.group import cli
+from iac_gen.cli import cli
 from iac_gen.output import OutputError
 from iac_gen.write import lock_folder, read_files, read_previous, write_files
 

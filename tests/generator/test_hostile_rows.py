@@ -15,17 +15,17 @@ import pytest
 from click.testing import CliRunner, Result
 from making import imported, inputs, read, sdef, source
 
-from iac_gen.cli.group import cli
-from iac_gen.load import LoadedDictionary, parse_dictionary
-from iac_gen.lower import build_module
+from iac_gen.build_tools import build_module
+from iac_gen.cli import cli
 from iac_gen.model import Dictionary, SdefClass, SdefCommand, Source
 from iac_gen.pipeline import build_folder
-from iac_gen.prove import verify_source
 from iac_gen.quirks import QuirkDecisions
 from iac_gen.render import render_module
 from iac_gen.resolve import resolve_dictionary
 from iac_gen.snapshot import write_snapshot
 from iac_gen.text import clean_text
+from iac_gen.verify_output import verify_source
+from iac_gen.xml import LoadedDictionary, parse_dictionary
 
 CANARY = Path("/tmp/iac-hostile-canary")
 CALL = f"__import__('os').system('touch {CANARY}')"

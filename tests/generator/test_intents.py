@@ -28,17 +28,16 @@ from iac_gen.classify.judge import judge_command
 from iac_gen.intents.read import MetadataPart, read_intents
 from iac_gen.intents.wrappers import missing_shortcut_reason, shortcuts_plist
 from iac_gen.ir import Module, ToolFunction
-from iac_gen.lint.linter import lint_source
-from iac_gen.load import LoadError
+from iac_gen.lint.rules import lint_source
 from iac_gen.pipeline import BuildInputs, build_folder, represent_app
-from iac_gen.prove import verify_module, verify_objects
 from iac_gen.quirks import load_quirks
-from iac_gen.render import render_module
-from iac_gen.render_typed import render_objects
+from iac_gen.render import render_module, render_objects
+from iac_gen.report import explain_level
 from iac_gen.snapshot import facts_only, load_snapshot, write_snapshot
 from iac_gen.types import AppTypes
-from iac_gen.unbound import find_unsupported
-from iac_gen.why import explain_level
+from iac_gen.unsupported import find_unsupported
+from iac_gen.verify_output import verify_module, verify_objects
+from iac_gen.xml import LoadError
 from iac_runtime.tool import LEVELS, Intent, spec_of
 
 

@@ -10,13 +10,13 @@ from making import read as read_sdef
 from metadata import content, loaded
 
 from iac_base.errors import DeclaredToolError
-from iac_gen.load import LoadedDictionary
 from iac_gen.model import Source
 from iac_gen.output import PreviousBuild
 from iac_gen.pipeline import BuildInputs, build_folder
+from iac_gen.xml import LoadedDictionary
 from iac_runtime.search.index import Index
 from iac_runtime.serve.listing import Choice, chosen_lines
-from iac_runtime.serve.pages import any_page, known_names
+from iac_runtime.serve.tool_pages import any_page, known_names
 from iac_runtime.tools.catalogue import Catalogue, find_tool, load_module
 from iac_runtime.tools.lock import lock_digest
 

@@ -19,9 +19,9 @@ from metadata import MOOD, NUMBER, TEXT, action, content, loaded, parameter, val
 
 from iac_base.errors import DeclaredToolError, InvalidParameterError
 from iac_gen.discover import from_intents, read_sources
-from iac_gen.load import LoadedDictionary
 from iac_gen.model import Source
 from iac_gen.pipeline import BuildInputs, build_folder
+from iac_gen.xml import LoadedDictionary
 from iac_mcp.cli.main import cli
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.process import Completed

@@ -14,7 +14,7 @@ import pytest
 from floors import dictionaries, floors_text, judged, lower
 from floors import main as floors_main
 
-from iac_gen.classify.codes import shipped_floors
+from iac_gen.classify.evidence import shipped_floors
 
 HERE = Path(__file__).parent
 SCRIPT = HERE.parent.parent / "benchmarks" / "labels.py"
@@ -150,6 +150,6 @@ def test_floors_of_a_new_dictionary_are_told_and_not_written(
 
 
 def test_the_file_of_floors_is_what_its_writer_writes(corpus: Path) -> None:
-    path = Path(sys.modules["iac_gen.classify.codes"].__file__ or "").with_name("floors.json")
+    path = Path(sys.modules["iac_gen.classify.evidence"].__file__ or "").with_name("floors.json")
     want = floors_text(judged(dictionaries([corpus / "sdef"])))
     assert path.read_text(encoding="utf-8") == want

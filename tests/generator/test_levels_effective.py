@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from making import build, imported, read, sdef, source
 
-from iac_gen.classify import setters as classify_setters
+from iac_gen.classify import judge as classify_setters
 from iac_runtime.language import compose
 from iac_runtime.language.compose import effective_level
 from iac_runtime.tool import Level

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from floors import dictionaries, kinds
 
-from iac_gen.classify.codes import LevelFloors, read_level_table, shipped_floors
+from iac_gen.classify.evidence import LevelFloors, read_level_table, shipped_floors
 from iac_gen.classify.judge import judge_command, judge_make, judge_setter
 from iac_gen.model import TypeRef
 from iac_gen.resolve import ResolvedDictionary

@@ -14,10 +14,10 @@ from click.testing import CliRunner
 from making import DIARY, inputs, read, sdef, source
 
 from iac_gen import limits
-from iac_gen.cli.group import cli
+from iac_gen.cli import cli
 from iac_gen.limits import DeadlineError, LimitError, read_file, screen_xml, wall_time_limit
-from iac_gen.load import LoadError, load_dictionary, parse_dictionary
 from iac_gen.pipeline import build_folder
+from iac_gen.xml import LoadError, load_dictionary, parse_dictionary
 
 
 def refused(content: bytes) -> tuple[str, int, str]:

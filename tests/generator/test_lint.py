@@ -14,10 +14,10 @@ from making import sdef, source, whole
 
 from iac_gen.cli.show import lint_command
 from iac_gen.discover import from_bundled_snapshots, from_paths, load_includes
-from iac_gen.lint.linter import RULES, lint_source
-from iac_gen.load import LoadError, parse_dictionary
+from iac_gen.lint.rules import RULES, lint_source
 from iac_gen.model import Dictionary
 from iac_gen.quirks import known_apps
+from iac_gen.xml import LoadError, parse_dictionary
 
 
 @given(DICTIONARIES)

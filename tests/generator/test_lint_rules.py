@@ -9,12 +9,12 @@ from lint_cases import CASES, INCLUDE, SOUND, Case
 from making import sdef, source, whole
 
 from iac_gen.discover import from_paths
-from iac_gen.lint.codes import is_written_code as is_code
 from iac_gen.lint.facts import LintFinding
-from iac_gen.lint.linter import lint_source
-from iac_gen.load import parse_dictionary
+from iac_gen.lint.rules import is_written_code as is_code
+from iac_gen.lint.rules import lint_source
 from iac_gen.model import Diagnostic
 from iac_gen.naming import has_verified_name
+from iac_gen.xml import parse_dictionary
 
 
 def found(items: str, sound: str = SOUND) -> list[LintFinding]:

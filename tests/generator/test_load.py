@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from making import read, sdef
 
-from iac_gen import load as loading
-from iac_gen.load import LoadError, load_dictionary, parse_dictionary
+from iac_gen import xml as loading
 from iac_gen.model import Dictionary, Enumeration, SdefClass, SdefCommand
 from iac_gen.text import sanitize_dictionary
+from iac_gen.xml import LoadError, load_dictionary, parse_dictionary
 
 DOCTYPE = '<!DOCTYPE dictionary SYSTEM "file://localhost/System/Library/DTDs/sdef.dtd"'
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from making import sdef
 
-from iac_gen.load import normalize_line_ends, parse_dictionary, repair_xml
 from iac_gen.model import Include, Suite
+from iac_gen.xml import normalize_line_ends, parse_dictionary, repair_xml
 
 INCLUDE = '<{0}:include href="file:///x.sdef"/>'
 

@@ -24,7 +24,7 @@ from iac_gen.naming import (
     snake_case,
     unique_name,
 )
-from iac_gen.objects import OBJECT_EVENTS
+from iac_gen.object_tools import OBJECT_EVENTS
 from iac_gen.text import identifier
 
 SEEN_IN_SCRIPTS = {

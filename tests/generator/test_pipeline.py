@@ -13,7 +13,7 @@ from golden import standard
 from hypothesis import given
 from making import build, inputs, module, read, sdef, source
 
-from iac_gen.lower import build_module
+from iac_gen.build_tools import build_module
 from iac_gen.model import Include, SdefCommand, Suite
 from iac_gen.pipeline import build_folder
 from iac_gen.report import BuildReport

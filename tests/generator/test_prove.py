@@ -9,11 +9,16 @@ from builds import Built
 from making import build, inputs, module, source
 
 from iac_gen import pipeline
-from iac_gen import prove_imports as prove_imports_module
+from iac_gen import verify_output as prove_imports_module
 from iac_gen.pipeline import build_folder
-from iac_gen.prove import verify_classes, verify_module, verify_schema, verify_source
-from iac_gen.prove_imports import prove_imports
 from iac_gen.render import render_module
+from iac_gen.verify_output import (
+    prove_imports,
+    verify_classes,
+    verify_module,
+    verify_schema,
+    verify_source,
+)
 
 HEAD = '''"""Tools."""
 from typing import Final

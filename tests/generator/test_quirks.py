@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 from making import decide, module, read, sdef, source, whole
 
-from iac_gen.cli.group import cli
+from iac_gen.cli import cli
 from iac_gen.discover import from_bundled_snapshots, load_includes
 from iac_gen.quirks import QuirkFile, known_apps, load_quirks, read_quirks
 from iac_gen.resolve import resolve_dictionary

@@ -8,9 +8,9 @@ from making import module, read, sdef, source
 
 from iac_gen.ir import Module
 from iac_gen.model import Include, TypeRef
-from iac_gen.prove import verify_schema
 from iac_gen.resolve import STANDARD, find_include, path_of_url, resolve_dictionary, select_included
 from iac_gen.types import AppTypes, item_terms
+from iac_gen.verify_output import verify_schema
 
 ZOO = """
 <class name="animal" code="anml" id="an.imal">

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from making import DIARY, sdef
 
-from iac_gen.cli.group import cli
-from iac_gen.surface import SurfaceRow, find_level_falls
+from iac_gen.cli import cli
+from iac_gen.output import SurfaceRow, find_level_falls
 from iac_runtime.tool import LEVELS
 
 READS = '<command name="find" code="diarfind"><result type="text"/></command>'
@@ -31,7 +31,7 @@ RULES = (
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("iac_gen.remember.user_cache_path", lambda *_, **__: tmp_path / "cache")
+    monkeypatch.setattr("iac_gen.write.user_cache_path", lambda *_, **__: tmp_path / "cache")
 
 
 @pytest.fixture

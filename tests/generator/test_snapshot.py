@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from making import sdef, source
 
-from iac_gen.load import LoadError
 from iac_gen.model import Include, SdefClass, SdefCommand, Source
 from iac_gen.snapshot import facts_only, load_snapshot, read_snapshot, write_snapshot
 from iac_gen.text import sanitize_dictionary
+from iac_gen.xml import LoadError
 
 
 def without_lines(value: Any) -> Any:

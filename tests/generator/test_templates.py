@@ -11,9 +11,9 @@ from click.testing import CliRunner, Result
 from making import DIARY, build, inputs, is_black, module, read, sdef, source
 
 from iac_gen import render
-from iac_gen.cli.group import cli
-from iac_gen.prove import verify_module
-from iac_gen.render import render_module
+from iac_gen.cli import cli
+from iac_gen.render import Layout, render_module
+from iac_gen.verify_output import verify_module
 
 
 @pytest.fixture(autouse=True)
@@ -145,18 +145,18 @@ def test_what_black_made_is_kept_by_its_content(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made, _ = module(source())
-    text = render_module(made, keep=tmp_path)
+    text = render_module(made, Layout(keep=tmp_path))
     assert text == render_module(made)
     monkeypatch.setattr(render, "_format_with_black", lambda _: pytest.fail("formatted again"))
-    assert render_module(made, keep=tmp_path) == text
+    assert render_module(made, Layout(keep=tmp_path)) == text
     (kept,) = tmp_path.iterdir()
     kept.write_text(f"{kept.read_text()}import os\n")
     assert "Import does not belong in a module" in str(
-        verify_module(made, render_module(made, keep=tmp_path))[0]
+        verify_module(made, render_module(made, Layout(keep=tmp_path)))[0]
     )
     monkeypatch.undo()
     other, _ = module(source(read(sdef('<command name="burn" code="diarburn"/>'))))
-    assert "def burn(" in render_module(other, keep=tmp_path)
+    assert "def burn(" in render_module(other, Layout(keep=tmp_path))
     assert len(list(tmp_path.iterdir())) == 1
 
 

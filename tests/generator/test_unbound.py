@@ -13,15 +13,15 @@ from hypothesis import given
 from lxml import etree
 from making import sdef, source, whole
 
+from iac_gen.build_tools import build_module
 from iac_gen.discover import from_paths, load_includes
-from iac_gen.load import LoadedDictionary, parse_dictionary
-from iac_gen.lower import build_module
 from iac_gen.model import Diagnostic, Dictionary, Enumeration, SdefCommand, TypeRef
-from iac_gen.objects import OBJECT_EVENTS
+from iac_gen.object_tools import OBJECT_EVENTS
 from iac_gen.quirks import QuirkDecisions, known_apps
 from iac_gen.resolve import resolve_dictionary
 from iac_gen.types import AppTypes
-from iac_gen.unbound import UnsupportedTerm, find_unsupported
+from iac_gen.unsupported import UnsupportedTerm, find_unsupported
+from iac_gen.xml import LoadedDictionary, parse_dictionary
 
 SOUND = """<class name="application" code="capp"><element type="entry"/></class>
 <class name="entry" code="entr" plural="entries"><property name="body" code="body" type="text"/>

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from making import read, sdef, source
 
-from iac_gen.cli.group import cli
+from iac_gen.cli import cli
 from iac_gen.resolve import resolve_dictionary
-from iac_gen.verify import (
+from iac_gen.verify_names import (
     AskedNames,
     ReflectedClass,
     Reflection,

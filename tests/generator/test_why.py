@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 from making import DIARY, sdef
 
-from iac_gen.cli.group import cli
+from iac_gen.cli import cli
 
 MADE = """
 <class name="page" code="page" inherits="entry"/>

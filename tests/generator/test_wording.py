@@ -10,9 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from making import build, inputs, read, sdef, source
 
-from iac_gen.describe import MARK, MAX_PARAMETER, MAX_SUMMARY, screen_description, with_app_words
+from iac_gen.build_tools import build_module
+from iac_gen.descriptions import (
+    MARK,
+    MAX_PARAMETER,
+    MAX_SUMMARY,
+    screen_description,
+    with_app_words,
+)
 from iac_gen.ir import Module, ToolFunction
-from iac_gen.lower import build_module
 from iac_gen.model import (
     Dictionary,
     Enumeration,

@@ -12,8 +12,8 @@ from metadata import ENTRY, FILE, MOOD, NUMBER, TEXT, action, content, loaded, p
 from iac_gen.discover import from_intents, read_sources
 from iac_gen.intents.wrappers import missing_shortcut_reason, shortcuts_plist
 from iac_gen.ir import Module
-from iac_gen.load import LoadedDictionary
 from iac_gen.pipeline import BuildInputs, build_folder, represent_app
+from iac_gen.xml import LoadedDictionary
 
 BUILT_IN = "is.workflow.actions."
 

@@ -13,13 +13,11 @@ import jsonschema
 import pytest
 from opened_page import HOSTILE, environment
 
-from iac_runtime.serve.plain import VIEW_TYPE
-from iac_runtime.serve.plain import VIEWS as EXTENSION
-from iac_runtime.serve.resources import VIEWS
-from iac_runtime.serve.views import view_document
+from iac_runtime.serve.protocol import VIEW_EXTENSION, VIEW_TYPE
+from iac_runtime.serve.resources import VIEWS, view_document
 
 HOST = Path(__file__).with_name("chat_host.html")
-CAN = {"extensions": {EXTENSION: {"mimeTypes": [VIEW_TYPE]}}, "elicitation": {}}
+CAN = {"extensions": {VIEW_EXTENSION: {"mimeTypes": [VIEW_TYPE]}}, "elicitation": {}}
 
 
 class Chat:
@@ -35,7 +33,7 @@ class Chat:
         threading.Thread(target=self._hear, daemon=True).start()
         info = {"name": "chat", "version": "1"}
         said = {"protocolVersion": "2025-11-25", "capabilities": CAN, "clientInfo": info}
-        assert EXTENSION in self.ask("initialize", **said)["capabilities"]["extensions"]
+        assert VIEW_EXTENSION in self.ask("initialize", **said)["capabilities"]["extensions"]
         self.say({"method": "notifications/initialized"})
 
     def _hear(self) -> None:
@@ -214,4 +212,4 @@ def test_what_is_declared_has_the_types_of_the_extension(chat: Chat, modules: Pa
         assert listed[read["uri"]]["mimeType"] == read["mimeType"] == VIEW_TYPE
         assert listed[read["uri"]]["_meta"] == read["_meta"]
         jsonschema.validate(read["_meta"]["ui"], kinds["McpUiResourceMeta"])
-    jsonschema.validate(CAN["extensions"][EXTENSION], kinds["McpUiClientCapabilities"])
+    jsonschema.validate(CAN["extensions"][VIEW_EXTENSION], kinds["McpUiClientCapabilities"])

@@ -16,7 +16,7 @@ from iac_plans.check import tool_signatures
 from iac_plans.performing import PlanStoppedError
 from iac_plans.store import load_plans, pinned_tools
 from iac_runtime.gate.plans import CompletedCall, PendingCall
-from iac_runtime.serve.front import PLANS, server_identity
+from iac_runtime.serve.stdio import PLANS, server_identity
 
 FLAG = """
 for row in mail.list("message", of="inbox", properties=["subject", "read status"]):

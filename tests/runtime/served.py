@@ -3,10 +3,10 @@
 from typing import Any
 
 from iac_runtime.gate.gate import Gate
-from iac_runtime.serve.front import server_identity
-from iac_runtime.serve.handlers import build_server
+from iac_runtime.serve.http_sdk import build_server
 from iac_runtime.serve.listing import Choice, Listings
 from iac_runtime.serve.methods import build_methods
+from iac_runtime.serve.stdio import server_identity
 
 __all__ = ["server_of"]
 

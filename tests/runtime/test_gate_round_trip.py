@@ -16,7 +16,7 @@ from iac_base.errors import InvalidParameterError
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, CompletedCall
 from iac_runtime.policy.permissions import Requester
-from iac_runtime.serve.calling import done_result
+from iac_runtime.serve.call import done_result
 from iac_runtime.tools.catalogue import Catalogue
 
 MONDAY = 'journals.byId("j1").entries.byId("e1")'

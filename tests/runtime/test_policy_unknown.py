@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from iac_mcp.cli.main import main
+from iac_mcp.setup.checks import DoctorContext
 from iac_mcp.setup.checks import check_policy as policy_check
-from iac_mcp.setup.findings import DoctorContext
 from iac_runtime.execution.executor import Executor
 from iac_runtime.policy.policy_file import parse_policy, unknown_words
-from iac_runtime.serve import front
+from iac_runtime.serve import stdio
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import added_tools
 
@@ -114,9 +114,9 @@ def test_the_server_logs_what_is_not_known_and_serves(
     file = own_data_folder / "policy.toml"
     file.write_text("[[deny]]\ntool = 'notes_delte'\n", encoding="utf-8")
     file.chmod(0o600)
-    monkeypatch.setattr(front, "_LATER", 0.0)
+    monkeypatch.setattr(stdio, "_LATER", 0.0)
     with caplog.at_level(logging.WARNING, "iac.policy"):
-        gate = front._open_gate({"tools": [str(generated)]})
+        gate = stdio._open_gate({"tools": [str(generated)]})
         end = time.monotonic() + 20
         while not caplog.messages and time.monotonic() < end:
             time.sleep(0.01)

@@ -16,7 +16,7 @@ from iac_runtime import ref
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, CompletedCall
 from iac_runtime.library import Session
-from iac_runtime.serve.calling import done_result
+from iac_runtime.serve.call import done_result
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.checking import to_json_types
 from iac_runtime.tools.tables import Tables

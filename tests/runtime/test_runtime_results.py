@@ -33,7 +33,7 @@ from iac_runtime.policy.facts import CallFacts
 from iac_runtime.policy.permissions import Permissions, Requester
 from iac_runtime.policy.policy_file import parse_policy
 from iac_runtime.policy.settings import PolicyFlags, read_settings
-from iac_runtime.serve.calling import done_result
+from iac_runtime.serve.call import done_result
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.shape import Tool
 from iac_simulator import Simulator

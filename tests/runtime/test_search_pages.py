@@ -10,9 +10,9 @@ from iac_base.errors import UnknownToolError
 from iac_runtime.gate.planning import expand_recipe
 from iac_runtime.language.compose import compose_request
 from iac_runtime.search import Index, SearchHit, count_tokens, tool_page
-from iac_runtime.serve.front import INSTRUCTIONS
 from iac_runtime.serve.listing import Choice, relevant_instructions
-from iac_runtime.serve.pages import ToolSearch, any_page
+from iac_runtime.serve.stdio import INSTRUCTIONS
+from iac_runtime.serve.tool_pages import ToolSearch, any_page
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import OWN_TOOLS
 

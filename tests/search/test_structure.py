@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from iac_base.words import stem_words
-from iac_gen.searching import search_index
+from iac_gen.output import search_index
 from iac_runtime.search import Index
 from iac_runtime.search.request import SearchRequest, known_words, read_request
 from iac_runtime.tools.catalogue import Catalogue

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from iac_base.errors import UnknownToolError
 from iac_runtime.search import Index, SearchHit
-from iac_runtime.serve.pages import added_apps, any_page, known_names, tool_ceiling
+from iac_runtime.serve.tool_pages import added_apps, any_page, known_names, tool_ceiling
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS, added_tools
 

@@ -15,8 +15,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.server.lowlevel import Server
 
 from iac_mcp.http.clients import LocalTokenVerifier
-from iac_mcp.http.guard import HttpLimits
-from iac_mcp.http.oauth import open_verifier
+from iac_mcp.http.guard import HttpLimits, open_verifier
 from iac_mcp.http.serve import HttpSettings, http_config, make_app, read_http_settings
 
 BOTH = "application/json, text/event-stream"

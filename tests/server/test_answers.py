@@ -14,8 +14,7 @@ from mcp.shared.exceptions import MCPError
 from real_clients import ERAS, ask, facts_of, program
 
 from iac_mcp.cli.main import main
-from iac_mcp.setup.checks import check_approval_prompts
-from iac_mcp.setup.findings import DoctorContext
+from iac_mcp.setup.checks import DoctorContext, check_approval_prompts
 from iac_runtime.audit.reading import AuditEntry, AuditQuery, find_calls
 from iac_runtime.execution.executor import Executor
 from iac_runtime.policy.approvals import paused_clients, unapproved_counts, unshown
@@ -130,7 +129,7 @@ def test_a_question_in_the_middle_of_a_call_that_is_never_answered_ends(
     tools: Path, tmp_path: Path
 ) -> None:
     data = tmp_path / "data"
-    patience = "from iac_runtime.serve import calling\ncalling.THINKING = 1.0\n"
+    patience = "from iac_runtime.serve import call\ncall.THINKING = 1.0\n"
     server = program(tools, data, "--simulate", first=patience)
     found: list[Any] = []
 

@@ -7,12 +7,12 @@ import anyio
 import pytest
 from mcp import Client
 from mcp.client.subscriptions import ToolsListChanged
-from real_clients import ERAS, ask, backing_of, facts_of, program, write_tools
+from real_clients import ERAS, ask, backing_of, build_sdk_server, facts_of, program, write_tools
 
 from iac_base.errors import SetupError
-from iac_runtime.serve.changes import BuildWatch, Changes
-from iac_runtime.serve.front import server_identity
 from iac_runtime.serve.listing import Choice, Listings
+from iac_runtime.serve.rebuild import BuildWatch, Changes
+from iac_runtime.serve.stdio import server_identity
 
 
 class Heard:
@@ -124,7 +124,7 @@ def test_a_module_that_changed_is_read_again(tmp_path: Path, era: str) -> None:
         model = await client.read_resource("iac://apps/notes/model")
         assert "nickname*: text" in model.contents[0].text  # type: ignore[union-attr]
 
-    ask(backing.build_sdk_server(server_identity(), 54.0), question, era)
+    ask(build_sdk_server(backing, server_identity(), 54.0), question, era)
     backing.close()
 
 
@@ -142,7 +142,7 @@ def test_a_half_written_folder_is_waited_for_and_a_damaged_one_is_said(
     folder = write_tools(tmp_path / "tools", ("notes",))
     backing = backing_of(folder)
     assert not backing.reload_tools(), "nothing is opened yet"
-    backing.build_sdk_server(server_identity(), 54.0)
+    build_sdk_server(backing, server_identity(), 54.0)
     (folder / "catalogue.json").write_text("{", encoding="utf-8")
     assert not backing.reload_tools()
     (folder / "catalogue.json").write_text("{ ", encoding="utf-8")
@@ -223,5 +223,5 @@ def test_a_state_folder_that_is_not_safe_stops_the_status_and_not_the_server(
         counted = await client.call_tool("notes_count", {"element": "note"})
         assert not counted.is_error
 
-    ask(backing.build_sdk_server(server_identity(), 54.0), question)
+    ask(build_sdk_server(backing, server_identity(), 54.0), question)
     backing.close()

@@ -6,11 +6,11 @@ from typing import Any
 import mcp_types as types
 import pytest
 from mcp import Client
-from real_clients import ERAS, ask, ask_tools, backing_of
+from real_clients import ERAS, ask, ask_tools, backing_of, build_sdk_server
 
 from iac_runtime.gate.opening import GateOptions, build_gate
-from iac_runtime.serve.front import server_identity
 from iac_runtime.serve.methods import MAX_COMPLETIONS
+from iac_runtime.serve.stdio import server_identity
 
 MODEL = types.ResourceTemplateReference(uri="iac://apps/{key}/model")
 GUIDE = types.ResourceTemplateReference(uri="iac://skills/{name}")
@@ -83,5 +83,5 @@ def test_read_only_completes_no_tool_that_can_write(tools: Path) -> None:
         for hidden in ("perform_action", "execute_applescript", "app_quit", "write_tool"):
             assert hidden not in await values(client, TOOL, "name", hidden)
 
-    ask(backing.build_sdk_server(server_identity(), 54.0), question)
+    ask(build_sdk_server(backing, server_identity(), 54.0), question)
     backing.close()

@@ -7,17 +7,17 @@ import anyio
 import mcp_types as types
 import pytest
 from mcp import Client
-from real_clients import ERAS, ask, backing_of, facts_of, program
+from real_clients import ERAS, ask, backing_of, build_sdk_server, facts_of, program
 
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import GateOptions, build_gate
 from iac_runtime.gate.plans import Call
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.prompts import ALWAYS, DENY, KEY, ONCE
-from iac_runtime.serve.front import server_identity
-from iac_runtime.serve.handlers import build_server
+from iac_runtime.serve.http_sdk import build_server
 from iac_runtime.serve.listing import Choice, Listings
 from iac_runtime.serve.methods import build_methods
+from iac_runtime.serve.stdio import server_identity
 from iac_runtime.tools.own import STARTERS
 
 MAKE = ("notes_make_note", {"name": "Milk"})
@@ -47,7 +47,7 @@ def talk(tools: Path, era: str, question: Any, person: Person | None = None) -> 
     backing = backing_of(tools)
     more = {} if person is None else {"elicitation_callback": person}
     try:
-        ask(backing.build_sdk_server(server_identity(), 54.0), question, era, **more)
+        ask(build_sdk_server(backing, server_identity(), 54.0), question, era, **more)
     finally:
         backing.close()
 
@@ -202,7 +202,7 @@ def test_an_answer_is_for_one_call_with_these_arguments(tools: Path) -> None:
 
 def test_an_answer_of_a_client_that_cannot_ask_is_forged(tools: Path) -> None:
     backing = backing_of(tools, gate=build_gate(GateOptions([tools], "")))
-    server = backing.build_sdk_server(server_identity(), 54.0)
+    server = build_sdk_server(backing, server_identity(), 54.0)
     states: list[str] = []
 
     async def able(client: Client) -> None:
@@ -296,7 +296,7 @@ def test_what_changes_while_a_person_thinks_is_asked_about_anew(
     backing = backing_of(tools, gate=gate)
     try:
         ask(
-            backing.build_sdk_server(server_identity(), 54.0),
+            build_sdk_server(backing, server_identity(), 54.0),
             question,
             era,
             elicitation_callback=person,

@@ -18,7 +18,7 @@ from mcp.server.lowlevel import Server
 from over_http import Wire, call_of, events, over_http
 
 from iac_base.errors import SetupError
-from iac_mcp.http import clients, connections, serve
+from iac_mcp.http import clients, serve
 from iac_mcp.http.guard import HttpLimits, SessionEvents
 
 LARGE = 20_000_000
@@ -185,8 +185,8 @@ def test_what_one_client_takes_is_bounded(token: str) -> None:
 
 
 def test_slow_ones_are_given_up(token: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "_HEAD_SECONDS", 0.2)
-    monkeypatch.setattr(connections, "_STALLED_SECONDS", 0.2)
+    monkeypatch.setattr(serve, "_HEAD_SECONDS", 0.2)
+    monkeypatch.setattr(serve, "_STALLED_SECONDS", 0.2)
     with over_http(echo(), limits=HttpLimits(body=0.3)) as settings:
         address = ("127.0.0.1", settings.port)
         head = (
@@ -220,7 +220,7 @@ def test_slow_ones_are_given_up(token: str, monkeypatch: pytest.MonkeyPatch) -> 
 def test_an_early_answer_ends_a_connection_whose_body_drips(
     token: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "_REST_SECONDS", 0.3)
+    monkeypatch.setattr(serve, "_REST_SECONDS", 0.3)
 
     def heard(connection: socket.socket) -> bytes:
         got = b""

@@ -11,7 +11,7 @@ import anyio
 import mcp_types as types
 import pytest
 from over_http import Wire, events, over_http, target
-from real_clients import ERAS, ask, facts_of
+from real_clients import ERAS, ask, build_sdk_server, facts_of
 
 from iac_mcp.http import clients
 from iac_runtime.gate.gate import Gate
@@ -19,11 +19,11 @@ from iac_runtime.gate.opening import GateOptions, build_gate
 from iac_runtime.gate.plans import Call, PendingCall
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.prompts import ALWAYS, DENY, ONCE
-from iac_runtime.serve.calling import read_requester
-from iac_runtime.serve.changes import Changes, LazyGate
-from iac_runtime.serve.front import server_identity
-from iac_runtime.serve.handlers import tell_sessions
+from iac_runtime.serve.call import read_requester
+from iac_runtime.serve.http_sdk import tell_sessions
 from iac_runtime.serve.listing import Choice, Listings
+from iac_runtime.serve.rebuild import Changes, LazyGate
+from iac_runtime.serve.stdio import server_identity
 
 MAKE = ("notes_make_note", {"name": "Milk"})
 
@@ -57,7 +57,7 @@ def served(tools: Path, request: pytest.FixtureRequest) -> Iterator[Served]:
 
 def told(behind: LazyGate) -> Any:
     """Return the server as `serve --http` makes it."""
-    server = behind.build_sdk_server(server_identity(), 54.0)
+    server = build_sdk_server(behind, server_identity(), 54.0)
     tell_sessions(server, behind.changes)
     return server
 

@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 from http_load import LoadServer, burst, recorded
 from over_http import Wire, over_http
-from real_clients import backing_of
+from real_clients import backing_of, build_sdk_server
 
 from iac_base.logs import LOGGER, start_logging
 from iac_mcp.http.clients import add_client
-from iac_mcp.http.connections import quiet_full_table
+from iac_mcp.http.serve import quiet_full_table
 from iac_runtime.audit.reading import verify_audit
-from iac_runtime.serve.front import server_identity
+from iac_runtime.serve.stdio import server_identity
 
 LISTS = ("notes_list", "mail_list", "finder_list")
 
@@ -32,7 +32,7 @@ def test_nothing_is_lost_under_load_and_over_a_restart(tools: Path, own_data_fol
     for name in ("first", "second"):
         with (
             closing(backing_of(tools, expose=("all",))) as behind,
-            over_http(behind.build_sdk_server(server_identity(), 54.0)) as settings,
+            over_http(build_sdk_server(behind, server_identity(), 54.0)) as settings,
         ):
             made += asyncio.run(burst(settings.url, tokens, 8, 40, name, LISTS))[0]
     assert Counter(row.came for row in made) == {"done": 80}

@@ -7,15 +7,15 @@ from typing import Any
 import anyio
 import pytest
 from mcp import Client
-from real_clients import ERAS, ask, backing_of, facts_of, program
+from real_clients import ERAS, ask, backing_of, build_sdk_server, facts_of, program
 from scripted import Scripted, scripted, until
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError
 from iac_runtime.gate.gate import Gate
-from iac_runtime.serve.deadline import Deadline
-from iac_runtime.serve.front import server_identity
-from iac_runtime.serve.options import CALL_SECONDS
+from iac_runtime.serve.call import Deadline
+from iac_runtime.serve.listing import CALL_SECONDS
+from iac_runtime.serve.stdio import server_identity
 from iac_runtime.tools.catalogue import Catalogue
 
 pytestmark = pytest.mark.process
@@ -50,7 +50,7 @@ def test_a_long_call_is_told_of_and_ended_before_the_client_gives_up(
         assert not osascript.processes()
 
     try:
-        ask(backing.build_sdk_server(server_identity(), 3.4), question, era)
+        ask(build_sdk_server(backing, server_identity(), 3.4), question, era)
     finally:
         backing.close()
     assert [message for _, message in heard] == ["notes_count: running for 3 seconds"]
@@ -148,7 +148,7 @@ def test_the_wait_for_a_turn_counts(tools: Path, osascript: Scripted) -> None:
                 group.start_soon(call)
 
     try:
-        ask(backing.build_sdk_server(server_identity(), 1.5), question)
+        ask(build_sdk_server(backing, server_identity(), 1.5), question)
     finally:
         backing.close()
     assert sorted(line.split(":")[0].split(",")[0] for line in said) == [
@@ -158,7 +158,7 @@ def test_the_wait_for_a_turn_counts(tools: Path, osascript: Scripted) -> None:
 
 
 def test_a_call_is_ended_in_time_for_a_client_that_waits_a_minute() -> None:
-    from iac_runtime.serve.front import _call_patience
+    from iac_runtime.serve.stdio import _call_patience
 
     assert _call_patience({}) == CALL_SECONDS < 60 - 3
     assert _call_patience({"timeout": "120"}) == 124

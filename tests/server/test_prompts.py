@@ -12,11 +12,11 @@ from real_clients import ERAS, TOOLS, ask, ask_tools, write_tools
 
 from iac_base.errors import InvalidParameterError
 from iac_runtime.gate.opening import GateOptions, build_gate
-from iac_runtime.serve.front import server_identity
-from iac_runtime.serve.handlers import build_server
+from iac_runtime.serve.http_sdk import build_server
 from iac_runtime.serve.listing import Choice, Listings
 from iac_runtime.serve.methods import build_methods
-from iac_runtime.serve.prompts import PROMPTS, prompt_text
+from iac_runtime.serve.resources import PROMPTS, prompt_text
+from iac_runtime.serve.stdio import server_identity
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import META_TOOLS, added_tools
 

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mcp import Client, MCPError
-from real_clients import ERAS, ask, ask_tools, backing_of
+from real_clients import ERAS, ask, ask_tools, backing_of, build_sdk_server
 
 from iac_base.errors import InvalidParameterError
 from iac_base.files import open_state
 from iac_runtime.audit.reading import AuditQuery, find_calls
 from iac_runtime.gate.opening import GateOptions, build_gate
 from iac_runtime.gate.stored import truncate
-from iac_runtime.serve.front import server_identity
-from iac_runtime.serve.pages import model_text
 from iac_runtime.serve.resources import parse_address
+from iac_runtime.serve.stdio import server_identity
+from iac_runtime.serve.tool_pages import model_text
 from iac_runtime.tool import App, Class, Property
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.tables import Tables
@@ -206,7 +206,7 @@ def test_an_audit_of_long_rows_fits_into_an_answer(tools: Path) -> None:
         rows = await calls_told(client)
         assert 1 <= len(rows) < 4
 
-    ask(backing.build_sdk_server(server_identity(), 54.0), question)
+    ask(build_sdk_server(backing, server_identity(), 54.0), question)
     backing.close()
 
 
@@ -279,7 +279,7 @@ def test_what_would_be_asked_about_names_the_tool_to_call(
         assert await text_at(client, "iac://apps/notes/model")
 
     backing = backing_of(tools)
-    ask(backing.build_sdk_server(server_identity(), 54.0), question, era, elicitation_callback=yes)
+    ask(build_sdk_server(backing, server_identity(), 54.0), question, era, elicitation_callback=yes)
     backing.close()
 
 
@@ -321,7 +321,7 @@ def test_a_read_only_server_shows_no_tool_that_needs_more(tools: Path) -> None:
         assert {app["key"]: app["tools"]["SAFE"] for app in apps} == reads
         assert json.loads(await text_at(client, "iac://tools/find_tools"))
 
-    ask(backing.build_sdk_server(server_identity(), 54.0), question)
+    ask(build_sdk_server(backing, server_identity(), 54.0), question)
     backing.close()
 
 

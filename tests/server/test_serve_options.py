@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iac_runtime.serve.options import SERVE_OPTIONS, read_quickly
+from iac_runtime.serve.listing import SERVE_OPTIONS, read_quickly
 
 
 @pytest.mark.parametrize(

@@ -8,18 +8,19 @@ from typing import Any
 
 import pytest
 from mcp import Client, MCPError
-from real_clients import ERAS, ask, ask_tools, backing_of, facts_of, program
+from real_clients import ERAS, ask, ask_tools, backing_of, build_sdk_server, facts_of, program
+from sdk_sessions import OPTIONS
 from test_elicitation import Person
 
 from iac_base.errors import NextCall, SetupError
 from iac_runtime.gate.opening import GateOptions, build_gate
 from iac_runtime.policy.prompts import ONCE
 from iac_runtime.search import count_tokens
-from iac_runtime.serve.calling import as_call_tool
-from iac_runtime.serve.front import CAPABILITIES, notification_options, server_identity
-from iac_runtime.serve.handlers import build_server
+from iac_runtime.serve.call import as_call_tool
+from iac_runtime.serve.http_sdk import build_server
 from iac_runtime.serve.listing import Choice, Listings
 from iac_runtime.serve.methods import build_methods
+from iac_runtime.serve.stdio import DECLARED, server_identity
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS, STARTERS
 from iac_runtime.tools.shape import RESULT_LIMIT, listing_entry
@@ -112,7 +113,7 @@ def test_the_next_call_is_the_one_that_came_by_another_door(
 
     backing = backing_of(tools)
     ask(
-        backing.build_sdk_server(server_identity(), 54.0),
+        build_sdk_server(backing, server_identity(), 54.0),
         question,
         elicitation_callback=Person("accept", ONCE),
     )
@@ -196,7 +197,7 @@ def test_a_listing_loads_no_toolset(tools: Path) -> None:
         "import sys; from pathlib import Path;"
         "from iac_runtime.serve.listing import Listings;"
         "from iac_runtime.serve.listing import Choice;"
-        f"lines = Listings([Path({str(tools)!r})], Choice()); lines(); lines.prompts();"
+        f"lines = Listings([Path({str(tools)!r})], Choice()); lines(); lines.prompt_lines();"
         "print([name for name in sys.modules if name.startswith(('iac_app', 'iac_acc', 'mcp'))])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -323,23 +324,23 @@ def test_the_front_lists_what_the_session_would(tools: Path, tmp_path: Path, era
 
     ask(program(tools, tmp_path / "data", "--simulate"), question, era)
     backing = backing_of(tools)
-    ask(backing.build_sdk_server(server_identity(), 54.0), question, era)
+    ask(build_sdk_server(backing, server_identity(), 54.0), question, era)
     backing.close()
     front, session = said
     assert front[:4] == session[:4]
-    assert front[4] == CAPABILITIES["modern" if era == "auto" else "legacy"]
+    assert front[4] == DECLARED["modern" if era == "auto" else "legacy"]
     if era == "auto":
         assert session[4] == front[4]
 
 
 def test_the_session_declares_what_the_front_declares(tools: Path) -> None:
     backing = backing_of(tools)
-    server = backing.build_sdk_server(server_identity(), 54.0)
-    options = server.create_initialization_options(notification_options())
+    server = build_sdk_server(backing, server_identity(), 54.0)
+    options = server.create_initialization_options(OPTIONS)
     declared = options.capabilities.model_dump(exclude_none=True, by_alias=True)
     # Extensions are of the newer era; the session leaves them out on the wire of the older.
     declared.pop("extensions", None)
-    assert declared == CAPABILITIES["legacy"]
+    assert declared == DECLARED["legacy"]
     backing.close()
 
 

@@ -14,7 +14,7 @@ from vendors import cut, entry_faults, name_faults
 
 from iac_base.errors import ToolError
 from iac_runtime.gate.plans import CompletedCall
-from iac_runtime.serve.calling import done_result, failure_result
+from iac_runtime.serve.call import done_result, failure_result
 from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS
 from iac_runtime.tools.shape import listing_entry as listing_entry
 

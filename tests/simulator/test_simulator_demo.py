@@ -11,7 +11,7 @@ from iac_base.errors import ToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call
-from iac_runtime.serve.calling import unwrap_call_tool
+from iac_runtime.serve.call import unwrap_call_tool
 from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator
 

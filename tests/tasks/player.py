@@ -19,7 +19,7 @@ import mcp_types as types
 from mcp import Client
 
 from iac_runtime.policy.permissions import Requester
-from iac_runtime.serve.calling import MAX_LEVEL
+from iac_runtime.serve.call import MAX_LEVEL
 
 ABLE = Requester(ways=("client",))
 """A client through which a person can be asked."""

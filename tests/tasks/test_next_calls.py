@@ -8,7 +8,7 @@ from player import ABLE, Answer
 from iac_base.errors import NextCall
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, RefusedCall
-from iac_runtime.serve.calling import unwrap_call_tool
+from iac_runtime.serve.call import unwrap_call_tool
 
 OF_INBOX = {"element": "message", "of": "inbox"}
 FIRST = "inbox.messages[0]"

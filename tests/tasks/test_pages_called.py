@@ -12,8 +12,8 @@ from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import HOME, open_simulation
 from iac_runtime.gate.plans import Call, RefusedCall
-from iac_runtime.serve.calling import unwrap_call_tool
-from iac_runtime.serve.pages import any_page
+from iac_runtime.serve.call import unwrap_call_tool
+from iac_runtime.serve.tool_pages import any_page
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import CALL_TOOLS
 

@@ -9,9 +9,10 @@ import anyio
 from player import play, read_tasks, world
 
 from iac_runtime.gate.opening import GateOptions, build_gate
-from iac_runtime.serve.changes import LazyGate
-from iac_runtime.serve.front import server_identity
+from iac_runtime.serve.http_sdk import build_server
 from iac_runtime.serve.listing import Choice, Listings
+from iac_runtime.serve.rebuild import LazyGate
+from iac_runtime.serve.stdio import server_identity
 
 TASKS = {task["words"]: task for task in read_tasks()}
 CHOSEN = (
@@ -27,9 +28,8 @@ def test_a_task_is_reached_within_its_budget(tmp_path: Path, generated: Path) ->
         lines = Listings([generated], Choice())
         options = GateOptions([generated], str(state))
         with closing(LazyGate(lines, partial(build_gate, options))) as backing:
-            played = anyio.run(
-                play, TASKS[words], backing.build_sdk_server(server_identity(), 54.0), state
-            )
+            server = build_server(backing.open_methods(54.0), lines, server_identity())
+            played = anyio.run(play, TASKS[words], server, state)
         assert played.wrong == []
 
 

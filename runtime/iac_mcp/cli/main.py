@@ -17,13 +17,14 @@ import click
 from iac_base.commands import CommandGroup
 from iac_base.errors import IacError, SetupError, ToolError, UnknownToolError
 from iac_base.text import escape_hidden
+from iac_mcp import start_server
 from iac_mcp.cli.common import ARGUMENTS, HELP, TOOLS, print_json, with_examples
 from iac_runtime.gate.plans import Call, CompletedCall, RefusedCall, call_with_prompts
 from iac_runtime.gate.results import clean_value, structured_content
 from iac_runtime.policy.facts import Verdict
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.prompts import ALWAYS, Question, ask_dialog, can_show_dialog
-from iac_runtime.serve.options import CALL_OPTIONS, SERVE_OPTIONS, ServeOption
+from iac_runtime.serve.listing import CALL_OPTIONS, SERVE_OPTIONS, ServeOption
 from iac_runtime.tool import LEVELS
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.folders import tool_folders
@@ -66,10 +67,10 @@ _LATER: Final = {
     "policy": "policy",
     "probe": "probe",
     "service": "http",
-    "setup": "setup",
+    "setup": "install",
     "status": "doctor",
     "uninstall": "install",
-    "upgrade": "upgrade",
+    "upgrade": "doctor",
 }
 """Commands with a module of their own, imported when they are asked for."""
 
@@ -122,8 +123,6 @@ def serve(**raw: Any) -> int:
       iac-mcp serve --simulate             with simulated apps, on any machine
       iac-mcp serve --http                 on 127.0.0.1, to clients with tokens
     """
-    from iac_mcp.entry import start_server
-
     return start_server(raw)
 
 
@@ -145,8 +144,8 @@ def call(tool: str, arguments: dict[str, Any], dry_run: bool, **raw: Any) -> int
                                         "properties": {"read status": true}}'
     """
     from iac_runtime.gate.opening import build_gate, read_options
-    from iac_runtime.serve.calling import unwrap_call_tool
-    from iac_runtime.serve.pages import ToolSearch
+    from iac_runtime.serve.call import unwrap_call_tool
+    from iac_runtime.serve.tool_pages import ToolSearch
 
     with closing(build_gate(read_options(raw))) as gate:
         catalogue = gate.catalogue
@@ -284,7 +283,7 @@ def ask_terminal(question: Question) -> Verdict:
 @TOOLS
 def list_tools(name: str, app: str | None, level: str | None, tools: tuple[Path, ...]) -> None:
     """List the tools with levels and purposes, or show the page of TOOL."""
-    from iac_runtime.serve.pages import any_page, any_purpose
+    from iac_runtime.serve.tool_pages import any_page, any_purpose
 
     catalogue = Catalogue(tool_folders(tools))
     if name:

@@ -14,7 +14,7 @@ from iac_plans.check import read_program
 from iac_plans.interpreter import check_program, load_sandbox
 from iac_plans.performing import RehearsalTimes
 from iac_plans.tools import REHEARSE
-from iac_runtime.serve.options import CALL_OPTIONS
+from iac_runtime.serve.listing import CALL_OPTIONS
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.folders import tool_folders
 

@@ -5,43 +5,233 @@ import platform
 import sqlite3
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
+from dataclasses import dataclass, field
 from importlib import metadata
-from typing import Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from iac_applescript.library import own_scripts
 from iac_base.errors import SetupError, near_text, quote_text
 from iac_base.files import open_state
 from iac_base.text import escape_hidden
-from iac_mcp.setup.client_checks import check_clients
-from iac_mcp.setup.findings import (
-    DoctorContext,
-    DoctorFinding,
-    data_home,
-    ok,
-    problem,
-    server_processes,
-    warning,
+from iac_mcp.setup.clients import (
+    CLIENTS,
+    bundle_versions,
+    client_file,
+    installed_entry,
+    is_former,
+    is_ours,
+    is_serve_command,
+    server_entries,
 )
 from iac_mcp.setup.interpreter import (
+    examine_python,
     find_better_python,
     framework_program,
     judge_signature,
     read_signature,
 )
 from iac_runtime.execution.mac import AppState, responsible_name
+from iac_runtime.execution.process import Runner
+from iac_runtime.execution.streams import run_process
 from iac_runtime.policy.approvals import MAX_UNAPPROVED, paused_clients, unapproved_counts, unshown
 from iac_runtime.policy.policy_file import load_policy, policy_path, unknown_words
 from iac_runtime.policy.settings import PolicyFlags, read_settings
-from iac_runtime.serve.status import running_servers as told
+from iac_runtime.serve.status import running_servers
 from iac_runtime.tool import LEVELS
 from iac_runtime.tools.catalogue import AppRow, Catalogue
 from iac_runtime.tools.folders import tool_folders
+from iac_runtime.tools.freshness import FOLDERS
 from iac_runtime.tools.freshness import check_freshness as find_stale_tools
 from iac_runtime.tools.own import added_tools
 from iac_runtime.version import VERSION
+
+if TYPE_CHECKING:
+    from iac_runtime.execution.executor import Executor
+
+State = Literal["ok", "warning", "problem"]
+
+_FOSTER: Final = frozenset({"init", "launchd", "systemd"})
+"""Who takes over a process whose parent is gone."""
+
+
+class DoctorFinding(NamedTuple):
+    """One line of `doctor`.
+
+    Attributes:
+        says: What was found, one line.
+        mend: The command or the step that mends it; empty for what is right.
+        check: Which check found it; `examined` fills it in.
+    """
+
+    state: State
+    says: str
+    mend: str = ""
+    check: str = ""
+
+    def facts(self) -> dict[str, Any]:
+        """Return it as one JSON object; without `mend` where there is nothing to mend."""
+        facts = {"check": self.check, "state": self.state, "says": self.says}
+        return {**facts, "mend": self.mend} if self.mend else facts
+
+
+def ok(says: str) -> DoctorFinding:
+    """Return the finding that something is right."""
+    return DoctorFinding("ok", says)
+
+
+def warning(says: str, mend: str) -> DoctorFinding:
+    """Return the finding that something could be better."""
+    return DoctorFinding("warning", says, mend)
+
+
+def problem(says: str, mend: str) -> DoctorFinding:
+    """Return the finding that something does not work."""
+    return DoctorFinding("problem", says, mend)
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorContext:
+    """What is looked at: this machine, unless a test says otherwise.
+
+    Attributes:
+        examiner: Answers for osascript and the apps.
+        tools: Folders of tools to look in first.
+        apps: Only these apps are asked about (keys, names or bundle ids); all, if empty.
+        name: The server's name in clients.
+        folders: Where apps lie.
+        run: Starts the programs that are asked, `codesign` among them.
+    """
+
+    examiner: "Executor"
+    tools: tuple[Path, ...] = ()
+    apps: tuple[str, ...] = ()
+    name: str = "iac"
+    system: str = sys.platform
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    folders: tuple[str, ...] = FOLDERS
+    run: Runner = run_process
+
+    @property
+    def is_mac(self) -> bool:
+        """Whether apps can be controlled at all."""
+        return self.system == "darwin"
+
+
+class ServerProcess(NamedTuple):
+    """A process that serves.
+
+    Attributes:
+        orphan: Whether the client which started it is gone.
+        home: Where its state lies; servers of one home take turns at each app.
+    """
+
+    pid: int
+    orphan: bool
+    parent: str
+    command: tuple[str, ...]
+    home: str = ""
+
+
+def server_processes() -> list[ServerProcess]:
+    """Return the running servers of this user, but for this process, by number."""
+    import psutil
+
+    found: list[ServerProcess] = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if process.pid == os.getpid() or process.uids().real != os.getuid():
+                continue
+            command = tuple(process.cmdline())
+            if is_serve_command(command):
+                parent = process.parent()
+                name = parent.name() if parent is not None else ""
+                orphan = not name or name in _FOSTER
+                home = data_home(process.environ())
+                found.append(ServerProcess(process.pid, orphan, name, command, home))
+    return sorted(found)
+
+
+def data_home(environ: Mapping[str, str]) -> str:
+    """Return what says where the state of a process lies."""
+    return environ.get("IAC_DATA") or environ.get("HOME", "")
+
+
+_SHIMS: Final = "shims"
+"""The folder of pyenv's and asdf's shims."""
+
+
+def check_clients(around: DoctorContext) -> Iterator[DoctorFinding]:
+    """Look at each client's file: whether the server is in it, and whether it would start."""
+    known = 0
+    for key in CLIENTS:
+        client = CLIENTS[key]
+        path = client_file(client, around.environ, around.system)
+        try:
+            entry = installed_entry(client, path, around.name)
+        except SetupError as error:
+            yield warning(str(error), f"iac-mcp install {key} --print")
+            continue
+        ours = [name for name, said in server_entries(client, path).items() if is_ours(said)]
+        others = [name for name in ours if name != around.name]
+        if entry is None and around.name in server_entries(client, path):
+            says = f'{client.name} has another server called "{around.name}".'
+            yield warning(says, f"iac-mcp install {key} --name NAME")
+        for name in others:
+            says = f'{client.name} has this server under the name "{name}" too.'
+            yield warning(says, f"iac-mcp uninstall {key} --name {name}")
+        if entry is None:
+            continue
+        known += 1
+        state, says = _check_entry(entry)
+        mend = "" if state == "ok" else f"iac-mcp install {key}"
+        yield DoctorFinding(state, f"{client.name}{says}", mend)
+    bundles = bundle_versions(around.environ, around.system)
+    yield from _check_bundles(around, bundles)
+    if not known and not bundles:
+        yield warning("No client has this server.", f"iac-mcp install {'|'.join(CLIENTS)}")
+
+
+def _check_bundles(around: DoctorContext, bundles: Sequence[str]) -> Iterator[DoctorFinding]:
+    for version in bundles:
+        if version != VERSION:
+            says = f"The bundle in Claude Desktop has version {version}; this is {VERSION}."
+            yield warning(says, "iac-mcp bundle, and open it with Claude Desktop")
+        else:
+            yield ok(f"Claude Desktop has the bundle, version {version}")
+    desktop = CLIENTS["claude-desktop"]
+    path = client_file(desktop, around.environ, around.system)
+    with suppress(SetupError):  # Said before.
+        if bundles and installed_entry(desktop, path, around.name) is not None:
+            says = "Claude Desktop has this server twice: as a bundle and in its file."
+            yield warning(says, "iac-mcp uninstall claude-desktop")
+
+
+def _check_entry(entry: Mapping[str, Any]) -> tuple[State, str]:
+    """Say whether an entry starts this server, and what to say of that after the client's name."""
+    command = entry.get("command")
+    path = Path(command if isinstance(command, str) else "")
+    if not path.is_absolute():
+        missing = f': it starts "{path}", which an app cannot find; give the full path.'
+        return "problem", missing
+    if not path.is_file() or not os.access(path, os.X_OK):
+        return "problem", f": {path} does not exist or cannot be started."
+    if is_former(entry):
+        return "problem", ": it starts the server from the place that an earlier version used."
+    if _SHIMS in path.parts:
+        return "warning", f": {path} is a shim, which starts slowly and may start another Python."
+    if path.name.startswith("python"):
+        try:
+            examine_python(str(path))
+        except SetupError as error:
+            return "problem", f": {error}"
+    if path.parent.resolve() != Path(sys.executable).parent.resolve():
+        return "warning", f": it starts {path}, not the Python of this command."
+    return "ok", f" starts {path}"
+
 
 _SDK: Final = ("mcp>=2.3,<3", (2, 3))
 """The MCP SDK that the server was made for: as pip takes it, and the oldest."""
@@ -316,7 +506,7 @@ def check_servers(_around: DoctorContext) -> Iterator[DoctorFinding]:
             )
             yield warning(says, f"kill {server.pid}")
     try:
-        older = [row for row in told() if row.version != VERSION]
+        older = [row for row in running_servers() if row.version != VERSION]
     except SetupError:
         older = []  # `state` has said so.
     for row in older:

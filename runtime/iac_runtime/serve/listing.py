@@ -1,6 +1,9 @@
-"""The finished lines of tools/list: chosen and joined, never parsed, kept with their folders.
+"""What is listed, and the options that choose it.
 
-A start of the server pays for this module.
+The finished lines of tools/list are chosen and joined, never parsed, and kept with their folders.
+The options of `iac-mcp serve` are one table for the quick reading here and for click; the quick
+reading takes what is beyond doubt: `--help`, a misspelt option or a missing value is left to click,
+which explains it and takes its time. A start of the server pays for this module.
 """
 
 import json
@@ -9,9 +12,10 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from iac_base.errors import SetupError, near_text
+from iac_runtime.serve.protocol import to_json
 from iac_runtime.tools.catalogue import ToolFolder, read_tool_folders
 from iac_runtime.tools.lock import damaged_file_error, read_part
 from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS, STARTERS, TOOLSETS, toolset_tools
@@ -184,25 +188,33 @@ class Listings:
         """
         return self._current_content().tools
 
+    def by_method(self) -> dict[str, Callable[[], list[bytes]]]:
+        """Return what returns the lines of each listing, by the protocol's name of it."""
+        return {
+            "tools/list": self,
+            "prompts/list": self.prompt_lines,
+            "resources/list": self.resource_lines,
+            "resources/templates/list": self.template_lines,
+        }
+
     def prompt_lines(self) -> list[bytes]:
         """Return the lines of prompts/list. Raises as a call does."""
-        from iac_runtime.serve.prompts import offered_prompts, prompt_entry
+        from iac_runtime.serve.resources import offered_prompts, prompt_entry
 
-        return _json_lines(map(prompt_entry, offered_prompts(self.app_ids())))
+        return [to_json(prompt_entry(row)) for row in offered_prompts(self.app_ids())]
 
     def resource_lines(self) -> list[bytes]:
         """Return the lines of resources/list. Raises as a call does."""
-        from iac_runtime.serve.resources import guide_entries, resource_entries
+        from iac_runtime.serve.resources import resource_entries
 
         apps = self._current_content().apps.items()
-        entries = resource_entries((key, str(row["name"])) for key, row in apps)
-        return _json_lines([*entries, *guide_entries()])
+        return [*map(to_json, resource_entries((key, str(row["name"])) for key, row in apps))]
 
     def template_lines(self) -> list[bytes]:
         """Return the lines of resources/templates/list."""
         from iac_runtime.serve.resources import TEMPLATES
 
-        return _json_lines(TEMPLATES)
+        return [*map(to_json, TEMPLATES)]
 
     def app_ids(self) -> list[str]:
         """Return the bundle ids of the apps that have tools. Raises as a call does."""
@@ -241,10 +253,15 @@ class Listings:
     def _load_content(self, folders: Sequence[Path]) -> _ListingContent:
         tool_folders = read_tool_folders(folders)
         tools = [
-            *_json_lines(map(listing_entry, own_tools(self._choice))),
+            *(to_json(listing_entry(tool)) for tool in own_tools(self._choice)),
             *chosen_lines(tool_folders, self._choice),
         ]
         return _ListingContent(tools, _apps_by_key(tool_folders))
+
+
+def app_resources(lines: Iterable[bytes]) -> list[str]:
+    """Return the addresses in resources/list of what depends on the tools."""
+    return [uri for line in lines if "/apps" in (uri := json.loads(line)["uri"])]
 
 
 def _apps_by_key(tool_folders: Iterable[ToolFolder]) -> dict[str, Mapping[str, Any]]:
@@ -270,7 +287,109 @@ def _folders_stamp(folders: Sequence[Path]) -> Stamp:
     return tuple(stamps)
 
 
-def _json_lines(entries: Iterable[Mapping[str, Any]]) -> list[bytes]:
-    return [
-        json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode() for entry in entries
-    ]
+CALL_SECONDS: Final = 54.0
+"""Seconds for a call: 60, less what ending a process that resists takes, and a little."""
+
+
+class ServeOption(NamedTuple):
+    """One option.
+
+    Attributes:
+        kind: `flag`; `value` (one); `values` (repeatable); `maybe` (its value may be left out).
+        metavar: What the value is, in the help.
+    """
+
+    flag: str
+    kind: Literal["flag", "value", "values", "maybe"]
+    help: str
+    metavar: str = ""
+
+    @property
+    def name(self) -> str:
+        """The key under which its value is passed on."""
+        return self.flag.lstrip("-").replace("-", "_")
+
+
+HTTP_OPTIONS: Final = (
+    ServeOption("--http", "flag", "Serve over HTTP, to clients with tokens (iac-mcp clients)."),
+    ServeOption("--host", "value", "With --http: the address to listen on (127.0.0.1).", "ADDRESS"),
+    ServeOption("--port", "value", "With --http: the port (8722); 0 picks a free port.", "NUMBER"),
+    ServeOption("--cert", "value", "With --http: the certificate for TLS.", "FILE"),
+    ServeOption("--key", "value", "With --http: the certificate's private key.", "FILE"),
+    ServeOption(
+        "--behind-proxy", "flag", "With --http: a proxy in front of this server handles TLS."
+    ),
+)
+
+SERVE_OPTIONS: Final = (
+    ServeOption(
+        "--tools",
+        "values",
+        "A folder of generated tools that is searched before the others.",
+        "FOLDER",
+    ),
+    ServeOption(
+        "--expose",
+        "value",
+        "The tools to list: search (a few tools that find and call the rest), all, or patterns "
+        "such as 'mail_*,safari'.",
+        "WHAT",
+    ),
+    ServeOption("--toolset", "value", "List the tools of one app or toolset.", "NAME"),
+    ServeOption("--pin", "value", "Apps whose tools are listed too, such as notes,finder.", "APPS"),
+    ServeOption("--read-only", "flag", "Use only tools that never change anything."),
+    ServeOption("--policy", "value", "The policy file to use instead of your own.", "FILE"),
+    ServeOption(
+        "--allow", "value", "The highest level that runs without approval (SAFE).", "LEVEL"
+    ),
+    ServeOption("--launch", "values", "An app that a call may start even if it only reads.", "APP"),
+    ServeOption("--rate-limit", "value", "How many writes per second may run (10).", "NUMBER"),
+    ServeOption("--blocklist", "values", "Bundle ids of more apps that no tool may change.", "IDS"),
+    ServeOption("--server", "value", "This server's name in the rules of the policy.", "NAME"),
+    ServeOption("--timeout", "value", "How many seconds a call may take (30).", "SECONDS"),
+    ServeOption(
+        "--simulate",
+        "maybe",
+        "Use simulated apps; STATE is a file that keeps their state.",
+        "[STATE]",
+    ),
+    *HTTP_OPTIONS,
+    ServeOption("--log-file", "value", "Also write the log to this file.", "FILE"),
+    ServeOption("--verbose", "flag", "Show more detail on standard error."),
+)
+
+CALL_OPTIONS: Final = tuple(
+    option
+    for option in SERVE_OPTIONS
+    if option not in HTTP_OPTIONS
+    and option.flag not in ("--expose", "--toolset", "--pin", "--log-file", "--verbose")
+)
+"""Those that `iac-mcp call` has too."""
+
+_BY_FLAG: Final = {option.flag: option for option in SERVE_OPTIONS}
+
+
+def read_quickly(arguments: Sequence[str]) -> dict[str, Any] | None:
+    """Return the values by name (absent options are absent), or None if click should read them."""
+    found: dict[str, Any] = {}
+    rest = list(arguments)
+    while rest:
+        flag, equals, value = rest.pop(0).partition("=")
+        option = _BY_FLAG.get(flag)
+        if option is None or (option.kind != "values" and option.name in found):
+            return None
+        if option.kind == "flag":
+            if equals:
+                return None
+            found[option.name] = True
+            continue
+        if not equals:
+            if rest and not rest[0].startswith("-"):
+                value = rest.pop(0)
+            elif option.kind != "maybe":
+                return None
+        if option.kind == "values":
+            found.setdefault(option.name, []).append(value)
+        else:
+            found[option.name] = value
+    return found

@@ -19,11 +19,9 @@ from iac_runtime.gate.plans import Call, CompletedCall, RefusedCall
 from iac_runtime.gate.results import clean_value
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.prompts import Question
-from iac_runtime.serve.calling import CallMethod, Method, Result, read_requester, text_content
-from iac_runtime.serve.deadline import Peer
-from iac_runtime.serve.listing import Listings
-from iac_runtime.serve.messages import INTERNAL_ERROR, INVALID_PARAMS, ProtocolError
-from iac_runtime.serve.options import CALL_SECONDS
+from iac_runtime.serve.call import CallMethod, Method, Peer, Result, read_requester, text_content
+from iac_runtime.serve.listing import CALL_SECONDS, Listings
+from iac_runtime.serve.protocol import INTERNAL_ERROR, INVALID_PARAMS, ProtocolError
 from iac_runtime.serve.status import StatusFile, status_facts
 from iac_runtime.tool import Level, at_most
 from iac_runtime.tools.catalogue import Catalogue
@@ -114,7 +112,7 @@ def _read_resource(
 
     uri = params["uri"]
     if peer.views and uri.startswith("ui:"):
-        from iac_runtime.serve.views import read_view
+        from iac_runtime.serve.resources import read_view
 
         found = read_view(uri, questions(read_requester(peer).token_client))
         if found is not None:
@@ -151,8 +149,7 @@ def _through_gate(gate: Gate, who: Requester, tool: str, given: Mapping[str, Any
 def _get_prompt(
     lines: Listings, params: Mapping[str, Any], _peer: Peer, _cancel: Cancellation
 ) -> Result:
-    from iac_runtime.serve.prompts import find_prompt, prompt_text
-    from iac_runtime.serve.resources import guide_text
+    from iac_runtime.serve.resources import find_prompt, guide_text, prompt_text
 
     given = clean_value(params.get("arguments") or {})
     try:
@@ -202,8 +199,7 @@ def _matching_values(begun: str, values: Iterable[str]) -> list[str]:
 
 
 def _prompt_values(prompt: str, argument: str) -> Collection[str]:
-    from iac_runtime.serve.prompts import PROMPTS
-    from iac_runtime.serve.resources import guide_names
+    from iac_runtime.serve.resources import PROMPTS, guide_names
 
     recipe = next((found for found in PROMPTS if found.name == prompt), None)
     if recipe is None:
@@ -214,8 +210,8 @@ def _prompt_values(prompt: str, argument: str) -> Collection[str]:
 
 
 def _template_values(uri: str, argument: str, sources: "ResourceSources") -> Collection[str]:
-    from iac_runtime.serve.pages import known_names, tool_ceiling
     from iac_runtime.serve.resources import TEMPLATES, guide_names
+    from iac_runtime.serve.tool_pages import known_names, tool_ceiling
 
     kind = next((row["name"] for row in TEMPLATES if row["uriTemplate"] == uri), None)
     catalogue = sources.catalogue()

@@ -1,20 +1,29 @@
-"""Resources: apps, object models, tool pages, guides, large results, the audit, the status.
+"""What a person can choose in a client: resources, prompts, and views beside results.
 
-The front answers a client's lists from here before the SDK is there, so what reading one needs is
-imported where it is read.
+Resources are apps, object models, tool pages, guides, large results, the audit and the status.
+Prompts are worked recipes, and the text that they become. A view is one HTML document without
+connections, for clients that declared MCP Apps: the client hands it the arguments and the result of
+a call, which the model gets as ever. What waits for a person's answer it reads from `QUESTIONS`; it
+cannot answer. Source: MCP Apps (SEP-1865), 2026-01-26.
+
+The front answers a client's lists from here: what reading one needs is imported where it is read.
 """
 
 import json
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from importlib import import_module
 from pathlib import Path
+from string import Template
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from iac_base.errors import InvalidParameterError, ToolError, near_text, quote_text
+from iac_runtime.serve.protocol import VIEW_EXTENSION, VIEW_TYPE, ServerIdentity, to_json
 from iac_runtime.tools.own import CALL_TOOLS, META_TOOLS
 
 if TYPE_CHECKING:
+    from iac_runtime.policy.prompts import Question
     from iac_runtime.tools.catalogue import Catalogue
 
 ResourceKind = Literal["apps", "model", "tool", "skill", "result", "audit", "status"]
@@ -24,7 +33,7 @@ FROM_APPS: Final = (
 )
 
 _ROWS: Final = tomllib.loads(Path(__file__).with_name("resources.toml").read_text("utf-8"))
-_FIXED: Final[Mapping[ResourceKind, dict[str, Any]]] = _ROWS["fixed"]
+FIXED: Final[Mapping[ResourceKind, dict[str, Any]]] = _ROWS["fixed"]
 _TEMPLATES: Final[Mapping[ResourceKind, dict[str, Any]]] = _ROWS["templates"]
 
 VIEWS: Final[Mapping[str, dict[str, Any]]] = _ROWS["views"]
@@ -34,7 +43,7 @@ TEMPLATES: Final = tuple(_TEMPLATES.values())
 """The entries of resources/templates/list; `name` is the kind of what they name."""
 
 _FORMS: Final = (
-    *(row["uri"] for row in _FIXED.values()),
+    *(row["uri"] for row in FIXED.values()),
     *(row["uriTemplate"].replace("{?offset}", "?offset=N") for row in TEMPLATES),
 )
 
@@ -73,22 +82,18 @@ class ResourceSources(NamedTuple):
 
 
 def resource_entries(apps: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
-    """Return the entries of resources/list; `apps` are keys and names."""
+    """Return the entries of resources/list, the guides last; `apps` are keys and names."""
     models = [
         _template_entry("model", {"key": key}, f"{key}_model", f"{name}: object model")
         for key, name in apps
     ]
-    return [*_FIXED.values(), *models]
-
-
-def guide_entries() -> list[dict[str, Any]]:
-    """Return the entries of the guides in resources/list."""
-    return [
+    guides = [
         _template_entry(
             "skill", {"name": name}, f"{name}_skill", f"Guide for scripts: {guide.title}"
         )
         for name, guide in sorted(_load_guides().items())
     ]
+    return [*FIXED.values(), *models, *guides]
 
 
 def _template_entry(
@@ -108,7 +113,7 @@ def parse_address(uri: str) -> ResourceAddress:
     # A listing needs the rows of this module, and not this.
     from urllib.parse import parse_qs, unquote, urlsplit
 
-    for kind, row in _FIXED.items():
+    for kind, row in FIXED.items():
         if uri.rstrip("/") == row["uri"]:
             return ResourceAddress(kind, row["mimeType"])
     try:
@@ -193,7 +198,7 @@ def _read_apps(_address: ResourceAddress, sources: ResourceSources) -> tuple[str
 
 
 def _read_model(address: ResourceAddress, sources: ResourceSources) -> tuple[str, str]:
-    from iac_runtime.serve.pages import model_text
+    from iac_runtime.serve.tool_pages import model_text
 
     catalogue = sources.catalogue()
     app = catalogue.find_app(address.name)
@@ -204,7 +209,7 @@ def _read_model(address: ResourceAddress, sources: ResourceSources) -> tuple[str
 
 
 def _read_tool(address: ResourceAddress, sources: ResourceSources) -> tuple[str, str]:
-    from iac_runtime.serve.pages import any_page
+    from iac_runtime.serve.tool_pages import any_page
 
     catalogue = sources.catalogue()
     found = any_page(catalogue, address.name)
@@ -242,3 +247,202 @@ _READERS: Final[
     "audit": _read_audit,
     "status": lambda _, sources: (_clean_json(sources.status()), ""),
 }
+
+
+class PromptArgument(NamedTuple):
+    """What a person may fill in.
+
+    Attributes:
+        default: What holds where nothing was; an argument without one is required.
+        values: What completion offers.
+    """
+
+    name: str
+    description: str
+    default: str = ""
+    values: Sequence[str] = ()
+
+
+class Prompt(NamedTuple):
+    """A recipe.
+
+    Attributes:
+        apps: Bundle ids; it is offered where all of them have tools.
+        text: What the model is told; `{name}` stands for an argument.
+        guide: The argument that names the guide of an app, which is put below the text.
+    """
+
+    name: str
+    title: str
+    description: str
+    apps: Sequence[str]
+    text: str
+    arguments: tuple[PromptArgument, ...] = ()
+    guide: str = ""
+
+
+def _load_prompts() -> Iterator[Prompt]:
+    rows = tomllib.loads(Path(__file__).with_name("prompts.toml").read_text("utf-8"))["prompt"]
+    for row in rows:
+        arguments = tuple(PromptArgument(**given) for given in row.pop("arguments", ()))
+        yield Prompt(**row, arguments=arguments)
+
+
+PROMPTS: Final = tuple(_load_prompts())
+
+
+def offered_prompts(ids: Collection[str]) -> list[Prompt]:
+    """Return the recipes whose apps are among the bundle ids `ids`."""
+    known = {id_.casefold() for id_ in ids}
+    return [prompt for prompt in PROMPTS if all(app.casefold() in known for app in prompt.apps)]
+
+
+def prompt_entry(prompt: Prompt) -> dict[str, Any]:
+    """Return the entry of a recipe in prompts/list."""
+    entry: dict[str, Any] = {
+        "name": prompt.name,
+        "title": prompt.title,
+        "description": prompt.description,
+    }
+    if prompt.arguments:
+        entry["arguments"] = [
+            {
+                "name": row.name,
+                "description": f"{row.description} Default: {row.default}."
+                if row.default
+                else row.description,
+                "required": not row.default,
+            }
+            for row in prompt.arguments
+        ]
+    return entry
+
+
+def find_prompt(name: str, ids: Collection[str]) -> Prompt:
+    """Return the recipe called `name`.
+
+    Raises:
+        InvalidParameterError: None that is offered has the name; the nearest are named.
+    """
+    known = {prompt.name: prompt for prompt in offered_prompts(ids)}
+    if name not in known:
+        raise InvalidParameterError(
+            f"There is no prompt {quote_text(name)}.", said=name, known=known
+        )
+    return known[name]
+
+
+def prompt_text(prompt: Prompt, given: Mapping[str, str]) -> str:
+    """Return the text of a recipe, filled in.
+
+    Raises:
+        InvalidParameterError: An argument is missing, empty or not known.
+    """
+    rows = {row.name: row for row in prompt.arguments}
+    for name in given:
+        if name not in rows:
+            raise InvalidParameterError(
+                f"{prompt.name} has no argument {quote_text(name)}.", said=name, known=rows
+            )
+    # On one line, so that a value cannot look like a step of the recipe.
+    words = {name: " ".join(value.split()) for name, value in given.items()}
+    values = {name: words.get(name) or row.default for name, row in rows.items()}
+    for name, value in values.items():
+        if not value:
+            raise InvalidParameterError(f"{prompt.name} needs {name}.", rows[name].description)
+    return prompt.text.format(**values)
+
+
+QUESTIONS: Final = "ui://iac/questions"
+"""The address of the questions that wait, as JSON, for the card of approvals."""
+
+_SHOWN: Final = {"ui": {"csp": {}, "prefersBorder": True}}
+"""A document's settings: none of the lists of who may be connected to has an entry."""
+
+
+def identity_with_views(identity: ServerIdentity) -> ServerIdentity:
+    """Return what a server says of itself to a client that shows views."""
+    views: dict[str, Any] = {"extensions": {VIEW_EXTENSION: {}}}
+    declared = {era: {**row, **views} for era, row in identity.capabilities.items()}
+    return identity._replace(capabilities=declared)
+
+
+def with_views(method: str, lines: Sequence[bytes]) -> list[bytes]:
+    """Return the entries of a listing: of tools each with its view, of resources the views too."""
+    if method == "tools/list":
+        return [*map(_with_view, lines)]
+    return [*lines, *view_entries()] if method == "resources/list" else [*lines]
+
+
+def _with_view(line: bytes) -> bytes:
+    entry = json.loads(line)
+    view = tool_view(entry["name"], entry.get("annotations", {}))
+    if not view:
+        return line
+    entry["_meta"] = {**entry.get("_meta", {}), "ui": {"resourceUri": _view_uri(view)}}
+    return to_json(entry)
+
+
+def tool_view(tool: str, annotations: Mapping[str, Any]) -> str:
+    """Return the name of a tool's view: by its name, else of what may ask; empty for none."""
+    for view, row in VIEWS.items():
+        if any(fnmatchcase(tool, pattern) for pattern in row["tools"]):
+            return view
+    return "" if annotations.get("readOnlyHint") else "approval"
+
+
+def view_entries() -> list[bytes]:
+    """Return the entries of the views for resources/list."""
+    return [
+        to_json(
+            {
+                "uri": _view_uri(view),
+                "name": f"view_{view}",
+                "title": row["title"],
+                "description": row["description"],
+                "mimeType": VIEW_TYPE,
+                "_meta": _SHOWN,
+            }
+        )
+        for view, row in VIEWS.items()
+    ]
+
+
+def read_view(uri: str, waiting: "Iterable[Question]") -> dict[str, Any] | None:
+    """Return what a client reads under an address: a view, the questions; None for neither."""
+    if uri == QUESTIONS:
+        from iac_runtime.policy.prompts import paragraphs
+
+        rows = [
+            {"app": one.app, "tool": one.tool, "level": one.level, "says": paragraphs(one.text)}
+            for one in waiting
+        ]
+        return {"mimeType": "application/json", "text": json.dumps(rows), "uri": uri}
+    view = next((view for view in VIEWS if uri == _view_uri(view)), None)
+    if view is None:
+        return None
+    return {"_meta": _SHOWN, "mimeType": VIEW_TYPE, "text": view_document(view), "uri": uri}
+
+
+def view_document(view: str) -> str:
+    """Return a view: one document that runs its own script, and connects to nothing."""
+    style, script = (Path(__file__).with_name(f"views.{kind}").read_text() for kind in _KINDS)
+    row, page = VIEWS[view], Path(__file__).with_name("views.html").read_text()
+    rest = {"view": view, "title": row["title"], "style": style, "script": script}
+    return Template(page).substitute(
+        rest, may_style=_content_hash(style), may_run=_content_hash(script)
+    )
+
+
+_KINDS: Final = ("css", "js")
+
+
+def _content_hash(text: str) -> str:
+    import base64
+    import hashlib
+
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _view_uri(view: str) -> str:
+    return f"ui://iac/{view}"
