@@ -158,11 +158,8 @@ class _ExpectationsReader(TableReader):
 _ROW: Final[TableKeys] = {
     "arguments": ("arguments", _ExpectationsReader.read_arguments),
     "at": ("at", _ExpectationsReader.read_time),
-    "call": ("call", _ExpectationsReader.read_single_line),
-    "client": ("client", _ExpectationsReader.read_single_line),
     "decision": ("decision", _ExpectationsReader.read_decision),
-    "rule": ("rule", _ExpectationsReader.read_single_line),
-    "server": ("server", _ExpectationsReader.read_single_line),
+    **table_keys("call client rule server", _ExpectationsReader.read_single_line),
 }
 _KEYS: Final[TableKeys] = {
     "expect": ("expect", _ExpectationsReader.read_rows),
