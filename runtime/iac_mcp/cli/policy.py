@@ -36,7 +36,7 @@ from iac_runtime.policy.policy_file import (
     unknown_words,
 )
 from iac_runtime.policy.prompts import escaped_json
-from iac_runtime.policy.rules import DAYS, TableKeys, TableReader, describe_rule
+from iac_runtime.policy.rules import DAYS, TableKeys, TableReader, describe_rule, table_keys
 from iac_runtime.policy.settings import PRESETS, Policy, PolicyFlags
 from iac_runtime.serve.call import unwrap_call_tool
 from iac_runtime.tools.catalogue import Catalogue
