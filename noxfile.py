@@ -22,6 +22,8 @@ ROOT = Path(__file__).parent
 GENERATED = ROOT / "generated" / "iac_tools"
 # Some tests wait for processes, so there are more workers than cores.
 PYTEST = ("pytest", "-n", "3", "--dist", "worksteal", "-m", "not stress")
+# Hundreds of programs are started, and each compiles what is not kept.
+KEEP_COMPILED = {"PYTHONDONTWRITEBYTECODE": None}
 # The bound is for a machine that skips no test, so it has a session of its own.
 COUNTED = ("--cov", "--cov-report=term", "--cov-fail-under=90")
 SYSMON = {"COVERAGE_CORE": "sysmon"} if sys.version_info >= (3, 12) else {}
@@ -38,16 +40,26 @@ def demo(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run every test but the stress ones; what needs a program that is missing is skipped."""
+    """Run one row in ten of the sweeps, drawn by the commit, and all other tests but slow ones.
+
+    What needs a program that is missing is skipped.
+    """
     session.install("-q", "-e", ".[dev]")
-    session.run(*PYTEST, *session.posargs)
+    session.run(*PYTEST, *session.posargs, env=KEEP_COMPILED)
+
+
+@nox.session(name="tests-all")
+def tests_all(session: nox.Session) -> None:
+    """Run every test but the stress ones."""
+    session.install("-q", "-e", ".[dev]")
+    session.run(*PYTEST, "--all", *session.posargs, env=KEEP_COMPILED)
 
 
 @nox.session
 def coverage(session: nox.Session) -> None:
     """Run every test but the stress ones, and print the coverage of hand-written code."""
     session.install("-q", "-e", ".[dev]")
-    session.run(*PYTEST, *COUNTED, *session.posargs, env=SYSMON)
+    session.run(*PYTEST, "--all", *COUNTED, *session.posargs, env={**KEEP_COMPILED, **SYSMON})
 
 
 @nox.session
@@ -136,7 +148,7 @@ def stress(session: nox.Session) -> None:
     """Run the property tests with 2,000 examples each, and the tests that take minutes."""
     session.install("-q", "-e", ".[dev]")
     session.run(
-        *("pytest", "-m", "stress or property", "--timeout=3600", *session.posargs),
+        *("pytest", "--all", "-m", "stress or property", "--timeout=3600", *session.posargs),
         env={"IAC_HYPOTHESIS": "stress"},
     )
 
@@ -169,7 +181,7 @@ def conformance(session: nox.Session) -> None:
     """Run the official MCP suite and clients of other languages; npm installs them once."""
     session.install("-q", "-e", ".[dev]")
     session.run("python", "tests/conformance/run.py")
-    session.run("pytest", "-q", "tests/conformance")
+    session.run("pytest", "--all", "-q", "tests/conformance")
 
 
 @nox.session

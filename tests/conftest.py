@@ -6,10 +6,11 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from sampling import draw_left_out, read_changed, read_seed
 
 if TYPE_CHECKING:
     from builds import Built
@@ -31,6 +32,7 @@ settings.register_profile(
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
+settings.register_profile("short", settings.get_profile("house"), max_examples=25)
 settings.register_profile(
     "stress", settings.get_profile("house"), max_examples=2000, derandomize=False
 )
@@ -40,10 +42,63 @@ os.environ["IAC_STRICT"] = "1"
 # What a test keeps without a folder of its own is not to meet the user's approvals and audit.
 _DATA = tempfile.TemporaryDirectory(prefix="iac-tests-")
 os.environ["IAC_DATA"] = _DATA.name
-settings.load_profile(os.environ.get("IAC_HYPOTHESIS", "house"))
+LEFT_OUT = pytest.StashKey[int]()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that runs what a draw leaves out."""
+    parser.addoption(
+        "--all",
+        action="store_true",
+        help="run all rows of sweeps, slow tests, and properties with eight times the examples",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose how many examples a property is tried on, before the modules that say it are read."""
+    given = "house" if config.getoption("--all") else "short"
+    settings.load_profile(os.environ.get("IAC_HYPOTHESIS", given))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Iterator[None]:
+    """Mark tests by their kind; of those that -m leaves, take away what the draw leaves out."""
+    mark_kinds(items)
+    yield
+    if config.getoption("--all"):
+        return
+    left = draw_left_out(items, read_seed(), config.args, read_changed())
+    config.stash[LEFT_OUT] = len(left)
+    config.hook.pytest_deselected(items=[item for item in items if item in left])
+    items[:] = [item for item in items if item not in left]
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Hand the number of tests left out to the process that prints, if this is a worker of it."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left_out"] = session.config.stash.get(LEFT_OUT, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take the number of tests left out from a worker, all of which draw the same."""
+    node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", 0)
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Say how many tests the draw of this commit left out."""
+    if count := config.stash.get(LEFT_OUT, 0):
+        terminalreporter.write_line(
+            f"{count} tests were left out, drawn by {read_seed()};"
+            " `nox -s tests-all` (or --all) runs them too."
+        )
+
+
+def mark_kinds(items: list[pytest.Item]) -> None:
     """Mark property tests, and skip tests that read the corpus where there is none.
 
     Neither kind is counted in the coverage: they run the same lines hundreds of times, each for
@@ -54,6 +109,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             item.add_marker("property")
             item.add_marker("uncounted")
+        if "corpus_build" in getattr(item, "fixturenames", ()):
+            item.add_marker("slow")
         if "corpus" in getattr(item, "fixturenames", ()):
             item.add_marker("uncounted")
             if not CORPUS.is_dir():

@@ -1,4 +1,4 @@
-"""Lower: a resolved dictionary becomes the intermediate representation of a module.
+"""Build tools: a resolved dictionary becomes the intermediate representation of a module.
 
 Names are decided in `naming`, types in `types`, levels in `classify`; this puts them together.
 """

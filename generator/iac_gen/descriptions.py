@@ -1,4 +1,4 @@
-"""Describe: what a tool, a class and a property is, in our own words, made from structure.
+"""Descriptions: what a tool, a class and a property is, in our own words, made from structure.
 
 The text is plain prose without quotes, colons or brackets, because the same words stand in a
 docstring and in the listing. Examples of references stand in parameter descriptions only;
@@ -126,9 +126,8 @@ def type_as_noun(kind: str, types: AppTypes, own: Sequence[str] = ()) -> str:
     if "object" in (*one, *many):
         # A class beside it is one of them.
         return "objects" if many else "object"
-    return join_with_or(
-        [plural_noun(noun) for noun in dict.fromkeys((*one, *many))] if many else one
-    )
+    both = dict.fromkeys((*one, *many))
+    return join_with_or([*map(plural_noun, both)] if many else one)
 
 
 def _type_nouns(kind: str, types: AppTypes, own: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -83,14 +83,10 @@ def installed_bundles(
     seen: set[Path] = set()
     first = [_read_bundle(path, "application") for path in _bundle_paths(shared, ".app", seen)]
     owners = {one.id.casefold(): one.path for one in first if isinstance(one, AppBundle) and one.id}
-    return [
-        *first,
-        *(
-            _refuse_claimed(_read_bundle(path, "application"), owners)
-            for path in _bundle_paths(own, ".app", seen)
-        ),
-        *(_read_bundle(path, "addition") for path in _bundle_paths(libraries, ".osax", seen)),
-    ]
+    more = (_read_bundle(path, "application") for path in _bundle_paths(own, ".app", seen))
+    apps = [*first, *(_refuse_claimed(one, owners) for one in more)]
+    paths = _bundle_paths(libraries, ".osax", seen)
+    return [*apps, *(_read_bundle(path, "addition") for path in paths)]
 
 
 def _refuse_claimed(
@@ -332,12 +328,8 @@ def group_by_app(metadata: Iterable[MetadataFile]) -> tuple[list[IntentsOfApp], 
             refused[one.bundle] = Unscriptable(one.bundle, one.bundle.stem, on_one_line(reason))
         if first != one.bundle or one.path == one.bundle:
             continue
-        for owner in sorted(
-            {
-                action_owner(named, one.owner, str(one.path))
-                for named in _attribution(*_file_stamp(one.path))[0]
-            }
-        ):
+        named = _attribution(*_file_stamp(one.path))[0]
+        for owner in sorted({action_owner(app, one.owner, str(one.path)) for app in named}):
             files[owner].append(one)
     return [_intents_of_app(owner, rows) for owner, rows in sorted(files.items())], [
         *refused.values()
@@ -350,16 +342,11 @@ def _intents_of_app(owner: str, rows: list[MetadataFile]) -> IntentsOfApp:
     )
     first = rows[0]
     own = first.owner == owner
-    digest = hashlib.sha256(
-        "".join(_attribution(*_file_stamp(row.path))[1] for row in rows).encode()
-    )
-    return IntentsOfApp(
-        owner,
-        first.bundle.stem if own else owner.rpartition(".")[2],
-        first.version if own else "",
-        tuple((str(row.path), row.owner) for row in rows),
-        digest.hexdigest(),
-    )
+    digests = "".join(_attribution(*_file_stamp(row.path))[1] for row in rows)
+    name = first.bundle.stem if own else owner.rpartition(".")[2]
+    version = first.version if own else ""
+    files = tuple((str(row.path), row.owner) for row in rows)
+    return IntentsOfApp(owner, name, version, files, hashlib.sha256(digests.encode()).hexdigest())
 
 
 def _file_stamp(path: Path) -> tuple[str, int, int]:
@@ -412,9 +399,8 @@ def _localized_tables(folder: Path, name: str) -> Iterator[dict[str, str]]:
         rows = _parse_strings(content)
         if file.suffix == ".loctable":
             rows = rows.get("en", {})
-        yield (
-            {k: v for k, v in rows.items() if isinstance(v, str)} if isinstance(rows, dict) else {}
-        )
+        kept = rows.items() if isinstance(rows, dict) else ()
+        yield {key: value for key, value in kept if isinstance(value, str)}
 
 
 def _parse_strings(content: bytes) -> dict[str, Any]:
@@ -422,9 +408,8 @@ def _parse_strings(content: bytes) -> dict[str, Any]:
         strings = plistlib.loads(content)
         return strings if isinstance(strings, dict) else {}
     except Exception:  # plistlib lets through whatever its parsers raise
-        text = content.decode(
-            "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8", "replace"
-        )
+        wide = content[:2] in (b"\xff\xfe", b"\xfe\xff")
+        text = content.decode("utf-16" if wide else "utf-8", "replace")
         return {key: re.sub(r"\\(.)", r"\1", value) for key, value in _LINE.findall(text)}
 
 

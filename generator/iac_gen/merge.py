@@ -65,7 +65,9 @@ def _repeat_message(what: str, kept: str, code: str) -> str:
     return text if kept == code else f"{text} with the code {code!r}; {kept!r} is kept"
 
 
-def _merge_by_name(rows: Iterable[N], notes: MergeNotes, merge: Callable[[N, N], N]) -> list[N]:
+def merge_by_name(
+    rows: Iterable[N], notes: MergeNotes, merge: Callable[[N, N], N] = _merge_declarations
+) -> list[N]:
     """Return the rows with those of one name merged, in the order of first declaration."""
     kept: dict[str, N] = {}
     for row in rows:
@@ -171,7 +173,7 @@ def merge_enumerations(
     rows: Iterable[model.Enumeration], notes: MergeNotes
 ) -> list[model.Enumeration]:
     """Return each enumeration once, with the values of all its declarations."""
-    return _merge_by_name(
+    return merge_by_name(
         rows,
         notes,
         lambda a, b: _merge_declarations(a, b, enumerators=_merge_enumerators(a, b, notes)),
@@ -195,17 +197,12 @@ def _merge_enumerators(
 
 def merge_records(rows: Iterable[model.RecordType], notes: MergeNotes) -> list[model.RecordType]:
     """Return each record type once, with the fields of all its declarations."""
-    merged = _merge_by_name(
+    merged = merge_by_name(
         rows, notes, lambda a, b: _merge_declarations(a, b, properties=a.properties + b.properties)
     )
     return [
         replace(row, properties=merge_properties(row.name, row.properties, notes)) for row in merged
     ]
-
-
-def merge_value_types(rows: Iterable[model.ValueType], notes: MergeNotes) -> list[model.ValueType]:
-    """Return each value type once."""
-    return _merge_by_name(rows, notes, _merge_declarations)
 
 
 APPLICATION = "application"

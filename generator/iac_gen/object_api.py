@@ -1,4 +1,4 @@
-"""Typed: the classes of the object layer, made from the tables and tools of a module.
+"""The object API: the classes of the object layer, made from the tables and tools of a module.
 
 Every name and annotation of `<app>_objects.py` is decided here; the template lays them out. A class
 of the dictionary becomes a class, its elements a collection; a command is a method where its direct

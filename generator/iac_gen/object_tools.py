@@ -1,4 +1,4 @@
-"""Lower the object tools: get, list, count, make and set over an app's own classes."""
+"""Object tools: get, list, count, make and set over an app's own classes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -120,13 +120,8 @@ def object_tools(
 
 def visible_properties(resolved: ResolvedDictionary) -> set[str]:
     """Return the names of the properties that no class hides."""
-    return {
-        prop.name
-        for row in resolved.classes
-        if not row.hidden
-        for prop in row.properties
-        if not prop.hidden
-    }
+    shown = (row for row in resolved.classes if not row.hidden)
+    return {prop.name for row in shown for prop in row.properties if not prop.hidden}
 
 
 def extra_parameters(command: SdefCommand) -> list[Any]:

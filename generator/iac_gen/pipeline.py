@@ -1,4 +1,4 @@
-"""The pipeline: read, resolve, quirks, lower, classify, render, prove, one app at a time.
+"""The pipeline: read, resolve, quirks, build tools, render, verify, one app at a time.
 
 `build_folder` is pure but for reading its sources: inputs in, the files of an output folder and a
 report out. Apps do not depend on each other, so they are built on all cores.
@@ -146,7 +146,7 @@ def represent_app(
 def build_folder(
     inputs: BuildInputs, progress: Callable[[str], None] = lambda _: None
 ) -> tuple[Mapping[str, str], BuildReport]:
-    """Return the files of the output folder (name -> text, `assemble.FolderFiles`) and the report.
+    """Return the files of the output folder (name -> text, `write.FolderFiles`) and the report.
 
     `progress` is called with the name of each app when it is done. An app that cannot be
     read, or whose module does not pass its proof, is left out; what the folder has of it stays.

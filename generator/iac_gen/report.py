@@ -55,12 +55,9 @@ def declared_counts(dictionary: Dictionary) -> TermCounts:
 def built_counts(module: Module, commands: int) -> TermCounts:
     """Count what stands in the tables of a module; `commands` are the visible ones."""
     fields = sum(len(row.properties) for row in module.records.values())
-    return TermCounts(
-        commands,
-        len(module.classes),
-        fields + sum(len(row.properties) for row in module.classes.values()),
-        sum(len(row.elements) for row in module.classes.values()),
-    )
+    properties = fields + sum(len(row.properties) for row in module.classes.values())
+    elements = sum(len(row.elements) for row in module.classes.values())
+    return TermCounts(commands, len(module.classes), properties, elements)
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,7 +145,7 @@ def resolve_dictionary(
         tuple(merge_classes((i for i in items if isinstance(i, SdefClass)), notes)),
         tuple(merging.merge_enumerations((i for i in items if isinstance(i, Enumeration)), notes)),
         tuple(merging.merge_records((i for i in items if isinstance(i, RecordType)), notes)),
-        tuple(merging.merge_value_types((i for i in items if isinstance(i, ValueType)), notes)),
+        tuple(merging.merge_by_name((i for i in items if isinstance(i, ValueType)), notes)),
     )
     return resolved, notes.found
 

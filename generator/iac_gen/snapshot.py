@@ -53,16 +53,13 @@ def _mark_item(item: model.Item, enumerators: Collection[str]) -> model.Item:
     if not isinstance(item, model.SdefCommand):
         return item
     if item.intent is not None:
-        item = replace(item, intent=facts_with_stated_level(item))
-    elif item.description and is_hook(item):
-        item = replace(item, event=True)
-    rows = [
-        row
-        if item.intent is not None
-        else replace(row, default=default_value(stated_default(row.description), enumerators))
-        for row in item.parameters
-    ]
-    return replace(item, parameters=tuple(rows))
+        return replace(item, intent=facts_with_stated_level(item))
+    rows = []
+    for row in item.parameters:
+        stated = default_value(stated_default(row.description), enumerators)
+        rows.append(replace(row, default=stated))
+    event = item.event or bool(item.description and is_hook(item))
+    return replace(item, event=event, parameters=tuple(rows))
 
 
 def facts_only(dictionary: model.Dictionary) -> model.Dictionary:
@@ -72,13 +69,12 @@ def facts_only(dictionary: model.Dictionary) -> model.Dictionary:
     """
     declared = [row for row in dictionary.declared_items() if isinstance(row, model.Enumeration)]
     enumerators = [value.name for row in declared for value in row.enumerators]
-    suites = tuple(
-        replace(suite, items=tuple(_mark_item(item, enumerators) for item in suite.items))
-        if isinstance(suite, model.Suite)
-        else suite
-        for suite in dictionary.suites
-    )
-    marked = replace(dictionary, suites=suites)
+    suites = list(dictionary.suites)
+    for at, suite in enumerate(suites):
+        if isinstance(suite, model.Suite):
+            items = tuple(_mark_item(item, enumerators) for item in suite.items)
+            suites[at] = replace(suite, items=items)
+    marked = replace(dictionary, suites=tuple(suites))
     stripped: model.Dictionary = model.with_field(marked, "description", "")
     return replace(stripped, title="")
 

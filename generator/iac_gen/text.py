@@ -168,7 +168,7 @@ def sanitize_dictionary(dictionary: Dictionary) -> tuple[Dictionary, list[Diagno
 
 
 def is_plain(content: bytes) -> bool:
-    """Say whether the bytes of a dictionary can hold nothing that `screened` would change.
+    """Say whether the bytes of a dictionary hold nothing that `sanitize_dictionary` would change.
 
     True for nearly every real one, which then need not be walked.
     """

@@ -1,4 +1,4 @@
-"""Unbound: every term of a dictionary from which nothing was made, with the reason.
+"""Unsupported: every term of a dictionary from which nothing was made, with the reason.
 
 A term is bound when a tool, a parameter, or a row of `CLASSES`, `ENUMS` or `RECORDS` stands for
 it; this reads the tables that `build_module` makes, so that it cannot say other than they do.

@@ -1,4 +1,4 @@
-"""Verify: our JavaScript names against those that JXA's own reflection prints.
+"""Verify names: our JavaScript names against those that JXA's own reflection prints.
 
 Reflection (`commandsOfClass`, `propertiesOfClass`, `elementsOfClass`, `parentOfClass`) is not
 documented by Apple and shows no parameters. Whether it prints inherited names, and elements by

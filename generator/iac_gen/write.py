@@ -372,7 +372,7 @@ def digest_of_files(folder: Path, names: Iterable[str]) -> dict[str, str]:
 
 
 _TERMS: Final = ("class", "element", "enumeration", "enumerator", "field", "property", "record")
-"""The kinds of `surface.term_rows`, in the order of the lock."""
+"""The kinds of `output.term_rows`, in the order of the lock."""
 
 _ROWS: Final = 100
 """Of a table that are written at once."""

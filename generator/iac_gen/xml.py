@@ -145,11 +145,8 @@ class SdefReader:
         inner = self._child_types(node, what)
         if not name:
             # `list` stands beside no name only in old files: the children say of what.
-            return (
-                (model.TypeRef("", True, items=inner),)
-                if inner and _boolean_attribute(node, "list")
-                else inner
-            )
+            listed = inner and _boolean_attribute(node, "list")
+            return (model.TypeRef("", True, items=inner),) if listed else inner
         if inner:
             text = f"{what} has its type as attribute and as children; either may be meant"
             self._report_loss(node, "type-twice", text, "note")
@@ -171,12 +168,8 @@ class SdefReader:
                 return None
         if name and inner:
             inner = (model.TypeRef(name), *inner)
-        return model.TypeRef(
-            "" if inner else name,
-            _boolean_attribute(node, "list"),
-            _boolean_attribute(node, "hidden"),
-            inner,
-        )
+        flags = _boolean_attribute(node, "list"), _boolean_attribute(node, "hidden")
+        return model.TypeRef("" if inner else name, *flags, inner)
 
     def _read_access(self, node: etree._Element, what: str) -> model.Access:
         value = _attribute_text(node, "access").lower()
@@ -506,7 +499,7 @@ def parse_dictionary(
 ) -> tuple[model.Dictionary, list[model.Diagnostic]]:
     """Return the dictionary in `content` and what was left out of it.
 
-    Its texts are clean (`text.screened`), but with `as_written` (for lint) as they stand.
+    Its texts are clean (`sanitize_dictionary`), but with `as_written` (for lint) as they stand.
 
     Raises:
         LoadError: No XML, over a limit (see `limits`), or no dictionary in it.

@@ -63,6 +63,7 @@ def test_a_page_is_woken_pressed_and_typed_into(browser: User) -> None:
     assert "END" in browser("get_ui_tree", element=log, offset=5990)["tree"]
 
 
+@pytest.mark.slow
 def test_a_form_takes_an_option_and_a_date_beside_texts(browser: User) -> None:
     browser("get_ui_tree", depth=40)
     stack.wait_until(lambda: browser.sees("Order 199"), "the whole page")
@@ -72,12 +73,10 @@ def test_a_form_takes_an_option_and_a_date_beside_texts(browser: User) -> None:
         return str(next(one["id"] for one in found if one["title"].startswith(title)))
 
     values = {
-        named("text_field", "Coupon code"): "SPRING",
-        named("combo_box", "Sort by"): "Name",
-        named("incrementor", "Month Due"): 5,
-        named("incrementor", "Day Due"): 7,
+        named("text_field", "Coupon code"): "SPRING", named("combo_box", "Sort by"): "Name",
+        named("incrementor", "Month Due"): 5, named("incrementor", "Day Due"): 7,
         named("incrementor", "Year Due"): 1990,
-    }
+    }  # fmt: skip
     fields = [{"element": element, "value": value} for element, value in values.items()]
     answer = browser("fill_form", fields=fields)
     assert answer["success"], answer

@@ -47,53 +47,25 @@ class Deed(NamedTuple):
 
 
 DEEDS: Final = (
-    Deed(
-        "Notes",
-        [
-            ("notes_get", {"target": "notes[0].name"}),
-            ("notes_get", {"target": "notes[0]", "properties": ["name"]}),
-            ("notes_list_notes", {}),
-        ],
-        "get name of note 1",
-        "notes[0].name()",
-    ),
+    Deed("Notes",
+     [("notes_get", {"target": "notes[0].name"}),
+      ("notes_get", {"target": "notes[0]", "properties": ["name"]}), ("notes_list_notes", {})],
+     "get name of note 1", "notes[0].name()"),
     Deed("Mail", [("mail_count", {"element": "account"})], "count accounts"),
-    Deed(
-        "Notes",
-        [
-            ("notes_make", {"element": "note", "properties": {"name": "x"}}),
-            ("notes_make_note", {"name": "x"}),
-        ],
-        'make new note with properties {name:"x"}',
-    ),
-    Deed(
-        "Notes",
-        [
-            ("notes_set", {"target": "notes[0]", "properties": {"name": "x"}}),
-        ],
-        'set name of note 1 to "x"',
-    ),
-    Deed(
-        "Notes",
-        [("notes_delete", {"target": "notes[0]"})],
-        "delete note 1",
-        "delete(app.notes[0])",
-        press="Delete",
-    ),
-    Deed(
-        "Mail",
-        [("mail_send", {"target": "outgoingMessages[0]"})],
-        "send outgoing message 1",
-    ),
+    Deed("Notes",
+     [("notes_make", {"element": "note", "properties": {"name": "x"}}),
+      ("notes_make_note", {"name": "x"})], 'make new note with properties {name:"x"}'),
+    Deed("Notes", [("notes_set", {"target": "notes[0]", "properties": {"name": "x"}})],
+     'set name of note 1 to "x"'),
+    Deed("Notes", [("notes_delete", {"target": "notes[0]"})], "delete note 1",
+     "delete(app.notes[0])", press="Delete"),
+    Deed("Mail", [("mail_send", {"target": "outgoingMessages[0]"})], "send outgoing message 1"),
     Deed("Music", [("app_quit", {"app": "Music"})], "quit", "quit()"),
     Deed("Music", [("app_launch", {"app": "Music"})], "launch"),
     Deed("Music", [("music_pause", {})], "pause", "pause()"),
-    Deed(
-        "Finder",
-        [("finder_make", {"element": "folder", "at": "~/Documents"})],
-        "make new folder",
-    ),
-)
+    Deed("Finder", [("finder_make", {"element": "folder", "at": "~/Documents"})],
+     "make new folder"),
+)  # fmt: skip
 
 
 SCREEN: Final = {

@@ -13,7 +13,7 @@ from iac_accessibility.model import Frame
 from iac_accessibility.toolset import UiToolset
 from iac_base.errors import ToolError
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.sweep(3)]
 
 
 @pytest.fixture

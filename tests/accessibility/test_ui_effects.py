@@ -18,24 +18,16 @@ from iac_runtime.policy.settings import PolicyFlags, read_settings
 from iac_runtime.policy.taint import Taint
 
 WORDS = {
-    "Delete": "delete",
-    "Don't Save": "end",
-    "Send": "send",
-    "Pay": "send",
-    "Allow": "change",
-    "Run": "run",
-    "Quit": "end",
-    "Next": "unknown",
-}
+    "Delete": "delete", "Don't Save": "end", "Send": "send", "Pay": "send", "Allow": "change",
+    "Run": "run", "Quit": "end", "Next": "unknown",
+}  # fmt: skip
 PRESS = {"actions": ("press", "show_menu")}
 BUTTONS = {f"b{at}": node(f"b{at}", "button", word, **PRESS) for at, word in enumerate(WORDS)}
 FIELD = node("f", "text_field", "Title", states=("editable", "focusable"))
 ROWS = {
-    "app": node("app", "application", "", "w"),
-    "w": node("w", "window", "Main", "f", *BUTTONS),
-    "f": FIELD,
-    **BUTTONS,
-}
+    "app": node("app", "application", "", "w"), "w": node("w", "window", "Main", "f", *BUTTONS),
+    "f": FIELD, **BUTTONS,
+}  # fmt: skip
 APPS = (
     UiApp(100, "Memory", "com.example.Memory", 1.0, frontmost=True, key="app"),
     UiApp(101, "Diary", "com.example.Diary", 1.0, frontmost=False, key="other"),

@@ -11,7 +11,7 @@ from ui_user import User
 from iac_accessibility.model import AcceptedValue, ActionFailed
 from iac_base.errors import ToolError
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.sweep(3)]
 
 
 class Prompt:
@@ -63,14 +63,11 @@ def refuse_paste(user: User, monkeypatch: pytest.MonkeyPatch) -> Any:
     return hands
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments"),
-    [
-        ("set_value", {"value": "for the field"}),
-        ("type_text", {"text": "for the field"}),
-        ("press_keys", {"keys": ["f", "o", "r"]}),
-    ],
-)
+@pytest.mark.sweep
+@pytest.mark.parametrize(("tool", "arguments"), [
+    ("set_value", {"value": "for the field"}), ("type_text", {"text": "for the field"}),
+    ("press_keys", {"keys": ["f", "o", "r"]}),
+])  # fmt: skip
 def test_nothing_is_typed_while_another_program_holds_the_keyboard(
     keyed: User, prompt: Prompt, tool: str, arguments: dict[str, Any]
 ) -> None:
@@ -110,6 +107,7 @@ def test_keys_end_where_another_program_takes_the_keyboard(keyed: User, prompt: 
     assert prompt.keys() == 0
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("tool", ["set_value", "press_keys"])
 def test_the_first_character_has_to_show_before_the_second_is_sent(
     keyed: User, prompt: Prompt, monkeypatch: pytest.MonkeyPatch, tool: str

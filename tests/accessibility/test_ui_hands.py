@@ -15,7 +15,7 @@ from ui_user import User
 from iac_accessibility.model import AcceptedValue, ActionFailed
 from iac_base.errors import ToolError
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.sweep(3)]
 
 LINE = "é ñ ê ß @#^~ zyqw 山田 😀 ÄÖ\"'`"
 
@@ -43,6 +43,7 @@ def says(user: User, text: str) -> None:
     stack.wait_until(lambda: told(user) == text, f"{text!r}, not {told(user)!r}")
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("road", "layout"), [("value", "us"), ("paste", "de"), ("keys", "us"), ("keys", "fr")]
 )

@@ -158,14 +158,8 @@ def u18(tools: Path) -> None:
 
 
 ROWS: dict[str, Callable[[Path], None]] = {
-    "U02": u02,
-    "U03": u03,
-    "U04": u04,
-    "U05": u05,
-    "U07": u07,
-    "U11": u11,
-    "U18": u18,
-}
+    "U02": u02, "U03": u03, "U04": u04, "U05": u05, "U07": u07, "U11": u11, "U18": u18,
+}  # fmt: skip
 ELSEWHERE = {"U09", "U10", "U12", "U13", "U14", "U16"}
 """Of the limiter, the policy, the audit and the learned patterns."""
 

@@ -66,6 +66,7 @@ def change(user: User, name: str) -> None:
         stack.wait_until(lambda: not other.sees("Item 1"), name)
 
 
+@pytest.mark.sweep
 @pytest.mark.process
 @pytest.mark.parametrize("reader", ["find", "tree"])
 @pytest.mark.parametrize("name", CHANGES)
@@ -83,6 +84,7 @@ def test_between_finding_and_acting(user: User, name: str, reader: str) -> None:
         assert done(user) == "Open Item 1"
 
 
+@pytest.mark.sweep
 @pytest.mark.process
 @pytest.mark.parametrize("name", CHANGES)
 def test_between_planning_and_acting(user: User, name: str) -> None:
@@ -130,6 +132,7 @@ class Asking:
         assert caught.value.facts()["reason"] == "stale"
 
 
+@pytest.mark.sweep
 @pytest.mark.process
 @pytest.mark.parametrize("again", [False, True], ids=["", "read again meanwhile"])
 @pytest.mark.parametrize("act", ACTS)
@@ -149,6 +152,7 @@ def test_between_question_and_answer(
     assert done(user) == "nothing done"
 
 
+@pytest.mark.sweep
 @pytest.mark.process
 def test_a_path_that_was_never_read_is_bound_by_the_question(user: User, generated: Path) -> None:
     path = second(user, "Delete")
@@ -160,6 +164,7 @@ def test_a_path_that_was_never_read_is_bound_by_the_question(user: User, generat
     assert done(user) == "nothing done"
 
 
+@pytest.mark.sweep
 @pytest.mark.process
 def test_what_did_not_change_is_acted_on_after_the_answer(user: User, generated: Path) -> None:
     path = second(user, "Delete")

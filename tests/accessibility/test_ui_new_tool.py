@@ -11,8 +11,9 @@ from ui_memory import APP, Memory, node, tree
 
 from iac_accessibility import tools
 from iac_accessibility.apps import UiSession
+from iac_accessibility.calls import UiCall
 from iac_accessibility.changes import ElementChange, check_action, describe_element
-from iac_accessibility.toolset import UiCall, UiToolset, change_tool, open_toolset
+from iac_accessibility.toolset import UiToolset, change_tool, open_toolset
 from iac_base.errors import UnknownToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
@@ -36,18 +37,14 @@ ROW = Tool(
     "Open the menu of an element.",
     {
         "type": "object",
-        "properties": {
-            "app": {"type": "integer", "description": "Process id."},
-            "element": PATH,
-        },
-        "required": ["app", "element"],
-        "additionalProperties": False,
+        "properties": {"app": {"type": "integer", "description": "Process id."}, "element": PATH},
+        "required": ["app", "element"], "additionalProperties": False,
     },
     import_later("new_tool:open_context_menu"),
     level="MODIFY",
     ceiling="DANGEROUS",
     timeout=1.0,
-)
+)  # fmt: skip
 
 
 @change_tool

@@ -7,7 +7,7 @@ import ui_stack as stack
 from ui_calls import answered
 from ui_user import User
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.sweep(3)]
 
 
 def test_a_tree_reads_as_an_outline_whose_lines_make_paths(gtk: User) -> None:

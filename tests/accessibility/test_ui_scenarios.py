@@ -22,6 +22,7 @@ pytestmark = pytest.mark.process
 FILES = sorted((Path(__file__).parent.parent / "scenarios" / "accessibility").glob("*.toml"))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_scenario_passes(
     path: Path,

@@ -15,6 +15,7 @@ from ui_trials import TOOLKITS, rows_of, trials
 EXAMPLES = {"gtk3": 30, "gtk4": 10, "qt": 20, "chromium": 5}
 
 
+@pytest.mark.sweep
 @pytest.mark.process
 @pytest.mark.parametrize("toolkit", TOOLKITS)
 def test_no_other_element_is_acted_on(

@@ -8,7 +8,7 @@ from ui_user import User
 
 from iac_accessibility.model import ScreenWindow
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.sweep(3)]
 
 
 @pytest.fixture

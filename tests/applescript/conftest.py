@@ -9,7 +9,7 @@ from script_calls import in_turns
 from iac_applescript.analysis.analyser import ScriptAnalyzer
 from iac_applescript.toolset import ScriptToolset
 from iac_runtime.execution.streams import run_process
-from iac_runtime.search import Index
+from iac_runtime.search.index import Index
 from iac_runtime.tools.catalogue import Catalogue
 
 RECORDED = Path(__file__).with_name("recorded_osascript.py")

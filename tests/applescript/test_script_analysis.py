@@ -29,6 +29,7 @@ def test_every_dangerous_script_is_dangerous_with_a_reason_and_its_place(
         assert first.place.line <= case.script.count("\n") + case.script.count("\r") + 1
 
 
+@pytest.mark.slow
 @pytest.mark.uncounted
 def test_no_variation_gets_below(analyser: ScriptAnalyzer) -> None:
     below = [
@@ -74,31 +75,14 @@ def test_the_sample_of_hostile_scripts(analyser: ScriptAnalyzer, corpus: Path) -
         assert (found.level == "SAFE") == harmless, row["id"]
 
 
-@pytest.mark.parametrize(
-    ("script", "targets", "tool"),
-    [
-        (
-            'tell application "Finder" to reveal home',
-            ("com.apple.finder",),
-            "finder_reveal",
-        ),
-        (
-            'tell application id "com.apple.mail" to check for new mail',
-            ("com.apple.mail",),
-            "mail_check_for_new_mail",
-        ),
-        (
-            'tell app "safari" to get URL of every document',
-            ("com.apple.Safari",),
-            "safari_list",
-        ),
-        (
-            'tell application "Notes" to make new note with properties {name:"x"}',
-            ("com.apple.Notes",),
-            "notes_make",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("script", "targets", "tool"), [
+    ('tell application "Finder" to reveal home', ("com.apple.finder",), "finder_reveal"),
+    ('tell application id "com.apple.mail" to check for new mail', ("com.apple.mail",),
+     "mail_check_for_new_mail"),
+    ('tell app "safari" to get URL of every document', ("com.apple.Safari",), "safari_list"),
+    ('tell application "Notes" to make new note with properties {name:"x"}', ("com.apple.Notes",),
+     "notes_make"),
+])  # fmt: skip
 def test_targets_and_the_tool_that_does_the_same(
     analyser: ScriptAnalyzer, script: str, targets: tuple[str, ...], tool: str
 ) -> None:
@@ -107,79 +91,60 @@ def test_targets_and_the_tool_that_does_the_same(
     assert tool in found.tools
 
 
-@pytest.mark.parametrize(
-    ("script", "level"),
-    [
-        ('const f = Application("Finder"); f.make({new: "folder", at: f.desktop})', "MODIFY"),
-        ('const f = Application("Finder"); f.make({new: "fldr", at: f.desktop})', "DANGEROUS"),
-        ('const k = "x"; Application("Finder").make({new: k})', "DANGEROUS"),
-        ('Application("Mail").Rule({name: "x"}).make()', "DANGEROUS"),
-        ('Application("Music").soundVolume = 30', "MODIFY"),
-        ('Application("Music").soundVolume.set(30)', "MODIFY"),
-        ('Application("Music").nonsense = 30', "DANGEROUS"),
-        ('Application("Safari").documents[0].url = "https://a.example/"', "MODIFY"),
-        ('Application("Safari").documents[0].url = next', "DANGEROUS"),
-        (
-            'const s = Application("Safari"); s.Document({url: "https://a.example/"}).make()',
-            "MODIFY",
-        ),
-        ('const s = Application("Safari"); s.Document({url: s.name()}).make()', "DANGEROUS"),
-        ('Application("TextEdit").documents[0].save({in: Path("/x")})', "DANGEROUS"),
-        ('Application("TextEdit").documents[0].path = "/x"', "DANGEROUS"),
-        ('Application("TextEdit").documents[0].properties = {}', "DANGEROUS"),
-        ('Application("Music").run({x: 1})', "DANGEROUS"),
-        ('Application("Finder").files[0].duplicate({to: 1, replacing: true})', "DANGEROUS"),
-        ('Application("Finder").home["delete"]()', "DANGEROUS"),
-        ('Application("System Events").processes["SecurityAgent"].name()', "DANGEROUS"),
-        ('x.Application("Finder")', "DANGEROUS"),
-        ('const {keystroke} = Application("System Events")', "DANGEROUS"),
-        ('const o = {["a" + "b"]: 1}', "MODIFY"),
-        ("const a = [1, 2]; a[a.length - 1]", "MODIFY"),
-        ('const t = {a: 1}; const k = "a"; t[k] = 2', "MODIFY"),
-        ('Application("Safari").open("https://a.example/")', "MODIFY"),
-        ('const p = "/Library/Launch" + "Agents/x"; p', "DANGEROUS"),
-        (
-            'const a = Application("Finder"); a.displayDialog("PIN?", {defaultAnswer: ""})',
-            "DANGEROUS",
-        ),
-        (
-            'Application.currentApplication().displayDialog("x", {"hiddenAnswer": true})',
-            "DANGEROUS",
-        ),
-        ("let a = 1, b = 2; a + b", "MODIFY"),
-        ("const f = ({x, y: [z]}) => x + z; try { f({x: 1, y: [2]}) } catch { f }", "MODIFY"),
-        ("`a ${`b ${1}`} c`", "MODIFY"),
-        ("4 / 2 / 1; /a[/]b/g.test('x')", "MODIFY"),
-    ],
-)
+@pytest.mark.parametrize(("script", "level"), [
+    ('const f = Application("Finder"); f.make({new: "folder", at: f.desktop})', "MODIFY"),
+    ('const f = Application("Finder"); f.make({new: "fldr", at: f.desktop})', "DANGEROUS"),
+    ('const k = "x"; Application("Finder").make({new: k})', "DANGEROUS"),
+    ('Application("Mail").Rule({name: "x"}).make()', "DANGEROUS"),
+    ('Application("Music").soundVolume = 30', "MODIFY"),
+    ('Application("Music").soundVolume.set(30)', "MODIFY"),
+    ('Application("Music").nonsense = 30', "DANGEROUS"),
+    ('Application("Safari").documents[0].url = "https://a.example/"', "MODIFY"),
+    ('Application("Safari").documents[0].url = next', "DANGEROUS"),
+    ('const s = Application("Safari"); s.Document({url: "https://a.example/"}).make()', "MODIFY"),
+    ('const s = Application("Safari"); s.Document({url: s.name()}).make()', "DANGEROUS"),
+    ('Application("TextEdit").documents[0].save({in: Path("/x")})', "DANGEROUS"),
+    ('Application("TextEdit").documents[0].path = "/x"', "DANGEROUS"),
+    ('Application("TextEdit").documents[0].properties = {}', "DANGEROUS"),
+    ('Application("Music").run({x: 1})', "DANGEROUS"),
+    ('Application("Finder").files[0].duplicate({to: 1, replacing: true})', "DANGEROUS"),
+    ('Application("Finder").home["delete"]()', "DANGEROUS"),
+    ('Application("System Events").processes["SecurityAgent"].name()', "DANGEROUS"),
+    ('x.Application("Finder")', "DANGEROUS"),
+    ('const {keystroke} = Application("System Events")', "DANGEROUS"),
+    ('const o = {["a" + "b"]: 1}', "MODIFY"), ("const a = [1, 2]; a[a.length - 1]", "MODIFY"),
+    ('const t = {a: 1}; const k = "a"; t[k] = 2', "MODIFY"),
+    ('Application("Safari").open("https://a.example/")', "MODIFY"),
+    ('const p = "/Library/Launch" + "Agents/x"; p', "DANGEROUS"),
+    ('const a = Application("Finder"); a.displayDialog("PIN?", {defaultAnswer: ""})', "DANGEROUS"),
+    ('Application.currentApplication().displayDialog("x", {"hiddenAnswer": true})', "DANGEROUS"),
+    ("let a = 1, b = 2; a + b", "MODIFY"),
+    ("const f = ({x, y: [z]}) => x + z; try { f({x: 1, y: [2]}) } catch { f }", "MODIFY"),
+    ("`a ${`b ${1}`} c`", "MODIFY"), ("4 / 2 / 1; /a[/]b/g.test('x')", "MODIFY"),
+])  # fmt: skip
 def test_levels_of_javascript(analyser: ScriptAnalyzer, script: str, level: str) -> None:
     found = analyser.analyze_script(script, "javascript")
     assert found.level == level, found.reasons
 
 
-@pytest.mark.parametrize(
-    ("script", "level"),
-    [
-        ('tell application "Mail" to forward message 1 of inbox with opening window', "MODIFY"),
-        ('tell application "System Events" to get value of text field 1 of window 1', "MODIFY"),
-        ('tell application "Terminal" to get history of tab 1 of window 1', "MODIFY"),
-        ('tell application "Music" to set x to name of current track', "SAFE"),
-        ('tell application "Music" to set sound volume to 10', "MODIFY"),
-        ('tell application "Finder" to set locked of file "x" of home to true', "MODIFY"),
-        ('tell application "Finder" to set owner privileges of home to read write', "DANGEROUS"),
-        ('set x to "do shell script"', "SAFE"),
-        ("set |do shell script| to 1\nreturn |do shell script|", "SAFE"),
-        ('return {"run script", "load script"}', "SAFE"),
-        ("set x to {1}\nset end of x to 2\nset item 1 of x to 3\nreturn x", "SAFE"),
-        ('tell application "Finder" to run', "MODIFY"),
-        ('tell application "TextEdit" to print document 1', "MODIFY"),
-        ('tell application "TextEdit" to save document 1', "MODIFY"),
-        ('tell application "TextEdit" to open', "MODIFY"),
-        ('copy "x" to y', "SAFE"),
-        ("copy", "DANGEROUS"),
-        ("set to 1", "DANGEROUS"),
-    ],
-)
+@pytest.mark.parametrize(("script", "level"), [
+    ('tell application "Mail" to forward message 1 of inbox with opening window', "MODIFY"),
+    ('tell application "System Events" to get value of text field 1 of window 1', "MODIFY"),
+    ('tell application "Terminal" to get history of tab 1 of window 1', "MODIFY"),
+    ('tell application "Music" to set x to name of current track', "SAFE"),
+    ('tell application "Music" to set sound volume to 10', "MODIFY"),
+    ('tell application "Finder" to set locked of file "x" of home to true', "MODIFY"),
+    ('tell application "Finder" to set owner privileges of home to read write', "DANGEROUS"),
+    ('set x to "do shell script"', "SAFE"),
+    ("set |do shell script| to 1\nreturn |do shell script|", "SAFE"),
+    ('return {"run script", "load script"}', "SAFE"),
+    ("set x to {1}\nset end of x to 2\nset item 1 of x to 3\nreturn x", "SAFE"),
+    ('tell application "Finder" to run', "MODIFY"),
+    ('tell application "TextEdit" to print document 1', "MODIFY"),
+    ('tell application "TextEdit" to save document 1', "MODIFY"),
+    ('tell application "TextEdit" to open', "MODIFY"), ('copy "x" to y', "SAFE"),
+    ("copy", "DANGEROUS"), ("set to 1", "DANGEROUS"),
+])  # fmt: skip
 def test_levels_of_applescript(analyser: ScriptAnalyzer, script: str, level: str) -> None:
     found = analyser.analyze_script(script, "applescript")
     assert found.level == level, found.reasons
@@ -207,50 +172,31 @@ def test_javascript_is_never_safe_and_nothing_is_too_long_to_refuse(
     assert analyser.analyze_script("1 " * 40_000, language).level == "DANGEROUS"  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("script", "language"),
-    [
-        ('tell application "Finder"', "applescript"),
-        ("end tell", "applescript"),
-        ("(* open", "applescript"),
-        ("|open", "applescript"),
-        ("x ` y", "javascript"),
-        ("'open", "javascript"),
-        ("`open", "javascript"),
-        ("a \\u0062", "javascript"),
-        ('const {]quit: q} = Application("Mail"); q()', "javascript"),
-        ("function ]pad(n) { return n }", "javascript"),
-        ("set x to 1\x0b", "applescript"),
-        ("// a\u2028b", "javascript"),
-        ("tell " * 8 + 'application "Finder" to get name', "applescript"),
-        ('tell application "Finder" to end tell', "applescript"),
-        ('if application "Finder" is running then tell application "Finder" to end', "applescript"),
-        ('tell application "Finder" to ' * 80 + "get name", "applescript"),
-    ],
-)
+@pytest.mark.parametrize(("script", "language"), [
+    ('tell application "Finder"', "applescript"), ("end tell", "applescript"),
+    ("(* open", "applescript"), ("|open", "applescript"), ("x ` y", "javascript"),
+    ("'open", "javascript"), ("`open", "javascript"), ("a \\u0062", "javascript"),
+    ('const {]quit: q} = Application("Mail"); q()', "javascript"),
+    ("function ]pad(n) { return n }", "javascript"), ("set x to 1\x0b", "applescript"),
+    ("// a\u2028b", "javascript"),
+    ("tell " * 8 + 'application "Finder" to get name', "applescript"),
+    ('tell application "Finder" to end tell', "applescript"),
+    ('if application "Finder" is running then tell application "Finder" to end', "applescript"),
+    ('tell application "Finder" to ' * 80 + "get name", "applescript"),
+])  # fmt: skip
 def test_what_cannot_be_read_is_dangerous(
     analyser: ScriptAnalyzer, script: str, language: str
 ) -> None:
     assert analyser.analyze_script(script, language).level == "DANGEROUS"  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("language", "piece"),
-    [
-        ("javascript", "`${"),
-        ("javascript", "("),
-        ("javascript", "a["),
-        ("javascript", "x.open();"),
-        ("javascript", "const {a:b}=c;b();"),
-        ("javascript", ")/"),
-        ("javascript", '"a"+'),
-        ("applescript", 'tell app "Finder"\n'),
-        ("applescript", "set a to a & a\n"),
-        ("applescript", "name "),
-        ("applescript", "if ("),
-        ("applescript", "(* "),
-    ],
-)
+@pytest.mark.sweep
+@pytest.mark.parametrize(("language", "piece"), [
+    ("javascript", "`${"), ("javascript", "("), ("javascript", "a["), ("javascript", "x.open();"),
+    ("javascript", "const {a:b}=c;b();"), ("javascript", ")/"), ("javascript", '"a"+'),
+    ("applescript", 'tell app "Finder"\n'), ("applescript", "set a to a & a\n"),
+    ("applescript", "name "), ("applescript", "if ("), ("applescript", "(* "),
+])  # fmt: skip
 @pytest.mark.uncounted
 def test_the_longest_script_of_one_piece_is_judged(
     analyser: ScriptAnalyzer, language: str, piece: str
@@ -259,6 +205,7 @@ def test_the_longest_script_of_one_piece_is_judged(
     assert analyser.analyze_script(script, language).level in ("SAFE", "MODIFY", "DANGEROUS")  # type: ignore[arg-type]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("declares", ["let N=0;", "let N='x';", "const N={};N[k]=1;"])
 @pytest.mark.uncounted
 def test_a_script_of_many_names_is_judged(analyser: ScriptAnalyzer, declares: str) -> None:
@@ -268,24 +215,11 @@ def test_a_script_of_many_names_is_judged(analyser: ScriptAnalyzer, declares: st
 
 PIECES = (
     *("tell", "application", '"Finder"', '"Terminal"', "to", "end", "set", "x", "of", "name", "do"),
-    *(
-        "shell",
-        "script",
-        "run",
-        "(*",
-        "*)",
-        "--",
-        "\n",
-        "¬",
-        "«event sysoexec»",
-        "|",
-        '"',
-        "{",
-        "}",
-    ),
+    *("shell", "script", "run", "(*", "*)", "--", "\n", "¬", "«event sysoexec»", "|", '"', "{",
+     "}"),
     *("(", ")", "&", "if", "then", "repeat", "every", "file", "'s", "my", "const", "=", "=>", "`"),
     *("Application", "[", "]", ".", "/", "${", "ObjC", "delete", "1", "\\", ";", "a", "use", "on"),
-)
+)  # fmt: skip
 SOUP = st.lists(st.sampled_from(PIECES), max_size=30).map(" ".join) | st.text(max_size=80)
 
 

@@ -77,6 +77,7 @@ def test_every_answer_about_our_dictionaries_is_short(catalogue: Catalogue, tmp_
     assert too_large(catalogue, tmp_path) == []
 
 
+@pytest.mark.slow
 def test_every_answer_about_real_dictionaries_is_short(real: Catalogue, tmp_path: Path) -> None:
     assert len(real.apps) >= 40
     assert too_large(real, tmp_path) == []
@@ -108,15 +109,11 @@ def test_no_dictionary_breaks_the_bound(tables: Tables) -> None:
 
 
 VALUES: dict[str, st.SearchStrategy[Any]] = {
-    "string": st.text(min_size=1, max_size=60)
-    | st.sampled_from(
-        ["finder", "Mail", "own", "messag", "x" * 200, "return 1", 'tell app "Mail"']
-    ),
-    "integer": st.integers(-30000, 30000),
-    "number": st.floats(1, 300),
-    "boolean": st.booleans(),
+    "string": (st.text(min_size=1, max_size=60) | st.sampled_from(["finder", "Mail", "own",
+       "messag", "x" * 200, "return 1", 'tell app "Mail"'])),
+    "integer": st.integers(-30000, 30000), "number": st.floats(1, 300), "boolean": st.booleans(),
     "object": st.dictionaries(st.text(max_size=5), st.integers(), max_size=3),
-}
+}  # fmt: skip
 
 
 def arguments(tool: str) -> st.SearchStrategy[dict[str, Any]]:

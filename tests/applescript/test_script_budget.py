@@ -94,6 +94,7 @@ def judged(
     return found, time.thread_time() - begun
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", LONG)
 def test_the_longest_scripts_are_judged_within_a_second(
     analyser: ScriptAnalyzer, name: str
@@ -104,6 +105,7 @@ def test_the_longest_scripts_are_judged_within_a_second(
     assert seconds < 1
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", list(LONG)[:4])
 def test_a_script_that_is_too_much_is_dangerous_and_says_why(
     toolset: ScriptToolset, name: str

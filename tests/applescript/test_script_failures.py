@@ -34,94 +34,52 @@ def test_every_known_number_is_explained() -> None:
             assert found.message.endswith("."), number
 
 
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [
-        ("execution error: x (-1728)", -1728),
-        ("fehlgeschlagen（-600）", -600),
-        ("error number −1712", -1712),
-        ("errAEEventNotPermitted", -1743),
-        ("something 12 happened", None),
-        ("it ended with -1708 again", -1708),
-    ],
-)
+@pytest.mark.parametrize(("text", "number"), [
+    ("execution error: x (-1728)", -1728), ("fehlgeschlagen（-600）", -600),
+    ("error number −1712", -1712), ("errAEEventNotPermitted", -1743),
+    ("something 12 happened", None), ("it ended with -1708 again", -1708),
+])  # fmt: skip
 def test_the_number_is_found_in_any_form(text: str, number: int | None) -> None:
     assert find_error_number(text) == number
 
 
-@pytest.mark.parametrize(
-    ("error", "language", "script", "corrected"),
-    [
-        (
-            "Error: TypeError: console.error is not a function. (-2700)",
-            "javascript",
-            'console.error("x"); console.warn("y")',
-            'console.log("x"); console.log("y")',
-        ),
-        (
-            "Error: TypeError: app.displayDialog is not a function. (-2700)",
-            "javascript",
-            'const app = Application.currentApplication();\napp.displayDialog("x")',
-            "const app = Application.currentApplication();\napp.includeStandardAdditions = true;\n"
-            'app.displayDialog("x")',
-        ),
-        (
-            'TypeError: Application("Notes").notes.whose is not a function. (-2700)',
-            "javascript",
-            'Application("Notes").notes.name()',
-            'Application("com.apple.Notes").notes.name()',
-        ),
-        (
-            "syntax error: Expected end of line but found unknown token. (-2741)",
-            "applescript",
-            "return “x”",
-            'return "x"',
-        ),
-        (
-            "syntax error: Expected “end” but found end of script. (-2741)",
-            "applescript",
-            'tell application "Finder"\n\tget name',
-            'tell application "Finder"\n\tget name\nend tell',
-        ),
-        (
-            "Error: Application can't be found. (-2700)",
-            "javascript",
-            'Application("Calender").name()',
-            'Application("com.apple.iCal").name()',
-        ),
-        (
-            'Can’t get application "Calender". (-1728)',
-            "applescript",
-            'tell application "Calender" to activate',
-            'tell application id "com.apple.iCal" to activate',
-        ),
-        (
-            "AppleEvent timed out. (-1712)",
-            "applescript",
-            'tell application "Mail" to count messages of inbox',
-            "with timeout of 300 seconds\n"
-            'tell application "Mail" to count messages of inbox\nend timeout',
-        ),
-    ],
-)
+@pytest.mark.parametrize(("error", "language", "script", "corrected"), [
+    ("Error: TypeError: console.error is not a function. (-2700)", "javascript",
+     'console.error("x"); console.warn("y")', 'console.log("x"); console.log("y")'),
+    ("Error: TypeError: app.displayDialog is not a function. (-2700)", "javascript",
+     'const app = Application.currentApplication();\napp.displayDialog("x")',
+     "const app = Application.currentApplication();\napp.includeStandardAdditions = true;\n"
+     'app.displayDialog("x")'),
+    ('TypeError: Application("Notes").notes.whose is not a function. (-2700)', "javascript",
+     'Application("Notes").notes.name()', 'Application("com.apple.Notes").notes.name()'),
+    ("syntax error: Expected end of line but found unknown token. (-2741)", "applescript",
+     "return “x”", 'return "x"'),
+    ("syntax error: Expected “end” but found end of script. (-2741)", "applescript",
+     'tell application "Finder"\n\tget name', 'tell application "Finder"\n\tget name\nend tell'),
+    ("Error: Application can't be found. (-2700)", "javascript", 'Application("Calender").name()',
+     'Application("com.apple.iCal").name()'),
+    ('Can’t get application "Calender". (-1728)', "applescript",
+     'tell application "Calender" to activate', 'tell application id "com.apple.iCal" to activate'),
+    ("AppleEvent timed out. (-1712)", "applescript",
+     'tell application "Mail" to count messages of inbox',
+     "with timeout of 300 seconds\n"
+     'tell application "Mail" to count messages of inbox\nend timeout'),
+])  # fmt: skip
 def test_certain_repairs(error: str, language: str, script: str, corrected: str) -> None:
     found = explain_failure(error, None, script, language, lambda _name: "com.apple.iCal")
     assert found.corrected == corrected
     assert found.change
 
 
-@pytest.mark.parametrize(
-    ("error", "language", "script"),
-    [
-        ("Error: Can't get object. (-1728)", "javascript", "x"),
-        ("TypeError: x is not a function (-2700)", "javascript", "x()"),
-        ("syntax error: x (-2741)", "applescript", 'return "x"'),
-        ("Expected “end” but found end of script", "applescript", "tell x\nrepeat"),
-        ("Application can't be found. (-2700)", "javascript", 'Application("A"); Application("B")'),
-        ("AppleEvent timed out. (-1712)", "javascript", "1"),
-        ("Application can't be found. (-2700)", "javascript", 'Application("Zzz")'),
-    ],
-)
+@pytest.mark.parametrize(("error", "language", "script"), [
+    ("Error: Can't get object. (-1728)", "javascript", "x"),
+    ("TypeError: x is not a function (-2700)", "javascript", "x()"),
+    ("syntax error: x (-2741)", "applescript", 'return "x"'),
+    ("Expected “end” but found end of script", "applescript", "tell x\nrepeat"),
+    ("Application can't be found. (-2700)", "javascript", 'Application("A"); Application("B")'),
+    ("AppleEvent timed out. (-1712)", "javascript", "1"),
+    ("Application can't be found. (-2700)", "javascript", 'Application("Zzz")'),
+])  # fmt: skip
 def test_nothing_is_corrected_that_is_not_certain(error: str, language: str, script: str) -> None:
     assert explain_failure(error, None, script, language).corrected is None
 
@@ -236,6 +194,7 @@ Error: TypeError: r.textReturned is not a function (-2700) | const r = app.displ
 """  # noqa: E501
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("row", TRAPS.strip().splitlines())
 def test_error_and_script_together_say_why(row: str) -> None:
     error, script, says = row.replace(" ¶ ", "\n").split(" | ")

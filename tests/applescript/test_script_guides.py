@@ -68,15 +68,12 @@ def test_a_guide_that_others_can_write_is_not_read(tmp_path: Path) -> None:
     assert not found.own
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("no front matter", "front matter"),
-        (OWN.replace("name: finder", "name: other"), "name must be"),
-        (OWN.replace("title: My Finder\n", ""), "title is missing"),
-        (OWN + "x" * 20_000, "longer than"),
-    ],
-)
+@pytest.mark.parametrize(("text", "says"), [
+    ("no front matter", "front matter"),
+    (OWN.replace("name: finder", "name: other"), "name must be"),
+    (OWN.replace("title: My Finder\n", ""), "title is missing"),
+    (OWN + "x" * 20_000, "longer than"),
+])  # fmt: skip
 def test_a_bad_guide_is_told_in_one_line(tmp_path: Path, text: str, says: str) -> None:
     path = tmp_path / "finder.md"
     path.write_text(text, encoding="utf-8")

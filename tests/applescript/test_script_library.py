@@ -33,25 +33,15 @@ BRIDGED = ("mac.join_pdfs", "mac.pdf_pages", "mac.pdf_text")
 """Scripts that go to Objective-C, which the reader of AppleScript does not follow."""
 
 GIVEN: dict[str, Any] = {
-    "calendar": "Work",
-    "title": "Board meeting",
-    "list": "Shopping",
-    "playlist": "Evening",
-    "group": "Group 1",
-    "family": "Font family 1",
-    "tag": "Flattened tag 1.1",
-}
+    "calendar": "Work", "title": "Board meeting", "list": "Shopping", "playlist": "Evening",
+    "group": "Group 1", "family": "Font family 1", "tag": "Flattened tag 1.1",
+}  # fmt: skip
 """What the simulated world has, by the name of a parameter."""
 
 VALUES: dict[str, Any] = {
-    "text": "a",
-    "integer": 2,
-    "number": 2.5,
-    "boolean": True,
-    "list": ["a", "b"],
-    "date": "2026-03-02T10:00",
-    "path": "/Users/me/Desktop",
-}
+    "text": "a", "integer": 2, "number": 2.5, "boolean": True, "list": ["a", "b"],
+    "date": "2026-03-02T10:00", "path": "/Users/me/Desktop",
+}  # fmt: skip
 OWN = """app = "Notes"
 [greet]
 purpose = "Greet a friend by name"
@@ -107,6 +97,7 @@ def test_no_two_scripts_of_an_app_are_the_same_but_for_a_word() -> None:
                 assert match.ratio() <= 0.96, (one.name, other.name)
 
 
+@pytest.mark.slow
 def test_each_is_understood_and_speaks_to_the_apps_that_it_names(
     known: ScriptAnalyzer, found: dict[str, ScriptAnalysis]
 ) -> None:
@@ -176,21 +167,12 @@ def test_wishes_in_other_words_find_the_script() -> None:
     assert right / len(rows) >= 0.85
 
 
-@pytest.mark.parametrize(
-    "wish",
-    [
-        "sharpen the kitchen knives",
-        "book a table for two at the harbour",
-        "mow the lawn before my parents arrive",
-        "explain why the sky is blue",
-        "iron my shirts for Monday",
-        "paint the fence green",
-        "feed the cat twice a day",
-        "win the lottery for me",
-        "fix the flat tyre of my bike",
-        "bake a birthday cake with cherries",
-    ],
-)
+@pytest.mark.parametrize("wish", [
+    "sharpen the kitchen knives", "book a table for two at the harbour",
+    "mow the lawn before my parents arrive", "explain why the sky is blue",
+    "iron my shirts for Monday", "paint the fence green", "feed the cat twice a day",
+    "win the lottery for me", "fix the flat tyre of my bike", "bake a birthday cake with cherries",
+])  # fmt: skip
 def test_what_no_script_does_finds_none(toolset: ScriptToolset, wish: str) -> None:
     assert data(toolset, "get_workflow_pattern", intent=wish)["patterns"] == []
 
@@ -232,16 +214,10 @@ def test_find_tools_offers_a_script_that_surely_does_it(catalogue: Catalogue) ->
     assert "scripts" not in looks.find_pages({"query": "put the two front windows side by side"})
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        {},
-        {"title": 1, "line": "x"},
-        {"title": "x"},
-        ["a", "b", "c"],
-        {"title": "", "text": "", "z": 1},
-    ],
-)
+@pytest.mark.parametrize("given", [
+    {}, {"title": 1, "line": "x"}, {"title": "x"}, ["a", "b", "c"],
+    {"title": "", "text": "", "z": 1},
+])  # fmt: skip
 def test_arguments_are_held_to_their_types(given: Any) -> None:
     script = find_script("notes.append_line")
     assert script is not None
@@ -250,11 +226,8 @@ def test_arguments_are_held_to_their_types(given: Any) -> None:
     event = find_script("calendar.new_event")
     assert event is not None
     assert event.bind_arguments(["Dentist", "2027-03-14T09:30"]) == [
-        "Dentist",
-        "2027-03-14T09:30",
-        60,
-        "",
-    ]
+        "Dentist", "2027-03-14T09:30", 60, "",
+    ]  # fmt: skip
     with pytest.raises(ToolError, match="takes"):
         event.bind_arguments(["Dentist", "tomorrow"])
 

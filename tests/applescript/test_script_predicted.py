@@ -13,7 +13,7 @@ from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator.simulator import Simulator
 from iac_simulator.values import SentEvent
 
-EXAMPLES = 20_000 if os.environ.get("IAC_HYPOTHESIS") == "stress" else 200
+EXAMPLES = 20_000 if os.environ.get("IAC_HYPOTHESIS") == "stress" else settings.default.max_examples
 APPS = ("finder", "music", "notes", "safari", "standard_additions")
 READS = ("coregetd", "corecnte", "coredoex")
 
@@ -168,34 +168,22 @@ def test_nothing_is_sent_above_what_was_predicted(
             assert done or needed == "SAFE", (event, found.effects, script)
 
 
-@pytest.mark.parametrize(
-    ("script", "refused"),
-    [
-        ('Application("Finder").quit()', "quit"),
-        ('Application("Mail").name()', "Application(Mail)"),
-        ('Application("Finder").home.name = "x"', "setting name"),
-        ('const a = Application.currentApplication(); a.doShellScript("id")', "doShellScript"),
-        ('eval("1")', "eval"),
-        ('(() => {}).constructor("return 1")()', "Function"),
-        ('(async () => {}).constructor("return 1")()', "Function"),
-        ("$.NSTemporaryDirectory()", "$"),
-        ('ObjC.import("Foundation")', "ObjC"),
-        ('try { Application("Finder").quit() } catch (e) {} Application("Finder").name()', "quit"),
-        ('Reflect.apply(Application("Finder").quit, null, [])', "quit"),
-        ('Application("Finder").home["de" + "lete"]()', "delete"),
-        (
-            "Set.prototype.has = WeakMap.prototype.has = Array.prototype.at = () => true;"
-            "Application('Finder').quit()",
-            "quit",
-        ),
-        ("function run() { return Application('Finder') } run().quit()", "quit"),
-        (
-            "var own = 0; function run() { return own++ ? Application('Finder') : run().quit() }",
-            "quit",
-        ),
-        ("for (const k of ['quit']) [Application('Finder')].map((a) => a[k]())", "quit"),
-    ],
-)
+@pytest.mark.parametrize(("script", "refused"), [
+    ('Application("Finder").quit()', "quit"), ('Application("Mail").name()', "Application(Mail)"),
+    ('Application("Finder").home.name = "x"', "setting name"),
+    ('const a = Application.currentApplication(); a.doShellScript("id")', "doShellScript"),
+    ('eval("1")', "eval"), ('(() => {}).constructor("return 1")()', "Function"),
+    ('(async () => {}).constructor("return 1")()', "Function"), ("$.NSTemporaryDirectory()", "$"),
+    ('ObjC.import("Foundation")', "ObjC"),
+    ('try { Application("Finder").quit() } catch (e) {} Application("Finder").name()', "quit"),
+    ('Reflect.apply(Application("Finder").quit, null, [])', "quit"),
+    ('Application("Finder").home["de" + "lete"]()', "delete"),
+    ("Set.prototype.has = WeakMap.prototype.has = Array.prototype.at = () => true;"
+     "Application('Finder').quit()", "quit"),
+    ("function run() { return Application('Finder') } run().quit()", "quit"),
+    ("var own = 0; function run() { return own++ ? Application('Finder') : run().quit() }", "quit"),
+    ("for (const k of ['quit']) [Application('Finder')].map((a) => a[k]())", "quit"),
+])  # fmt: skip
 def test_what_was_not_approved_ends_the_script(
     simulator: Simulator, script: str, refused: str
 ) -> None:
@@ -205,24 +193,19 @@ def test_what_was_not_approved_ends_the_script(
     assert all(event.event in READS for event in events)
 
 
-@pytest.mark.parametrize(
-    ("script", "printed"),
-    [
-        ('Application("Finder").home', 'Application("Finder").home'),
-        ('"use strict"; [Application("Finder").home, 1]', '[Application("Finder").home, 1]'),
-        ('function run() { return Application("Finder").home.name() }', '"me"'),
-        ("let a = 1", ""),
-        ("#!/usr/bin/osascript\n1 + 1;", "2"),
-        ('Application("Finder").home.name() // the end', '"me"'),
-        ('JSON.stringify({a: [null, new Date(0), Path("/x").toString()]}) ; ', None),
-        ('Application("Finder") instanceof ObjectSpecifier', None),
-        ('Automation.getDisplayString(Application("Finder").home)', None),
-        ('ObjectSpecifier.classOf(Application("Finder").home)', None),
-        ('"name" in Application("Finder").home', None),
-        ('Application("Finder").windows.whose({name: "x"}).length', None),
-        ("throw new Error('x')", None),
-    ],
-)
+@pytest.mark.parametrize(("script", "printed"), [
+    ('Application("Finder").home', 'Application("Finder").home'),
+    ('"use strict"; [Application("Finder").home, 1]', '[Application("Finder").home, 1]'),
+    ('function run() { return Application("Finder").home.name() }', '"me"'), ("let a = 1", ""),
+    ("#!/usr/bin/osascript\n1 + 1;", "2"), ('Application("Finder").home.name() // the end', '"me"'),
+    ('JSON.stringify({a: [null, new Date(0), Path("/x").toString()]}) ; ', None),
+    ('Application("Finder") instanceof ObjectSpecifier', None),
+    ('Automation.getDisplayString(Application("Finder").home)', None),
+    ('ObjectSpecifier.classOf(Application("Finder").home)', None),
+    ('"name" in Application("Finder").home', None),
+    ('Application("Finder").windows.whose({name: "x"}).length', None),
+    ("throw new Error('x')", None),
+])  # fmt: skip
 def test_the_bridge_changes_nothing_of_what_was_approved(
     simulator: Simulator, analyser: ScriptAnalyzer, script: str, printed: str | None
 ) -> None:

@@ -22,22 +22,22 @@ from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator.simulator import Simulator
 from iac_simulator.values import SentEvent
 
-EXAMPLES = 20_000 if os.environ.get("IAC_HYPOTHESIS") == "stress" else 150
+EXAMPLES = (
+    20_000
+    if os.environ.get("IAC_HYPOTHESIS") == "stress"
+    else settings.default.max_examples * 3 // 4
+)
 
 FOLDER = re.compile(r"(?:folders\[0\]|home|trash|windows\[0\])$")
 STARTS = ("miscactv", "ascrnoop", "aevtoapp", "aevtrapp")
 """Events that start an app or show it; that one starts is counted when it is known what runs."""
 
 OBJECTS = {
-    "Finder": {
-        "home": "home", "file 1 of desktop": "desktop.files[0]", "trash": "trash",
-        "folder 1 of desktop": "desktop.folders[0]", "window 1": "windows[0]",
-        "first folder of home": "home.folders[0]",
-    },
-    "Music": {
-        "current track": "currentTrack", "playlist 1": "playlists[0]",
-        "track 1 of playlist 1": "playlists[0].tracks[0]",
-    },
+    "Finder": {"home": "home", "file 1 of desktop": "desktop.files[0]", "trash": "trash",
+     "folder 1 of desktop": "desktop.folders[0]", "window 1": "windows[0]",
+     "first folder of home": "home.folders[0]"},
+    "Music": {"current track": "currentTrack", "playlist 1": "playlists[0]",
+     "track 1 of playlist 1": "playlists[0].tracks[0]"},
     "Notes": {"note 1": "notes[0]", "folder 1": "folders[0]", "last note": "notes.at(-1)"},
     "Safari": {"document 1": "documents[0]", "tab 1 of window 1": "windows[0].tabs[0]"},
 }  # fmt: skip
@@ -64,12 +64,8 @@ ACTS = {
     "run": "A.run()", "reopen": "A.reopen()",
 }  # fmt: skip
 HELD = (
-    "T",
-    "tell O to T",
-    "set o to O\nU",
-    "set o to a reference to O\nU",
-    "set {o, p} to {O, 1}\nU",
-)
+    "T", "tell O to T", "set o to O\nU", "set o to a reference to O\nU", "set {o, p} to {O, 1}\nU",
+)  # fmt: skip
 BLOCKS = (
     "S", "S", "try\nS\nend try", "with timeout of 9 seconds\nS\nend timeout",
     "ignoring application responses\nS\nend ignoring", "considering case\nS\nend considering",
@@ -158,18 +154,12 @@ def test_no_event_is_above_the_verdict(
             assert done or needed == "SAFE", (event, found.effects, script)
 
 
-@pytest.mark.parametrize(
-    ("act", "app", "level"),
-    [
-        ("get name of note 1", "Notes", "SAFE"),
-        ("count notes", "Notes", "SAFE"),
-        ("set name of note 1 to \"x\"", "Notes", "MODIFY"),
-        ("make new note", "Notes", "MODIFY"),
-        ("play track 1 of playlist 1", "Music", "SAFE"),
-        ("delete note 1", "Notes", "DANGEROUS"),
-        ("empty trash", "Finder", "DANGEROUS"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("act", "app", "level"), [
+    ("get name of note 1", "Notes", "SAFE"), ("count notes", "Notes", "SAFE"),
+    ("set name of note 1 to \"x\"", "Notes", "MODIFY"), ("make new note", "Notes", "MODIFY"),
+    ("play track 1 of playlist 1", "Music", "SAFE"), ("delete note 1", "Notes", "DANGEROUS"),
+    ("empty trash", "Finder", "DANGEROUS"),
+])  # fmt: skip
 def test_the_verdict_is_no_higher_than_it_must_be(
     act: str, app: str, level: str, analyser: ScriptAnalyzer
 ) -> None:

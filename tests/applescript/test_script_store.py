@@ -146,17 +146,14 @@ def test_of_a_dangerous_script_every_value_counts(store: PatternStore) -> None:
     assert not any(row.is_trusted for row in store.all_patterns())
 
 
-@pytest.mark.parametrize(
-    ("language", "script", "kept_as"),
-    [
-        ("applescript", 'set a to "anna@example.com"', "set a to ‹text›"),
-        ("applescript", 'return "x" -- +49 170 1234567', 'return "x" -- [redacted]'),
-        ("applescript", "set card to 4111111111111111", "set card to ‹number›"),
-        ("javascript", 'const token = "abc123";', "const token = ‹text›;"),
-        ("javascript", "const token = `abc123secret`;", ""),
-        ("applescript", 'set x to "/Users/anna/x', ""),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("language", "script", "kept_as"), [
+    ("applescript", 'set a to "anna@example.com"', "set a to ‹text›"),
+    ("applescript", 'return "x" -- +49 170 1234567', 'return "x" -- [redacted]'),
+    ("applescript", "set card to 4111111111111111", "set card to ‹number›"),
+    ("javascript", 'const token = "abc123";', "const token = ‹text›;"),
+    ("javascript", "const token = `abc123secret`;", ""),
+    ("applescript", 'set x to "/Users/anna/x', ""),
+])  # fmt: skip
 def test_what_is_private_is_a_slot_or_nothing_is_kept(
     language: str, script: str, kept_as: str, analyser: ScriptAnalyzer
 ) -> None:
@@ -171,11 +168,8 @@ def test_imports_start_at_zero_trust_and_dangerous_ones_come_last(store: Pattern
     store.remember_run("empty the trash", "", "applescript", "a", GOOD, "DANGEROUS")
     store.remember_run("empty the big bin", "", "applescript", "b", GOOD)
     line = {
-        **pattern_to_json(store.all_patterns()[0]),
-        "successes": 99,
-        "level": "SAFE",
-        "script": "c",
-    }
+        **pattern_to_json(store.all_patterns()[0]), "successes": 99, "level": "SAFE", "script": "c",
+    }  # fmt: skip
     store.add_patterns([pattern_from_json(line)])
     found = store.find_patterns("empty the trash")
     assert [row.pattern.script for row in found] == ["b", "a", "c"]
@@ -339,15 +333,10 @@ def test_an_export_can_be_taken_in(cli, tmp_path: Path) -> None:
     assert "count windows" in cli("list").output
 
 
-@pytest.mark.parametrize(
-    ("line", "says"),
-    [
-        ("{", "is not JSON"),
-        ("[]", "is not an object"),
-        ('{"intent": 1}', "intent"),
-        ('{"trust": 1}', "unknown field"),
-    ],
-)
+@pytest.mark.parametrize(("line", "says"), [
+    ("{", "is not JSON"), ("[]", "is not an object"), ('{"intent": 1}', "intent"),
+    ('{"trust": 1}', "unknown field"),
+])  # fmt: skip
 def test_a_bad_line_takes_nothing_in(cli, tmp_path: Path, line: str, says: str) -> None:
     file = tmp_path / "in.jsonl"
     good = cli("export").output
@@ -364,12 +353,8 @@ def test_a_bad_line_takes_nothing_in(cli, tmp_path: Path, line: str, says: str) 
 def test_a_row_with_a_wrong_field_is_refused(field: str, value: object) -> None:
     row = {
         **dict.fromkeys(("intent", "app", "script", "kind", "error", "first", "last"), "x"),
-        "language": "applescript",
-        "number": None,
-        "milliseconds": 1,
-        "successes": 1,
-        "failures": 0,
-    }
+        "language": "applescript", "number": None, "milliseconds": 1, "successes": 1, "failures": 0,
+    }  # fmt: skip
     assert pattern_from_json(row).successes == 0
     with pytest.raises(ValueError, match=r"."):
         pattern_from_json({**row, field: value})

@@ -12,8 +12,8 @@ from iac_applescript import performing, tools
 from iac_applescript.toolset import Arguments, ScriptToolset, lookup_tool, open_toolset
 from iac_base.errors import ToolError
 from iac_base.files import open_state
-from iac_runtime.audit import Audit
 from iac_runtime.audit.reading import AuditQuery, find_calls
+from iac_runtime.audit.writer import Audit
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.process import Completed
 from iac_runtime.gate.gate import Gate

@@ -224,16 +224,13 @@ def test_a_copy_can_take_the_mode_of_another_file(tmp_path: Path) -> None:
     assert mode(tmp_path / "a") == 0o640
 
 
-@pytest.mark.parametrize(
-    ("name", "says"),
-    [
-        ("nowhere", "{} is a link to a missing file; remove or correct the link."),
-        ("folder", "{} is not a file; move it away."),
-        ("large", f"{{}} is larger than {64 * 1024 * 1024} bytes, so it was not changed."),
-        ("loop", "{} cannot be read: Too many levels of symbolic links."),
-        ("open/a", "All users can write to {open}. Prevent this with: chmod o-w '{open}'"),
-    ],
-)
+@pytest.mark.parametrize(("name", "says"), [
+    ("nowhere", "{} is a link to a missing file; remove or correct the link."),
+    ("folder", "{} is not a file; move it away."),
+    ("large", f"{{}} is larger than {64 * 1024 * 1024} bytes, so it was not changed."),
+    ("loop", "{} cannot be read: Too many levels of symbolic links."),
+    ("open/a", "All users can write to {open}. Prevent this with: chmod o-w '{open}'"),
+])  # fmt: skip
 def test_a_file_that_is_not_changed_says_why(tmp_path: Path, name: str, says: str) -> None:
     (tmp_path / "nowhere").symlink_to("none")
     (tmp_path / "loop").symlink_to("loop")

@@ -42,25 +42,13 @@ h = ''
 def test_a_line_is_found_whatever_the_spelling(end: str) -> None:
     document = read_toml(SPELLINGS.replace("\n", end))
     places: list[tuple[tuple[str | int, ...], int]] = [
-        (("a",), 1),
-        (("a", "b", "c"), 1),
-        (("d",), 4),
-        (("t",), 7),
-        (("t", 0), 7),
-        (("t", 0, "u"), 8),
-        (("t", 0, "u", 0), 9),
-        (("t", 0, "u", 1), 10),
-        (("t", 0, "u", 2, "w.x", 1, 0), 11),
-        (("t", 1), 12),
-        (("t", 1, 'é"', "y", "z"), 13),
-        (("t", 1, "s", 0), 14),
-        (("t", 1, "s", 0, "e"), 15),
-        (("t", 1, "s", 0, "f"), 16),
-        (("t", 1, "s", 0, "g"), 18),
-        (("t", 1, "s", 0, "g", "i#"), 20),
-        (("k",), 21),
+        (("a",), 1), (("a", "b", "c"), 1), (("d",), 4), (("t",), 7), (("t", 0), 7),
+        (("t", 0, "u"), 8), (("t", 0, "u", 0), 9), (("t", 0, "u", 1), 10),
+        (("t", 0, "u", 2, "w.x", 1, 0), 11), (("t", 1), 12), (("t", 1, 'é"', "y", "z"), 13),
+        (("t", 1, "s", 0), 14), (("t", 1, "s", 0, "e"), 15), (("t", 1, "s", 0, "f"), 16),
+        (("t", 1, "s", 0, "g"), 18), (("t", 1, "s", 0, "g", "i#"), 20), (("k",), 21),
         (("k", "l m", ""), 22),
-    ]
+    ]  # fmt: skip
     assert {path: document.line_of(path) for path, _ in places} == dict(places)
 
 
@@ -80,18 +68,15 @@ def test_of_a_key_of_json_given_twice_the_last_one_counts() -> None:
     assert document.line_of(("😀", 1)) == 3
 
 
-@pytest.mark.parametrize(
-    ("read", "text", "place", "reason"),
-    [
-        (read_toml, "a = 1\nb = nope", (2, 5), "Invalid value"),
-        (read_toml, "a = 1\n\nb = ", (3, 4), "Invalid value"),
-        (read_toml, "x = 1\nx = 2\n", (2, 6), "Cannot overwrite a value"),
-        (read_toml, f"x = {'[' * 9000}", (0, 0), "it is nested too deeply"),
-        (read_json, '{"a":\n  nope}', (2, 3), "Expecting value"),
-        (read_json, "", (1, 1), "Expecting value"),
-        (read_json, f"[{'9' * 5000}]", (0, 0), "Exceeds the limit"),
-    ],
-)
+@pytest.mark.parametrize(("read", "text", "place", "reason"), [
+    (read_toml, "a = 1\nb = nope", (2, 5), "Invalid value"),
+    (read_toml, "a = 1\n\nb = ", (3, 4), "Invalid value"),
+    (read_toml, "x = 1\nx = 2\n", (2, 6), "Cannot overwrite a value"),
+    (read_toml, f"x = {'[' * 9000}", (0, 0), "it is nested too deeply"),
+    (read_json, '{"a":\n  nope}', (2, 3), "Expecting value"),
+    (read_json, "", (1, 1), "Expecting value"),
+    (read_json, f"[{'9' * 5000}]", (0, 0), "Exceeds the limit"),
+])  # fmt: skip
 def test_what_is_wrong_has_a_place(
     read: Callable[[str], PositionedDocument], text: str, place: tuple[int, int], reason: str
 ) -> None:
@@ -102,21 +87,15 @@ def test_what_is_wrong_has_a_place(
     assert "(at " not in caught.value.reason
 
 
-@pytest.mark.parametrize(
-    ("read", "text"),
-    [
-        (
-            read_toml,
-            "a = 1\n" + "".join(f"[[t]]\nk{n} = {{ v = [1] }}\n" for n in range(4000)),
-        ),
-        (read_toml, 'a = """' + "x" * 999_000 + '"""\n'),
-        (read_toml, "a = '''" + "''x" * 330_000 + "'''\n"),
-        (read_toml, "a = 1 #" + "=[" * 490_000 + "\n" * 9_000),
-        (read_json, json.dumps({str(n): [n] for n in range(60_000)}, indent=1)),
-        (read_json, '"' + '\\\\\\"' * 240_000 + '"'),
-    ],
-    ids=["tables", "text", "quotes", "comment", "keys", "escapes"],
-)
+@pytest.mark.sweep
+@pytest.mark.parametrize(("read", "text"), [
+    (read_toml, "a = 1\n" + "".join(f"[[t]]\nk{n} = {{ v = [1] }}\n" for n in range(4000))),
+    (read_toml, 'a = """' + "x" * 999_000 + '"""\n'),
+    (read_toml, "a = '''" + "''x" * 330_000 + "'''\n"),
+    (read_toml, "a = 1 #" + "=[" * 490_000 + "\n" * 9_000),
+    (read_json, json.dumps({str(n): [n] for n in range(60_000)}, indent=1)),
+    (read_json, '"' + '\\\\\\"' * 240_000 + '"'),
+], ids=["tables", "text", "quotes", "comment", "keys", "escapes"])  # fmt: skip
 @pytest.mark.uncounted
 def test_a_long_text_is_read_in_linear_time(
     read: Callable[[str], PositionedDocument], text: str

@@ -19,8 +19,13 @@ from iac_base.secrets import (
     without_secrets,
 )
 from iac_base.text import text_literal
-from iac_runtime.audit import Audit, AuditIntent, AuditOutcome
-from iac_runtime.audit.writer import arguments_digest, shorten_value
+from iac_runtime.audit.writer import (
+    Audit,
+    AuditIntent,
+    AuditOutcome,
+    arguments_digest,
+    shorten_value,
+)
 
 SHAPES = [
     "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
@@ -97,64 +102,52 @@ def test_what_is_no_secret_stays(text: str) -> None:
     assert redact_text(text) == text
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("password=letmein;x=1", "password=[redacted];x=1"),
-        ("token=ab", "token=[redacted]"),
-        ("ghp_16C7e42F292c6912E7710c838347Ae178B4a", "[redacted]"),
-        ('-----BEGIN PRIVATE KEY-----\npassword="', "[redacted]"),
-        ('password: token="ab cd"', 'password: [redacted]"[redacted]"'),
-        (
-            "https://e.example/?access_token=abc&x=1",
-            "https://e.example/?access_token=[redacted]&x=1",
-        ),
-        ('a.password = "let me \\" in"', 'a.password = "[redacted]"'),
-        ('{"api key": "k"}', '{"api key": "[redacted]"}'),
-        ("curl -H 'Authorization: Bearer abcdefgh12'", None),
-        ("mysql --password letmein db", "mysql --password [redacted] db"),
-        ("usePassword: true, password == 1", "usePassword: true, password == 1"),
-        ("{'password': 'let me in', 'a': 1}", "{'password': '[redacted]', 'a': 1}"),
-        (r'"{\"password\": \"let me in\"}"', r'"{\"password\": \"[redacted]\"}"'),
-        ("session_key=ab12&x=1", "session_key=[redacted]&x=1"),
-        ('sessionKey = "ab 12"', 'sessionKey = "[redacted]"'),
-        ("API key: ab12, x", "API key: [redacted], x"),
-        ("API keys: ab12, x", "API keys: [redacted], x"),
-        ("PGPASSWORD=letmein psql", "PGPASSWORD=[redacted] psql"),
-        ("_token=abcd", "_token=[redacted]"),
-        ("secret => 'abcd'", "secret => '[redacted]'"),
-        ('env["DB_PASS"] := "abcd"', 'env["DB_PASS"] := "[redacted]"'),
-        ('user name "me" password "let me in"', 'user name "me" password "[redacted]"'),
-        ('set password to "let me in"', 'set password to "[redacted]"'),
-        ('password = "never closed; x', 'password = "[redacted]'),
-        ("Cookie: a=b; c=d\nHost: x", "Cookie: [redacted]\nHost: x"),
-        ("Authorization: Basic abc\nHost: x", "Authorization: [redacted]\nHost: x"),
-        ("tool --token abcd -v", "tool --token [redacted] -v"),
-        ("tool --api-key=abcd -v", "tool --api-key=[redacted] -v"),
-        ("tool -token 'ab cd' -v", "tool -token [redacted] -v"),
-        ('tool --Client-Secret "ab \\" cd" -v', "tool --Client-Secret [redacted] -v"),
-        ("sshpass -p letmein ssh me@host", "sshpass -p [redacted] ssh me@host"),
-        ("mysql -u me -pletmein db", "mysql -u me -p[redacted] db"),
-        ("curl -s -u me:letmein https://x/", "curl -s -u [redacted] https://x/"),
-        ("mkdir -p /tmp/a; cp -pr b c", "mkdir -p /tmp/a; cp -pr b c"),
-        ("openssl rsa -passin pass:letmein", "openssl rsa -passin pass:[redacted]"),
-        ("the compass: north, by the overpass: left", "the compass: north, by the overpass: left"),
-    ],
-)
+@pytest.mark.parametrize(("text", "shown"), [
+    ("password=letmein;x=1", "password=[redacted];x=1"), ("token=ab", "token=[redacted]"),
+    ("ghp_16C7e42F292c6912E7710c838347Ae178B4a", "[redacted]"),
+    ('-----BEGIN PRIVATE KEY-----\npassword="', "[redacted]"),
+    ('password: token="ab cd"', 'password: [redacted]"[redacted]"'),
+    ("https://e.example/?access_token=abc&x=1", "https://e.example/?access_token=[redacted]&x=1"),
+    ('a.password = "let me \\" in"', 'a.password = "[redacted]"'),
+    ('{"api key": "k"}', '{"api key": "[redacted]"}'),
+    ("curl -H 'Authorization: Bearer abcdefgh12'", None),
+    ("mysql --password letmein db", "mysql --password [redacted] db"),
+    ("usePassword: true, password == 1", "usePassword: true, password == 1"),
+    ("{'password': 'let me in', 'a': 1}", "{'password': '[redacted]', 'a': 1}"),
+    (r'"{\"password\": \"let me in\"}"', r'"{\"password\": \"[redacted]\"}"'),
+    ("session_key=ab12&x=1", "session_key=[redacted]&x=1"),
+    ('sessionKey = "ab 12"', 'sessionKey = "[redacted]"'),
+    ("API key: ab12, x", "API key: [redacted], x"),
+    ("API keys: ab12, x", "API keys: [redacted], x"),
+    ("PGPASSWORD=letmein psql", "PGPASSWORD=[redacted] psql"), ("_token=abcd", "_token=[redacted]"),
+    ("secret => 'abcd'", "secret => '[redacted]'"),
+    ('env["DB_PASS"] := "abcd"', 'env["DB_PASS"] := "[redacted]"'),
+    ('user name "me" password "let me in"', 'user name "me" password "[redacted]"'),
+    ('set password to "let me in"', 'set password to "[redacted]"'),
+    ('password = "never closed; x', 'password = "[redacted]'),
+    ("Cookie: a=b; c=d\nHost: x", "Cookie: [redacted]\nHost: x"),
+    ("Authorization: Basic abc\nHost: x", "Authorization: [redacted]\nHost: x"),
+    ("tool --token abcd -v", "tool --token [redacted] -v"),
+    ("tool --api-key=abcd -v", "tool --api-key=[redacted] -v"),
+    ("tool -token 'ab cd' -v", "tool -token [redacted] -v"),
+    ('tool --Client-Secret "ab \\" cd" -v', "tool --Client-Secret [redacted] -v"),
+    ("sshpass -p letmein ssh me@host", "sshpass -p [redacted] ssh me@host"),
+    ("mysql -u me -pletmein db", "mysql -u me -p[redacted] db"),
+    ("curl -s -u me:letmein https://x/", "curl -s -u [redacted] https://x/"),
+    ("mkdir -p /tmp/a; cp -pr b c", "mkdir -p /tmp/a; cp -pr b c"),
+    ("openssl rsa -passin pass:letmein", "openssl rsa -passin pass:[redacted]"),
+    ("the compass: north, by the overpass: left", "the compass: north, by the overpass: left"),
+])  # fmt: skip
 def test_a_value_under_a_secret_name_in_a_text_goes(text: str, shown: str | None) -> None:
     found = redact_text(text)
     assert found == shown if shown else "abcdefgh12" not in found
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"with_password": "hunter2"},
-        {"target": "accounts[0]", "properties": {"password": "hunter2"}},
-        {"where": {"password": {"contains": "hunter2"}}},
-        {"properties": [{"apiKey": ["hunter2", {"x": "hunter2"}]}]},
-    ],
-)
+@pytest.mark.parametrize("arguments", [
+    {"with_password": "hunter2"}, {"target": "accounts[0]", "properties": {"password": "hunter2"}},
+    {"where": {"password": {"contains": "hunter2"}}},
+    {"properties": [{"apiKey": ["hunter2", {"x": "hunter2"}]}]},
+])  # fmt: skip
 def test_a_named_secret_is_in_neither_row_nor_line_nor_error(
     tmp_path: Path, arguments: dict[str, Any]
 ) -> None:
@@ -305,25 +298,15 @@ def test_a_value_loses_its_secrets_and_keeps_the_rest() -> None:
     known = secrets_of(environment | {"TOKEN": "abcde"})
     assert known == {"hunter22", "123456"}
     value = {
-        "password": "p",
-        "session_key": 7,
-        "token": None,
-        "secret": "",
-        "note": "it is hunter22",
-        "header": "Bearer abcdefghij",
-        "n": [1, 2.5, ("a",)],
+        "password": "p", "session_key": 7, "token": None, "secret": "", "note": "it is hunter22",
+        "header": "Bearer abcdefghij", "n": [1, 2.5, ("a",)],
         "notes": ["hunter22 it is", {"x": ["hunter22"]}],
-    }
+    }  # fmt: skip
     assert without_secrets(value, known) == {
-        "password": REDACTED,
-        "session_key": REDACTED,
-        "token": None,
-        "secret": "",
-        "note": f"it is {REDACTED}",
-        "header": f"Bearer {REDACTED}",
-        "n": [1, 2.5, ("a",)],
+        "password": REDACTED, "session_key": REDACTED, "token": None, "secret": "",
+        "note": f"it is {REDACTED}", "header": f"Bearer {REDACTED}", "n": [1, 2.5, ("a",)],
         "notes": [f"{REDACTED} it is", {"x": [REDACTED]}],
-    }
+    }  # fmt: skip
     assert without_secrets("postgres://me:pw1@host/db") == f"postgres://{REDACTED}@host/db"
 
 
@@ -346,18 +329,12 @@ def test_other_names_are_none(name: str) -> None:
     assert not is_secret(name)
 
 
-@pytest.mark.parametrize(
-    ("name", "type", "secret"),
-    [
-        ("require password", "boolean | missing value", False),
-        ("password changed", "date", False),
-        ("token", "boolean | date | point | rectangle", False),
-        ("token", "boolean | text", True),
-        ("token", "missing value", True),
-        ("value", "text | missing value", False),
-        ("value", "secure text | missing value", True),
-    ],
-)
+@pytest.mark.parametrize(("name", "type", "secret"), [
+    ("require password", "boolean | missing value", False), ("password changed", "date", False),
+    ("token", "boolean | date | point | rectangle", False), ("token", "boolean | text", True),
+    ("token", "missing value", True), ("value", "text | missing value", False),
+    ("value", "secure text | missing value", True),
+])  # fmt: skip
 def test_a_type_tells_whether_a_name_is_believed(name: str, type: str, secret: bool) -> None:
     assert is_secret(name, type) == secret
 
@@ -386,21 +363,10 @@ RECORDED += [
 ]
 AROUND = st.text(max_size=20) | st.sampled_from(
     [
-        "",
-        "x ",
-        "{",
-        '{"a": "',
-        "f('",
-        "--",
-        "a=b ",
-        "https://x/?a=b ",
-        "\n",
-        "token ",
-        '"',
-        "'",
+        "", "x ", "{", '{"a": "', "f('", "--", "a=b ", "https://x/?a=b ", "\n", "token ", '"', "'",
         "é",
     ]
-)
+)  # fmt: skip
 
 
 @given(st.sampled_from(RECORDED), AROUND, AROUND)
@@ -422,6 +388,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("part", HOSTILE)
 @pytest.mark.parametrize("size", [100_000, pytest.param(1_000_000, marks=pytest.mark.stress)])
 @pytest.mark.uncounted

@@ -143,20 +143,11 @@ def nothing(_whole: bytes) -> bytes:
     return b""
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        cut,
-        cut_in_a_page,
-        zero_the_first_page,
-        zero_the_schema,
-        zero_pages,
-        swap_pages,
-        garbage,
-        garbage_below_a_header,
-        nothing,
-    ],
-)
+@pytest.mark.sweep
+@pytest.mark.parametrize("damage", [
+    cut, cut_in_a_page, zero_the_first_page, zero_the_schema, zero_pages, swap_pages, garbage,
+    garbage_below_a_header, nothing,
+])  # fmt: skip
 def test_a_damaged_file_is_kept_with_a_date_and_begun_anew(
     path: Path, damage: Callable[[bytes], bytes], caplog: pytest.LogCaptureFixture
 ) -> None:

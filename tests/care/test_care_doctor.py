@@ -75,13 +75,9 @@ def test_the_automation_permission_is_that_of_each_app(place: DoctorContext) -> 
     )
     found = [*checks.check_automation(replace(place, examiner=mac))]
     assert [(line.state, line.says.partition(" ")[0]) for line in found] == [
-        ("ok", "A"),
-        ("problem", "macOS"),
-        ("ok", "c:"),
-        ("problem", "The"),
+        ("ok", "A"), ("problem", "macOS"), ("ok", "c:"), ("problem", "The"), ("ok", "Not"),
         ("ok", "Not"),
-        ("ok", "Not"),
-    ]
+    ]  # fmt: skip
     assert "Automation: switch on b under" in found[1].mend
     assert found[4].says.endswith("the permission is unknown: d")
 
@@ -148,16 +144,9 @@ def test_python_is_named_and_on_a_mac_its_signature_judged(place: DoctorContext)
     assert "iac-mcp install again" in finding.mend
 
 
-@pytest.mark.parametrize(
-    ("version", "wanted"),
-    [
-        ("2.3.0", "ok"),
-        ("2.11.1", "ok"),
-        ("2.2.9", "problem"),
-        ("3.0", "problem"),
-        ("1.9", "problem"),
-    ],
-)
+@pytest.mark.parametrize(("version", "wanted"), [
+    ("2.3.0", "ok"), ("2.11.1", "ok"), ("2.2.9", "problem"), ("3.0", "problem"), ("1.9", "problem"),
+])  # fmt: skip
 def test_the_sdk_must_be_one_that_the_server_was_made_for(
     place: DoctorContext, monkeypatch: pytest.MonkeyPatch, version: str, wanted: str
 ) -> None:
@@ -235,16 +224,13 @@ def test_a_policy_with_a_mistake_is_a_problem(place: DoctorContext, tmp_path: Pa
     assert "line 1" in finding.says
 
 
-@pytest.mark.parametrize(
-    ("command", "wanted", "words"),
-    [
-        ("iac-mcp", "problem", "give the full path"),
-        ("/nowhere/bin/iac-mcp", "problem", "does not exist"),
-        (sys.executable, "ok", "Claude Desktop starts"),
-        ("/bin/sh", "warning", "not the Python of this command"),
-        ("{tmp}/python3", "problem", "is not a Python that can start"),
-    ],
-)
+@pytest.mark.parametrize(("command", "wanted", "words"), [
+    ("iac-mcp", "problem", "give the full path"),
+    ("/nowhere/bin/iac-mcp", "problem", "does not exist"),
+    (sys.executable, "ok", "Claude Desktop starts"),
+    ("/bin/sh", "warning", "not the Python of this command"),
+    ("{tmp}/python3", "problem", "is not a Python that can start"),
+])  # fmt: skip
 def test_a_client_must_point_at_a_python_that_is_there(
     place: DoctorContext, desktop: Path, tmp_path: Path, command: str, wanted: str, words: str
 ) -> None:

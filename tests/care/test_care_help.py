@@ -150,6 +150,7 @@ def test_a_log_file_that_cannot_be_written_is_one_line(
     assert capsys.readouterr().err.count("\n") == 1
 
 
+@pytest.mark.sweep
 @pytest.mark.process
 @pytest.mark.parametrize("words", [["iac_mcp"], ["iac_mcp", "policy"], ["iac_scenario"]])
 def test_a_group_without_a_command_shows_its_help_as_it_is(words: list[str]) -> None:
@@ -161,17 +162,13 @@ def test_a_group_without_a_command_shows_its_help_as_it_is(words: list[str]) -> 
     assert "\nCommands:\n" in ran.stderr
 
 
+@pytest.mark.sweep
 @pytest.mark.process
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a file that is always full")
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["iac_gen", "list", "--bundled"],
-        ["iac_mcp", "tools"],
-        ["iac_mcp", "doctor"],
-        ["iac_scenario", "--help"],
-    ],
-)
+@pytest.mark.parametrize("words", [
+    ["iac_gen", "list", "--bundled"], ["iac_mcp", "tools"], ["iac_mcp", "doctor"],
+    ["iac_scenario", "--help"],
+])  # fmt: skip
 def test_output_that_cannot_be_written_is_one_line(words: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
         ran = subprocess.run(

@@ -318,15 +318,11 @@ def test_a_shim_is_resolved_to_the_python_behind_it(run, desktop: Path, tmp_path
     assert said["command"] == sys.executable
 
 
-@pytest.mark.parametrize(
-    ("answer", "words"),
-    [
-        ("exit 3", "not a Python that can start"),
-        ("echo nonsense", "not a Python that can start"),
-        ("""echo '["/x", [3, 9, 6], false, "/", "/x"]'""", "is Python 3.9"),
-        ("""echo '["/x", [3, 12, 1], false, "/", "/x"]'""", "IAC is not installed in"),
-    ],
-)
+@pytest.mark.parametrize(("answer", "words"), [
+    ("exit 3", "not a Python that can start"), ("echo nonsense", "not a Python that can start"),
+    ("""echo '["/x", [3, 9, 6], false, "/", "/x"]'""", "is Python 3.9"),
+    ("""echo '["/x", [3, 12, 1], false, "/", "/x"]'""", "IAC is not installed in"),
+])  # fmt: skip
 def test_a_python_that_will_not_do_is_told_before_anything_is_written(
     run, desktop: Path, tmp_path: Path, answer: str, words: str
 ) -> None:

@@ -133,19 +133,12 @@ def test_a_damaged_backup_is_as_good_as_none() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ('{"a": 1, // words\n}', "line 1 column 10"),
-        ('{"a": 1,}', "line 1"),
-        ("[]", "not an object"),
-        ('{"mcpServers": []}', '"mcpServers" is not an object'),
-        ('{"a": NaN}', "NaN is not JSON"),
-        ('{"a": 1} {"b": 2}', "extra data"),
-        ('{"a":' * 100_000, "nested too deep"),
-        ('{"a": "\n"}', "invalid control character"),
-    ],
-)
+@pytest.mark.parametrize(("text", "reason"), [
+    ('{"a": 1, // words\n}', "line 1 column 10"), ('{"a": 1,}', "line 1"), ("[]", "not an object"),
+    ('{"mcpServers": []}', '"mcpServers" is not an object'), ('{"a": NaN}', "NaN is not JSON"),
+    ('{"a": 1} {"b": 2}', "extra data"), ('{"a":' * 100_000, "nested too deep"),
+    ('{"a": "\n"}', "invalid control character"),
+])  # fmt: skip
 def test_what_is_not_plain_json_is_refused_with_the_place(text: str, reason: str) -> None:
     with pytest.raises(NotJsonError, match=reason):
         merge_entry(text, "mcpServers", "iac", ENTRY)

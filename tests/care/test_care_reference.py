@@ -38,6 +38,7 @@ def test_the_questions_are_what_the_program_asks(monkeypatch: pytest.MonkeyPatch
     assert there == made, "write them again: python docs/make_questions.py"
 
 
+@pytest.mark.slow
 def test_the_gallery_is_what_happens(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "UTC")
     monkeypatch.syspath_prepend(str(DOCS))
@@ -67,6 +68,7 @@ def test_the_reference_is_what_the_code_says(reference: ModuleType) -> None:
     assert differ == [], "write them again: python docs/make_reference.py"
 
 
+@pytest.mark.slow
 def test_writing_it_again_removes_what_is_gone(
     reference: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -82,16 +84,11 @@ def test_every_variable_that_is_read_is_in_the_settings(reference: ModuleType) -
     read = {
         word
         for package in (
-            "iac_base",
-            "iac_fleet",
-            "iac_mcp",
-            "iac_page",
-            "iac_runtime",
-            "iac_simulator",
+            "iac_base", "iac_fleet", "iac_mcp", "iac_page", "iac_runtime", "iac_simulator",
         )
         for path in (ROOT / "runtime" / package).rglob("*.py")
         for word in words.findall(path.read_text(encoding="utf-8"))
-    }
+    }  # fmt: skip
     # The variable of shell completion is click's; the other one makes tests strict.
     assert read - reference.VARIABLES.keys() - {"IAC_MCP_COMPLETE", "IAC_STRICT"} == set()
 

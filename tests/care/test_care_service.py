@@ -43,21 +43,13 @@ def test_the_agent_says_what_launchd_needs_and_no_more(home: Path) -> None:
     logs = home / "Library" / "Logs" / "iac"
     assert said == {
         "Label": "iac-for-mac.server",
-        "ProgramArguments": [
-            *("/opt/py/bin/python3", "-P", "-m", "iac_mcp", "serve", "--http"),
-            *("--log-file", str(logs / "server.log"), "--port", "8800"),
-        ],
-        "RunAtLoad": True,
-        "KeepAlive": {"SuccessfulExit": False},
-        "ThrottleInterval": 30,
-        "ProcessType": "Interactive",
-        "LimitLoadToSessionType": "Aqua",
-        "StandardOutPath": str(logs / "start.log"),
-        "StandardErrorPath": str(logs / "start.log"),
-        "WorkingDirectory": "/",
-        "Umask": 0o077,
-        "SoftResourceLimits": {"NumberOfFiles": 8192},
-    }
+        "ProgramArguments": [*("/opt/py/bin/python3", "-P", "-m", "iac_mcp", "serve", "--http"),
+         *("--log-file", str(logs / "server.log"), "--port", "8800")],
+        "RunAtLoad": True, "KeepAlive": {"SuccessfulExit": False}, "ThrottleInterval": 30,
+        "ProcessType": "Interactive", "LimitLoadToSessionType": "Aqua",
+        "StandardOutPath": str(logs / "start.log"), "StandardErrorPath": str(logs / "start.log"),
+        "WorkingDirectory": "/", "Umask": 0o077, "SoftResourceLimits": {"NumberOfFiles": 8192},
+    }  # fmt: skip
     again = service.agent_plist(PYTHON, ("--log-file", "/l"), {"IAC_DATA": "/data"})
     assert plistlib.loads(again)["EnvironmentVariables"] == {"IAC_DATA": "/data"}
     assert plistlib.loads(again)["ProgramArguments"].count("--log-file") == 1

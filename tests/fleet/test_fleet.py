@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 from iac_base.errors import SetupError
 from iac_fleet import database, demo
 from iac_fleet.settings import FleetSettings, read_settings, settings_path, write_settings
-from iac_runtime.audit import Audit, AuditError, AuditIntent, writer
-from iac_runtime.audit.store import AuditRow, hashed_text
+from iac_runtime.audit import writer
+from iac_runtime.audit.store import AuditError, AuditRow, hashed_text
 from iac_runtime.audit.upkeep import drop_rows
+from iac_runtime.audit.writer import Audit, AuditIntent
 
 
 def test_rows_come_once_and_in_order(fleet: Fleet) -> None:
@@ -68,6 +69,7 @@ def test_a_database_that_was_set_back_gets_its_rows_again(fleet: Fleet) -> None:
     assert fleet.alarms() == []
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("line", "why"),
     [
@@ -239,6 +241,7 @@ def test_the_database_hashes_what_the_mac_hashes(fleet: Fleet) -> None:
         same()
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.stress) for seed in range(2, 200))]
 )

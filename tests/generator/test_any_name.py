@@ -11,6 +11,7 @@ import keyword
 import plistlib
 import re
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
@@ -32,6 +33,7 @@ OURS = frozenset({"UUID", "AppIntentDescriptor", CALL})
 """Keys that a shortcut has itself."""
 
 
+@cache
 def names() -> list[str]:
     """Return some 1,400 names: Python's, the contract's, the templates', and all arguments."""
     root = Path(__file__).parents[2]
@@ -47,13 +49,11 @@ def names() -> list[str]:
     return sorted(name for name in found | OURS | {"WFDictionaryKey"} if name.strip("_"))
 
 
-NAMES = names()
-
-
 def chunk(number: int, shift: int = 0) -> list[str]:
     """Return every twelfth name; with `shift` the neighbours of those."""
-    at = range(number, len(NAMES), CHUNKS)
-    return [NAMES[(place + shift) % len(NAMES)] for place in at]
+    known = names()
+    at = range(number, len(known), CHUNKS)
+    return [known[(place + shift) % len(known)] for place in at]
 
 
 def code(number: int) -> str:
@@ -83,7 +83,7 @@ def dictionary(number: int) -> bytes:
     held = "".join(f"<element type={quoteattr(name)}/>" for name in chunk(number))
     make = '<command name="make" code="corecrel"><parameter name="new" code="kocl" type="type"/>'
     app = f'<class name="application" code="capp"><element type="application"/>{held}</class>'
-    suite = f"name={quoteattr(NAMES[number])} code='diar'"
+    suite = f"name={quoteattr(names()[number])} code='diar'"
     return sdef(f"{app}{make}</command>{''.join(rows)}", suite)
 
 
@@ -123,6 +123,7 @@ def unformatted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(render, "_format_with_black", lambda text: text)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("number", range(CHUNKS))
 def test_any_name_may_stand_in_any_place_of_a_dictionary(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -132,6 +133,7 @@ def test_any_name_may_stand_in_any_place_of_a_dictionary(
     assert call_all(files, tmp_path, monkeypatch) >= len(chunk(number))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("number", range(CHUNKS))
 def test_any_name_may_stand_in_any_place_of_intents(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

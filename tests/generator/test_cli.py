@@ -48,14 +48,9 @@ def test_a_build_says_what_it_built(diary: Path, tools: Path) -> None:
     assert re.search(r"^diary +Diary +6 +", result.stdout, re.M)
     assert f"1 apps or libraries, 6 tools, in {tools}" in result.stdout
     assert {path.name for path in tools.iterdir()} == {
-        "__init__.py",
-        "catalogue.json",
-        "diary.py",
-        "diary_objects.py",
-        "listing.jsonl",
-        "search.jsonl",
-        "tools.lock",
-    }
+        "__init__.py", "catalogue.json", "diary.py", "diary_objects.py", "listing.jsonl",
+        "search.jsonl", "tools.lock",
+    }  # fmt: skip
 
 
 def test_a_build_as_json_is_json_and_nothing_else(diary: Path, tools: Path) -> None:
@@ -141,6 +136,7 @@ def test_an_unknown_app_is_answered_with_the_nearest(diary: Path, tools: Path) -
     assert not tools.exists()
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", ["notes", "Notes", "com.apple.Notes", "NOTES"])
 def test_an_app_may_be_called_by_any_of_its_names(tools: Path, name: str) -> None:
     run("build", name, name, "--bundled", "--output", tools)

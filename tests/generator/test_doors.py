@@ -212,12 +212,10 @@ def app_that_says(text: str) -> Source:
     )
     make = SdefCommand("make", "corecrel", description=text)
     items = (
-        entry,
-        command,
-        make,
+        entry, command, make,
         Enumeration(mood, "mood", enumerators=(Enumerator(term, "valu"),), description=text),
         RecordType(record, "reco", properties=(body,)),
-    )
+    )  # fmt: skip
     dictionary = Dictionary("app.sdef", "0" * 64, text, (Suite(text, "diar", items),))
     return Source(dictionary, f"Ab {text}", f"com.example.{text}", text, text)
 
@@ -246,6 +244,7 @@ PLAIN = shape(module_that_says("a")[0])
 LONG = shape(module_that_says("a" * 5000)[0])
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_changes_no_shape(text: str) -> None:
     source_text, listing = module_that_says(text)

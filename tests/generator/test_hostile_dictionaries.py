@@ -51,6 +51,7 @@ def commands(names: Sequence[str]) -> str:
     )
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("with_classes", [False, True])
 def test_names_that_mean_something_to_python_do_no_harm(with_classes: bool, tmp_path: Path) -> None:
     parts = "".join(
@@ -87,6 +88,7 @@ def test_names_that_look_alike_are_told_apart_in_ascii(tmp_path: Path) -> None:
     assert all(name.isascii() for name in names)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("size", [64, 65, 300, 5000])
 def test_long_names_stay_within_every_bound(size: int, tmp_path: Path) -> None:
     long = [("word " * 1000)[: size - 1].strip() + str(n) for n in range(4)]
@@ -149,6 +151,7 @@ def test_everything_twice_and_thrice_is_there_once(tmp_path: Path) -> None:
             assert len(set(keys)) == len(keys)
 
 
+@pytest.mark.slow
 def test_ten_thousand_suites_and_a_thousand_commands_of_one_name_end_soon(tmp_path: Path) -> None:
     suites = "</suite>" + '<suite name="S" code="diar"/>' * 10_000 + '<suite name="T" code="diar">'
     same = "".join(f'<command name="go" code="dia{n:05}"/>' for n in range(300))
@@ -156,6 +159,7 @@ def test_ten_thousand_suites_and_a_thousand_commands_of_one_name_end_soon(tmp_pa
     assert len(set(names)) == 300
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_words_in_every_attribute_are_harmless(text: str, tmp_path: Path) -> None:
     said = quoteattr("".join(ch for ch in text if ch >= " " and not 0xD800 <= ord(ch) <= 0xDFFF))
@@ -197,6 +201,7 @@ def test_no_name_leads_out_of_the_output_folder(name: str, identifier: str) -> N
     assert Path("out", f"{key}.py").resolve().parent == Path("out").resolve()
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     "name", ["../../x", "/etc/passwd", "a\\b", "C:x", "..", ".", "", "\u202e/", "con", "__init__"]
 )

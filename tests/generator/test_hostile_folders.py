@@ -173,13 +173,10 @@ def a_pipe(tools: Path, folder: Path) -> None:
     os.mkfifo(folder / ".journal")
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        link_target, link_source, link_journal, link_stage, stage_of_another_program,
-        other_content, no_content, a_second_name, a_pipe,
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("change", [
+    link_target, link_source, link_journal, link_stage, stage_of_another_program, other_content,
+    no_content, a_second_name, a_pipe,
+])  # fmt: skip
 def test_a_stage_that_no_build_left_is_refused_whole(
     tmp_path: Path, change: Callable[[Path, Path], None]
 ) -> None:
@@ -240,7 +237,7 @@ LINKS = st.lists(
 @pytest.mark.property
 @given(journal=JOURNALS, links=LINKS)
 @example(journal={"replace": {}, "remove": ["tools.lock"]}, links=[])
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=min(60, settings.default.max_examples))
 def test_no_planted_journal_changes_anything_outside_its_folder(
     journal: Any, links: list[str]
 ) -> None:
@@ -287,6 +284,7 @@ def test_an_index_with_a_key_that_is_no_module_s_name_is_refused(tmp_path: Path,
     assert outside(tmp_path) == before
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", ["diary.py", "__init__.py", "catalogue.json", "tools.lock"])
 @pytest.mark.parametrize("command", ["check", "diff", "build"])
 def test_a_link_in_the_folder_is_neither_read_nor_written_through(

@@ -67,6 +67,7 @@ def test_importing_every_committed_module_only_reads_modules(generated: Path) ->
     assert events(generated, *names) == []
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_importing_modules_of_hostile_text_only_reads_modules(tmp_path: Path) -> None:
     names = []
@@ -78,16 +79,12 @@ def test_importing_modules_of_hostile_text_only_reads_modules(tmp_path: Path) ->
     assert events(tmp_path, *names) == []
 
 
+@pytest.mark.sweep
 @pytest.mark.process
-@pytest.mark.parametrize(
-    ("text", "event"),
-    [
-        ("open('/etc/hosts')", "open"),
-        ("import os; os.system('true')", "os.system"),
-        ("exec('1')", "compile"),
-        ("import socket; socket.socket()", "socket.__new__"),
-    ],
-)
+@pytest.mark.parametrize(("text", "event"), [
+    ("open('/etc/hosts')", "open"), ("import os; os.system('true')", "os.system"),
+    ("exec('1')", "compile"), ("import socket; socket.socket()", "socket.__new__"),
+])  # fmt: skip
 def test_the_audit_sees_what_a_module_must_not_do(tmp_path: Path, text: str, event: str) -> None:
     (tmp_path / "bad.py").write_text(f"{text}\n")
     assert event in [one for one, _ in events(tmp_path, "bad")]

@@ -294,6 +294,7 @@ def test_counts_agree_with_another_reader(real: tuple[list[Path], Built]) -> Non
     assert sum(row[0] != "" for row in sent) == expected["answers"]
 
 
+@pytest.mark.slow
 def test_real_modules_type_check(real: tuple[list[Path], Built], tmp_path: Path) -> None:
     _, built = real
     package = tmp_path / "diaries"

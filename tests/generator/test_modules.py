@@ -25,25 +25,13 @@ from iac_runtime.tool import Schema, Spec, spec_of
 ROOT = Path(__file__).parent.parent.parent
 # How Python spells the answers that are of one simple type.
 RESULTS: Mapping[str, Any] = {
-    "any": Any,
-    "boolean": bool,
-    "date": str,
-    "file": str,
-    "integer": int,
-    "real": float,
-    "specifier": str,
-    "text": str,
-}
+    "any": Any, "boolean": bool, "date": str, "file": str, "integer": int, "real": float,
+    "specifier": str, "text": str,
+}  # fmt: skip
 MUST_EXIST = (
-    "finder_list_folder",
-    "finder_open",
-    "finder_move",
-    "finder_delete",
-    "safari_get_url",
-    "mail_count_messages",
-    "mail_send_message",
-    "notes_make_note",
-)
+    "finder_list_folder", "finder_open", "finder_move", "finder_delete", "safari_get_url",
+    "mail_count_messages", "mail_send_message", "notes_make_note",
+)  # fmt: skip
 
 
 class Folder(NamedTuple):
@@ -92,7 +80,7 @@ def real(corpus_build: Built, tmp_path_factory: pytest.TempPathFactory) -> Folde
     return open_folder(corpus_build.files, tmp_path_factory.mktemp("real"))
 
 
-@pytest.fixture(params=["committed", "real"])
+@pytest.fixture(params=["committed", pytest.param("real", marks=pytest.mark.slow)])
 def folder(request: pytest.FixtureRequest) -> Folder:
     if request.param == "real" and not (ROOT.parent / "shared" / "corpus").is_dir():
         pytest.skip("needs shared/corpus beside the checkout")
@@ -242,6 +230,7 @@ def test_committed_modules_equal_a_fresh_build(generated: Path, bundled_build: B
     assert differ == [], "run: nox -s regen"
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_black_leaves_every_module_alone(folder: Folder) -> None:
     for name, text in folder.files.items():
@@ -249,6 +238,7 @@ def test_black_leaves_every_module_alone(folder: Folder) -> None:
             assert is_black(text), name
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_the_type_checker_accepts_every_module(real: Folder, tmp_path: Path) -> None:
     package = tmp_path / "built"
@@ -296,12 +286,9 @@ def test_pyright_accepts_every_module_strictly(corpus_build: Built, tmp_path: Pa
 
 # What anyone would write, operators of AppleScript among it; each was looked at.
 COMMON = (
-    "The user's home folder",
-    "is greater than or equal to",
-    "is less than or equal to",
-    "is not equal to",
-    "start the screen saver",
-)
+    "The user's home folder", "is greater than or equal to", "is less than or equal to",
+    "is not equal to", "start the screen saver",
+)  # fmt: skip
 
 
 def words(text: str) -> list[str]:

@@ -131,6 +131,7 @@ def without(content: bytes, wanted: etree._Element) -> bytes:
     return etree.tostring(root, encoding="utf-8")
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", CASES)
 def test_dropping_an_item_changes_only_what_depends_on_it(name: str) -> None:
     content = case(name)

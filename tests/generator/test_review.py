@@ -132,11 +132,9 @@ def test_diff_says_in_words_what_an_update_changes(diary: Path, tools: Path) -> 
     (diary.parent / "Ledger.sdef").unlink()
     lines = run("diff", diary, tools).stdout.splitlines()
     assert lines == [
-        "diary: the dictionary changed",
-        "diary: diary_eval added (DANGEROUS)",
-        "diary: diary_find: parameter in_ added, required",
-        "ledger: app gone, 6 tools with it",
-    ]
+        "diary: the dictionary changed", "diary: diary_eval added (DANGEROUS)",
+        "diary: diary_find: parameter in_ added, required", "ledger: app gone, 6 tools with it",
+    ]  # fmt: skip
     told = json.loads(run("diff", diary, tools, "--json").stdout)
     levels = {"diary": [["diary_eval", "", "DANGEROUS"]]}
     assert told == {"changes": lines, "levels": levels, "falls": [], "failed": []}
@@ -166,6 +164,7 @@ def whole(folder: Path) -> bool:
     return wanted == {path.name for path in folder.glob("[a-z]*.py")}
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("after", range(6))
 def test_an_interrupted_build_leaves_a_whole_tree(
     tools: Path, monkeypatch: pytest.MonkeyPatch, after: int
@@ -183,6 +182,7 @@ def test_an_interrupted_build_leaves_a_whole_tree(
 NAMES = ("Almanac", "Ledger", "Notebook", "Organ", "Piano", "Radio", "Sketch", "Tuner")
 
 
+@pytest.mark.slow
 @pytest.mark.process
 @given(st.lists(st.sets(st.sampled_from(NAMES), min_size=1), min_size=8, max_size=8))
 @example([{name} for name in NAMES])
@@ -227,6 +227,7 @@ def test_a_folder_that_cannot_be_written_keeps_its_tree(
     assert (tools / "diary.py").read_text() == files["diary.py"]
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_the_same_input_gives_the_same_bytes_anywhere(tmp_path: Path) -> None:
     built: list[dict[str, bytes]] = []

@@ -55,43 +55,26 @@ def texts(folder: Path) -> dict[str, str]:
 
 
 RENAMED = {
-    "a property": (
-        SECRET, SECRET.replace("password", "label"),
-        {"diary.entry.label": "DANGEROUS to MODIFY"},
-    ),
-    "a class": (
-        RULES, RULES.replace('"rule" code', '"line" code'),
-        {
-            "diary.line": "make DANGEROUS, delete DANGEROUS to make MODIFY, delete DANGEROUS",
-            "diary.line.moment": "DANGEROUS to MODIFY",
-        },
-    ),
-    "a field of a record": (
-        RULES, RULES.replace("password", "label"),
-        {"diary.login.label": "DANGEROUS to MODIFY"},
-    ),
-    "a command": (
-        DIARY + RUNS, DIARY + RUNS.replace("eval", "find"),
-        {"diary_find": "DANGEROUS to SAFE"},
-    ),
-    "a command and what had its name": (
-        DIARY + RUNS + READS.replace("diarfind", "diarlook"),
-        DIARY + RUNS.replace("eval", "find") + READS.replace("diarfind", "diarlook").replace(
-            '"find"', '"eval"'
-        ),
-        {"diary_find": "DANGEROUS to SAFE"},
-    ),
-    "a command beside the one of its event": (
-        DIARY + RUNS, DIARY + RUNS + READS,
-        {"diary_find": "DANGEROUS to SAFE"},
-    ),
-    "an event": (
-        DIARY + RUNS, DIARY + RUNS.replace("diarfind", "coredoex"),
-        {"diary_eval": "DANGEROUS to SAFE"},
-    ),
+    "a property": (SECRET, SECRET.replace("password", "label"),
+     {"diary.entry.label": "DANGEROUS to MODIFY"}),
+    "a class": (RULES, RULES.replace('"rule" code', '"line" code'),
+     {"diary.line": "make DANGEROUS, delete DANGEROUS to make MODIFY, delete DANGEROUS",
+      "diary.line.moment": "DANGEROUS to MODIFY"}),
+    "a field of a record": (RULES, RULES.replace("password", "label"),
+     {"diary.login.label": "DANGEROUS to MODIFY"}),
+    "a command": (DIARY + RUNS, DIARY + RUNS.replace("eval", "find"),
+     {"diary_find": "DANGEROUS to SAFE"}),
+    "a command and what had its name": (DIARY + RUNS + READS.replace("diarfind", "diarlook"),
+     DIARY + RUNS.replace("eval", "find") + READS.replace("diarfind", "diarlook").replace('"find"',
+      '"eval"'), {"diary_find": "DANGEROUS to SAFE"}),
+    "a command beside the one of its event": (DIARY + RUNS, DIARY + RUNS + READS,
+     {"diary_find": "DANGEROUS to SAFE"}),
+    "an event": (DIARY + RUNS, DIARY + RUNS.replace("diarfind", "coredoex"),
+     {"diary_eval": "DANGEROUS to SAFE"}),
 }  # fmt: skip
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("what", RENAMED)
 def test_a_level_that_falls_stops_check_and_build_until_it_is_accepted_by_name(
     tools: Path, what: str

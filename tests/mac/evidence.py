@@ -52,11 +52,9 @@ CALLS: Final = tuple(
     tomllib.loads(Path(__file__).with_name("calls.toml").read_text("utf-8"))["call"]
 )
 APPS: Final = {
-    "finder": "com.apple.finder",
-    "system_events": "com.apple.systemevents",
-    "textedit": "com.apple.TextEdit",
-    "notes": "com.apple.Notes",
-}
+    "finder": "com.apple.finder", "system_events": "com.apple.systemevents",
+    "textedit": "com.apple.TextEdit", "notes": "com.apple.Notes",
+}  # fmt: skip
 """Key -> bundle id of what events are sent to; Standard Additions run in osascript itself."""
 
 LOGGED: Final = 15

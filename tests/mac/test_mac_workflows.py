@@ -29,6 +29,14 @@ def test_linux_runs_what_proves_a_clean_checkout() -> None:
     assert (ROOT / ".ci" / "run").exists()
 
 
+def test_each_night_runs_what_a_push_draws_from() -> None:
+    said = "\n".join(commands(jobs("nightly.yml")["everything"]))
+    assert "nox -s tests-all" in said
+    assert "--all" in (ROOT / "noxfile.py").read_text("utf-8")
+    for script in re.findall(r"\.ci/\w+", said):
+        assert (ROOT / script).exists()
+
+
 def test_two_versions_of_macos_run_what_needs_no_consent() -> None:
     job = jobs("ci.yml")["macos"]
     assert len(set(job["strategy"]["matrix"]["os"])) == 2

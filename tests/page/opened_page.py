@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from iac_runtime.audit import Audit, AuditIntent, AuditOutcome
+from iac_runtime.audit.writer import Audit, AuditIntent, AuditOutcome
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\u202e\x1b[31m'\""
 

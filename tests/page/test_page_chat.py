@@ -198,6 +198,7 @@ def test_what_apps_say_runs_nothing_and_nothing_is_connected(host: Any, axe: str
     assert frame.evaluate(refused) == "connect-src"
 
 
+@pytest.mark.slow
 def test_what_is_declared_has_the_types_of_the_extension(chat: Chat, modules: Path) -> None:
     package = modules / "@modelcontextprotocol" / "ext-apps"
     kinds = json.loads((package / "dist/src/generated/schema.json").read_bytes())["$defs"]

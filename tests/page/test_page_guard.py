@@ -83,17 +83,11 @@ def test_nobody_is_let_in_without_the_one_time_address(
     assert ask(page, "/calls", cookie="iac_page=")[0] == 401
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"host": "attacker.example"},
-        {"host": "attacker.example:80"},
-        {"origin": "http://attacker.example"},
-        {"origin": "null"},
-        {"sec_fetch_site": "cross-site"},
-        {"sec_fetch_site": "same-site"},
-    ],
-)
+@pytest.mark.parametrize("headers", [
+    {"host": "attacker.example"}, {"host": "attacker.example:80"},
+    {"origin": "http://attacker.example"}, {"origin": "null"}, {"sec_fetch_site": "cross-site"},
+    {"sec_fetch_site": "same-site"},
+])  # fmt: skip
 def test_other_names_and_other_sites_are_refused(
     page: OpenPage, cookie: str, headers: dict[str, str]
 ) -> None:

@@ -31,6 +31,7 @@ def running(work: Callable[[], object]) -> Iterator[None]:
     assert not thread.is_alive()
 
 
+@pytest.mark.slow
 def test_views_have_no_fault_that_axe_finds(tab: Any, page: OpenPage, axe: str) -> None:
     for path in (*VIEWS, "/calls/41"):
         tab.goto(f"{page.base}{path}")
@@ -143,6 +144,7 @@ MISSED = """() => usable.filter((one) => walked.filter(([other]) => one === othe
     .concat(walked.filter(([, shown]) => !shown).map(([one]) => one)).map((one) => one.outerHTML)"""
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("path", VIEWS)
 def test_the_keyboard_alone_walks_every_view(tab: Any, page: OpenPage, path: str) -> None:
     """All that can be used is reached once and shows that it is; nothing holds the focus."""
@@ -152,6 +154,7 @@ def test_the_keyboard_alone_walks_every_view(tab: Any, page: OpenPage, path: str
     assert tab.evaluate(MISSED) == []
 
 
+@pytest.mark.slow
 def test_nothing_moves_for_who_wants_that(tab: Any, page: OpenPage) -> None:
     tab.goto(f"{page.base}/rules")
     moves = "getComputedStyle(document.querySelector('main button')).transitionDuration"
@@ -161,6 +164,7 @@ def test_nothing_moves_for_who_wants_that(tab: Any, page: OpenPage) -> None:
     assert tab.evaluate(moves) == "0s"
 
 
+@pytest.mark.slow
 def test_it_fits_a_narrow_window(tab: Any, page: OpenPage) -> None:
     tab.set_viewport_size({"width": 320, "height": 640})
     for path in VIEWS:
@@ -168,6 +172,7 @@ def test_it_fits_a_narrow_window(tab: Any, page: OpenPage) -> None:
         assert tab.evaluate("document.documentElement.scrollWidth") <= 320, path
 
 
+@pytest.mark.slow
 def test_an_update_is_reviewed_and_a_lower_level_is_accepted_by_a_click(
     tab: Any, page: OpenPage
 ) -> None:
@@ -210,6 +215,7 @@ async def turn_away(_context: Any, _params: Any) -> ElicitResult:
     return ElicitResult(action="cancel")
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("answer", "client_asks"), [("Allow once", turn_away), ("Deny", None)])
 def test_a_question_of_a_real_client_is_answered_on_the_page(
     tab: Any, page: OpenPage, answer: str, client_asks: Any

@@ -26,23 +26,18 @@ for row in mail.list("message", of="inbox", properties=["subject", "read status"
 FLAGGED = {"element": "message", "of": "inbox", "where": {"flagged status": True}}
 
 
-@pytest.mark.parametrize(
-    ("program", "says"),
-    [
-        ('notes.list("nte")', 'line 1: "nte" is not a name here. Nearest: note'),
-        ("mail.lst()", "line 1: Module mail has no member lst"),
-        ('mail.list("message", off=1)', "line 1: Argument off does not match"),
-        (
-            'x = 1\nmail.set("m", properties={"read staus": True})',
-            "line 2: mail has no .*Nearest: read status",
-        ),
-        ("import os", "line 1: a plan imports nothing"),
-        ('mail.count("message") + "a"', "line 1: Operator . is not supported"),
-        ("mail._x", "line 1: a plan has no attribute _x"),
-        ("datetime.datetime(2026, 1, 1)", "line 1: write datetime, not datetime.datetime"),
-        ("def f(", "line 1: .* was never closed"),
-    ],
-)
+@pytest.mark.parametrize(("program", "says"), [
+    ('notes.list("nte")', 'line 1: "nte" is not a name here. Nearest: note'),
+    ("mail.lst()", "line 1: Module mail has no member lst"),
+    ('mail.list("message", off=1)', "line 1: Argument off does not match"),
+    ('x = 1\nmail.set("m", properties={"read staus": True})',
+     "line 2: mail has no .*Nearest: read status"),
+    ("import os", "line 1: a plan imports nothing"),
+    ('mail.count("message") + "a"', "line 1: Operator . is not supported"),
+    ("mail._x", "line 1: a plan has no attribute _x"),
+    ("datetime.datetime(2026, 1, 1)", "line 1: write datetime, not datetime.datetime"),
+    ("def f(", "line 1: .* was never closed"),
+])  # fmt: skip
 def test_what_is_wrong_with_a_program_is_a_line_each(desk: Desk, program: str, says: str) -> None:
     with pytest.raises(InvalidParameterError, match=f"The plan was not run:\n{says}"):
         desk.ask("run_plan", program=program)
@@ -288,6 +283,7 @@ PAGE = (ROOT / "docs" / "plans.md").read_text("utf-8")
 TASKS = re.findall(r"^## \d\. (.*?)\n.*?```python\n(.*?)```.*?```json\n(.*?)```", PAGE, re.S | re.M)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("title", "program", "answer"), TASKS, ids=[row[0] for row in TASKS])
 def test_the_worked_tasks_answer_as_the_page_says(
     desk: Desk, title: str, program: str, answer: str

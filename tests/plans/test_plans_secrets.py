@@ -40,49 +40,43 @@ def refusal(desk: Desk, tool: str, **arguments: Any) -> str:
     return found.reason
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        f"{MAIL} mail.accounts[0].properties()",
-        f"{MAIL} mail.accounts.properties()",
-        f"{MAIL} const one = mail.accounts.byName('Example'); one.properties().name",
-        f"{MAIL} mail.accounts[0].password()",
-        f"{MAIL} const {{password}} = mail.accounts[0]; password()",
-        f'{MAIL} mail.accounts.whose({{password: {{_beginsWith: "h"}}}}).length',
-        f'{MAIL} mail.accounts.where({{_not: [{{password: "h"}}]}}).length',
-        'tell application "Mail" to get properties of account 1',
-        'tell application "Mail" to get properties of every imap account',
-        'tell application "Mail" to tell account 1 to get its properties',
-        'tell application "Mail" to get account 1\'s properties',
-        'tell application "Mail" to get account 1 as record',
-        'tell application "Mail" to count (accounts whose password begins with "h")',
-        'tell application "Mail" to get «property macp» of account 1',
-        'tell application "Mail"\nset x to account 1\nrepeat with y in properties of x\n'
-        "log y\nend repeat\nend tell",
-        'tell application "Mail" to get {password, "x"} of account 1',
-        'tell application "Mail"\n(* (* -- *) *)\nget name of account 1\nend tell',
-        'tell application "Mail"\n' + "count messages of " * 3_000 + "\nend tell",
-    ],
-)
+@pytest.mark.sweep
+@pytest.mark.parametrize("text", [
+    f"{MAIL} mail.accounts[0].properties()", f"{MAIL} mail.accounts.properties()",
+    f"{MAIL} const one = mail.accounts.byName('Example'); one.properties().name",
+    f"{MAIL} mail.accounts[0].password()",
+    f"{MAIL} const {{password}} = mail.accounts[0]; password()",
+    f'{MAIL} mail.accounts.whose({{password: {{_beginsWith: "h"}}}}).length',
+    f'{MAIL} mail.accounts.where({{_not: [{{password: "h"}}]}}).length',
+    'tell application "Mail" to get properties of account 1',
+    'tell application "Mail" to get properties of every imap account',
+    'tell application "Mail" to tell account 1 to get its properties',
+    'tell application "Mail" to get account 1\'s properties',
+    'tell application "Mail" to get account 1 as record',
+    'tell application "Mail" to count (accounts whose password begins with "h")',
+    'tell application "Mail" to get «property macp» of account 1',
+    ('tell application "Mail"\nset x to account 1\nrepeat with y in properties of x\n'
+     "log y\nend repeat\nend tell"),
+    'tell application "Mail" to get {password, "x"} of account 1',
+    'tell application "Mail"\n(* (* -- *) *)\nget name of account 1\nend tell',
+    'tell application "Mail"\n' + "count messages of " * 3_000 + "\nend tell",
+])  # fmt: skip
 def test_a_script_that_reads_a_secret_is_refused(text: str) -> None:
     reason = refusal(desk_of(), "execute_applescript", **script(text))
     assert "contains a secret" in reason
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        'tell application "Mail" to get properties of message 1 of inbox',
-        'tell application "Mail" to get name of account 1',
-        'tell application "Mail" to set password of account 1 to "x"',
-        'tell application "Mail" to set account 1\'s password to "x"',
-        f"{MAIL} mail.inbox.messages[0].properties().subject",
-        f'{MAIL} mail.accounts[0].password = "x"',
-        f'{MAIL} mail.accounts.whose({{name: "Example"}}).length',
-        'tell application "Finder" to get properties of file 1 of desktop',
-        'tell application "Numbers" to remove password "x" from document 1',
-    ],
-)
+@pytest.mark.parametrize("text", [
+    'tell application "Mail" to get properties of message 1 of inbox',
+    'tell application "Mail" to get name of account 1',
+    'tell application "Mail" to set password of account 1 to "x"',
+    'tell application "Mail" to set account 1\'s password to "x"',
+    f"{MAIL} mail.inbox.messages[0].properties().subject",
+    f'{MAIL} mail.accounts[0].password = "x"',
+    f'{MAIL} mail.accounts.whose({{name: "Example"}}).length',
+    'tell application "Finder" to get properties of file 1 of desktop',
+    'tell application "Numbers" to remove password "x" from document 1',
+])  # fmt: skip
 def test_a_script_that_reads_or_sets_something_else_is_not(text: str) -> None:
     found = desk_of("").ask("execute_applescript", **script(text))
     assert isinstance(found, PendingCall | CompletedCall)
@@ -92,17 +86,14 @@ HIDDEN = "const key = JSON.parse('\"password\"');"
 ALL = HIDDEN.replace("password", "properties")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        f"{HIDDEN} {MAIL} mail.accounts[0][key]()",
-        f"{HIDDEN} {MAIL} mail.accounts.whose({{[key]: {{_beginsWith: 'h'}}}}).length",
-        f"{ALL} {MAIL} JSON.stringify(mail.accounts[0][key]())",
-        f"{MAIL} const f = eval('(x) => x.password()'); f(mail.accounts[0])",
-        f"{MAIL} const f = eval('(x) => JSON.stringify(x.properties())'); f(mail.accounts[0])",
-        f"{MAIL} const w = eval('mail.accounts.whose'); w({{password: {{_beginsWith: 'h'}}}}).id()",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    f"{HIDDEN} {MAIL} mail.accounts[0][key]()",
+    f"{HIDDEN} {MAIL} mail.accounts.whose({{[key]: {{_beginsWith: 'h'}}}}).length",
+    f"{ALL} {MAIL} JSON.stringify(mail.accounts[0][key]())",
+    f"{MAIL} const f = eval('(x) => x.password()'); f(mail.accounts[0])",
+    f"{MAIL} const f = eval('(x) => JSON.stringify(x.properties())'); f(mail.accounts[0])",
+    f"{MAIL} const w = eval('mail.accounts.whose'); w({{password: {{_beginsWith: 'h'}}}}).id()",
+])  # fmt: skip
 def test_a_name_that_is_known_only_at_run_time_reads_none(text: str) -> None:
     desk = desk_of()
     found = desk.run("execute_applescript", **script(text))
@@ -116,23 +107,18 @@ def test_a_name_that_is_known_only_at_run_time_reads_none(text: str) -> None:
 MINE = f"secrets = ['subject']\n{TRUSTED}"
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments"),
-    [
-        ("mail_get", {"target": "inbox.messages[0].subject"}),
-        ("mail_list", {"element": "message", "of": "inbox", "properties": ["subject"]}),
-        ("mail_list", {"element": "message", "of": "inbox", "order": ["subject"]}),
-        ("mail_count", {"element": "message", "of": "inbox", "where": {"subject": "a"}}),
-        ("execute_applescript", script('tell application "Mail" to subject of message 1 of inbox')),
-        ("execute_applescript", script('tell application "Mail" to properties of inbox')),
-        ("execute_applescript", script(f"{MAIL} mail.inbox.messages[0].subject()")),
-        ("execute_applescript", script(f"{MAIL} mail.inbox.messages[0].properties()")),
-        (
-            "execute_applescript",
-            script('tell application "Mail" to count (messages of inbox whose subject is "a")'),
-        ),
-    ],
-)
+@pytest.mark.parametrize(("tool", "arguments"), [
+    ("mail_get", {"target": "inbox.messages[0].subject"}),
+    ("mail_list", {"element": "message", "of": "inbox", "properties": ["subject"]}),
+    ("mail_list", {"element": "message", "of": "inbox", "order": ["subject"]}),
+    ("mail_count", {"element": "message", "of": "inbox", "where": {"subject": "a"}}),
+    ("execute_applescript", script('tell application "Mail" to subject of message 1 of inbox')),
+    ("execute_applescript", script('tell application "Mail" to properties of inbox')),
+    ("execute_applescript", script(f"{MAIL} mail.inbox.messages[0].subject()")),
+    ("execute_applescript", script(f"{MAIL} mail.inbox.messages[0].properties()")),
+    ("execute_applescript",
+     script('tell application "Mail" to count (messages of inbox whose subject is "a")')),
+])  # fmt: skip
 def test_what_the_user_names_is_a_secret_on_every_road(
     tool: str, arguments: dict[str, Any]
 ) -> None:

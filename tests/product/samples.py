@@ -14,21 +14,11 @@ from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_simulator import SentEvent
 
 VALUES: dict[str, Any] = {
-    "any": "sample",
-    "boolean": True,
-    "color": [1, 0.5, 0],
-    "data": "sample",
-    "date": "2026-03-01T09:30:00Z",
-    "file": "/Users/me/Desktop/Todo.txt",
-    "integer": 1,
-    "number": 2.5,
-    "point": [10, 20],
-    "real": 1.5,
-    "record": {},
-    "rectangle": {"x": 0, "y": 0, "width": 100, "height": 50},
-    "text": "sample",
-    "type": "file",
-}
+    "any": "sample", "boolean": True, "color": [1, 0.5, 0], "data": "sample",
+    "date": "2026-03-01T09:30:00Z", "file": "/Users/me/Desktop/Todo.txt", "integer": 1,
+    "number": 2.5, "point": [10, 20], "real": 1.5, "record": {},
+    "rectangle": {"x": 0, "y": 0, "width": 100, "height": 50}, "text": "sample", "type": "file",
+}  # fmt: skip
 
 
 def route(tables: Tables, wanted: str | None) -> str:

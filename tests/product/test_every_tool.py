@@ -22,11 +22,9 @@ CATALOGUE = Catalogue([TOOLS])
 
 # What these are about is not there in a simulated app that was just made.
 LACKING = {
-    "system_events_add_login_item",
-    "system_events_get_wallpaper",
-    "system_events_open",
+    "system_events_add_login_item", "system_events_get_wallpaper", "system_events_open",
     "system_events_set_wallpaper",
-}
+}  # fmt: skip
 
 
 # A message is written before it is sent.
@@ -61,6 +59,7 @@ def run_example(catalogue: Catalogue, name: str) -> ToolError | None:
     return None
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", sorted(CATALOGUE.tools))
 def test_the_example_of_a_tool_is_understood(name: str) -> None:
     error = run_example(CATALOGUE, name)
@@ -76,6 +75,7 @@ def test_the_examples_of_every_dictionary_are_understood(corpus: Path, tmp_path:
     assert len(failed) <= len(catalogue.tools) / 50, failed
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", sorted(CATALOGUE.tools))
 def test_a_raw_event_is_the_event_that_jxa_sends(name: str) -> None:
     tool = CATALOGUE.load_operation(name)
@@ -97,6 +97,7 @@ def test_a_raw_event_is_the_event_that_jxa_sends(name: str) -> None:
         assert any(event.timeout for event in simulator.events)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", sorted(CATALOGUE.tools))
 def test_the_line_that_is_shown_sends_what_the_call_sends(name: str) -> None:
     given = dict(CATALOGUE.load_operation(name).spec.example)

@@ -39,21 +39,16 @@ DATES = st.datetimes().map(lambda moment: moment.isoformat() + "Z")
 PATHS = st.sampled_from(["/", "~", "~/Desktop/a b.txt", "/Volumes/USB/x", "~/.Trash", "/tmp/ü\"'"])
 SIMPLE: Mapping[str, st.SearchStrategy[Any]] = {
     "any": st.one_of(TEXT, st.booleans(), st.integers(-99, 99), st.lists(TEXT, max_size=2)),
-    "boolean": st.booleans(),
-    "color": st.lists(st.floats(0, 1), min_size=3, max_size=3),
-    "date": DATES,
-    "file": PATHS,
-    "integer": st.integers(-(2**53), 2**53),
+    "boolean": st.booleans(), "color": st.lists(st.floats(0, 1), min_size=3, max_size=3),
+    "date": DATES, "file": PATHS, "integer": st.integers(-(2**53), 2**53),
     "number": st.floats(allow_nan=False, allow_infinity=False, width=32),
     "point": st.tuples(st.integers(0, 9), st.integers(0, 9)).map(list),
     "real": st.floats(allow_nan=False, allow_infinity=False, width=32),
     "record": st.dictionaries(st.sampled_from(["name", "some thing"]), TEXT, max_size=2),
-    "rectangle": st.fixed_dictionaries(
-        {k: st.integers(0, 9) for k in ("x", "y", "width", "height")}
-    ),
-    "text": TEXT,
-    "type": st.sampled_from(["file", "document", "zzz"]),
-}
+    "rectangle": st.fixed_dictionaries({k: st.integers(0, 9) for k in ("x", "y", "width",
+       "height")}),
+    "text": TEXT, "type": st.sampled_from(["file", "document", "zzz"]),
+}  # fmt: skip
 
 
 def values(kind: str, tables: Tables) -> st.SearchStrategy[Any]:

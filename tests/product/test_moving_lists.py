@@ -30,7 +30,9 @@ PLAIN: Final = ("text", "integer", "boolean", "date")
 WAYS: Final = ("insert", "remove", "reorder", "replace")
 _BY_ID: Final = re.compile(r'\.byId\("?([^"]*?)"?\)$')
 _BY_NAME: Final = re.compile(r'\["([^"]*)"\]$')
-CASES: Final = 5000 if os.environ.get("IAC_HYPOTHESIS") == "stress" else 200
+CASES: Final = (
+    5000 if os.environ.get("IAC_HYPOTHESIS") == "stress" else settings.default.max_examples
+)
 
 
 class Listed(NamedTuple):

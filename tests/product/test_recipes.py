@@ -11,7 +11,7 @@ from unguarded import unguarded
 from iac_base.errors import ToolError
 from iac_runtime.gate.planning import expand_recipe
 from iac_runtime.gate.plans import Call, CompletedCall
-from iac_runtime.search import count_tokens
+from iac_runtime.search.pages import count_tokens
 from iac_runtime.serve.listing import Choice, own_tools
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.shape import listing_entry
@@ -31,12 +31,9 @@ BOUND = {
 # What an app whose objects were made from its tables alone does not have, by the error it gives:
 # a message that is being written, a second desktop, a login item whose path may be set.
 ABSENT = {
-    "mail_add_recipient": -1719,
-    "mail_send_message": -1719,
-    "system_events_add_login_item": -10003,
-    "system_events_get_wallpaper": -1719,
-    "system_events_set_wallpaper": -1719,
-}
+    "mail_add_recipient": -1719, "mail_send_message": -1719, "system_events_add_login_item": -10003,
+    "system_events_get_wallpaper": -1719, "system_events_set_wallpaper": -1719,
+}  # fmt: skip
 
 
 def rows() -> list[tuple[str, dict[str, Any]]]:
@@ -73,6 +70,7 @@ def test_every_app_has_some_and_none_too_many() -> None:
     assert all(8 <= count <= 25 for count in counts.values()), counts
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("app", "row"), rows(), ids=lambda value: value if isinstance(value, str) else value["name"]
 )
@@ -83,6 +81,7 @@ def test_every_row_became_a_tool_with_its_reason(app: str, row: dict[str, Any]) 
     assert len(row["name"]) <= 20
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", sorted(BOUND))
 def test_every_recipe_is_answered(name: str) -> None:
     outcome, events = call(name)
@@ -91,6 +90,7 @@ def test_every_recipe_is_answered(name: str) -> None:
         assert outcome.number == ABSENT.get(name), outcome.facts()
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", sorted(BOUND))
 def test_what_is_bound_is_what_is_sent(name: str) -> None:
     tool = BOUND[name]

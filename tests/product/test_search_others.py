@@ -19,6 +19,7 @@ def tools(corpus_build: Built, tmp_path_factory: pytest.TempPathFactory) -> Path
     return made
 
 
+@pytest.mark.sweep
 @pytest.mark.process
 @pytest.mark.parametrize(
     ("requests", "enough"),

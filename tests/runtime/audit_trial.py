@@ -10,8 +10,8 @@ import sys
 import threading
 from pathlib import Path
 
-from iac_runtime.audit import Audit, AuditIntent, AuditOutcome
 from iac_runtime.audit.reading import AuditQuery, find_calls, verify_audit
+from iac_runtime.audit.writer import Audit, AuditIntent, AuditOutcome
 
 WORKER = Path(__file__).with_name("audit_worker.py")
 

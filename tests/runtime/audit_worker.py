@@ -9,7 +9,7 @@ import sys
 import threading
 from pathlib import Path
 
-from iac_runtime.audit import Audit, AuditIntent, AuditOutcome
+from iac_runtime.audit.writer import Audit, AuditIntent, AuditOutcome
 
 
 def work(audit: Audit, number: int, calls: int | None) -> None:

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from diary_output import DIARY, write_output
-from diary_world import WORLD
+from diary_world import DIARY, WORLD, write_output
+from scripted import Scripted, scripted
 
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.tables import Tables, tables_of
@@ -31,6 +31,11 @@ def state_file(tmp_path: Path) -> Path:
     path = tmp_path / "state.json"
     path.write_text(json.dumps({"diary": WORLD}), encoding="utf-8")
     return path
+
+
+@pytest.fixture
+def osascript(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scripted:
+    return scripted(tmp_path, monkeypatch)
 
 
 @pytest.fixture(autouse=True)

@@ -42,14 +42,12 @@ class Disk:
 
 DISK = Disk(
     {
-        "/Users/me": "folder",
-        "/Users/me/Documents": "folder",
-        "/Users/me/Documents/old.txt": "file",
-        "/Users/me/Documents/old.pages": "folder",
+        "/Users/me": "folder", "/Users/me/Documents": "folder",
+        "/Users/me/Documents/old.txt": "file", "/Users/me/Documents/old.pages": "folder",
         "/Users/me/pipe": "special",
     },
     {"/Users/me/Documents/agents": "/Users/me/Library/LaunchAgents"},
-)
+)  # fmt: skip
 
 
 WORLD = RuleContext(DISK)

@@ -1,5 +1,6 @@
 """Random class tables, and random references into them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hypothesis import strategies as st
@@ -15,6 +16,7 @@ from iac_runtime.language.steps import (
     DateValue,
     Filter,
     Join,
+    Operator,
     PropertyStep,
     Step,
     Value,
@@ -39,11 +41,14 @@ PICK: st.SearchStrategy[Step] = st.one_of(
 )
 MOMENT = st.builds(DateValue, st.integers(-62135596800000, 253402300799999))
 VALUES: dict[str, st.SearchStrategy[Value]] = {
-    "text": st.text(),
-    "integer": st.integers(-(2**53), 2**53),
-    "boolean": st.booleans(),
+    "text": st.text(), "integer": st.integers(-(2**53), 2**53), "boolean": st.booleans(),
     "date": MOMENT,
     "any": st.one_of(st.none(), st.booleans(), st.floats(allow_nan=False, allow_infinity=False)),
+}  # fmt: skip
+
+OPERATORS: dict[str, tuple[Operator, ...]] = {
+    "text": ("=", "<", ">", "_contains", "_beginsWith", "_endsWith"),
+    "integer": ("=", "<", ">", "<=", ">="),
 }
 
 
@@ -136,15 +141,27 @@ def _options(known: Tables, place: Place) -> list[st.SearchStrategy[tuple[Step, 
     return options
 
 
+def _properties_of(known: Tables, one: Property) -> Sequence[Property]:
+    return known.properties(one.type) if one.type in known.classes else ()
+
+
 def _tests(known: Tables, classes: tuple[str, ...] | None) -> st.SearchStrategy[Filter]:
     rows = [
-        prop for term in classes or () for prop in known.properties(term) if prop.type in VALUES
+        (*path, row)
+        for term in classes or ()
+        for one in known.properties(term)
+        for path, rows in (((), [one]), ((one,), _properties_of(known, one)))
+        for row in rows
+        if row.type in VALUES
     ]
     tests: list[st.SearchStrategy[Filter]] = [
         st.builds(
-            Compare, st.just((PropertyStep(row.jxa),)), st.sampled_from("=><"), VALUES[row.type]
+            Compare,
+            st.just(tuple(PropertyStep(one.jxa) for one in path)),
+            st.sampled_from(OPERATORS.get(path[-1].type, ("=", "<", ">"))),
+            VALUES[path[-1].type],
         )
-        for row in rows
+        for path in rows
     ]
     tests.append(
         st.builds(Compare, st.just((PropertyStep("class"),)), st.just("="), st.just("zzz"))

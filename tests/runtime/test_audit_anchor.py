@@ -18,9 +18,10 @@ from iac_base.errors import SetupError
 from iac_base.files import open_state
 from iac_base.sqlite import open_database
 from iac_mcp.cli import audit as cli_audit
-from iac_runtime.audit import Audit, AuditIntent, AuditOutcome, store
+from iac_runtime.audit import store
 from iac_runtime.audit.store import ChainCheck, LastDrop, hashed_text, row_hash
 from iac_runtime.audit.upkeep import Anchor, drop_rows, find_anchor_fault, read_anchors
+from iac_runtime.audit.writer import Audit, AuditIntent, AuditOutcome
 
 NOW = "2100-01-01T00:00:00.000Z"
 
@@ -108,17 +109,14 @@ def rewritten(folder: Path) -> None:
     connection.close()
 
 
-@pytest.mark.parametrize(
-    ("change", "meaning"),
-    [
-        (rolled_back, "the audit log was rolled back: it ends at row 8."),
-        (rolled_back_and_written_on, "rolled back and continued, or rewritten: the row has"),
-        (rolled_back_written_on_and_dropped, "with no record of this anchor"),
-        (replaced, "the audit log was replaced by another one"),
-        (replaced_and_dropped, "the audit log was replaced by another one"),
-        (rewritten, "rolled back and continued, or rewritten: the row has another hash"),
-    ],
-)
+@pytest.mark.parametrize(("change", "meaning"), [
+    (rolled_back, "the audit log was rolled back: it ends at row 8."),
+    (rolled_back_and_written_on, "rolled back and continued, or rewritten: the row has"),
+    (rolled_back_written_on_and_dropped, "with no record of this anchor"),
+    (replaced, "the audit log was replaced by another one"),
+    (replaced_and_dropped, "the audit log was replaced by another one"),
+    (rewritten, "rolled back and continued, or rewritten: the row has another hash"),
+])  # fmt: skip
 def test_a_valid_chain_that_is_not_the_anchored_one_is_found(
     change: object, meaning: str, kept: Path
 ) -> None:
@@ -281,21 +279,14 @@ ROLLED = (
 )
 
 
-@pytest.mark.parametrize(
-    ("found", "heads", "through", "changes", "meaning"),
-    [
-        (HASH, {}, 0, {}, ""),
-        (OTHER, {}, 0, {}, REWRITTEN),
-        (None, {}, 0, {}, "the row is missing"),
-        (None, {"5": HASH}, 5, {}, ""),
-        (None, {"5": HASH}, 4, {}, "the row is missing"),
-        (None, {"5": OTHER}, 5, {}, ROLLED),
-        (None, {}, 6, {}, ROLLED),
-        (None, {}, 0, {"last": 4}, "the audit log was rolled back: it ends at row 4"),
-        (OTHER, {}, 0, {"last": 5}, REWRITTEN),
-        (None, {}, 0, {"store": "y", "last": 4}, "the audit log was replaced by another one"),
-    ],
-)
+@pytest.mark.parametrize(("found", "heads", "through", "changes", "meaning"), [
+    (HASH, {}, 0, {}, ""), (OTHER, {}, 0, {}, REWRITTEN), (None, {}, 0, {}, "the row is missing"),
+    (None, {"5": HASH}, 5, {}, ""), (None, {"5": HASH}, 4, {}, "the row is missing"),
+    (None, {"5": OTHER}, 5, {}, ROLLED), (None, {}, 6, {}, ROLLED),
+    (None, {}, 0, {"last": 4}, "the audit log was rolled back: it ends at row 4"),
+    (OTHER, {}, 0, {"last": 5}, REWRITTEN),
+    (None, {}, 0, {"store": "y", "last": 4}, "the audit log was replaced by another one"),
+])  # fmt: skip
 def test_what_an_anchor_that_fails_means(
     found: str | None, heads: dict[str, str], through: int, changes: dict[str, Any], meaning: str
 ) -> None:

@@ -13,11 +13,11 @@ from test_audit_faults import Fault
 
 from iac_base.errors import SetupError
 from iac_base.sqlite import open_database
-from iac_runtime.audit import Audit, AuditIntent, AuditOutcome, store, upkeep
+from iac_runtime.audit import store, upkeep
 from iac_runtime.audit.reading import AuditQuery, find_calls, row_lines, verify_audit
 from iac_runtime.audit.store import FILE, SCHEMA, START, UnplacedRow, append_rows, chain_rows
 from iac_runtime.audit.upkeep import drop_rows
-from iac_runtime.audit.writer import intent_body
+from iac_runtime.audit.writer import Audit, AuditIntent, AuditOutcome, intent_body
 
 NOW = "2100-01-01T00:00:00.000Z"
 
@@ -92,6 +92,7 @@ def test_a_reader_keeps_the_file_large_and_is_told_of(
     whole(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_a_program_that_writes_meanwhile_is_not_refused(
     folder: Path, monkeypatch: pytest.MonkeyPatch
@@ -165,17 +166,10 @@ def test_what_is_cut_short_at_any_step_still_verifies_and_is_gone_on_with(
         whole(folder)
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "{}",
-        "[]",
-        '{"through":9,"hash":"00"}',
-        '{"through":0,"hash":""}',
-        '{"through',
-        '{"through":1,"hash":"no"}',
-    ],
-)
+@pytest.mark.parametrize("body", [
+    "{}", "[]", '{"through":9,"hash":"00"}', '{"through":0,"hash":""}', '{"through',
+    '{"through":1,"hash":"no"}',
+])  # fmt: skip
 def test_a_row_about_a_drop_that_cannot_be_hides_nothing(folder: Path, body: str) -> None:
     connection = open_database(folder / FILE, SCHEMA)
     connection.execute("DELETE FROM rows WHERE seq > 5")
@@ -211,19 +205,10 @@ def test_a_call_that_still_runs_is_kept_and_all_after_it(folder: Path) -> None:
     whole(folder)
 
 
-@pytest.mark.parametrize(
-    ("before", "keep", "through"),
-    [
-        ("", None, 4_000),
-        ("1999-00010", None, 10),
-        ("1999-00010", 3_995, 5),
-        ("2000", None, 4_000),
-        ("", 4_000, 0),
-        ("", 9_999, 0),
-        ("", 0, 4_000),
-        ("1999-00000", None, 0),
-    ],
-)
+@pytest.mark.parametrize(("before", "keep", "through"), [
+    ("", None, 4_000), ("1999-00010", None, 10), ("1999-00010", 3_995, 5), ("2000", None, 4_000),
+    ("", 4_000, 0), ("", 9_999, 0), ("", 0, 4_000), ("1999-00000", None, 0),
+])  # fmt: skip
 def test_the_rows_that_go_are_those_that_were_said(
     folder: Path, before: str, keep: int | None, through: int
 ) -> None:

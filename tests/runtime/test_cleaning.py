@@ -86,48 +86,30 @@ POISONED = [
 ]
 
 LANGUAGES = {
-    "Arabic": "اَلْعَرَبِيَّةُ ١٢٣، مرحبا",
-    "Burmese": "မျှော်လင့်ချက် ပျော်ရွှင်",
-    "Chinese": "汉字　漢字。",
-    "emoji": "👍🏽👩🏿🇩🇪😀",
-    "French": "« œuvre » : 5\u202f%",
-    "Greek": "Ὀδυσσεύς",
-    "Hebrew": "בְּרֵאשִׁית",
-    "Hindi": "हिन्दी में लिखा हुआ, क्षत्रिय",
-    "Korean": "한국어 각",
-    "Tamil": "தமிழ் க்ஷௌ",
-    "Thai": "ที่นี่ น้ำ",
-    "Tibetan": "བོད་སྐད",
+    "Arabic": "اَلْعَرَبِيَّةُ ١٢٣، مرحبا", "Burmese": "မျှော်လင့်ချက် ပျော်ရွှင်",
+    "Chinese": "汉字　漢字。", "emoji": "👍🏽👩🏿🇩🇪😀", "French": "« œuvre » : 5\u202f%",
+    "Greek": "Ὀδυσσεύς", "Hebrew": "בְּרֵאשִׁית", "Hindi": "हिन्दी में लिखा हुआ, क्षत्रिय",
+    "Korean": "한국어 각", "Tamil": "தமிழ் க்ஷௌ", "Thai": "ที่นี่ น้ำ", "Tibetan": "བོད་སྐད",
     "Vietnamese": "Tiếng Việt ưỡ",
-}
+}  # fmt: skip
 
 # Each holds a character that shows nothing, or is format or unassigned by its category.
 NEEDS = {
-    "Persian": "می\u200cخواهم ه\u200d.ش.",
-    "Hindi": "क्\u200dष और क्\u200cष",
-    "Bengali": "র\u200d্য",
-    "Malayalam": "അവന്\u200d",
-    "Sinhala": "ශ්\u200dරී",
-    "Khmer": "ខ្ញុំ\u200bស្រលាញ់",
-    "Thai words": "ภาษา\u200bไทย",
-    "Mongolian": "ᠮᠣᠩᠭᠣᠯ\u180b ᠰᠠᠷ\u180eᠠ",
-    "Hebrew": "שָׁלוֹם\u200f (C++\u200e)",
+    "Persian": "می\u200cخواهم ه\u200d.ش.", "Hindi": "क्\u200dष और क्\u200cष",
+    "Bengali": "র\u200d্য", "Malayalam": "അവന്\u200d", "Sinhala": "ශ්\u200dරී",
+    "Khmer": "ខ្ញុំ\u200bស្រលាញ់", "Thai words": "ภาษา\u200bไทย",
+    "Mongolian": "ᠮᠣᠩᠭᠣᠯ\u180b ᠰᠠᠷ\u180eᠠ", "Hebrew": "שָׁלוֹם\u200f (C++\u200e)",
     "Hebrew points": "ל\u05b7\u034f\u05b4ם",
     "Arabic in English": "the word \u2067سلام\u2069 and \u202bسلام\u202c",
-    "Quran": "الْعَالَمِينَ\u06dd٢",
-    "Japanese name": "葛\U000e0100城、辻\ufe00",
-    "old Korean": "\u115f\u1161 \u1100\u1160",
-    "Braille": "\u2801\u2800\u2803",
-    "mathematics": "A \u2229\ufe00 B",
-    "family": FAMILY,
+    "Quran": "الْعَالَمِينَ\u06dd٢", "Japanese name": "葛\U000e0100城、辻\ufe00",
+    "old Korean": "\u115f\u1161 \u1100\u1160", "Braille": "\u2801\u2800\u2803",
+    "mathematics": "A \u2229\ufe00 B", "family": FAMILY,
     "heart on fire": "\u2764\ufe0f\u200d\U0001f525",
     "runner": "\U0001f3c3\U0001f3fd\u200d\u2640\ufe0f\u200d\u27a1\ufe0f",
-    "key": "1\ufe0f\u20e3 #\u20e3",
-    "flag": "\U0001f3f4" + tagged("gbsct") + "\U000e007f",
-    "pirate": "\U0001f3f4\u200d\u2620\ufe0f",
-    "text, not emoji": "\u2600\ufe0e",
+    "key": "1\ufe0f\u20e3 #\u20e3", "flag": "\U0001f3f4" + tagged("gbsct") + "\U000e007f",
+    "pirate": "\U0001f3f4\u200d\u2620\ufe0f", "text, not emoji": "\u2600\ufe0e",
     "new emoji": "\U0001fae9 \U0001fadc",
-}
+}  # fmt: skip
 
 TEXTS = st.text(
     st.one_of(
@@ -192,19 +174,13 @@ def test_in_plain_words_nothing_is_hidden(text: str) -> None:
     assert clean_text(text) == visible_text(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "around"),
-    [
-        ("Pay \u202elive\u202c now", ["Pay live now", "Pay live now"]),
-        ("a long beginning\u200b and an end", ["eginning and an "]),
-        ("e\u200b\u0301", ["\u00e9"]),
-        ("one\u2028two", ["one\ntwo"]),
-        ("\u795e\ufa19", ["\u795e\u795e"]),
-        ("lone \ud800", ["lone \ufffd"]),
-        ("z" + "\u0316" * 9, ["z\u0316\u0316\u0316\u0316"]),
-        ("old\rmac\r\ndos, e\u0301\ufb01", []),
-    ],
-)
+@pytest.mark.parametrize(("text", "around"), [
+    ("Pay \u202elive\u202c now", ["Pay live now", "Pay live now"]),
+    ("a long beginning\u200b and an end", ["eginning and an "]), ("e\u200b\u0301", ["\u00e9"]),
+    ("one\u2028two", ["one\ntwo"]), ("\u795e\ufa19", ["\u795e\u795e"]),
+    ("lone \ud800", ["lone \ufffd"]), ("z" + "\u0316" * 9, ["z\u0316\u0316\u0316\u0316"]),
+    ("old\rmac\r\ndos, e\u0301\ufb01", []),
+])  # fmt: skip
 def test_a_place_where_something_is_missing_is_told(text: str, around: list[str]) -> None:
     assert left_out(text) == around
 
@@ -240,6 +216,7 @@ def test_only_what_is_hidden_is_taken(text: str) -> None:
     assert visible_text(text) == "".join(char for char in normal if not is_hidden_character(char))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("start", ["\x1b]", "\x9d", "\x9d\x98", "\x1b[", "\r", "\u0301", "\ud800"])
 def test_a_hostile_text_costs_one_pass(start: str) -> None:
     # Quadratic work on this would take minutes, and the test would be ended.
@@ -302,27 +279,15 @@ def test_hostile_payloads_end_in_their_safe_outcome(corpus: Path, row: str) -> N
     assert "\n" not in escape_hidden(texts[row])
 
 
-@pytest.mark.parametrize(
-    ("term", "type", "secret"),
-    [
-        ("password", "text", True),
-        ("proxyPassword", "text | missing value", True),
-        ("API key", "text", True),
-        ("apikey", "text", True),
-        ("access_token", "text", True),
-        ("accessKey", "text", True),
-        ("card numbers", "text", True),
-        ("with_password", "text", True),
-        ("PINCode", "integer", True),
-        ("AXValue", "AXSecureTextField", True),
-        ("require password to wake", "boolean", False),
-        ("password protected", "boolean | missing value", False),
-        ("key window", "window", False),
-        ("key code", "integer", False),
-        ("author", "text", False),
-        ("passive transfer", "boolean", False),
-        ("", "", False),
-    ],
-)
+@pytest.mark.parametrize(("term", "type", "secret"), [
+    ("password", "text", True), ("proxyPassword", "text | missing value", True),
+    ("API key", "text", True), ("apikey", "text", True), ("access_token", "text", True),
+    ("accessKey", "text", True), ("card numbers", "text", True), ("with_password", "text", True),
+    ("PINCode", "integer", True), ("AXValue", "AXSecureTextField", True),
+    ("require password to wake", "boolean", False),
+    ("password protected", "boolean | missing value", False), ("key window", "window", False),
+    ("key code", "integer", False), ("author", "text", False),
+    ("passive transfer", "boolean", False), ("", "", False),
+])  # fmt: skip
 def test_a_secret_is_known_by_its_name_and_type(term: str, type: str, secret: bool) -> None:
     assert is_secret(term, type) is secret

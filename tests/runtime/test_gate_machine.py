@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
 
-from diary_output import write_output
-from diary_world import WORLD
+from diary_world import WORLD, write_output
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, rule
@@ -28,14 +27,11 @@ from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator
 
 CALLS: tuple[tuple[str, Mapping[str, Any]], ...] = (
-    ("diary_get", {"target": "entries[0]"}),
-    ("diary_make_entry", {"title": "a"}),
-    ("diary_make_entry", {"title": "b"}),
-    ("diary_make", {"element": "entry"}),
-    ("diary_delete", {"target": "entries[0]"}),
-    ("diary_delete", {"target": "entries[1]"}),
+    ("diary_get", {"target": "entries[0]"}), ("diary_make_entry", {"title": "a"}),
+    ("diary_make_entry", {"title": "b"}), ("diary_make", {"element": "entry"}),
+    ("diary_delete", {"target": "entries[0]"}), ("diary_delete", {"target": "entries[1]"}),
     ("diary_set", {"target": "today", "properties": {"owner": "x", "password": "x"}}),
-)
+)  # fmt: skip
 ASKED = Requester("tester", ("client",))
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 

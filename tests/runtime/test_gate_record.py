@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from diary_gate import gate_of
-from diary_world import WORLD
+from diary_world import WORLD, gate_of
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from copy import deepcopy
 
 import pytest
-from diary_gate import gate_of
-from diary_world import WORLD
+from diary_world import WORLD, gate_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_cleaning import ALONE, LANGUAGES, NEEDS, TAGS
@@ -101,13 +100,11 @@ def test_a_text_in_any_script_comes_back_as_it_was(catalogue: Catalogue, text: s
 
 HIDING = {
     "tags": f"Dear Ines,{TAGS}\nsee you on Monday.",
-    "override": "Please pay \u202e0001\u202c euros.",
-    "zero-width": "Mee\u200bting at noon",
-    "short": "a\u200b",
-    "own sign of the Mac": "Bought at the \uf8ff store",
+    "override": "Please pay \u202e0001\u202c euros.", "zero-width": "Mee\u200bting at noon",
+    "short": "a\u200b", "own sign of the Mac": "Bought at the \uf8ff store",
     "soft line end": "Dear Ines,\u2028see you on Monday.",
     "name": "\u795e\ufa19\u6b63\u4eba\u304b\u3089\u306e\u624b\u7d19",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("text", HIDING.values(), ids=HIDING)

@@ -7,8 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from diary_gate import gate_of
-from diary_world import WORLD
+from diary_world import WORLD, gate_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -116,20 +115,10 @@ def test_the_clock_on_the_wall_is_never_asked(
     assert isinstance(Limiter(tmp_path, SMALL, clock).reserve_places("dangerous"), Permit)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "{",
-        "[]",
-        '{"dangerous": 5}',
-        '{"dangerous": ["x"]}',
-        '{"dangerous": [NaN]}',
-        '{"dangerous": [1e999]}',
-        '{"dangerous": [null]}',
-        "\xff",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "", "{", "[]", '{"dangerous": 5}', '{"dangerous": ["x"]}', '{"dangerous": [NaN]}',
+    '{"dangerous": [1e999]}', '{"dangerous": [null]}', "\xff",
+])  # fmt: skip
 def test_a_file_that_cannot_be_read_counts_as_a_full_window_once(
     tmp_path: Path, clock: Clock, text: str
 ) -> None:
@@ -265,15 +254,10 @@ def test_a_call_far_over_the_limit_is_refused_and_not_sent(catalogue: Catalogue)
     assert len(gate.simulator.events) == sent  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(
-    ("calls", "seconds", "expected"),
-    [
-        (10.0, 1.0, RateWindow(10, 1.0)),
-        (0.5, 1.0, RateWindow(1, 2.0)),
-        (1 / 3, 60.0, RateWindow(20, 60.0)),
-        (0.01, 60.0, RateWindow(1, 100.0)),
-    ],
-)
+@pytest.mark.parametrize(("calls", "seconds", "expected"), [
+    (10.0, 1.0, RateWindow(10, 1.0)), (0.5, 1.0, RateWindow(1, 2.0)),
+    (1 / 3, 60.0, RateWindow(20, 60.0)), (0.01, 60.0, RateWindow(1, 100.0)),
+])  # fmt: skip
 def test_a_limit_is_calls_a_second_however_few(
     calls: float, seconds: float, expected: RateWindow
 ) -> None:
@@ -302,15 +286,10 @@ def test_each_client_has_windows_of_its_own_over_restarts(tmp_path: Path, clock:
     assert len(names) == 4
 
 
-@pytest.mark.parametrize(
-    ("asked", "made"),
-    [
-        (1.0, RateWindow(1, 1.0)),
-        (2.4, RateWindow(2, 1.0)),
-        (0.5, RateWindow(1, 2.0)),
-        (1.5, RateWindow(2, 1.0)),
-    ],
-)
+@pytest.mark.parametrize(("asked", "made"), [
+    (1.0, RateWindow(1, 1.0)), (2.4, RateWindow(2, 1.0)), (0.5, RateWindow(1, 2.0)),
+    (1.5, RateWindow(2, 1.0)),
+])  # fmt: skip
 def test_a_rate_becomes_a_window(asked: float, made: RateWindow) -> None:
     assert window_of_rate(asked) == made
 

@@ -37,6 +37,7 @@ def test_every_role_has_names_in_the_languages_of_macos() -> None:
     assert languages[0] == languages[1] == languages[2]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("role", [*TABLE])
 def test_a_mailbox_is_its_role_in_every_language(role: str) -> None:
     english = judged(f'mailboxes["{role.capitalize()}"]')

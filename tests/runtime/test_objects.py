@@ -44,6 +44,7 @@ def world() -> Iterator[Session]:
         yield opened
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("key", KEYS)
 def test_each_class_is_read_by_the_events_of_the_functions(key: str, world: Session) -> None:
     module: Any = importlib.import_module(f"iac_tools.{key}")
@@ -229,6 +230,7 @@ def _unread_values() -> dict[str, Any]:
     }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", [*_unread_filters(), *_unread_values()])
 def test_what_was_not_read_is_never_a_value(session: Session, name: str) -> None:
     textedit.app.documents.make(text="One")

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from diary_gate import gate_of
-from diary_world import WORLD
+from diary_world import WORLD, gate_of
 
 from iac_base.errors import NextCall, ToolError
 from iac_runtime.gate.batch import BatchError
@@ -58,13 +57,10 @@ def test_a_write_is_read_back_and_its_result_says_so(catalogue: Catalogue) -> No
     assert told == {"outcome": {"state": "confirmed", **ref}}
 
 
-@pytest.mark.parametrize(
-    ("got", "state", "says"),
-    [
-        ("Sno", "partial", 'body is "Sno", not "Snow"'),
-        ("Rain", "unchanged", 'body is "Rain", not "Snow"'),
-    ],
-)
+@pytest.mark.parametrize(("got", "state", "says"), [
+    ("Sno", "partial", 'body is "Sno", not "Snow"'),
+    ("Rain", "unchanged", 'body is "Rain", not "Snow"'),
+])  # fmt: skip
 def test_what_an_app_made_of_a_value_is_told(
     catalogue: Catalogue, got: str, state: str, says: str
 ) -> None:
@@ -232,24 +228,16 @@ def test_the_history_ends_after_a_week_or_its_room(
     assert rows.find_calls(CallSelection(last=1))[0].id == 61
 
 
-@pytest.mark.parametrize(
-    ("wanted", "got", "kind", "right"),
-    [
-        ("a\r\nb", "a\nb", "text", True),
-        ("é", "e\u0301", "text", True),
-        ("A", "a", "text", False),
-        ("Read Only", "readOnly", "type", True),
-        (1, 1.0, "integer", True),
-        (1, 2, "integer", False),
-        ([1, 0.5, 0], [1.0, 0.50001, 0], "color", True),
-        ({"date": "2026-03-01T09:30:00.400Z"}, {"date": "2026-03-01T09:30:00.000Z"}, "date", True),
-        ({"date": "2026-03-01T09:30:00.000Z"}, {"date": "2026-03-01T00:00:00.000Z"}, "date", False),
-        ({"path": "/Users/me/A"}, {"path": "/users/me/a/"}, "file", True),
-        ({"ref": "journals[0]"}, {"ref": 'Application("x").entries.at(0)'}, "journal", None),
-        (None, None, "date", True),
-        ("x", None, "text", False),
-    ],
-)
+@pytest.mark.parametrize(("wanted", "got", "kind", "right"), [
+    ("a\r\nb", "a\nb", "text", True), ("é", "e\u0301", "text", True), ("A", "a", "text", False),
+    ("Read Only", "readOnly", "type", True), (1, 1.0, "integer", True), (1, 2, "integer", False),
+    ([1, 0.5, 0], [1.0, 0.50001, 0], "color", True),
+    ({"date": "2026-03-01T09:30:00.400Z"}, {"date": "2026-03-01T09:30:00.000Z"}, "date", True),
+    ({"date": "2026-03-01T09:30:00.000Z"}, {"date": "2026-03-01T00:00:00.000Z"}, "date", False),
+    ({"path": "/Users/me/A"}, {"path": "/users/me/a/"}, "file", True),
+    ({"ref": "journals[0]"}, {"ref": 'Application("x").entries.at(0)'}, "journal", None),
+    (None, None, "date", True), ("x", None, "text", False),
+])  # fmt: skip
 def test_values_are_compared_by_their_type(
     tables: Tables, wanted: Any, got: Any, kind: str, right: bool | None
 ) -> None:

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from diary_gate import call, gate_of
-from diary_world import WORLD
+from diary_world import WORLD, call, gate_of
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError
@@ -81,6 +80,7 @@ def body(gate: Gate) -> Any:
     return call(gate, "diary_get", target=f"{MONDAY}.body")
 
 
+@pytest.mark.sweep
 def test_before_it_was_sent_nothing_happened_and_it_may_be_called_again(made: MakeGate) -> None:
     gate = made(delay=600.0, **BEFORE)
     error = ended(gate)
@@ -92,6 +92,7 @@ def test_before_it_was_sent_nothing_happened_and_it_may_be_called_again(made: Ma
     assert body(gate) == "Rain"
 
 
+@pytest.mark.sweep
 def test_without_an_answer_its_outcome_is_unknown_and_the_old_state_is_kept(
     made: MakeGate,
 ) -> None:
@@ -106,6 +107,7 @@ def test_without_an_answer_its_outcome_is_unknown_and_the_old_state_is_kept(
     assert body(gate) == "Rain"
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("end", [{"delay": 600.0}, {"exit": 3}])
 def test_an_answer_counts_though_it_could_not_be_read_back(
     made: MakeGate, end: dict[str, Any]
@@ -121,6 +123,7 @@ def test_an_answer_counts_though_it_could_not_be_read_back(
     assert body(gate) == "Rain"
 
 
+@pytest.mark.sweep
 def test_an_end_of_the_process_says_the_same_as_a_deadline(made: MakeGate) -> None:
     gate = made(exit=3, **BEFORE)
     error = ended(gate)
@@ -130,6 +133,7 @@ def test_an_end_of_the_process_says_the_same_as_a_deadline(made: MakeGate) -> No
     assert body(gate) == "Snow"
 
 
+@pytest.mark.sweep
 def test_a_call_that_never_happened_is_not_taken_back(made: MakeGate) -> None:
     gate = made(error=-1712, **ITSELF)
     assert ended(gate).outcome is not None
@@ -138,6 +142,7 @@ def test_a_call_that_never_happened_is_not_taken_back(made: MakeGate) -> None:
     assert body(gate) == "Rain"
 
 
+@pytest.mark.sweep
 def test_a_cancelled_call_says_whether_it_was_sent(made: MakeGate) -> None:
     gate = made(delay=600.0, **BEFORE)
     if gate.executor.simulated:

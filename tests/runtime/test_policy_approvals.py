@@ -21,7 +21,6 @@ from iac_runtime.policy import approvals as budget
 from iac_runtime.policy.approvals import (
     FILE,
     KEY_FILE,
-    LIFETIME,
     ApprovalStore,
     PromptsPaused,
     TokenError,
@@ -37,6 +36,7 @@ from iac_runtime.policy.approvals import (
 )
 from iac_runtime.policy.decide import decide_call
 from iac_runtime.policy.facts import CallFacts, Decision
+from iac_runtime.policy.prompts import LIFETIME
 from iac_runtime.policy.settings import Policy
 
 WRITE = facts_of("notes make_note", {"name": "Milk", "body": ""})
@@ -84,18 +84,11 @@ def test_a_token_is_good_once_across_processes(store: ApprovalStore, folder: Pat
     assert "already used" in refusal(ApprovalStore(folder), token, DELETE)
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        OTHER,
-        DELETE,
-        replace(WRITE, tool="notes_make"),
-        on(WRITE, "com.example.Notes"),
-        replace(WRITE, arguments={**WRITE.arguments, "extra": 1}),
-        replace(WRITE, digest="d2"),
-        replace(WRITE, event=OTHER.event),
-    ],
-)
+@pytest.mark.parametrize("other", [
+    OTHER, DELETE, replace(WRITE, tool="notes_make"), on(WRITE, "com.example.Notes"),
+    replace(WRITE, arguments={**WRITE.arguments, "extra": 1}), replace(WRITE, digest="d2"),
+    replace(WRITE, event=OTHER.event),
+])  # fmt: skip
 def test_a_token_is_good_for_no_other_call_and_is_used_up_by_it(
     store: ApprovalStore, other: CallFacts
 ) -> None:
@@ -244,17 +237,10 @@ def test_an_answer_is_void_when_the_tools_of_the_app_change(store: ApprovalStore
     assert find_approval(store, replace(WRITE, digest="")) is not None
 
 
-@pytest.mark.parametrize(
-    ("column", "value"),
-    [
-        ("covers", "[]"),
-        ("says", "make anything"),
-        ("digest", "d2"),
-        ("mac", "0" * 64),
-        ("mac", "é"),
-        ("client", "me"),
-    ],
-)
+@pytest.mark.parametrize(("column", "value"), [
+    ("covers", "[]"), ("says", "make anything"), ("digest", "d2"), ("mac", "0" * 64), ("mac", "é"),
+    ("client", "me"),
+])  # fmt: skip
 def test_a_row_that_was_changed_by_hand_is_void(
     store: ApprovalStore, column: str, value: str
 ) -> None:

@@ -49,15 +49,10 @@ def actions(policy: str, **more: Any) -> list[str]:
     return [judged(call, policy, **more).action for call in (READ, WRITE, DELETE)]
 
 
-@pytest.mark.parametrize(
-    ("preset", "expected"),
-    [
-        ("read-only", ["allow", "deny", "deny"]),
-        ("cautious", ["allow", "ask", "ask"]),
-        ("private", ["ask", "ask", "ask"]),
-        ("trusted", ["allow", "allow", "ask"]),
-    ],
-)
+@pytest.mark.parametrize(("preset", "expected"), [
+    ("read-only", ["allow", "deny", "deny"]), ("cautious", ["allow", "ask", "ask"]),
+    ("private", ["ask", "ask", "ask"]), ("trusted", ["allow", "allow", "ask"]),
+])  # fmt: skip
 def test_a_preset_decides_what_no_rule_speaks_of(preset: str, expected: list[str]) -> None:
     assert actions(f"preset = '{preset}'") == expected
     assert judged(READ, f"preset = '{preset}'").source == f"preset {preset}"
@@ -299,10 +294,7 @@ def policies(draw: st.DrawFn) -> Policy:
 CALLS = [
     facts_of(*call)
     for call in (
-        READ,
-        WRITE,
-        DELETE,
-        ("mail send", {"target": "outgoingMessages[0]"}),
+        READ, WRITE, DELETE, ("mail send", {"target": "outgoingMessages[0]"}),
         ("mail get", {"target": "accounts[0].password"}),
         ("mail set", {"target": "inbox.messages", "properties": {"read status": True}}),
         ("terminal do_script", {"command": "ls"}),
@@ -310,7 +302,7 @@ CALLS = [
         ("finder move", {"target": "~/Documents/a", "to": "~/Library/LaunchAgents"}),
         ("standard_additions open_location", {"target": "javascript:1"}),
     )
-]
+]  # fmt: skip
 
 
 @given(

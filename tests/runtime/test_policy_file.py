@@ -97,11 +97,8 @@ def test_everything_in_a_file_is_read() -> None:
     assert rule.level == "SAFE"
     assert rule.accept == ("many-objects",)
     assert rule.match.argument == (
-        ("to", ("*Archive*",)),
-        ("with.deep", ("true",)),
-        ("count", ("3",)),
-        ("empty", ("",)),
-    )
+        ("to", ("*Archive*",)), ("with.deep", ("true",)), ("count", ("3",)), ("empty", ("",)),
+    )  # fmt: skip
     assert policy.source_of_key("rate_limit") == "policy.toml line 3"
     assert policy.source_of_key("nothing") == ""
 
@@ -114,41 +111,29 @@ WRONG = [
     ("rate_limit = 0", "line 1: rate_limit must be a number above 0 and below 1,000,000."),
     ("rate_limit = true", "line 1: rate_limit must be a number above 0 and below 1,000,000."),
     ("rate_limit = nan", "line 1: rate_limit must be a number above 0 and below 1,000,000."),
-    (
-        "[limits]\nreads_per_secnd = 3",
-        'line 2: there is no key "reads_per_secnd". Nearest: reads_per_second',
-    ),
-    (
-        "[limits]\nreads = 50",
-        "line 2: reads is now called reads_per_second: write reads_per_second = 50.",
-    ),
-    (
-        "[limits]\ndangerous = 20",
-        "line 2: dangerous is now called dangerous_per_second: write dangerous_per_second ="
-        " 0.00556.",
-    ),
+    ("[limits]\nreads_per_secnd = 3",
+     'line 2: there is no key "reads_per_secnd". Nearest: reads_per_second'),
+    ("[limits]\nreads = 50",
+     "line 2: reads is now called reads_per_second: write reads_per_second = 50."),
+    ("[limits]\ndangerous = 20",
+     "line 2: dangerous is now called dangerous_per_second: write dangerous_per_second ="
+     " 0.00556."),
     ("[limits]\ndangerous = 0", "line 2: dangerous must be a number above 0"),
     ("limits = 3", "line 1: limits must be a table."),
     ("launch = [3]", "line 1: launch must be a text or a list of texts."),
     ("launch = ['Notes; rm']", 'line 1: "Notes; rm" is not a bundle id, such as com.apple.Notes.'),
     ("approvers = ['clint']", 'line 1: there is no approver "clint". Nearest: client'),
     ("[blocklist]\nadd = ['a b']", 'line 2: "a b" is not a bundle id'),
-    (
-        "[blocklist]\nremove = [\n  'com.apple.SecurityAgent',\n]",
-        'line 2: "com.apple.SecurityAgent" cannot be removed from the blocklist',
-    ),
+    ("[blocklist]\nremove = [\n  'com.apple.SecurityAgent',\n]",
+     'line 2: "com.apple.SecurityAgent" cannot be removed from the blocklist'),
     ("[blocklist]\nremove = ['iac*']", '"iac*" cannot be removed from the blocklist'),
-    (
-        "[blocklist]\nremove = ['com.apple.Termnal']",
-        'line 2: "com.apple.Termnal" is not on the blocklist. Nearest: com.apple.Terminal',
-    ),
+    ("[blocklist]\nremove = ['com.apple.Termnal']",
+     'line 2: "com.apple.Termnal" is not on the blocklist. Nearest: com.apple.Terminal'),
     ("[[deny]]\nwhy = 'x'", "line 1: this deny would match every call"),
     ("[[rule]]\nlevel = 'SAFE'", "line 1: this rule would match every call"),
     ("[[rule]]\ntool = 'x'", "line 1: the rule has no level."),
-    (
-        "[[rule]]\ntool = 'x'\nlevel = 'SAFE'\naccept = 'many-object'",
-        'line 4: no such rule: "many-object". Nearest: many-objects',
-    ),
+    ("[[rule]]\ntool = 'x'\nlevel = 'SAFE'\naccept = 'many-object'",
+     'line 4: no such rule: "many-object". Nearest: many-objects'),
     ("[[rule]]\ntool='x'\nlevel='SAFE'\naccept='own-state'", 'line 4: no such rule: "own-state".'),
     ("[[deny]]\ntool = 'x'\n[[deny]]\n# no\ntol = 'y'", 'line 5: there is no key "tol".'),
     ("[[ask]]\ntool='x'\nlevel = 'DANGER'", 'line 3: there is no level "DANGER". Nearest:'),
@@ -160,9 +145,8 @@ WRONG = [
     ("deny = 'mail_*'", "line 1: write each deny under a separate line: [[deny]]"),
     ("[deny]\ntool = 'x'", "write each deny under a separate line: [[deny]]"),
     ("preset = 'a'\npreset = 'b'", "line 2: Cannot overwrite a value."),
-    ("a = 1\nb = [", "line 2: "),
-    ("x = " + "[" * 3000, "line 1: "),
-]
+    ("a = 1\nb = [", "line 2: "), ("x = " + "[" * 3000, "line 1: "),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "expected"), WRONG)
@@ -288,11 +272,9 @@ def test_of_a_flag_the_environment_and_the_file_the_strictest_holds() -> None:
     assert settings_of().rate_limit == PolicySetting(DEFAULT_RATE, "default")
     assert settings_of().read_only == PolicySetting(False, "default")
     other = {
-        "IAC_READ_ONLY": "0",
-        "ACCESSIBILITY_MCP_READ_ONLY": "TRUE",
-        "IAC_RATE_LIMIT": "20",
+        "IAC_READ_ONLY": "0", "ACCESSIBILITY_MCP_READ_ONLY": "TRUE", "IAC_RATE_LIMIT": "20",
         "ACCESSIBILITY_MCP_RATE_LIMIT": "2.5",
-    }
+    }  # fmt: skip
     named = read_settings(PolicyFlags(), other, Policy())
     assert named.read_only == PolicySetting(True, "ACCESSIBILITY_MCP_READ_ONLY")
     assert named.rate_limit == PolicySetting(2.5, "ACCESSIBILITY_MCP_RATE_LIMIT")
@@ -327,16 +309,10 @@ def test_no_variable_loosens_the_file(environ: dict[str, str]) -> None:
         assert found == file
 
 
-@pytest.mark.parametrize(
-    "environ",
-    [
-        {"IAC_READ_ONLY": "maybe"},
-        {"IAC_RATE_LIMIT": "fast"},
-        {"IAC_RATE_LIMIT": "inf"},
-        {"IAC_RATE_LIMIT": "-1"},
-        {"IAC_BLOCKLIST": "com.apple.Notes, a/b"},
-    ],
-)
+@pytest.mark.parametrize("environ", [
+    {"IAC_READ_ONLY": "maybe"}, {"IAC_RATE_LIMIT": "fast"}, {"IAC_RATE_LIMIT": "inf"},
+    {"IAC_RATE_LIMIT": "-1"}, {"IAC_BLOCKLIST": "com.apple.Notes, a/b"},
+])  # fmt: skip
 def test_a_variable_without_sense_is_an_error(environ: dict[str, str]) -> None:
     with pytest.raises(SetupError, match=next(iter(environ))):
         read_settings(PolicyFlags(), environ, Policy())
@@ -363,15 +339,12 @@ def test_the_blocklist_goes_by_bundle_id_without_case() -> None:
         assert find_blocklist_entry(nobody) == BlockedApp("without identity", unread, True)
 
 
-@pytest.mark.parametrize(
-    ("app", "found"),
-    [
-        ("com.apple.Terminal", BlockedApp("com.apple.Terminal", "Terminal", False)),
-        ("com.agilebits.x", BlockedApp("com.agilebits.*", "1Password", False)),
-        ("IAC.x", BlockedApp("iac*", FIXED["iac*"], True)),
-        ("com.example.Bank", BlockedApp("com.example.*", "com.example.*", False)),
-    ],
-)
+@pytest.mark.parametrize(("app", "found"), [
+    ("com.apple.Terminal", BlockedApp("com.apple.Terminal", "Terminal", False)),
+    ("com.agilebits.x", BlockedApp("com.agilebits.*", "1Password", False)),
+    ("IAC.x", BlockedApp("iac*", FIXED["iac*"], True)),
+    ("com.example.Bank", BlockedApp("com.example.*", "com.example.*", False)),
+])  # fmt: skip
 def test_a_blocked_app_is_told_by_its_entry_and_name(app: str, found: BlockedApp) -> None:
     assert find_blocklist_entry(app, ["com.example.*", "iac*"]) == found
 

@@ -23,23 +23,15 @@ def first(match: Match, facts: CallFacts = CALL, *, loosens: bool = False) -> st
     return first_mismatch(match, facts, "MODIFY", loosens=loosens)
 
 
-@pytest.mark.parametrize(
-    ("match", "named"),
-    [
-        (Match(level=("SAFE",)), "level"),
-        (Match(tool=("mail_*",)), "tool"),
-        (Match(app=("Mail",)), "app"),
-        (Match(client=("Cursor",)), "client"),
-        (Match(server=("work",)), "server"),
-        (Match(tainted=True), "tainted"),
-        (Match(objects=Matcher(at_least=2)), "objects"),
-        (Match(sends_to=("*",)), "sends_to"),
-        (Match(verbs=("send",)), "what the call does"),
-        (Match(apps_other_than=("Notes",)), "apps"),
-        (Match(argument=(("path", ("/x",)),)), "argument path"),
-        (Match(level=("MODIFY",), tool=("NOTES_*",), app=("notes",), client=("claude",)), ""),
-    ],
-)
+@pytest.mark.parametrize(("match", "named"), [
+    (Match(level=("SAFE",)), "level"), (Match(tool=("mail_*",)), "tool"),
+    (Match(app=("Mail",)), "app"), (Match(client=("Cursor",)), "client"),
+    (Match(server=("work",)), "server"), (Match(tainted=True), "tainted"),
+    (Match(objects=Matcher(at_least=2)), "objects"), (Match(sends_to=("*",)), "sends_to"),
+    (Match(verbs=("send",)), "what the call does"), (Match(apps_other_than=("Notes",)), "apps"),
+    (Match(argument=(("path", ("/x",)),)), "argument path"),
+    (Match(level=("MODIFY",), tool=("NOTES_*",), app=("notes",), client=("claude",)), ""),
+])  # fmt: skip
 def test_the_first_part_that_does_not_hold_is_named(match: Match, named: str) -> None:
     assert first(match) == named
 
@@ -111,29 +103,19 @@ def path(text: str, wanted: Any, *, loosens: bool = False) -> bool:
     return not first(Match(argument=(("path", wanted),)), facts, loosens=loosens)
 
 
-@pytest.mark.parametrize(
-    ("text", "wanted", "fits"),
-    [
-        ("/a/b/c", Matcher(folder=("/a/b",)), True),
-        ("/a/b/c", Matcher(folder=("/a/b/",)), True),
-        ("/a/bc", Matcher(folder=("/a/b",)), False),
-        ("~", Matcher(folder=("~",)), True),
-        ("file:///a/b", Matcher(path=("file:///a/*",)), True),
-        ("FILE:///a/b", Matcher(path=("FILE:///a/*",)), True),
-        ("no path", Matcher(folder=("/",)), False),
-        ("/a/x/y/b", Matcher(path=("/a/**/b",)), True),
-        ("/a/b", Matcher(path=("/a/**/b",)), True),
-        ("/c/a/b", Matcher(path=("/a/**",)), False),
-        ("/a", Matcher(path=("/a/**/a",)), False),
-        ("/a/b", Matcher(folder=("/a/X",)), False),
-        ("/a/b", Matcher(path=("/a/b/**/c",)), False),
-        ("/a/[1]", Matcher(path=("/a/[1]",)), True),
-        ("/a/1", Matcher(path=("/a/[1]",)), False),
-        ("/a/b/notes.txt", Matcher(path=("*.txt",)), True),
-        ("12", Matcher(at_least=12, at_most=12), True),
-        ("many", Matcher(at_least=0, at_most=99), False),
-    ],
-)
+@pytest.mark.parametrize(("text", "wanted", "fits"), [
+    ("/a/b/c", Matcher(folder=("/a/b",)), True), ("/a/b/c", Matcher(folder=("/a/b/",)), True),
+    ("/a/bc", Matcher(folder=("/a/b",)), False), ("~", Matcher(folder=("~",)), True),
+    ("file:///a/b", Matcher(path=("file:///a/*",)), True),
+    ("FILE:///a/b", Matcher(path=("FILE:///a/*",)), True),
+    ("no path", Matcher(folder=("/",)), False), ("/a/x/y/b", Matcher(path=("/a/**/b",)), True),
+    ("/a/b", Matcher(path=("/a/**/b",)), True), ("/c/a/b", Matcher(path=("/a/**",)), False),
+    ("/a", Matcher(path=("/a/**/a",)), False), ("/a/b", Matcher(folder=("/a/X",)), False),
+    ("/a/b", Matcher(path=("/a/b/**/c",)), False), ("/a/[1]", Matcher(path=("/a/[1]",)), True),
+    ("/a/1", Matcher(path=("/a/[1]",)), False), ("/a/b/notes.txt", Matcher(path=("*.txt",)), True),
+    ("12", Matcher(at_least=12, at_most=12), True),
+    ("many", Matcher(at_least=0, at_most=99), False),
+])  # fmt: skip
 def test_paths_and_numbers_at_their_edges(text: str, wanted: Matcher, fits: bool) -> None:
     assert path(text, wanted) is fits
 

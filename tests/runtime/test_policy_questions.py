@@ -137,24 +137,17 @@ def test_the_question_fits_both_eras_of_the_protocol() -> None:
     assert schema["properties"]["answer"]["enum"] == ["Deny", "Allow once", "Always allow"]
 
 
-@pytest.mark.parametrize(
-    ("action", "content", "declared", "expected"),
-    [
-        ("accept", {"answer": "Allow once"}, True, "once"),
-        ("accept", {"answer": "Always allow"}, True, "always"),
-        ("accept", {"answer": "Deny"}, True, "decline"),
-        ("accept", {"answer": "allow once"}, True, "error"),
-        ("accept", {"answer": ["Allow once"]}, True, "error"),
-        ("accept", {}, True, "error"),
-        ("accept", None, True, "error"),
-        ("accept", "Allow once", True, "error"),
-        ("decline", {"answer": "Allow once"}, True, "decline"),
-        ("cancel", None, True, "cancel"),
-        ("ACCEPT", {"answer": "Allow once"}, True, "error"),
-        ("accept", {"answer": "Allow once"}, False, "unable"),
-        ("decline", None, False, "unable"),
-    ],
-)
+@pytest.mark.parametrize(("action", "content", "declared", "expected"), [
+    ("accept", {"answer": "Allow once"}, True, "once"),
+    ("accept", {"answer": "Always allow"}, True, "always"),
+    ("accept", {"answer": "Deny"}, True, "decline"),
+    ("accept", {"answer": "allow once"}, True, "error"),
+    ("accept", {"answer": ["Allow once"]}, True, "error"), ("accept", {}, True, "error"),
+    ("accept", None, True, "error"), ("accept", "Allow once", True, "error"),
+    ("decline", {"answer": "Allow once"}, True, "decline"), ("cancel", None, True, "cancel"),
+    ("ACCEPT", {"answer": "Allow once"}, True, "error"),
+    ("accept", {"answer": "Allow once"}, False, "unable"), ("decline", None, False, "unable"),
+])  # fmt: skip
 def test_only_a_plain_yes_of_a_client_that_can_ask_is_a_yes(
     action: str, content: Any, declared: bool, expected: str
 ) -> None:
@@ -186,30 +179,21 @@ def test_the_dialog_shows_the_question_with_deny_as_its_default() -> None:
     assert sent.params["givu"] == DIALOG_SECONDS
 
 
-@pytest.mark.parametrize(
-    ("answer", "expected"),
-    [
-        ({"buttonReturned": "Always allow", "gaveUp": False}, "always"),
-        ({"buttonReturned": "Deny", "gaveUp": False}, "decline"),
-        ({"buttonReturned": "Allow once", "gaveUp": True}, "timeout"),
-        ({"buttonReturned": "", "gaveUp": True}, "timeout"),
-        ({"buttonReturned": "OK"}, "error"),
-        ({"buttonReturned": 3, "gaveUp": False}, "error"),
-    ],
-)
+@pytest.mark.parametrize(("answer", "expected"), [
+    ({"buttonReturned": "Always allow", "gaveUp": False}, "always"),
+    ({"buttonReturned": "Deny", "gaveUp": False}, "decline"),
+    ({"buttonReturned": "Allow once", "gaveUp": True}, "timeout"),
+    ({"buttonReturned": "", "gaveUp": True}, "timeout"), ({"buttonReturned": "OK"}, "error"),
+    ({"buttonReturned": 3, "gaveUp": False}, "error"),
+])  # fmt: skip
 def test_a_dialog_says_yes_only_when_a_button_was_pressed(answer: Any, expected: str) -> None:
     assert ask_dialog(question_of(WRITE), stand_in(answer)) == expected
 
 
-@pytest.mark.parametrize(
-    "stdout",
-    [
-        b"",
-        b'<iac:x>{"button": "Allow once", "gaveUp": false}</iac:x>',
-        b"garbage",
-        b'{"button": "Allow once"}',
-    ],
-)
+@pytest.mark.parametrize("stdout", [
+    b"", b'<iac:x>{"button": "Allow once", "gaveUp": false}</iac:x>', b"garbage",
+    b'{"button": "Allow once"}',
+])  # fmt: skip
 def test_a_dialog_that_fails_is_no_answer(stdout: bytes) -> None:
     def runner(argv: Sequence[str], stdin: bytes, timeout: float) -> Completed:
         assert argv[3] == str(SCRIPT)
@@ -273,20 +257,12 @@ open({out!r}, "w").write(f"{{terminal_at_hand()}} {{ask_terminal(question)}}")
 """
 
 
+@pytest.mark.sweep
 @pytest.mark.process
-@pytest.mark.parametrize(
-    ("typed", "expected"),
-    [
-        (b"y\n", "once"),
-        (b" YES \n", "once"),
-        (b"Always\n", "always"),
-        (b"n\n", "decline"),
-        (b"No\n", "decline"),
-        (b"\n", "decline"),
-        (b"what?\nyess\ny\n", "once"),
-        (b"\x04", "cancel"),
-    ],
-)
+@pytest.mark.parametrize(("typed", "expected"), [
+    (b"y\n", "once"), (b" YES \n", "once"), (b"Always\n", "always"), (b"n\n", "decline"),
+    (b"No\n", "decline"), (b"\n", "decline"), (b"what?\nyess\ny\n", "once"), (b"\x04", "cancel"),
+])  # fmt: skip
 def test_a_terminal_asks_until_it_has_a_plain_answer(
     tmp_path: Path, typed: bytes, expected: str
 ) -> None:
@@ -298,15 +274,12 @@ def test_a_terminal_asks_until_it_has_a_plain_answer(
     assert asked == max(typed.count(b"\n"), 1)
 
 
+@pytest.mark.sweep
 @pytest.mark.process
-@pytest.mark.parametrize(
-    ("typed", "says"),
-    [
-        (b"Y\n", b"note-1"),
-        (b"\n", b"You declined; nothing was sent."),
-        (b"\x04", b"Nobody answered the prompt; nothing was sent."),
-    ],
-)
+@pytest.mark.parametrize(("typed", "says"), [
+    (b"Y\n", b"note-1"), (b"\n", b"You declined; nothing was sent."),
+    (b"\x04", b"Nobody answered the prompt; nothing was sent."),
+])  # fmt: skip
 def test_a_refusal_in_the_terminal_speaks_to_the_person_there(typed: bytes, says: bytes) -> None:
     call = ["-m", "iac_mcp", "call", "notes_make_note", '{"name": "Milk"}', "--simulate"]
     seen = at_terminal(call, typed)

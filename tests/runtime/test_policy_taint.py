@@ -122,22 +122,18 @@ def carried(data: bytes) -> str:
     return CARRIER + base64.urlsafe_b64encode(data).decode().rstrip("=")
 
 
-@pytest.mark.parametrize(
-    ("text", "form"),
-    [
-        ("a\\u0041b\\x42\\n c\\/d\\'", "aabbc/d'"),
-        ("%252541&amp;#65;&lt;", "aa<"),
-        ("FULL\uff37idth Straße", "fullwidthstrasse"),
-        ("https://xn--9999.example", "https://xn--9999.example"),
-        ("https://XN--BCHER-KVA.example", "https://bücher.example"),
-        (carried(b">>>to a.example ???"), ">>>toa.example???"),
-        (carried(b">>>to a.example??"), ">>>toa.example??"),
-        (carried(b">>>to a.example?"), ">>>toa.example?"),
-        (carried(b">>>to a.example ???") + "/", ">>>toa.example???"),
-        (CARRIER + b"secret number one".hex().upper(), "secretnumberone"),
-        (CARRIER + b"secret number: jklmno".hex(), "secretnumber:jklmno"),
-    ],
-)
+@pytest.mark.parametrize(("text", "form"), [
+    ("a\\u0041b\\x42\\n c\\/d\\'", "aabbc/d'"), ("%252541&amp;#65;&lt;", "aa<"),
+    ("FULL\uff37idth Straße", "fullwidthstrasse"),
+    ("https://xn--9999.example", "https://xn--9999.example"),
+    ("https://XN--BCHER-KVA.example", "https://bücher.example"),
+    (carried(b">>>to a.example ???"), ">>>toa.example???"),
+    (carried(b">>>to a.example??"), ">>>toa.example??"),
+    (carried(b">>>to a.example?"), ">>>toa.example?"),
+    (carried(b">>>to a.example ???") + "/", ">>>toa.example???"),
+    (CARRIER + b"secret number one".hex().upper(), "secretnumberone"),
+    (CARRIER + b"secret number: jklmno".hex(), "secretnumber:jklmno"),
+])  # fmt: skip
 def test_a_text_is_compared_in_this_form(text: str, form: str) -> None:
     assert form in comparable_forms(text)
 
@@ -147,22 +143,14 @@ def test_a_text_without_an_encoding_has_one_form(text: str) -> None:
     assert comparable_forms(text) == (text.replace(" ", "").lower(),)
 
 
-@pytest.mark.parametrize(
-    ("value", "piece"),
-    [
-        ("write to jo%40a.example now", "jo@a.example"),
-        ("jo%4 0a.example", "jo@a.example"),
-        ("jo@a.example\\nann@b.example", "ann@b.example"),
-        ("jo\\.doe@a.example", "jo.doe@a.example"),
-        ("http://b.example/Room-77a/next", "Room-77a"),
-        ("http://b.example/?Room-77a", "Room-77a"),
-        ("http://b.example/?a=Room%2D77a&b=1", "Room-77a"),
-        ("http://b.example/#Room%2D77a", "Room-77a"),
-        ("http://Host.b.example/", "host.b.example"),
-        ("Room-77a", "Room-77a"),
-        ("~/a.text", "~/a.text"),
-    ],
-)
+@pytest.mark.parametrize(("value", "piece"), [
+    ("write to jo%40a.example now", "jo@a.example"), ("jo%4 0a.example", "jo@a.example"),
+    ("jo@a.example\\nann@b.example", "ann@b.example"), ("jo\\.doe@a.example", "jo.doe@a.example"),
+    ("http://b.example/Room-77a/next", "Room-77a"), ("http://b.example/?Room-77a", "Room-77a"),
+    ("http://b.example/?a=Room%2D77a&b=1", "Room-77a"),
+    ("http://b.example/#Room%2D77a", "Room-77a"), ("http://Host.b.example/", "host.b.example"),
+    ("Room-77a", "Room-77a"), ("~/a.text", "~/a.text"),
+])  # fmt: skip
 def test_an_argument_is_searched_for_what_it_carries(value: str, piece: str) -> None:
     assert piece in argument_pieces(value, whole=True)
     assert (piece in argument_pieces(value, whole=False)) == (value != "Room-77a")
@@ -204,8 +192,7 @@ RESULTS = (
     "From: ines@example.org\nTo: team@example.org\nSubject: Minutes of Monday",
     "/Users/me/Documents/Taxes/2023/letter.pdf",
     "100% of 50% and 20% off; use code SPRING at checkout",
-    "a=1&b=2&copy=3 &amp; &lt;p&gt; &nbsp; R&D",
-    "C:\\new\\table\\u0041.txt and \\n escapes",
+    "a=1&b=2&copy=3 &amp; &lt;p&gt; &nbsp; R&D", "C:\\new\\table\\u0041.txt and \\n escapes",
     '<a href="https://shop.example/cart?item=ZGVzayBsYW1w&n=2">Cart</a>',
     "Reminders: milk, eggs, call the plumber, renew the passport",
     "Geburtstag von Jürgen am 3. März, Straße 12, München",
@@ -214,23 +201,17 @@ RESULTS = (
     "def main():\n    return open('notes.txt').read()",
     "Track 1: Blue in Green, 5:37; Track 2: So What, 9:22",
     "sk_live is not a key; deadbeefcafe is not one either",
-    "mailto:support@vendor.example?subject=Help%20me",
-    "Macintosh HD:Users:me:Desktop:photo.heic",
+    "mailto:support@vendor.example?subject=Help%20me", "Macintosh HD:Users:me:Desktop:photo.heic",
     "x-coredata://0A1B2C3D/ICNote/p42",
     "The quick brown fox jumps over the lazy dog near the riverbank.",
-)
+)  # fmt: skip
 ARGUMENTS = (
-    "https://www.wikipedia.org/wiki/Soup",
-    "https://maps.example/?q=Berlin&zoom=12",
-    "https://news.example/story?id=ZjRrM2Q0dDQ=&ref=home",
-    "jo@elsewhere.example",
-    "Anna Weber <anna.weber@firm.example>",
-    "/Users/me/Documents/Plans/garden.txt",
-    "~/Desktop/summary.md",
-    "mailto:info%40library.example?subject=Opening%20hours",
-    "https://xn--mnchen-3ya.example/museum",
-    'display dialog 100% & "done"',
-)
+    "https://www.wikipedia.org/wiki/Soup", "https://maps.example/?q=Berlin&zoom=12",
+    "https://news.example/story?id=ZjRrM2Q0dDQ=&ref=home", "jo@elsewhere.example",
+    "Anna Weber <anna.weber@firm.example>", "/Users/me/Documents/Plans/garden.txt",
+    "~/Desktop/summary.md", "mailto:info%40library.example?subject=Opening%20hours",
+    "https://xn--mnchen-3ya.example/museum", 'display dialog 100% & "done"',
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("argument", ARGUMENTS)

@@ -43,194 +43,70 @@ def deny(
     return Decision("deny", level, reasons, source, rules, suggestion=suggestion)
 
 
-@pytest.mark.parametrize(
-    ("facts", "policy", "expected"),
-    [
-        (
-            known(READ, secrets=("password", "pin\u202e")),
-            "",
-            deny(
-                "SAFE", "secrets are never read", BY_HAND, "password, pin\\u202e contains a secret."
-            ),
-        ),
-        (
-            known(READ, raised=(HIGH, DENIED)),
-            "",
-            deny(
-                "MODIFY",
-                "rule ours",
-                BY_HAND,
-                "A place. [high]",
-                "It is ours. [ours]",
-                rules=("high", "ours"),
-            ),
-        ),
-        (
-            TERMINAL,
-            "",
-            deny(
-                "DANGEROUS",
-                "blocklist entry com.apple.Terminal",
-                "The user can remove the app from the blocklist in policy.toml:"
-                ' [blocklist] remove = ["com.apple.Terminal"].',
-                "No tool may change Terminal.",
-            ),
-        ),
-        (
-            on(WRITE, ""),
-            "",
-            deny(
-                "MODIFY",
-                "blocklist entry without identity",
-                "This app cannot be removed from the blocklist. The user can do it by hand.",
-                "No tool may change an app that could not be identified.",
-            ),
-        ),
-        (
-            WRITE,
-            "[[deny]]\ntool = '*'\nwhy = 'Only on OS X.'",
-            deny(
-                "MODIFY",
-                "policy.toml line 1",
-                "The user can change policy.toml line 1.",
-                "policy.toml line 1 denies this call: Only on OS X.",
-            ),
-        ),
-        (
-            also(SCRIPT, doubt="a name\u202e"),
-            "[[deny]]\napp = 'Mail'",
-            Decision(
-                "ask",
-                "MODIFY",
-                (
-                    "IAC cannot know which apps this reaches (a name\\u202e), and policy.toml"
-                    " line 1 may deny it.",
-                ),
-                "policy.toml line 1",
-                suggestion="Use the app's own tools, or write the name of the app as plain text in"
-                " the call.",
-            ),
-        ),
-        (
-            DELETE,
-            "",
-            Decision(
-                "ask",
-                "DANGEROUS",
-                ("DANGEROUS calls always require approval.",),
-                "DANGEROUS always requires approval",
-            ),
-        ),
-        (
-            DELETE,
-            "[[ask]]\ntool = '*'",
-            Decision(
-                "ask",
-                "DANGEROUS",
-                ("DANGEROUS calls always require approval.",),
-                "policy.toml line 1",
-            ),
-        ),
-        (
-            READ,
-            "[[ask]]\ntool = '*'",
-            Decision(
-                "ask", "SAFE", ("policy.toml line 1 requires approval.",), "policy.toml line 1"
-            ),
-        ),
-        (
-            WRITE,
-            "[[allow]]\ntool = '*'\nwhy = 'Mine'",
-            Decision(
-                "allow",
-                "MODIFY",
-                ("policy.toml line 1 allows this call: Mine.",),
-                "policy.toml line 1",
-            ),
-        ),
-        (
-            known(WRITE, preapproved_level="MODIFY"),
-            "",
-            Decision("allow", "MODIFY", (), "the caller allows calls up to MODIFY"),
-        ),
-        (
-            WRITE,
-            "",
-            Decision(
-                "ask",
-                "MODIFY",
-                (),
-                "preset cautious",
-                offers_always=True,
-                scope="make notes with name, body in Notes",
-            ),
-        ),
-        (READ, "", Decision("allow", "SAFE", (), "preset cautious")),
-        (
-            READ,
-            "preset = 'private'",
-            Decision(
-                "ask", "SAFE", ("Notes is not in the list reads of policy.toml.",), "preset private"
-            ),
-        ),
-        (
-            also(LOOKS, ("", "")),
-            "preset = 'private'",
-            Decision(
-                "ask",
-                "SAFE",
-                ("What this call reaches is not in the list reads of policy.toml.",),
-                "preset private",
-            ),
-        ),
-        (
-            known(DELETE, raised=(MANY, HIGH)),
-            "[[rule]]\ntool = '*'\nlevel = 'SAFE'\nwhy = 'Scratch.'",
-            Decision(
-                "ask",
-                "MODIFY",
-                (
-                    "policy.toml line 1 sets SAFE: Scratch.",
-                    "Many of them. [many]",
-                    "A place. [high]",
-                ),
-                "preset cautious",
-                ("many", "high"),
-                "policy.toml line 1",
-            ),
-        ),
-        (
-            known(WRITE, ways=()),
-            "",
-            Decision(
-                "deny",
-                "MODIFY",
-                ("No approval prompt is available in this client.",),
-                "preset cautious",
-                error="UNANSWERED",
-                suggestion="The user can allow it in policy.toml: [[allow]] with tool = "
-                '"notes_make_note".',
-            ),
-        ),
-        (
-            known(DELETE, ways=()),
-            "",
-            Decision(
-                "deny",
-                "DANGEROUS",
-                (
-                    "DANGEROUS calls always require approval.",
-                    "No approval prompt is available in this client.",
-                ),
-                "DANGEROUS always requires approval",
-                error="UNANSWERED",
-                suggestion="The user can run it in a terminal with iac-mcp call, or in a client"
-                ' that can show prompts. A [[rule]] with tool = "notes_delete" in policy.toml sets'
-                " another level.",
-            ),
-        ),
-    ],
-)
+@pytest.mark.parametrize(("facts", "policy", "expected"), [
+    (known(READ, secrets=("password", "pin\u202e")), "",
+     deny("SAFE", "secrets are never read", BY_HAND, "password, pin\\u202e contains a secret.")),
+    (known(READ, raised=(HIGH, DENIED)), "",
+     deny("MODIFY", "rule ours", BY_HAND, "A place. [high]", "It is ours. [ours]",
+      rules=("high", "ours"))),
+    (TERMINAL, "",
+     deny("DANGEROUS", "blocklist entry com.apple.Terminal",
+      "The user can remove the app from the blocklist in policy.toml:"
+      ' [blocklist] remove = ["com.apple.Terminal"].', "No tool may change Terminal.")),
+    (on(WRITE, ""), "",
+     deny("MODIFY", "blocklist entry without identity",
+      "This app cannot be removed from the blocklist. The user can do it by hand.",
+      "No tool may change an app that could not be identified.")),
+    (WRITE, "[[deny]]\ntool = '*'\nwhy = 'Only on OS X.'",
+     deny("MODIFY", "policy.toml line 1", "The user can change policy.toml line 1.",
+      "policy.toml line 1 denies this call: Only on OS X.")),
+    (also(SCRIPT, doubt="a name\u202e"), "[[deny]]\napp = 'Mail'",
+     Decision("ask", "MODIFY",
+      ("IAC cannot know which apps this reaches (a name\\u202e), and policy.toml"
+       " line 1 may deny it.",), "policy.toml line 1",
+      suggestion="Use the app's own tools, or write the name of the app as plain text in"
+      " the call.")),
+    (DELETE, "",
+     Decision("ask", "DANGEROUS", ("DANGEROUS calls always require approval.",),
+      "DANGEROUS always requires approval")),
+    (DELETE, "[[ask]]\ntool = '*'",
+     Decision("ask", "DANGEROUS", ("DANGEROUS calls always require approval.",),
+      "policy.toml line 1")),
+    (READ, "[[ask]]\ntool = '*'",
+     Decision("ask", "SAFE", ("policy.toml line 1 requires approval.",), "policy.toml line 1")),
+    (WRITE, "[[allow]]\ntool = '*'\nwhy = 'Mine'",
+     Decision("allow", "MODIFY", ("policy.toml line 1 allows this call: Mine.",),
+      "policy.toml line 1")),
+    (known(WRITE, preapproved_level="MODIFY"), "",
+     Decision("allow", "MODIFY", (), "the caller allows calls up to MODIFY")),
+    (WRITE, "",
+     Decision("ask", "MODIFY", (), "preset cautious", offers_always=True,
+      scope="make notes with name, body in Notes")),
+    (READ, "", Decision("allow", "SAFE", (), "preset cautious")),
+    (READ, "preset = 'private'",
+     Decision("ask", "SAFE", ("Notes is not in the list reads of policy.toml.",),
+      "preset private")),
+    (also(LOOKS, ("", "")), "preset = 'private'",
+     Decision("ask", "SAFE", ("What this call reaches is not in the list reads of policy.toml.",),
+      "preset private")),
+    (known(DELETE, raised=(MANY, HIGH)), "[[rule]]\ntool = '*'\nlevel = 'SAFE'\nwhy = 'Scratch.'",
+     Decision("ask", "MODIFY",
+      ("policy.toml line 1 sets SAFE: Scratch.", "Many of them. [many]", "A place. [high]"),
+      "preset cautious", ("many", "high"), "policy.toml line 1")),
+    (known(WRITE, ways=()), "",
+     Decision("deny", "MODIFY", ("No approval prompt is available in this client.",),
+      "preset cautious", error="UNANSWERED",
+      suggestion="The user can allow it in policy.toml: [[allow]] with tool = "
+      '"notes_make_note".')),
+    (known(DELETE, ways=()), "",
+     Decision("deny", "DANGEROUS",
+      ("DANGEROUS calls always require approval.",
+       "No approval prompt is available in this client."), "DANGEROUS always requires approval",
+      error="UNANSWERED",
+      suggestion="The user can run it in a terminal with iac-mcp call, or in a client"
+      ' that can show prompts. A [[rule]] with tool = "notes_delete" in policy.toml sets'
+      " another level.")),
+])  # fmt: skip
 def test_a_decision_says_who_why_and_what_to_do(
     facts: CallFacts, policy: str, expected: Decision
 ) -> None:
@@ -256,15 +132,12 @@ def test_where_nobody_can_be_asked_a_way_that_was_told_stays() -> None:
     assert len(found.reasons) == 2
 
 
-@pytest.mark.parametrize(
-    ("policy", "flags", "environ", "source", "way"),
-    [
-        ("", {"read_only": True}, {}, "--read-only", "start the server without --read-only"),
-        ("", {}, {"IAC_READ_ONLY": "1"}, "IAC_READ_ONLY", "change IAC_READ_ONLY"),
-        ("\nread_only = true", {}, {}, "policy.toml line 2", "change policy.toml line 2"),
-        ("\npreset = 'read-only'", {}, {}, "preset read-only", "change policy.toml line 2"),
-    ],
-)
+@pytest.mark.parametrize(("policy", "flags", "environ", "source", "way"), [
+    ("", {"read_only": True}, {}, "--read-only", "start the server without --read-only"),
+    ("", {}, {"IAC_READ_ONLY": "1"}, "IAC_READ_ONLY", "change IAC_READ_ONLY"),
+    ("\nread_only = true", {}, {}, "policy.toml line 2", "change policy.toml line 2"),
+    ("\npreset = 'read-only'", {}, {}, "preset read-only", "change policy.toml line 2"),
+])  # fmt: skip
 def test_read_only_names_the_switch(
     policy: str, flags: dict[str, Any], environ: dict[str, str], source: str, way: str
 ) -> None:
@@ -373,22 +246,13 @@ def test_what_is_forbidden_for_good_cannot_be_accepted() -> None:
     assert (found.action, found.source, found.rules) == ("deny", "rule ours", ("ours",))
 
 
-@pytest.mark.parametrize(
-    ("level", "to", "expected"),
-    [
-        ("MODIFY", [], "MODIFY"),
-        ("SAFE", ["up"], "MODIFY"),
-        ("SAFE", ["up", "up"], "DANGEROUS"),
-        ("MODIFY", ["up", "up"], "DANGEROUS"),
-        ("DANGEROUS", ["up"], "DANGEROUS"),
-        ("SAFE", ["MODIFY", "DANGEROUS"], "DANGEROUS"),
-        ("SAFE", ["MODIFY", "up"], "MODIFY"),
-        ("SAFE", ["SAFE"], "SAFE"),
-        ("DANGEROUS", ["SAFE", "MODIFY"], "DANGEROUS"),
-        ("SAFE", ["deny"], "SAFE"),
-        ("MODIFY", ["up", "SAFE"], "DANGEROUS"),
-    ],
-)
+@pytest.mark.parametrize(("level", "to", "expected"), [
+    ("MODIFY", [], "MODIFY"), ("SAFE", ["up"], "MODIFY"), ("SAFE", ["up", "up"], "DANGEROUS"),
+    ("MODIFY", ["up", "up"], "DANGEROUS"), ("DANGEROUS", ["up"], "DANGEROUS"),
+    ("SAFE", ["MODIFY", "DANGEROUS"], "DANGEROUS"), ("SAFE", ["MODIFY", "up"], "MODIFY"),
+    ("SAFE", ["SAFE"], "SAFE"), ("DANGEROUS", ["SAFE", "MODIFY"], "DANGEROUS"),
+    ("SAFE", ["deny"], "SAFE"), ("MODIFY", ["up", "SAFE"], "DANGEROUS"),
+])  # fmt: skip
 def test_rules_raise_to_the_highest_that_they_name_and_one_for_each_up(
     level: Level, to: list[Any], expected: Level
 ) -> None:

@@ -25,41 +25,23 @@ def words(text: str, catalogue: Catalogue) -> list[str]:
     return unknown_words(parse_policy(text), catalogue, added_tools())
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("[only]\napps = ['Calender']", 'line 2: there is no app "Calender". Nearest: Calendar'),
-        (
-            "[[deny]]\nlevel = 'SAFE'\napp = 'Nots'",
-            'line 3: there is no app "Nots". Nearest: Notes',
-        ),
-        ("[[deny]]\ntool = ['*', 'mail_snd*']", 'line 2: there is no tool "mail_snd*". Nearest:'),
-        (
-            "[[deny]]\ntool = 'mail_mark_read'\nargument = { mesage = 'x' }",
-            'line 3: there is no argument "mesage" of mail_mark_read. Nearest: message',
-        ),
-        (
-            "[[allow]]\napp = 'Mail'\n[allow.argument]\nproperties = { 'reed status' = true }",
-            'line 4: there is no property "reed status" in properties. Nearest: read status',
-        ),
-        (
-            "[[allow]]\ntool = 'mail_*'\nargument = { properties = { property = 'subjekt' } }",
-            'line 3: there is no property "subjekt" in properties. Nearest: subject',
-        ),
-        (
-            "[[ask]]\ntool = 'textedit_close'\nargument = { saving = { enumerator = 'mo' } }",
-            'line 3: there is no enumerator "mo" in saving. Nearest: no.',
-        ),
-        (
-            "[[ask]]\ntool = 'textedit_close'\nargument = { saving = 'yess' }",
-            'line 3: there is no enumerator "yess" in saving. Nearest: yes.',
-        ),
-        (
-            "[[rule]]\nlevel = 'SAFE'\ntool = 'finder_move'\nargument = { to = { foldr = '~/x' } }",
-            'line 4: there is no matcher "foldr" for to. Nearest: folder',
-        ),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"), [
+    ("[only]\napps = ['Calender']", 'line 2: there is no app "Calender". Nearest: Calendar'),
+    ("[[deny]]\nlevel = 'SAFE'\napp = 'Nots'", 'line 3: there is no app "Nots". Nearest: Notes'),
+    ("[[deny]]\ntool = ['*', 'mail_snd*']", 'line 2: there is no tool "mail_snd*". Nearest:'),
+    ("[[deny]]\ntool = 'mail_mark_read'\nargument = { mesage = 'x' }",
+     'line 3: there is no argument "mesage" of mail_mark_read. Nearest: message'),
+    ("[[allow]]\napp = 'Mail'\n[allow.argument]\nproperties = { 'reed status' = true }",
+     'line 4: there is no property "reed status" in properties. Nearest: read status'),
+    ("[[allow]]\ntool = 'mail_*'\nargument = { properties = { property = 'subjekt' } }",
+     'line 3: there is no property "subjekt" in properties. Nearest: subject'),
+    ("[[ask]]\ntool = 'textedit_close'\nargument = { saving = { enumerator = 'mo' } }",
+     'line 3: there is no enumerator "mo" in saving. Nearest: no.'),
+    ("[[ask]]\ntool = 'textedit_close'\nargument = { saving = 'yess' }",
+     'line 3: there is no enumerator "yess" in saving. Nearest: yes.'),
+    ("[[rule]]\nlevel = 'SAFE'\ntool = 'finder_move'\nargument = { to = { foldr = '~/x' } }",
+     'line 4: there is no matcher "foldr" for to. Nearest: folder'),
+])  # fmt: skip
 def test_an_unknown_word_is_told_with_its_line_and_the_nearest(
     text: str, expected: str, catalogue: Catalogue
 ) -> None:

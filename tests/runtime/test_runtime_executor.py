@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scripted import Scripted, end_many, request, scripted, until
+from scripted import Scripted, end_many, request, until
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError
@@ -85,16 +85,13 @@ def test_a_write_that_timed_out_has_an_unknown_outcome() -> None:
     assert "unknown whether the change happened" in error.suggestion
 
 
-@pytest.mark.parametrize(
-    ("done", "type_", "suggestion", "retryable"),
-    [
-        (Completed(b"", b"", -9, timed_out=True), "TIMEOUT", "Nothing was sent. Check", True),
-        (Completed(b"", b"", -11), "EXECUTION_ERROR", "Nothing was sent. Call again", True),
-        (Completed(b"", b"", 1), "PERMISSION_DENIED", "Nothing was sent. ", False),
-        (Completed(b"", b"", -9, cancelled=True), "USER_CANCELLED", "", False),
-        (Completed(b"", b"", -9, too_large=True), "EXECUTION_ERROR", "It is unknown", False),
-    ],
-)
+@pytest.mark.parametrize(("done", "type_", "suggestion", "retryable"), [
+    (Completed(b"", b"", -9, timed_out=True), "TIMEOUT", "Nothing was sent. Check", True),
+    (Completed(b"", b"", -11), "EXECUTION_ERROR", "Nothing was sent. Call again", True),
+    (Completed(b"", b"", 1), "PERMISSION_DENIED", "Nothing was sent. ", False),
+    (Completed(b"", b"", -9, cancelled=True), "USER_CANCELLED", "", False),
+    (Completed(b"", b"", -9, too_large=True), "EXECUTION_ERROR", "It is unknown", False),
+])  # fmt: skip
 def test_of_a_write_that_was_not_sent_that_is_known(
     done: Completed, type_: str, suggestion: str, retryable: bool
 ) -> None:
@@ -171,11 +168,6 @@ def executable(tmp_path: Path) -> Callable[[str], Path]:
     return make
 
 
-@pytest.fixture
-def osascript(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scripted:
-    return scripted(tmp_path, monkeypatch)
-
-
 def ask(executor: Executor, command: str, timeout: float | None = None, **more: Any) -> AppAnswer:
     event = request(command, **more)
     return executor.execute(event, app="Diary", command="diary_get", timeout=timeout)
@@ -189,18 +181,10 @@ def fails(executor: Executor, command: str, **more: Any) -> ToolError:
 
 @pytest.mark.process
 @pytest.mark.parametrize("workers", [True, False])
-@pytest.mark.parametrize(
-    ("number", "writes", "sent"),
-    [
-        (-609, False, 2),
-        (-10000, False, 2),
-        (-609, True, 1),
-        (-10000, True, 1),
-        (-1728, False, 1),
-        (-1743, False, 1),
-        (-1712, False, 1),
-    ],
-)
+@pytest.mark.parametrize(("number", "writes", "sent"), [
+    (-609, False, 2), (-10000, False, 2), (-609, True, 1), (-10000, True, 1), (-1728, False, 1),
+    (-1743, False, 1), (-1712, False, 1),
+])  # fmt: skip
 def test_only_a_read_is_sent_again_once_and_only_where_the_table_allows_it(
     osascript: Scripted, tmp_path: Path, number: int, writes: bool, sent: int, workers: bool
 ) -> None:
@@ -301,6 +285,7 @@ def test_a_cancelled_write_has_an_unknown_outcome(osascript: Scripted, workers: 
     assert osascript.nothing_is_left()
 
 
+@pytest.mark.sweep
 @pytest.mark.process
 @pytest.mark.parametrize("way", ["timeout", "cancel"])
 @pytest.mark.parametrize("workers", [True, False])
@@ -315,20 +300,15 @@ def test_after_many_ends_nothing_is_left(osascript: Scripted, way: str, workers:
 
 HOSTILE = {
     "O02": ("flood 2", "TIMEOUT"),
-    "O03": (
-        r'raw "{\"ok\": true, \"mark\": \"MARK\", \"value\": \"\u00ff\u00fe\u0080\"}"',
-        "",
-    ),
-    "O04": ("echo", ""),
-    "O05": ("deep", "EXECUTION_ERROR"),
-    "O06": ('raw "POLLUTION\\n{}"', "EXECUTION_ERROR"),
-    "O07": ("words -1743", "PERMISSION_DENIED"),
-    "O09": ("hang stubborn", "TIMEOUT"),
-    "O10": ("hang stubborn forks", "TIMEOUT"),
+    "O03": (r'raw "{\"ok\": true, \"mark\": \"MARK\", \"value\": \"\u00ff\u00fe\u0080\"}"', ""),
+    "O04": ("echo", ""), "O05": ("deep", "EXECUTION_ERROR"),
+    "O06": ('raw "POLLUTION\\n{}"', "EXECUTION_ERROR"), "O07": ("words -1743", "PERMISSION_DENIED"),
+    "O09": ("hang stubborn", "TIMEOUT"), "O10": ("hang stubborn forks", "TIMEOUT"),
     "O11": ("hang setsid", "TIMEOUT"),
-}
+}  # fmt: skip
 
 
+@pytest.mark.sweep
 @pytest.mark.process
 @pytest.mark.parametrize("workers", [True, False])
 def test_every_hostile_output_ends_in_its_safe_outcome(

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from diary_gate import call, gate_of
-from diary_world import WORLD
+from diary_world import WORLD, call, gate_of
 
 from iac_base.errors import ToolError
 from iac_runtime.gate.gate import Gate
@@ -138,28 +137,21 @@ def test_a_command_answers_by_reference(gate: Gate) -> None:
     assert call(gate, "diary_get", target=moved, properties=["name"]) == {"name": "Monday"}
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "level"),
-    [
-        ("diary_get", {"target": "entries[0]"}, "SAFE"),
-        ("diary_set", {"target": "entries[0]", "properties": {"expanded": True}}, "SAFE"),
-        ("diary_set", {"target": "entries[0]", "properties": {"body": "x"}}, "MODIFY"),
-        (
-            "diary_set",
-            {"target": "today", "properties": {"owner": "x", "password": "x"}},
-            "DANGEROUS",
-        ),
-        ("diary_set", {"target": "frontItem", "properties": {"anything": 1}}, "DANGEROUS"),
-        ("diary_make", {"element": "entry"}, "MODIFY"),
-        ("diary_make", {"element": "day book"}, "DANGEROUS"),
-        ("diary_make", {"element": "journal", "properties": {"password": "x"}}, "DANGEROUS"),
-        ("diary_make_entry", {"title": "x"}, "MODIFY"),
-        ("diary_delete", {"target": "entries[0]"}, "DANGEROUS"),
-        ("app_activate", {"app": "diary"}, "SAFE"),
-        ("app_launch", {"app": "com.example.Diary"}, "MODIFY"),
-        ("app_quit", {"app": "Diary"}, "DANGEROUS"),
-    ],
-)
+@pytest.mark.parametrize(("tool", "arguments", "level"), [
+    ("diary_get", {"target": "entries[0]"}, "SAFE"),
+    ("diary_set", {"target": "entries[0]", "properties": {"expanded": True}}, "SAFE"),
+    ("diary_set", {"target": "entries[0]", "properties": {"body": "x"}}, "MODIFY"),
+    ("diary_set", {"target": "today", "properties": {"owner": "x", "password": "x"}}, "DANGEROUS"),
+    ("diary_set", {"target": "frontItem", "properties": {"anything": 1}}, "DANGEROUS"),
+    ("diary_make", {"element": "entry"}, "MODIFY"),
+    ("diary_make", {"element": "day book"}, "DANGEROUS"),
+    ("diary_make", {"element": "journal", "properties": {"password": "x"}}, "DANGEROUS"),
+    ("diary_make_entry", {"title": "x"}, "MODIFY"),
+    ("diary_delete", {"target": "entries[0]"}, "DANGEROUS"),
+    ("app_activate", {"app": "diary"}, "SAFE"),
+    ("app_launch", {"app": "com.example.Diary"}, "MODIFY"),
+    ("app_quit", {"app": "Diary"}, "DANGEROUS"),
+])  # fmt: skip
 def test_the_level_of_a_call_comes_from_its_arguments(
     catalogue: Catalogue, tool: str, arguments: dict[str, Any], level: str
 ) -> None:
@@ -195,27 +187,14 @@ def test_an_app_is_quit_and_launched_by_any_of_its_names(gate: Gate) -> None:
     assert call(gate, "app_running", app="DIARY") is True
 
 
-@pytest.mark.parametrize(
-    ("world", "tool", "arguments", "type_", "number"),
-    [
-        (WORLD, "diary_get", {"target": "journals['No']"}, "NOT_FOUND", -1728),
-        (
-            {**WORLD, "@errors": {"coregetd": -1743}},
-            "diary_get",
-            {"target": "today"},
-            "PERMISSION_DENIED",
-            -1743,
-        ),
-        (
-            {**WORLD, "@errors": {"diarexpo": -128}},
-            "diary_export",
-            {"to": "/x"},
-            "USER_CANCELLED",
-            -128,
-        ),
-        ({**WORLD, "@errors": {"diarexpo": -4711}}, "diary_export", {"to": "/x"}, "UNKNOWN", -4711),
-    ],
-)
+@pytest.mark.parametrize(("world", "tool", "arguments", "type_", "number"), [
+    (WORLD, "diary_get", {"target": "journals['No']"}, "NOT_FOUND", -1728),
+    ({**WORLD, "@errors": {"coregetd": -1743}}, "diary_get", {"target": "today"},
+     "PERMISSION_DENIED", -1743),
+    ({**WORLD, "@errors": {"diarexpo": -128}}, "diary_export", {"to": "/x"}, "USER_CANCELLED",
+     -128),
+    ({**WORLD, "@errors": {"diarexpo": -4711}}, "diary_export", {"to": "/x"}, "UNKNOWN", -4711),
+])  # fmt: skip
 def test_a_failure_of_the_app_is_told_apart_by_number(
     catalogue: Catalogue,
     world: dict[str, Any],
@@ -267,21 +246,16 @@ ALL_CALLS = [
     ("diary_list", {"element": "journal", "properties": ["id"]}),
     ("diary_count", {"element": "entry", "of": "today", "where": {"name": {"contains": "o"}}}),
     ("diary_make", {"element": "journal", "properties": {"name": "\"x'\n"}}),
-    ("diary_make_entry", {"title": "t", "journal": "journals[1]"}),
-    ("diary_entry_of_today", {}),
-    ("diary_write_in", {"words": "w"}),
-    ("diary_delete", {"target": "journals[0].entries[-1]"}),
+    ("diary_make_entry", {"title": "t", "journal": "journals[1]"}), ("diary_entry_of_today", {}),
+    ("diary_write_in", {"words": "w"}), ("diary_delete", {"target": "journals[0].entries[-1]"}),
     ("diary_move", {"target": "journals[0].entries[0]", "to": "journals[1].entries.end"}),
     ("diary_search", {"text": "x", "in": "~/a", "since": "2026-01-01T00:00:00Z", "limit": 3}),
     ("diary_export", {"to": "~/x y.txt", "settings": {"page count": 3}}),
     ("diary_export", {"target": "journals[0].entries[0]", "to": "/x"}),
-    ("diary_remind", {"when": "2026-01-01T00:00:00Z"}),
-    ("diary_remind", {}),
-    ("app_activate", {"app": "Diary"}),
-    ("app_running", {"app": "Diary"}),
-    ("app_launch", {"app": "Diary"}),
-    ("app_quit", {"app": "Diary"}),
-]
+    ("diary_remind", {"when": "2026-01-01T00:00:00Z"}), ("diary_remind", {}),
+    ("app_activate", {"app": "Diary"}), ("app_running", {"app": "Diary"}),
+    ("app_launch", {"app": "Diary"}), ("app_quit", {"app": "Diary"}),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("tool", "arguments"), ALL_CALLS)

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from diary_output import write_output
+from diary_world import write_output
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -90,14 +90,11 @@ def test_what_connect_allows_outranks_no_rule_that_asks(
     assert len(asked) == (said is not None)
 
 
-@pytest.mark.parametrize(
-    ("policy", "words"),
-    [
-        ("[[deny]]\napp = 'Diary'\nlevel = 'MODIFY'", "denies this call"),
-        ("read_only = true", "Only calls that read may run here"),
-        ("[blocklist]\nadd = 'com.example.Diary'", "No tool may change"),
-    ],
-)
+@pytest.mark.parametrize(("policy", "words"), [
+    ("[[deny]]\napp = 'Diary'\nlevel = 'MODIFY'", "denies this call"),
+    ("read_only = true", "Only calls that read may run here"),
+    ("[blocklist]\nadd = 'com.example.Diary'", "No tool may change"),
+])  # fmt: skip
 def test_the_users_policy_holds_for_simulated_apps_too(
     output: Path, policy: str, words: str
 ) -> None:
@@ -253,21 +250,18 @@ def test_an_app_in_an_earlier_folder_hides_the_later_one_whole(
     assert catalogue.load_operation("diary_count").spec.op == "count"
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda folder: (folder / "catalogue.json").unlink(),
-        lambda folder: (folder / "catalogue.json").write_text("{"),
-        lambda folder: (folder / "catalogue.json").write_text('{"format": 2}'),
-        lambda folder: (folder / "catalogue.json").write_text('{"format": 1, "apps": {"x": 3}}'),
-        lambda folder: (folder / "listing.jsonl").unlink(),
-        lambda folder: (folder / "listing.jsonl").write_text("\n"),
-        lambda folder: (folder / "listing.jsonl").write_text("[1]\n" * 200),
-        lambda folder: (folder / "diary.py").unlink(),
-        lambda folder: (folder / "diary.py").write_text("import nothing_of_that_name"),
-        lambda folder: (folder / "diary.py").write_text("__all__ = []\nSCHEMAS = {}"),
-    ],
-)
+@pytest.mark.parametrize("damage", [
+    lambda folder: (folder / "catalogue.json").unlink(),
+    lambda folder: (folder / "catalogue.json").write_text("{"),
+    lambda folder: (folder / "catalogue.json").write_text('{"format": 2}'),
+    lambda folder: (folder / "catalogue.json").write_text('{"format": 1, "apps": {"x": 3}}'),
+    lambda folder: (folder / "listing.jsonl").unlink(),
+    lambda folder: (folder / "listing.jsonl").write_text("\n"),
+    lambda folder: (folder / "listing.jsonl").write_text("[1]\n" * 200),
+    lambda folder: (folder / "diary.py").unlink(),
+    lambda folder: (folder / "diary.py").write_text("import nothing_of_that_name"),
+    lambda folder: (folder / "diary.py").write_text("__all__ = []\nSCHEMAS = {}"),
+])  # fmt: skip
 def test_a_damaged_folder_is_told_with_the_way_out(tmp_path: Path, damage: object) -> None:
     folder = write_output(tmp_path / "tools")
     damage(folder)  # type: ignore[operator]

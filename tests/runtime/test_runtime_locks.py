@@ -124,8 +124,8 @@ def test_a_lock_outlives_no_process(tmp_path: Path) -> None:
         "import sys, time; from pathlib import Path\n"
         "from iac_runtime.execution.locks import ExecutionLocks\n"
         "from iac_base.cancellation import Cancellation\n"
-        "locks = ExecutionLocks(Path(sys.argv[1]), 4, 64)\n"
-        "with locks.hold_turn('a', time.monotonic() + 20, Cancellation()):\n"
+        "turns, until = ExecutionLocks(Path(sys.argv[1]), 4, 64), time.monotonic() + 20\n"
+        "with turns.hold_turn('a', until, Cancellation()):\n"
         "    print('held', flush=True); time.sleep(1000)"
     )
     command = [sys.executable, "-c", code, str(tmp_path / "locks")]

@@ -60,23 +60,18 @@ FILES = Tables(
 )
 
 
-@pytest.mark.parametrize(
-    ("path", "last", "text"),
-    [
-        ("~", "folder", "home"),
-        ("~/Desktop", "folder", "desktop"),
-        ("/Users/me/Desktop/x", "folder", 'desktop.folders["x"]'),
-        ("~/Desktop/x", "item", 'desktop.items["x"]'),
-        ("~/Documents", "folder", 'home.folders["Documents"]'),
-        ("/Users/other/x", "folder", 'startupDisk.folders["Users"].folders["other"].folders["x"]'),
-        ("/Users/other/x", "item", 'startupDisk.folders["Users"].folders["other"].items["x"]'),
-        ("/", "folder", "startupDisk"),
-        ("/", "item", "startupDisk"),
-        ("/Users/meandyou", "folder", 'startupDisk.folders["Users"].folders["meandyou"]'),
-        ("/Volumes/USB/x", "folder", 'startupDisk.folders["Volumes"].folders["USB"].folders["x"]'),
-        ('/a"b', "folder", 'startupDisk.folders["a\\"b"]'),
-    ],
-)
+@pytest.mark.parametrize(("path", "last", "text"), [
+    ("~", "folder", "home"), ("~/Desktop", "folder", "desktop"),
+    ("/Users/me/Desktop/x", "folder", 'desktop.folders["x"]'),
+    ("~/Desktop/x", "item", 'desktop.items["x"]'),
+    ("~/Documents", "folder", 'home.folders["Documents"]'),
+    ("/Users/other/x", "folder", 'startupDisk.folders["Users"].folders["other"].folders["x"]'),
+    ("/Users/other/x", "item", 'startupDisk.folders["Users"].folders["other"].items["x"]'),
+    ("/", "folder", "startupDisk"), ("/", "item", "startupDisk"),
+    ("/Users/meandyou", "folder", 'startupDisk.folders["Users"].folders["meandyou"]'),
+    ("/Volumes/USB/x", "folder", 'startupDisk.folders["Volumes"].folders["USB"].folders["x"]'),
+    ('/a"b', "folder", 'startupDisk.folders["a\\"b"]'),
+])  # fmt: skip
 @pytest.mark.parametrize("kind", ["specifier", "file"])
 def test_where_files_are_objects_a_path_is_a_folder_or_an_item(
     path: str, last: PathKind, text: str, kind: str
@@ -86,19 +81,11 @@ def test_where_files_are_objects_a_path_is_a_folder_or_an_item(
     assert format_value(found, "app") == f"app.{text}"
 
 
-@pytest.mark.parametrize(
-    ("text", "path"),
-    [
-        ("/", "/"),
-        ("~", HOME),
-        ("~/", HOME),
-        ("~/a/./b//../c/", f"{HOME}/a/c"),
-        ("/Xcode/X", "/Xcode/X"),
-        ("/../..//x", "/x"),
-        ("//Volumes/USB", "/Volumes/USB"),
-        ("/a/~/b", "/a/~/b"),
-    ],
-)
+@pytest.mark.parametrize(("text", "path"), [
+    ("/", "/"), ("~", HOME), ("~/", HOME), ("~/a/./b//../c/", f"{HOME}/a/c"),
+    ("/Xcode/X", "/Xcode/X"), ("/../..//x", "/x"), ("//Volumes/USB", "/Volumes/USB"),
+    ("/a/~/b", "/a/~/b"),
+])  # fmt: skip
 def test_a_path_is_made_absolute_and_plain(text: str, path: str) -> None:
     assert full_path(text, HOME) == path
 
@@ -142,24 +129,21 @@ def committed(generated: Path, key: str) -> Tables:
     return tables_of(importlib.import_module(f"iac_tools.{key}"))
 
 
-@pytest.mark.parametrize(
-    ("key", "path", "last", "text", "classes"),
-    [
-        ("finder", "~", "folder", "home", ("folder",)),
-        ("finder", "~/.Trash", "folder", "trash", ("trash-object",)),
-        ("finder", "~/.Trash/x", "item", 'trash.items["x"]', ("item",)),
-        ("finder", "~/Desktop", "folder", "desktop", ("desktop-object",)),
-        ("finder", "/", "folder", "startupDisk", ("disk",)),
-        ("finder", "/Volumes/USB", "folder", 'disks["USB"]', ("disk",)),
-        ("finder", "/Volumes/USB/a/b", "item", 'disks["USB"].folders["a"].items["b"]', ("item",)),
-        ("finder", "/Volumes", "folder", 'startupDisk.folders["Volumes"]', ("folder",)),
-        ("finder", "/x/y.txt", "file", 'startupDisk.folders["x"].files["y.txt"]', ("file",)),
-        ("system_events", "~", "folder", "homeFolder", ("folder",)),
-        ("system_events", "~/Desktop/a", "item", 'desktopFolder.diskItems["a"]', ("disk item",)),
-        ("system_events", "/Volumes/USB", "folder", 'disks["USB"]', ("disk",)),
-        ("system_events", "~/.Trash", "folder", "trash", ("folder",)),
-    ],
-)
+@pytest.mark.parametrize(("key", "path", "last", "text", "classes"), [
+    ("finder", "~", "folder", "home", ("folder",)),
+    ("finder", "~/.Trash", "folder", "trash", ("trash-object",)),
+    ("finder", "~/.Trash/x", "item", 'trash.items["x"]', ("item",)),
+    ("finder", "~/Desktop", "folder", "desktop", ("desktop-object",)),
+    ("finder", "/", "folder", "startupDisk", ("disk",)),
+    ("finder", "/Volumes/USB", "folder", 'disks["USB"]', ("disk",)),
+    ("finder", "/Volumes/USB/a/b", "item", 'disks["USB"].folders["a"].items["b"]', ("item",)),
+    ("finder", "/Volumes", "folder", 'startupDisk.folders["Volumes"]', ("folder",)),
+    ("finder", "/x/y.txt", "file", 'startupDisk.folders["x"].files["y.txt"]', ("file",)),
+    ("system_events", "~", "folder", "homeFolder", ("folder",)),
+    ("system_events", "~/Desktop/a", "item", 'desktopFolder.diskItems["a"]', ("disk item",)),
+    ("system_events", "/Volumes/USB", "folder", 'disks["USB"]', ("disk",)),
+    ("system_events", "~/.Trash", "folder", "trash", ("folder",)),
+])  # fmt: skip
 def test_a_path_is_the_reference_of_the_committed_app(
     generated: Path, key: str, path: str, last: PathKind, text: str, classes: tuple[str, ...]
 ) -> None:
@@ -202,13 +186,10 @@ def test_what_is_no_path_of_this_mac_is_refused(path: str, tables: Tables) -> No
         assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("text", "canonical"),
-    [
-        ("journals.whose({sourceFile: '~/x'})", None),
-        ("pictures.whose({'source file': '~/x'})", "/Users/me/x"),
-    ],
-)
+@pytest.mark.parametrize(("text", "canonical"), [
+    ("journals.whose({sourceFile: '~/x'})", None),
+    ("pictures.whose({'source file': '~/x'})", "/Users/me/x"),
+])  # fmt: skip
 def test_the_home_folder_is_expanded_inside_a_filter(
     text: str, canonical: str | None, tables: Tables
 ) -> None:
@@ -222,19 +203,13 @@ def test_the_home_folder_is_expanded_inside_a_filter(
     assert "~" not in found.text
 
 
-@pytest.mark.parametrize(
-    ("tool", "given", "line"),
-    [
-        ("read", {"target": "~/a.txt"}, 'app.read(Path("/Users/me/a.txt"))'),
-        ("read", {"target": 17}, "app.read(17)"),
-        ("get_eof", {"target": "/tmp/a"}, 'app.getEof(Path("/tmp/a"))'),
-        (
-            "write",
-            {"target": "/not/a/path", "to": "~/a.txt"},
-            'app.write("/not/a/path", {to: Path("/Users/me/a.txt")})',
-        ),
-    ],
-)
+@pytest.mark.parametrize(("tool", "given", "line"), [
+    ("read", {"target": "~/a.txt"}, 'app.read(Path("/Users/me/a.txt"))'),
+    ("read", {"target": 17}, "app.read(17)"),
+    ("get_eof", {"target": "/tmp/a"}, 'app.getEof(Path("/tmp/a"))'),
+    ("write", {"target": "/not/a/path", "to": "~/a.txt"},
+     'app.write("/not/a/path", {to: Path("/Users/me/a.txt")})'),
+])  # fmt: skip
 def test_where_a_file_is_due_a_path_is_one_though_the_dictionary_says_any(
     tool: str, given: dict[str, object], line: str
 ) -> None:

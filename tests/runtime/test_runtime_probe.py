@@ -159,29 +159,13 @@ def test_no_home_is_too_odd(text: str, home: str, name: str) -> None:
 
 def test_a_command_with_the_name_of_a_property_is_asked_about() -> None:
     classes = {
-        "application": Class(
-            "capp",
-            "application",
-            "applications",
-            None,
-            "SAFE",
-            "SAFE",
-            (Property("print", "prnt", "print", "text", "r", "SAFE"),),
-            (Element("page", "r"), Element("gone", "r")),
-        ),
-        "page": Class(
-            "page",
-            "page",
-            "pages",
-            None,
-            "SAFE",
-            "SAFE",
-            (
-                Property("print", "prnt", "print", "text", "r", "SAFE"),
-                Property("name", "pnam", "name", "text", "r", "SAFE"),
-            ),
-        ),
-    }
+        "application": Class("capp", "application", "applications", None, "SAFE", "SAFE",
+         (Property("print", "prnt", "print", "text", "r", "SAFE"),),
+         (Element("page", "r"), Element("gone", "r"))),
+        "page": Class("page", "page", "pages", None, "SAFE", "SAFE",
+         (Property("print", "prnt", "print", "text", "r", "SAFE"),
+          Property("name", "pnam", "name", "text", "r", "SAFE"))),
+    }  # fmt: skip
     spec = Spec("aevtpdoc", "SAFE", "SAFE", {}, "command", "print", "", {})
     press = Tables("press", App("com.example.Press", "Press"), classes, {}, {}, {"print": spec})
     found = list(collision_probes([press]))

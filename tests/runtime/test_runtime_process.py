@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from scripted import Scripted, descriptors, scripted, until
+from scripted import Scripted, descriptors, until
 
 from iac_base.cancellation import Cancellation
 from iac_runtime.execution.process import MARK, Grace, end_child, has_ended, spawn_child
@@ -17,11 +17,6 @@ from iac_runtime.execution.streams import run_process
 pytestmark = pytest.mark.process
 
 STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
-
-
-@pytest.fixture
-def osascript(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scripted:
-    return scripted(tmp_path, monkeypatch)
 
 
 def python(code: str) -> list[str]:
@@ -57,15 +52,10 @@ def test_a_process_that_heeds_term_may_tidy_up(tmp_path: Path) -> None:
     assert tidy.exists()
 
 
-@pytest.mark.parametrize(
-    "flight",
-    [
-        "",
-        f"{STUBBORN}",
-        "import os; os.setsid();",
-        f"{STUBBORN} import os; os.setsid(); os.fork() and os._exit(0);",
-    ],
-)
+@pytest.mark.parametrize("flight", [
+    "", f"{STUBBORN}", "import os; os.setsid();",
+    f"{STUBBORN} import os; os.setsid(); os.fork() and os._exit(0);",
+])  # fmt: skip
 def test_what_a_process_started_ends_with_it(osascript: Scripted, flight: str) -> None:
     child = f"{flight} import time; time.sleep(1000)"
     script = (

@@ -228,41 +228,19 @@ def test_reading_on_runs_at_the_lowest_level(catalogue: Catalogue) -> None:
     assert call(gate, "read_more", result=ident, offset=90).value["result"] == ["x" * 50] * 10
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "said", "way"),
-    [
-        (
-            "diary_get",
-            {"target": 'journals.byId("gone")'},
-            'Diary has no journals.byId("gone") (any more).',
-            'diary_list {"element": "journal"}',
-        ),
-        (
-            "diary_get",
-            {"target": 'journals[0].entries["gone"].name'},
-            'no journals[0].entries["gone"]',
-            'diary_list {"element": "entry", "of": "journals[0]"}',
-        ),
-        (
-            "diary_set",
-            {"target": "journals[9]", "properties": {"owner": "x"}},
-            "no journals[9]",
-            'diary_list {"element": "journal"}',
-        ),
-        (
-            "diary_delete",
-            {"target": 'entries.byId("gone")'},
-            'no entries.byId("gone")',
-            'diary_list {"element": "entry"}',
-        ),
-        (
-            "diary_move",
-            {"target": 'entries.byId("gone")', "to": "journals[1].entries"},
-            'does not have all of these: entries.byId("gone"), journals[1]',
-            'diary_list {"element": "journal"}',
-        ),
-    ],
-)
+@pytest.mark.parametrize(("tool", "arguments", "said", "way"), [
+    ("diary_get", {"target": 'journals.byId("gone")'},
+     'Diary has no journals.byId("gone") (any more).', 'diary_list {"element": "journal"}'),
+    ("diary_get", {"target": 'journals[0].entries["gone"].name'}, 'no journals[0].entries["gone"]',
+     'diary_list {"element": "entry", "of": "journals[0]"}'),
+    ("diary_set", {"target": "journals[9]", "properties": {"owner": "x"}}, "no journals[9]",
+     'diary_list {"element": "journal"}'),
+    ("diary_delete", {"target": 'entries.byId("gone")'}, 'no entries.byId("gone")',
+     'diary_list {"element": "entry"}'),
+    ("diary_move", {"target": 'entries.byId("gone")', "to": "journals[1].entries"},
+     'does not have all of these: entries.byId("gone"), journals[1]',
+     'diary_list {"element": "journal"}'),
+])  # fmt: skip
 def test_a_stale_reference_is_named_with_the_way_to_look_again(
     catalogue: Catalogue, tool: str, arguments: dict[str, Any], said: str, way: str
 ) -> None:
@@ -325,12 +303,10 @@ ODD = Tool(
         tool, CallFacts(tool.name), lambda _cancel: ToolResult({"success": True, "said": "x"})
     ),
     {
-        "type": "object",
-        "properties": {"success": {"type": "boolean"}},
-        "required": ["success"],
+        "type": "object", "properties": {"success": {"type": "boolean"}}, "required": ["success"],
         "additionalProperties": False,
     },
-)
+)  # fmt: skip
 
 
 def test_an_answer_of_ours_beyond_its_schema_is_an_error_here_and_passed_on_in_use(

@@ -9,8 +9,7 @@ from typing import Any
 import anyio
 import pytest
 import warm
-from diary_output import write_output
-from diary_world import WORLD
+from diary_world import WORLD, write_output
 from mcp import Client, MCPError, StdioServerParameters
 from served import server_of
 
@@ -36,6 +35,7 @@ def text_of(result: Any) -> Any:
     return json.loads(result.content[0].text)
 
 
+@pytest.mark.sweep
 @pytest.mark.process
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_a_client_lists_calls_and_is_told_of_errors(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted import APP, Scripted, request, scripted, until
+from scripted import APP, Scripted, request, until
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError
@@ -15,11 +15,6 @@ from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.mac import app_state
 from iac_runtime.execution.process import Completed
 from iac_simulator import Simulator
-
-
-@pytest.fixture
-def osascript(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scripted:
-    return scripted(tmp_path, monkeypatch)
 
 
 class TestHowThingsStand:

@@ -9,7 +9,8 @@ from jsonschema import Draft202012Validator
 from iac_base.errors import UnknownToolError
 from iac_runtime.gate.planning import expand_recipe
 from iac_runtime.language.compose import compose_request
-from iac_runtime.search import Index, SearchHit, count_tokens, tool_page
+from iac_runtime.search.index import Index, SearchHit
+from iac_runtime.search.pages import count_tokens, tool_page
 from iac_runtime.serve.listing import Choice, relevant_instructions
 from iac_runtime.serve.stdio import INSTRUCTIONS
 from iac_runtime.serve.tool_pages import ToolSearch, any_page
@@ -22,6 +23,7 @@ CATALOGUE = Catalogue([TOOLS])
 ENTRIES = {entry["name"]: entry for entry in CATALOGUE.read_listing()}
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", sorted([*CATALOGUE.tools, *OWN_TOOLS]))
 def test_the_example_of_every_tool_fits_its_schema(name: str) -> None:
     found = any_page(CATALOGUE, name)
@@ -32,6 +34,7 @@ def test_the_example_of_every_tool_fits_its_schema(name: str) -> None:
     Draft202012Validator(dict(found.schema)).validate(dict(found.example))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", sorted(CATALOGUE.tools))
 def test_the_example_of_every_tool_is_a_call_that_can_be_sent(name: str) -> None:
     tool = CATALOGUE.load_operation(name)
@@ -78,15 +81,10 @@ def test_tokens_are_bytes_by_four() -> None:
 SEARCH = ToolSearch(lambda: CATALOGUE, read_only=False)
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
-        {"query": "unread mails"},
-        {"query": "move a window to the left"},
-        {"query": "play something by a singer"},
-        {"query": "anything", "app": "Music"},
-    ],
-)
+@pytest.mark.parametrize("asked", [
+    {"query": "unread mails"}, {"query": "move a window to the left"},
+    {"query": "play something by a singer"}, {"query": "anything", "app": "Music"},
+])  # fmt: skip
 def test_an_answer_has_pages_and_names_and_keeps_its_budget(asked: dict[str, Any]) -> None:
     answer = SEARCH.find_pages(asked)
     assert 1 <= len(answer["tools"]) <= 3
@@ -118,15 +116,12 @@ def test_what_nothing_serves_is_told_so() -> None:
     assert "No tool matches" in answer["note"]
 
 
-@pytest.mark.parametrize(
-    ("choice", "there", "gone"),
-    [
-        (Choice(), "find_tools write_tool perform_action", ""),
-        (Choice(read_only=True), "find_tools read_tool", "write_tool perform_action Act:"),
-        (Choice(("notes",)), "list_apps", "find_tools read_tool execute_applescript"),
-        (Choice(("notes", "applescript")), "execute_applescript", "find_tools perform_action"),
-    ],
-)
+@pytest.mark.parametrize(("choice", "there", "gone"), [
+    (Choice(), "find_tools write_tool perform_action", ""),
+    (Choice(read_only=True), "find_tools read_tool", "write_tool perform_action Act:"),
+    (Choice(("notes",)), "list_apps", "find_tools read_tool execute_applescript"),
+    (Choice(("notes", "applescript")), "execute_applescript", "find_tools perform_action"),
+])  # fmt: skip
 def test_instructions_speak_of_what_can_be_called(choice: Choice, there: str, gone: str) -> None:
     said = relevant_instructions(INSTRUCTIONS, choice)
     assert all(word in said for word in there.split())

@@ -16,19 +16,11 @@ def read(text: str) -> SearchRequest:
     return read_request(text, known_words().__contains__, lambda _: [])
 
 
-@pytest.mark.parametrize(
-    ("words", "same"),
-    [
-        ("messages message", True),
-        ("play playing played plays", True),
-        ("stop stopped stopping", True),
-        ("make making makes", True),
-        ("copy copies copied", False),
-        ("box boxes", True),
-        ("address addresses", True),
-        ("news new", False),
-    ],
-)
+@pytest.mark.parametrize(("words", "same"), [
+    ("messages message", True), ("play playing played plays", True),
+    ("stop stopped stopping", True), ("make making makes", True), ("copy copies copied", False),
+    ("box boxes", True), ("address addresses", True), ("news new", False),
+])  # fmt: skip
 def test_forms_of_one_word_have_one_stem(words: str, same: bool) -> None:
     assert (len(set(map(stem_word, words.split()))) == 1) is same
 
@@ -60,17 +52,11 @@ def test_a_word_is_nearest_to_itself(word: str) -> None:
     assert nearest_words(word, [word, "unrelated"])[0] == word
 
 
-@pytest.mark.parametrize(
-    ("text", "operation"),
-    [
-        ("how many notes are there", "count"),
-        ("create a new note", "make"),
-        ("rename the note", "set"),
-        ("show all notes", "list"),
-        ("what is the name", "get"),
-        ("turn off the rule", "set"),
-    ],
-)
+@pytest.mark.parametrize(("text", "operation"), [
+    ("how many notes are there", "count"), ("create a new note", "make"),
+    ("rename the note", "set"), ("show all notes", "list"), ("what is the name", "get"),
+    ("turn off the rule", "set"),
+])  # fmt: skip
 def test_verbs_speak_for_operations(text: str, operation: str) -> None:
     operations = read(text).operations
     assert max(operations, key=lambda one: operations[one]) == operation
@@ -129,19 +115,12 @@ def test_an_everyday_word_is_no_name_of_an_app() -> None:
     assert strengths("send a mail").get("Mail", 0) < strengths("send it in mail")["Mail"]
 
 
-@pytest.mark.parametrize(
-    ("said", "meant"),
-    [
-        ("Lösche die alte Notiz von gestern", "note"),
-        ("Ferme tous les onglets", "tab"),
-        ("Borra las notas de la semana pasada", "note"),
-        ("カレンダーに会議を追加して", "event"),
-        ("Wie viele ungelesene Nachrichten habe ich?", "unread"),
-        ("Mets la musique en pause", "music"),
-        ("¿Cuántos archivos hay en esta carpeta?", "folder"),
-        ("フォルダを開いて", "folder"),
-    ],
-)
+@pytest.mark.parametrize(("said", "meant"), [
+    ("Lösche die alte Notiz von gestern", "note"), ("Ferme tous les onglets", "tab"),
+    ("Borra las notas de la semana pasada", "note"), ("カレンダーに会議を追加して", "event"),
+    ("Wie viele ungelesene Nachrichten habe ich?", "unread"), ("Mets la musique en pause", "music"),
+    ("¿Cuántos archivos hay en esta carpeta?", "folder"), ("フォルダを開いて", "folder"),
+])  # fmt: skip
 def test_other_languages_are_read_as_english(said: str, meant: str) -> None:
     assert stem_word(meant) in {term.stem for term in read(said).terms}
 

@@ -35,6 +35,7 @@ def programs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("IAC_BIN", str(folder))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_scenario_passes(run: Run, path: Path) -> None:
     ran = run("run", path)

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from scenario_helpers import Make, Run
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.sweep(3)]
 
 MODE = '[tool_execution]\nmode = "real_mcp"\nprotocol = "{protocol}"\nvalidate = "client"\n'
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("protocol", ["auto", "legacy", "2026-07-28"])
 def test_calls_come_back_in_both_eras(make: Make, run: Run, server: str, protocol: str) -> None:
     path = make(
@@ -149,18 +150,13 @@ def test_without_servers_a_call_says_what_is_missing(make: Make, run: Run) -> No
     assert "pass --mcp-config" in run("run", path, "-p", "x").out
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (None, "servers.json"),
-        ("{", "is not JSON"),
-        ("[]", "has no object mcpServers"),
-        ('{"mcpServers": {"a": {"url": "http://x", "command": "y"}}}', "only one of them"),
-        ('{"mcpServers": {"a": {}}}', "mcpServers.a: needs the field command"),
-        ('{"mcpServers": {"a": {"command": 3}}}', "mcpServers.a.command: must be a text"),
-        ('{"mcpServers": {"a": {"command": "${NOT_SET_HERE}"}}}', "${NOT_SET_HERE}"),
-    ],
-)
+@pytest.mark.parametrize(("text", "said"), [
+    (None, "servers.json"), ("{", "is not JSON"), ("[]", "has no object mcpServers"),
+    ('{"mcpServers": {"a": {"url": "http://x", "command": "y"}}}', "only one of them"),
+    ('{"mcpServers": {"a": {}}}', "mcpServers.a: needs the field command"),
+    ('{"mcpServers": {"a": {"command": 3}}}', "mcpServers.a.command: must be a text"),
+    ('{"mcpServers": {"a": {"command": "${NOT_SET_HERE}"}}}', "${NOT_SET_HERE}"),
+])  # fmt: skip
 def test_a_configuration_that_cannot_be_used(
     make: Make, run: Run, tmp_path: Path, text: str | None, said: str
 ) -> None:
@@ -175,6 +171,7 @@ def test_a_configuration_that_cannot_be_used(
     assert (ran.status, said in ran.err, "Traceback" in ran.err) == (2, True, False), ran.err
 
 
+@pytest.mark.slow
 def test_a_reader_that_stops_reading_ends_the_run_and_its_servers(make: Make, server: str) -> None:
     calls = '[[default_response.tool_calls]]\ntool = "echo"\ninput = { text = "hi" }\n' * 20
     path = make(MODE.format(protocol="auto") + server + calls)

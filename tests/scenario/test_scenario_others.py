@@ -11,6 +11,7 @@ pytestmark = pytest.mark.process
 FOREIGN = Path(__file__).with_name("foreign")
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", ["everything", "filesystem", "memory"])
 def test_a_server_from_npm_is_played(
     run: Run, node_servers: Path, monkeypatch: pytest.MonkeyPatch, name: str
@@ -20,6 +21,7 @@ def test_a_server_from_npm_is_played(
     assert (ran.status, " 0 failed" in ran.err) == (0, True), ran.err
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", ["git", "time"])
 def test_a_server_from_pypi_is_played(
     run: Run, python_servers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str

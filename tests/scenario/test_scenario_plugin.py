@@ -109,6 +109,7 @@ def test_the_schema_takes_what_the_reader_takes() -> None:
     assert named <= TABLES.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_the_tutorial_works_as_it_is_written(tmp_path: Path) -> None:
     import re

@@ -32,13 +32,9 @@ FAULTS: Final = '[[fault]]\napp = "com.apple.Music"\ndelay = 1.0\ntimes = 0\n'
 BUSY: Final = "music_list"
 OTHERS: Final = ("notes_list", "mail_list", "reminders_list", "calendar_list", "finder_list")
 ELEMENTS: Final = {
-    "music_list": "playlist",
-    "notes_list": "note",
-    "mail_list": "mailbox",
-    "reminders_list": "reminder",
-    "calendar_list": "calendar",
-    "finder_list": "disk",
-}
+    "music_list": "playlist", "notes_list": "note", "mail_list": "mailbox",
+    "reminders_list": "reminder", "calendar_list": "calendar", "finder_list": "disk",
+}  # fmt: skip
 
 
 SLOW: Final = 0.3
@@ -302,21 +298,18 @@ def load(data: Path, sessions: int, calls: int, clients: int, *options: str) -> 
     answered = [row for row in (*warm_up, *made, *second, *third, *aside) if row.came != "lost"]
     unrecorded = [row for row in answered if not rows[row.mark, row.came]]
     return {
-        "sessions": sessions,
-        "calls": len(made),
-        "seconds": round(seconds, 1),
+        "sessions": sessions, "calls": len(made), "seconds": round(seconds, 1),
         "came": dict(Counter(row.came for row in made)),
         "others": dict(Counter(row.came for row in made if row.tool != BUSY)),
         "others_p50_p95": _middle_and_most([row for row in made if row.tool != BUSY]),
         "cut_off": dict(Counter(row.came for row in second)),
         "after_restart": dict(Counter(row.came for row in third)),
         "beside_busy": dict(Counter(row.came for row in aside)),
-        "beside_p50_p95": _middle_and_most(aside),
-        "unrecorded": len(unrecorded),
+        "beside_p50_p95": _middle_and_most(aside), "unrecorded": len(unrecorded),
         "twice": sum(count > 1 for count in each.values()),
         "chain": verify_audit(data / "state").is_intact,
         "memory_mb": [round(size / 1e6) for size in (before, most, after)],
-    }
+    }  # fmt: skip
 
 
 def _middle_and_most(made: Sequence[CallMade]) -> list[float]:

@@ -20,15 +20,10 @@ from iac_mcp.http.serve import HttpSettings, http_config, make_app, read_http_se
 
 BOTH = "application/json, text/event-stream"
 HELLO = {
-    "jsonrpc": "2.0",
-    "id": 0,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {"elicitation": {"form": {}}},
-        "clientInfo": {"name": "a test", "version": "1"},
-    },
-}
+    "jsonrpc": "2.0", "id": 0, "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {"form": {}}},
+     "clientInfo": {"name": "a test", "version": "1"}},
+}  # fmt: skip
 
 
 _WIRES: list[httpx2.Client] = []

@@ -71,17 +71,15 @@ def story(data: Path) -> AuditEntry:
 LONE = [["dialog", "unable"]]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize(
-    ("more", "kind", "asked", "result"),
-    [
-        pytest.param(says("accept", ONCE), None, "once", "done", id="accepts"),
-        pytest.param(says("decline"), "REFUSED", "decline", "refused", id="declines"),
-        pytest.param(says("accept", DENY), "REFUSED", "decline", "refused", id="denies"),
-        pytest.param(says("cancel"), "UNANSWERED", "cancel", "UNANSWERED", id="cancels"),
-        pytest.param({}, "UNANSWERED", "unable", "UNANSWERED", id="unable"),
-    ],
-)
+@pytest.mark.parametrize(("more", "kind", "asked", "result"), [
+    pytest.param(says("accept", ONCE), None, "once", "done", id="accepts"),
+    pytest.param(says("decline"), "REFUSED", "decline", "refused", id="declines"),
+    pytest.param(says("accept", DENY), "REFUSED", "decline", "refused", id="denies"),
+    pytest.param(says("cancel"), "UNANSWERED", "cancel", "UNANSWERED", id="cancels"),
+    pytest.param({}, "UNANSWERED", "unable", "UNANSWERED", id="unable"),
+])  # fmt: skip
 def test_each_answer_is_itself_to_the_caller_and_in_the_audit(
     tools: Path, tmp_path: Path, era: str, more: Any, kind: Any, asked: str, result: str
 ) -> None:
@@ -100,6 +98,7 @@ def test_each_answer_is_itself_to_the_caller_and_in_the_audit(
     assert (entry.result, entry.decision) == (result, "allow" if kind is None else "deny")
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("era", ERAS)
 def test_a_client_that_fails_at_asking_runs_nothing(tools: Path, tmp_path: Path, era: str) -> None:
     data = tmp_path / "data"
@@ -161,15 +160,12 @@ def test_a_client_of_the_newer_era_that_never_comes_back_leaves_a_question(
     assert (entry.asked, entry.result) == ([*LONE, ["client", ""]], "asked")
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize(
-    ("button", "gave_up", "kind", "came"),
-    [
-        ("Allow once", False, None, "once"),
-        ("Deny", False, "REFUSED", "decline"),
-        ("", True, "UNANSWERED", "timeout"),
-    ],
-)
+@pytest.mark.parametrize(("button", "gave_up", "kind", "came"), [
+    ("Allow once", False, None, "once"), ("Deny", False, "REFUSED", "decline"),
+    ("", True, "UNANSWERED", "timeout"),
+])  # fmt: skip
 def test_what_a_client_closes_unseen_the_dialog_asks(
     tools: Path, tmp_path: Path, era: str, button: str, gave_up: bool, kind: Any, came: str
 ) -> None:
@@ -181,6 +177,7 @@ def test_what_a_client_closes_unseen_the_dialog_asks(
     assert story(data).asked == [["client", "cancel"], ["dialog", came]]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize(("action", "stopped"), [("cancel", False), ("decline", True)])
 def test_only_declined_questions_stop_a_client(
@@ -202,6 +199,7 @@ def test_only_declined_questions_stop_a_client(
     ] * stopped
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("action", ["decline", "cancel"])
 def test_a_client_that_answers_for_its_person_is_not_believed(

@@ -27,6 +27,7 @@ async def names_of(client: Client) -> list[str]:
     return [row["name"] for row in rows if row["name"] in NAMES]
 
 
+@pytest.mark.sweep
 @pytest.mark.process
 @pytest.mark.parametrize("era", ERAS)
 def test_many_calls_are_one_question_and_run_in_order(
@@ -72,18 +73,13 @@ def test_a_no_and_a_low_door_run_none(tools: Path, era: str) -> None:
     assert len(person.asked) == 1
 
 
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        ({"calls": []}, "calls"),
-        ({"calls": [{"name": "x"}] * 51}, "calls"),
-        ({"calls": "x"}, "calls"),
-        ({"calls": [3]}, "calls"),
-        ({"calls": [{"name": "x"}], "arguments": {"name": "x"}}, "arguments and calls"),
-        ({"calls": [{"name": "x"}, {"nam": "y"}]}, "Call 2 of 2"),
-        ({"calls": [{"name": "x"}, {"name": 3}]}, "Call 2 of 2"),
-    ],
-)
+@pytest.mark.parametrize(("given", "says"), [
+    ({"calls": []}, "calls"), ({"calls": [{"name": "x"}] * 51}, "calls"), ({"calls": "x"}, "calls"),
+    ({"calls": [3]}, "calls"),
+    ({"calls": [{"name": "x"}], "arguments": {"name": "x"}}, "arguments and calls"),
+    ({"calls": [{"name": "x"}, {"nam": "y"}]}, "Call 2 of 2"),
+    ({"calls": [{"name": "x"}, {"name": 3}]}, "Call 2 of 2"),
+])  # fmt: skip
 def test_what_is_wrong_with_calls_is_told_and_nothing_is_asked(
     tools: Path, given: dict[str, Any], says: str
 ) -> None:

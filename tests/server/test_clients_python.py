@@ -35,6 +35,7 @@ def facts(result: types.CallToolResult) -> Any:
     return json.loads(content.text)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("mode", MODES)
 def test_a_client_lists_and_calls(tmp_path: Path, mode: Any) -> None:
     async def talk() -> None:
@@ -56,6 +57,7 @@ def test_a_client_lists_and_calls(tmp_path: Path, mode: Any) -> None:
     anyio.run(talk)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("mode", MODES)
 def test_the_first_surface_leads_to_a_tool_that_is_not_listed(tmp_path: Path, mode: Any) -> None:
     async def talk() -> None:
@@ -74,6 +76,7 @@ def test_the_first_surface_leads_to_a_tool_that_is_not_listed(tmp_path: Path, mo
     anyio.run(talk)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("action", ["accept", "decline", "cancel"])
 def test_a_person_is_asked_in_the_way_of_the_era(tmp_path: Path, mode: Any, action: Any) -> None:
@@ -103,6 +106,7 @@ def chosen(row: dict[str, Any]) -> Any:
     return next((choice for choice in choices if "once" in choice), choices[0])
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("mode", MODES)
 def test_a_client_that_cannot_ask_is_told_what_the_user_can_do(tmp_path: Path, mode: Any) -> None:
     async def talk() -> types.CallToolResult:

@@ -59,6 +59,7 @@ async def notes(client: Client) -> int:
     return len((listed.structured_content or {})["result"])
 
 
+@pytest.mark.sweep
 @pytest.mark.process
 @pytest.mark.parametrize("era", ERAS)
 def test_a_call_that_was_allowed_once_runs_once(tools: Path, tmp_path: Path, era: str) -> None:
@@ -77,18 +78,12 @@ def test_a_call_that_was_allowed_once_runs_once(tools: Path, tmp_path: Path, era
     assert '"Milk"' in person.asked[0]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize(
-    ("action", "answer", "kind"),
-    [
-        ("decline", None, "REFUSED"),
-        ("cancel", None, "UNANSWERED"),
-        ("accept", DENY, "REFUSED"),
-        ("accept", "Sure", "UNANSWERED"),
-        ("accept", None, "UNANSWERED"),
-        ("decline", ONCE, "REFUSED"),
-    ],
-)
+@pytest.mark.parametrize(("action", "answer", "kind"), [
+    ("decline", None, "REFUSED"), ("cancel", None, "UNANSWERED"), ("accept", DENY, "REFUSED"),
+    ("accept", "Sure", "UNANSWERED"), ("accept", None, "UNANSWERED"), ("decline", ONCE, "REFUSED"),
+])  # fmt: skip
 def test_anything_but_a_yes_runs_nothing_and_only_a_decline_is_a_no(
     tools: Path, era: str, action: str, answer: str | None, kind: str
 ) -> None:
@@ -270,17 +265,11 @@ class Fickle(Person):
         return await super().__call__(context, params)
 
 
-@pytest.mark.parametrize(
-    ("era", "changes", "asked", "fails"),
-    [
-        ("auto", 0, 1, False),
-        ("auto", 1, 2, False),
-        ("legacy", 0, 1, False),
-        ("legacy", 1, 2, False),
-        ("auto", 9, 3, True),
-        ("legacy", 9, 3, True),
-    ],
-)
+@pytest.mark.sweep
+@pytest.mark.parametrize(("era", "changes", "asked", "fails"), [
+    ("auto", 0, 1, False), ("auto", 1, 2, False), ("legacy", 0, 1, False), ("legacy", 1, 2, False),
+    ("auto", 9, 3, True), ("legacy", 9, 3, True),
+])  # fmt: skip
 def test_what_changes_while_a_person_thinks_is_asked_about_anew(
     tools: Path, era: str, changes: int, asked: int, fails: bool
 ) -> None:

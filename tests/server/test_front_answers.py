@@ -121,48 +121,28 @@ ODD: list[tuple[str, dict[str, Any]]] = [
     ("tools/call", {"name": "notes_count", "arguments": {"element": "note", "where": None}}),
     ("tools/call", {"name": "notes_count", "arguments": None}),
     ("tools/call", {"name": "notes_count"}),
-    ("tools/call", {"name": "notes_count", "arguments": [1]}),
-    ("tools/call", {"name": 5}),
+    ("tools/call", {"name": "notes_count", "arguments": [1]}), ("tools/call", {"name": 5}),
     ("tools/call", {"name": "notes_count", "task": {}, "arguments": {"element": "note"}}),
     ("tools/call", {"name": "notes_count", "_meta": {"progressToken": True}}),
     ("tools/call", {"name": "find_tools", "arguments": {"query": "count notes", "limit": 1}}),
-    (
-        "tools/call",
-        {
-            "name": "read_tool",
-            "arguments": {
-                "name": "mail_list",
-                "arguments": {
-                    "element": "message",
-                    "properties": ["subject", "date received", "message size"],
-                },
-            },
-        },
-    ),
+    ("tools/call",
+     {"name": "read_tool",
+      "arguments": {"name": "mail_list",
+       "arguments": {"element": "message",
+        "properties": ["subject", "date received", "message size"]}}}),
     ("resources/read", {"uri": "iac://apps/notes/model"}),
-    ("resources/read", {"uri": "iac://audit/tail"}),
-    ("resources/read", {"uri": 5}),
-    ("resources/read", {}),
-    ("prompts/get", {"name": "script_app", "arguments": {"app": "notes"}}),
+    ("resources/read", {"uri": "iac://audit/tail"}), ("resources/read", {"uri": 5}),
+    ("resources/read", {}), ("prompts/get", {"name": "script_app", "arguments": {"app": "notes"}}),
     ("prompts/get", {"name": "nothing"}),
     ("prompts/get", {"name": "nothing", "arguments": {"x": 5}}),
-    (
-        "completion/complete",
-        {
-            "ref": {"type": "ref/resource", "uri": "iac://tools/{name}"},
-            "argument": {"name": "name", "value": "notes_"},
-        },
-    ),
-    (
-        "completion/complete",
-        {
-            "ref": {"type": "ref/prompt", "name": "triage_inbox"},
-            "argument": {"name": "limit", "value": ""},
-            "context": {"arguments": {}},
-        },
-    ),
+    ("completion/complete",
+     {"ref": {"type": "ref/resource", "uri": "iac://tools/{name}"},
+      "argument": {"name": "name", "value": "notes_"}}),
+    ("completion/complete",
+     {"ref": {"type": "ref/prompt", "name": "triage_inbox"},
+      "argument": {"name": "limit", "value": ""}, "context": {"arguments": {}}}),
     ("completion/complete", {"ref": {"type": "ref/odd"}, "argument": {}}),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2026-07-28"])
@@ -218,17 +198,14 @@ def test_a_request_that_the_sdk_would_pass_over_gets_an_error_under_its_id(
     assert said.empty()
 
 
-@pytest.mark.parametrize(
-    ("line", "code"),
-    [
-        (b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"\\ud800"}}', -32600),
-        (b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":[]}', -32602),
-        (b'{"jsonrpc":"2.0","id":7,"method":5}', -32600),
-        (b'{"jsonrpc":"2.0","id":7.5,"method":"ping"}', -32600),
-        (b'{"jsonrpc":"1.0","id":7,"method":"ping"}', -32600),
-        (b'[{"jsonrpc":"2.0","id":7,"method":"ping"}]', -32600),
-    ],
-)
+@pytest.mark.parametrize(("line", "code"), [
+    (b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"\\ud800"}}', -32600),
+    (b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":[]}', -32602),
+    (b'{"jsonrpc":"2.0","id":7,"method":5}', -32600),
+    (b'{"jsonrpc":"2.0","id":7.5,"method":"ping"}', -32600),
+    (b'{"jsonrpc":"1.0","id":7,"method":"ping"}', -32600),
+    (b'[{"jsonrpc":"2.0","id":7,"method":"ping"}]', -32600),
+])  # fmt: skip
 def test_what_got_no_answer_gets_an_error(line: bytes, code: int) -> None:
     said: list[bytes] = []
     router_of(said.append).handle_line(line)

@@ -85,6 +85,7 @@ def test_stray_output_never_reaches_the_client(served: Served) -> None:
     assert "a stray write" in served.log.read_text()
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("how", ["end of input", signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 @pytest.mark.parametrize("busy", [False, True])
 def test_the_server_ends_and_takes_its_children_with_it(

@@ -70,17 +70,13 @@ REQUESTS: list[tuple[str, str, Any]] = [
         ("modern", method, {"_meta": {**ENVELOPE, f"io.modelcontextprotocol/{key}": value}})
         for method in ("server/discover", "tools/list")
         for key, value in (
-            ("protocolVersion", "1999-01-01"),
-            ("protocolVersion", 7),
-            ("clientInfo", "me"),
-            ("clientInfo", {"name": "x"}),
-            ("clientInfo", None),
-            ("clientCapabilities", None),
+            ("protocolVersion", "1999-01-01"), ("protocolVersion", 7), ("clientInfo", "me"),
+            ("clientInfo", {"name": "x"}), ("clientInfo", None), ("clientCapabilities", None),
             ("clientCapabilities", {"sampling": 5}),
             ("clientCapabilities", {"elicitation": {"form": {}}}),
         )
     ),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("era", "method", "params"), REQUESTS)
@@ -93,24 +89,15 @@ def test_an_answer_equals_the_sdks_own(era: str, method: str, params: Any) -> No
         sdk.close()
 
 
-@pytest.mark.parametrize(
-    "params",
-    [
-        *(
-            {**HANDSHAKE, "protocolVersion": version}
-            for version in ("2024-11-05", "2025-03-26", "2025-06-18", "2026-07-28", "x", 5)
-        ),
-        {**HANDSHAKE, "capabilities": {"roots": {"listChanged": True}, "elicitation": {}}},
-        {**HANDSHAKE, "capabilities": {"roots": 1}},
-        {**HANDSHAKE, "capabilities": None},
-        {**HANDSHAKE, "clientInfo": {"name": "x"}},
-        {**HANDSHAKE, "clientInfo": {**CLIENT, "title": "T"}},
-        {**HANDSHAKE, "clientInfo": {**CLIENT, "title": 4}},
-        {**HANDSHAKE, "_meta": {"x": 1}},
-        {},
-        None,
-    ],
-)
+@pytest.mark.parametrize("params", [
+    *({**HANDSHAKE, "protocolVersion": version} for version in ("2024-11-05", "2025-03-26",
+      "2025-06-18", "2026-07-28", "x", 5)),
+    {**HANDSHAKE, "capabilities": {"roots": {"listChanged": True}, "elicitation": {}}},
+    {**HANDSHAKE, "capabilities": {"roots": 1}}, {**HANDSHAKE, "capabilities": None},
+    {**HANDSHAKE, "clientInfo": {"name": "x"}},
+    {**HANDSHAKE, "clientInfo": {**CLIENT, "title": "T"}},
+    {**HANDSHAKE, "clientInfo": {**CLIENT, "title": 4}}, {**HANDSHAKE, "_meta": {"x": 1}}, {}, None,
+])  # fmt: skip
 def test_a_handshake_is_answered_as_by_the_sdk(params: Any) -> None:
     front, sdk = Talk(), Talk(bare=True)
     try:

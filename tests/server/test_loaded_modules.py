@@ -41,15 +41,10 @@ os.write = write_and_keep
 
 STEPS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "tools/list": ("tools/list", {}),
-    "read_tool": (
-        "tools/call",
-        {
-            "name": "read_tool",
-            "arguments": {"name": "notes_list", "arguments": {"element": "note"}},
-        },
-    ),
+    "read_tool": ("tools/call",
+     {"name": "read_tool", "arguments": {"name": "notes_list", "arguments": {"element": "note"}}}),
     "find_tools": ("tools/call", {"name": "find_tools", "arguments": {"query": "unread mail"}}),
-}
+}  # fmt: skip
 
 
 class Cold(Piped):
@@ -80,6 +75,7 @@ def counts(name: str) -> bool:
     return name in DEAR or (foreign and name not in BESIDE)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("step", STEPS)
 def test_an_answer_loads_what_it_needs_and_no_more(tmp_path: Path, step: str) -> None:
     """What is new is to be worth its time at every start; then `--write` takes it up."""

@@ -57,6 +57,7 @@ def test_before_the_handshake_a_bad_line_is_no_harm(tmp_path: Path) -> None:
         assert served.close() == 0
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("rest", [b"", b"{", b'{"jsonrpc":"2.0","id":9,"method":"tools/ca'])
 def test_input_that_ends_in_the_middle_of_a_message_ends_the_server(
     tmp_path: Path, rest: bytes

@@ -74,12 +74,9 @@ def test_a_collector_gets_spans_and_measures_without_what_a_call_is_about(
         span.name: {row.key: row.value.string_value for row in span.attributes} for span in spans
     }
     assert told["tools/call notes_make_note"] == {
-        "gen_ai.operation.name": "execute_tool",
-        "gen_ai.tool.name": "notes_make_note",
-        "iac.decision": "allow",
-        "iac.level": "MODIFY",
-        "mcp.method.name": "tools/call",
-    }
+        "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "notes_make_note",
+        "iac.decision": "allow", "iac.level": "MODIFY", "mcp.method.name": "tools/call",
+    }  # fmt: skip
     assert told["tools/call notes_get"]["error.type"] == "NOT_FOUND"
     assert told["app Notes"]["iac.app"] == "com.apple.Notes"
     inner = next(span for span in spans if span.name == "app Notes")
@@ -92,11 +89,8 @@ def test_a_collector_gets_spans_and_measures_without_what_a_call_is_about(
         for metric in scope.metrics
     }
     assert names == {
-        "mcp.server.operation.duration",
-        "iac.app.duration",
-        "iac.decisions",
-        "iac.queue",
-    }
+        "mcp.server.operation.duration", "iac.app.duration", "iac.decisions", "iac.queue",
+    }  # fmt: skip
     everything = b"".join(body for bodies in collector.got.values() for body in bodies)
     assert SECRET.encode() not in everything
 

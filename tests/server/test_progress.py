@@ -30,6 +30,7 @@ def osascript(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scripted:
     return scripted(tmp_path, monkeypatch)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("era", ERAS)
 def test_a_long_call_is_told_of_and_ended_before_the_client_gives_up(
     tools: Path, osascript: Scripted, era: str
@@ -57,6 +58,7 @@ def test_a_long_call_is_told_of_and_ended_before_the_client_gives_up(
     assert heard[0][0] >= 3
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("era", ERAS)
 def test_a_cancelled_call_leaves_no_process(
     tools: Path, osascript: Scripted, tmp_path: Path, era: str

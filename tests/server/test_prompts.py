@@ -52,18 +52,14 @@ def test_a_recipe_is_filled_in(tools: Path, era: str) -> None:
     ask_tools(tools, question, era)
 
 
-@pytest.mark.parametrize(
-    ("name", "given", "words"),
-    [
-        ("summarise_note", {}, "needs about"),
-        ("summarise_note", {"about": " \n "}, "needs about"),
-        ("summarise_note", {"abut": "x"}, "Nearest: about"),
-        ("summarize_note", {"about": "x"}, "Nearest: summarise_note"),
-        ("script_app", {"task": "count drafts"}, "needs app"),
-        ("script_app", {"app": "Mail"}, "needs task"),
-        ("script_app", {"app": "Mial", "task": "x"}, "no guide for .Mial.*Nearest: mail"),
-    ],
-)
+@pytest.mark.parametrize(("name", "given", "words"), [
+    ("summarise_note", {}, "needs about"), ("summarise_note", {"about": " \n "}, "needs about"),
+    ("summarise_note", {"abut": "x"}, "Nearest: about"),
+    ("summarize_note", {"about": "x"}, "Nearest: summarise_note"),
+    ("script_app", {"task": "count drafts"}, "needs app"),
+    ("script_app", {"app": "Mail"}, "needs task"),
+    ("script_app", {"app": "Mial", "task": "x"}, "no guide for .Mial.*Nearest: mail"),
+])  # fmt: skip
 def test_a_wrong_wish_is_one_line_with_the_nearest(
     tools: Path, name: str, given: dict[str, str], words: str
 ) -> None:

@@ -136,23 +136,17 @@ def test_the_users_own_guides_are_listed_and_take_the_place_of_ours(
 
 
 @pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize(
-    ("uri", "words"),
-    [
-        ("iac://apps/note/model", "Nearest: notes."),
-        ("iac://tools/notes_lst", "Nearest: notes_list"),
-        ("iac://tools/click_men", "Nearest: click_menu"),
-        ("iac://skills/mial", "Nearest: mail"),
-        ("iac://skills/mail?offset=1", "There is no resource"),
-        ("iac://statu", "Nearest: iac://status"),
-        ("iac://apps/notes", "There is no resource"),
-        ("iac://apps/notes/model?offset=3", "There is no resource"),
-        ("iac://results/AAAAAAAAAAAAAAAAAAAAAA", "Call the original tool again"),
-        ("iac://results/x?offset=-1", "not a number of 0 or more"),
-        ("iac://results/../../etc/passwd", "There is no resource"),
-        ("file:///etc/passwd", "There is no resource"),
-    ],
-)
+@pytest.mark.parametrize(("uri", "words"), [
+    ("iac://apps/note/model", "Nearest: notes."), ("iac://tools/notes_lst", "Nearest: notes_list"),
+    ("iac://tools/click_men", "Nearest: click_menu"), ("iac://skills/mial", "Nearest: mail"),
+    ("iac://skills/mail?offset=1", "There is no resource"),
+    ("iac://statu", "Nearest: iac://status"), ("iac://apps/notes", "There is no resource"),
+    ("iac://apps/notes/model?offset=3", "There is no resource"),
+    ("iac://results/AAAAAAAAAAAAAAAAAAAAAA", "Call the original tool again"),
+    ("iac://results/x?offset=-1", "not a number of 0 or more"),
+    ("iac://results/../../etc/passwd", "There is no resource"),
+    ("file:///etc/passwd", "There is no resource"),
+])  # fmt: skip
 def test_a_wrong_address_is_the_callers_mistake_and_has_a_way_out(
     tools: Path, era: str, uri: str, words: str
 ) -> None:
@@ -363,10 +357,8 @@ def test_templates_are_listed(tools: Path) -> None:
     async def question(client: Client) -> None:
         rows: list[Any] = (await client.list_resource_templates()).resource_templates
         assert [row.uri_template for row in rows] == [
-            "iac://apps/{key}/model",
-            "iac://tools/{name}",
-            "iac://skills/{name}",
+            "iac://apps/{key}/model", "iac://tools/{name}", "iac://skills/{name}",
             "iac://results/{id}{?offset}",
-        ]
+        ]  # fmt: skip
 
     ask_tools(tools, question)

@@ -15,7 +15,7 @@ from test_elicitation import Person
 from iac_base.errors import NextCall, SetupError
 from iac_runtime.gate.opening import GateOptions, build_gate
 from iac_runtime.policy.prompts import ONCE
-from iac_runtime.search import count_tokens
+from iac_runtime.search.pages import count_tokens
 from iac_runtime.serve.call import as_call_tool
 from iac_runtime.serve.http_sdk import build_server
 from iac_runtime.serve.listing import Choice, Listings
@@ -56,20 +56,12 @@ def test_a_tool_is_found_and_called_as_the_answer_says(tools: Path, era: str) ->
 
 
 @pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize(
-    ("door", "name", "arguments", "right"),
-    [
-        ("read_tool", "notes_make_note", {"name": "x"}, "write_tool"),
-        ("read_tool", "notes_delete", {"target": "notes[0]"}, "dangerous_tool"),
-        ("write_tool", "notes_delete", {"target": "notes[0]"}, "dangerous_tool"),
-        (
-            "read_tool",
-            "notes_set",
-            {"target": "notes[0]", "properties": {"name": "x"}},
-            "write_tool",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("door", "name", "arguments", "right"), [
+    ("read_tool", "notes_make_note", {"name": "x"}, "write_tool"),
+    ("read_tool", "notes_delete", {"target": "notes[0]"}, "dangerous_tool"),
+    ("write_tool", "notes_delete", {"target": "notes[0]"}, "dangerous_tool"),
+    ("read_tool", "notes_set", {"target": "notes[0]", "properties": {"name": "x"}}, "write_tool"),
+])  # fmt: skip
 def test_the_wrong_door_names_the_right_one(
     tools: Path, era: str, door: str, name: str, arguments: dict[str, Any], right: str
 ) -> None:
@@ -88,15 +80,12 @@ def test_the_wrong_door_names_the_right_one(
 PROGRAM = 'for note in notes.list("note"):\n    notes.delete(note["ref"])'
 
 
-@pytest.mark.parametrize(
-    ("name", "given", "right"),
-    [
-        ("undo_call", {"call": 1}, "dangerous_tool"),
-        ("undo_call", {"last": 2}, "dangerous_tool"),
-        ("run_plan", {"program": PROGRAM}, "dangerous_tool"),
-        ("notes_make_note", {"name": "Milk", "raw": True, "confirm": False}, "write_tool"),
-    ],
-)
+@pytest.mark.sweep
+@pytest.mark.parametrize(("name", "given", "right"), [
+    ("undo_call", {"call": 1}, "dangerous_tool"), ("undo_call", {"last": 2}, "dangerous_tool"),
+    ("run_plan", {"program": PROGRAM}, "dangerous_tool"),
+    ("notes_make_note", {"name": "Milk", "raw": True, "confirm": False}, "write_tool"),
+])  # fmt: skip
 def test_the_next_call_is_the_one_that_came_by_another_door(
     tools: Path, name: str, given: dict[str, Any], right: str
 ) -> None:
@@ -314,11 +303,9 @@ def test_the_front_lists_what_the_session_would(tools: Path, tmp_path: Path, era
 
     async def question(client: Client) -> None:
         lists: list[Any] = [
-            await client.list_tools(),
-            await client.list_prompts(),
-            await client.list_resources(),
+            await client.list_tools(), await client.list_prompts(), await client.list_resources(),
             await client.list_resource_templates(),
-        ]
+        ]  # fmt: skip
         said.append([row.model_dump(mode="json", by_alias=True) for row in lists])
         said[-1].append(client.server_capabilities.model_dump(exclude_none=True, by_alias=True))
 

@@ -17,12 +17,10 @@ SHOWING = {"extensions": {VIEW_EXTENSION: {"mimeTypes": [VIEW_TYPE]}}}
 CLIENT_CAN = "io.modelcontextprotocol/clientCapabilities"
 READ = {"uri": "ui://iac/table"}
 NOT_SHOWING: list[Any] = [
-    {},
-    {"extensions": {}},
-    {"extensions": {VIEW_EXTENSION: {}}},
+    {}, {"extensions": {}}, {"extensions": {VIEW_EXTENSION: {}}},
     {"extensions": {VIEW_EXTENSION: {"mimeTypes": ["text/html"]}}},
     {"extensions": {"io.modelcontextprotocol/other": {"mimeTypes": [VIEW_TYPE]}}},
-]
+]  # fmt: skip
 
 
 def exchange(tools: Path, capabilities: Any, *, modern: bool, era: Any = None) -> dict[str, Any]:
@@ -106,19 +104,12 @@ def test_a_session_of_the_sdk_tells_the_same_of_views(tools: Path) -> None:
         assert [*map(json.loads, front[key])] == [*map(json.loads, sdk[key])]
 
 
-@pytest.mark.parametrize(
-    ("tool", "reads", "view"),
-    [
-        ("notes_list", True, "table"),
-        ("mail_list_unread", True, "table"),
-        ("calendar_list_events", True, "day"),
-        ("finder_list_folder", True, "files"),
-        ("standard_additions_list_folder", True, "files"),
-        ("audit_tail", True, "audit"),
-        ("notes_delete", False, "approval"),
-        ("notes_count", True, ""),
-    ],
-)
+@pytest.mark.parametrize(("tool", "reads", "view"), [
+    ("notes_list", True, "table"), ("mail_list_unread", True, "table"),
+    ("calendar_list_events", True, "day"), ("finder_list_folder", True, "files"),
+    ("standard_additions_list_folder", True, "files"), ("audit_tail", True, "audit"),
+    ("notes_delete", False, "approval"), ("notes_count", True, ""),
+])  # fmt: skip
 def test_a_tool_has_the_view_that_fits_its_result(tool: str, reads: bool, view: str) -> None:
     assert tool_view(tool, {"readOnlyHint": reads}) == view
 

@@ -48,6 +48,7 @@ def reads(tables: Tables) -> Iterator[str]:
             yield f"app[{plural}]().map(x => x.properties())"
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("stem", STEMS)
 def test_everything_that_a_dictionary_declares_can_be_called(corpus: Path, stem: str) -> None:
     tables = tables_in(corpus / "sdef", stem)

@@ -66,15 +66,12 @@ def test_a_missing_argument_lists_the_choices(answer: Answer) -> None:
 EVENT = {"title": "A", "from": "2026-03-09T10:00", "until": "2026-03-09T11:00", "where": "Hall"}
 
 
-@pytest.mark.parametrize(
-    ("tool", "given"),
-    [
-        ("notes_make_note", {"title": "A", "text": "B"}),
-        ("calendar_make_event", {"in": "calendars[0]", **EVENT}),
-        ("mail_list", {"class": "message", "of": "inbox", "columns": ["subject"]}),
-        ("safari_go_to", {"link": "https://example.com"}),
-    ],
-)
+@pytest.mark.parametrize(("tool", "given"), [
+    ("notes_make_note", {"title": "A", "text": "B"}),
+    ("calendar_make_event", {"in": "calendars[0]", **EVENT}),
+    ("mail_list", {"class": "message", "of": "inbox", "columns": ["subject"]}),
+    ("safari_go_to", {"link": "https://example.com"}),
+])  # fmt: skip
 def test_arguments_may_be_called_what_people_call_them(
     tool: str, given: dict[str, Any], answer: Answer
 ) -> None:

@@ -279,15 +279,14 @@ def verb_context(command: SdefCommand, resolved: ResolvedDictionary) -> VerbCont
     answers: Answers = "value" if answered else ""
     if answered and all(ref.name == "boolean" for ref in answered):
         answers = "flag"
+    lists = all(ref.list or ref.name in _COLLECTIONS for ref in (*taken, *answered))
     return VerbContext(
         direct=tuple(_type_words(ref, resolved.classes) for ref in taken),
         answers=answers,
         around=_app_nouns(resolved),
         plain=bool(taken or library) and all(ref.name in plain for ref in shown),
         numbers=bool(taken) and all(ref.name in _NUMBERS for ref in shown),
-        gathers=library
-        and bool(taken)
-        and all(ref.list or ref.name in _COLLECTIONS for ref in (*taken, *answered)),
+        gathers=library and bool(taken) and lists,
         closed=bool(taken) and all(ref.name in closed for ref in taken),
         bare=not taken and not command.parameters,
         handlers=library,

@@ -33,12 +33,9 @@ SHIPPED = click.option(
 TEMPLATES = click.option(
     "--templates", type=PATH, help="A folder of your own templates; see iac-gen templates."
 )
-QUIRKS = click.option(
-    "--quirks",
-    "own",
-    multiple=True,
-    type=PATH,
-    help="A file of your own corrections (quirks), or a folder of them.",
+_paths_option = functools.partial(click.option, multiple=True, type=PATH)
+QUIRKS = _paths_option(
+    "--quirks", "own", help="A file of your own corrections (quirks), or a folder of them."
 )
 INSTALLED: Final = "installed"
 """Stands for the places of a Mac where App Intents metadata lies."""
@@ -69,20 +66,12 @@ command = functools.partial(click.command, cls=GeneratorCommand)
 def source_options(command: Callable[..., None]) -> Any:
     """Add the options that say which dictionaries; the command gets `find`, which looks there."""
 
-    @click.option(
-        "--dictionary",
-        "dictionaries",
-        multiple=True,
-        type=PATH,
-        help="An .sdef file, a snapshot, or a folder of either.",
+    @_paths_option(
+        "--dictionary", "dictionaries", help="An .sdef file, a snapshot, or a folder of either."
     )
-    @click.option(
-        "--search", multiple=True, type=PATH, help="Also look for apps in this folder (macOS)."
-    )
-    @click.option(
+    @_paths_option("--search", help="Also look for apps in this folder (macOS).")
+    @_paths_option(
         "--intents",
-        multiple=True,
-        type=PATH,
         help="Where to read App Intents: a file, an app, a folder, or `installed` (macOS).",
     )
     @click.option("--bundled", is_flag=True, help="Use the snapshots that come with iac-gen.")

@@ -1,7 +1,7 @@
 """What the rules of lint share: what they look at, what they give, and how they name a place.
 
-A rule is a function from `Facts` to `Hit`s. It speaks of what the file itself declares; what
-an include brings in is looked up and never judged.
+A rule is a function from `LintFacts` to `LintHit`s. It speaks of what the file itself declares;
+what an include brings in is looked up and never judged.
 """
 
 from collections.abc import Callable, Iterable, Iterator
