@@ -69,17 +69,13 @@ def test_what_an_app_made_of_a_value_is_told(
     assert (found.state, found.says) == (state, says)
 
 
-def test_what_cannot_be_read_back_is_unknown_and_never_taken_for_done(
-    catalogue: Catalogue,
-) -> None:
+def test_what_cannot_be_read_back_is_unknown_and_never_taken_for_done(catalogue: Catalogue) -> None:
     found = write(gate(catalogue, InjectedFault(event="coregetd", nth=3, times=0, error=-10000)))
     assert found.state == "unknown"
     assert "could not be read back" in found.says
 
 
-def test_a_lost_answer_is_looked_at_again_later_and_can_be_undone(
-    catalogue: Catalogue,
-) -> None:
+def test_a_lost_answer_is_looked_at_again_later_and_can_be_undone(catalogue: Catalogue) -> None:
     lost = gate(catalogue, InjectedFault(event="coresetd", error=-1712, after=True))
     with pytest.raises(ToolError) as caught:
         write(lost)

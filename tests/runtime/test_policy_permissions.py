@@ -26,12 +26,7 @@ from iac_runtime.policy import approvals as budget
 from iac_runtime.policy.approvals import ApprovalStore, list_approvals, revoke_approvals
 from iac_runtime.policy.effects import identify_from_catalogue
 from iac_runtime.policy.facts import CallFacts, Decision, Verdict, call_digest
-from iac_runtime.policy.permissions import (
-    PendingApproval,
-    Permissions,
-    Requester,
-    open_permissions,
-)
+from iac_runtime.policy.permissions import PendingApproval, Permissions, Requester, open_permissions
 from iac_runtime.policy.policy_file import parse_policy
 from iac_runtime.policy.settings import Policy, PolicyFlags, read_settings
 from iac_runtime.policy.taint import remove_secret_columns
