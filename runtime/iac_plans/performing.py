@@ -30,7 +30,6 @@ from iac_plans.rehearse import (
     to_program_value,
 )
 from iac_plans.store import find_plan
-from iac_plans.tools import REHEARSE
 from iac_runtime.gate.batch import TOLD_AS, BatchTargetReader, join_plans, part_with_decision
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.planning import fit_to_limit
@@ -111,7 +110,7 @@ def plan_run(tool: Tool, call: Call, context: ToolContext) -> Plan:
         )
     else:
         program = given["program"]
-    return _plan_rehearsed(tool, call, context, program, only=tool.name == REHEARSE)
+    return _plan_rehearsed(tool, call, context, program, only=tool.name == "rehearse_plan")
 
 
 def plan_kept(tool: Tool, call: Call, context: ToolContext) -> Plan:

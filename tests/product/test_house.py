@@ -1,6 +1,8 @@
 """The house: no circles, one name for one thing, rooms of a size that can be read."""
 
 import ast
+import re
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
@@ -44,6 +46,37 @@ def test_no_module_stands_in_a_circle() -> None:
         TopologicalSorter(needs).prepare()
     except CycleError as error:
         raise AssertionError(" -> ".join(error.args[1])) from None
+
+
+PACKAGES = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]
+HEIGHTS = {
+    package: height
+    for height, layer in enumerate(reversed(PACKAGES["contracts"][0]["layers"]))
+    for package in layer.split(" | ")
+}
+PLACE = re.compile(r"(iac_\w+)(?:[.:]\w+)*")
+
+
+def named(tree: ast.Module) -> Iterator[str]:
+    """Yield the packages that a module names: in imports of any kind, and in texts."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module.partition(".")[0]
+        elif isinstance(node, ast.Constant) and (place := PLACE.fullmatch(str(node.value))):
+            yield place[1]
+
+
+def test_no_package_names_one_beside_or_above_it() -> None:
+    up = {
+        (name, package)
+        for name, path in MODULES.items()
+        for package in named(ast.parse(path.read_text(encoding="utf-8")))
+        if (own := name.partition(".")[0]) in HEIGHTS and package in HEIGHTS.keys() - {own}
+        if HEIGHTS[package] >= HEIGHTS[own]
+    }
+    assert up == set()
 
 
 def test_a_name_means_one_class() -> None:

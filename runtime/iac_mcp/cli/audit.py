@@ -30,8 +30,8 @@ def _parse_time(_ctx: click.Context, _param: click.Parameter, value: str | None)
     try:
         if age:
             return _format_time(datetime.now(UTC) - timedelta(**{_UNITS[age[2]]: int(age[1])}))
-        found = datetime.fromisoformat(value)
-        return _format_time(found if found.tzinfo else found.replace(tzinfo=UTC))
+        moment = datetime.fromisoformat(value)
+        return _format_time(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
     except (ValueError, OverflowError):
         raise click.BadParameter(
             f"{value!r} is not a time; write 2026-03-01, 2026-03-01T12:00 or 30d."
@@ -65,9 +65,7 @@ def audit() -> None:
 @_JSON
 def tail(limit: int, as_json: bool) -> None:
     """Show the latest calls."""
-    from iac_runtime.audit.reading import AuditQuery, find_calls
-
-    _show_entries(find_calls(open_state(), AuditQuery(), limit), as_json=as_json)
+    _show_entries(_find_calls(limit), as_json=as_json)
 
 
 @audit.command()
@@ -102,26 +100,28 @@ def tail(limit: int, as_json: bool) -> None:
 @_JSON
 def search(limit: int, as_json: bool, **query: Any) -> None:
     """Show the latest calls that contain TEXT and match the options."""
+    asked = {name: value for name, value in query.items() if value is not None}
+    _show_entries(_find_calls(limit, **asked), as_json=as_json)
+
+
+def _find_calls(limit: int, **query: Any) -> "list[AuditEntry]":
     from iac_runtime.audit.reading import AuditQuery, find_calls
 
-    asked: dict[str, Any] = {name: value for name, value in query.items() if value is not None}
-    _show_entries(find_calls(open_state(), AuditQuery(**asked), limit), as_json=as_json)
+    return find_calls(open_state(), AuditQuery(**query), limit)
 
 
 @audit.command()
 @click.argument("row", type=click.IntRange(1))
 def show(row: int) -> None:
     """Show everything about one call, by its number."""
-    from iac_runtime.audit.reading import AuditQuery, find_calls
-
-    found = find_calls(open_state(), AuditQuery(seq=row), 1)
-    if not found:
+    entries = _find_calls(1, seq=row)
+    if not entries:
         raise click.UsageError(
             f"Row {row} is not a call; iac-mcp audit tail lists the latest calls."
         )
-    if found[0].story:
-        found = find_calls(open_state(), AuditQuery(text=found[0].story), 1)
-    print_json(found[0].to_json_object())
+    if entries[0].story:
+        entries = _find_calls(1, text=entries[0].story)
+    print_json(entries[0].to_json_object())
 
 
 @audit.command()
@@ -173,14 +173,14 @@ def verify(anchors: Path | None) -> int:
     from iac_runtime.audit.upkeep import find_anchor_fault, read_anchors
 
     kept, others = read_anchors(anchors) if anchors else ({}, 0)
-    found = verify_audit(open_state(), {one.row for one in kept.values()})
-    for fault in found.faults:
+    verified = verify_audit(open_state(), {one.row for one in kept.values()})
+    for fault in verified.faults:
         click.echo(fault)
-    for name in found.kept:
+    for name in verified.kept:
         click.echo(f"An earlier audit log was damaged; it is kept as {escape_hidden(name)}.")
     if others:
         click.echo(f"{others} lines of {anchors} are not anchors and were skipped.")
-    judged = {number: find_anchor_fault(one, found) for number, one in kept.items()}
+    judged = {number: find_anchor_fault(one, verified) for number, one in kept.items()}
     failed = [number for number, meaning in judged.items() if meaning]
     if failed:
         one = kept[failed[0]]
@@ -188,12 +188,12 @@ def verify(anchors: Path | None) -> int:
         place = f"Anchor in line {failed[0]}, row {one.row} of {one.time}"
         click.echo(f"{place}: {judged[failed[0]]}{more}.")
     elif kept:
-        gone = sum(one.row <= found.drop.through for one in kept.values())
+        gone = sum(one.row <= verified.drop.through for one in kept.values())
         of_them = f", {gone} of them for rows that were dropped since" if gone else ""
         click.echo(f"{len(kept)} anchors match{of_them}.")
-    places = f"{found.rows} rows, {found.first} to {found.last}"
-    click.echo(f"{places}: the chain is {'intact' if found.is_intact else 'broken'}.")
-    return 0 if found.is_intact and not failed else 1
+    places = f"{verified.rows} rows, {verified.first} to {verified.last}"
+    click.echo(f"{places}: the chain is {'intact' if verified.is_intact else 'broken'}.")
+    return 0 if verified.is_intact and not failed else 1
 
 
 @audit.command()

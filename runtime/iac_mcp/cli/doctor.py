@@ -52,18 +52,18 @@ def doctor(
     """
     from iac_runtime.execution.executor import Executor
 
-    found: list[DoctorFinding] = []
+    findings: list[DoctorFinding] = []
     with closing(Executor()) as executor:
         for finding in run_checks(DoctorContext(executor, tools, apps, name)):
-            found.append(finding)
+            findings.append(finding)
             if not as_json:
                 print_finding(finding)
     if fix and not as_json:
-        found = [row for row in found if not (row.mend and _apply_fix(row.mend))]
-    problems = sum(finding.state == "problem" for finding in found)
-    warnings = sum(finding.state == "warning" for finding in found)
+        findings = [row for row in findings if not (row.mend and _apply_fix(row.mend))]
+    problems = sum(finding.state == "problem" for finding in findings)
+    warnings = sum(finding.state == "warning" for finding in findings)
     if as_json:
-        print_json({"ok": not problems, "findings": [finding.facts() for finding in found]})
+        print_json({"ok": not problems, "findings": [finding.facts() for finding in findings]})
     else:
         click.echo(f"{_count_text(problems, 'problem')}, {_count_text(warnings, 'warning')}.")
     return 1 if problems else 0
@@ -87,9 +87,9 @@ def _apply_fix(mend: str) -> bool:
     program = _PROGRAMS.get(words[0])
     argv = [sys.executable, "-m", program, *words[1:]] if program else words
     done = run_process(argv, b"", _SECONDS)
-    said = (done.stdout or done.stderr).decode("utf-8", "replace").strip().splitlines()
+    lines = (done.stdout or done.stderr).decode("utf-8", "replace").strip().splitlines()
     state = "fixed" if done.status == 0 else "not fixed"
-    click.echo(escape_hidden(f"{state}: {mend}{': ' + said[-1] if said else ''}"))
+    click.echo(escape_hidden(f"{state}: {mend}{': ' + lines[-1] if lines else ''}"))
     return done.status == 0
 
 
@@ -107,8 +107,8 @@ def status(as_json: bool) -> int:
     if as_json:
         print_json(status_facts())
         return 0
-    found = running_servers()
-    for server in found:
+    servers = running_servers()
+    for server in servers:
         facts = server.facts()
         client = f" for {server.client}" if server.client else ""
         up = timedelta(seconds=facts["uptime"])
@@ -118,7 +118,7 @@ def status(as_json: bool) -> int:
         calls = f"{_count_text(server.calls, 'call')}, {_count_text(server.errors, 'error')}"
         workers = ", ".join(f"{app} {state}" for app, state in server.workers.items())
         click.echo(escape_hidden(f"  {calls}{'; workers: ' + workers if workers else ''}"))
-    if not found:
+    if not servers:
         click.echo("No server is running.")
     for row in paused_clients(open_state()):
         click.echo(f"{row.description} End this pause with: {row.lift}")
@@ -148,12 +148,12 @@ def upgrade(as_json: bool, name: str) -> int:
     changes = dict(changes_since(text, before)) if before else {}
     with closing(Executor()) as executor:
         around = DoctorContext(executor, name=name)
-        found = [row._replace(check=key) for key in _CHECKED for row in CHECKS[key](around)]
-    problems = any(row.state == "problem" for row in found)
+        checked = [row._replace(check=key) for key in _CHECKED for row in CHECKS[key](around)]
+    problems = any(row.state == "problem" for row in checked)
     if as_json:
-        findings = [row.facts() for row in found]
-        said = {"from": before or None, "to": VERSION, "changes": changes, "findings": findings}
-        print_json({"ok": not problems, **said})
+        findings = [row.facts() for row in checked]
+        facts = {"from": before or None, "to": VERSION, "changes": changes, "findings": findings}
+        print_json({"ok": not problems, **facts})
     else:
         since = f"You last used version {before}." if before else "No earlier version is recorded."
         click.echo(f"This is version {VERSION}. {since}")
@@ -163,7 +163,7 @@ def upgrade(as_json: bool, name: str) -> int:
             for entry in entries:
                 click.echo(textwrap.fill(entry, width, initial_indent="- ", subsequent_indent="  "))
         click.echo()
-        for row in found:
+        for row in checked:
             print_finding(row)
     record_version()
     return 1 if problems else 0

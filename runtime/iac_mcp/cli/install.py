@@ -52,6 +52,7 @@ from iac_mcp.setup.interpreter import (
     examine_python,
     launch_arguments,
     run_generator,
+    server_environment,
     try_launch,
 )
 from iac_mcp.setup.service import agent_path
@@ -89,17 +90,17 @@ def setup(keys: tuple[str, ...], yes: bool, as_json: bool, name: str) -> int:
     it changes no client's settings file. `iac-mcp uninstall --all` removes everything.
     """
     chosen = [CLIENTS[key] for key in keys] or _choose_clients(ask=not (yes or as_json))
-    found: list[DoctorFinding] = []
+    findings: list[DoctorFinding] = []
     for finding in _setup_steps(chosen, name):
-        found.append(finding)
+        findings.append(finding)
         if not as_json:
             print_finding(finding)
-    problems = any(finding.state == "problem" for finding in found)
+    problems = any(finding.state == "problem" for finding in findings)
     if not problems:
         record_version()
     ask = [] if problems else _example_requests()
     if as_json:
-        steps = [finding.facts() for finding in found]
+        steps = [finding.facts() for finding in findings]
         print_json({"ok": not problems, "steps": steps, "ask": ask})
     elif ask:
         click.echo("\nAsk your assistant, for example:")
@@ -117,23 +118,23 @@ def is_client_installed(client: Client) -> bool:
 
 def _choose_clients(*, ask: bool) -> list[Client]:
     """Return the clients that are found, or those of them that a person names."""
-    found = [client for client in CLIENTS.values() if is_client_installed(client)]
-    if not found:
+    clients = [client for client in CLIENTS.values() if is_client_installed(client)]
+    if not clients:
         raise click.UsageError(
             f"No client was found. Name one with --client: {', '.join(CLIENTS)}."
         )
     if not ask:
-        return found
+        return clients
     if not sys.stdin.isatty():
         raise click.UsageError("This is not a terminal. Give --yes, or name clients with --client.")
-    for number, client in enumerate(found, 1):
+    for number, client in enumerate(clients, 1):
         click.echo(f"  {number}. {client.name}")
-    everything = ",".join(map(str, range(1, len(found) + 1)))
-    said = click.prompt("Set up which clients?", default=everything)
-    numbers = [word.strip() for word in said.split(",")]
-    if not all(word.isdecimal() and 0 < int(word) <= len(found) for word in numbers):
-        raise click.UsageError(f"Write numbers from 1 to {len(found)}, separated by commas.")
-    return [found[int(word) - 1] for word in numbers]
+    everything = ",".join(map(str, range(1, len(clients) + 1)))
+    answer = click.prompt("Set up which clients?", default=everything)
+    numbers = [word.strip() for word in answer.split(",")]
+    if not all(word.isdecimal() and 0 < int(word) <= len(clients) for word in numbers):
+        raise click.UsageError(f"Write numbers from 1 to {len(clients)}, separated by commas.")
+    return [clients[int(word) - 1] for word in numbers]
 
 
 def _setup_steps(chosen: Sequence[Client], name: str) -> Iterator[DoctorFinding]:
@@ -153,10 +154,7 @@ def _setup_steps(chosen: Sequence[Client], name: str) -> Iterator[DoctorFinding]
             yield built._replace(check="build")
         for row in checks.check_tools(around):
             yield row._replace(check="tools")
-        found = examine_python()
-        data = os.environ.get("IAC_DATA")
-        env = {**found.env, **({"IAC_DATA": str(Path(data).absolute())} if data else {})}
-        launch = Launch(found.path, launch_arguments(()), env)
+        launch = _server_launch(examine_python(), ())
         try:
             tried = try_launch(launch, "list_apps")
         except SetupError as error:
@@ -177,6 +175,12 @@ def _setup_steps(chosen: Sequence[Client], name: str) -> Iterator[DoctorFinding]
                 yield row._replace(check="osascript")
 
 
+def _server_launch(python: PythonInterpreter, options: tuple[str, ...]) -> Launch:
+    """Return how a client starts the server with a Python."""
+    env = server_environment(python, os.environ)
+    return Launch(python.path, launch_arguments(options), env)
+
+
 def _build_tools() -> DoctorFinding:
     """Build the tools of the installed apps, where the generator is installed."""
     done = run_generator("build")
@@ -186,8 +190,8 @@ def _build_tools() -> DoctorFinding:
     lines = done.stdout.decode("utf-8", "replace").strip().splitlines()
     if done.status in (0, 1) and lines:
         return ok(lines[-1])
-    said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-    return problem(said[-1] if said else "The build did not finish.", "iac-gen build")
+    errors = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    return problem(errors[-1] if errors else "The build did not finish.", "iac-gen build")
 
 
 def _write_client(client: Client, launch: Launch, name: str) -> DoctorFinding:
@@ -222,9 +226,8 @@ def _request_permissions(
         if automation_permission(app.id, asking=True) == "yes":
             yield ok(f"{app.name} can be controlled")
         else:
-            yield warning(
-                f"macOS does not allow control of {app.name}.", f"iac-mcp doctor --app {app.key}"
-            )
+            says = f"macOS does not allow control of {app.name}."
+            yield warning(says, f"iac-mcp doctor --app {app.key}")
 
 
 def _example_requests() -> list[str]:
@@ -314,11 +317,8 @@ def install(
         )
     chosen = CLIENTS[client] if client else _only_client()
     path = client_file(chosen, os.environ)
-    found = examine_python(python)
-    env = dict(found.env)
-    if os.environ.get("IAC_DATA"):
-        env["IAC_DATA"] = str(Path(os.environ["IAC_DATA"]).absolute())
-    launch = Launch(found.path, launch_arguments(checked_options(options)), env)
+    program = examine_python(python)
+    launch = _server_launch(program, checked_options(options))
     old = None
     with suppress(NotMergedError):  # Told below, with what to paste.
         old = None if options else installed_entry(chosen, path, name)
@@ -343,19 +343,19 @@ def install(
     record_version()
     if done.kept:
         click.echo(f"Kept options: {escape_hidden(' '.join(done.kept))}.")
-    _warn_unsuitable_python(found)
+    _warn_unsuitable_python(program)
     click.echo(chosen.then)
     return 0
 
 
 def _only_client() -> Client:
     """Return the client of this user, where there is one only."""
-    found = [key for key in CLIENTS if is_client_installed(CLIENTS[key])]
-    if len(found) == 1:
-        return CLIENTS[found[0]]
-    names = ", ".join(found or CLIENTS)
+    keys = [key for key in CLIENTS if is_client_installed(CLIENTS[key])]
+    if len(keys) == 1:
+        return CLIENTS[keys[0]]
+    names = ", ".join(keys or CLIENTS)
     raise click.UsageError(
-        f"{'Several clients were' if found else 'No client was'} found; name one of: {names}."
+        f"{'Several clients were' if keys else 'No client was'} found; name one of: {names}."
     )
 
 
@@ -392,8 +392,7 @@ def _warn_unsuitable_python(found: PythonInterpreter) -> None:
     if other:
         click.echo(
             f"This Python works: {other}. Create an environment with it, install IAC there, and"
-            f" pass"
-            " its Python with --python.",
+            " pass its Python with --python.",
             err=True,
         )
 

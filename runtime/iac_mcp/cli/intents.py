@@ -117,12 +117,12 @@ def list_intents(tools: tuple[Path, ...]) -> None:
     The state of a shortcut is installed, changed, simulated, available or none. The proof says what
     is known of the tool: declared (by its app), imported (into Shortcuts here) or ran (here).
     """
-    held = installed_shortcuts()
+    installed = installed_shortcuts()
     for name, row in sorted(intent_tools(tools).items()):
         state = "available" if row.workflow is not None else "none"
-        if name in held:
-            state = "installed" if held[name].digest == row.digest else "changed"
-        proof = held[name].proof if name in held else "declared"
+        if name in installed:
+            state = "installed" if installed[name].digest == row.digest else "changed"
+        proof = installed[name].proof if name in installed else "declared"
         if proof == "simulated":
             state, proof = "simulated", "declared"
         click.echo(f"{state:<9}  {row.level:<9}  {proof:<8}  {escape_hidden(name)}")
@@ -150,7 +150,7 @@ def intent_tools(tools: Sequence[Path]) -> dict[str, IntentTool]:
     Raises:
         SetupError: A folder is not as it was written.
     """
-    found: dict[str, IntentTool] = {}
+    intent_rows: dict[str, IntentTool] = {}
     for held in read_tool_folders(tool_folders(tools)):
         path = held.folder / "catalogue.json"
         raw = json.loads(read_part(path))
@@ -165,10 +165,10 @@ def intent_tools(tools: Sequence[Path]) -> dict[str, IntentTool]:
                     made[row["module"]] = read_wrappers(held.folder, row["module"])
                 digest, workflows = made[row["module"]]
                 workflow = workflows.get(lock[name]["event"])
-                found[name] = IntentTool(app["id"], row["level"], digest, workflow)
+                intent_rows[name] = IntentTool(app["id"], row["level"], digest, workflow)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise damaged_file_error(path) from error
-    return found
+    return intent_rows
 
 
 def _install_shortcut(name: str, row: IntentTool) -> str:
@@ -196,8 +196,8 @@ def _install_shortcut(name: str, row: IntentTool) -> str:
         done = _run_command(argv, b"", _SIGNING)
         # The status of the signer says nothing.
         if not (signed.is_file() and signed.read_bytes().startswith(_SIGNED)):
-            said = quote_text(done.stderr.decode("utf-8", "replace").strip(), 200)
-            raise SetupError(f"{name} could not be signed; sign in to iCloud first. {said}")
+            reason = quote_text(done.stderr.decode("utf-8", "replace").strip(), 200)
+            raise SetupError(f"{name} could not be signed; sign in to iCloud first. {reason}")
         opener = [shortcuts_program(), "open"] if os.environ.get("IAC_SHORTCUTS") else ["open"]
         _run_command([*opener, str(signed)], b"", _SIGNING)
         ends = time.monotonic() + _CLICK

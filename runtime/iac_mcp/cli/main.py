@@ -6,7 +6,7 @@ Exit status: 0 done, 1 refused or failed, 2 wrong usage or set-up.
 import os
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from importlib import import_module
 from pathlib import Path
@@ -28,6 +28,7 @@ from iac_runtime.serve.listing import CALL_OPTIONS, SERVE_OPTIONS, ServeOption
 from iac_runtime.tool import LEVELS
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.folders import tool_folders
+from iac_runtime.tools.own import entry_places
 from iac_runtime.version import VERSION
 
 if TYPE_CHECKING:
@@ -62,7 +63,6 @@ _LATER: Final = {
     "doctor": "doctor",
     "install": "install",
     "intents": "intents",
-    "open": "iac_page.cli:open_page",
     "plans": "plans",
     "policy": "policy",
     "probe": "probe",
@@ -71,6 +71,7 @@ _LATER: Final = {
     "status": "doctor",
     "uninstall": "install",
     "upgrade": "doctor",
+    **entry_places("iac.commands"),
 }
 """Commands with a module of their own, imported when they are asked for."""
 
@@ -162,6 +163,16 @@ def call(tool: str, arguments: dict[str, Any], dry_run: bool, **raw: Any) -> int
         return _run_call(gate, asked)
 
 
+def _run_own_call(
+    tool: str, arguments: Mapping[str, Any], client: str, raw: Mapping[str, Any]
+) -> int:
+    """Carry out a call of a command that is a tool too."""
+    from iac_runtime.gate.opening import build_gate, read_options
+
+    with closing(build_gate(read_options(raw))) as gate:
+        return _run_call(gate, Call(tool, arguments, Requester(client)))
+
+
 def _run_call(gate: "Gate", asked: Call) -> int:
     """Carry out a call for the person who typed it, and print what came of it."""
     # Where the call was typed, else by a dialog.
@@ -201,16 +212,13 @@ def undo(
       iac-mcp undo 12                      call 12, as `iac-mcp history` numbers it
       iac-mcp undo --point before-cleanup   all after a restore point
     """
-    from iac_runtime.gate.opening import build_gate, read_options
-
     if which and not (which.isdecimal() and int(which)):
         raise click.UsageError(
             f"{which} is not the number of a call; iac-mcp history lists the calls."
         )
     given = {"call": int(which or 0), "last": last, "since": since, "client": client}
     given = {key: value for key, value in {**given, "point": point}.items() if value}
-    with closing(build_gate(read_options(raw))) as gate:
-        return _run_call(gate, Call("undo_call", given, Requester("iac-mcp undo")))
+    return _run_own_call("undo_call", given, "iac-mcp undo", raw)
 
 
 @cli.command()
@@ -225,23 +233,17 @@ def history(which: str, last: int, **raw: Any) -> int:
       iac-mcp history -n 5
       iac-mcp history 12                   one call, with the copy of what it deleted
     """
-    from iac_runtime.gate.opening import build_gate, read_options
-
     if which and not (which.isdecimal() and int(which)):
         raise click.UsageError(
             f"{which} is not the number of a call; leave it out to see the calls."
         )
     given = {"call": int(which)} if which else {"last": last}
-    with closing(build_gate(read_options(raw))) as gate:
-        return _run_call(gate, Call("history", given, Requester("iac-mcp history")))
+    return _run_own_call("history", given, "iac-mcp history", raw)
 
 
 def _report_refusal(refused: RefusedCall) -> int:
     """Say why a call did not run: to the person at a terminal, or to the program that reads it."""
-    if terminal_at_hand():
-        _print_error(refused.person)
-    else:
-        _print_error(str(refused.error))
+    _print_error(refused.person if terminal_at_hand() else str(refused.error))
     if refused.line:
         _print_error(f"It would have run: {refused.line}")
     return 1
@@ -267,9 +269,9 @@ def ask_terminal(question: Question) -> Verdict:
         if not given:
             click.echo(err=True)
             return "cancel"
-        said = words.get(given.strip().casefold())
-        if said is not None:
-            return said
+        verdict = words.get(given.strip().casefold())
+        if verdict is not None:
+            return verdict
 
 
 @cli.command("tools")
@@ -289,13 +291,13 @@ def list_tools(name: str, app: str | None, level: str | None, tools: tuple[Path,
     if name:
         print_json(any_page(catalogue, name)._asdict())
         return
-    found = catalogue.find_app(app) if app else None
-    if app and found is None:
+    chosen = catalogue.find_app(app) if app else None
+    if app and chosen is None:
         known = ", ".join(sorted(catalogue.apps))
         raise SetupError(f"There are no tools for {app}; there are tools for: {known}.")
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     for row in sorted(catalogue.tools.values()):
-        if (found and row.app != found) or (level and row.ceiling != level):
+        if (chosen and row.app != chosen) or (level and row.ceiling != level):
             continue
         reach = row.level if row.level == row.ceiling else f"{row.level} to {row.ceiling}"
         click.echo(f"{row.name}  {reach}  {any_purpose(catalogue, row.name)}"[:width])

@@ -116,8 +116,8 @@ def read_expectations(text: str, name: str) -> Expectations:
         SetupError: It is not right; one line with the line, and the nearest known word.
     """
     reader = _ExpectationsReader(text, name)
-    found = reader.read_table((), reader.document.value, _KEYS)
-    return Expectations(found.get("policy", ""), found.get("expect", ()))
+    table = reader.read_table((), reader.document.value, _KEYS)
+    return Expectations(table.get("policy", ""), table.get("expect", ()))
 
 
 class _ExpectationsReader(TableReader):
@@ -134,15 +134,15 @@ class _ExpectationsReader(TableReader):
     def read_time(self, where: Where, value: Any) -> time.struct_time:
         words = value.split(" ") if isinstance(value, str) else []
         try:
-            day, found = DAYS.index(words[0]), time.strptime(words[1], "%H:%M")
+            day, clock = DAYS.index(words[0]), time.strptime(words[1], "%H:%M")
         except (ValueError, IndexError):
             self.raise_error(where, f'at must be a day and a time, such as "{_NOON}".')
-        return time.struct_time((*found[:6], day, *found[7:]))
+        return time.struct_time((*clock[:6], day, *clock[7:]))
 
     def read_rows(self, where: Where, value: Any) -> tuple[ExpectedDecision, ...]:
         if not isinstance(value, list):
             self.raise_error(where, "write each one under a separate line: [[expect]]")
-        found: list[ExpectedDecision] = []
+        rows: list[ExpectedDecision] = []
         for at, part in enumerate(value):
             spot = (*where, at)
             row = self.read_table(spot, part, _ROW)
@@ -151,8 +151,8 @@ class _ExpectationsReader(TableReader):
                     self.raise_error(spot, f"this [[expect]] has no {key}.")
             usual = dict.fromkeys(("client", "rule", "server"), "")
             row = {"arguments": {}, "at": self.read_time(spot, _NOON), **usual, **row}
-            found.append(ExpectedDecision(**row, line=self.document.line_of(spot)))
-        return tuple(found)
+            rows.append(ExpectedDecision(**row, line=self.document.line_of(spot)))
+        return tuple(rows)
 
 
 _ROW: Final[TableKeys] = {
@@ -182,22 +182,22 @@ def show(
     )
     path = policy_path(policy_file)
     click.echo(f"file        {path}{'' if path.exists() else '  (missing: the defaults apply)'}")
-    settings, found = permissions.settings, permissions.policy
+    settings, rules = permissions.settings, permissions.policy
     preset, usual = str(settings.preset.value), RateLimits()
     limits = (
         ("writes", settings.rate_limit.value, settings.rate_limit.source),
         (
             "reads",
-            found.reads_per_second or calls_per_second(usual.reads),
-            _limit_source(found, "reads"),
+            rules.reads_per_second or calls_per_second(usual.reads),
+            _limit_source(rules, "reads"),
         ),
         (
             "DANGEROUS calls",
-            found.dangerous_per_second or calls_per_second(usual.dangerous),
-            _limit_source(found, "dangerous"),
+            rules.dangerous_per_second or calls_per_second(usual.dangerous),
+            _limit_source(rules, "dangerous"),
         ),
     )
-    off = found.blocklist_remove
+    off = rules.blocklist_remove
     count = len(FIXED) + len(BUILT_IN) - len(off)
     rows = [
         ("preset", f"{preset}: {PRESETS[preset].description}", settings.preset.source),
@@ -205,18 +205,18 @@ def show(
         *([("server", settings.server, "--server or IAC_SERVER")] if settings.server else ()),
         *(("limit", f"{count:.3g} {kind} a second", source) for kind, count, source in limits),
         *(("blocklist", str(entry.value), entry.source) for entry in settings.blocklist),
-        *(("blocklist", f"without {entry}", found.source_of_key("blocklist")) for entry in off),
+        *(("blocklist", f"without {entry}", rules.source_of_key("blocklist")) for entry in off),
         ("blocklist", f"{count} entries, {len(FIXED)} of them fixed", "default"),
-        ("approvers", ", ".join(found.approvers) or "nobody", found.source_of_key("approvers")),
-        *(("launch", app, found.source_of_key("launch")) for app in found.launch),
-        *(("reads", app, found.source_of_key("reads")) for app in found.reads),
-        *(("secrets", app, found.source_of_key("secrets")) for app in found.secrets),
-        *(("deny", describe_rule(match), match.source) for match in found.all_denials),
-        *(("ask", describe_rule(match), match.source) for match in found.ask),
-        *(("allow", describe_rule(match), match.source) for match in found.allow),
+        ("approvers", ", ".join(rules.approvers) or "nobody", rules.source_of_key("approvers")),
+        *(("launch", app, rules.source_of_key("launch")) for app in rules.launch),
+        *(("reads", app, rules.source_of_key("reads")) for app in rules.reads),
+        *(("secrets", app, rules.source_of_key("secrets")) for app in rules.secrets),
+        *(("deny", describe_rule(match), match.source) for match in rules.all_denials),
+        *(("ask", describe_rule(match), match.source) for match in rules.ask),
+        *(("allow", describe_rule(match), match.source) for match in rules.allow),
         *(
             ("your rule", f"{describe_rule(rule.match)} is {rule.level}", rule.match.source)
-            for rule in found.rules
+            for rule in rules.rules
         ),
     ]
     for name, value, source in rows:
@@ -224,8 +224,8 @@ def show(
 
 
 def _limit_source(found: Policy, kind: str) -> str:
-    said = getattr(found, f"{kind}_per_second") is not None
-    return found.source_of_key("limits") if said else "default"
+    is_set = getattr(found, f"{kind}_per_second") is not None
+    return found.source_of_key("limits") if is_set else "default"
 
 
 @policy.command()
@@ -238,10 +238,10 @@ def _limit_source(found: Policy, kind: str) -> str:
 def edit(policy_file: Path | None) -> int:
     """Open the policy in $VISUAL or $EDITOR; save it only if it is valid."""
     path = policy_path(policy_file)
-    found = read_file_content(path)
+    current = read_file_content(path)
     draft = read_file_content(path.with_name(f"{path.name}.draft-{secrets.token_hex(4)}"))
     sample = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
-    before = sample if found.content is None else _policy_text(found)
+    before = sample if current.content is None else _policy_text(current)
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     replace_file_content(draft, before.encode())
     failed = ""
@@ -255,7 +255,7 @@ def edit(policy_file: Path | None) -> int:
         if not kept:
             draft.path.unlink()
         raise SetupError(f"{failed.rstrip('.')}. The policy is unchanged.{kept}")
-    if after == before and found.content is not None:
+    if after == before and current.content is not None:
         draft.path.unlink()
         click.echo("Nothing was changed.")
         return 0
@@ -266,7 +266,7 @@ def edit(policy_file: Path | None) -> int:
             f"{error} The policy is unchanged. Your text is saved in {draft.path}."
         ) from None
     # The file may be a link into a folder of settings, and stays one.
-    replace_file_content(found, after.encode())
+    replace_file_content(current, after.encode())
     draft.path.unlink()
     click.echo(f"{path} is saved. It takes effect when a server starts.")
     return 0
@@ -362,8 +362,8 @@ def _gate_options(tools: tuple[Path, ...], gate: dict[str, Any]) -> GateOptions:
 
 
 def _check_policy(options: GateOptions) -> int:
-    found = load_policy(options.policy)
-    wrong = unknown_words(found, Catalogue(tool_folders(options.tools)), added_tools())
+    loaded = load_policy(options.policy)
+    wrong = unknown_words(loaded, Catalogue(tool_folders(options.tools)), added_tools())
     for line in wrong:
         click.echo(escape_hidden(line))
     if not wrong:
@@ -446,24 +446,24 @@ def explain(
 def test(file: Path, tools: tuple[Path, ...], **gate: Any) -> int:
     """Judge the calls in FILE, and compare each decision with the expected one."""
     try:
-        found = read_expectations(file.read_text(encoding="utf-8"), file.name)
+        expected = read_expectations(file.read_text(encoding="utf-8"), file.name)
     except OSError as error:
         raise SetupError(f"{file} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
         raise SetupError(f"{file} is not UTF-8; save it as UTF-8.") from None
     options = _gate_options(tools, gate)
-    if found.policy and options.policy is None:
-        options = options._replace(policy=file.parent / found.policy)
+    if expected.policy and options.policy is None:
+        options = options._replace(policy=file.parent / expected.policy)
     opened, failed = build_gate(options), 0
     try:
-        for row in found.rows:
-            said, fails = _check_expectation(opened, row)
+        for row in expected.rows:
+            outcome, fails = _check_expectation(opened, row)
             failed += fails
             state = "FAIL" if fails else "ok  "
-            click.echo(escape_hidden(f"{state} {file.name} line {row.line}: {row.call} {said}"))
+            click.echo(escape_hidden(f"{state} {file.name} line {row.line}: {row.call} {outcome}"))
     finally:
         opened.close()
-    click.echo(f"{len(found.rows) - failed} as expected, {failed} not.")
+    click.echo(f"{len(expected.rows) - failed} as expected, {failed} not.")
     return 1 if failed else 0
 
 

@@ -234,15 +234,15 @@ def _probe_outcome(done: Completed, person: PersonalDetails) -> dict[str, Any]:
         redact_person(stream.decode("utf-8", "backslashreplace")[:_MOST], person)
         for stream in (done.stdout, done.stderr)
     )
-    found: dict[str, Any] = {"status": done.status, "stdout": stdout, "stderr": stderr}
+    facts: dict[str, Any] = {"status": done.status, "stdout": stdout, "stderr": stderr}
     with contextlib.suppress(ValueError, RecursionError):
-        found["value"] = json.loads(stdout)
+        facts["value"] = json.loads(stdout)
     line = parse_error_line(stderr) if done.status else None
     if line is not None:
-        found["error"] = {"number": line.number, "text": line.text}
+        facts["error"] = {"number": line.number, "text": line.text}
     if done.timed_out:
-        found["timed_out"] = True
-    return found
+        facts["timed_out"] = True
+    return facts
 
 
 _WHOSE: Final = (
@@ -278,12 +278,14 @@ def probe(rows: tuple[int, ...], simulate: bool, textedit: bool, output: Path | 
     wanted = sorted(set(rows)) or list(ROWS)
     more = list(collision_probes(_all_tables())) if 9 in wanted else []
     try:
-        found = [*run_probes(run_process, program, wanted, more=more, scratch=textedit, person=who)]
+        answers = [
+            *run_probes(run_process, program, wanted, more=more, scratch=textedit, person=who)
+        ]
     except OSError as error:
         raise SetupError(f"{program[0]} cannot be started: {error.strerror}.") from error
     if 12 in wanted:
-        found.append(automation_answer(who, simulate=simulate))
-        found.sort(key=lambda answer: answer["row"])
+        answers.append(automation_answer(who, simulate=simulate))
+        answers.sort(key=lambda answer: answer["row"])
     report = {
         "probe": _FORMAT,
         "iac": VERSION,
@@ -291,7 +293,7 @@ def probe(rows: tuple[int, ...], simulate: bool, textedit: bool, output: Path | 
         "macos": platform.mac_ver()[0],
         "machine": platform.machine(),
         "python": platform.python_version(),
-        "answers": found,
+        "answers": answers,
     }
     text = json.dumps(report, ensure_ascii=False, indent=1) + "\n"
     if output is None:
@@ -300,7 +302,7 @@ def probe(rows: tuple[int, ...], simulate: bool, textedit: bool, output: Path | 
         with report_write_errors(output):
             write_whole(output, text)
         click.echo(
-            f"{len(found)} answers were written to {output}. Read them before you send the file."
+            f"{len(answers)} answers were written to {output}. Read them before you send the file."
         )
 
 

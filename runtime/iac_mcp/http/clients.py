@@ -105,8 +105,8 @@ def read_clients() -> list[KnownClient]:
     path = open_state() / _FILE
     try:
         require_private_file(path)
-        said = json.loads(read_bounded(path, _MOST, follow=False)[0])
-        rows = [KnownClient(*map(str, row)) for row in said["clients"]]  # type: ignore[arg-type]
+        content = json.loads(read_bounded(path, _MOST, follow=False)[0])
+        rows = [KnownClient(*map(str, row)) for row in content["clients"]]  # type: ignore[arg-type]
         if all(row.max_level in LEVELS for row in rows):
             return rows
     except FileNotFoundError:
@@ -144,19 +144,19 @@ class LocalTokenVerifier:
 
     async def verify_token(self, token: str) -> AccessToken | None:
         """Return whose token it is; None for nobody's."""
-        given, found = _hash_token(token), None
+        given, owner = _hash_token(token), None
         # All are compared, each in the time that it takes whatever it is.
         for row in self._current_clients():
             if hmac.compare_digest(row.token_hash, given):
-                found = row
-        if found is None:
+                owner = row
+        if owner is None:
             return None
         return AccessToken(
             token="",
-            client_id=found.name,
-            scopes=scopes_up_to(found.max_level),
-            subject=found.token_hash,
-            claims={"iss": "iac", HOLDER: f"http:{found.name}"},
+            client_id=owner.name,
+            scopes=scopes_up_to(owner.max_level),
+            subject=owner.token_hash,
+            claims={"iss": "iac", HOLDER: f"http:{owner.name}"},
         )
 
     def is_still_valid(self, token: AccessToken) -> bool:
@@ -165,8 +165,8 @@ class LocalTokenVerifier:
 
     def _current_clients(self) -> list[KnownClient]:
         try:
-            found = self._path.lstat()
-            stamp: object = (found.st_ino, found.st_mtime_ns, found.st_size)
+            facts = self._path.lstat()
+            stamp: object = (facts.st_ino, facts.st_mtime_ns, facts.st_size)
         except OSError:
             stamp = None
         if stamp != self._stamp:

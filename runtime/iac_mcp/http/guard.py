@@ -482,13 +482,13 @@ class _JwtVerifier:
             if len(answer.content) > _LARGEST:
                 raise ValueError("the answer is too large")
             rows = answer.json()["keys"]
-            found: dict[str, jwt.PyJWK] = {}
+            keys: dict[str, jwt.PyJWK] = {}
             for row in rows:
                 # A key of a kind that is not known here leaves the others.
                 with suppress(jwt.PyJWTError, ValueError, TypeError, KeyError):
                     if row.get("kty") != "oct" and row.get("use", "sig") == "sig":
-                        found[str(row["kid"])] = jwt.PyJWK(row)
-            self._keys, self._had = found, time.monotonic()
+                        keys[str(row["kid"])] = jwt.PyJWK(row)
+            self._keys, self._had = keys, time.monotonic()
         except (httpx2.HTTPError, ValueError, TypeError, KeyError, AttributeError) as error:
             # The keys that are known stay good meanwhile.
             _log.warning("the keys of %s cannot be fetched: %s", self._issuer.issuer, error)

@@ -219,10 +219,10 @@ def serve_http(raw: Mapping[str, Any]) -> int:
     logging.getLogger("asyncio").addFilter(quiet_full_table)
     allow_descriptors()
     policy = Path(raw["policy"]) if raw.get("policy") else None
-    said = dict(load_policy(policy).http)
+    policy_settings = dict(load_policy(policy).http)
     with ExitStack() as stack:
         listener = _open_listener(stack, raw)
-        settings = read_http_settings(raw, said, listener.getsockname()[1])
+        settings = read_http_settings(raw, policy_settings, listener.getsockname()[1])
         verifier = (
             LocalTokenVerifier() if settings.issuer is None else open_verifier(settings.issuer)
         )

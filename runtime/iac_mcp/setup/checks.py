@@ -140,7 +140,7 @@ def server_processes() -> list[ServerProcess]:
     """Return the running servers of this user, but for this process, by number."""
     import psutil
 
-    found: list[ServerProcess] = []
+    servers: list[ServerProcess] = []
     for process in psutil.process_iter():
         with suppress(psutil.Error):
             if process.pid == os.getpid() or process.uids().real != os.getuid():
@@ -151,8 +151,8 @@ def server_processes() -> list[ServerProcess]:
                 name = parent.name() if parent is not None else ""
                 orphan = not name or name in _FOSTER
                 home = data_home(process.environ())
-                found.append(ServerProcess(process.pid, orphan, name, command, home))
-    return sorted(found)
+                servers.append(ServerProcess(process.pid, orphan, name, command, home))
+    return sorted(servers)
 
 
 def data_home(environ: Mapping[str, str]) -> str:
@@ -246,9 +246,9 @@ _SERVICES: Final = "/System/Library/Frameworks/ApplicationServices.framework/App
 
 def check_python(around: DoctorContext) -> Iterator[DoctorFinding]:
     """Look at the Python that runs this, and whether macOS will let it control apps."""
-    said = f"{platform.python_version()} at {sys.executable}"
+    version = f"{platform.python_version()} at {sys.executable}"
     if not around.is_mac:
-        yield ok(said)
+        yield ok(version)
         return
     program = framework_program(sys.base_prefix, os.path.realpath(sys.executable))
     verdict, words = judge_signature(read_signature(program, around.run, around.system))
@@ -256,7 +256,7 @@ def check_python(around: DoctorContext) -> Iterator[DoctorFinding]:
     if verdict == "problem":
         other = find_better_python(around.run, around.system) or "a Python of python.org"
         mend = f"Create an environment with {other}, install IAC in it, then iac-mcp install again."
-    yield DoctorFinding(verdict, f"{said}. {words}", mend)
+    yield DoctorFinding(verdict, f"{version}. {words}", mend)
 
 
 def check_sdk(_around: DoctorContext) -> Iterator[DoctorFinding]:
@@ -294,14 +294,14 @@ def check_freshness(around: DoctorContext) -> Iterator[DoctorFinding]:
         catalogue = Catalogue(tool_folders(around.tools))
     except SetupError:
         return  # `tools` has said so.
-    found = find_stale_tools(catalogue.tool_folders, around.folders)
-    for app in found.stale:
+    freshness = find_stale_tools(catalogue.tool_folders, around.folders)
+    for app in freshness.stale:
         yield warning(app.line.partition(";")[0] + ".", app.build_command)
-    if not found.fresh and not found.without and not found.stale:
+    if not freshness.fresh and not freshness.without and not freshness.stale:
         yield ok("No installed app to compare the tools with")
-    elif not found.stale:
-        more = f"; scriptable apps without tools: {found.without}" if found.without else ""
-        yield ok(f"Installed apps with matching tools: {found.fresh}{more}")
+    elif not freshness.stale:
+        more = f"; scriptable apps without tools: {freshness.without}" if freshness.without else ""
+        yield ok(f"Installed apps with matching tools: {freshness.fresh}{more}")
 
 
 def check_state_folder(_around: DoctorContext) -> Iterator[DoctorFinding]:
@@ -321,8 +321,8 @@ def check_policy(around: DoctorContext) -> Iterator[DoctorFinding]:
     """Look whether the policy and the settings are right."""
     path = policy_path()
     try:
-        found = load_policy()
-        settings = read_settings(PolicyFlags(), around.environ, found)
+        policy = load_policy()
+        settings = read_settings(PolicyFlags(), around.environ, policy)
     except SetupError as error:
         yield problem(str(error), "iac-mcp policy edit")
         return
@@ -331,26 +331,26 @@ def check_policy(around: DoctorContext) -> Iterator[DoctorFinding]:
     yield ok(f"preset {settings.preset.value}{reads} ({where})")
     with suppress(SetupError):  # `tools` has said so.
         catalogue = Catalogue(tool_folders(around.tools))
-        for line in unknown_words(found, catalogue, added_tools()):
+        for line in unknown_words(policy, catalogue, added_tools()):
             yield warning(line, "iac-mcp policy edit")
 
 
 def check_approval_prompts(_around: DoctorContext) -> Iterator[DoctorFinding]:
     """Look whether every client can show approval prompts."""
     try:
-        found, without = paused_clients(open_state()), unapproved_counts(open_state())
+        paused, without = paused_clients(open_state()), unapproved_counts(open_state())
         quick = unshown(open_state())
     except SetupError as error:
         yield problem(str(error), _fix_from(error))
         return
-    for row in found:
+    for row in paused:
         yield warning(row.description, row.lift)
     for client, times in without.items():
         who = escape_hidden(client) or "a program without a name"
         yield ok(f"{who} got no approval for {times} prompts; after {MAX_UNAPPROVED} it is paused")
     for one in quick:
         yield warning(one.says, "Look in the client's settings for a way to show MCP prompts.")
-    if not found and not without and not quick:
+    if not paused and not without and not quick:
         yield ok("every client can show approval prompts")
 
 
@@ -361,11 +361,11 @@ def _fix_from(error: SetupError) -> str:
 
 def check_scripts(_around: DoctorContext) -> Iterator[DoctorFinding]:
     """Look whether the user's own scripts can be read."""
-    found, faults = own_scripts()
+    scripts, faults = own_scripts()
     for says in faults:
         yield warning(says, "Correct it; docs/applescript.md describes the format.")
     if not faults:
-        yield ok(f"own scripts: {len(found)}")
+        yield ok(f"own scripts: {len(scripts)}")
 
 
 def check_search(_around: DoctorContext) -> Iterator[DoctorFinding]:
@@ -383,10 +383,10 @@ def check_search(_around: DoctorContext) -> Iterator[DoctorFinding]:
 
 def check_osascript(around: DoctorContext) -> Iterator[DoctorFinding]:
     """Look whether there is an osascript to run."""
-    found = around.examiner.installed_versions()
-    if found.osascript:
-        where = f" on macOS {found.macos}" if found.macos else ""
-        yield ok(f"{found.osascript}{where}")
+    versions = around.examiner.installed_versions()
+    if versions.osascript:
+        where = f" on macOS {versions.macos}" if versions.macos else ""
+        yield ok(f"{versions.osascript}{where}")
     elif around.is_mac:
         yield problem(
             "osascript is not in any folder of PATH.",
@@ -433,14 +433,14 @@ def check_automation(around: DoctorContext) -> Iterator[DoctorFinding]:
 def _wanted_apps(catalogue: Catalogue, names: tuple[str, ...]) -> list[AppRow]:
     if not names:
         return [app for app in catalogue.apps.values() if app.kind == "application"]
-    found: list[AppRow] = []
+    rows: list[AppRow] = []
     for name in names:
         app = catalogue.find_app(name)
         if app is None:
             near = near_text(name, sorted(catalogue.apps))
             raise SetupError(f"There are no tools for {quote_text(name)}. {near}".strip())
-        found.append(app)
-    return found
+        rows.append(app)
+    return rows
 
 
 def _judge_app(app: AppRow, state: AppState) -> DoctorFinding:
@@ -464,10 +464,10 @@ def check_accessibility(around: DoctorContext) -> Iterator[DoctorFinding]:
     """Look whether this process may use the accessibility interface, as windows and keys need."""
     if not around.is_mac:
         return
-    found = is_accessibility_trusted(around.system)
-    if found:
+    trusted = is_accessibility_trusted(around.system)
+    if trusted:
         yield ok("Tools can reach the windows and buttons of other apps")
-    elif found is None:
+    elif trusted is None:
         yield warning("macOS did not answer.", "iac-mcp doctor")
     else:
         yield warning(

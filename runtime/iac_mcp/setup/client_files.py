@@ -187,8 +187,8 @@ def _member_lead(text: str, plain: str, member: _JsonMember) -> str:
 
 
 def _skip_blanks(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
+    blanks = _SPACE.match(text, at)
+    return blanks.end() if blanks else at
 
 
 def _format_value(plain: str, lead: str, value: Any) -> str:
@@ -226,12 +226,12 @@ def servers_of(text: str, root: str, form: Form = "json") -> dict[str, Any]:
     if not body.strip():
         return {}
     if form == "toml":
-        said: Any = _parse_toml(text).unwrap()
+        content: Any = _parse_toml(text).unwrap()
     else:
-        said = _parse_json(_without_comments(body, form))
-    if not isinstance(said, dict):
+        content = _parse_json(_without_comments(body, form))
+    if not isinstance(content, dict):
         raise NotJsonError("it is JSON, but not an object")
-    servers = said.get(root, {})
+    servers = content.get(root, {})
     if not isinstance(servers, dict):
         raise NotJsonError(f'"{root}" is not an object')
     return servers

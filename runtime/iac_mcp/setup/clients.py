@@ -80,11 +80,11 @@ def client_file(client: Client, environ: Mapping[str, str], system: str = sys.pl
 
 def client_entry(client: Client, launch: Launch) -> dict[str, Any]:
     """Return what stands under a server's name in the client's file."""
-    said: dict[str, Any] = {"type": "stdio"} if client.typed else {}
-    said |= {"command": launch.command, "args": [*launch.args]}
+    entry: dict[str, Any] = {"type": "stdio"} if client.typed else {}
+    entry |= {"command": launch.command, "args": [*launch.args]}
     if launch.env:
-        said["env"] = dict(launch.env)
-    return said
+        entry["env"] = dict(launch.env)
+    return entry
 
 
 def settings_snippet(client: Client, name: str, said: Mapping[str, Any]) -> str:
@@ -168,10 +168,10 @@ def install_server(
             is as it was, and the error has the snippet.
         SetupError: The file cannot be read or written safely; it is as it was.
     """
-    found = read_file_content(path)
-    said = client_entry(client, launch)
+    file = read_file_content(path)
+    entry = client_entry(client, launch)
     try:
-        text = _content_text(found)
+        text = _content_text(file)
         old = entry_of(text or "", client.root, name, client.form)
         kept: tuple[str, ...] = ()
         if old is not None:
@@ -180,20 +180,20 @@ def install_server(
                     f'{path} has another server called "{name}"; choose a name with --name.'
                 )
             kept = serve_options(old) if keep_options else ()
-            said["args"] += kept
-        after = merge_entry(text, client.root, name, said, client.form)
+            entry["args"] += kept
+        after = merge_entry(text, client.root, name, entry, client.form)
         encoded = after.encode()
     except (NotJsonError, UnicodeError) as error:
-        raise _not_merged(path, error, settings_snippet(client, name, said)) from None
+        raise _not_merged(path, error, settings_snippet(client, name, entry)) from None
     if after == text:
         return InstallResult(changed=False, backup=None, kept=kept)
-    backup = _backup_path(found.path)
-    if old is None and found.content is not None:
+    backup = _backup_path(file.path)
+    if old is None and file.content is not None:
         # An entry that is there was written after the backup was made, which stays the older one.
-        replace_file_content(read_file_content(backup)._replace(mode=found.mode), found.content)
+        replace_file_content(read_file_content(backup)._replace(mode=file.mode), file.content)
     elif old is None:
         remove_file(read_file_content(backup))
-    replace_file_content(found, encoded)
+    replace_file_content(file, encoded)
     return InstallResult(changed=True, backup=backup if backup.exists() else None, kept=kept)
 
 
@@ -208,9 +208,9 @@ def uninstall_server(client: Client, path: Path, name: str) -> Removed:
             is as it was.
         SetupError: The file cannot be read or written safely; it is as it was.
     """
-    found = read_file_content(path)
+    file = read_file_content(path)
     try:
-        text = _content_text(found)
+        text = _content_text(file)
         old = entry_of(text, client.root, name, client.form) if text is not None else None
         if text is None or old is None:
             return "absent"
@@ -218,7 +218,7 @@ def uninstall_server(client: Client, path: Path, name: str) -> Removed:
             raise NotMergedError(
                 f'{path}: the server called "{name}" does not belong to IAC, so it stays.'
             )
-        backup = read_file_content(_backup_path(found.path))
+        backup = read_file_content(_backup_path(file.path))
         earlier = None
         with suppress(UnicodeError):
             earlier = _content_text(backup)
@@ -226,12 +226,12 @@ def uninstall_server(client: Client, path: Path, name: str) -> Removed:
     except (NotJsonError, UnicodeError) as error:
         raise _not_merged(path, error, "") from None
     if after is None:
-        remove_file(found)
+        remove_file(file)
         # A folder that is left would look like the client's.
         with suppress(OSError):
-            found.path.parent.rmdir()
+            file.path.parent.rmdir()
         return "file removed"
-    replace_file_content(found, after.encode())
+    replace_file_content(file, after.encode())
     if after != earlier:
         return "taken out"
     remove_file(backup)
@@ -246,12 +246,12 @@ def installed_entry(client: Client, path: Path, name: str) -> dict[str, Any] | N
         SetupError: It cannot be read at all.
     """
     try:
-        found = entry_of(
+        entry = entry_of(
             _content_text(read_file_content(path)) or "", client.root, name, client.form
         )
     except (NotJsonError, UnicodeError) as error:
         raise _not_merged(path, error, "") from None
-    return found if is_ours(found) else None
+    return entry if is_ours(entry) else None
 
 
 def server_entries(client: Client, path: Path) -> dict[str, Any]:
@@ -268,13 +268,13 @@ def bundle_versions(environ: Mapping[str, str], system: str = sys.platform) -> l
     The folder is where Claude Desktop unpacks them; not confirmed on a Mac yet.
     """
     folder = client_file(CLIENTS["claude-desktop"], environ, system).with_name("Claude Extensions")
-    found = []
+    versions = []
     for path in sorted(folder.glob("*/manifest.json")):
         with suppress(OSError, ValueError, AttributeError):
-            said = json.loads(path.read_bytes())
-            if said.get("name") == "iac":
-                found.append(str(said.get("version")))
-    return found
+            manifest = json.loads(path.read_bytes())
+            if manifest.get("name") == "iac":
+                versions.append(str(manifest.get("version")))
+    return versions
 
 
 def _content_text(found: FileContent) -> str | None:

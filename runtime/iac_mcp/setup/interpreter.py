@@ -79,12 +79,12 @@ def examine_python(path: str = "") -> PythonInterpreter:
         SetupError: It cannot be started, is too old, or has no server in it; one line.
     """
     chosen = path or sys.executable
-    found = _ask_python(chosen, "-E")
-    if found is None:
+    answer = _ask_python(chosen, "-E")
+    if answer is None:
         raise SetupError(
             f"{chosen} is not a Python that can start; name another one with --python."
         )
-    executable, version, has, base, real = found
+    executable, version, has, base, real = answer
     if tuple(version) < _OLDEST:
         spoken = ".".join(str(part) for part in version[:2])
         raise SetupError(f"{chosen} is Python {spoken}; IAC needs 3.11 or newer.")
@@ -110,6 +110,12 @@ def launch_arguments(options: tuple[str, ...]) -> tuple[str, ...]:
     of the name of one of our modules.
     """
     return ("-P", "-m", "iac_mcp", "serve", *options)
+
+
+def server_environment(python: PythonInterpreter, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return what a server needs in its environment: to be found, and the data of this one."""
+    data = environ.get("IAC_DATA")
+    return {**python.env, **({"IAC_DATA": str(Path(data).absolute())} if data else {})}
 
 
 def _ask_python(path: str, *flags: str) -> tuple[str, list[int], bool, str, str] | None:
@@ -166,10 +172,10 @@ def read_signature(
 
 def _is_entitled(answer: bytes) -> bool:
     try:
-        said = plistlib.loads(answer) if answer.strip() else {}
+        entitlements = plistlib.loads(answer) if answer.strip() else {}
     except Exception:  # plistlib lets through whatever its parsers raise
         return False
-    return isinstance(said, dict) and said.get(_ENTITLEMENT) is True
+    return isinstance(entitlements, dict) and entitlements.get(_ENTITLEMENT) is True
 
 
 def judge_signature(found: CodeSignature) -> tuple[Literal["ok", "warning", "problem"], str]:
@@ -246,13 +252,13 @@ def try_launch(launch: Launch, tool: str = "", run: Runner = run_process) -> Ser
     answers = dict(_parse_answers(done.stdout))
     failed = answers.get("2", {}).get("error")
     if "2" not in answers or failed:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        errors = done.stderr.decode("utf-8", "replace").strip().splitlines()
         why = (
             f"It did not answer in {_TRIAL_SECONDS:.0f} s."
             if done.timed_out
             else "It printed nothing."
         )
-        why = str(failed["message"]) if failed else said[-1] if said else why
+        why = str(failed["message"]) if failed else errors[-1] if errors else why
         shown = " ".join([launch.command, *launch.args])
         raise SetupError(
             f"The server does not start: {why.removeprefix('iac-mcp: ')} Tried: {shown}"
@@ -276,12 +282,12 @@ def _client_messages(tool: str) -> bytes:
 
 
 def _parse_answers(output: bytes) -> list[tuple[str, dict[str, Any]]]:
-    found = []
+    answers = []
     for line in output.splitlines():
         try:
-            said = json.loads(line)
+            message = json.loads(line)
         except ValueError:
             continue
-        if isinstance(said, dict) and "id" in said:
-            found.append((str(said["id"]), said))
-    return found
+        if isinstance(message, dict) and "id" in message:
+            answers.append((str(message["id"]), message))
+    return answers

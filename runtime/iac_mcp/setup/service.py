@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from iac_base.errors import SetupError
 from iac_base.files import write_whole
-from iac_mcp.setup.interpreter import PythonInterpreter, launch_arguments
+from iac_mcp.setup.interpreter import PythonInterpreter, launch_arguments, server_environment
 from iac_runtime.execution.process import Completed, Runner
 from iac_runtime.execution.streams import run_process
 
@@ -29,9 +29,7 @@ def agent_plist(
     """Return the plist of the agent; `options` are those of `iac-mcp serve` besides --http."""
     logs = Path.home() / "Library" / "Logs" / "iac"
     own = () if "--log-file" in options else ("--log-file", str(logs / "server.log"))
-    variables = dict(python.env)
-    if environ.get("IAC_DATA"):
-        variables["IAC_DATA"] = str(Path(environ["IAC_DATA"]).absolute())
+    variables = server_environment(python, environ)
     keys: dict[str, Any] = {
         "Label": LABEL,
         "ProgramArguments": [python.path, *launch_arguments(("--http", *own, *options))],
@@ -71,8 +69,8 @@ def install_agent(plist: bytes, run: Runner = run_process, system: str = sys.pla
     _run_launchctl(run, "bootout", _launchd_target())
     done = _run_launchctl(run, "bootstrap", _launchd_domain(), str(path))
     if done.status:
-        said = done.stderr.decode(errors="replace").strip()
-        raise SetupError(f"launchd did not start the service: {said or f'status {done.status}'}.")
+        reason = done.stderr.decode(errors="replace").strip()
+        raise SetupError(f"launchd did not start the service: {reason or f'status {done.status}'}.")
     return path
 
 
@@ -99,10 +97,10 @@ def agent_status(run: Runner = run_process, system: str = sys.platform) -> str:
         return "The service is installed but not loaded; load it with: iac-mcp service install"
     lines = done.stdout.decode(errors="replace").splitlines()
     rows = (line.strip().partition(" = ") for line in lines)
-    said = {key: value for key, _, value in rows if value}
-    if "pid" in said:
-        return f"The service is running, pid {said['pid']}."
-    ended = said.get("last exit code", "unknown")
+    facts = {key: value for key, _, value in rows if value}
+    if "pid" in facts:
+        return f"The service is running, pid {facts['pid']}."
+    ended = facts.get("last exit code", "unknown")
     return f"The service is loaded but not running; it ended with {ended}."
 
 

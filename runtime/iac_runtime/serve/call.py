@@ -173,14 +173,14 @@ class Deadline:
 
     def _report_progress(self, cancel: Cancellation) -> None:
         seconds = time.monotonic() - self._began
-        said = f"{self._tool}: running for {seconds:.0f} seconds"
-        self._peer.report(round(seconds, 1), f"{said}; {cancel.word}" if cancel.word else said)
+        text = f"{self._tool}: running for {seconds:.0f} seconds"
+        self._peer.report(round(seconds, 1), f"{text}; {cancel.word}" if cancel.word else text)
 
     def explain_error(self, error: ToolError) -> ToolError:
         """Return what to say of an error: of one that is due to the end that was made, another."""
         if not self._over or error.type != "USER_CANCELLED":
             return error
-        said = f"The call did not finish in {self._patience:g} seconds, and was stopped."
+        message = f"The call did not finish in {self._patience:g} seconds, and was stopped."
         way = "Ask for less: a limit, a filter, fewer properties, or one object."
         if error.suggestion == OUTCOME_UNKNOWN:
             way = OUTCOME_UNKNOWN
@@ -188,7 +188,7 @@ class Deadline:
             way = "Nothing was sent, because the app was busy. Call again a little later."
         return ToolError(
             "TIMEOUT",
-            said,
+            message,
             way,
             retryable=way != OUTCOME_UNKNOWN,
             app=error.app,
@@ -527,8 +527,8 @@ def _ask_person(asks: PendingCall, peer: Peer, cancel: Cancellation) -> Verdict:
     if asks.way != "client":
         return ask_dialog(asks.question)
     begun = time.monotonic()
-    found = peer.elicit(elicitation_form(asks.question), cancel, THINKING)
-    if isinstance(found, str):
-        return found
+    answer = peer.elicit(elicitation_form(asks.question), cancel, THINKING)
+    if isinstance(answer, str):
+        return answer
     took = time.monotonic() - begun
-    return read_answer(*found, asks.question.answers, declared=True, seconds=took)
+    return read_answer(*answer, asks.question.answers, declared=True, seconds=took)

@@ -170,14 +170,14 @@ async def _handle_request(
             cancel.cancel()
 
     answer = partial(method, context.params or {}, peer, cancel)
-    found: Any = None
+    result: Any = None
     failure: Exception | None = None
     async with anyio.create_task_group() as group:
         group.start_soon(watch_cancel)
         try:
             async with slots.slot_for(peer.remote):
                 # Shielded: it returns when the thread is done, which the watcher hastens.
-                found = await anyio.to_thread.run_sync(answer, limiter=slots.all)
+                result = await anyio.to_thread.run_sync(answer, limiter=slots.all)
         except ProtocolError as error:
             failure = _sdk_error(error)
         except Exception as error:
@@ -186,7 +186,7 @@ async def _handle_request(
         group.cancel_scope.cancel()
     if failure is not None:
         raise failure
-    return modern_result(found, context.method) if peer.modern else found
+    return modern_result(result, context.method) if peer.modern else result
 
 
 class RequestSlots:
@@ -230,7 +230,7 @@ class _SessionPeer:
         )
         try:
             with cancel.on_cancel(asked.cancel):
-                found = asked.result(seconds)
+                elicited = asked.result(seconds)
         except TimeoutError:
             asked.cancel()
             return "timeout"
@@ -239,7 +239,7 @@ class _SessionPeer:
         except (CancelledError, ValueError, anyio.ClosedResourceError, anyio.BrokenResourceError):
             # What it answered is not of the protocol, or it is going.
             return "error"
-        return found.action, found.content
+        return elicited.action, elicited.content
 
     def _run_in_loop(self, work: Coroutine[Any, Any, Any]) -> Future[Any]:
         return asyncio.run_coroutine_threadsafe(work, self._loop)

@@ -265,13 +265,13 @@ def app_resources(lines: Iterable[bytes]) -> list[str]:
 
 
 def _apps_by_key(tool_folders: Iterable[ToolFolder]) -> dict[str, Mapping[str, Any]]:
-    found: dict[str, Mapping[str, Any]] = {}
+    rows: dict[str, Mapping[str, Any]] = {}
     for tool_folder in tool_folders:
         for key, row in tool_folder.apps.items():
             if not (isinstance(row, dict) and {"id", "name"} <= row.keys()):
                 raise damaged_file_error(tool_folder.folder / "catalogue.json")
-            found[key] = row
-    return dict(sorted(found.items()))
+            rows[key] = row
+    return dict(sorted(rows.items()))
 
 
 def _folders_stamp(folders: Sequence[Path]) -> Stamp:
@@ -280,8 +280,8 @@ def _folders_stamp(folders: Sequence[Path]) -> Stamp:
     for folder in folders:
         for name in _FILES:
             try:
-                found = (folder / name).stat()
-                stamps.append((f"{folder}/{name}", found.st_mtime_ns, found.st_size))
+                facts = (folder / name).stat()
+                stamps.append((f"{folder}/{name}", facts.st_mtime_ns, facts.st_size))
             except OSError:
                 stamps.append((f"{folder}/{name}", 0, 0))
     return tuple(stamps)
@@ -371,17 +371,17 @@ _BY_FLAG: Final = {option.flag: option for option in SERVE_OPTIONS}
 
 def read_quickly(arguments: Sequence[str]) -> dict[str, Any] | None:
     """Return the values by name (absent options are absent), or None if click should read them."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     rest = list(arguments)
     while rest:
         flag, equals, value = rest.pop(0).partition("=")
         option = _BY_FLAG.get(flag)
-        if option is None or (option.kind != "values" and option.name in found):
+        if option is None or (option.kind != "values" and option.name in values):
             return None
         if option.kind == "flag":
             if equals:
                 return None
-            found[option.name] = True
+            values[option.name] = True
             continue
         if not equals:
             if rest and not rest[0].startswith("-"):
@@ -389,7 +389,7 @@ def read_quickly(arguments: Sequence[str]) -> dict[str, Any] | None:
             elif option.kind != "maybe":
                 return None
         if option.kind == "values":
-            found.setdefault(option.name, []).append(value)
+            values.setdefault(option.name, []).append(value)
         else:
-            found[option.name] = value
-    return found
+            values[option.name] = value
+    return values

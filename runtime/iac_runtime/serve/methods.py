@@ -114,14 +114,14 @@ def _read_resource(
     if peer.views and uri.startswith("ui:"):
         from iac_runtime.serve.resources import read_view
 
-        found = read_view(uri, questions(read_requester(peer).token_client))
-        if found is not None:
-            return {"contents": [found]}
+        view = read_view(uri, questions(read_requester(peer).token_client))
+        if view is not None:
+            return {"contents": [view]}
     try:
-        text, mime, said = read_resource(uri, sources(peer))
+        text, mime, note_text = read_resource(uri, sources(peer))
     except IacError as error:
         raise protocol_error(error) from None
-    note = {"_meta": {"iac/note": said}} if said else {}
+    note = {"_meta": {"iac/note": note_text}} if note_text else {}
     return {"contents": [{**note, "mimeType": mime, "text": text, "uri": uri}]}
 
 
@@ -178,11 +178,11 @@ def _complete_argument(
         # What is wrong with the tools is said where one is asked for.
         with suppress(IacError):
             values = _template_values(ref["uri"], name, sources(peer))
-    found = _matching_values(begun, values)
+    matching = _matching_values(begun, values)
     rest = {
-        "hasMore": len(found) > MAX_COMPLETIONS,
-        "total": len(found),
-        "values": found[:MAX_COMPLETIONS],
+        "hasMore": len(matching) > MAX_COMPLETIONS,
+        "total": len(matching),
+        "values": matching[:MAX_COMPLETIONS],
     }
     return {"completion": rest}
 

@@ -161,10 +161,10 @@ def request_message(id_: str, method: str, params: Mapping[str, Any]) -> bytes:
 
 def modern_result(result: Mapping[str, Any], method: str) -> dict[str, Any]:
     """Return a result of the older era as the newer one wants it, with the keys in its order."""
-    found = {"resultType": "complete", **result}
+    complete = {"resultType": "complete", **result}
     if method == "resources/read":
-        found |= {"cacheScope": "private", "ttlMs": 0}
-    return {key: found[key] for key in sorted(found)}
+        complete |= {"cacheScope": "private", "ttlMs": 0}
+    return {key: complete[key] for key in sorted(complete)}
 
 
 def with_server_info(result: Mapping[str, Any], identity: ServerIdentity) -> dict[str, Any]:
@@ -275,8 +275,8 @@ def _envelope_fault(meta: Mapping[str, Any]) -> ProtocolError | None:
         text = "the protocol-version envelope value must be a string"
         return ProtocolError(INVALID_PARAMS, text)
     if meta[SPOKEN] != MODERN_VERSION:
-        said = {"supported": [MODERN_VERSION], "requested": meta[SPOKEN]}
-        return ProtocolError(UNSUPPORTED_VERSION, "Unsupported protocol version", said)
+        versions = {"supported": [MODERN_VERSION], "requested": meta[SPOKEN]}
+        return ProtocolError(UNSUPPORTED_VERSION, "Unsupported protocol version", versions)
     return None
 
 

@@ -94,9 +94,9 @@ class StatusFile:
     def count_call(self, *, failed: bool = False) -> None:
         """Count a call that is over."""
         with self._lock:
-            found = self._server
-            errors = found.errors + 1 if failed else found.errors
-            self._schedule_write(found._replace(calls=found.calls + 1, errors=errors))
+            server = self._server
+            errors = server.errors + 1 if failed else server.errors
+            self._schedule_write(server._replace(calls=server.calls + 1, errors=errors))
 
     def update_fields(self, **fields: Any) -> None:
         """Set fields of `RunningServer`: the client's name, or tools that were built meanwhile."""
@@ -155,15 +155,15 @@ def running_servers() -> list[RunningServer]:
     Raises:
         SetupError: The state folder is not as it must be.
     """
-    found: list[RunningServer] = []
+    servers: list[RunningServer] = []
     for path in sorted(servers_folder().glob("*.json")):
         server = _read_server(path)
         if server is not None and _is_alive(server):
-            found.append(server)
+            servers.append(server)
         else:
             with contextlib.suppress(OSError):
                 path.unlink()
-    return sorted(found, key=lambda server: server.started)
+    return sorted(servers, key=lambda server: server.started)
 
 
 def status_facts(own: StatusFile | None = None) -> dict[str, Any]:
@@ -195,10 +195,10 @@ def status_facts(own: StatusFile | None = None) -> dict[str, Any]:
 
 def _read_server(path: Path) -> RunningServer | None:
     try:
-        said = json.loads(path.read_bytes())
-        if said["format"] != _FORMAT or str(int(said["pid"])) != path.stem:
+        facts = json.loads(path.read_bytes())
+        if facts["format"] != _FORMAT or str(int(facts["pid"])) != path.stem:
             return None
-        server = RunningServer(**{field: said[field] for field in RunningServer._fields})
+        server = RunningServer(**{field: facts[field] for field in RunningServer._fields})
         return server if isinstance(server.started, float | int) else None
     except (OSError, ValueError, TypeError, KeyError):
         return None

@@ -3,10 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from iac_base.errors import (
-    ToolError,
-    quote_text,
-)
+from iac_base.errors import ToolError, quote_text
 from iac_base.text import clean_text
 from iac_runtime.gate.planning import expand_recipe
 from iac_runtime.language.compose import effective_level
@@ -147,29 +144,29 @@ def _names_by_app(
 
     The `first` of them stand in a group of their own. Names go before words.
     """
-    found: dict[str, dict[str, str]] = {}
+    groups: dict[str, dict[str, str]] = {}
     kept: list[tuple[dict[str, str], SearchHit]] = []
     for number, hit in enumerate(hits):
         row = catalogue.tools.get(hit.tool)
         of = "nearest" if number < first else row.app.name if row else "any app"
-        room -= (len(hit.tool) + 6 + (0 if of in found else len(of) + 6)) / 4
+        room -= (len(hit.tool) + 6 + (0 if of in groups else len(of) + 6)) / 4
         if room < 0:
             break
-        group = found.setdefault(of, {})
+        group = groups.setdefault(of, {})
         group[hit.tool] = ""
         kept.append((group, hit))
     for group, hit in kept:
         row = catalogue.tools.get(hit.tool)
         if row and hit.element and hit.why.startswith(f"{hit.op} "):
-            said = hit.why.replace(f" in {row.app.name}", "")
+            purpose = hit.why.replace(f" in {row.app.name}", "")
         else:
-            said = any_purpose(catalogue, hit.tool)
-        words = " ".join(said.split()[:_WORDS]).rstrip(".,:;(")
+            purpose = any_purpose(catalogue, hit.tool)
+        words = " ".join(purpose.split()[:_WORDS]).rstrip(".,:;(")
         room -= len(words) / 4
         if room < 0:
             break
         group[hit.tool] = words
-    return found
+    return groups
 
 
 def _required_level(catalogue: Catalogue, page: ToolPage) -> tuple[Level, str]:
@@ -193,8 +190,8 @@ def _required_level(catalogue: Catalogue, page: ToolPage) -> tuple[Level, str]:
     if spec.op == "set":
         for name in given.get("properties", ()):
             owners = [term for term in tables.classes if tables.find_property(term, name)]
-            held = (one for term in owners for one in tables.properties(term))
-            rows.extend((one.term, one.level) for one in held)
+            properties = (one for term in owners for one in tables.properties(term))
+            rows.extend((one.term, one.level) for one in properties)
     elif spec.op == "make" or spec.event == "coredelo":
         making = spec.op == "make"
         classes = tables.classes.items()
@@ -245,8 +242,8 @@ def tool_ceiling(catalogue: Catalogue, tool: str) -> Level:
 
 def any_purpose(catalogue: Catalogue, name: str) -> str:
     """Return what a tool does, in one line."""
-    if found := _builtin_tool(name):
-        return found.purpose
+    if builtin := _builtin_tool(name):
+        return builtin.purpose
     return str(listing_entry(catalogue, name)["description"])
 
 
@@ -260,10 +257,12 @@ def any_page(catalogue: Catalogue, tool: str | SearchHit) -> ToolPage:
     name = tool if isinstance(tool, str) else tool.tool
     if name in catalogue.tools:
         return tool_page(catalogue, tool)
-    found = _builtin_tool(name)
-    if found is None:
+    builtin = _builtin_tool(name)
+    if builtin is None:
         raise catalogue.unknown_tool_error(name, known_names(catalogue))
-    return ToolPage(name, found.purpose, found.level, found.ceiling, found.input, found.example)
+    return ToolPage(
+        name, builtin.purpose, builtin.level, builtin.ceiling, builtin.input, builtin.example
+    )
 
 
 _HEAD = """\
