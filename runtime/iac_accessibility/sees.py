@@ -34,9 +34,8 @@ from iac_accessibility.traverse import Branch, Walk, WalkLimits
 from iac_accessibility.tree import open_items
 from iac_base.distribution import pip_install
 from iac_base.secrets import redact_text
-from iac_runtime.execution.streams import run_process
-from iac_runtime.gate.plans import ToolImage, ToolResult
 from iac_runtime.tool import tool
+from iac_runtime.toolkit import ToolImage, ToolResult, run_process
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -158,7 +157,7 @@ def _check_library() -> None:
 
 def _not_allowed_error() -> UiError:
     # Needed for this message only.
-    from iac_runtime.execution.mac import responsible_name
+    from iac_runtime.toolkit import responsible_name
 
     pane = "Privacy & Security > Screen & System Audio Recording"
     return UiError(

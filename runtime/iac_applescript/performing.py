@@ -49,14 +49,21 @@ from iac_applescript.system_state import PARTS, read_state
 from iac_applescript.toolset import Arguments, ScriptToolset, lookup_tool, open_toolset
 from iac_base.errors import SetupError, ToolError, quote_text
 from iac_base.logs import LOGGER
-from iac_runtime.execution.process import Runner
-from iac_runtime.gate.plans import Call, Plan, ToolContext
-from iac_runtime.policy.escalation import find_tainted_texts
-from iac_runtime.policy.facts import OWN_APP, Effect, RaisedLevel, Verb
+from iac_runtime.policy.facts import OWN_APP
 from iac_runtime.policy.taint import iterate_texts
 from iac_runtime.tool import LEVELS, highest
-from iac_runtime.tools.own import toolset_tools
-from iac_runtime.tools.shape import Tool
+from iac_runtime.toolkit import (
+    Call,
+    Effect,
+    Plan,
+    RaisedLevel,
+    Runner,
+    Tool,
+    ToolContext,
+    Verb,
+    find_tainted_texts,
+    toolset_tools,
+)
 
 DEFAULT_TIMEOUT: Final = 30.0
 

@@ -14,7 +14,7 @@ from iac_base.errors import SetupError
 from iac_base.files import data_folder
 from iac_base.text import clean_text
 from iac_base.words import fold_name
-from iac_runtime.tools.folders import check_own
+from iac_runtime.toolkit import check_own
 
 SHIPPED: Final = Path(__file__).parent / "skills"
 LARGEST: Final = 16_000

@@ -13,7 +13,7 @@ from iac_applescript.running import osascript_program
 from iac_base.text import clean_value
 
 if TYPE_CHECKING:
-    from iac_runtime.execution.process import Runner
+    from iac_runtime.toolkit import Runner
 
 _SECONDS: Final = 5.0
 
