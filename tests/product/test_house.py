@@ -100,7 +100,7 @@ BEYOND_THE_TOOLKIT = {
     "iac_plans": {
         "iac_runtime.gate.batch": "BatchTargetReader TOLD_AS join_plans part_with_decision",
         "iac_runtime.language.terms": "has_elements",
-        "iac_runtime.policy.effects": "VERB_WORDS",
+        "iac_runtime.policy.facts": "VERB_WORDS",
         "iac_runtime.policy.prompts": "LIFETIME",
         "iac_runtime.tools.lock": "damaged_file_error read_part",
         "iac_runtime.tools.tables": "APPLICATION",
