@@ -15,6 +15,15 @@ def level_span(level: Level, ceiling: Level) -> str:
     return level if level == ceiling else f"{level} to {ceiling}"
 
 
+def object_schema(
+    properties: Mapping[str, Mapping[str, Any]], required: Iterable[str]
+) -> dict[str, Any]:
+    """Return the schema of a closed object; in order of the properties, `required` too."""
+    needed = [key for key in properties if key in {*required}]
+    schema = {"type": "object", "properties": properties}
+    return {**schema, **({"required": needed} if needed else {}), "additionalProperties": False}
+
+
 @dataclass(frozen=True, slots=True)
 class ToolParameter:
     """A parameter of a tool: the contract's row, its schema and how Python spells it.
@@ -29,6 +38,10 @@ class ToolParameter:
     annotation: str
     description: str
     words: str = ""
+
+    def described_schema(self) -> dict[str, Any]:
+        """Return its schema with its description."""
+        return {**self.schema, **({"description": self.description} if self.description else {})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +77,10 @@ class ToolFunction:
 
     def input_schema(self) -> dict[str, Any]:
         """Return the JSON schema of the arguments."""
-        schema: dict[str, Any] = {"type": "object", "properties": {}}
-        for parameter in self.parameters:
-            entry = dict(parameter.schema)
-            if parameter.description:
-                entry["description"] = parameter.description
-            schema["properties"][parameter.key] = entry
-        required = [parameter.key for parameter in self.parameters if parameter.required]
-        if required:
-            schema["required"] = required
-        schema["additionalProperties"] = False
-        return schema
+        return object_schema(
+            {parameter.key: parameter.described_schema() for parameter in self.parameters},
+            [parameter.key for parameter in self.parameters if parameter.required],
+        )
 
     def listing_entry(self) -> dict[str, Any]:
         """Return the finished entry of a tool listing (MCP `Tool`).

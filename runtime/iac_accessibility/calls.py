@@ -13,8 +13,7 @@ from iac_accessibility.model import UiApp
 from iac_accessibility.paths import PathError, parse_path, path_text
 from iac_base.cancellation import Cancellation
 from iac_base.errors import quote_text
-from iac_runtime.gate.plans import Call
-from iac_runtime.tools.shape import Tool
+from iac_runtime.toolkit import Call, Tool
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,7 +122,7 @@ def _error_from_fault(fault: UiFault, name: str, path: str, writes: bool) -> UiE
     who = name or "The accessibility service"
     if isinstance(fault, AccessDenied):
         # Needed for this message only.
-        from iac_runtime.execution.mac import responsible_name
+        from iac_runtime.toolkit import responsible_name
 
         return UiError(
             "PERMISSION_DENIED",

@@ -17,9 +17,11 @@ from iac_accessibility.identity import ElementFound, describe_differences, with_
 from iac_accessibility.locate import path_of, stale_error
 from iac_accessibility.model import Detail, Handle, UiApp, UiNode
 from iac_accessibility.paths import MENU_ROLES
+from iac_accessibility.shapes import ActionDone, AppName, Seconds
 from iac_accessibility.toolset import change_tool
 from iac_accessibility.traverse import WalkLimits, walk_tree
 from iac_base.errors import near_text, quote_text
+from iac_runtime.tool import tool
 
 _MOST: Final = 10
 _ARROW: Final = re.compile(r"\s*(?:>|→|▸|›)\s*")
@@ -45,7 +47,7 @@ def _titles_of(text: str) -> list[str]:
 
 
 @change_tool
-def click_menu(session: UiSession, call: UiCall) -> ElementChange:
+def plan_click_menu(session: UiSession, call: UiCall) -> ElementChange:
     """Choose a menu item: it is looked for, no menu is opened.
 
     Raises:
@@ -68,6 +70,23 @@ def click_menu(session: UiSession, call: UiCall) -> ElementChange:
         words=tuple(named),
         more={"action": action, "element_path": found.path},
     )
+
+
+@tool(
+    level="MODIFY",
+    ceiling="DANGEROUS",
+    plan=plan_click_menu,
+    answer=ActionDone,
+    words="bar choose command item menu open pick select submenu",
+    example={"app": "TextEdit", "menu_path": "Format > Make Plain Text"},
+    timeout=5.0,
+)
+def click_menu(*, app: AppName, menu_path: str, timeout: Seconds | None = None) -> None:
+    """Choose an item in an app's menu bar by the titles: File > Save As…
+
+    Args:
+        menu_path: Menu and item: File > Save As…
+    """
 
 
 def _find_menu_item(

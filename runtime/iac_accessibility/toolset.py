@@ -32,13 +32,22 @@ from iac_base.cancellation import Cancellation
 from iac_base.distribution import pip_install
 from iac_base.errors import ToolError, quote_text
 from iac_base.text import clean_value
-from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
-from iac_runtime.policy.dataflow import Taint
-from iac_runtime.policy.effects import CallFacts, Effect, RaisedLevel, Verb
-from iac_runtime.policy.escalation import find_tainted_texts
-from iac_runtime.policy.permissions import Permissions
 from iac_runtime.tool import Level
-from iac_runtime.tools.shape import Perform, Tool
+from iac_runtime.toolkit import (
+    Call,
+    CallFacts,
+    Effect,
+    Perform,
+    Permissions,
+    Plan,
+    RaisedLevel,
+    Taint,
+    Tool,
+    ToolContext,
+    ToolResult,
+    Verb,
+    find_tainted_texts,
+)
 
 _NEWS: Final = 0.8
 """Seconds for what an act changed, beside those of the act."""

@@ -15,7 +15,7 @@ from iac_applescript.sources import ChosenScript
 from iac_base.errors import ToolError
 from iac_base.text import clean_text, clean_value
 from iac_base.words import fold_name, stem_words
-from iac_runtime.policy.effects import TargetDescription
+from iac_runtime.toolkit import TargetDescription
 
 REASONS: Final = 12
 """Reasons that are told at most."""

@@ -14,7 +14,7 @@ from iac_base.errors import ToolError, near_text, quote_text
 from iac_base.text import clean_text
 from iac_base.words import fold_name
 from iac_runtime.tool import Spec
-from iac_runtime.tools.tables import Tables
+from iac_runtime.toolkit import Tables
 
 PAGE: Final = 4_200
 """The weight of an answer: below 1,500 tokens, at three ASCII characters or one other a token."""

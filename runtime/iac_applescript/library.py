@@ -18,7 +18,7 @@ from iac_applescript.analysis.findings import MAX_SCRIPT
 from iac_base.errors import SetupError, ToolError
 from iac_base.files import IrregularFileError, TooLargeError, data_folder, read_bounded
 from iac_base.text import clean_text
-from iac_runtime.tools.folders import check_own
+from iac_runtime.toolkit import check_own
 
 SHIPPED: Final = Path(__file__).parent / "scripts"
 LARGEST: Final = 512 * 1024

@@ -17,7 +17,7 @@ from iac_base.words import fold_name, split_words, stem_word
 from iac_runtime.search.hints import area_scores, is_served
 from iac_runtime.search.lexicon import load_lexicon
 from iac_runtime.search.request import SearchRequest, known_words, read_request
-from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.toolkit import Catalogue
 from iac_runtime.tools.own import CALL_TOOLS
 
 FLOOR: Final = 0.595

@@ -1,4 +1,4 @@
-"""What each script tool does; its row in `tools` leads here.
+"""What each script tool does; its function in `tools` leads here.
 
 Arguments fit the tool's schema when they come here. A tool that only looks something up is a `Work`
 under `lookup_tool`; one that reaches apps plans its call itself.
@@ -46,17 +46,24 @@ from iac_applescript.slots import number_placeholders
 from iac_applescript.sources import ChosenScript, choose_script
 from iac_applescript.store import PatternStore, is_learning_off
 from iac_applescript.system_state import PARTS, read_state
-from iac_applescript.tools import TOOLS
 from iac_applescript.toolset import Arguments, ScriptToolset, lookup_tool, open_toolset
 from iac_base.errors import SetupError, ToolError, quote_text
 from iac_base.logs import LOGGER
-from iac_runtime.execution.process import Runner
-from iac_runtime.gate.plans import Call, Plan, ToolContext
 from iac_runtime.policy.dataflow import iterate_texts
-from iac_runtime.policy.effects import OWN_APP, Effect, RaisedLevel, Verb
-from iac_runtime.policy.escalation import find_tainted_texts
+from iac_runtime.policy.effects import OWN_APP
 from iac_runtime.tool import LEVELS, highest
-from iac_runtime.tools.shape import Tool
+from iac_runtime.toolkit import (
+    Call,
+    Effect,
+    Plan,
+    RaisedLevel,
+    Runner,
+    Tool,
+    ToolContext,
+    Verb,
+    find_tainted_texts,
+    toolset_tools,
+)
 
 DEFAULT_TIMEOUT: Final = 30.0
 
@@ -80,7 +87,7 @@ def discover_capabilities(toolset: ScriptToolset, _given: Arguments, _run: Runne
         "tools_by_level": levels,
         "skills": sorted(load_skills(toolset.skill_folder)),
         "patterns": toolset.store.read_stats().patterns,
-        "script_tools": [tool.name for tool in TOOLS],
+        "script_tools": [tool.name for tool in toolset_tools(("applescript",))],
         "next": "Call get_smart_suggestion with what you want to do; prefer tools to scripts.",
     }
 

@@ -26,7 +26,7 @@ from iac_applescript.failures import ScriptFailure, explain_failure
 from iac_applescript.wrapping import WrappedScript, wrap_script
 from iac_base.errors import ErrorType, ToolError
 from iac_runtime.apple_errors import APPLE_ERRORS
-from iac_runtime.execution.process import Completed, Runner
+from iac_runtime.toolkit import Completed, Runner
 
 SANDBOX: Final = "/usr/bin/sandbox-exec"
 _OSASCRIPT: Final = "/usr/bin/osascript"

@@ -14,7 +14,7 @@ from iac_base.errors import SetupError
 from iac_base.files import data_folder
 from iac_base.text import clean_text
 from iac_base.words import fold_name
-from iac_runtime.tools.folders import check_own
+from iac_runtime.toolkit import check_own
 
 SHIPPED: Final = Path(__file__).parent / "skills"
 LARGEST: Final = 16_000
@@ -42,6 +42,11 @@ class Skill(NamedTuple):
     codes: tuple[str, ...]
     text: str
     own: bool
+
+    def is_for(self, app: str) -> bool:
+        """Say whether `app` is its app: a key, a name or a bundle id."""
+        names = (self.name, self.app, self.title.partition(":")[0])
+        return fold_name(app) in map(fold_name, names)
 
 
 def read_skill(path: Path, *, own: bool) -> Skill:
@@ -126,12 +131,5 @@ def _add_own_skill(path: Path, found: dict[str, Skill]) -> None:
 
 def find_skill(app: str, folder: Path | None = None) -> Skill | None:
     """Return the guide of an app by key, name or bundle id."""
-    wanted = fold_name(app)
-    for skill in load_skills(folder).values():
-        if wanted in (
-            fold_name(skill.name),
-            fold_name(skill.app),
-            fold_name(skill.title.partition(":")[0]),
-        ):
-            return skill
-    return None
+    guides = load_skills(folder).values()
+    return next((guide for guide in guides if guide.is_for(app)), None)

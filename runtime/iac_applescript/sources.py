@@ -17,7 +17,7 @@ from iac_applescript.library import find_script
 from iac_applescript.wrapping import has_run_parameter
 from iac_base.errors import ErrorType, SetupError, ToolError, quote_text
 from iac_base.files import IrregularFileError, TooLargeError, data_folder, read_bounded
-from iac_runtime.tools.folders import check_own
+from iac_runtime.toolkit import check_own
 
 FOLDERS: Final = "IAC_SCRIPTS"
 """The environment variable that names further folders of scripts, divided as in PATH."""

@@ -26,8 +26,8 @@ from iac_applescript.slots import widen_placeholders
 from iac_base.files import StateFileError
 from iac_base.sqlite import DAMAGED, Database, DatabaseSchema, set_aside
 from iac_base.words import split_words, stem_word
-from iac_runtime.policy.effects import Effect
 from iac_runtime.tool import Level
+from iac_runtime.toolkit import Effect
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -6,12 +6,14 @@ Accessibility. Only a Mac can confirm the scripts.
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
+from iac_applescript.failures import explain_failure
+from iac_applescript.running import osascript_program
 from iac_base.text import clean_value
 
 if TYPE_CHECKING:
-    from iac_runtime.execution.process import Runner
+    from iac_runtime.toolkit import Runner
 
 _SECONDS: Final = 5.0
 
@@ -91,8 +93,19 @@ _SYSTEM: Final[Mapping[str, Callable[[], Any]]] = {
     "network": _network_interfaces,
 }
 
-PARTS: Final = (*_SCRIPTS, *_SYSTEM)
-"""Names of the parts; network is the interfaces that are up, without addresses."""
+StatePart = Literal[
+    "front_app",
+    "running_apps",
+    "windows",
+    "volume",
+    "appearance",
+    "displays",
+    "battery",
+    "network",
+]
+"""A part; network is the interfaces that are up, without addresses."""
+
+PARTS: Final[tuple[StatePart, ...]] = get_args(StatePart)
 
 
 def read_state(runner: "Runner", parts: Sequence[str] = PARTS) -> dict[str, dict[str, Any]]:
@@ -107,9 +120,6 @@ def _read_part(runner: "Runner", part: str) -> dict[str, Any]:
             return {"value": clean_value(system())}
         except (OSError, RuntimeError, ImportError, AttributeError) as error:
             return {"error": f"{part} cannot be read on this machine ({type(error).__name__})."}
-    # A listing of the tools reads the names of the parts, and needs none of this.
-    from iac_applescript.running import osascript_program
-
     argv = [osascript_program(), "-l", "JavaScript", "-"]
     try:
         done = runner(argv, _SCRIPTS[part].strip().encode(), _SECONDS)
@@ -118,8 +128,6 @@ def _read_part(runner: "Runner", part: str) -> dict[str, Any]:
     if done.timed_out:
         return {"error": f"No answer about {part} came within {_SECONDS:g} seconds."}
     if done.status != 0:
-        from iac_applescript.failures import explain_failure
-
         failure = explain_failure(done.stderr.decode("utf-8", "replace"), language="javascript")
         return {"error": " ".join((failure.message, *failure.fixes[:1]))}
     try:

@@ -18,15 +18,26 @@ from iac_applescript.store import PatternStore
 from iac_base.cancellation import Cancellation
 from iac_base.errors import SetupError, ToolError, near_text, nearest_names, quote_text
 from iac_base.files import open_state
-from iac_runtime.execution.process import Completed, RunInTurns, Runner
-from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
-from iac_runtime.gate.results import clean_result
-from iac_runtime.policy.dataflow import Taint
-from iac_runtime.policy.effects import CallFacts, Effect, RaisedLevel, TargetDescription
-from iac_runtime.search import Index
-from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.shape import Perform, Tool
-from iac_runtime.tools.tables import Tables
+from iac_runtime.toolkit import (
+    Call,
+    CallFacts,
+    Catalogue,
+    Completed,
+    Effect,
+    Index,
+    Perform,
+    Plan,
+    RaisedLevel,
+    RunInTurns,
+    Runner,
+    Tables,
+    Taint,
+    TargetDescription,
+    Tool,
+    ToolContext,
+    ToolResult,
+    clean_result,
+)
 
 Arguments: TypeAlias = Mapping[str, Any]
 Work: TypeAlias = "Callable[[ScriptToolset, Arguments, Runner], Result]"

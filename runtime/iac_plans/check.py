@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from iac_base.errors import InvalidParameterError, NextCall, near_text, nearest_names
 from iac_base.text import clean_value
 from iac_base.words import fold_name
-from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.toolkit import Catalogue
 from iac_runtime.tools.lock import damaged_file_error, read_part
 
 MOST: Final = 20_000

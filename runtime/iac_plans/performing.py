@@ -30,18 +30,25 @@ from iac_plans.rehearse import (
     to_program_value,
 )
 from iac_plans.store import find_plan
-from iac_plans.tools import REHEARSE
 from iac_runtime.gate.batch import TOLD_AS, BatchTargetReader, join_plans, part_with_decision
-from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.planning import fit_to_limit
-from iac_runtime.gate.plans import Call, CompletedCall, Plan, ToolContext, ToolResult
-from iac_runtime.gate.results import clean_result
-from iac_runtime.outcomes.outcome import Outcome, combined_outcome
-from iac_runtime.policy.effects import CallFacts, Decision
 from iac_runtime.policy.question import LIFETIME
-from iac_runtime.policy.wording import describe_each_call
 from iac_runtime.tool import at_most, highest
-from iac_runtime.tools.shape import Tool
+from iac_runtime.toolkit import (
+    Call,
+    CallFacts,
+    CompletedCall,
+    Decision,
+    Gate,
+    Outcome,
+    Plan,
+    Tool,
+    ToolContext,
+    ToolResult,
+    clean_result,
+    combined_outcome,
+    describe_each_call,
+    fit_to_limit,
+)
 
 
 class PlanStoppedError(ToolError):
@@ -112,7 +119,7 @@ def plan_run(tool: Tool, call: Call, context: ToolContext) -> Plan:
         )
     else:
         program = given["program"]
-    return _plan_rehearsed(tool, call, context, program, only=tool.name == REHEARSE)
+    return _plan_rehearsed(tool, call, context, program, only=tool.name == "rehearse_plan")
 
 
 def plan_kept(tool: Tool, call: Call, context: ToolContext) -> Plan:

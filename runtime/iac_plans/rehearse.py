@@ -19,14 +19,24 @@ from iac_base.errors import InvalidParameterError, ToolError
 from iac_base.words import fold_name
 from iac_plans.check import ProgramUsage
 from iac_plans.interpreter import CALLS, FrozenWorld, run_program
-from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, CompletedCall, Plan, RefusedCall
-from iac_runtime.language.plain import DateText, RefText
 from iac_runtime.language.terms import has_elements
-from iac_runtime.policy.effects import VERB_WORDS, CallFacts, Effect, TargetDescription
+from iac_runtime.policy.effects import VERB_WORDS
 from iac_runtime.tool import highest
-from iac_runtime.tools.checking import to_json_types
-from iac_runtime.tools.tables import APPLICATION, Tables
+from iac_runtime.toolkit import (
+    Call,
+    CallFacts,
+    CompletedCall,
+    DateText,
+    Effect,
+    Gate,
+    Plan,
+    RefText,
+    RefusedCall,
+    Tables,
+    TargetDescription,
+    to_json_types,
+)
+from iac_runtime.tools.tables import APPLICATION
 from iac_runtime.types import find_type, parse_type
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")

@@ -19,9 +19,7 @@ from iac_base.errors import InvalidParameterError, SetupError, near_text, quote_
 from iac_base.files import data_folder, read_bounded, write_whole
 from iac_base.text import clean_value
 from iac_plans.check import MOST
-from iac_runtime.tools.checking import check_arguments
-from iac_runtime.tools.folders import check_own
-from iac_runtime.tools.shape import Tool, import_later
+from iac_runtime.toolkit import Tool, check_arguments, check_own, import_later
 
 PINNED: Final = "pinned.json"
 _PLAIN: Final = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}

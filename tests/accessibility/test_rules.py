@@ -21,12 +21,14 @@ from iac_accessibility.paths import (
     path_text,
     role_name,
 )
-from iac_accessibility.tools import TOOLS
 from iac_accessibility.toolset import UiToolset
 from iac_accessibility.traverse import steps_of
 from iac_accessibility.writes import coerce_value
 from iac_base.errors import ToolError
+from iac_runtime.tools.own import toolset_tools
 from iac_runtime.tools.shape import listing_entry as listing_entry
+
+TOOLS = toolset_tools(("accessibility",))
 
 _ROLES = st.from_regex(r"[a-z][a-z0-9]{0,9}(_[a-z0-9]{1,9}){0,2}", fullmatch=True).map(role_name)
 _STEPS = st.one_of(

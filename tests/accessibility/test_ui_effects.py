@@ -7,7 +7,6 @@ from ui_calls import prepare
 from ui_memory import Memory, node, tree
 
 from iac_accessibility.model import AcceptedValue, UiApp
-from iac_accessibility.tools import TOOLS
 from iac_accessibility.toolset import UiToolset, open_toolset
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
@@ -16,6 +15,7 @@ from iac_runtime.policy.dataflow import Taint
 from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.model import PolicyFlags, read_settings
 from iac_runtime.policy.permissions import Permissions, Requester, default_permissions
+from iac_runtime.tools.own import toolset_tools
 
 WORDS = {
     "Delete": "delete", "Don't Save": "end", "Send": "send", "Pay": "send", "Allow": "change",
@@ -82,7 +82,7 @@ def test_a_value_that_came_from_a_result_raises_the_call(toolset: UiToolset) -> 
 def call(toolset: UiToolset, policy: str, tool: str) -> CallAnswer:
     given = parse_policy(policy)
     permissions = Permissions(given, read_settings(PolicyFlags(), {}, given), home="/Users/me")
-    rows = {row.name: row for row in TOOLS}
+    rows = {row.name: row for row in toolset_tools(("accessibility",))}
     kept = {open_toolset: toolset}
     gate = Gate(
         None, Executor(), home="/Users/me", permissions=permissions, kept=kept, added=lambda: rows

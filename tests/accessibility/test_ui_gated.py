@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from ui_user import User
 
-from iac_accessibility.tools import TOOLS
 from iac_accessibility.toolset import open_toolset
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
@@ -16,7 +15,7 @@ from iac_runtime.gate.plans import Call, CallAnswer, CompletedCall, PendingCall,
 from iac_runtime.policy.model import Policy, PolicyFlags, read_settings
 from iac_runtime.policy.permissions import Permissions, Requester
 from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.own import added_tools
+from iac_runtime.tools.own import added_tools, toolset_tools
 
 pytestmark = pytest.mark.process
 
@@ -102,7 +101,7 @@ def test_nothing_is_changed_where_only_reads_run(calls: Callable[..., Calls]) ->
     assert isinstance(press(call, "Press"), RefusedCall)
     assert isinstance(call("click_menu", menu_path="File > Save"), RefusedCall)
     assert isinstance(call("list_windows"), CompletedCall)
-    changing = {tool.name for tool in TOOLS if tool.ceiling != "SAFE"}
+    changing = {tool.name for tool in toolset_tools(("accessibility",)) if tool.ceiling != "SAFE"}
     assert {"perform_action", "set_value", "click_menu"} < changing
     assert isinstance(call("press_keys", keys=["a"]), RefusedCall)
 

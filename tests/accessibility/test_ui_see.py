@@ -13,7 +13,6 @@ from ui_memory import APP, Memory, node, tree
 from ui_user import User
 
 from iac_accessibility.model import Frame
-from iac_accessibility.tools import TOOLS
 from iac_accessibility.toolset import UiToolset, open_toolset
 from iac_base.errors import ToolError
 from iac_runtime.execution.executor import Executor
@@ -30,6 +29,7 @@ from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.model import PolicyFlags, read_settings
 from iac_runtime.policy.permissions import Permissions, Requester
 from iac_runtime.serve.call import outcome_result
+from iac_runtime.tools.own import toolset_tools
 
 Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
 BLACK = (0, 0, 0)
@@ -109,7 +109,7 @@ def asked(policy: str, app: str = APP.id) -> CallAnswer:
     bridge = Memory(tree(rows()), apps=[APP._replace(id=app)])
     given = parse_policy(policy)
     permissions = Permissions(given, read_settings(PolicyFlags(), {}, given), home="/Users/me")
-    tools = {row.name: row for row in TOOLS}
+    tools = {row.name: row for row in toolset_tools(("accessibility",))}
     kept = {open_toolset: UiToolset(bridge)}
     gate = Gate(
         None, Executor(), home="/Users/me", permissions=permissions, kept=kept, added=lambda: tools

@@ -265,7 +265,7 @@ def test_the_users_scripts_come_first_and_what_is_wrong_is_a_line(
 @pytest.mark.process
 def test_nothing_is_read_before_a_script_is_looked_for() -> None:
     look = (
-        "import sys; import iac_applescript.tools, iac_runtime.serve.stdio, iac_runtime.tools.own;"
+        "import sys; import iac_runtime.serve.stdio, iac_runtime.tools.own;"
         "iac_runtime.tools.own.added_tools(); assert 'iac_applescript.library' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", look], check=True)

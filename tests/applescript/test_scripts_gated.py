@@ -1,17 +1,18 @@
 """Scripts behind the gate's plan, over simulated apps: what runs decides what reading may do."""
 
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from script_calls import data, in_turns, plan_of
 
-from iac_applescript import performing, tools
 from iac_applescript.toolset import Arguments, ScriptToolset, lookup_tool, open_toolset
 from iac_base.errors import ToolError
 from iac_base.files import open_state
+from iac_gen.toolsets import toolset_rows
 from iac_runtime.audit.reading import AuditQuery, find_calls
 from iac_runtime.audit.writer import Audit
 from iac_runtime.execution.executor import Executor
@@ -27,9 +28,9 @@ from iac_runtime.policy.model import PolicyFlags, read_settings
 from iac_runtime.policy.permissions import Permissions, Requester
 from iac_runtime.policy.reach import identify_from_catalogue
 from iac_runtime.policy.wording import LINE_LIMIT
-from iac_runtime.serve.listing import Choice, own_tools
+from iac_runtime.tool import limits, tool
 from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.own import added_tools
+from iac_runtime.tools.own import added_tools, tool_of_row
 
 READS = 'tell application "Music" to get name of current track'
 ASKS = f'if application "Music" is running then {READS}'
@@ -116,9 +117,8 @@ def gate_of(toolset: ScriptToolset, catalogue: Catalogue, executor: Executor):
                 executor,
                 permissions=permissions,
                 audit=audit,
-                added=added_tools,
                 kept={open_toolset: toolset},
-                **more,
+                **{"added": added_tools, **more},
             )
         )
         return gates[-1]
@@ -280,29 +280,24 @@ def test_only_what_a_person_saw_and_did_not_accept_stops_a_client(
     assert isinstance(run(gate, NOTES), PendingCall)
 
 
-def test_a_new_script_tool_is_one_row_and_one_function(
-    gate_of: Callable[..., Gate], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def count_apps(toolset: ScriptToolset, given: Arguments, _run: Any) -> dict[str, Any]:
-        return {"count": sum(given["letter"] in app for app in toolset.catalogue.apps)}
+@lookup_tool
+def plan_count_apps(toolset: ScriptToolset, given: Arguments, _run: Any) -> dict[str, Any]:
+    return {"count": sum(given["letter"] in app for app in toolset.catalogue.apps)}
 
-    letter = {"type": "string", "maxLength": 1}
-    row = tools._script_tool(
-        "count_apps", "count_apps", "Count apps.", tools._input_schema(("letter",), letter=letter)
-    )
-    monkeypatch.setattr(performing, "count_apps", lookup_tool(count_apps), raising=False)
-    monkeypatch.setattr(tools, "TOOLS", (*tools.TOOLS, row))
-    added_tools.cache_clear()
-    try:
-        assert "count_apps" in {tool.name for tool in own_tools(Choice(("applescript",)))}
-        gate = gate_of()
-        found = gate.call(Call("count_apps", {"letter": "x"}, ASKED))
-        assert isinstance(found, CompletedCall)
-        assert found.value["data"]["count"] > 0
-        with pytest.raises(ToolError, match="letter"):
-            gate.call(Call("count_apps", {}, ASKED))
-    finally:
-        added_tools.cache_clear()
+
+@tool(level="SAFE", plan=plan_count_apps)
+def count_apps(letter: Annotated[str, limits(maxLength=1)]) -> None:
+    """Count apps."""
+
+
+def test_a_new_script_tool_is_a_function_and_what_it_does(gate_of: Callable[..., Gate]) -> None:
+    (row,) = toolset_rows([sys.modules[__name__]])
+    gate = gate_of(added=lambda: {"count_apps": tool_of_row(row)})
+    found = gate.call(Call("count_apps", {"letter": "x"}, ASKED))
+    assert isinstance(found, CompletedCall)
+    assert found.value["data"]["count"] > 0
+    with pytest.raises(ToolError, match="letter"):
+        gate.call(Call("count_apps", {}, ASKED))
 
 
 def test_of_a_long_script_a_person_sees_the_dangerous_lines_and_not_its_head(

@@ -237,8 +237,8 @@ def test_bad_schemas_of_a_tool_are_found_on_both_sides() -> None:
 def test_an_app_that_fails_its_proof_costs_that_app(monkeypatch: pytest.MonkeyPatch) -> None:
     render = render_module
 
-    def spoilt(one: Any, **options: Any) -> str:
-        text = render(one, **options)
+    def spoilt(one: Any, layout: Any) -> str:
+        text = render(one, layout)
         return f"{text}import os\n" if one.key == "diary" else text
 
     monkeypatch.setattr(pipeline, "render_module", spoilt)

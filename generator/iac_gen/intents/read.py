@@ -319,16 +319,10 @@ class _IntentsReader:
         known = {*self._entities}
         elsewhere = [key for what, key in self._terms if what == "entity" and key not in known]
         classes += [self._build_class(key, {}) for key in elsewhere]
-        lasting = [
-            row.name
-            for row in classes
-            if as_object(self._entities.get(row.code)).get("transient") is not True
-        ]
-        application = model.SdefClass(
-            APPLICATION,
-            "capp",
-            elements=tuple(model.SdefElement(name, "r") for name in sorted(lasting)),
-        )
+        passing = {key for key, row in self._entities.items() if row.get("transient") is True}
+        lasting = sorted(row.name for row in classes if row.code not in passing)
+        elements = tuple(model.SdefElement(name, "r") for name in lasting)
+        application = model.SdefClass(APPLICATION, "capp", elements=elements)
         records = [self._build_record(name) for name in sorted(self._records)]
         items: tuple[model.Item, ...] = (application, *classes, *enums, *records, *commands)
         return model.Suite("App Intents", "intn", items=items)
@@ -433,19 +427,13 @@ class _IntentsReader:
             if self._is_usable(name, f"a property of {key}"):
                 kinds = self._value_types(prop.get("valueType"), f"property {name} of {key}")
                 title = self._localized_text(prop.get("title"))
-                rows.append(
-                    model.SdefProperty(
-                        term_from_identifier(name), name, kinds, "r", description=title
-                    )
-                )
+                term = term_from_identifier(name)
+                rows.append(model.SdefProperty(term, name, kinds, "r", description=title))
         asked = [self._localized_text(one) for one in self._query_titles(key)]
         title = ". ".join(filter(None, (self._localized_text(row.get("displayTypeName")), *asked)))
+        term = self._unique_term("entity", key)
         return model.SdefClass(
-            self._unique_term("entity", key),
-            key,
-            plural=plural_noun(self._unique_term("entity", key)),
-            properties=tuple(rows),
-            description=title,
+            term, key, plural=plural_noun(term), properties=tuple(rows), description=title
         )
 
     def _query_titles(self, key: str) -> Iterator[Any]:

@@ -161,12 +161,6 @@ def _token_attachment(source: Mapping[str, Any]) -> dict[str, Any]:
 
 def _token_text(*sources: Mapping[str, Any]) -> dict[str, Any]:
     """Return a text of values, a line each."""
-    return {
-        "Value": {
-            "attachmentsByRange": {
-                f"{{{2 * at}, 1}}": dict(source) for at, source in enumerate(sources)
-            },
-            "string": "\n".join(_HERE for _ in sources),
-        },
-        "WFSerializationType": "WFTextTokenString",
-    }
+    attachments = {f"{{{2 * at}, 1}}": dict(source) for at, source in enumerate(sources)}
+    value = {"attachmentsByRange": attachments, "string": "\n".join(_HERE for _ in sources)}
+    return {"Value": value, "WFSerializationType": "WFTextTokenString"}

@@ -26,9 +26,8 @@ from iac_applescript.analysis.javascript_tree import parse, processes_in, scan_j
 from iac_applescript.analysis.statement_effects import ADDITIONS
 from iac_applescript.analysis.vocabulary import Vocabulary, build_vocabulary
 from iac_applescript.analysis.words import HARMFUL_NAMES
-from iac_runtime.policy.effects import Effect
 from iac_runtime.tool import Level, highest
-from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.toolkit import Catalogue, Effect
 
 Language = Literal["applescript", "javascript"]
 

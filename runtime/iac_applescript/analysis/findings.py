@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
 from iac_applescript.analysis.budget import spend
-from iac_runtime.policy.effects import Effect
 from iac_runtime.tool import Level, highest
+from iac_runtime.toolkit import Effect
 
 MAX_SCRIPT: Final = 64 * 1024
 """Characters of a script; a longer one is not read at all."""

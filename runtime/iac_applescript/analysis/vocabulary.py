@@ -12,7 +12,7 @@ from iac_base.secrets import is_secret
 from iac_runtime.policy.dataflow import is_secret_property, secret_classes
 from iac_runtime.policy.reach import STARTERS
 from iac_runtime.tool import Level, Property
-from iac_runtime.tools.tables import Tables
+from iac_runtime.toolkit import Tables
 
 Use = Literal["command", "property", "class", "enum", "label"]
 

@@ -28,6 +28,7 @@ from iac_runtime.serve.listing import CALL_OPTIONS, SERVE_OPTIONS, ServeOption
 from iac_runtime.tool import LEVELS
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.folders import tool_folders
+from iac_runtime.tools.own import entry_places
 from iac_runtime.version import VERSION
 
 if TYPE_CHECKING:
@@ -62,7 +63,6 @@ _LATER: Final = {
     "doctor": "doctor",
     "install": "install",
     "intents": "intents",
-    "open": "iac_page.cli:open_page",
     "plans": "plans",
     "policy": "policy",
     "probe": "probe",
@@ -71,6 +71,7 @@ _LATER: Final = {
     "status": "doctor",
     "uninstall": "install",
     "upgrade": "doctor",
+    **entry_places("iac.commands"),
 }
 """Commands with a module of their own, imported when they are asked for."""
 

@@ -13,7 +13,6 @@ from iac_plans import store
 from iac_plans.check import read_program
 from iac_plans.interpreter import check_program, load_sandbox
 from iac_plans.performing import RehearsalTimes
-from iac_plans.tools import REHEARSE
 from iac_runtime.serve.listing import CALL_OPTIONS
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.folders import tool_folders
@@ -59,7 +58,7 @@ def run(
 ) -> int:
     """Run the plan NAME with its arguments; you approve once."""
     given = {"plan": name, "arguments": arguments}
-    tool = REHEARSE if rehearse else "run_plan"
+    tool = "rehearse_plan" if rehearse else "run_plan"
     status: int = ctx.invoke(call, tool=tool, arguments=given, dry_run=False, **raw)
     return status
 

@@ -32,6 +32,7 @@ from iac_runtime.tools.lock import (
     read_wrappers,
     record_shortcut,
 )
+from iac_runtime.tools.own import entry_places
 from iac_runtime.tools.shape import Tool
 from iac_runtime.tools.tables import Operation
 
@@ -119,8 +120,7 @@ def _simulated_runner(operation: Operation, uuid: str, context: ToolContext) -> 
     assert context.catalogue is not None
     app = context.catalogue.find_row(operation.name).app
     workflow = read_wrappers(app.folder, app.key)[1][operation.spec.event]
-    # The simulator stands above: it is reached by its name.
-    simulator = import_module("iac_simulator.shortcuts")
+    simulator = import_module(entry_places("iac.simulator")["shortcuts"])
     held: RunInTurns = simulator.process_runner(
         {
             "apps": simulator.intent_actions(operation.tables),

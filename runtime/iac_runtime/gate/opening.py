@@ -24,7 +24,7 @@ from iac_runtime.policy.reach import identify_from_catalogue
 from iac_runtime.tool import LEVELS, App, Level
 from iac_runtime.tools.catalogue import AppRow, Catalogue
 from iac_runtime.tools.folders import tool_folders
-from iac_runtime.tools.own import added_tools
+from iac_runtime.tools.own import added_tools, entry_places
 from iac_runtime.tools.tables import Tables
 
 if TYPE_CHECKING:
@@ -101,9 +101,9 @@ def open_simulation(catalogue: Catalogue, path: Path | None) -> Simulation:
 
 
 def _import_simulator() -> Any:
-    """Return the package of the simulator, which stands above: it is reached by its name."""
+    """Return the package of the simulator, which stands above."""
     try:
-        return import_module("iac_simulator")
+        return import_module(entry_places("iac.simulator")["apps"])
     except ModuleNotFoundError as error:
         raise SetupError(
             f"The simulator needs {error.name}; install it with: {pip_install('simulator')}"

@@ -13,14 +13,13 @@ import json
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from importlib import import_module
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from iac_base.errors import InvalidParameterError, ToolError, near_text, quote_text
 from iac_runtime.serve.protocol import VIEW_EXTENSION, VIEW_TYPE, ServerIdentity, to_json
-from iac_runtime.tools.own import CALL_TOOLS, META_TOOLS
+from iac_runtime.tools.own import CALL_TOOLS, META_TOOLS, toolset_guides
 
 if TYPE_CHECKING:
     from iac_runtime.policy.question import Question
@@ -46,9 +45,6 @@ _FORMS: Final = (
     *(row["uri"] for row in FIXED.values()),
     *(row["uriTemplate"].replace("{?offset}", "?offset=N") for row in TEMPLATES),
 )
-
-_GUIDES: Final = "iac_applescript.skills"
-"""The module that reads the guides of apps: `skills() -> mapping of name to guide`."""
 
 
 class ResourceAddress(NamedTuple):
@@ -91,7 +87,7 @@ def resource_entries(apps: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
         _template_entry(
             "skill", {"name": name}, f"{name}_skill", f"Guide for scripts: {guide.title}"
         )
-        for name, guide in sorted(_load_guides().items())
+        for name, guide in sorted(toolset_guides().items())
     ]
     return [*FIXED.values(), *models, *guides]
 
@@ -172,7 +168,7 @@ def tool_provenance(catalogue: "Catalogue", tool: str) -> dict[str, Any]:
 
 def guide_names() -> list[str]:
     """Return the names of all guides, which are keys of apps."""
-    return sorted(_load_guides())
+    return sorted(toolset_guides())
 
 
 def guide_text(app: str) -> str:
@@ -181,16 +177,11 @@ def guide_text(app: str) -> str:
     Raises:
         ToolError: NOT_FOUND: there is none; the nearest are named.
     """
-    guide = import_module(_GUIDES).find_skill(app)
+    guide = next((one for one in toolset_guides().values() if one.is_for(app)), None)
     if guide is None:
         way = f"get_app_dictionary shows the terms of any app. {near_text(app, guide_names())}"
         raise ToolError("NOT_FOUND", f"There is no guide for {quote_text(app)}.", way)
     return f"# {guide.title}\n\n{guide.text.strip()}\n"
-
-
-def _load_guides() -> Mapping[str, Any]:
-    guides: Mapping[str, Any] = import_module(_GUIDES).load_skills()
-    return guides
 
 
 def _read_apps(_address: ResourceAddress, sources: ResourceSources) -> tuple[str, str]:
