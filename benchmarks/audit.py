@@ -23,11 +23,10 @@ from bounds import exit_status, hold_at_most
 
 from iac_base.sqlite import open_database
 from iac_base.text import clean_value
-from iac_runtime.audit import Audit, AuditIntent, AuditOutcome, index
-from iac_runtime.audit.chain import START, chain_rows
-from iac_runtime.audit.dropping import drop_rows
+from iac_runtime.audit import Audit, AuditIntent, AuditOutcome, store
 from iac_runtime.audit.reading import AuditQuery, find_calls, verify_audit
-from iac_runtime.audit.store import FILE, SCHEMA
+from iac_runtime.audit.store import FILE, SCHEMA, START, chain_rows
+from iac_runtime.audit.upkeep import drop_rows
 from iac_runtime.audit.writer import arguments_digest, intent_body
 from iac_runtime.gate.limiter import Limiter, RateLimits, RateWindow
 from iac_runtime.tool import LEVELS, Level
@@ -138,7 +137,7 @@ def fill(folder: Path, count: int) -> None:
     connection.execute("BEGIN")
     rows = chain_rows(START, 0, made(count))
     connection.executemany("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
-    while index.extend_index(connection):
+    while store.extend_index(connection):
         pass
     connection.execute("COMMIT")
     connection.close()

@@ -19,8 +19,7 @@ from typing import Any
 from iac_fleet import database, demo
 from iac_fleet.forward import BATCH
 from iac_runtime.audit import AuditIntent, AuditOutcome
-from iac_runtime.audit.chain import START, AuditRow, chain_rows
-from iac_runtime.audit.store import UnplacedRow
+from iac_runtime.audit.store import START, AuditRow, UnplacedRow, chain_rows
 from iac_runtime.audit.writer import intent_body, outcome_body
 
 

@@ -20,7 +20,7 @@ from iac_mcp.setup.clients import CLIENTS
 from iac_runtime.apple_errors import APPLE_ERRORS
 from iac_runtime.language.compose import default_columns
 from iac_runtime.policy.escalation import RULES
-from iac_runtime.policy.model import PRESETS
+from iac_runtime.policy.settings import PRESETS
 from iac_runtime.serve.resources import FIXED, PROMPTS, TEMPLATES
 from iac_runtime.tool import LEVELS
 from iac_runtime.tools.catalogue import Catalogue

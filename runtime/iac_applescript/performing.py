@@ -49,8 +49,8 @@ from iac_applescript.system_state import PARTS, read_state
 from iac_applescript.toolset import Arguments, ScriptToolset, lookup_tool, open_toolset
 from iac_base.errors import SetupError, ToolError, quote_text
 from iac_base.logs import LOGGER
-from iac_runtime.policy.dataflow import iterate_texts
-from iac_runtime.policy.effects import OWN_APP
+from iac_runtime.policy.facts import OWN_APP
+from iac_runtime.policy.taint import iterate_texts
 from iac_runtime.tool import LEVELS, highest
 from iac_runtime.toolkit import (
     Call,

@@ -15,14 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from iac_base.errors import SetupError
 from iac_fleet.settings import FleetSettings
 from iac_fleet.versions import is_signed, public_key, record_outcome
-from iac_runtime.policy.page import (
-    WaitingQuestion,
-    is_page_open,
-    open_page,
-    read_waiting_questions,
-    write_answer,
-)
-from iac_runtime.policy.question import ALWAYS
+from iac_runtime.policy import prompts
 
 
 class FleetQuestion(NamedTuple):
@@ -44,9 +37,9 @@ def sync_questions(
     """
     if not settings.approvers:
         return
-    if not is_page_open():
-        open_page(state)
-    asked = {row.id: row for row in read_waiting_questions(state)}
+    if not prompts.is_page_open():
+        prompts.open_page(state)
+    asked = {row.id: row for row in prompts.read_waiting_questions(state)}
     rows = [
         {"id": row.id, "text": _question_text(row), "answers": _remote_answers(row)}
         for row in asked.values()
@@ -64,7 +57,7 @@ def sync_questions(
         if not (known and is_signed(signed_text(given, said), bytes(signature), approver)):
             refused.add(bytes(signature))
             record_outcome(state, told, "refused", "no approver of this Mac signed it")
-        elif said in given.answers and write_answer(state, ident, said):
+        elif said in given.answers and prompts.write_answer(state, ident, said):
             record_outcome(state, told, "done", "an approver of the team answered")
 
 
@@ -94,12 +87,12 @@ def submit_answer(connection: Any, key: Ed25519PrivateKey, seen: FleetQuestion, 
     connection.execute("SELECT give(%s, %s, %s, %s, %s)", told)
 
 
-def _question_text(row: WaitingQuestion) -> str:
+def _question_text(row: prompts.WaitingQuestion) -> str:
     return f"{row.question.text}\n{row.question.line}"
 
 
-def _remote_answers(row: WaitingQuestion) -> tuple[str, ...]:
-    return tuple(one for one in row.question.answers if one != ALWAYS)
+def _remote_answers(row: prompts.WaitingQuestion) -> tuple[str, ...]:
+    return tuple(one for one in row.question.answers if one != prompts.ALWAYS)
 
 
 def signed_text(asked: FleetQuestion, said: str) -> bytes:

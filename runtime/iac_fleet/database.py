@@ -16,7 +16,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.json import Jsonb
 
 from iac_base.errors import SetupError
-from iac_runtime.audit.chain import AuditRow
+from iac_runtime.audit.store import AuditRow
 
 _OPTIONS: Final[dict[str, Any]] = {
     "application_name": "iac-fleet",
@@ -122,10 +122,7 @@ _REVOKES: Final = (
     "REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA fleet FROM {}",
     "REVOKE SELECT ON ALL TABLES IN SCHEMA fleet FROM {}",
 )
-_USES: Final = (
-    "GRANT USAGE ON SCHEMA fleet TO {}",
-    "GRANT EXECUTE ON FUNCTION my_team TO {}",
-)
+_USES: Final = ("GRANT USAGE ON SCHEMA fleet TO {}", "GRANT EXECUTE ON FUNCTION my_team TO {}")
 _READS: Final = "GRANT SELECT ON hosts, chains, rows, faults, versions, questions, answers TO {}"
 _GRANTS: Final[dict[Duty, tuple[LiteralString, ...]]] = {
     "mac": ("GRANT EXECUTE ON FUNCTION arrive, last_of, tell, shortened, newest, ask TO {}",),

@@ -17,10 +17,17 @@ from iac_fleet import database
 from iac_fleet.approving import sync_questions
 from iac_fleet.settings import FleetSettings
 from iac_fleet.versions import adopt_version
-from iac_runtime.audit.chain import AuditRow
 from iac_runtime.audit.reading import open_audit_database
-from iac_runtime.audit.store import FILE, FORWARDED, last_drop, last_place, read_forwarded, store_id
-from iac_runtime.policy.page import close_page
+from iac_runtime.audit.store import (
+    FILE,
+    FORWARDED,
+    AuditRow,
+    last_drop,
+    last_place,
+    read_forwarded,
+    store_id,
+)
+from iac_runtime.policy.prompts import close_page
 
 BATCH: Final = 1_000
 """Rows of one transaction."""

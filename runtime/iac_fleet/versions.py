@@ -31,8 +31,8 @@ from iac_base.errors import IacError, SetupError
 from iac_base.files import TEAM_BUILD, require_private_file, write_whole
 from iac_fleet.settings import FleetSettings
 from iac_runtime.audit import Audit, AuditIntent, AuditOutcome
-from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.permissions import TEAM
+from iac_runtime.policy.policy_file import parse_policy
 from iac_runtime.tool import LEVELS
 from iac_runtime.tools.catalogue import tool_folders
 from iac_runtime.tools.lock import read_part

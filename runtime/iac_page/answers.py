@@ -21,10 +21,9 @@ from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, CompletedCall, PendingCall, RefusedCall
 from iac_runtime.gate.results import clean_value
 from iac_runtime.policy.decide import explain_rules
-from iac_runtime.policy.file import policy_path
-from iac_runtime.policy.page import write_answer
 from iac_runtime.policy.permissions import Requester
-from iac_runtime.policy.question import ANSWERS
+from iac_runtime.policy.policy_file import policy_path
+from iac_runtime.policy.prompts import ANSWERS, write_answer
 from iac_runtime.serve.tool_pages import ToolSearch
 
 

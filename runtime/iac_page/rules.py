@@ -13,10 +13,10 @@ from iac_runtime.audit.reading import AuditEntry, AuditQuery, find_calls
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call
 from iac_runtime.policy.decide import explain_rules
-from iac_runtime.policy.file import load_policy, parse_policy, policy_path
-from iac_runtime.policy.model import Policy
 from iac_runtime.policy.permissions import Requester
-from iac_runtime.policy.telling import describe_rule
+from iac_runtime.policy.policy_file import load_policy, parse_policy, policy_path
+from iac_runtime.policy.rules import describe_rule
+from iac_runtime.policy.settings import Policy
 from iac_runtime.tools.tables import function_behind
 
 DAYS: Final = 30

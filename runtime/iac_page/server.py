@@ -34,8 +34,7 @@ from iac_page.guard import PageGuard, PageKeys
 from iac_runtime.audit.reading import row_lines
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import GateOptions, build_gate
-from iac_runtime.policy.page import close_page, open_page, read_waiting_questions
-from iac_runtime.policy.question import paragraphs
+from iac_runtime.policy.prompts import close_page, open_page, paragraphs, read_waiting_questions
 
 HERE: Final = Path(__file__).parent
 MOST: Final = 200_000

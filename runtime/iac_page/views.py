@@ -10,9 +10,9 @@ from iac_base.errors import SetupError, ToolError
 from iac_runtime.audit.reading import AuditEntry, AuditQuery, count_calls, find_calls
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call
-from iac_runtime.policy.effects import Decision
-from iac_runtime.policy.page import read_waiting_questions
+from iac_runtime.policy.facts import Decision
 from iac_runtime.policy.permissions import Requester
+from iac_runtime.policy.prompts import read_waiting_questions
 from iac_runtime.search import SearchHit
 from iac_runtime.serve.status import status_facts
 from iac_runtime.serve.tool_pages import any_page

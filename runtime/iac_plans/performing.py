@@ -31,7 +31,7 @@ from iac_plans.rehearse import (
 )
 from iac_plans.store import find_plan
 from iac_runtime.gate.batch import TOLD_AS, BatchTargetReader, join_plans, part_with_decision
-from iac_runtime.policy.question import LIFETIME
+from iac_runtime.policy.prompts import LIFETIME
 from iac_runtime.tool import at_most, highest
 from iac_runtime.toolkit import (
     Call,

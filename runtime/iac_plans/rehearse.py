@@ -20,7 +20,7 @@ from iac_base.words import fold_name
 from iac_plans.check import ProgramUsage
 from iac_plans.interpreter import CALLS, FrozenWorld, run_program
 from iac_runtime.language.terms import has_elements
-from iac_runtime.policy.effects import VERB_WORDS
+from iac_runtime.policy.facts import VERB_WORDS
 from iac_runtime.tool import highest
 from iac_runtime.toolkit import (
     Call,

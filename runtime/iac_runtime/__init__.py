@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     )
     from iac_runtime.library import Session, confirm, connect, each, outcome, timeout
     from iac_runtime.objects import its, read
-    from iac_runtime.policy.model import register_rule
+    from iac_runtime.policy.settings import register_rule
 
 __all__ = [
     "CallRefusedError",
@@ -53,7 +53,7 @@ _HOMES = {
     "its": "iac_runtime.objects",
     "outcome": "iac_runtime.library",
     "read": "iac_runtime.objects",
-    "register_rule": "iac_runtime.policy.model",
+    "register_rule": "iac_runtime.policy.settings",
     "timeout": "iac_runtime.library",
 }
 

@@ -98,7 +98,7 @@ class Session:
 
     def _call_value(self, call: "Call", tool: "Tool | None" = None) -> Any:
         from iac_runtime.gate.plans import CompletedCall, call_with_prompts
-        from iac_runtime.policy.question import ask_dialog, can_show_dialog
+        from iac_runtime.policy.prompts import ask_dialog, can_show_dialog
 
         dialog = ask_dialog if can_show_dialog() else None
         _came.set(None)
@@ -181,8 +181,8 @@ def _build_session(
     from iac_runtime.execution.executor import Executor
     from iac_runtime.gate.gate import Gate
     from iac_runtime.gate.opening import HOME, open_audit
+    from iac_runtime.policy.effects import identify_from_catalogue, identify_no_app
     from iac_runtime.policy.permissions import open_permissions
-    from iac_runtime.policy.reach import identify_from_catalogue, identify_no_app
 
     home = HOME if world else None
     identify = identify_from_catalogue(catalogue) if catalogue else identify_no_app

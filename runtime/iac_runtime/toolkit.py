@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from iac_runtime.gate.results import clean_result
     from iac_runtime.language.reader import DateText, RefText
     from iac_runtime.outcomes.outcome import Outcome, combined_outcome
-    from iac_runtime.policy.blocklist import is_unreadable_app
-    from iac_runtime.policy.dataflow import Taint
-    from iac_runtime.policy.effects import (
+    from iac_runtime.policy.escalation import find_tainted_texts
+    from iac_runtime.policy.facts import (
         CallFacts,
         Decision,
         Effect,
@@ -35,9 +34,10 @@ if TYPE_CHECKING:
         TargetDescription,
         Verb,
     )
-    from iac_runtime.policy.escalation import find_tainted_texts
     from iac_runtime.policy.permissions import Permissions
-    from iac_runtime.policy.wording import describe_each_call
+    from iac_runtime.policy.places import is_unreadable_app
+    from iac_runtime.policy.prompts import describe_each_call
+    from iac_runtime.policy.taint import Taint
     from iac_runtime.search import Index
     from iac_runtime.tools.catalogue import Catalogue, check_own
     from iac_runtime.tools.checking import check_arguments, to_json_types
@@ -65,12 +65,12 @@ _HOMES: Final = {
     "iac_runtime.gate.results": "clean_result",
     "iac_runtime.language.reader": "DateText RefText",
     "iac_runtime.outcomes.outcome": "Outcome combined_outcome",
-    "iac_runtime.policy.blocklist": "is_unreadable_app",
-    "iac_runtime.policy.dataflow": "Taint",
-    "iac_runtime.policy.effects": "CallFacts Decision Effect RaisedLevel TargetDescription Verb",
+    "iac_runtime.policy.places": "is_unreadable_app",
+    "iac_runtime.policy.taint": "Taint",
+    "iac_runtime.policy.facts": "CallFacts Decision Effect RaisedLevel TargetDescription Verb",
     "iac_runtime.policy.escalation": "find_tainted_texts",
     "iac_runtime.policy.permissions": "Permissions",
-    "iac_runtime.policy.wording": "describe_each_call",
+    "iac_runtime.policy.prompts": "describe_each_call",
     "iac_runtime.search": "Index",
     "iac_runtime.tools.catalogue": "Catalogue check_own",
     "iac_runtime.tools.checking": "check_arguments to_json_types",

@@ -23,11 +23,11 @@ from iac_runtime.gate.limiter import Limiter, Permit
 from iac_runtime.gate.opening import HOME, open_simulation
 from iac_runtime.gate.plans import Call, CompletedCall, PendingCall
 from iac_runtime.gate.stored import truncate
-from iac_runtime.policy.effects import Effect
-from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.model import PolicyFlags, read_settings
+from iac_runtime.policy.effects import identify_from_catalogue
+from iac_runtime.policy.facts import Effect
 from iac_runtime.policy.permissions import Permissions, Requester
-from iac_runtime.policy.reach import identify_from_catalogue
+from iac_runtime.policy.policy_file import parse_policy
+from iac_runtime.policy.settings import PolicyFlags, read_settings
 from iac_runtime.serve.call import unwrap_call_tool
 from iac_runtime.tools.catalogue import Catalogue, find_tool
 from iac_runtime.tools.own import added_tools

@@ -14,9 +14,9 @@ from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import HOME
 from iac_runtime.gate.plans import Call
 from iac_runtime.policy.approvals import remember_approval, revoke_approvals
-from iac_runtime.policy.model import Policy, PolicyFlags, read_settings
+from iac_runtime.policy.effects import identify_from_catalogue
 from iac_runtime.policy.permissions import Permissions
-from iac_runtime.policy.reach import identify_from_catalogue
+from iac_runtime.policy.settings import Policy, PolicyFlags, read_settings
 from iac_runtime.serve.call import unwrap_call_tool
 from iac_runtime.tools.catalogue import find_tool
 from iac_runtime.tools.own import added_tools

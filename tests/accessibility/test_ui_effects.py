@@ -11,10 +11,10 @@ from iac_accessibility.toolset import UiToolset, open_toolset
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, CallAnswer, CompletedCall, PendingCall, RefusedCall
-from iac_runtime.policy.dataflow import Taint
-from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.model import PolicyFlags, read_settings
 from iac_runtime.policy.permissions import Permissions, Requester, default_permissions
+from iac_runtime.policy.policy_file import parse_policy
+from iac_runtime.policy.settings import PolicyFlags, read_settings
+from iac_runtime.policy.taint import Taint
 from iac_runtime.tools.own import toolset_tools
 
 WORDS = {

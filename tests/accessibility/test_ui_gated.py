@@ -12,8 +12,8 @@ from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.limiter import Limiter, RateLimits, RateWindow
 from iac_runtime.gate.plans import Call, CallAnswer, CompletedCall, PendingCall, RefusedCall
-from iac_runtime.policy.model import Policy, PolicyFlags, read_settings
 from iac_runtime.policy.permissions import Permissions, Requester
+from iac_runtime.policy.settings import Policy, PolicyFlags, read_settings
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import added_tools, toolset_tools
 

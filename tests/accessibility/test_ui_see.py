@@ -25,9 +25,9 @@ from iac_runtime.gate.plans import (
     RefusedCall,
     ToolImage,
 )
-from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.model import PolicyFlags, read_settings
 from iac_runtime.policy.permissions import Permissions, Requester
+from iac_runtime.policy.policy_file import parse_policy
+from iac_runtime.policy.settings import PolicyFlags, read_settings
 from iac_runtime.serve.call import outcome_result
 from iac_runtime.tools.own import toolset_tools
 

@@ -11,10 +11,10 @@ from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import open_simulation
 from iac_runtime.gate.plans import Call
-from iac_runtime.policy.effects import OWN_APP, CallFacts, Effect, Flow
-from iac_runtime.policy.model import Policy, PolicyFlags, read_settings
+from iac_runtime.policy.effects import identify_from_catalogue
+from iac_runtime.policy.facts import OWN_APP, CallFacts, Effect, Flow
 from iac_runtime.policy.permissions import Permissions
-from iac_runtime.policy.reach import identify_from_catalogue
+from iac_runtime.policy.settings import Policy, PolicyFlags, read_settings
 from iac_runtime.tool import highest
 from iac_runtime.tools.catalogue import Catalogue
 

@@ -23,11 +23,11 @@ from iac_runtime.gate.opening import open_simulation
 from iac_runtime.gate.plans import Call, CallAnswer, CompletedCall, PendingCall, Plan, RefusedCall
 from iac_runtime.language.steps import Event
 from iac_runtime.policy.approvals import MAX_UNAPPROVED
-from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.model import PolicyFlags, read_settings
+from iac_runtime.policy.effects import identify_from_catalogue
 from iac_runtime.policy.permissions import Permissions, Requester
-from iac_runtime.policy.reach import identify_from_catalogue
-from iac_runtime.policy.wording import LINE_LIMIT
+from iac_runtime.policy.policy_file import parse_policy
+from iac_runtime.policy.prompts import LINE_LIMIT
+from iac_runtime.policy.settings import PolicyFlags, read_settings
 from iac_runtime.tool import limits, tool
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import added_tools, tool_of_row

@@ -24,8 +24,7 @@ from iac_mcp.setup.checks import (
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.mac import AppState, Version
 from iac_runtime.execution.process import Completed
-from iac_runtime.policy.approval_store import ApprovalStore
-from iac_runtime.policy.approvals import MAX_UNAPPROVED, record_answer
+from iac_runtime.policy.approvals import MAX_UNAPPROVED, ApprovalStore, record_answer
 from iac_runtime.serve.status import StatusFile
 
 

@@ -27,9 +27,8 @@ from iac_fleet.versions import TeamFiles
 from iac_runtime.audit.reading import AuditQuery, find_calls
 from iac_runtime.gate.opening import GateOptions, build_gate
 from iac_runtime.gate.plans import Call, CompletedCall, PendingCall, RefusedCall
-from iac_runtime.policy.page import ask_page, close_page
 from iac_runtime.policy.permissions import TEAM, Requester
-from iac_runtime.policy.question import ALWAYS, DENY, ONCE, Question
+from iac_runtime.policy.prompts import ALWAYS, DENY, ONCE, Question, ask_page, close_page
 
 NOTE = {"name": "a", "body": "b", "folder": "folders[0]"}
 DENIES = '[[deny]]\napp = "com.apple.Notes"\nlevel = "MODIFY"\n'

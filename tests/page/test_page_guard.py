@@ -33,11 +33,7 @@ FORM = {"content-type": "application/x-www-form-urlencoded"}
 
 
 def ask(
-    page: OpenPage,
-    path: str,
-    method: str = "GET",
-    body: str | None = None,
-    **headers: str,
+    page: OpenPage, path: str, method: str = "GET", body: str | None = None, **headers: str
 ) -> tuple[int, dict[str, str], str]:
     """Send a request as anybody on this machine could, and return status, headers and text."""
     connection = http.client.HTTPConnection("127.0.0.1", page.port, timeout=20)

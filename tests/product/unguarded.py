@@ -3,9 +3,9 @@
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.process import Runner
 from iac_runtime.gate.gate import Gate
-from iac_runtime.policy.effects import CallFacts, Decision
-from iac_runtime.policy.model import Policy, PolicyFlags, read_settings
+from iac_runtime.policy.facts import CallFacts, Decision
 from iac_runtime.policy.permissions import Permissions
+from iac_runtime.policy.settings import Policy, PolicyFlags, read_settings
 from iac_runtime.tools.catalogue import Catalogue
 
 __all__ = ["unguarded"]

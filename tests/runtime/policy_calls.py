@@ -9,14 +9,13 @@ from typing import Any
 
 from iac_runtime.gate.planning import expand_recipe
 from iac_runtime.language.compose import compose_request, effective_level
-from iac_runtime.policy.approval_store import ApprovalStore
-from iac_runtime.policy.approvals import remaining_pause
-from iac_runtime.policy.dataflow import remove_secret_columns
-from iac_runtime.policy.effects import CallFacts, Decision, Verdict
-from iac_runtime.policy.file_rules import RuleContext
-from iac_runtime.policy.model import Policy, PolicyFlags, PolicySettings, read_settings
+from iac_runtime.policy.approvals import ApprovalStore, remaining_pause
+from iac_runtime.policy.escalation import RuleContext
+from iac_runtime.policy.facts import CallFacts, Decision, Verdict
 from iac_runtime.policy.permissions import Permissions
 from iac_runtime.policy.places import FileKind
+from iac_runtime.policy.settings import Policy, PolicyFlags, PolicySettings, read_settings
+from iac_runtime.policy.taint import remove_secret_columns
 from iac_runtime.tools.tables import Operation, tables_of
 
 HOME = "/Users/me"

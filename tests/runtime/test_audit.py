@@ -17,9 +17,12 @@ from hypothesis import strategies as st
 
 from iac_base.errors import SetupError
 from iac_base.sqlite import check_version
-from iac_runtime.audit import chain, writer
-from iac_runtime.audit.chain import (
+from iac_runtime.audit import store, writer
+from iac_runtime.audit.reading import AuditEntry, AuditQuery, find_calls, row_lines, verify_audit
+from iac_runtime.audit.store import (
+    FILE,
     MOST_FAULTS,
+    SCHEMA,
     START,
     AuditError,
     AuditRow,
@@ -27,9 +30,7 @@ from iac_runtime.audit.chain import (
     chain_rows,
     hashed_text,
 )
-from iac_runtime.audit.dropping import drop_rows
-from iac_runtime.audit.reading import AuditEntry, AuditQuery, find_calls, row_lines, verify_audit
-from iac_runtime.audit.store import FILE, SCHEMA
+from iac_runtime.audit.upkeep import drop_rows
 from iac_runtime.audit.writer import Audit, AuditIntent, AuditOutcome
 from iac_runtime.tool import Level
 
@@ -389,7 +390,7 @@ def test_who_reads_while_the_file_is_made_finds_none_yet(tmp_path: Path) -> None
 
 
 def verify(rows: list[AuditRow], dropped: dict[int, bytes], counter: int) -> ChainCheck:
-    return chain.verify_chain(
+    return store.verify_chain(
         ((row.seq, hashed_text(*row[:6]), row.hash) for row in rows), dropped, counter
     )
 

@@ -19,9 +19,8 @@ from iac_base.files import open_state
 from iac_base.sqlite import open_database
 from iac_mcp.cli import audit as cli_audit
 from iac_runtime.audit import store
-from iac_runtime.audit.anchor import Anchor, find_anchor_fault, read_anchors
-from iac_runtime.audit.chain import ChainCheck, LastDrop, hashed_text, row_hash
-from iac_runtime.audit.dropping import drop_rows
+from iac_runtime.audit.store import ChainCheck, LastDrop, hashed_text, row_hash
+from iac_runtime.audit.upkeep import Anchor, drop_rows, find_anchor_fault, read_anchors
 from iac_runtime.audit.writer import Audit, AuditIntent, AuditOutcome
 
 NOW = "2100-01-01T00:00:00.000Z"
@@ -227,7 +226,7 @@ def test_a_command_gets_the_head_and_its_failure_is_one_line(kept: Path) -> None
 
 def test_a_command_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     record()
-    monkeypatch.setattr("iac_runtime.audit.anchor.COMMAND_SECONDS", 0.5)
+    monkeypatch.setattr("iac_runtime.audit.upkeep.COMMAND_SECONDS", 0.5)
     with pytest.raises(SetupError, match="did not end"):
         run("anchor", "--", sys.executable, "-c", "while True: pass")
 

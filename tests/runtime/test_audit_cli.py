@@ -14,10 +14,9 @@ from iac_base.errors import SetupError, ToolError
 from iac_base.files import open_state
 from iac_base.sqlite import open_database
 from iac_mcp.cli import audit as cli_audit
-from iac_runtime.audit import index
+from iac_runtime.audit import reading
 from iac_runtime.audit import store as store_module
 from iac_runtime.audit import writer as writer_module
-from iac_runtime.audit.chain import START, chain_rows, hashed_text
 from iac_runtime.audit.reading import (
     AuditQuery,
     find_calls,
@@ -26,7 +25,7 @@ from iac_runtime.audit.reading import (
     row_lines,
     verify_audit,
 )
-from iac_runtime.audit.store import FILE, SCHEMA
+from iac_runtime.audit.store import FILE, SCHEMA, START, chain_rows, hashed_text
 from iac_runtime.audit.writer import Audit, AuditIntent, AuditOutcome, intent_body
 from iac_runtime.gate.limiter import Limiter, Permit, RetryAfter
 from iac_runtime.gate.opening import open_audit
@@ -203,7 +202,7 @@ def record(folder: Path, indexed: int, schema: object = SCHEMA) -> Path:
     made = chain_rows(START, 0, parts)
     connection.executemany("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?)", made)
     if indexed:
-        index.extend_index(connection, indexed * 2)
+        store_module.extend_index(connection, indexed * 2)
     connection.close()
     return folder
 
@@ -218,7 +217,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 def test_indexed_in_part_wholly_or_not_at_all_the_same_is_found(
     folders: list[Path], few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index, "FEW", few)
+    monkeypatch.setattr(reading, "FEW", few)
 
     @settings(max_examples=min(60, settings.default.max_examples), deadline=None)
     @given(QUERIES, st.integers(1, 12))
@@ -307,7 +306,7 @@ def test_a_running_program_indexes_when_it_is_idle_or_far_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "state"
-    monkeypatch.setattr(index, "BATCH", 8)
+    monkeypatch.setattr(store_module, "BATCH", 8)
     audit = Audit.open(folder)
     for _ in range(20):
         audit.record_outcome(
@@ -316,7 +315,7 @@ def test_a_running_program_indexes_when_it_is_idle_or_far_behind(
     while rows_of(folder, "SELECT count(*) FROM calls")[0][0] < 17:
         pass
     monkeypatch.setattr(writer_module, "GROUP_SECONDS", 1_000.0)
-    monkeypatch.setattr(index, "LAG", 8)
+    monkeypatch.setattr(store_module, "LAG", 8)
     for _ in range(20):
         audit.record_intent(AuditIntent("t", "MODIFY"))
     audit.close()
@@ -344,7 +343,7 @@ def test_a_call_whose_body_was_cut_by_hand_does_not_stop_a_search(tmp_path: Path
     folder = record(tmp_path / "state", 0)
     connection = open_database(folder / FILE, SCHEMA)
     connection.execute("UPDATE rows SET body = '{\"client' WHERE seq = 3")
-    assert index.extend_index(connection)
+    assert store_module.extend_index(connection)
     connection.close()
     assert len(find_calls(folder, AuditQuery(), 99)) == 11
     assert not verify_audit(folder).is_intact

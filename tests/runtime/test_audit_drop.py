@@ -13,11 +13,10 @@ from test_audit_faults import Fault
 
 from iac_base.errors import SetupError
 from iac_base.sqlite import open_database
-from iac_runtime.audit import dropping, index
-from iac_runtime.audit.chain import START, chain_rows
-from iac_runtime.audit.dropping import drop_rows
+from iac_runtime.audit import store, upkeep
 from iac_runtime.audit.reading import AuditQuery, find_calls, row_lines, verify_audit
-from iac_runtime.audit.store import FILE, SCHEMA, UnplacedRow, append_rows
+from iac_runtime.audit.store import FILE, SCHEMA, START, UnplacedRow, append_rows, chain_rows
+from iac_runtime.audit.upkeep import drop_rows
 from iac_runtime.audit.writer import Audit, AuditIntent, AuditOutcome, intent_body
 
 NOW = "2100-01-01T00:00:00.000Z"
@@ -37,7 +36,7 @@ def audit(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         made = chain_rows(START, 0, parts)
         connection.executemany("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?)", made)
-        while index.extend_index(connection):
+        while store.extend_index(connection):
             pass
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     connection.close()
@@ -62,7 +61,7 @@ def whole(folder: Path) -> None:
 def test_the_space_goes_back_and_nothing_of_it_is_left(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dropping, "SLICE", 500)
+    monkeypatch.setattr(upkeep, "SLICE", 500)
     path = folder / FILE
     before = path.stat().st_size
     done = drop_rows(folder, NOW, keep=400)
@@ -98,7 +97,7 @@ def test_a_reader_keeps_the_file_large_and_is_told_of(
 def test_a_program_that_writes_meanwhile_is_not_refused(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dropping, "SLICE", 100)
+    monkeypatch.setattr(upkeep, "SLICE", 100)
     audit = Audit.open(folder)
     stop, sent = threading.Event(), 0
 
@@ -112,7 +111,7 @@ def test_a_program_that_writes_meanwhile_is_not_refused(
 
     thread = threading.Thread(target=work)
     thread.start()
-    home = "from iac_runtime.audit.dropping import drop_rows"
+    home = "from iac_runtime.audit.upkeep import drop_rows"
     command = f"import sys; from pathlib import Path; {home}; "
     command += f"print(drop_rows(Path(sys.argv[1]), {NOW!r}, before='2000').rows)"
     other = subprocess.Popen([sys.executable, "-c", command, str(folder)], stdout=subprocess.PIPE)
@@ -135,8 +134,8 @@ def test_a_program_that_writes_meanwhile_is_not_refused(
 def test_what_is_cut_short_at_any_step_still_verifies_and_is_gone_on_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dropping, "SLICE", 10)
-    monkeypatch.setattr(dropping, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(upkeep, "SLICE", 10)
+    monkeypatch.setattr(upkeep, "PAUSE_SECONDS", 0.0)
     fault = Fault(monkeypatch)
 
     def prepared(name: str) -> Path:

@@ -15,9 +15,9 @@ from audit_trial import rows_of
 from iac_base.errors import SetupError
 from iac_runtime.audit import store as schema
 from iac_runtime.audit import writer as writer_module
-from iac_runtime.audit.chain import AuditError
-from iac_runtime.audit.dropping import drop_rows
 from iac_runtime.audit.reading import AuditQuery, find_calls, verify_audit
+from iac_runtime.audit.store import AuditError
+from iac_runtime.audit.upkeep import drop_rows
 from iac_runtime.audit.writer import Audit, AuditIntent, AuditOutcome
 
 WRITE = AuditIntent("notes_set", "MODIFY")

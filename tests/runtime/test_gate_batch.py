@@ -19,10 +19,10 @@ from iac_runtime.gate.limiter import Limiter, RateLimits, RateWindow
 from iac_runtime.gate.opening import open_audit
 from iac_runtime.gate.plans import Call, CompletedCall, PendingCall, RefusedCall
 from iac_runtime.library import connect
-from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.model import PolicyFlags, read_settings
 from iac_runtime.policy.permissions import Permissions, Requester, open_permissions
-from iac_runtime.policy.wording import LINE_LIMIT
+from iac_runtime.policy.policy_file import parse_policy
+from iac_runtime.policy.prompts import LINE_LIMIT
+from iac_runtime.policy.settings import PolicyFlags, read_settings
 from iac_simulator import Simulator
 from iac_simulator.simulator import demo_state
 from iac_simulator.values import SentEvent

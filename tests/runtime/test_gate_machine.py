@@ -21,7 +21,7 @@ from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import open_audit
 from iac_runtime.gate.plans import Call, CompletedCall, PendingCall, RefusedCall
 from iac_runtime.policy.approvals import resume_clients
-from iac_runtime.policy.effects import ACCEPTED, Verdict
+from iac_runtime.policy.facts import ACCEPTED, Verdict
 from iac_runtime.policy.permissions import Requester, open_permissions
 from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator

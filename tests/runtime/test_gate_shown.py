@@ -16,9 +16,9 @@ from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, PendingCall
 from iac_runtime.gate.targets import describing_properties, load_shown_properties
 from iac_runtime.language.reader import AppReader
-from iac_runtime.policy.file import load_policy
 from iac_runtime.policy.permissions import Requester, open_permissions
-from iac_runtime.policy.wording import LINE_LIMIT
+from iac_runtime.policy.policy_file import load_policy
+from iac_runtime.policy.prompts import LINE_LIMIT
 from iac_simulator import Simulator
 from iac_simulator.simulator import demo_state
 

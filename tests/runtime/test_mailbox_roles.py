@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 from policy_calls import CAUTIOUS, facts_of, settings_of
 
-from iac_runtime.policy import addresses
-from iac_runtime.policy.addresses import mailbox_role
-from iac_runtime.policy.decide import decide_call
-from iac_runtime.policy.effects import CallFacts
-from iac_runtime.policy.scope import find_approval_scope
+from iac_runtime.policy import places
+from iac_runtime.policy.decide import decide_call, find_approval_scope
+from iac_runtime.policy.facts import CallFacts
+from iac_runtime.policy.places import mailbox_role
 
-TABLE = json.loads(Path(addresses.__file__).with_name("mailboxes.json").read_bytes())
+TABLE = json.loads(Path(places.__file__).with_name("mailboxes.json").read_bytes())
 
 
 def names() -> Iterator[tuple[str, str, str]]:

@@ -17,9 +17,9 @@ from iac_runtime.outcomes import history as keeping
 from iac_runtime.outcomes.history import FILE, CallSelection, KeptCall, LaterCheck, UndoHistory
 from iac_runtime.outcomes.inverse import Inverse
 from iac_runtime.outcomes.outcome import ExpectedValue, Outcome, outcome_of_values, values_match
-from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.model import Policy, PolicyFlags, read_settings
 from iac_runtime.policy.permissions import Permissions, Requester
+from iac_runtime.policy.policy_file import parse_policy
+from iac_runtime.policy.settings import Policy, PolicyFlags, read_settings
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.tables import Tables
 from iac_simulator.scenario import FaultScenario, InjectedFault
@@ -69,17 +69,13 @@ def test_what_an_app_made_of_a_value_is_told(
     assert (found.state, found.says) == (state, says)
 
 
-def test_what_cannot_be_read_back_is_unknown_and_never_taken_for_done(
-    catalogue: Catalogue,
-) -> None:
+def test_what_cannot_be_read_back_is_unknown_and_never_taken_for_done(catalogue: Catalogue) -> None:
     found = write(gate(catalogue, InjectedFault(event="coregetd", nth=3, times=0, error=-10000)))
     assert found.state == "unknown"
     assert "could not be read back" in found.says
 
 
-def test_a_lost_answer_is_looked_at_again_later_and_can_be_undone(
-    catalogue: Catalogue,
-) -> None:
+def test_a_lost_answer_is_looked_at_again_later_and_can_be_undone(catalogue: Catalogue) -> None:
     lost = gate(catalogue, InjectedFault(event="coresetd", error=-1712, after=True))
     with pytest.raises(ToolError) as caught:
         write(lost)

@@ -93,9 +93,7 @@ def test_before_it_was_sent_nothing_happened_and_it_may_be_called_again(made: Ma
 
 
 @pytest.mark.sweep
-def test_without_an_answer_its_outcome_is_unknown_and_the_old_state_is_kept(
-    made: MakeGate,
-) -> None:
+def test_without_an_answer_its_outcome_is_unknown_and_the_old_state_is_kept(made: MakeGate) -> None:
     gate = made(delay=600.0, **ITSELF)
     error = ended(gate)
     assert (error.type, error.retryable) == ("TIMEOUT", False)

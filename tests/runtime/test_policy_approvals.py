@@ -18,23 +18,26 @@ from policy_calls import facts_of, on, settings_of, stopped
 
 from iac_base.errors import SetupError
 from iac_runtime.policy import approvals as budget
-from iac_runtime.policy.approval_store import ApprovalStore
 from iac_runtime.policy.approvals import (
     FILE,
+    KEY_FILE,
+    ApprovalStore,
     PromptsPaused,
     TokenError,
     find_approval,
     issue_token,
     list_approvals,
+    load_key,
+    matches_seal,
     redeem_token,
     remember_approval,
     revoke_approvals,
+    seal_fields,
 )
 from iac_runtime.policy.decide import decide_call
-from iac_runtime.policy.effects import CallFacts, Decision
-from iac_runtime.policy.model import Policy
-from iac_runtime.policy.question import LIFETIME
-from iac_runtime.policy.sealing import KEY_FILE, load_key, matches_seal, seal_fields
+from iac_runtime.policy.facts import CallFacts, Decision
+from iac_runtime.policy.prompts import LIFETIME
+from iac_runtime.policy.settings import Policy
 
 WRITE = facts_of("notes make_note", {"name": "Milk", "body": ""})
 OTHER = facts_of("notes make_note", {"name": "Silk", "body": ""})

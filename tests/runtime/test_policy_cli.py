@@ -9,8 +9,12 @@ import pytest
 from policy_calls import facts_of, stopped
 
 from iac_mcp.cli.main import main
-from iac_runtime.policy.approval_store import ApprovalStore
-from iac_runtime.policy.approvals import MAX_UNAPPROVED, record_answer, remember_approval
+from iac_runtime.policy.approvals import (
+    MAX_UNAPPROVED,
+    ApprovalStore,
+    record_answer,
+    remember_approval,
+)
 
 WRITE = facts_of("notes make_note", {"name": "Milk", "body": ""})
 
@@ -348,12 +352,7 @@ def test_what_comes_out_as_expected_ends_well(
     ("notes_delete", "notes_delte", "cannot be judged:"),
 ])  # fmt: skip
 def test_what_does_not_is_told_and_ends_with_1(
-    old: str,
-    new: str,
-    says: str,
-    capsys: pytest.CaptureFixture[str],
-    folder: Path,
-    generated: Path,
+    old: str, new: str, says: str, capsys: pytest.CaptureFixture[str], folder: Path, generated: Path
 ) -> None:
     file = folder / "expected.toml"
     file.write_text(EXPECTED.replace(old, new), encoding="utf-8")

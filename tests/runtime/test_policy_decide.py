@@ -12,13 +12,13 @@ from policy_calls import facts_of, on, settings_of
 
 import iac_runtime
 from iac_base.errors import SetupError
-from iac_runtime.policy.blocklist import BUILT_IN, FIXED
 from iac_runtime.policy.decide import decide_call
-from iac_runtime.policy.effects import CallFacts, Decision, RaisedLevel
 from iac_runtime.policy.escalation import RULES
-from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.matching import LevelRule, Match
-from iac_runtime.policy.model import PRESETS, REGISTERED_RULES, Policy, unregister_rule
+from iac_runtime.policy.facts import CallFacts, Decision, RaisedLevel
+from iac_runtime.policy.places import BUILT_IN, FIXED
+from iac_runtime.policy.policy_file import parse_policy
+from iac_runtime.policy.rules import LevelRule, Match
+from iac_runtime.policy.settings import PRESETS, REGISTERED_RULES, Policy, unregister_rule
 from iac_runtime.tool import LEVELS
 
 READ = ("notes list", {"element": "note"})

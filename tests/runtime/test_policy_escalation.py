@@ -5,11 +5,9 @@ from typing import Any
 import pytest
 from policy_calls import DISK, HOME, Disk, facts_of
 
-from iac_runtime.policy.dataflow import Taint
 from iac_runtime.policy.decide import raised_level
-from iac_runtime.policy.effects import RaisedLevel
-from iac_runtime.policy.escalation import RULES
-from iac_runtime.policy.file_rules import RuleContext
+from iac_runtime.policy.escalation import RULES, RuleContext
+from iac_runtime.policy.facts import RaisedLevel
 from iac_runtime.policy.places import (
     LocalFileSystem,
     find_protected_place,
@@ -17,6 +15,7 @@ from iac_runtime.policy.places import (
     is_in_documents,
     path_identity,
 )
+from iac_runtime.policy.taint import Taint
 
 Call = tuple[str, dict[str, Any]]
 

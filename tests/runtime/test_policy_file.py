@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from policy_calls import settings_of
 
 from iac_base.errors import SetupError
-from iac_runtime.policy.blocklist import (
+from iac_runtime.policy.escalation import RULES
+from iac_runtime.policy.places import (
     BUILT_IN,
     FIXED,
     BlockedApp,
@@ -18,17 +19,17 @@ from iac_runtime.policy.blocklist import (
     is_app_identity,
     is_unreadable_app,
 )
-from iac_runtime.policy.escalation import RULES
-from iac_runtime.policy.file import (
-    _CONDITIONS,
+from iac_runtime.policy.policy_file import (
     _KEYS,
-    _MATCHER,
+    _MATCH,
     _NEVER,
+    _SECTIONS,
     load_policy,
     parse_policy,
     policy_path,
 )
-from iac_runtime.policy.model import (
+from iac_runtime.policy.rules import CONDITIONS, MATCHER, Match
+from iac_runtime.policy.settings import (
     APPROVERS,
     DEFAULT_RATE,
     PRESETS,
@@ -376,5 +377,10 @@ def test_the_page_on_the_policy_shows_a_policy_that_is_right_and_every_rule() ->
 
 def test_the_page_on_the_policy_names_every_key_verb_and_matcher() -> None:
     page = (Path(__file__).parents[2] / "docs" / "policy.md").read_text(encoding="utf-8")
-    for key in (*_NEVER, *_CONDITIONS, *_MATCHER, *_KEYS):
+    sections = (key for keys in _SECTIONS.values() for key in keys)
+    for key in (*_NEVER, *_MATCH, *sections, *MATCHER, *_KEYS):
         assert re.search(rf"`[^`]*\b{key}\b[^`]*`", page), key
+
+
+def test_every_part_of_a_rule_is_a_row_of_the_table_of_conditions() -> None:
+    assert CONDITIONS.keys() == {*Match._fields} - {"source", "why", "lines"}

@@ -13,11 +13,11 @@ from policy_calls import Disk, facts_of, permissions_of, settings_of
 
 from iac_base.errors import SetupError
 from iac_runtime.policy.decide import decide_call
-from iac_runtime.policy.effects import Action, CallFacts
-from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.file_rules import RuleContext
-from iac_runtime.policy.matching import matches_call
-from iac_runtime.policy.model import Policy
+from iac_runtime.policy.escalation import RuleContext
+from iac_runtime.policy.facts import Action, CallFacts
+from iac_runtime.policy.policy_file import parse_policy
+from iac_runtime.policy.rules import matches_call
+from iac_runtime.policy.settings import Policy
 
 LINKED = RuleContext(Disk({}, {"/Users/me/Projects/out": "/Users/me/Private"}))
 

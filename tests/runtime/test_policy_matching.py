@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from iac_runtime.language.steps import Event
-from iac_runtime.policy.effects import CallFacts, Effect, Flow, RaisedLevel
-from iac_runtime.policy.matching import Match, Matcher, could_match_unknown, first_mismatch
+from iac_runtime.policy.facts import CallFacts, Effect, Flow, RaisedLevel
+from iac_runtime.policy.rules import Match, Matcher, could_match_unknown, first_mismatch
 
 NOTES = Effect("change", "com.apple.Notes", "Notes", level="MODIFY")
 CALL = CallFacts("notes_set", (NOTES,), {"path": "~/Desktop/a.txt"}, client="Claude", server="home")

@@ -23,19 +23,13 @@ from iac_base.errors import SetupError
 from iac_runtime.gate.planning import expand_recipe
 from iac_runtime.language.compose import compose_request
 from iac_runtime.policy import approvals as budget
-from iac_runtime.policy.approval_store import ApprovalStore
-from iac_runtime.policy.approvals import list_approvals, revoke_approvals
-from iac_runtime.policy.dataflow import remove_secret_columns
-from iac_runtime.policy.effects import CallFacts, Decision, Verdict, call_digest
-from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.model import Policy, PolicyFlags, read_settings
-from iac_runtime.policy.permissions import (
-    PendingApproval,
-    Permissions,
-    Requester,
-    open_permissions,
-)
-from iac_runtime.policy.reach import identify_from_catalogue
+from iac_runtime.policy.approvals import ApprovalStore, list_approvals, revoke_approvals
+from iac_runtime.policy.effects import identify_from_catalogue
+from iac_runtime.policy.facts import CallFacts, Decision, Verdict, call_digest
+from iac_runtime.policy.permissions import PendingApproval, Permissions, Requester, open_permissions
+from iac_runtime.policy.policy_file import parse_policy
+from iac_runtime.policy.settings import Policy, PolicyFlags, read_settings
+from iac_runtime.policy.taint import remove_secret_columns
 from iac_runtime.tools.catalogue import Catalogue, shipped_folder
 from iac_runtime.tools.lock import lock_digest, read_lock
 

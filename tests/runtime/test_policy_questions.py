@@ -22,21 +22,24 @@ from iac_base.text import is_hidden_character
 from iac_mcp.cli.main import ask_terminal, terminal_at_hand
 from iac_runtime.execution.process import Completed
 from iac_runtime.policy.decide import decide_call
-from iac_runtime.policy.effects import ApprovalHistory, CallFacts, Decision, TargetDescription
-from iac_runtime.policy.model import Policy
-from iac_runtime.policy.question import (
+from iac_runtime.policy.facts import ApprovalHistory, CallFacts, Decision, TargetDescription
+from iac_runtime.policy.prompts import (
     DIALOG_SECONDS,
     KEY,
+    LINE_LIMIT,
     SCRIPT,
+    TEXT_LIMIT,
     Question,
     ask_dialog,
+    build_question,
     can_show_dialog,
     elicitation_form,
+    escaped_json,
     input_required_result,
     read_answer,
     read_responses,
 )
-from iac_runtime.policy.wording import LINE_LIMIT, TEXT_LIMIT, build_question, escaped_json
+from iac_runtime.policy.settings import Policy
 from iac_runtime.tools.tables import tables_of
 from iac_simulator import Simulator
 
@@ -82,9 +85,7 @@ def test_nothing_in_a_question_is_hidden() -> None:
 
 
 @given(st.recursive(st.text() | st.integers() | st.none(), lambda x: st.lists(x, max_size=4)))
-def test_a_shown_value_is_one_line_that_hides_nothing_and_says_what_is_left_out(
-    value: Any,
-) -> None:
+def test_a_shown_value_is_one_line_that_hides_nothing_and_says_what_is_left_out(value: Any) -> None:
     text = escaped_json(value)
     assert not any(is_hidden_character(ch) or ch in "\n\t" for ch in text)
     whole = escaped_json(value, 10**9)
@@ -250,7 +251,7 @@ ASK = """
 import sys
 sys.path[:0] = {path!r}
 from iac_mcp.cli.main import ask_terminal, terminal_at_hand
-from iac_runtime.policy.question import Question
+from iac_runtime.policy.prompts import Question
 question = Question("N", "t", "MODIFY", "May it?", "", ("Deny", "Allow once", "Always allow"))
 open({out!r}, "w").write(f"{{terminal_at_hand()}} {{ask_terminal(question)}}")
 """

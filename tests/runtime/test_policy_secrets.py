@@ -13,18 +13,21 @@ from policy_calls import DISK, answer, facts_of, on, settings_of
 
 from iac_base.errors import SetupError
 from iac_runtime.language.steps import AllElements, ByIndex, Column, Event, PropertyStep
-from iac_runtime.policy.approval_store import ApprovalStore
-from iac_runtime.policy.approvals import FILE, list_approvals, remember_approval
-from iac_runtime.policy.blocklist import find_blocklist_entry
-from iac_runtime.policy.dataflow import find_secrets_read, remove_secret_columns
+from iac_runtime.policy.approvals import FILE, ApprovalStore, list_approvals, remember_approval
 from iac_runtime.policy.decide import decide_call
-from iac_runtime.policy.effects import CallFacts
-from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.file_rules import RuleContext
-from iac_runtime.policy.model import Policy
+from iac_runtime.policy.escalation import RuleContext
+from iac_runtime.policy.facts import CallFacts
 from iac_runtime.policy.permissions import PendingApproval, Permissions
-from iac_runtime.policy.places import find_protected_place, is_in_documents, path_identity
-from iac_runtime.policy.question import read_answer
+from iac_runtime.policy.places import (
+    find_blocklist_entry,
+    find_protected_place,
+    is_in_documents,
+    path_identity,
+)
+from iac_runtime.policy.policy_file import parse_policy
+from iac_runtime.policy.prompts import read_answer
+from iac_runtime.policy.settings import Policy
+from iac_runtime.policy.taint import find_secrets_read, remove_secret_columns
 from iac_runtime.tools.tables import Tables, tables_of
 
 TRUSTED = parse_policy("preset = 'trusted'\n[[allow]]\ntool='*'")

@@ -7,8 +7,8 @@ import pytest
 from policy_calls import also, facts_of, on, settings_of
 
 from iac_runtime.policy.decide import decide_call
-from iac_runtime.policy.effects import Action, CallFacts, Decision
-from iac_runtime.policy.file import parse_policy
+from iac_runtime.policy.facts import Action, CallFacts, Decision
+from iac_runtime.policy.policy_file import parse_policy
 
 READ = facts_of("notes list", {"element": "note"})
 WRITE = facts_of("notes make_note", {"name": "Milk"})

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from policy_calls import DISK, facts_of
 
-from iac_runtime.policy.dataflow import Taint, argument_pieces, comparable_forms
-from iac_runtime.policy.escalation import find_tainted_texts
-from iac_runtime.policy.file_rules import RuleContext
+from iac_runtime.policy.escalation import RuleContext, find_tainted_texts
+from iac_runtime.policy.taint import Taint, argument_pieces, comparable_forms
 
 Form = Callable[[str], str]
 CARRIER = "https://carrier.example/?q="

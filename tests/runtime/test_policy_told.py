@@ -7,10 +7,10 @@ import pytest
 from policy_calls import also, facts_of, on, settings_of
 
 from iac_runtime.policy.decide import decide_call, raised_level
-from iac_runtime.policy.effects import OWN_APP, CallFacts, Decision, Effect, RaisedLevel
-from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.matching import LevelRule, Match
-from iac_runtime.policy.model import PolicyFlags, read_settings
+from iac_runtime.policy.facts import OWN_APP, CallFacts, Decision, Effect, RaisedLevel
+from iac_runtime.policy.policy_file import parse_policy
+from iac_runtime.policy.rules import LevelRule, Match
+from iac_runtime.policy.settings import PolicyFlags, read_settings
 from iac_runtime.tool import Level
 
 READ = facts_of("notes list", {"element": "note"})

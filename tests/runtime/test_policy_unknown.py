@@ -10,8 +10,7 @@ from iac_mcp.cli.main import main
 from iac_mcp.setup.checks import DoctorContext
 from iac_mcp.setup.checks import check_policy as policy_check
 from iac_runtime.execution.executor import Executor
-from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.unknown import unknown_words
+from iac_runtime.policy.policy_file import parse_policy, unknown_words
 from iac_runtime.serve import stdio
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import added_tools

@@ -7,9 +7,9 @@ from policy_calls import HOME, facts_of, settings_of
 from test_policy_escalation import rules_of, world
 
 from iac_runtime.policy.decide import decide_call
-from iac_runtime.policy.file_rules import RuleContext
-from iac_runtime.policy.model import Policy
+from iac_runtime.policy.escalation import RuleContext
 from iac_runtime.policy.places import is_in_programs
+from iac_runtime.policy.settings import Policy
 
 __all__ = ["world"]
 

@@ -18,7 +18,7 @@ from iac_runtime.audit.reading import AuditQuery, find_calls
 from iac_runtime.gate.results import clean_value, structured_content
 from iac_runtime.gate.stored import cut_to_limit
 from iac_runtime.language.reader import RefText
-from iac_runtime.policy import question
+from iac_runtime.policy import prompts
 from iac_runtime.tool import user_tools
 from iac_runtime.tools.catalogue import (
     Catalogue,
@@ -80,8 +80,8 @@ def test_what_connect_allows_outranks_no_rule_that_asks(
     output: Path, monkeypatch: pytest.MonkeyPatch, said: str | None, expected: str
 ) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(question, "can_show_dialog", lambda: said is not None)
-    monkeypatch.setattr(question, "ask_dialog", lambda about: asked.append(about.text) or said)
+    monkeypatch.setattr(prompts, "can_show_dialog", lambda: said is not None)
+    monkeypatch.setattr(prompts, "ask_dialog", lambda about: asked.append(about.text) or said)
     data_folder().mkdir(mode=0o700, exist_ok=True)
     (data_folder() / "policy.toml").write_text("[[ask]]\ntool = 'diary_make'", encoding="utf-8")
     with iac_runtime.connect(simulate=True, tools=output, allow="DANGEROUS") as session:

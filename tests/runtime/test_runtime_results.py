@@ -29,10 +29,10 @@ from iac_runtime.gate.plans import (
 from iac_runtime.gate.results import structured_content
 from iac_runtime.gate.stored import read_on, truncate
 from iac_runtime.language.reader import RefText
-from iac_runtime.policy.effects import CallFacts
-from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.model import PolicyFlags, read_settings
+from iac_runtime.policy.facts import CallFacts
 from iac_runtime.policy.permissions import Permissions, Requester
+from iac_runtime.policy.policy_file import parse_policy
+from iac_runtime.policy.settings import PolicyFlags, read_settings
 from iac_runtime.serve.call import done_result
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.shape import Tool

@@ -16,8 +16,8 @@ from served import server_of
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.process import Completed
 from iac_runtime.gate.gate import Gate
-from iac_runtime.policy.model import PolicyFlags
 from iac_runtime.policy.permissions import open_permissions
+from iac_runtime.policy.settings import PolicyFlags
 from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator
 

@@ -18,7 +18,7 @@ from iac_mcp.setup.checks import DoctorContext, check_approval_prompts
 from iac_runtime.audit.reading import AuditEntry, AuditQuery, find_calls
 from iac_runtime.execution.executor import Executor
 from iac_runtime.policy.approvals import paused_clients, unapproved_counts, unshown
-from iac_runtime.policy.question import DENY, ONCE
+from iac_runtime.policy.prompts import DENY, ONCE
 from iac_runtime.serve.status import status_facts
 
 pytestmark = pytest.mark.process

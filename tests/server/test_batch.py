@@ -8,7 +8,7 @@ from mcp import Client
 from real_clients import ERAS, ask, facts_of, program
 from test_elicitation import Person, talk
 
-from iac_runtime.policy.question import DENY, ONCE
+from iac_runtime.policy.prompts import DENY, ONCE
 
 NAMES = ("Milk", "Eggs", "Bread")
 MAKE = {"name": "notes_make_note", "calls": [{"name": name} for name in NAMES]}

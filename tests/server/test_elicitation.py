@@ -13,7 +13,7 @@ from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import GateOptions, build_gate
 from iac_runtime.gate.plans import Call
 from iac_runtime.policy.permissions import Requester
-from iac_runtime.policy.question import ALWAYS, DENY, KEY, ONCE
+from iac_runtime.policy.prompts import ALWAYS, DENY, KEY, ONCE
 from iac_runtime.serve.http_sdk import build_server
 from iac_runtime.serve.listing import Choice, Listings
 from iac_runtime.serve.methods import build_methods

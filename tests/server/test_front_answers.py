@@ -158,6 +158,30 @@ def test_what_is_odd_is_answered_as_by_the_sdk(sides: tuple[Side, Side], version
     play(sides, [*opening, *rest])
 
 
+def test_a_listener_hears_what_the_sdk_would_tell(sides: tuple[Side, Side]) -> None:
+    uris = ["iac://apps", "iac://apps/notes/model", "iac://status"]
+    wanted = {"toolsListChanged": True, "promptsListChanged": False, "resourcesListChanged": True}
+    listen = request(
+        9,
+        "subscriptions/listen",
+        _meta=ENVELOPE,
+        notifications={**wanted, "resourceSubscriptions": uris},
+    )
+    sides[0].backing.changes.subscribe(sides[0].router.notify_changed)
+    heard: list[list[bytes]] = []
+    for side, era in zip(sides, (None, "modern"), strict=True):
+        side.say(listen, era)
+        acknowledged = side.heard.get(timeout=30)
+        side.backing.changes.notify_listeners()
+        heard.append([acknowledged, *(side.heard.get(timeout=30) for _ in range(4))])
+        side.say(
+            {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 9}}
+        )
+    assert heard[0] == heard[1]
+    sides[0].backing.changes.notify_listeners()
+    assert sides[0].heard.empty()
+
+
 def router_of(write: Callable[[bytes], None], pool: RequestPool | None = None) -> Router:
     """Return a front with nothing behind it."""
     identity = server_identity()

@@ -28,9 +28,9 @@ from iac_mcp.http.serve import read_http_settings, serve_http
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import GateOptions, build_gate
 from iac_runtime.gate.plans import Call, PendingCall
-from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.permissions import Requester
-from iac_runtime.policy.question import ALWAYS, DENY, ONCE
+from iac_runtime.policy.policy_file import parse_policy
+from iac_runtime.policy.prompts import ALWAYS, DENY, ONCE
 from iac_runtime.serve.call import read_requester
 from iac_runtime.serve.http_sdk import tell_sessions
 from iac_runtime.serve.listing import Choice, Listings

@@ -14,7 +14,7 @@ from test_elicitation import Person
 
 from iac_base.errors import NextCall, SetupError
 from iac_runtime.gate.opening import GateOptions, build_gate
-from iac_runtime.policy.question import ONCE
+from iac_runtime.policy.prompts import ONCE
 from iac_runtime.search.index import count_tokens
 from iac_runtime.serve.call import as_call_tool
 from iac_runtime.serve.http_sdk import build_server

@@ -16,7 +16,7 @@ from iac_base.errors import ToolError, UnknownToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, CompletedCall, PendingCall, Plan, RefusedCall, ToolResult
-from iac_runtime.policy.effects import CallFacts, Effect, Verb
+from iac_runtime.policy.facts import CallFacts, Effect, Verb
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.serve.call import done_result, failure_result
 from iac_runtime.serve.listing import Choice, own_tools

@@ -60,7 +60,7 @@ def test_each_task_says_what_it_may_cost() -> None:
 # What a list shows where nothing is asked for: what a person would look at.
 
 
-TABLE = json.loads(Path(compose.__file__).with_suffix(".json").read_text("utf-8"))
+TABLE = json.loads(Path(compose.__file__).with_name("columns.json").read_text("utf-8"))
 DULL = {"id", "uid", "index", "all headers", "source", "message id", "calendarIdentifier"}
 
 

@@ -18,7 +18,7 @@ from iac_applescript.analysis.budget import spend
 from iac_applescript.analysis.findings import ScriptToken, brackets_of
 from iac_applescript.analysis.vocabulary import Vocabulary
 from iac_applescript.analysis.words import CONSTANTS, HARMFUL_MEMBERS, JUDGED, PHRASES
-from iac_runtime.policy.blocklist import BUILT_IN
+from iac_runtime.policy.places import BUILT_IN
 
 _OPENS: Final = language.STARTS | {"using"}
 _LIST_WORDS: Final = frozenset(("every", "whose", "where"))

@@ -22,7 +22,7 @@ from iac_applescript.analysis.javascript_values import (
     texts_of,
 )
 from iac_applescript.analysis.words import HARMFUL_MEMBERS
-from iac_runtime.policy.addresses import DISCARD_ROLES, mailbox_role
+from iac_runtime.policy.places import DISCARD_ROLES, mailbox_role
 
 FUNCTIONS: Final = frozenset(
     "function_declaration function_expression arrow_function method_definition class_static_block"

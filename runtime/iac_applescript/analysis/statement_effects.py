@@ -14,9 +14,9 @@ from iac_applescript.analysis.texts import is_web_address
 from iac_applescript.analysis.vocabulary import TermUse, Vocabulary
 from iac_applescript.analysis.words import COMMANDS
 from iac_base.secrets import is_secret
-from iac_runtime.policy.addresses import find_url_hosts
-from iac_runtime.policy.effects import OWN_APP, READ_VERBS, Flow
-from iac_runtime.policy.reach import RECIPIENTS, command_verb
+from iac_runtime.policy.effects import RECIPIENTS, command_verb
+from iac_runtime.policy.facts import OWN_APP, READ_VERBS, Flow
+from iac_runtime.policy.places import find_url_hosts
 from iac_runtime.tool import Level
 from iac_runtime.toolkit import Effect, Verb
 

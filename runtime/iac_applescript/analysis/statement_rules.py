@@ -15,7 +15,7 @@ from iac_applescript.analysis.texts import (
 )
 from iac_applescript.analysis.vocabulary import TermUse, Vocabulary
 from iac_applescript.analysis.words import LEADS
-from iac_runtime.policy.addresses import DISCARD_ROLES, mailbox_role
+from iac_runtime.policy.places import DISCARD_ROLES, mailbox_role
 from iac_runtime.tool import Level, highest
 
 ORDINALS: Final = frozenset(("first", "last", "some", "front", "back", "middle", "second"))

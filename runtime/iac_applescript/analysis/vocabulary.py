@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, Literal, NamedTuple
 
 from iac_base.secrets import is_secret
-from iac_runtime.policy.dataflow import is_secret_property, secret_classes
-from iac_runtime.policy.reach import STARTERS
+from iac_runtime.policy.effects import STARTERS
+from iac_runtime.policy.taint import is_secret_property, secret_classes
 from iac_runtime.tool import Level, Property
 from iac_runtime.toolkit import Tables
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from iac_runtime.policy.blocklist import BUILT_IN, FIXED
+from iac_runtime.policy.places import BUILT_IN, FIXED
 from iac_runtime.tool import Level
 
 

@@ -137,7 +137,7 @@ def anchor(file: Path | None, syslog: bool, command: tuple[str, ...]) -> None:
 
     COMMAND, written after --, gets the anchor as a line of JSON on standard input.
     """
-    from iac_runtime.audit import anchor as anchors
+    from iac_runtime.audit import upkeep as anchors
 
     if [file is not None, syslog, bool(command)].count(True) != 1:
         raise click.UsageError(
@@ -169,8 +169,8 @@ def anchor(file: Path | None, syslog: bool, command: tuple[str, ...]) -> None:
 )
 def verify(anchors: Path | None) -> int:
     """Verify the audit log's chain of hashes; exit with 1 if it or an anchor fails."""
-    from iac_runtime.audit.anchor import find_anchor_fault, read_anchors
     from iac_runtime.audit.reading import verify_audit
+    from iac_runtime.audit.upkeep import find_anchor_fault, read_anchors
 
     kept, others = read_anchors(anchors) if anchors else ({}, 0)
     verified = verify_audit(open_state(), {one.row for one in kept.values()})
@@ -225,7 +225,7 @@ def drop(before: str | None, keep: int | None, yes: bool) -> None:
         raise click.UsageError("Choose the rows to drop: --before TIME, --keep NUMBER, or both.")
     if not yes:
         click.confirm("You cannot undo this. Drop the rows?", abort=True, err=True)
-    from iac_runtime.audit.dropping import drop_rows as run
+    from iac_runtime.audit.upkeep import drop_rows as run
 
     now = _format_time(datetime.now(UTC))
     done = run(open_state(), now, before=before or "", keep=keep)

@@ -21,9 +21,9 @@ from iac_mcp import start_server
 from iac_mcp.cli.common import ARGUMENTS, HELP, TOOLS, print_json, with_examples
 from iac_runtime.gate.plans import Call, CompletedCall, RefusedCall, call_with_prompts
 from iac_runtime.gate.results import clean_value, structured_content
-from iac_runtime.policy.effects import Verdict
+from iac_runtime.policy.facts import Verdict
 from iac_runtime.policy.permissions import Requester
-from iac_runtime.policy.question import ALWAYS, Question, ask_dialog, can_show_dialog
+from iac_runtime.policy.prompts import ALWAYS, Question, ask_dialog, can_show_dialog
 from iac_runtime.serve.listing import CALL_OPTIONS, SERVE_OPTIONS, ServeOption
 from iac_runtime.tool import LEVELS
 from iac_runtime.tools.catalogue import Catalogue, tool_folders

@@ -25,16 +25,19 @@ from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.limiter import RateLimits, calls_per_second
 from iac_runtime.gate.opening import GateOptions, build_gate
 from iac_runtime.gate.plans import Call
-from iac_runtime.policy.blocklist import BUILT_IN, FIXED
 from iac_runtime.policy.decide import decide_call, explain_rules
-from iac_runtime.policy.effects import Action, CallFacts, Decision
-from iac_runtime.policy.file import DAYS, load_policy, parse_policy, policy_path
-from iac_runtime.policy.model import PRESETS, Policy, PolicyFlags
+from iac_runtime.policy.facts import Action, CallFacts, Decision
 from iac_runtime.policy.permissions import Requester, open_permissions
-from iac_runtime.policy.reading import TableKeys, TableReader
-from iac_runtime.policy.telling import describe_rule
-from iac_runtime.policy.unknown import unknown_words
-from iac_runtime.policy.wording import escaped_json
+from iac_runtime.policy.places import BUILT_IN, FIXED
+from iac_runtime.policy.policy_file import (
+    load_policy,
+    parse_policy,
+    policy_path,
+    unknown_words,
+)
+from iac_runtime.policy.prompts import escaped_json
+from iac_runtime.policy.rules import DAYS, TableKeys, TableReader, describe_rule, table_keys
+from iac_runtime.policy.settings import PRESETS, Policy, PolicyFlags
 from iac_runtime.serve.call import unwrap_call_tool
 from iac_runtime.tools.catalogue import Catalogue, tool_folders
 from iac_runtime.tools.lock import lock_digest
@@ -154,11 +157,8 @@ class _ExpectationsReader(TableReader):
 _ROW: Final[TableKeys] = {
     "arguments": ("arguments", _ExpectationsReader.read_arguments),
     "at": ("at", _ExpectationsReader.read_time),
-    "call": ("call", _ExpectationsReader.read_single_line),
-    "client": ("client", _ExpectationsReader.read_single_line),
     "decision": ("decision", _ExpectationsReader.read_decision),
-    "rule": ("rule", _ExpectationsReader.read_single_line),
-    "server": ("server", _ExpectationsReader.read_single_line),
+    **table_keys("call client rule server", _ExpectationsReader.read_single_line),
 }
 _KEYS: Final[TableKeys] = {
     "expect": ("expect", _ExpectationsReader.read_rows),
@@ -282,8 +282,7 @@ def _policy_text(found: FileContent) -> str:
 @click.option("--revoke", metavar="ID|all", help="Revoke one answer, or all.")
 def decisions(revoke: str | None) -> int:
     """List your "always allow" answers, or revoke them."""
-    from iac_runtime.policy.approval_store import ApprovalStore
-    from iac_runtime.policy.approvals import list_approvals
+    from iac_runtime.policy.approvals import ApprovalStore, list_approvals
     from iac_runtime.policy.approvals import revoke_approvals as forget
 
     store = ApprovalStore()
@@ -316,7 +315,7 @@ def _current_digests() -> dict[str, str]:
 @policy.command()
 def resume() -> int:
     """Allow approval prompts again after too many were declined."""
-    from iac_runtime.policy.approval_store import ApprovalStore
+    from iac_runtime.policy.approvals import ApprovalStore
     from iac_runtime.policy.approvals import resume_clients as begin_anew
 
     load_policy()

@@ -47,7 +47,7 @@ from iac_mcp.http.guard import (
     RequestGuard,
     open_verifier,
 )
-from iac_runtime.policy.file import load_policy
+from iac_runtime.policy.policy_file import load_policy
 from iac_runtime.serve.http_sdk import build_server, tell_sessions
 from iac_runtime.serve.stdio import prepare_server
 

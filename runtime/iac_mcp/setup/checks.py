@@ -38,9 +38,8 @@ from iac_runtime.execution.mac import AppState, responsible_name
 from iac_runtime.execution.process import Runner
 from iac_runtime.execution.workers import run_process
 from iac_runtime.policy.approvals import MAX_UNAPPROVED, paused_clients, unapproved_counts, unshown
-from iac_runtime.policy.file import load_policy, policy_path
-from iac_runtime.policy.model import PolicyFlags, read_settings
-from iac_runtime.policy.unknown import unknown_words
+from iac_runtime.policy.policy_file import load_policy, policy_path, unknown_words
+from iac_runtime.policy.settings import PolicyFlags, read_settings
 from iac_runtime.serve.status import running_servers
 from iac_runtime.tool import LEVELS
 from iac_runtime.tools.catalogue import AppRow, Catalogue, tool_folders

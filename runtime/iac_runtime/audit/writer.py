@@ -19,8 +19,7 @@ from typing import Any, Final, Literal, Self
 
 from iac_base.files import ensure_private_folder
 from iac_base.secrets import redact_arguments, redact_text
-from iac_runtime.audit.chain import AuditError
-from iac_runtime.audit.store import AuditStore, UnplacedRow
+from iac_runtime.audit.store import AuditError, AuditStore, UnplacedRow
 from iac_runtime.tool import Level
 
 Decision = Literal["allow", "ask", "deny"]
@@ -112,27 +111,22 @@ def intent_body(intent: AuditIntent) -> tuple[str, tuple[str, ...]]:
         "digest": arguments_digest(arguments),
         "line": shorten_value(redact_text(intent.line, secrets), TEXT_LIMIT),
         "effects": _effect_rows(intent.effects, secrets),
-        **({"story": intent.story} if intent.story else {}),
-        **({"asked": intent.asked} if intent.asked else {}),
-        **({"simulated": True} if intent.simulated else {}),
     }
-    return _compact_json(body), secrets
+    more = {"story": intent.story, "asked": intent.asked, "simulated": intent.simulated}
+    return _compact_json(body | {key: part for key, part in more.items() if part}), secrets
 
 
 def _effect_rows(
     effects: tuple[tuple[str, str, str, str], ...], secrets: tuple[str, ...]
 ) -> list[list[str]]:
     """Return effects as they are stored: the first, and one of each app that others reach."""
-    kept = [*effects[:MOST_EFFECTS], *{rest[1]: rest for rest in effects[MOST_EFFECTS:]}.values()]
+    kept = [*effects[:MOST_EFFECTS], *{row[1]: row for row in effects[MOST_EFFECTS:]}.values()]
     if len(kept) < len(effects):
         kept.append((f"… [{len(effects)} effects]", "", "", ""))
-    return [
-        [
-            shorten_value(part, NAME_LIMIT)
-            for part in (verb, app, *(redact_text(x, secrets) if x else x for x in rest))
-        ]
-        for verb, app, *rest in kept
-    ]
+    shown = (
+        (verb, app, *(x and redact_text(x, secrets) for x in rest)) for verb, app, *rest in kept
+    )
+    return [[shorten_value(part, NAME_LIMIT) for part in row] for row in shown]
 
 
 def outcome_body(outcome: AuditOutcome, secrets: tuple[str, ...]) -> str:
@@ -165,8 +159,7 @@ def shorten_value(value: Any, text: int = 1_000, items: int = 50, total: int = 1
     What is missing is said in its place; a digest is made of the whole before.
     """
     cut = _shorten_part(value, text, items)
-    size = len(json.dumps(cut))
-    return cut if size <= total else f"[{size} characters]"
+    return cut if (size := len(json.dumps(cut))) <= total else f"[{size} characters]"
 
 
 def _shorten_part(value: Any, text: int, items: int) -> Any:
@@ -265,11 +258,9 @@ class Audit:
             return
         with self._wake:
             secrets = self._open.pop(call, None)
-        if secrets is None:
-            return
-        body = outcome_body(outcome, secrets)
+        body = "" if secrets is None else outcome_body(outcome, secrets)
         with self._wake:
-            if not self._closing:
+            if body and not self._closing:
                 self._queue_row(call, "outcome", body, None)
 
     def close(self) -> None:
@@ -333,9 +324,8 @@ class Audit:
             self._keep_failed_rows(rows, error)
         except Exception as error:
             # The thread must outlive a fault of ours, or every later write would hang.
-            self._keep_failed_rows(
-                rows, AuditError(f"{type(error).__name__}: {error}", "Report this.")
-            )
+            fault = AuditError(f"{type(error).__name__}: {error}", "Report this.")
+            self._keep_failed_rows(rows, fault)
         else:
             self.warning = ""
             with self._wake:

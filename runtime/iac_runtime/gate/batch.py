@@ -19,8 +19,8 @@ from iac_base.errors import ErrorType, InvalidParameterError, ToolError
 from iac_runtime.gate.limiter import Limiter
 from iac_runtime.gate.plans import CompletedCall, Plan, ToolContext, ToolResult
 from iac_runtime.outcomes.outcome import Outcome, combined_outcome
-from iac_runtime.policy.effects import CallFacts, Decision
-from iac_runtime.policy.question import LIFETIME
+from iac_runtime.policy.facts import CallFacts, Decision
+from iac_runtime.policy.prompts import LIFETIME
 
 SECONDS: Final = 3.0
 """For looking at what all the calls name; what is left then is held by its reference alone."""

@@ -39,14 +39,14 @@ from iac_runtime.gate.results import (
     without_secret_fields,
 )
 from iac_runtime.gate.suggest import suggest_after_failure, suggest_corrected_call
-from iac_runtime.policy.effects import Approver, CallFacts, Decision, Verdict
-from iac_runtime.policy.model import APPROVERS
+from iac_runtime.policy.facts import Approver, CallFacts, Decision, Verdict
 from iac_runtime.policy.permissions import (
     PendingApproval,
     Permissions,
     Requester,
     default_permissions,
 )
+from iac_runtime.policy.settings import APPROVERS
 from iac_runtime.tool import Level, at_most
 from iac_runtime.tools.catalogue import Catalogue, forget_changed
 from iac_runtime.tools.checking import check_arguments

@@ -23,7 +23,7 @@ from iac_runtime.gate.results import clean_result, refuse_cleaned, without_secre
 from iac_runtime.language.compose import compose_request, effective_level
 from iac_runtime.language.steps import DateValue, IntentRequest
 from iac_runtime.outcomes.outcome import Outcome
-from iac_runtime.policy.effects import CallFacts, Effect
+from iac_runtime.policy.facts import CallFacts, Effect
 from iac_runtime.tool import Intent
 from iac_runtime.tools.lock import (
     InstalledShortcut,

@@ -18,7 +18,7 @@ from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, CallAnswer, CompletedCall, PendingCall
 from iac_runtime.language.steps import Event
-from iac_runtime.policy.effects import Verdict
+from iac_runtime.policy.facts import Verdict
 from iac_runtime.version import VERSION
 
 

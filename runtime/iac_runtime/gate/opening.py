@@ -18,9 +18,9 @@ from iac_runtime.execution.locks import DEFAULT_TIMEOUT, WAITING, ExecutionLimit
 from iac_runtime.execution.process import Completed
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.limiter import Limiter, RateLimits, window_of_rate
-from iac_runtime.policy.model import PolicyFlags
+from iac_runtime.policy.effects import identify_from_catalogue
 from iac_runtime.policy.permissions import Permissions, open_permissions
-from iac_runtime.policy.reach import identify_from_catalogue
+from iac_runtime.policy.settings import PolicyFlags
 from iac_runtime.tool import LEVELS, App, Level
 from iac_runtime.tools.catalogue import AppRow, Catalogue, tool_folders
 from iac_runtime.tools.own import added_tools, entry_places

@@ -58,11 +58,10 @@ from iac_runtime.language.steps import (
 )
 from iac_runtime.language.terms import find_properties, id_property, property_term
 from iac_runtime.language.text import format_reference
-from iac_runtime.policy.call_view import find_specifiers, lowercase_words
-from iac_runtime.policy.dataflow import remove_secret_columns
-from iac_runtime.policy.effects import OWN_APP, CallFacts, Effect
+from iac_runtime.policy.effects import STARTERS, find_specifiers, lowercase_words
+from iac_runtime.policy.facts import OWN_APP, CallFacts, Effect
 from iac_runtime.policy.places import find_specifier_path
-from iac_runtime.policy.reach import STARTERS
+from iac_runtime.policy.taint import remove_secret_columns
 from iac_runtime.tool import Level, Spec, at_most
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.shape import RESULT_LIMIT, Tool

@@ -9,9 +9,9 @@ from iac_base.cancellation import Cancellation
 from iac_base.errors import CallRefusedError, ErrorType, NextCall
 from iac_runtime.execution.executor import Executor
 from iac_runtime.outcomes.outcome import Outcome
-from iac_runtime.policy.effects import Approver, CallFacts, Decision, Verdict
+from iac_runtime.policy.facts import Approver, CallFacts, Decision, Verdict
 from iac_runtime.policy.permissions import Permissions, Requester
-from iac_runtime.policy.question import Question
+from iac_runtime.policy.prompts import Question
 from iac_runtime.tool import Level
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.shape import Tool

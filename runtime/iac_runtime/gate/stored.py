@@ -18,8 +18,8 @@ from typing import Any, Final, Literal, NamedTuple
 from iac_base.errors import InvalidParameterError, SetupError, ToolError, quote_text
 from iac_base.files import ensure_private_folder, open_state, write_whole
 from iac_runtime.language.reader import RefText
-from iac_runtime.policy.dataflow import hide_secrets, named_secret
-from iac_runtime.policy.effects import Effect
+from iac_runtime.policy.facts import Effect
+from iac_runtime.policy.taint import hide_secrets, named_secret
 
 MAX_AGE: Final = 6 * 3600
 MAX_BYTES: Final = 64_000_000

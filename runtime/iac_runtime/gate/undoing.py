@@ -27,7 +27,7 @@ from iac_runtime.language.terms import elements_term
 from iac_runtime.outcomes.history import CallSelection, KeptCall, UndoHistory
 from iac_runtime.outcomes.inverse import InverseCall, StateToCheck, tool_named
 from iac_runtime.outcomes.outcome import Outcome, is_gone, outcome_of_values, record_of, short_value
-from iac_runtime.policy.effects import OWN_APP, CallFacts, Effect, TargetDescription
+from iac_runtime.policy.facts import OWN_APP, CallFacts, Effect, TargetDescription
 from iac_runtime.tools.checking import check_arguments
 from iac_runtime.tools.shape import Tool
 from iac_runtime.tools.tables import Operation, Tables

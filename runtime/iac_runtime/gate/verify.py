@@ -14,7 +14,7 @@ from iac_runtime.outcomes.compare import LOST, compare_reads, unread_reference
 from iac_runtime.outcomes.inverse import Inverse, inverse_of, undo_note
 from iac_runtime.outcomes.outcome import Outcome
 from iac_runtime.outcomes.read_back import ReadBackPlan, ReadBackPlanner
-from iac_runtime.policy.effects import VERB_WORDS, CallFacts, describe_undo
+from iac_runtime.policy.facts import VERB_WORDS, CallFacts, describe_undo
 from iac_runtime.tool import Level
 from iac_runtime.tools.tables import Operation
 

@@ -38,7 +38,7 @@ from iac_runtime.outcomes.read_back import (
     linked_properties,
     parts_of,
 )
-from iac_runtime.policy.effects import Undo
+from iac_runtime.policy.facts import Undo
 from iac_runtime.tool import Level, Spec
 from iac_runtime.tools.tables import Tables
 

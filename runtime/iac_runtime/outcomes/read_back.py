@@ -48,7 +48,7 @@ from iac_runtime.language.terms import (
     property_term,
 )
 from iac_runtime.outcomes.outcome import ExpectedValue, harness_value
-from iac_runtime.policy.dataflow import is_secret_property, remove_secret_columns
+from iac_runtime.policy.taint import is_secret_property, remove_secret_columns
 from iac_runtime.tool import Property
 from iac_runtime.tools.tables import APPLICATION, Tables
 

@@ -12,26 +12,112 @@ In this order, and the first that speaks has the word:
     DANGEROUS, ask                                      asked
     allow, an answer that is remembered                 run
     the preset                                          refused, asked or run
+
+What an "always" covers is a function of the effects of a call alone. Kept are what is done, the
+app, the class of the object, the names of what is given with the values that are few (truth
+values, enumerators), folders, places, hosts and recipients as they are; never which object it was,
+nor a text. The same effect is covered by whatever road it comes. What is sent is DANGEROUS, and
+that is never remembered, whoever gets it.
 """
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from iac_base.text import escape_hidden
-from iac_runtime.policy.blocklist import BlockedApp, find_blocklist_entry
-from iac_runtime.policy.effects import Action, CallFacts, Decision, RaisedLevel
-from iac_runtime.policy.matching import (
+from iac_runtime.policy.facts import VERB_WORDS, Action, CallFacts, Decision, Effect, RaisedLevel
+from iac_runtime.policy.places import find_blocklist_entry, path_identity
+from iac_runtime.policy.rules import (
     LevelRule,
     Match,
     could_match_unknown,
     first_mismatch,
     matches_call,
 )
-from iac_runtime.policy.model import DEFAULT_PRESET, PRESETS, Policy, PolicySettings
-from iac_runtime.policy.scope import find_approval_scope
+from iac_runtime.policy.settings import DEFAULT_PRESET, PRESETS, Policy, PolicySettings
 from iac_runtime.tool import LEVELS, Level, at_most, highest
+
+MAX_DESCRIPTION: Final = 300
+"""Characters of what is covered: what cannot be shown whole is not remembered."""
+
+
+class ApprovalScope(NamedTuple):
+    """What is remembered: a key for each effect, compared whole, and all of them in words."""
+
+    keys: tuple[str, ...]
+    description: str
+
+    def is_within(self, keys: Iterable[str]) -> bool:
+        """Say whether everything in it is among the keys of another."""
+        return set(self.keys) <= set(keys)
+
+
+def find_approval_scope(
+    effects: Sequence[Effect], holder: str = "", *, simulated: bool = False
+) -> ApprovalScope | None:
+    """Return what an "always" for a call would cover; None where that cannot be told.
+
+    What is given to a holder (`CallFacts.token_client`) covers calls of that holder alone, and what
+    is given for simulated apps no real ones.
+    """
+    acting = [effect for effect in effects if not (effect.is_read_only and effect.level == "SAFE")]
+    if not acting or any(effect.is_read_only or effect.given is None for effect in acting):
+        return None
+    known = [_describe_covered(effect) for effect in acting if not effect.target_unknown]
+    doubts = [effect.doubt for effect in acting if effect.doubt]
+    says = "; ".join(dict.fromkeys([*known, *doubts]))
+    if not known or len(says) > MAX_DESCRIPTION:
+        return None
+    mine = f"{holder} " if holder else ""
+    if simulated:
+        mine, says = f"simulated {mine}", f"{says} (simulated apps)"
+    return ApprovalScope(tuple(sorted({mine + _effect_key(effect) for effect in acting})), says)
+
+
+def _effect_key(effect: Effect) -> str:
+    flows = sorted({(flow.kind, flow.to) for flow in effect.flow if flow.kind != "file"})
+    given = {
+        (name, path_identity(value) if value.startswith(("/", "~")) else value)
+        for name, value in effect.given or ()
+    }
+    what = (effect.verb, effect.app, effect.event, effect.kind, effect.doubt)
+    return json.dumps([*what, sorted(given), flows])
+
+
+_EVENTS: Final = {"coreclon": "duplicate", "coresave": "save"}
+"""Events that say more than their verb."""
+
+_PLACES: Final = ("at", "to")
+"""Parameters that say where something is put."""
+
+
+def _describe_covered(effect: Effect) -> str:
+    """Return what is covered of one effect: `change name of notes in Notes`."""
+    code, _, command = effect.event.partition(" ")
+    does = command or _EVENTS.get(code) or VERB_WORDS[effect.verb].removesuffix(" in")
+    rows = tuple(dict.fromkeys(effect.given or ()))
+    things = ", ".join(value for name, value in rows if not name and value) or effect.kind
+    folders = ", ".join(value for name, value in rows if name == "in")
+    places = "".join(f" {name} {value}" for name, value in rows if name in _PLACES and value)
+    named = {name: value for name, value in rows if name not in ("", "in", *_PLACES)}
+    given = ", ".join(f"{name} to {value}" if value else name for name, value in named.items())
+    hosts = ", ".join(dict.fromkeys(flow.to for flow in effect.flow if flow.kind != "file"))
+    if hosts and (list(named) == ["url"] or (effect.verb == "open" and not things)):
+        new = "new " if effect.verb == "create" else ""
+        does, given = "open", ""
+        things, hosts = f"pages of {hosts}" + (f" in {new}{things}" if things else ""), ""
+    if folders:
+        things = f"{things or 'files'} in {folders}"
+    if given and code == "coresetd":
+        said = f"{does} {given} of {things or 'the app'}"
+    else:
+        said = " ".join(filter(None, (does, things, f"with {given}" if given else "")))
+    whole = effect.verb in ("start", "end") and not things
+    said += f"{places}{' ' if whole else ' in '}{effect.name or effect.app}"
+    return escape_hidden(f"{said}, going to {hosts}" if hosts else said)
+
 
 _READ_ONLY: Final = "read-only"
 _UNKNOWN: Final = "everything that this does"
@@ -67,8 +153,8 @@ def decide_call(
     Args:
         facts: The call.
         policy: The user's policy.
-        settings: The settings that hold (`model.read_settings`).
-        registered: Rules that were registered from Python (`model.REGISTERED_RULES`).
+        settings: The settings that hold (`settings.read_settings`).
+        registered: Rules that were registered from Python (`settings.REGISTERED_RULES`).
         remembered: The stored decision that covers this call, in words; empty if there is none.
     """
     judged = _judge_level(facts, (*policy.rules, *registered))
@@ -92,7 +178,7 @@ def decide_call(
 
 
 def _judge_level(facts: CallFacts, rules: tuple[LevelRule, ...]) -> _JudgedLevel:
-    own = next((rule for rule in rules if _matches(rule, facts)), None)
+    own = next((rule for rule in rules if not _first_mismatch(rule, facts)), None)
     accept = own.accept if own else ()
     raised = tuple(row for row in facts.raised if row.rule not in accept or row.to == "deny")
     level = raised_level(own.level if own else facts.level, raised)
@@ -109,10 +195,6 @@ def _is_app_start(facts: CallFacts) -> bool:
         or (effect.level == "SAFE" and effect.is_read_only)
         for effect in facts.effects
     )
-
-
-def _matches(rule: LevelRule, facts: CallFacts) -> bool:
-    return not _first_mismatch(rule, facts)
 
 
 def _first_mismatch(rule: LevelRule, facts: CallFacts) -> str:
@@ -134,9 +216,8 @@ def explain_rules(
     for kind, rows in kinds.items():
         for row in rows:
             part = first_mismatch(row, facts, level, loosens=kind == "allow")
-            rest = could_match_unknown(row, facts) if part and kind != "allow" else None
-            hidden = rest is not None and matches_call(rest, facts, level, loosens=False)
-            yield kind, row, _MAY_MATCH if hidden else part
+            doubtful = part and kind != "allow" and _first_possible_match((row,), facts, level)
+            yield kind, row, _MAY_MATCH if doubtful else part
 
 
 def raised_level(level: Level, raised: tuple[RaisedLevel, ...]) -> Level:
@@ -157,12 +238,10 @@ def _deny_call(judged: _JudgedLevel, source: str, reason: str, suggestion: str =
 def _deny_forbidden(facts: CallFacts, judged: _JudgedLevel) -> Decision | None:
     final = "No setting allows this. The user can do it by hand."
     if facts.secrets:
-        names = ", ".join(escape_hidden(name) for name in facts.secrets)
+        names = ", ".join(map(escape_hidden, facts.secrets))
         return _deny_call(judged, "secrets are never read", f"{names} contains a secret.", final)
-    for row in facts.raised:
-        if row.to == "deny":
-            return _deny_call(judged, f"rule {row.rule}", "", final)
-    return None
+    rule = next((row.rule for row in facts.raised if row.to == "deny"), "")
+    return _deny_call(judged, f"rule {rule}", "", final) if rule else None
 
 
 BEYOND_SCOPE: Final = "insufficient_scope"
@@ -172,12 +251,12 @@ BEYOND_SCOPE: Final = "insufficient_scope"
 def _deny_beyond_token(facts: CallFacts, judged: _JudgedLevel) -> Decision | None:
     if at_most(judged.level, facts.max_level):
         return None
-    reason = (
-        f"The token of {escape_hidden(facts.token_client)} covers calls up to {facts.max_level}."
+    client, way = (
+        escape_hidden(facts.token_client),
+        "The user can give it a token with a wider scope.",
     )
-    return _deny_call(
-        judged, BEYOND_SCOPE, reason, "The user can give it a token with a wider scope."
-    )
+    reason = f"The token of {client} covers calls up to {facts.max_level}."
+    return _deny_call(judged, BEYOND_SCOPE, reason, way)
 
 
 def _read_only_source(settings: PolicySettings) -> tuple[str, str] | None:
@@ -211,30 +290,25 @@ def _deny_blocked_app(
         return None
     added = settings.added_blocklist if settings.blocklist else ()
     for app, _ in facts.apps:
-        found = _cached_blocklist_entry(app, added, policy.blocklist_remove)
-        if found is not None:
-            reason = f"No tool may change {escape_hidden(found.what)}."
-            return _deny_call(
-                judged, f"blocklist entry {found.entry}", reason, _unblock_suggestion(found)
+        blocked = _cached_blocklist_entry(app, added, policy.blocklist_remove)
+        if blocked is not None:
+            way = (
+                "The user can remove the app from the blocklist in policy.toml:"
+                f' [blocklist] remove = ["{blocked.entry}"].'
             )
+            way = _KEPT if blocked.fixed else way
+            reason = f"No tool may change {escape_hidden(blocked.what)}."
+            return _deny_call(judged, f"blocklist entry {blocked.entry}", reason, way)
     return None
 
 
-def _unblock_suggestion(found: BlockedApp) -> str:
-    if found.fixed:
-        return "This app cannot be removed from the blocklist. The user can do it by hand."
-    return (
-        "The user can remove the app from the blocklist in policy.toml:"
-        f' [blocklist] remove = ["{found.entry}"].'
-    )
+_KEPT: Final = "This app cannot be removed from the blocklist. The user can do it by hand."
 
 
 def _first_match(
-    rows: tuple[Match, ...], facts: CallFacts, judged: _JudgedLevel, *, loosens: bool = False
+    rows: tuple[Match, ...], facts: CallFacts, level: Level, *, loosens: bool = False
 ) -> Match | None:
-    return next(
-        (row for row in rows if matches_call(row, facts, judged.level, loosens=loosens)), None
-    )
+    return next((row for row in rows if matches_call(row, facts, level, loosens=loosens)), None)
 
 
 def _apply_rules(
@@ -245,33 +319,27 @@ def _apply_rules(
     remembered: str,
 ) -> Decision:
     level = judged.level
-    denied = _first_match(policy.all_denials, facts, judged)
+    denied = _first_match(policy.all_denials, facts, level)
     if denied is not None:
         way = f"The user can change {denied.source}."
         return _deny_call(judged, denied.source, _reason(denied, "denies this call"), way)
-    asks = _first_match(policy.ask, facts, judged) or _first_possible_match(
-        policy.ask, facts, judged
-    )
-    hidden = _first_possible_match(policy.all_denials, facts, judged)
+    asks = _first_match(policy.ask, facts, level) or _first_possible_match(policy.ask, facts, level)
+    hidden = _first_possible_match(policy.all_denials, facts, level)
     if hidden is not None:
         # Nobody vouches for what they cannot know: it may be the app that they denied.
-        what = (
-            f"which apps this reaches ({escape_hidden(facts.doubt)})" if facts.doubt else _UNKNOWN
-        )
-        reason = f"IAC cannot know {what}, and {hidden.source} may deny it."
+        doubt = f"which apps this reaches ({escape_hidden(facts.doubt)})" if facts.doubt else ""
+        reason = f"IAC cannot know {doubt or _UNKNOWN}, and {hidden.source} may deny it."
         return Decision("ask", level, (reason,), hidden.source, suggestion=_PLAIN)
     free = asks is None and not (judged.only_starts_apps and _read_only_source(settings))
-    if free and facts.preapproved_level is not None and at_most(level, facts.preapproved_level):
-        return Decision(
-            "allow", level, (), f"the caller allows calls up to {facts.preapproved_level}"
-        )
+    most = facts.preapproved_level
+    if free and most is not None and at_most(level, most):
+        return Decision("allow", level, (), f"the caller allows calls up to {most}")
     if level == "DANGEROUS":
-        reason = "DANGEROUS calls always require approval."
         source = asks.source if asks else "DANGEROUS always requires approval"
-        return Decision("ask", level, (reason,), source)
+        return Decision("ask", level, ("DANGEROUS calls always require approval.",), source)
     if asks is not None:
         return Decision("ask", level, (_reason(asks, "requires approval"),), asks.source)
-    allows = _first_match(policy.allow, facts, judged, loosens=True)
+    allows = _first_match(policy.allow, facts, level, loosens=True)
     if allows is not None:
         return Decision("allow", level, (_reason(allows, "allows this call"),), allows.source)
     if remembered and _can_remember(facts, judged):
@@ -280,13 +348,11 @@ def _apply_rules(
     return _apply_preset(facts, judged, policy, settings)
 
 
-def _first_possible_match(
-    rows: tuple[Match, ...], facts: CallFacts, judged: _JudgedLevel
-) -> Match | None:
+def _first_possible_match(rows: Iterable[Match], facts: CallFacts, level: Level) -> Match | None:
     """Return the first rule that speaks of a call if what is not known of it is what it means."""
     for row in rows:
         rest = could_match_unknown(row, facts)
-        if rest is not None and matches_call(rest, facts, judged.level, loosens=False):
+        if rest is not None and matches_call(rest, facts, level, loosens=False):
             return row
     return None
 
@@ -335,22 +401,20 @@ def decide_by_layers(
     facts: CallFacts, bounds: Sequence[PolicyLayer], remembered: str = ""
 ) -> Decision:
     """Return the strictest decision: the user's own policy comes first, then that of a team."""
-    own, *others = (decide_call(facts, *bound, remembered) for bound in bounds)
-    found = own
-    for other in others:
-        if (_decision_strictness(other), LEVELS.index(other.level)) > (
-            _decision_strictness(found),
-            LEVELS.index(found.level),
-        ):
-            final = other.action == "deny" and not other.requires_prompt
-            way = _TEAM if final else other.suggestion
-            found = replace(other, source=f"the team's policy, {other.source}", suggestion=way)
-    always = all(row.offers_always for row in (own, *others))
-    return replace(found, offers_always=always) if others else own
+    decisions = [decide_call(facts, *bound, remembered) for bound in bounds]
+    worst = max(decisions, key=lambda row: (*_strictness(row), LEVELS.index(row.level)))
+    if worst is not decisions[0]:
+        way = _TEAM if _is_final(worst) else worst.suggestion
+        worst = replace(worst, source=f"the team's policy, {worst.source}", suggestion=way)
+    return replace(worst, offers_always=all(row.offers_always for row in decisions))
 
 
-def _decision_strictness(decision: Decision) -> tuple[int, bool]:
+def _strictness(decision: Decision) -> tuple[int, bool]:
     return ("allow", "ask", "deny").index(decision.action), not decision.requires_prompt
+
+
+def _is_final(decision: Decision) -> bool:
+    return decision.action == "deny" and not decision.requires_prompt
 
 
 def strictest(decisions: Sequence[Decision]) -> Decision:
@@ -358,14 +422,14 @@ def strictest(decisions: Sequence[Decision]) -> Decision:
 
     A refusal says which call it is about. Nothing is remembered of an answer.
     """
-    at, worst = max(enumerate(decisions, 1), key=lambda row: _decision_strictness(row[1]))
-    said = dict.fromkeys(reason for row in decisions for reason in row.reasons)
-    if worst.action == "deny" and not worst.requires_prompt:
-        said = dict.fromkeys((f"This is about call {at} of {len(decisions)}.", *worst.reasons))
+    at, worst = max(enumerate(decisions, 1), key=lambda row: _strictness(row[1]))
+    reasons = [reason for row in decisions for reason in row.reasons]
+    if _is_final(worst):
+        reasons = [f"This is about call {at} of {len(decisions)}.", *worst.reasons]
     return replace(
         worst,
         level=highest(row.level for row in decisions),
-        reasons=tuple(said),
+        reasons=tuple(dict.fromkeys(reasons)),
         rules=tuple(dict.fromkeys(rule for row in decisions for rule in row.rules)),
         offers_always=False,
         scope="",
@@ -381,24 +445,17 @@ def _without_prompt(facts: CallFacts, decision: Decision) -> Decision:
         )
     else:
         way = f'The user can allow it in policy.toml: [[allow]] with tool = "{facts.tool}".'
-    return replace(
-        decision,
-        action="deny",
-        reasons=(*decision.reasons, "No approval prompt is available in this client."),
-        error="UNANSWERED",
-        suggestion=decision.suggestion or way,
-        offers_always=False,
-        scope="",
-    )
+    reason, way = "No approval prompt is available in this client.", decision.suggestion or way
+    return replace(as_refusal(decision, reason, decision.source, way, "UNANSWERED"), scope="")
 
 
 _FINAL: Final = "Do not call again; ask the user what they want instead."
-_NO: Final = "You declined; nothing was sent."
 
 
 def declined(decision: Decision) -> Decision:
     """Return the decision after a person said no."""
-    return as_refusal(decision, "The user declined.", "the user", person=_NO)
+    said = "You declined; nothing was sent."
+    return as_refusal(decision, "The user declined.", "the user", person=said)
 
 
 def as_refusal(

@@ -7,6 +7,7 @@ while a person thinks.
 """
 
 import contextlib
+import json
 import math
 import os
 import secrets
@@ -15,17 +16,37 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from iac_base.errors import SetupError
 from iac_base.files import data_folder, require_private_file
 from iac_base.text import escape_hidden
+from iac_base.words import fold_name
 from iac_runtime.language.raw_event import request_line
-from iac_runtime.language.steps import Event
-from iac_runtime.policy.call_view import RequestView, inspect_request, sent_argument_forms
-from iac_runtime.policy.dataflow import Taint, find_secrets_read
+from iac_runtime.language.steps import (
+    Absent,
+    AllElements,
+    Event,
+    PathValue,
+    RecordValue,
+    RefValue,
+    Step,
+    Value,
+    Whose,
+)
+from iac_runtime.language.text import format_reference, format_value
 from iac_runtime.policy.decide import PolicyLayer, as_refusal, decide_by_layers, declined, strictest
 from iac_runtime.policy.effects import (
+    IdentifyApp,
+    RequestView,
+    hidden_texts_read,
+    identify_no_app,
+    inspect_request,
+    request_effects,
+    value_path,
+)
+from iac_runtime.policy.escalation import RuleContext, find_escalations
+from iac_runtime.policy.facts import (
     ACCEPTED,
     ApprovalHistory,
     Approver,
@@ -34,10 +55,15 @@ from iac_runtime.policy.effects import (
     TargetDescription,
     Verdict,
 )
-from iac_runtime.policy.escalation import find_escalations
-from iac_runtime.policy.file import load_policy, parse_policy, policy_path
-from iac_runtime.policy.file_rules import RuleContext
-from iac_runtime.policy.model import (
+from iac_runtime.policy.places import parse_file_url, path_identity
+from iac_runtime.policy.policy_file import load_policy, parse_policy, policy_path
+from iac_runtime.policy.prompts import (
+    Question,
+    build_question,
+    describe_differences,
+    keep_full_text,
+)
+from iac_runtime.policy.settings import (
     APPROVERS,
     REGISTERED_RULES,
     Policy,
@@ -45,20 +71,12 @@ from iac_runtime.policy.model import (
     PolicySettings,
     read_settings,
 )
-from iac_runtime.policy.places import parse_file_url, path_identity
-from iac_runtime.policy.question import Question, keep_full_text
-from iac_runtime.policy.reach import (
-    IdentifyApp,
-    hidden_texts_read,
-    identify_no_app,
-    request_effects,
-)
-from iac_runtime.policy.wording import build_question, describe_differences
-from iac_runtime.tool import Level
-from iac_runtime.tools.tables import Operation, parameters_of
+from iac_runtime.policy.taint import Taint, find_secrets_read
+from iac_runtime.tool import Level, Param
+from iac_runtime.tools.tables import APPLICATION, Operation, parameters_of
 
 if TYPE_CHECKING:
-    from iac_runtime.policy.approval_store import ApprovalStore
+    from iac_runtime.policy.approvals import ApprovalStore
 
 _TOO_MANY: Final = (
     "Too many approval prompts of {} were declined or ignored. No more will appear for {}."
@@ -163,7 +181,7 @@ class Permissions:
             SetupError: The state folder is not safe, or its file cannot be used.
         """
         # Loads sqlite3, which a call that is not asked about does without.
-        from iac_runtime.policy.approval_store import ApprovalStore
+        from iac_runtime.policy.approvals import ApprovalStore
 
         if self._store is None:
             self._store = (self._make_store or ApprovalStore)()
@@ -176,7 +194,7 @@ class Permissions:
 
         Args:
             facts: Tool, arguments and line; what is of the app is filled in here.
-            event: The request, which went through `dataflow.remove_secret_columns`.
+            event: The request, which went through `taint.remove_secret_columns`.
             level: What it needs by the tables of its app.
             operation: What the tool does in its app; None for one of the runtime's own.
         """
@@ -205,7 +223,7 @@ class Permissions:
     def with_caller(self, facts: CallFacts, caller: Requester) -> CallFacts:
         """Return the facts of a call with what is known of who calls."""
         approvers = self.policy.approvers
-        lacking: Any = ((way, "unable") for way in caller.unable if way in approvers)
+        lacking: Any = tuple((way, "unable") for way in caller.unable if way in approvers)
         return replace(
             facts,
             client=caller.client,
@@ -214,7 +232,7 @@ class Permissions:
             simulated=caller.simulated,
             server=self.settings.server,
             ways=tuple(way for way in caller.ways if way in approvers),
-            story=ApprovalHistory(asked=tuple(lacking)),
+            story=ApprovalHistory(asked=lacking),
             preapproved_level=caller.preapproved_level,
             at=time.localtime(self._now()),
             places=cache(self.path_places),
@@ -227,9 +245,8 @@ class Permissions:
         whole = self._home + path[1:] if path == "~" or path.startswith("~/") else path
         if not whole.startswith("/"):
             return ()
-        return tuple(
-            dict.fromkeys(map(path_identity, (whole, self._context.files.resolve_links(whole))))
-        )
+        forms = (whole, self._context.files.resolve_links(whole))
+        return tuple(dict.fromkeys(map(path_identity, forms)))
 
     def judge_call(self, facts: CallFacts) -> Decision:
         """Return what is to be done with a call, or with several together."""
@@ -421,3 +438,73 @@ def default_permissions(home: str | None = None) -> Permissions:
     """Return them without a policy file: what holds where a user said nothing."""
     policy = Policy()
     return Permissions(policy, read_settings(PolicyFlags(), {}, policy), home=home)
+
+
+ItemForms: TypeAlias = tuple[tuple[str, ...], ...]
+"""An entry for each item of a value (one, if it is no list): the texts that all mean this item."""
+
+
+def sent_argument_forms(
+    key: str, view: RequestView, params: Mapping[str, Param], bound: Mapping[str, Any] | None = None
+) -> ItemForms | None:
+    """Return what would be sent for the argument `key`; None for one that is not sent as such.
+
+    `properties.name` reaches into an object. A recipe's own argument is what it is `bound` to.
+    """
+    first, *fields = key.split(".")
+    first, *fields = (*(_recipe_argument_path(fold_name(first), bound or {}) or (first,)), *fields)
+    name = next((param for param in params if fold_name(param) == fold_name(first)), None)
+    value = None if name is None else _sent_value(params[name], name, view.event)
+    for field in fields:
+        record = value.fields if isinstance(value, RecordValue) else ()
+        value = next((part for name, part in record if fold_name(name) == fold_name(field)), None)
+    items = value if isinstance(value, tuple) else (value,)
+    return None if value is None else tuple(_value_forms(item, view) for item in items)
+
+
+def _recipe_argument_path(name: str, bound: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Return the way to the argument that a recipe puts its own argument `name` into."""
+    for key, part in bound.items():
+        if isinstance(part, str) and part.startswith("$") and fold_name(part) == name:
+            return (key,)
+        found = _recipe_argument_path(name, part) if isinstance(part, Mapping) else None
+        if found is not None:
+            return (key, *found)
+    return None
+
+
+def _sent_value(row: Param, key: str, event: Event) -> Value:
+    if row.code == "----" and event.op == "command":
+        return None if isinstance(event.direct, Absent) else event.direct
+    if row.code == "----" and event.parts:
+        return tuple(RefValue(part.target) for part in event.parts)
+    if row.code == "----":
+        return RefValue(_collection_owner(event.target) if key == "of" else event.target)
+    if key == "properties" and event.op == "set":
+        return RecordValue(event.named)
+    wanted = fold_name(row.jxa or row.term)
+    named = (*event.named, *event.more)
+    return next((value for name, value in named if wanted and fold_name(name) == wanted), None)
+
+
+def _collection_owner(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Return the steps to what holds the collection that is listed or counted."""
+    while steps and isinstance(steps[-1], Whose):
+        steps = steps[:-1]
+    return steps[:-1] if steps and isinstance(steps[-1], AllElements) else steps
+
+
+def _value_forms(value: Value, view: RequestView) -> tuple[str, ...]:
+    forms: list[str] = []
+    if isinstance(value, RefValue):
+        forms.append(format_reference(value.steps) or APPLICATION)
+    elif isinstance(value, str):
+        forms.append(value)
+    elif not isinstance(value, PathValue):
+        forms.append(json.dumps(value) if isinstance(value, int | float) else format_value(value))
+    path = value_path(value, view.event.app, view.home)
+    if path is not None and not isinstance(value, str):
+        forms.append(path)
+        if view.home and (path == view.home or path.startswith(view.home + "/")):
+            forms.append("~" + path[len(view.home) :])
+    return tuple(forms)

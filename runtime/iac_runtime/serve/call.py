@@ -41,17 +41,18 @@ from iac_runtime.gate.plans import (
     ToolImage,
 )
 from iac_runtime.gate.results import MOST_SECONDS, clean_value, structured_content
-from iac_runtime.policy.effects import Approver, Decision, Verdict
-from iac_runtime.policy.page import ask_page, is_page_open
+from iac_runtime.policy.facts import Approver, Decision, Verdict
 from iac_runtime.policy.permissions import Requester
-from iac_runtime.policy.question import (
+from iac_runtime.policy.prompts import (
     ANSWERS,
     LIFETIME,
     Question,
     ask_dialog,
+    ask_page,
     can_show_dialog,
     elicitation_form,
     input_required_result,
+    is_page_open,
     read_answer,
     read_responses,
 )

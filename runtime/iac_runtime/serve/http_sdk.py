@@ -27,7 +27,7 @@ from mcp.shared.exceptions import MCPError
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import IacError
-from iac_runtime.policy.effects import Verdict
+from iac_runtime.policy.facts import Verdict
 from iac_runtime.serve.call import Method, RemoteClient
 from iac_runtime.serve.listing import Listings, app_resources
 from iac_runtime.serve.methods import Methods, protocol_error

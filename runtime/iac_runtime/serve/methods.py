@@ -18,7 +18,7 @@ from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, CompletedCall, RefusedCall
 from iac_runtime.gate.results import clean_value
 from iac_runtime.policy.permissions import Requester
-from iac_runtime.policy.question import Question
+from iac_runtime.policy.prompts import Question
 from iac_runtime.serve.call import CallMethod, Method, Peer, Result, read_requester, text_content
 from iac_runtime.serve.listing import CALL_SECONDS, Listings
 from iac_runtime.serve.protocol import INTERNAL_ERROR, INVALID_PARAMS, ProtocolError

@@ -22,7 +22,7 @@ from iac_runtime.serve.protocol import VIEW_EXTENSION, VIEW_TYPE, ServerIdentity
 from iac_runtime.tools.own import CALL_TOOLS, META_TOOLS, toolset_guides
 
 if TYPE_CHECKING:
-    from iac_runtime.policy.question import Question
+    from iac_runtime.policy.prompts import Question
     from iac_runtime.tools.catalogue import Catalogue
 
 ResourceKind = Literal["apps", "model", "tool", "skill", "result", "audit", "status"]
@@ -402,7 +402,7 @@ def view_entries() -> list[bytes]:
 def read_view(uri: str, waiting: "Iterable[Question]") -> dict[str, Any] | None:
     """Return what a client reads under an address: a view, the questions; None for neither."""
     if uri == QUESTIONS:
-        from iac_runtime.policy.question import paragraphs
+        from iac_runtime.policy.prompts import paragraphs
 
         rows = [
             {"app": one.app, "tool": one.tool, "level": one.level, "says": paragraphs(one.text)}

@@ -520,7 +520,7 @@ def _warn_unknown_words(gate: Any) -> None:
     from logging import getLogger
 
     from iac_base.logs import LOGGER
-    from iac_runtime.policy.unknown import unknown_words
+    from iac_runtime.policy.policy_file import unknown_words
     from iac_runtime.tools.own import added_tools
 
     with contextlib.suppress(IacError):

@@ -7,7 +7,7 @@ from iac_base.errors import ToolError, quote_text
 from iac_base.text import clean_text
 from iac_runtime.gate.planning import expand_recipe
 from iac_runtime.language.compose import effective_level
-from iac_runtime.policy.effects import Decision
+from iac_runtime.policy.facts import Decision
 from iac_runtime.search import Index, SearchHit, ToolPage, count_tokens, tool_page
 from iac_runtime.search.entries import IndexedApp, added_app, listing_entry
 from iac_runtime.search.index import LIMIT

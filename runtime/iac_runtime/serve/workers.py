@@ -33,7 +33,7 @@ from iac_runtime.serve.protocol import (
 )
 
 if TYPE_CHECKING:
-    from iac_runtime.policy.effects import Verdict
+    from iac_runtime.policy.facts import Verdict
     from iac_runtime.serve.call import Method, RemoteClient
 
 

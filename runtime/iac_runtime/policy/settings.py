@@ -16,8 +16,8 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple, get_args
 
 from iac_base.errors import SetupError, near_text, quote_text
-from iac_runtime.policy.effects import Action, Approver
-from iac_runtime.policy.matching import LevelRule, Match
+from iac_runtime.policy.facts import Action, Approver
+from iac_runtime.policy.rules import LevelRule, Match
 from iac_runtime.tool import LEVELS, Level
 
 REGISTERED_RULES: Final[list[LevelRule]] = []
@@ -47,21 +47,15 @@ def register_rule(
         SetupError: The level is unknown, or the rule would speak of every call.
     """
     if level not in LEVELS:
-        raise SetupError(
-            f"There is no level {quote_text(str(level))}. {near_text(str(level), LEVELS)}"
-        )
+        near = near_text(str(level), LEVELS)
+        raise SetupError(f"There is no level {quote_text(str(level))}. {near}")
     if not (app or tool or argument):
         raise SetupError("A rule needs an app, a tool or an argument.")
     frame = sys._getframe(1)
     source = f"{frame.f_globals.get('__name__', '?')} line {frame.f_lineno}"
-    match = Match(
-        (app,) if app else (),
-        (tool,) if tool else (),
-        (),
-        tuple((key, (glob,)) for key, glob in (argument or {}).items()),
-        f"your rule in {source}",
-        why,
-    )
+    arguments = tuple((key, (glob,)) for key, glob in (argument or {}).items())
+    names = ((app,) if app else (), (tool,) if tool else ())
+    match = Match(*names, (), arguments, f"your rule in {source}", why)
     rule = LevelRule(match, level, tuple(accept))
     REGISTERED_RULES.append(rule)
     return rule
@@ -87,25 +81,20 @@ class Preset(NamedTuple):
 DEFAULT_PRESET: Final = "cautious"
 
 
-def _actions_by_level(safe: Action, modify: Action, dangerous: Action) -> Mapping[Level, Action]:
-    return {"SAFE": safe, "MODIFY": modify, "DANGEROUS": dangerous}
+_READ: Final[Mapping[Level, Action]] = {"SAFE": "allow", "MODIFY": "deny", "DANGEROUS": "deny"}
+_ASK: Final[Mapping[Level, Action]] = {"SAFE": "allow", "MODIFY": "ask", "DANGEROUS": "ask"}
+_TRUST: Final[Mapping[Level, Action]] = {"SAFE": "allow", "MODIFY": "allow", "DANGEROUS": "ask"}
 
 
 PRESETS: Final[Mapping[str, Preset]] = {
-    "read-only": Preset(_actions_by_level("allow", "deny", "deny"), "allow", "only reads run"),
-    "cautious": Preset(
-        _actions_by_level("allow", "ask", "ask"), "allow", "reads run, changes require approval"
-    ),
+    "read-only": Preset(_READ, "allow", "only reads run"),
+    "cautious": Preset(_ASK, "allow", "reads run, changes require approval"),
     "private": Preset(
-        _actions_by_level("allow", "ask", "ask"),
+        _ASK,
         "ask",
         "changes require approval, and so do reads of apps that are not in the list reads",
     ),
-    "trusted": Preset(
-        _actions_by_level("allow", "allow", "ask"),
-        "allow",
-        "reads and changes run, DANGEROUS calls require approval",
-    ),
+    "trusted": Preset(_TRUST, "allow", "reads and changes run, DANGEROUS calls require approval"),
 }
 
 APPROVERS: Final[tuple[Approver, ...]] = get_args(Approver)
@@ -227,21 +216,16 @@ def read_settings(flags: PolicyFlags, environ: Mapping[str, str], policy: Policy
     Raises:
         SetupError: A flag or a variable has no sensible value; the message names it.
     """
-    read_only = _collect_settings(
-        "read_only", flags.read_only or None, environ, policy, _parse_boolean
-    )
+    only_reads = flags.read_only or None
+    read_only = _collect_settings("read_only", only_reads, environ, policy, _parse_boolean)
     rate = _collect_settings("rate_limit", flags.rate_limit, environ, policy, _parse_rate)
     return PolicySettings(
-        max(read_only, key=_setting_number, default=PolicySetting(False, "default")),
-        min(rate, key=_setting_number, default=PolicySetting(DEFAULT_RATE, "default")),
+        max(read_only, key=lambda row: row.value, default=PolicySetting(False, "default")),
+        min(rate, key=lambda row: row.value, default=PolicySetting(DEFAULT_RATE, "default")),
         PolicySetting(policy.preset, policy.source_of_key("preset") or "default"),
         tuple(_blocklist_settings(flags, environ, policy)),
         (flags.server or environ.get("IAC_SERVER", "")).strip(),
     )
-
-
-def _setting_number(setting: PolicySetting) -> float:
-    return float(setting.value)
 
 
 def _environment_values(environ: Mapping[str, str], name: str) -> list[tuple[str, str]]:
@@ -257,14 +241,14 @@ def _collect_settings(
     read: Callable[[str, str], bool | float],
 ) -> list[PolicySetting]:
     """Return what is said of a setting, by the flag first and by the file last."""
-    said = _environment_values(environ, name.upper())
+    texts = _environment_values(environ, name.upper())
     if flag is not None:
-        said.insert(0, (f"--{name.replace('_', '-')}", str(flag)))
-    found = [PolicySetting(read(source, text), source) for source, text in said]
+        texts.insert(0, (f"--{name.replace('_', '-')}", str(flag)))
+    settings = [PolicySetting(read(source, text), source) for source, text in texts]
     written = getattr(policy, name)
     if written is not None:
-        found.append(PolicySetting(written, policy.source_of_key(name) or _FILE))
-    return found
+        settings.append(PolicySetting(written, policy.source_of_key(name) or _FILE))
+    return settings
 
 
 def _parse_boolean(source: str, text: str) -> bool:
@@ -280,9 +264,8 @@ def _parse_rate(source: str, text: str) -> float:
     except ValueError:
         rate = math.nan
     if not (math.isfinite(rate) and rate > 0):
-        raise SetupError(
-            f"{source} must be a number above 0 (writes per second), not {quote_text(text)}."
-        )
+        given = quote_text(text)
+        raise SetupError(f"{source} must be a number above 0 (writes per second), not {given}.")
     return rate
 
 
@@ -292,16 +275,13 @@ BUNDLE_GLOB: Final = re.compile(r"[A-Za-z0-9*?][A-Za-z0-9.*?_-]*\Z")
 def _blocklist_settings(
     flags: PolicyFlags, environ: Mapping[str, str], policy: Policy
 ) -> list[PolicySetting]:
-    given = [("--blocklist", text) for text in flags.blocklist]
-    given += _environment_values(environ, "BLOCKLIST")
-    found: list[PolicySetting] = []
-    for source, text in given:
-        for entry in filter(None, re.split(r"[,;\s]+", text)):
-            if not BUNDLE_GLOB.match(entry):
-                raise SetupError(
-                    f"{source} must be bundle ids separated by commas, not {quote_text(entry)}."
-                )
-            found.append(PolicySetting(entry, source))
+    texts = [("--blocklist", text) for text in flags.blocklist]
+    texts += _environment_values(environ, "BLOCKLIST")
+    entries = [(x, source) for source, text in texts for x in re.split(r"[,;\s]+", text) if x]
+    for entry, source in entries:
+        if not BUNDLE_GLOB.match(entry):
+            given = quote_text(entry)
+            raise SetupError(f"{source} must be bundle ids separated by commas, not {given}.")
     where = policy.source_of_key("blocklist") or _FILE
-    found += [PolicySetting(entry, where) for entry in policy.blocklist_add]
-    return found
+    entries += [(entry, where) for entry in policy.blocklist_add]
+    return [PolicySetting(*row) for row in entries]

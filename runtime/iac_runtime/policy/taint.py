@@ -25,7 +25,7 @@ from iac_base.secrets import is_secret
 from iac_base.text import AROUND, left_out, visible_text
 from iac_base.words import fold_name
 from iac_runtime.language.steps import AllElements, Event, PropertyStep
-from iac_runtime.policy.call_view import find_specifiers_and_columns, lowercase_words
+from iac_runtime.policy.effects import find_specifiers_and_columns, lowercase_words
 from iac_runtime.policy.places import SYSTEM_EVENTS
 from iac_runtime.tools.tables import Tables
 
@@ -49,23 +49,19 @@ def find_secrets_read(
     """
     globs = tuple(extra)
     asked = find_specifiers_and_columns(event)
-    names = [
-        step.name
-        for steps in asked
-        for step in steps
-        if isinstance(step, PropertyStep | AllElements)
-    ]
-    found = [name for name in dict.fromkeys(names) if is_secret_property(name, tables, globs)]
-    for steps in asked:
+    steps = (step for path in asked for step in path)
+    names = dict.fromkeys(one.name for one in steps if isinstance(one, PropertyStep | AllElements))
+    secrets = [name for name in names if is_secret_property(name, tables, globs)]
+    for path in asked:
         # Of the objects of a collection all is read at once, where a secret may be among it.
-        if not any(isinstance(step, PropertyStep) and step.name == _ALL for step in steps):
+        if PropertyStep(_ALL) not in path:
             continue
-        holders = [step.name for step in steps if isinstance(step, AllElements)]
+        holders = [step.name for step in path if isinstance(step, AllElements)]
         term = tables.find_class(holders[-1]) if tables is not None and holders else None
         known = tables.properties(term) if tables and term else ()
         if not known or (tables and term in secret_classes(tables, globs)):
-            found.append(f"all of {holders[-1] if holders else 'the app'}")
-    return tuple(found)
+            secrets.append(f"all of {holders[-1] if holders else 'the app'}")
+    return tuple(secrets)
 
 
 def remove_secret_columns(event: Event, tables: Tables | None, extra: Iterable[str] = ()) -> Event:
@@ -85,9 +81,8 @@ def remove_secret_columns(event: Event, tables: Tables | None, extra: Iterable[s
         for column in event.columns
         if column.jxa not in hidden and not is_secret_property(column.jxa, tables, globs)
     )
-    if len(kept) == len(event.columns):
-        return event
-    return replace(event, op="columns", columns=kept)
+    whole = len(kept) == len(event.columns)
+    return event if whole else replace(event, op="columns", columns=kept)
 
 
 @lru_cache(maxsize=256)
@@ -116,13 +111,13 @@ def hide_secrets(
         return [hide_secrets(part, secret, hidden) for part in value]
     if not isinstance(value, dict):
         return value
-    found = {}
+    kept = {}
     for key, part in value.items():
         if not isinstance(part, bool | None) and secret(str(key)):
             hidden[str(key)] = None
         else:
-            found[key] = hide_secrets(part, secret, hidden)
-    return found
+            kept[key] = hide_secrets(part, secret, hidden)
+    return kept
 
 
 def named_secret(name: str, globs: Iterable[str]) -> bool:
@@ -135,14 +130,11 @@ def is_secret_property(name: str, tables: Tables | None, globs: tuple[str, ...])
     """Say whether a property holds a secret, by its name and its type; `globs` as above."""
     if globs and named_secret(name, globs):
         return True
-    return _has_secret_name(name) and (
-        tables is None or fold_name(name) not in _harmless_properties(tables)
-    )
+    harmless = tables is not None and fold_name(name) in _harmless_properties(tables)
+    return _has_secret_name(name) and not harmless
 
 
-@lru_cache(maxsize=4096)
-def _has_secret_name(name: str) -> bool:
-    return is_secret(name)
+_has_secret_name: Final = lru_cache(maxsize=4096)(is_secret)
 
 
 @lru_cache(maxsize=256)
@@ -173,6 +165,7 @@ _ADDRESS: Final = re.compile(
     r"[^\s<>,;:\"'()/?&=\\]+@[^\s<>,;:\"'()@/?&=#%\\]+\.[^\s<>,;:\"'()@/?&=#%\\.]+"
 )
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s<>\"'`{}|\\^]+")
+_LINK: Final = re.compile(f"{_ADDRESS.pattern}|{_URL.pattern}")
 _PATH: Final = re.compile(r"~?/|file:|[^:/\n\d]+(?::[^:/\n]+){2,}:?\Z")
 
 
@@ -193,18 +186,16 @@ class Taint:
         with self._lock:
             if parts not in self._texts:
                 self._size += sum(map(len, parts))
-            self._texts.setdefault(parts)
+                self._texts[parts] = None
             self._texts.move_to_end(parts)
             while self._size > self._bound and len(self._texts) > 1:
                 self._size -= sum(map(len, self._texts.popitem(last=False)[0]))
 
     def add_cleaned(self, value: Any, holder: str) -> None:
         """Remember where the texts of a result lack something for their reader."""
-        places = [
-            (holder, place) for text in iterate_texts(value) for place in left_out(text) if place
-        ]
+        places = (place for text in iterate_texts(value) for place in left_out(text) if place)
         with self._lock:
-            self._lacking.update(dict.fromkeys(places))
+            self._lacking.update(dict.fromkeys((holder, place) for place in places))
             while len(self._lacking) > _PLACES:
                 self._lacking.popitem(last=False)
 
@@ -231,36 +222,25 @@ class Taint:
 
     def contains_text(self, text: str) -> bool:
         """Say whether `text` stood in a result, however either of them is spelled."""
-        forms = (form.rstrip("/") for form in comparable_forms(text))
-        needles = [
-            form for form in forms if len(form) >= MIN_TEXT_LENGTH or _is_link_or_address(form)
-        ]
-        return any(needle in found for found in self._result_forms() for needle in needles)
+        forms = [form.rstrip("/") for form in comparable_forms(text)]
+        needles = [one for one in forms if len(one) >= MIN_TEXT_LENGTH or _LINK.fullmatch(one)]
+        return any(needle in result for result in self._result_forms() for needle in needles)
 
     def find_tainted_piece(self, value: str, *, whole: bool = True) -> str:
         """Return the first piece of an argument that came from a result, or an empty text.
 
         Without `whole` a text that is no URL, address or path counts by those in it alone.
         """
-        return next(
-            (piece for piece in argument_pieces(value, whole=whole) if self.contains_text(piece)),
-            "",
-        )
-
-
-def _is_link_or_address(text: str) -> bool:
-    return bool(_ADDRESS.fullmatch(text) or _URL.fullmatch(text))
+        pieces = argument_pieces(value, whole=whole)
+        return next(filter(self.contains_text, pieces), "")
 
 
 def iterate_texts(value: Any) -> Iterator[str]:
     """Yield the texts of a value, as deep as they lie."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, Mapping):
-        for part in value.values():
-            yield from iterate_texts(part)
-    elif isinstance(value, list | tuple):
-        for part in value:
+    elif isinstance(value, Mapping | list | tuple):
+        for part in value.values() if isinstance(value, Mapping) else value:
             yield from iterate_texts(part)
 
 
@@ -270,9 +250,8 @@ def argument_pieces(value: str, *, whole: bool) -> Iterator[str]:
     The whole, if long enough; every URL and address in it, in any encoding; of a URL also the host,
     and what its path, query and fragment carry, decoded: that is how a value leaves by a link.
     """
-    for text in dict.fromkeys(
-        (value, *decoded_forms(value, str), *decoded_forms(value, remove_blanks))
-    ):
+    forms = (value, *decoded_forms(value, str), *decoded_forms(value, remove_blanks))
+    for text in dict.fromkeys(forms):
         if len(text.strip()) >= MIN_TEXT_LENGTH and (whole or _PATH.match(text.strip())):
             yield text
         yield from _ADDRESS.findall(text)
@@ -318,18 +297,14 @@ def decoded_forms(text: str, clean: Callable[[str], str]) -> list[str]:
 
     Each goes through `clean` first: without its blanks, an encoding that was split is found.
     """
-    found = [text]
+    forms = [text]
     for _ in range(_ROUNDS):
-        before = found
-        plain = [_decode_once(clean(part)) for part in found]
-        found = list(
-            dict.fromkeys(
-                (*plain, *(part for whole in plain for part in _decode_query_pieces(whole)))
-            )
-        )
-        if found == before:
+        before, forms = forms, [_decode_once(clean(part)) for part in forms]
+        forms += [piece for whole in forms for piece in _decode_query_pieces(whole)]
+        forms = list(dict.fromkeys(forms))
+        if forms == before:
             break
-    return found
+    return forms
 
 
 def _decode_once(text: str) -> str:
@@ -352,10 +327,9 @@ def _decode_query_pieces(text: str) -> Iterator[str]:
     for match in _CARRIED.finditer(text):
         piece = match[1].translate({ord("-"): "+", ord("_"): "/"})
         even = re.match(r"(?:[0-9a-fA-F]{2}){6,}", piece)
-        found = bytes.fromhex(even[0] if even else "")
         piece = piece[: len(piece) - (len(piece) % 4 == 1)]
-        found += b"\0" + base64.b64decode(piece + "==")
-        yield from _READABLE.findall(found.decode(errors="replace"))
+        content = bytes.fromhex(even[0] if even else "") + b"\0" + base64.b64decode(piece + "==")
+        yield from _READABLE.findall(content.decode(errors="replace"))
 
 
 def remove_blanks(text: str) -> str:
@@ -364,14 +338,12 @@ def remove_blanks(text: str) -> str:
 
 
 def _comparable_form(text: str) -> str:
-    return _HOST.sub(
-        _decode_punycode, unicodedata.normalize("NFKC", remove_blanks(text)).casefold()
-    )
+    plain = unicodedata.normalize("NFKC", remove_blanks(text)).casefold()
+    return _HOST.sub(_decode_punycode, plain)
 
 
 def _decode_punycode(label: re.Match[str]) -> str:
     try:
-        found = label[1].encode().decode("punycode")
+        return unicodedata.normalize("NFKC", label[1].encode().decode("punycode")).casefold()
     except UnicodeError:
         return label[0]
-    return unicodedata.normalize("NFKC", found).casefold()
