@@ -93,18 +93,20 @@ def types(session: nox.Session) -> None:
 
 @nox.session
 def regen(session: nox.Session) -> None:
-    """Rebuild the committed modules from the bundled snapshots (names of apps may follow --)."""
+    """Rebuild the committed tools from snapshots and functions (names of apps may follow --)."""
     session.install("-q", "-e", ".[gen]")
     session.run(
         "iac-gen", "build", *session.posargs, "--bundled", "--shipped", "--output", str(GENERATED)
     )
+    session.run("python", "docs/make_toolsets.py")
 
 
 @nox.session
 def drift(session: nox.Session) -> None:
-    """Fail when the committed modules are not what the generator makes of the snapshots."""
+    """Fail when the committed tools are not what the generator makes of snapshots and functions."""
     session.install("-q", "-e", ".[gen]")
     session.run("iac-gen", "check", "--bundled", "--shipped", "--output", str(GENERATED))
+    session.run("python", "docs/make_toolsets.py", "--check")
 
 
 @nox.session

@@ -22,8 +22,8 @@ sys.path.insert(0, str(SAMPLES))
 from script_cases import read_cases  # noqa: E402
 from script_variations import variations  # noqa: E402
 
-from iac_applescript.analysis.analyser import Analyser  # noqa: E402
-from iac_applescript.failures import explain  # noqa: E402
+from iac_applescript.analysis.analyser import ScriptAnalyzer  # noqa: E402
+from iac_applescript.failures import explain_failure  # noqa: E402
 from iac_applescript.library_search import find_scripts  # noqa: E402
 from iac_applescript.patterns import RunOutcome, pattern_from_json  # noqa: E402
 from iac_applescript.store import PatternStore  # noqa: E402
@@ -48,7 +48,7 @@ def rows(name: str) -> list[list[str]]:
 
 def judged() -> bool:
     """Print how scripts are judged."""
-    analyser = Analyser(Catalogue([ROOT / "generated" / "iac_tools"]))
+    analyser = ScriptAnalyzer(Catalogue([ROOT / "generated" / "iac_tools"]))
     dangerous = [*read_cases("dangerous.txt"), *read_cases("dangerous_more.txt")]
     harmless = [*read_cases("harmless.txt"), *read_cases("harmless_more.txt")]
     changed = [v for seed in range(SEEDS) for case in dangerous for v in variations(case, seed)]
@@ -56,10 +56,10 @@ def judged() -> bool:
     below = [
         case
         for case in (*dangerous, *changed)
-        if analyser.analyse(case.script, case.language).level != "DANGEROUS"
+        if analyser.analyze_script(case.script, case.language).level != "DANGEROUS"
     ]
     spent = time.process_time() - begun
-    levels = [analyser.analyse(case.script, case.language).level for case in harmless]
+    levels = [analyser.analyze_script(case.script, case.language).level for case in harmless]
     called = levels.count("DANGEROUS")
     print(f"dangerous: {len(below)} of {len(dangerous)} and {len(changed)} variations below")
     print(f"harmless: {called} of {len(harmless)} called dangerous, {levels.count('SAFE')} safe")
@@ -70,7 +70,7 @@ def judged() -> bool:
 def explained() -> bool:
     """Print how many error texts get the right cause."""
     texts = [*rows("errors.tsv"), *rows("errors_more.tsv")]
-    right = sum(explain(text).cause == cause for text, cause in texts)
+    right = sum(explain_failure(text).cause == cause for text, cause in texts)
     print(f"failures: {right} of {len(texts)} with the right cause")
     return right / len(texts) >= 0.95
 
@@ -81,19 +81,21 @@ def found(count: int) -> bool:
     with tempfile.TemporaryDirectory() as folder:
         store = PatternStore(Path(folder), limit=count * 2)
         for intent, app in (*rows("patterns.tsv"), *rows("patterns_more.tsv")):
-            store.remember(intent, app, "applescript", f"-- {intent}", RunOutcome(True, "text"))
+            store.remember_run(intent, app, "applescript", f"-- {intent}", RunOutcome(True, "text"))
         hits = sum(
-            wanted in [row.pattern.intent for row in store.find(query)] for query, wanted in asked
+            wanted in [row.pattern.intent for row in store.find_patterns(query)]
+            for query, wanted in asked
         )
         print(f"patterns: recall at 3 is {hits / len(asked):.3f} ({len(asked)} phrasings)")
         alone = statistics.median(timed(store, query) for query, _ in asked)
-        store.add_all([pattern_from_json(row) for row in invented(count)])
+        store.add_patterns([pattern_from_json(row) for row in invented(count)])
         size = sum(path.stat().st_size for path in Path(folder).iterdir()) / 2**20
         for query, _ in asked[:20]:
-            store.find(query)
+            store.find_patterns(query)
         times = [timed(store, query) for query, _ in asked]
         still = sum(
-            wanted in [row.pattern.intent for row in store.find(query)] for query, wanted in asked
+            wanted in [row.pattern.intent for row in store.find_patterns(query)]
+            for query, wanted in asked
         )
         store.close()
     slow = sorted(times)[int(len(times) * 0.95)]
@@ -109,7 +111,7 @@ def found(count: int) -> bool:
 def timed(store: PatternStore, query: str) -> float:
     """Return the milliseconds of the processor that a search takes."""
     begun = time.process_time()
-    store.find(query)
+    store.find_patterns(query)
     return (time.process_time() - begun) * 1000
 
 

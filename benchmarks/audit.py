@@ -22,14 +22,13 @@ from pathlib import Path
 from bounds import exit_status, hold_at_most
 
 from iac_base.sqlite import open_database
-from iac_base.text import clean
-from iac_runtime.audit import Audit, AuditIntent, AuditOutcome, index
-from iac_runtime.audit.chain import START, chained
-from iac_runtime.audit.dropping import drop
-from iac_runtime.audit.reading import Query, find, verified
-from iac_runtime.audit.store import FILE, SCHEMA
-from iac_runtime.audit.writer import digest, intent_body
-from iac_runtime.gate.limiter import Limiter, Limits, Window
+from iac_base.text import clean_value
+from iac_runtime.audit import Audit, AuditIntent, AuditOutcome, store
+from iac_runtime.audit.reading import AuditQuery, find_calls, verify_audit
+from iac_runtime.audit.store import FILE, SCHEMA, START, chain_rows
+from iac_runtime.audit.upkeep import drop_rows
+from iac_runtime.audit.writer import arguments_digest, intent_body
+from iac_runtime.gate.limiter import Limiter, RateLimits, RateWindow
 from iac_runtime.tool import LEVELS, Level
 
 CALLS = 2_000
@@ -73,7 +72,7 @@ def calls(folder: Path) -> None:
 
     def call(level: Level) -> None:
         intent = AuditIntent("mail_set", level, arguments=ARGUMENTS, line=LINE)
-        audit.outcome(audit.intent(intent), AuditOutcome("done", 0.01))
+        audit.record_outcome(audit.record_intent(intent), AuditOutcome("done", 0.01))
 
     show("intent and outcome of a read", median(lambda: call("SAFE")))
     bare = open_database(folder / "bare.db", SCHEMA)
@@ -92,10 +91,10 @@ def calls(folder: Path) -> None:
     show("intent and outcome of a write", write, more=f", 99 of 100 within {longest:.1f} ms")
     show("one bare commit", commit, more=f", {commit / write:.0%} of the write")
     # Windows of the usual size that are always free, so that each call takes its place.
-    limiter = Limiter(state, Limits(*[Window(20, 1e-9)] * 3))
-    show("limit of a read or write", median(lambda: limiter.take("write")))
-    show("limit of a dangerous call", median(lambda: limiter.take("dangerous")))
-    show("cleaning a result of 20 items", median(lambda: clean(RESULT)))
+    limiter = Limiter(state, RateLimits(*[RateWindow(20, 1e-9)] * 3))
+    show("limit of a read or write", median(lambda: limiter.reserve_places("write")))
+    show("limit of a dangerous call", median(lambda: limiter.reserve_places("dangerous")))
+    show("cleaning a result of 20 items", median(lambda: clean_value(RESULT)))
 
 
 def written(moment: datetime) -> str:
@@ -121,11 +120,11 @@ def made(count: int) -> Iterator[tuple[str, str, int, str, str]]:
             line=f'Application("com.apple.{app}").messages[NUMBER].name = "LONG"',
             effects=((verb, f"com.apple.{app}", "message 7", ""),),
         )
-        bodies.append(intent_body(kind)[0].replace(digest(kind.arguments), "DIGEST"))
+        bodies.append(intent_body(kind)[0].replace(arguments_digest(kind.arguments), "DIGEST"))
     for number in range(count // 2):
         text = " ".join(rng.choices(words, k=8))
         body = rng.choice(bodies).replace("SHORT", text[:12]).replace("LONG", text)
-        body = body.replace("DIGEST", digest({"": text})).replace("NUMBER", str(number))
+        body = body.replace("DIGEST", arguments_digest({"": text})).replace("NUMBER", str(number))
         session, now = f"{number // 5_000:016x}", written(BEGIN + number * STEP)
         yield now, session, number, "intent", body
         yield now, session, number, "outcome", '{"result":"done","ms":12.345}'
@@ -136,9 +135,9 @@ def fill(folder: Path, count: int) -> None:
     connection = open_database(folder / FILE, SCHEMA)
     connection.execute("PRAGMA synchronous = OFF")
     connection.execute("BEGIN")
-    rows = chained(START, 0, made(count))
+    rows = chain_rows(START, 0, made(count))
     connection.executemany("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
-    while index.extend(connection):
+    while store.extend_index(connection):
         pass
     connection.execute("COMMIT")
     connection.close()
@@ -155,43 +154,46 @@ def record(folder: Path, count: int) -> None:
     since, until = (written(BEGIN + number * STEP) for number in (third, third * 2))
     slowest = 0.0
     for name, query in {
-        "tail": Query(),
-        "app": Query(app="com.apple.music"),
-        "no such app": Query(app="com.apple.none"),
-        "tool": Query(tool="notes_*"),
-        "no such tool": Query(tool="none_*"),
-        "level": Query(level="DANGEROUS"),
-        "time": Query(until=written(BEGIN + 20 * STEP)),
-        "text, often": Query(text="application"),
-        "text, once": Query(text=f"messages[{third}]"),
-        "text, never": Query(text="message 8 of none"),
-        "app and level": Query(app="com.apple.music", level="DANGEROUS"),
-        "app and no tool of it": Query(app="com.apple.music", tool="notes_*"),
-        "app, tool, level, time": Query(
+        "tail": AuditQuery(),
+        "app": AuditQuery(app="com.apple.music"),
+        "no such app": AuditQuery(app="com.apple.none"),
+        "tool": AuditQuery(tool="notes_*"),
+        "no such tool": AuditQuery(tool="none_*"),
+        "level": AuditQuery(level="DANGEROUS"),
+        "time": AuditQuery(until=written(BEGIN + 20 * STEP)),
+        "text, often": AuditQuery(text="application"),
+        "text, once": AuditQuery(text=f"messages[{third}]"),
+        "text, never": AuditQuery(text="message 8 of none"),
+        "app and level": AuditQuery(app="com.apple.music", level="DANGEROUS"),
+        "app and no tool of it": AuditQuery(app="com.apple.music", tool="notes_*"),
+        "app, tool, level, time": AuditQuery(
             "", "com.apple.mail", "", "mail_*", "SAFE", "", since, until
         ),
-        "text often, tool": Query("application", tool="mail_s*"),
-        "text often, no such tool": Query("application", tool="none_*"),
-        "text often, time": Query("application", until=until),
-        "text once, all facts": Query(
+        "text often, tool": AuditQuery("application", tool="mail_s*"),
+        "text often, no such tool": AuditQuery("application", tool="none_*"),
+        "text often, time": AuditQuery("application", until=until),
+        "text once, all facts": AuditQuery(
             f"messages[{third + 9}]", app="", tool="*_*", since=since, until=until
         ),
-        "text of another app": Query('app":"com.apple.mail', app="com.apple.music"),
-        "text never, level": Query("message 8 of none", level="SAFE"),
-        "result": Query(result="TIMEOUT"),
+        "text of another app": AuditQuery('app":"com.apple.mail', app="com.apple.music"),
+        "text never, level": AuditQuery("message 8 of none", level="SAFE"),
+        "result": AuditQuery(result="TIMEOUT"),
     }.items():
-        found = len(find(folder, query, 20))
-        busy = measure(f"search by {name}", partial(find, folder, query, 20), f", {found} found")
+        found = len(find_calls(folder, query, 20))
+        busy = measure(
+            f"search by {name}", partial(find_calls, folder, query, 20), f", {found} found"
+        )
         # By result alone every call is read.
         slowest = slowest if name == "result" else max(slowest, busy)
     hold_at_most("the slowest search", slowest, 300, "ms")
-    hold_at_most("verify", measure("verify", lambda: verified(folder)) / count, 0.006, "ms/row")
+    hold_at_most("verify", measure("verify", lambda: verify_audit(folder)) / count, 0.006, "ms/row")
     size = path.stat().st_size
     start = time.perf_counter()
-    done = drop(folder, written(BEGIN), keep=count // 10)
+    done = drop_rows(folder, written(BEGIN), keep=count // 10)
     show(f"drop of {done.rows:,} rows", (time.perf_counter() - start) * 1000, 1)
     print(
-        f"{'size after it':<48} {path.stat().st_size / size:8.1%}, holds: {verified(folder).holds}"
+        f"{'size after it':<48} {path.stat().st_size / size:8.1%},"
+        f" holds: {verify_audit(folder).is_intact}"
     )
 
 

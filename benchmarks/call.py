@@ -19,9 +19,8 @@ from iac_runtime.execution.locks import ExecutionLimits
 from iac_runtime.execution.workers import Worker
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call
-from iac_runtime.language.request import Event
-from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.folders import tool_folders
+from iac_runtime.language.steps import Event
+from iac_runtime.tools.catalogue import Catalogue, tool_folders
 from iac_tools import mail, notes
 
 CALLS: Final = 300

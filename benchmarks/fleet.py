@@ -19,8 +19,7 @@ from typing import Any
 from iac_fleet import database, demo
 from iac_fleet.forward import BATCH
 from iac_runtime.audit import AuditIntent, AuditOutcome
-from iac_runtime.audit.chain import START, AuditRow, chained
-from iac_runtime.audit.store import Part
+from iac_runtime.audit.store import START, AuditRow, UnplacedRow, chain_rows
 from iac_runtime.audit.writer import intent_body, outcome_body
 
 
@@ -37,10 +36,12 @@ def record(count: int) -> Iterator[list[AuditRow]]:
     before, place = START, 0
     for start in range(0, count, BATCH):
         parts = (
-            Part("2026-11-23T09:30:00.000Z", "0123456789abcdef", number // 2, *bodies[number % 2])
+            UnplacedRow(
+                "2026-11-23T09:30:00.000Z", "0123456789abcdef", number // 2, *bodies[number % 2]
+            )
             for number in range(start, start + BATCH)
         )
-        rows = [AuditRow._make(row) for row in chained(before, place, parts)]
+        rows = [AuditRow._make(row) for row in chain_rows(before, place, parts)]
         before, place = rows[-1].hash, rows[-1].seq
         yield rows
 
@@ -63,17 +64,17 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="iac-fleet-") as name:
         Path(name).chmod(0o755)
-        with demo.served(Path(name) / "postgresql") as server:
-            with database.connected(server.address(name="postgres")) as owner:
+        with demo.running_postgres(Path(name) / "postgresql") as server:
+            with database.open_connection(server.address_for(name="postgres")) as owner:
                 owner.execute("CREATE DATABASE fleet")
-            with database.connected(server.address()) as owner:
-                database.migrate(owner)
+            with database.open_connection(server.address_for()) as owner:
+                database.run_migrations(owner)
                 database.add_team(owner, "bench", "owner")
                 owner.execute("CREATE ROLE lead LOGIN")
                 database.add_team(owner, "bench", "lead", "lead")
                 rates(owner, given.sent)
                 fill(owner, given.rows)
-            with database.connected(server.address("lead")) as lead:
+            with database.open_connection(server.address_for("lead")) as lead:
                 questions(lead)
 
 
@@ -85,7 +86,7 @@ def rates(owner: Any, count: int) -> None:
     def sent() -> None:
         before = None
         for rows in batches:
-            database.send(owner, "mac", "chain", rows, before)
+            database.send_rows(owner, "mac", "chain", rows, before)
             before = rows[-1].hash
 
     def inserted() -> None:
@@ -110,7 +111,7 @@ def rates(owner: Any, count: int) -> None:
              (("arrive", sent), ("INSERT alike", inserted), ("COPY alike", copied))}  # fmt: skip
     for label, rate in found.items():
         print(f"{label:<40} {rate:9.0f} rows/s  {found['arrive'] / rate:5.2f}")
-    rate = per_second(count, lambda: database.check(owner, 24.0))
+    rate = per_second(count, lambda: database.check_chains(owner, 24.0))
     print(f"{'verify':<40} {rate:9.0f} rows/s")
 
 
@@ -142,15 +143,17 @@ def questions(owner: Any) -> None:
     """Print how long questions take, to a role that sees its team alone."""
     day = "2026-01-01"
     asked: dict[str, Callable[[], object]] = {
-        "hosts": lambda: database.hosts(owner),
-        "the newest 50": lambda: database.calls(owner, {}, 50),
-        "the newest 50 of an app": lambda: database.calls(owner, {"app": "app-2"}, 50),
-        "the newest 50 of a tool": lambda: database.calls(owner, {"tool": "tool-4"}, 50),
-        "the newest 50 of a host since a day": lambda: database.calls(
+        "hosts": lambda: database.list_hosts(owner),
+        "the newest 50": lambda: database.find_calls(owner, {}, 50),
+        "the newest 50 of an app": lambda: database.find_calls(owner, {"app": "app-2"}, 50),
+        "the newest 50 of a tool": lambda: database.find_calls(owner, {"tool": "tool-4"}, 50),
+        "the newest 50 of a host since a day": lambda: database.find_calls(
             owner, {"host": "mac-4", "since": day}, 50
         ),
-        "50 with a text that is everywhere": lambda: database.calls(owner, {"text": "Lunch"}, 50),
-        "a text that is nowhere, of an app": lambda: database.calls(
+        "50 with a text that is everywhere": lambda: database.find_calls(
+            owner, {"text": "Lunch"}, 50
+        ),
+        "a text that is nowhere, of an app": lambda: database.find_calls(
             owner, {"text": "Dinner", "app": "app-2"}, 50
         ),
     }

@@ -18,10 +18,10 @@ from bounds import exit_status, hold_at_most, spin_milliseconds
 from iac_base.files import open_state
 from iac_runtime.execution.answers import AppAnswer
 from iac_runtime.execution.executor import Executor
-from iac_runtime.gate.limiter import Limiter, Limits, Window
-from iac_runtime.gate.opening import GateOptions, open_gate
-from iac_runtime.gate.plans import Call, Done
-from iac_runtime.language.request import Event
+from iac_runtime.gate.limiter import Limiter, RateLimits, RateWindow
+from iac_runtime.gate.opening import GateOptions, build_gate
+from iac_runtime.gate.plans import Call, CompletedCall
+from iac_runtime.language.steps import Event
 
 TOOLS: Final = Path(__file__).parent.parent / "generated" / "iac_tools"
 READ: Final = Call("notes_list", {"element": "note", "limit": 5})
@@ -57,13 +57,13 @@ def main() -> int:
     """Measure; return 1 if a bound is missed."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ["IAC_DATA"] = folder
-        gate = open_gate(GateOptions([TOOLS], simulate="", allow="MODIFY"))
-        window = Window(10**6, 1.0)
-        gate._limiter = Limiter(open_state(), Limits(window, window, window))
+        gate = build_gate(GateOptions([TOOLS], simulate="", allow="MODIFY"))
+        window = RateWindow(10**6, 1.0)
+        gate._limiter = Limiter(open_state(), RateLimits(window, window, window))
         replay_answers(gate.executor)
 
         def run(call: Call) -> None:
-            assert isinstance(gate.call(call), Done)
+            assert isinstance(gate.call(call), CompletedCall)
 
         for call in (READ, WRITE):
             for _ in range(20):

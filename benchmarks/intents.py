@@ -21,9 +21,9 @@ from typing import Any, Final
 from iac_gen.classify.judge import judge_command
 from iac_gen.discover import from_intents, load_includes, read_sources
 from iac_gen.intents.wrappers import missing_shortcut_reason
-from iac_gen.load import LoadedDictionary
 from iac_gen.pipeline import BuildInputs, build_folder, represent_app
 from iac_gen.types import AppTypes
+from iac_gen.xml import LoadedDictionary
 from iac_runtime.tool import LEVELS
 
 CORPUS: Final = Path(__file__).parent.parent.parent / "shared" / "corpus" / "app-intents"

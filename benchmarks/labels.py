@@ -32,9 +32,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from iac_gen.classify.codes import LevelFloors, shipped_floors
+from iac_gen.classify.evidence import LevelFloors, LevelVerdict, shipped_floors
 from iac_gen.classify.judge import judge_command, judge_setter
-from iac_gen.classify.judgement import LevelVerdict
 from iac_gen.discover import from_paths, load_includes, read_sources
 from iac_gen.model import (
     Dictionary,

@@ -49,7 +49,7 @@ def fill(data: Path, rows: int) -> None:
     for number in range(RECENT):
         given = {"target": f"inbox.messages.byId({number})", "properties": {"read status": True}}
         intent = AuditIntent("mail_set", "MODIFY", app="com.apple.mail", arguments=given)
-        store.outcome(store.intent(intent), AuditOutcome("done", 0.01))
+        store.record_outcome(store.record_intent(intent), AuditOutcome("done", 0.01))
     store.close()
     (data / "policy.toml").write_text(RULES)
 

@@ -19,15 +19,15 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from iac_plans.check import read_program
-from iac_plans.interpreter import Frozen, interpret
-from iac_plans.rehearse import own
+from iac_plans.interpreter import FrozenWorld, run_program
+from iac_plans.rehearse import to_program_value
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.batch import BatchError
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Asks, Call, Done
+from iac_runtime.gate.plans import Call, CompletedCall, PendingCall
 from iac_runtime.policy.permissions import Requester, open_permissions
 from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.checking import taken
+from iac_runtime.tools.checking import to_json_types
 from iac_runtime.tools.own import added_tools
 from iac_simulator import Simulator
 from iac_simulator.simulator import demo_state
@@ -59,7 +59,9 @@ class Desk:
         state = demo_state()
         inbox = state["mail"]["inbox"]["messages"]
         inbox += [{**inbox[at % 3], "id": 1000 + at} for at in range(len(inbox), MESSAGES)]
-        simulator = Simulator([CATALOGUE.tables(app) for app in CATALOGUE.apps.values()], state)
+        simulator = Simulator(
+            [CATALOGUE.load_tables(app) for app in CATALOGUE.apps.values()], state
+        )
         permissions = open_permissions(home="/Users/me")
         self.gate = Gate(
             CATALOGUE,
@@ -73,14 +75,14 @@ class Desk:
     def call(self, call: Call) -> Any:
         """Carry out a call, with yes for its question."""
         asked, outcome = 0, self.gate.call(call)
-        while isinstance(outcome, Asks):
+        while isinstance(outcome, PendingCall):
             asked += 1
             try:
                 outcome = self.gate.call(call._replace(token=outcome.token, verdict="once"))
             except BatchError as error:
                 self._spend(call, asked, error.facts())
                 raise
-        assert isinstance(outcome, Done), outcome
+        assert isinstance(outcome, CompletedCall), outcome
         self._spend(call, asked, outcome.value)
         return outcome.value
 
@@ -104,13 +106,13 @@ def as_calls(program: str) -> tuple[Any, Cost]:
 
     def answer(app: str, function: str, args: Any, named: Any) -> Any:
         name = used.functions[app][function]
-        operation = CATALOGUE.operation(name)
+        operation = CATALOGUE.load_operation(name)
         given = {**dict(zip(operation.spec.params, args, strict=False)), **named}
-        arguments = {key: taken(value) for key, value in given.items() if value is not None}
+        arguments = {key: to_json_types(value) for key, value in given.items() if value is not None}
         made.append((name, arguments))
-        return own(play.call(Call(name, arguments, ASKED)))
+        return to_program_value(play.call(Call(name, arguments, ASKED)))
 
-    result = interpret(program, used, answer, Frozen(datetime.now(UTC), "x"))
+    result = run_program(program, used, answer, FrozenWorld(datetime.now(UTC), "x"))
     desk = Desk()
     while made:
         name = made[0][0]

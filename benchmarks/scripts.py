@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from iac_applescript.analysis.analyser import Analyser
+from iac_applescript.analysis.analyser import ScriptAnalyzer
 from iac_runtime.tools.catalogue import Catalogue
 
 ROOT = Path(__file__).parent.parent
@@ -30,13 +30,13 @@ LINES, LONG = 200, 100
 def main(file: str) -> int:
     """Print the figures of a file; returns the status to end with."""
     rows = [json.loads(line) for line in Path(file).read_text("utf-8").splitlines() if line]
-    analyser = Analyser(Catalogue([ROOT / "generated" / "iac_tools"]))
+    analyser = ScriptAnalyzer(Catalogue([ROOT / "generated" / "iac_tools"]))
     for language in ("applescript", "javascript"):
-        analyser.analyse("1", language)
+        analyser.analyze_script("1", language)
     times: list[float] = []
     for row in rows:
         times.append(timed(analyser, row["script"], row["language"]))
-        row["found"] = analyser.analyse(row["script"], row["language"]).level
+        row["found"] = analyser.analyze_script(row["script"], row["language"]).level
     right = True
     for language in sorted({row["language"] for row in rows}):
         of = [row for row in rows if row["language"] == language]
@@ -60,10 +60,10 @@ def main(file: str) -> int:
     return 0 if right and last <= SLOWEST else 1
 
 
-def timed(analyser: Analyser, script: str, language: str) -> float:
+def timed(analyser: ScriptAnalyzer, script: str, language: str) -> float:
     """Return the processor time of an analysis, in seconds."""
     begun = time.process_time()
-    analyser.analyse(script, language)  # type: ignore[arg-type]
+    analyser.analyze_script(script, language)  # type: ignore[arg-type]
     return time.process_time() - begun
 
 

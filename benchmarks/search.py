@@ -35,10 +35,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from iac_base.words import fold
-from iac_gen.searching import read_rows, renamed_rows, search_index
+from iac_base.words import fold_name
+from iac_gen.output import read_rows, renamed_rows, search_index
 from iac_runtime.search import Index, SearchHit
-from iac_runtime.serve.pages import beside
+from iac_runtime.serve.tool_pages import added_apps
 from iac_runtime.tools.catalogue import AppRow, Catalogue
 
 ROOT = Path(__file__).parent.parent
@@ -61,8 +61,8 @@ class Outcome(NamedTuple):
 
 def is_app(name: str, app: AppRow) -> bool:
     """Say whether `name` means this app."""
-    wanted = fold(name)
-    known = (fold(app.name), fold(app.key), fold(app.id))
+    wanted = fold_name(name)
+    known = (fold_name(app.name), fold_name(app.key), fold_name(app.id))
     # A dictionary's file stem is the last of the words of a name: Illustrator, Chrome.
     return wanted in known or (known[0].endswith(wanted) and wanted != "")
 
@@ -74,11 +74,11 @@ def serves(hit: SearchHit, wanted: Mapping[str, str], catalogue: Catalogue) -> b
     row = catalogue.tools.get(hit.tool)
     if row is None or not is_app(wanted["app"], row.app):
         return False
-    tool = catalogue.tool(row)
-    spec = catalogue.operation(row.name).spec
+    tool = catalogue.load_tool(row)
+    spec = catalogue.load_operation(row.name).spec
     if "command" in wanted:
-        names = {fold(row.function), fold(spec.jxa)}
-        return spec.op == "command" and fold(wanted["command"]) in names
+        names = {fold_name(row.function), fold_name(spec.jxa)}
+        return spec.op == "command" and fold_name(wanted["command"]) in names
     if spec.op != wanted["op"]:
         return False
     term = wanted.get("class")
@@ -141,7 +141,7 @@ FIRST = """
 import resource, sys, time
 from pathlib import Path
 from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.serve.pages import ToolSearch
+from iac_runtime.serve.tool_pages import ToolSearch
 def held():
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 1e6
 before, start = held(), time.process_time()
@@ -169,7 +169,7 @@ def main() -> int:
         folder = multiplied(folder, chosen.times, Path(held.name))
     catalogue = Catalogue([folder])
     start = time.perf_counter()
-    index = Index(catalogue, beside)
+    index = Index(catalogue, added_apps)
     index.find("the first search opens it")
     made = time.perf_counter() - start
     tools = len(catalogue.tools)

@@ -54,26 +54,26 @@ def stub(path: str) -> None:
     import json
     from types import SimpleNamespace
 
-    from iac_runtime.serve.front import identity, serve
+    from iac_runtime.serve.stdio import serve_stdio, server_identity
 
     lines = [json.dumps(row).encode() for row in rows(path)]
 
     def methods() -> Any:
-        from iac_runtime.gate.plans import Done
-        from iac_runtime.serve.methods import methods_of
+        from iac_runtime.gate.plans import CompletedCall
+        from iac_runtime.serve.methods import build_methods
 
         policy = SimpleNamespace(approvers=("client",))
         gate = SimpleNamespace(
-            call=lambda *_args, **_more: Done(1, "", "SAFE", output={"type": "object"}),
+            call=lambda *_args, **_more: CompletedCall(1, "", "SAFE", output={"type": "object"}),
             close=lambda: None,
             permissions=SimpleNamespace(policy=policy),
             read_only=False,
             catalogue=None,
         )
         listing: Any = Listing(lines)
-        return methods_of(gate, listing).by_name()
+        return build_methods(gate, listing).by_name()
 
-    serve(identity(), lambda: lines, lambda: None, methods=methods)
+    serve_stdio(server_identity(), {"tools/list": lambda: lines}, methods)
 
 
 class Listing:
@@ -86,11 +86,11 @@ class Listing:
         """Return the finished lines."""
         return self._lines
 
-    def prompts(self) -> list[bytes]:
+    def prompt_lines(self) -> list[bytes]:
         """Return nothing: only tools are listed."""
         return []
 
-    resources = templates = prompts
+    resource_lines = templates = prompt_lines
 
 
 def rows(path: str) -> list[dict[str, Any]]:

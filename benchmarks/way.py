@@ -1,51 +1,62 @@
-"""The way of one call through the house: the files it enters, the moves between them.
+"""The way of one call through the house, counted in a real server.
 
-One read and one write of Notes through the gate to a worker osascript, with the policy, the limits
-and the audit on. The first call of each is not counted, for it loads what it needs.
-Prints the number of hand-written files entered and of moves between files (a call of a function
-that lies in another file, and the return from it); ends with 1 beyond a bound.
+A client calls over MCP: a list, a make, whether an app runs, and a delete that its person approves.
+The server's own functions are followed from the line that comes to the line that goes, in all of
+its threads: the hand-written files that are entered, the moves between them (a call of a function
+that lies in another file, and the return from it), and how often what should be done once is done.
+The first call of each is not counted, for it loads what it needs. Simulated apps answer, in
+processes of their own. Ends with 1 beyond a bound; with `-v` the files are named.
 """
 
+import json
 import os
+import signal
+import subprocess
 import sys
 import tempfile
 import threading
+import time
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from types import FrameType
-from typing import Final
+from typing import Any, Final
 
 from bounds import OSASCRIPT, exit_status, hold_at_most
 
-from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.opening import GateOptions, open_gate
-from iac_runtime.gate.plans import Call, Done
-
 ROOT: Final = Path(__file__).parent.parent
-TOOLS: Final = ROOT / "generated" / "iac_tools"
 OURS: Final = tuple(str(ROOT / name) + os.sep for name in ("runtime", "generator"))
 BESIDE: Final = str(ROOT / "runtime" / "iac_simulator")
 
-
-CALLS: Final = {
-    "read": Call("notes_list", {"element": "note", "limit": 5}),
-    "write": Call("notes_make_note", {"name": "Milk", "body": "Two bottles"}),
+CALLS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
+    "list": ("notes_list", {"element": "note", "limit": 5}),
+    "make": ("notes_make_note", {"name": "Milk", "body": "Two bottles"}),
+    "running": ("app_running", {"app": "notes"}),
+    "delete": ("notes_delete", {"target": "notes[0]"}),
 }
-BOUNDS: Final = {"read": (41, 228), "write": (59, 454)}
+BOUNDS: Final = {"list": (38, 200), "make": (56, 440), "running": (30, 120), "delete": (48, 500)}
 """Files and moves."""
 
-
-def ours(frame: FrameType) -> bool:
-    """Say whether a frame is of hand-written code; the simulated Mac does not count."""
-    name = frame.f_code.co_filename
-    return name.startswith(OURS) and not name.startswith(BESIDE)
+ONCE: Final = {
+    "references parsed": ("read_syntax", "syntax.py"),
+    "references resolved": ("resolve_parts", "references.py"),
+    "effects derived": ("request_effects", "reach.py"),
+    "policy asked": ("decide_by_layers", "decide.py"),
+}
+"""What a call should do once: a function and the file that it lies in."""
 
 
 class Way:
-    """A profile function that follows one call."""
+    """A profile function that follows the calls of a server, between two signals."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._begin()
+
+    def _begin(self) -> None:
         self.files: set[str] = set()
         self.moves = 0
+        self.counts: Counter[str] = Counter()
         self._at: dict[int, str] = {}
 
     def __call__(self, frame: FrameType, event: str, _argument: object) -> None:
@@ -53,46 +64,126 @@ class Way:
         if event not in ("call", "return"):
             return
         seen: FrameType | None = frame if event == "call" else frame.f_back
-        while seen is not None and not ours(seen):
+        while seen is not None and not is_handwritten(seen):
             seen = seen.f_back
         if seen is None:
             return
         name = seen.f_code.co_filename
+        if event == "call" and seen is frame:
+            self.counts[f"{frame.f_code.co_name} {Path(name).name}"] += 1
         thread = threading.get_ident()
         if self._at.get(thread, name) != name:
             self.moves += 1
         self._at[thread] = name
         self.files.add(name)
 
+    def write(self, _number: int, _frame: object) -> None:
+        """Write what was counted, and begin anew."""
+        done = {"files": sorted(self.files), "moves": self.moves, "counts": self.counts}
+        part = self._path.with_suffix(".part")
+        part.write_text(json.dumps(done))
+        part.replace(self._path)
+        self._begin()
 
-def follow(gate: Gate, call: Call) -> Way:
-    """Return the way of the second of two calls."""
-    assert isinstance(gate.call(call), Done)
-    way = Way()
+
+def is_handwritten(frame: FrameType) -> bool:
+    """Say whether a frame is of hand-written code; the simulated Mac does not count."""
+    name = frame.f_code.co_filename
+    return name.startswith(OURS) and not name.startswith(BESIDE)
+
+
+def serve_followed(path: Path) -> None:
+    """Serve over stdio, followed; the signal USR1 writes what was counted to `path`."""
+    from iac_mcp.entry import main
+
+    way = Way(path)
+    signal.signal(signal.SIGUSR1, way.write)
     threading.setprofile(way)
     sys.setprofile(way)
-    try:
-        gate.call(call)
-    finally:
-        sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
-    return way
+    sys.argv = ["iac-mcp", "serve"]
+    main()
+
+
+class Client:
+    """A client of the followed server, whose person approves what is asked."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "way.json"
+        named = {"IAC_DATA": str(folder / "data"), "IAC_OSASCRIPT": OSASCRIPT}
+        self._server = subprocess.Popen(
+            [sys.executable, __file__, "--serve", str(self._path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, **named},
+        )
+        shape = {"name": "way", "version": "1"}
+        asks = {"elicitation": {}}
+        hello = {"protocolVersion": "2025-11-25", "capabilities": asks, "clientInfo": shape}
+        self._ask("initialize", hello)
+        self._send({"method": "notifications/initialized"})
+
+    def _send(self, message: Mapping[str, Any]) -> None:
+        assert self._server.stdin is not None
+        self._server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        self._server.stdin.flush()
+
+    def _ask(self, method: str, params: Mapping[str, Any]) -> Any:
+        assert self._server.stdout is not None
+        self._send({"id": 1, "method": method, "params": params})
+        while line := self._server.stdout.readline():
+            message = json.loads(line)
+            if message.get("method") == "elicitation/create":
+                # An answer that comes at once is nobody's.
+                time.sleep(1.2)
+                agreed = {"action": "accept", "content": {"answer": "Allow once"}}
+                self._send({"id": message["id"], "result": agreed})
+            elif message.get("id") == 1:
+                return message["result"]
+        raise SystemExit("the server ended")
+
+    def follow(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Call a tool twice, and return what was counted of the second call."""
+        for _ in range(2):
+            self._path.unlink(missing_ok=True)
+            self._server.send_signal(signal.SIGUSR1)
+            while not self._path.exists():
+                time.sleep(0.01)
+            result = self._ask("tools/call", {"name": tool, "arguments": arguments})
+            if result.get("isError"):
+                raise SystemExit(f"{tool} failed: {result['content']}")
+        self._path.unlink(missing_ok=True)
+        self._server.send_signal(signal.SIGUSR1)
+        while not self._path.exists():
+            time.sleep(0.01)
+        counted: dict[str, Any] = json.loads(self._path.read_text())
+        return counted
+
+    def close(self) -> None:
+        """End the server."""
+        assert self._server.stdin is not None
+        self._server.stdin.close()
+        self._server.wait(timeout=30)
 
 
 def main() -> int:
-    """Follow a read and a write; with `-v` name the files."""
+    """Follow the calls, and hold their figures to the bounds."""
+    if "--serve" in sys.argv:
+        serve_followed(Path(sys.argv[-1]))
+        return 0
     with tempfile.TemporaryDirectory() as folder:
-        os.environ["IAC_DATA"] = folder
-        os.environ["IAC_OSASCRIPT"] = OSASCRIPT
-        gate = open_gate(GateOptions([TOOLS], allow="MODIFY", launch=["notes"]))
-        for name, call in CALLS.items():
-            way = follow(gate, call)
+        client = Client(Path(folder))
+        for name, (tool, arguments) in CALLS.items():
+            way = client.follow(tool, arguments)
             files, moves = BOUNDS[name]
-            hold_at_most(f"{name}: files", len(way.files), files)
-            hold_at_most(f"{name}: moves between files", way.moves, moves)
+            hold_at_most(f"{name}: files", len(way["files"]), files)
+            hold_at_most(f"{name}: moves between files", way["moves"], moves)
+            for what, (function, file) in ONCE.items():
+                hold_at_most(f"{name}: {what}", way["counts"].get(f"{function} {file}", 0), 1)
             if "-v" in sys.argv:
-                print(*sorted(f"  {Path(file).relative_to(ROOT)}" for file in way.files), sep="\n")
-        gate.close()
+                print(
+                    *sorted(f"  {Path(file).relative_to(ROOT)}" for file in way["files"]), sep="\n"
+                )
+        client.close()
     return exit_status()
 
 

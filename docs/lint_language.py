@@ -18,7 +18,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from iac_fleet.cli import cli as fleet
-from iac_gen.cli.group import cli as gen
+from iac_gen.cli import cli as gen
+from iac_gen.toolsets import read_docstring
 from iac_mcp.cli.main import cli as mcp
 from iac_scenario.cli import cli as scenario
 
@@ -42,7 +43,7 @@ _LINK: Final = re.compile(r"\]\(([^)\s]+)\)")
 _SENTENCE: Final = re.compile(r"[A-Z`{][^\n]* [^\n]* [^\n]*[.?:]")
 _CODE: Final = ("code_inline", "fence", "code_block")
 _SAYS: Final = re.compile(
-    r"(?:[a-z_]*(?:echo|fail|_error|wrong|confirm|warning|problem|ok|note)|[A-Z]\w+)\Z"
+    r"(?:[a-z_]*(?:echo|fail|fail_at|_error|wrong|confirm|warning|problem|ok|note)|[A-Z]\w+)\Z"
 )
 """Calls whose texts a person or a model reads: what prints, and constructors."""
 
@@ -182,7 +183,7 @@ def messages() -> Iterator[tuple[Path, int, str]]:
 
 
 def _said(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Yield line and text of each literal that somebody reads: no docstring, no code."""
+    """Yield line and text of each literal that somebody reads, and of the docstring of a tool."""
     waiting: list[tuple[ast.AST, bool]] = [(tree, False)]
     while waiting:
         node, told = waiting.pop()
@@ -191,6 +192,10 @@ def _said(tree: ast.Module) -> Iterator[tuple[int, str]]:
             if text.count(" ") > 2 and sentence and not _SQL.search(text):
                 yield node.lineno, text
             continue
+        if isinstance(node, ast.FunctionDef) and any(map(_is_tool, node.decorator_list)):
+            # A client reads the docstring of a tool.
+            purpose, described = read_docstring(ast.get_docstring(node) or "")
+            yield from ((node.lineno, text) for text in (purpose, *described.values()) if text)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             continue
         if isinstance(node, ast.Call):
@@ -199,6 +204,10 @@ def _said(tree: ast.Module) -> Iterator[tuple[int, str]]:
         else:
             told = told and isinstance(node, ast.keyword | ast.IfExp)
         waiting += ((child, told) for child in ast.iter_child_nodes(node) if not _is_index(child))
+
+
+def _is_tool(decorator: ast.expr) -> bool:
+    return isinstance(decorator, ast.Call) and getattr(decorator.func, "id", "") == "tool"
 
 
 def _is_index(node: ast.AST) -> bool:

@@ -12,7 +12,14 @@ from typing import Any, Final
 
 from make_picture import svg
 
-from iac_mcp.setup.clients import CLIENTS, Client, Launch, entry, place, snippet
+from iac_mcp.setup.clients import (
+    CLIENTS,
+    Client,
+    Launch,
+    client_entry,
+    client_file,
+    settings_snippet,
+)
 
 DOCS: Final = Path(__file__).parent
 FOLDER: Final = DOCS / "clients"
@@ -33,7 +40,7 @@ def made() -> dict[str, str]:
     found = {}
     for key, client in CLIENTS.items():
         found[f"{key}.md"] = _page(client, told[key], prompt)
-        shown = snippet(client, "iac", entry(client, _LAUNCH))
+        shown = settings_snippet(client, "iac", client_entry(client, _LAUNCH))
         file = _place(client).replace(" ", "\\ ")
         found[f"{key}.svg"] = svg([(f"cat {file}", shown)])
     return found
@@ -75,7 +82,7 @@ def _asked_by(client: Client) -> str:
 
 
 def _place(client: Client) -> str:
-    return place(client, {"HOME": "/Users/me"}, "darwin").as_posix().replace("/Users/me", "~")
+    return client_file(client, {"HOME": "/Users/me"}, "darwin").as_posix().replace("/Users/me", "~")
 
 
 def main() -> int:

@@ -12,8 +12,8 @@ from typing import Any, Final
 from make_questions import simulated_gate
 
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Asks, Call, Done
-from iac_runtime.gate.results import structured
+from iac_runtime.gate.plans import Call, CompletedCall, PendingCall
+from iac_runtime.gate.results import structured_content
 from iac_runtime.policy.permissions import Requester
 
 FOLDER: Final = Path(__file__).parent
@@ -66,17 +66,17 @@ def _shown(row: dict[str, Any], gate: Gate) -> str:
     call = Call(row["tool"], given, Requester("Claude", ("client",)))
     answer, asked = gate.call(call), ""
     level = answer.level
-    if isinstance(answer, Asks):
+    if isinstance(answer, PendingCall):
         # As it looks for real apps.
         said = answer.question.text.replace(" (simulated apps)", "").replace(
             "while this program runs", "for a week"
         )
         asked = said.partition(". All of it: ")[0]
         answer = gate.call(call._replace(token=answer.token, verdict="once"))
-    if isinstance(answer, Asks):
+    if isinstance(answer, PendingCall):
         raise SystemExit(f"{row['tool']} asks again: {answer.question.text}")
-    if isinstance(answer, Done):
-        result = _result(structured(answer.value, answer.output))
+    if isinstance(answer, CompletedCall):
+        result = _result(structured_content(answer.value, answer.output))
     else:
         result = f"refused: {answer.reason} {answer.suggestion}"
     words = " ".join(f"{key}={_written(value)}" for key, value in given.items())

@@ -20,7 +20,7 @@ from typing import Any
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from iac_runtime.serve.views import document
+from iac_runtime.serve.resources import view_document
 
 IMAGES = Path(__file__).parent / "images"
 COLOURS = 192
@@ -142,7 +142,9 @@ def chat_views(browser: Any, answers: dict[str, Any], says: list[Any]) -> None:
             given = {"theme": theme, "result": result, "questions": json.dumps([question])}
             tab.set_content(HOST)
             tab.evaluate("(given) => { Object.assign(window, given); }", given)
-            tab.locator("iframe").evaluate("(one, html) => { one.srcdoc = html; }", document(view))
+            tab.locator("iframe").evaluate(
+                "(one, html) => { one.srcdoc = html; }", view_document(view)
+            )
             tab.wait_for_timeout(600)
             keep(f"chat-{view}", theme, tab.locator("iframe").screenshot())
         tab.close()

@@ -12,7 +12,7 @@ from typing import Any, Final
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import HOME
-from iac_runtime.gate.plans import Asks, Call
+from iac_runtime.gate.plans import Call, PendingCall
 from iac_runtime.policy.permissions import Requester, open_permissions
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import added_tools
@@ -98,7 +98,7 @@ def simulated_gate() -> Gate:
             "ccRecipients": [{"name": "Dana Weiss", "address": "dana@example.org"}],
         }
     ]
-    apps = [catalogue.tables(app) for app in catalogue.apps.values()]
+    apps = [catalogue.load_tables(app) for app in catalogue.apps.values()]
     return Gate(
         catalogue,
         Executor(Simulator(apps, state)),
@@ -115,7 +115,7 @@ def questions() -> list[tuple[str, dict[str, Any], str]]:
     found = []
     for tool, arguments in CALLS:
         outcome = gate.call(Call(tool, arguments, Requester("Claude", ("client",))))
-        if not isinstance(outcome, Asks):
+        if not isinstance(outcome, PendingCall):
             raise SystemExit(f"{tool} asks nothing: {outcome}")
         found.append((tool, arguments, outcome.question.text))
     gate.close()

@@ -14,15 +14,14 @@ import click
 from lint_language import messages
 
 from iac_base.errors import ErrorType
-from iac_gen.cli.group import cli as gen
+from iac_gen.cli import cli as gen
 from iac_mcp.cli.main import cli as mcp
 from iac_mcp.setup.clients import CLIENTS
 from iac_runtime.apple_errors import APPLE_ERRORS
-from iac_runtime.language.columns import usual_columns
+from iac_runtime.language.compose import default_columns
 from iac_runtime.policy.escalation import RULES
-from iac_runtime.policy.model import PRESETS
-from iac_runtime.serve.prompts import PROMPTS
-from iac_runtime.serve.resources import TEMPLATES, resource_entries
+from iac_runtime.policy.settings import PRESETS
+from iac_runtime.serve.resources import FIXED, PROMPTS, TEMPLATES
 from iac_runtime.tool import LEVELS
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS, TOOLSETS, toolset_tools
@@ -170,9 +169,7 @@ def _helps(command: click.Command, context: click.Context) -> Iterator[tuple[str
 
 
 def _server() -> str:
-    resources = [
-        (f"`{row['uri']}`", row["description"], row["mimeType"]) for row in resource_entries(())
-    ]
+    resources = [(f"`{row['uri']}`", row["description"], row["mimeType"]) for row in FIXED.values()]
     templates = [
         (f"`{row['uriTemplate']}`", row["description"], row["mimeType"]) for row in TEMPLATES
     ]
@@ -229,12 +226,12 @@ def _reach(level: str, ceiling: str) -> str:
 
 def _settings() -> str:
     presets = [
-        (f"`{name}`", *(preset.levels[level] for level in LEVELS), preset.says)
+        (f"`{name}`", *(preset.levels[level] for level in LEVELS), preset.description)
         for name, preset in PRESETS.items()
     ]
     # A rule that looks at several places stands in the table once for each.
     rules = dict.fromkeys(
-        (f"`{rule.name}`", rule.to, rule.says.replace("{}", "…")) for rule in RULES
+        (f"`{rule.name}`", rule.to, rule.message.replace("{}", "…")) for rule in RULES
     )
     clients = [
         (row.name, f"`{row.key}`", f"`{row.root}`", _places(row.places), row.form)
@@ -311,11 +308,11 @@ def _app(row: Mapping[str, Any], tools: Iterable[Mapping[str, Any]]) -> str:
         if arguments:
             parts.append(_table(("argument", "type", "required", "meaning"), arguments))
     catalogue = Catalogue([TOOLS])
-    tables = catalogue.tables(catalogue.apps[row["key"]])
+    tables = catalogue.load_tables(catalogue.apps[row["key"]])
     if "list" in tables.tools:
         held = {element.term for term in tables.classes for element in tables.elements(term)}
         shown = [
-            (term, ", ".join(column.label for column in usual_columns(term, tables)))
+            (term, ", ".join(column.label for column in default_columns(term, tables)))
             for term in tables.classes
             if any(name in held for name, _ in tables.lineage(term))
         ]

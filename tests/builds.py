@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 
 import pytest
 
-from iac_base.files import locked
+from iac_base.files import hold_lock
 from iac_gen.discover import (
     DiscoveredSources,
     from_bundled_snapshots,
@@ -15,10 +15,10 @@ from iac_gen.discover import (
     load_includes,
     read_sources,
 )
-from iac_gen.load import LoadedDictionary
 from iac_gen.pipeline import BuildInputs, build_folder
 from iac_gen.quirks import known_apps, load_quirks
 from iac_gen.report import BuildReport
+from iac_gen.xml import LoadedDictionary
 
 T = TypeVar("T")
 
@@ -35,7 +35,7 @@ def once(factory: pytest.TempPathFactory, name: str, make: Callable[[], T]) -> T
     """Return what `make` gives; the first worker that needs it makes it, the others read it."""
     base = factory.getbasetemp()
     kept = (base.parent if base.name.startswith("popen-") else base) / f"{name}.pickle"
-    with locked(kept.with_suffix(".lock")):
+    with hold_lock(kept.with_suffix(".lock")):
         if not kept.exists():
             kept.write_bytes(pickle.dumps(make()))
     found: T = pickle.loads(kept.read_bytes())

@@ -21,30 +21,18 @@ from typing import Final, NamedTuple
 ROOT: Final = Path(__file__).resolve().parents[1]
 LISTED: Final = Path(__file__).with_name("mutants.toml")
 PACKAGES: Final = (
-    "runtime/*",
-    "generator/iac_gen",
-    "templates/iac_templates",
-    "generated/iac_tools",
-)
+    "runtime/*", "generator/iac_gen", "templates/iac_templates", "generated/iac_tools",
+)  # fmt: skip
 MUTATED: Final = (
-    "iac_base/files.py",
-    "iac_base/secrets.py",
-    "iac_runtime/audit/*",
-    "iac_runtime/gate/gate.py",
-    "iac_runtime/gate/limiter.py",
-    "iac_runtime/language/references.py",
-    "iac_runtime/policy/*",
-)
+    "iac_base/files.py", "iac_base/secrets.py", "iac_runtime/audit/*", "iac_runtime/gate/gate.py",
+    "iac_runtime/gate/limiter.py", "iac_runtime/language/references.py", "iac_runtime/policy/*",
+)  # fmt: skip
 TESTS: Final = (
-    "tests/base/test_*.py",
-    "tests/runtime/test_policy_*.py",
-    "tests/runtime/test_audit*.py",
-    "tests/runtime/test_limiter.py",
-    "tests/runtime/test_gate_*.py",
-    "tests/runtime/test_outcomes.py",
-    "tests/runtime/test_runtime_gate.py",
+    "tests/base/test_*.py", "tests/runtime/test_policy_*.py", "tests/runtime/test_audit*.py",
+    "tests/runtime/test_limiter.py", "tests/runtime/test_gate_*.py",
+    "tests/runtime/test_outcomes.py", "tests/runtime/test_runtime_gate.py",
     "tests/runtime/test_runtime_paths.py",
-)
+)  # fmt: skip
 """They run again and again in one process, so those that need a process of their own stay out."""
 
 APART: Final = ("tests/runtime/test_policy_decide.py::test_a_rule_says_where_it_was_registered",)

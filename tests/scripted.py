@@ -17,7 +17,7 @@ from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.locks import ExecutionLimits
-from iac_runtime.language.request import Event
+from iac_runtime.language.steps import Event
 
 PROGRAM = Path(__file__).with_name("scripted_osascript.py")
 APP = "com.example.Diary"

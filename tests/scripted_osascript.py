@@ -184,29 +184,14 @@ def twice(request: Request, say: Say) -> None:
 
 
 ACTIONS: dict[str, Callable[..., None]] = {
-    "answer": answer,
-    "arguments": arguments,
-    "deep": deep,
-    "die": die,
-    "digits": digits,
-    "echo": echo,
-    "error": error,
-    "flood": flood,
-    "hang": hang,
-    "huge": huge,
-    "launch": lambda request, say: (
-        note(os.environ["SCRIPTED_LAUNCHED"], "launch") or answer(request, say)
-    ),
-    "leave": leave,
-    "log": log,
-    "noisy": noisy,
-    "orphan": orphan,
-    "raw": raw,
-    "running": lambda request, say: answer(request, say, value=True),
-    "sleep": sleep,
-    "twice": twice,
-    "words": words,
-}
+    "answer": answer, "arguments": arguments, "deep": deep, "die": die, "digits": digits,
+    "echo": echo, "error": error, "flood": flood, "hang": hang, "huge": huge,
+    "launch": (lambda request,
+     say: (note(os.environ["SCRIPTED_LAUNCHED"], "launch") or answer(request, say))),
+    "leave": leave, "log": log, "noisy": noisy, "orphan": orphan, "raw": raw,
+    "running": lambda request, say: answer(request, say, value=True), "sleep": sleep,
+    "twice": twice, "words": words,
+}  # fmt: skip
 
 if __name__ == "__main__":
     main()

@@ -1,1 +1,3 @@
 """Build time: scripting dictionaries in, typed modules out."""
+
+__all__ = ["discover", "pipeline", "quirks"]

@@ -74,13 +74,13 @@ def _objects(module: ModuleType) -> Iterator[str]:
     """Yield which attributes and commands of the object layer fail."""
     for term, (owner, _) in module.OBJECTS.items():
         one = owner("it")
-        for name, held in [*vars(owner).items()]:
+        for name, attribute in [*vars(owner).items()]:
             try:
-                found = getattr(one, name)
-                if isinstance(held, FunctionType):
-                    code = held.__code__
+                value = getattr(one, name)
+                if isinstance(attribute, FunctionType):
+                    code = attribute.__code__
                     keys = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
-                    found(**dict.fromkeys(keys, 1))
+                    value(**dict.fromkeys(keys, 1))
             except Exception as error:
                 yield f"{name} of {term} cannot be used: {_told(error)}"
 

@@ -6,25 +6,16 @@ from dataclasses import dataclass, replace
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from iac_base.errors import nearest
-from iac_gen.intents.places import (
-    BUNDLES,
-    IntentsOfApp,
-    bundle_of,
-    group_by_app,
-    metadata_files,
-    text_lookup,
-)
+from iac_base.errors import nearest_names
+from iac_gen import macos
 from iac_gen.intents.read import FILE, read_intents, read_part
-from iac_gen.intents.registry import SUFFIX, titles_in
 from iac_gen.limits import LimitError, read_file
-from iac_gen.load import LoadedDictionary, LoadError, load_dictionary, parse_dictionary
-from iac_gen.macos import AppBundle, Unscriptable
 from iac_gen.model import Diagnostic, Dictionary, GeneratorError, Kind, Source
 from iac_gen.naming import app_key, is_bundle_id
 from iac_gen.quirks import KnownApp
 from iac_gen.resolve import STANDARD
 from iac_gen.snapshot import load_snapshot, read_snapshot
+from iac_gen.xml import LoadedDictionary, LoadError, load_dictionary, parse_dictionary
 from iac_runtime.tool import INTENTS
 
 _SUFFIXES = (".sdef", ".json")
@@ -67,16 +58,16 @@ class SourceFile:
         if self.kind == "intents":
             files = [(Path(file), owner) for file, owner in self.parts] or [(path, "")]
             whole = [read_part(*one) for one in files]
-            words = text_lookup([file for file, _ in files], dict(self.titles))
-            dictionary, found = read_intents(whole, self.id if self.parts else "", words)
+            words = macos.text_lookup([file for file, _ in files], dict(self.titles))
+            dictionary, notes = read_intents(whole, self.id if self.parts else "", words)
         elif self.content is not None:
-            dictionary, found = parse_dictionary(self.content, self.file, as_written=as_written)
+            dictionary, notes = parse_dictionary(self.content, self.file, as_written=as_written)
         else:
-            dictionary, found = load_dictionary(path, as_written=as_written)
+            dictionary, notes = load_dictionary(path, as_written=as_written)
         source = Source(
             dictionary, self.name, self.id, self.stem, self.version, self.kind, self.known
         )
-        return LoadedDictionary(source, (*self.notes, *found))
+        return LoadedDictionary(source, (*self.notes, *notes))
 
 
 def source_file(path: Path, name: str, identifier: str) -> SourceFile:
@@ -104,7 +95,7 @@ class DiscoveredSources:
     """The dictionaries that there are, and the apps that have none."""
 
     sources: tuple[SourceFile, ...]
-    unscriptable: tuple[Unscriptable, ...] = ()
+    unscriptable: tuple[macos.Unscriptable, ...] = ()
 
 
 def from_paths(paths: Iterable[Path], known: Mapping[str, KnownApp]) -> DiscoveredSources:
@@ -119,20 +110,20 @@ def from_paths(paths: Iterable[Path], known: Mapping[str, KnownApp]) -> Discover
         GeneratorError: A path is not there, is of no known kind, or is a folder without any.
     """
     named = list(paths)
-    intents = [path for path in named if path.suffix in (*BUNDLES, _METADATA)]
+    intents = [path for path in named if path.suffix in (*macos.BUNDLES, _METADATA)]
     files = (file for path in named if path not in intents for file in _dictionary_files(path))
-    found = tuple(_source_of_file(file, known) for file in files)
-    return DiscoveredSources((*found, *(from_intents(intents).sources if intents else ())))
+    sources = tuple(_source_of_file(file, known) for file in files)
+    return DiscoveredSources((*sources, *(from_intents(intents).sources if intents else ())))
 
 
 def _dictionary_files(path: Path) -> list[Path]:
     if path.is_dir():
-        found = sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES and p.is_file())
-        if not found:
+        dictionaries = sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES and p.is_file())
+        if not dictionaries:
             raise GeneratorError(
                 f"{path} contains no .sdef file and no snapshot; give another folder"
             )
-        return found
+        return dictionaries
     if not path.exists():
         raise GeneratorError(f"{path} does not exist; check the path")
     if path.suffix not in _SUFFIXES:
@@ -163,14 +154,16 @@ def from_intents(paths: Iterable[Path]) -> DiscoveredSources:
     places: list[Path] = []
     titles: dict[str, Mapping[str, str]] = {}
     for path in paths:
-        if path.suffix == SUFFIX:
-            titles |= titles_in(path)
+        if path.suffix == macos.SUFFIX:
+            titles |= macos.titles_in(path)
             continue
         bare = [path] if path.is_file() else sorted(path.glob(f"*{_METADATA}"))
-        held = [(file, bundle_of(file.absolute())) for file in bare if file.suffix == _METADATA]
-        sources += [_metadata_source(file) for file, bundle in held if bundle is None]
-        places += [bundle for _, bundle in held if bundle is not None] or ([] if held else [path])
-    apps, refused = group_by_app(metadata_files(places))
+        own = [
+            (file, macos.bundle_of(file.absolute())) for file in bare if file.suffix == _METADATA
+        ]
+        sources += [_metadata_source(file) for file, bundle in own if bundle is None]
+        places += [bundle for _, bundle in own if bundle is not None] or ([] if own else [path])
+    apps, refused = macos.group_by_app(macos.metadata_files(places))
     sources += (_app_intents_source(app, titles.get(app.id, {})) for app in apps)
     if not sources:
         named = ", ".join(map(str, places)) or "the given place"
@@ -184,31 +177,24 @@ def _metadata_source(path: Path) -> SourceFile:
     return replace(file, stem=stem, kind="intents", known=False)
 
 
-def _app_intents_source(app: IntentsOfApp, titles: Mapping[str, str]) -> SourceFile:
+def _app_intents_source(app: macos.IntentsOfApp, titles: Mapping[str, str]) -> SourceFile:
     named = tuple(sorted(titles.items()))
-    digest = f"{app.digest}{named}" if named else ""
+    digest = app.digest
+    if named:
+        digest = hashlib.sha256(f"{digest}{named}".encode()).hexdigest()
     known = not app.id.startswith("local.")
-    return SourceFile(
-        app.files[0][0],
-        hashlib.sha256(digest.encode()).hexdigest() if named else app.digest,
-        app.name,
-        app.id,
-        app.name,
-        app.version,
-        "intents",
-        known,
-        parts=app.files,
-        titles=named,
-    )
+    kind: Kind = "intents"
+    facts = (app.name, app.id, app.name, app.version, kind, known)
+    return SourceFile(app.files[0][0], digest, *facts, parts=app.files, titles=named)
 
 
 def read_sources(
-    found: DiscoveredSources, *, as_written: bool = False
+    discovered: DiscoveredSources, *, as_written: bool = False
 ) -> tuple[list[LoadedDictionary], list[Diagnostic]]:
     """Parse what was found; return it, and what could not be read."""
     loaded: list[LoadedDictionary] = []
     failed: list[Diagnostic] = []
-    for file in found.sources:
+    for file in discovered.sources:
         try:
             loaded.append(file.read(as_written=as_written))
         except LoadError as error:
@@ -222,14 +208,14 @@ def from_bundled_snapshots() -> DiscoveredSources:
         return from_paths([folder], {})
 
 
-def from_bundles(bundles: Sequence[AppBundle | Unscriptable]) -> DiscoveredSources:
+def from_bundles(bundles: Sequence[macos.AppBundle | macos.Unscriptable]) -> DiscoveredSources:
     """Return the dictionaries of installed apps."""
-    found = [_bundle_source(bundle) for bundle in bundles if isinstance(bundle, AppBundle)]
-    without = [bundle for bundle in bundles if isinstance(bundle, Unscriptable)]
-    return DiscoveredSources(tuple(found), tuple(without))
+    sources = [_bundle_source(bundle) for bundle in bundles if isinstance(bundle, macos.AppBundle)]
+    without = [bundle for bundle in bundles if isinstance(bundle, macos.Unscriptable)]
+    return DiscoveredSources(tuple(sources), tuple(without))
 
 
-def _bundle_source(bundle: AppBundle) -> SourceFile:
+def _bundle_source(bundle: macos.AppBundle) -> SourceFile:
     notes: tuple[Diagnostic, ...] = ()
     identifier = bundle.id
     valid = is_bundle_id(identifier)
@@ -237,23 +223,12 @@ def _bundle_source(bundle: AppBundle) -> SourceFile:
         text = f"{identifier!r} is not a valid bundle id; the app gets a local one"
         notes = (Diagnostic(str(bundle.path), 0, "bundle-id", text),)
         identifier = f"local.{app_key(bundle.name, '')}"
-    digest = (
-        hashlib.sha256(bundle.content).hexdigest()
-        if bundle.content is not None
-        else source_file(bundle.dictionary, "", "").digest
-    )
-    return SourceFile(
-        str(bundle.dictionary),
-        digest,
-        bundle.name,
-        identifier,
-        bundle.path.stem,
-        bundle.version,
-        bundle.kind,
-        valid,
-        bundle.content,
-        notes,
-    )
+    if bundle.content is None:
+        digest = source_file(bundle.dictionary, "", "").digest
+    else:
+        digest = hashlib.sha256(bundle.content).hexdigest()
+    facts = (bundle.name, identifier, bundle.path.stem, bundle.version, bundle.kind, valid)
+    return SourceFile(str(bundle.dictionary), digest, *facts, bundle.content, notes)
 
 
 def load_includes() -> dict[str, Dictionary]:
@@ -268,17 +243,17 @@ def load_includes() -> dict[str, Dictionary]:
         return {STANDARD: read_snapshot(path).dictionary}
 
 
-def pick_sources(found: DiscoveredSources, names: Sequence[str]) -> DiscoveredSources:
+def pick_sources(discovered: DiscoveredSources, names: Sequence[str]) -> DiscoveredSources:
     """Return only the apps called `names`: a key, a name, a file stem or a bundle id.
 
     Raises:
         GeneratorError: A name fits none of them.
     """
     if not names:
-        return found
+        return discovered
     chosen: list[SourceFile] = []
     labels: dict[str, SourceFile] = {}
-    for file in found.sources:
+    for file in discovered.sources:
         key = app_key(file.name, file.id)
         key += INTENTS if file.kind == "intents" else ""
         for label in (key, file.id, file.stem, file.name):
@@ -286,9 +261,9 @@ def pick_sources(found: DiscoveredSources, names: Sequence[str]) -> DiscoveredSo
     for name in names:
         match = labels.get(name.lower())
         if match is None:
-            near = nearest(name, labels)
+            near = nearest_names(name, labels)
             hint = f" Nearest: {', '.join(near)}." if near else " Run iac-gen list to see the apps."
             raise GeneratorError(f"there is no dictionary for an app called {name}.{hint}")
         if match not in chosen:
             chosen.append(match)
-    return DiscoveredSources(tuple(chosen), found.unscriptable)
+    return DiscoveredSources(tuple(chosen), discovered.unscriptable)

@@ -19,7 +19,7 @@ def main() -> None:
             "iac-gen needs %s, which are not installed. Get them with: %s"
             % (", ".join(missing), pip_install("gen"))
         )
-    from iac_gen.cli.group import cli
+    from iac_gen.cli import cli
 
     try:
         cli(prog_name="iac-gen")

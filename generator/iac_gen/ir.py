@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from iac_gen.classify.judgement import LevelJudgment
+from iac_gen.classify import LevelJudgment
 from iac_gen.model import Diagnostic
 from iac_gen.naming import has_verified_name
 from iac_runtime.tool import App, Class, Enum, Intent, Level, Op, Param, Record
@@ -13,6 +13,15 @@ from iac_runtime.tool import App, Class, Enum, Intent, Level, Op, Param, Record
 def level_span(level: Level, ceiling: Level) -> str:
     """Return a level and a ceiling in words."""
     return level if level == ceiling else f"{level} to {ceiling}"
+
+
+def object_schema(
+    properties: Mapping[str, Mapping[str, Any]], required: Iterable[str]
+) -> dict[str, Any]:
+    """Return the schema of a closed object; in order of the properties, `required` too."""
+    needed = [key for key in properties if key in {*required}]
+    schema = {"type": "object", "properties": properties}
+    return {**schema, **({"required": needed} if needed else {}), "additionalProperties": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +38,10 @@ class ToolParameter:
     annotation: str
     description: str
     words: str = ""
+
+    def described_schema(self) -> dict[str, Any]:
+        """Return its schema with its description."""
+        return {**self.schema, **({"description": self.description} if self.description else {})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +77,10 @@ class ToolFunction:
 
     def input_schema(self) -> dict[str, Any]:
         """Return the JSON schema of the arguments."""
-        schema: dict[str, Any] = {"type": "object", "properties": {}}
-        for parameter in self.parameters:
-            entry = dict(parameter.schema)
-            if parameter.description:
-                entry["description"] = parameter.description
-            schema["properties"][parameter.key] = entry
-        required = [parameter.key for parameter in self.parameters if parameter.required]
-        if required:
-            schema["required"] = required
-        schema["additionalProperties"] = False
-        return schema
+        return object_schema(
+            {parameter.key: parameter.described_schema() for parameter in self.parameters},
+            [parameter.key for parameter in self.parameters if parameter.required],
+        )
 
     def listing_entry(self) -> dict[str, Any]:
         """Return the finished entry of a tool listing (MCP `Tool`).
@@ -123,8 +129,8 @@ class Module:
         """Return the terms whose JavaScript name no evidence covers, sorted."""
         rows = [tool.term for tool in self.tools]
         rows += [p.row.term for tool in self.tools for p in tool.parameters]
-        held = (p for row in self.classes.values() for p in row.properties)
-        rows += [p.term for p in held if p.jxa != "id"]
+        properties = (p for row in self.classes.values() for p in row.properties)
+        rows += [p.term for p in properties if p.jxa != "id"]
         rows += [p.term for record in self.records.values() for p in record.properties]
         odd = {term for term in (*rows, *self.classes) if term and not has_verified_name(term)}
         # A plural that the dictionary declares may have characters that its class has not.
@@ -161,16 +167,12 @@ def module_data(module: Module, diagnostics: Iterable[Diagnostic]) -> dict[str, 
         }
         for tool in module.tools
     ]
+    head = {name: _to_json(getattr(module, name)) for name in ("key", "app", "version", "digest")}
+    tables = {"classes": module.classes, "enumerations": module.enums, "records": module.records}
     return {
-        "key": module.key,
-        "app": _to_json(module.app),
-        "version": module.version,
-        "digest": module.digest,
+        **head,
         "tools": tools,
-        "classes": _to_json(module.classes),
-        "enumerations": _to_json(module.enums),
-        "records": _to_json(module.records),
-        "sentences": dict(module.sentences),
+        **_to_json({**tables, "sentences": module.sentences}),
         "unverified": module.unverified_terms(),
         "diagnostics": [str(one) for one in diagnostics],
     }
@@ -212,7 +214,7 @@ class TypedClass:
     row_name: str = ""
     values_name: str = ""
     keys_name: str = ""
-    above: str = ""
+    inherits: str = ""
     is_text: bool = False
     attributes: list[ObjectAttribute] = field(default_factory=list)
     methods: list[ObjectMethod] = field(default_factory=list)

@@ -1,36 +1,46 @@
-"""Installed apps and scripting additions, found without Xcode.
+"""What lies where on a Mac: apps, scripting additions and App Intents metadata, without Xcode.
 
 A bundle's dictionary is the file that `OSAScriptingDefinition` names; an app that has only an
 `aete` or the old suites is asked through `OSACopyScriptingDefinitionFromURL`
 (OpenScripting framework), which also resolves includes. That call runs on a Mac only.
+
+Apps, their extensions and frameworks each carry a file of metadata; links are followed, because
+Safari's lies behind one. Nothing in a bundle is believed beyond its place: a file says at most
+whose actions it has, and an app takes those of others only where they name it. A copy of the tool
+database of Shortcuts, which a person makes, gives words to actions whose titles are keys, and
+nothing else: its names are not always the metadata's.
 """
 
+import contextlib
 import ctypes
+import hashlib
+import os
 import plistlib
+import re
 import sys
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeAlias
 
-from iac_gen.limits import LimitError, read_file
+from iac_gen.intents.read import FILE, SAID, Words, action_owner, attributed_apps
+from iac_gen.limits import LimitError, open_file, read_file
+from iac_gen.model import GeneratorError
+from iac_gen.naming import app_key, is_bundle_id
 from iac_gen.text import on_one_line
 
-APPLICATIONS: Final = (
-    "/System/Applications",
-    "/System/Applications/Utilities",
-    "/Applications",
-    "/Applications/Utilities",
-    "~/Applications",
-    "/System/Library/CoreServices",
+APPLICATIONS: Final = tuple(
+    "/System/Applications /System/Applications/Utilities /Applications /Applications/Utilities"
+    " ~/Applications /System/Library/CoreServices".split()
 )
-ADDITIONS: Final = (
-    "/System/Library/ScriptingAdditions",
-    "/Library/ScriptingAdditions",
-    "~/Library/ScriptingAdditions",
+ADDITIONS: Final = tuple(
+    f"{place}/ScriptingAdditions" for place in ("/System/Library", "/Library", "~/Library")
 )
 _FRAMEWORKS: Final = "/System/Library/Frameworks"
 MAX_PLIST: Final = 512 * 1024
+_IDENTITY: Final = ("Identifier", "ShortVersionString")
 _Kind = Literal["application", "addition"]
 
 
@@ -73,23 +83,19 @@ def installed_bundles(
     seen: set[Path] = set()
     first = [_read_bundle(path, "application") for path in _bundle_paths(shared, ".app", seen)]
     owners = {one.id.casefold(): one.path for one in first if isinstance(one, AppBundle) and one.id}
-    return [
-        *first,
-        *(
-            _refuse_claimed(_read_bundle(path, "application"), owners)
-            for path in _bundle_paths(own, ".app", seen)
-        ),
-        *(_read_bundle(path, "addition") for path in _bundle_paths(libraries, ".osax", seen)),
-    ]
+    more = (_read_bundle(path, "application") for path in _bundle_paths(own, ".app", seen))
+    apps = [*first, *(_refuse_claimed(one, owners) for one in more)]
+    paths = _bundle_paths(libraries, ".osax", seen)
+    return [*apps, *(_read_bundle(path, "addition") for path in paths)]
 
 
 def _refuse_claimed(
-    found: AppBundle | Unscriptable, owners: Mapping[str, Path]
+    bundle: AppBundle | Unscriptable, owners: Mapping[str, Path]
 ) -> AppBundle | Unscriptable:
-    if isinstance(found, AppBundle) and found.id.casefold() in owners:
-        reason = f"uses {found.id}, which is the bundle id of {owners[found.id.casefold()]}"
-        return Unscriptable(found.path, found.name, on_one_line(reason))
-    return found
+    if isinstance(bundle, AppBundle) and bundle.id.casefold() in owners:
+        reason = f"uses {bundle.id}, which is the bundle id of {owners[bundle.id.casefold()]}"
+        return Unscriptable(bundle.path, bundle.name, on_one_line(reason))
+    return bundle
 
 
 def _bundle_paths(folders: Iterable[Path], suffix: str, seen: set[Path]) -> Iterator[Path]:
@@ -108,8 +114,7 @@ def _read_bundle(path: Path, kind: _Kind) -> AppBundle | Unscriptable:
     info = read_info(path / "Contents" / "Info.plist")
     if isinstance(info, str):
         return Unscriptable(path, path.stem, info)
-    identifier = _info_text(info, "CFBundleIdentifier")
-    version = _info_text(info, "CFBundleShortVersionString")
+    identifier, version = (_info_text(info, f"CFBundle{key}") for key in _IDENTITY)
     declared = _info_text(info, "OSAScriptingDefinition")
     if declared:
         file = _resource_path(path, declared)
@@ -199,3 +204,267 @@ def copy_definition(path: Path) -> bytes | None:
         return content
     finally:
         core.CFRelease(url)
+
+
+PLACES: Final = tuple(
+    "/System/Applications /System/Library/CoreServices /System/Library/ExtensionKit/Extensions"
+    " /System/Library/Frameworks /System/Library/PrivateFrameworks"
+    " /System/iOSSupport/System/Library /System/Cryptexes/App/System /Library/Apple/System/Library"
+    " /Applications ~/Applications".split()
+)
+BUNDLES: Final = (".app", ".appex", ".framework", ".bundle", ".xpc")
+_RESOURCES: Final = ("Contents/Resources", "", "Versions/A/Resources", "Resources")
+_INFO: Final = (
+    "Contents/Info.plist",
+    "Info.plist",
+    *(f"{one}/Info.plist" for one in _RESOURCES[2:]),
+)
+_HELD: Final = (
+    "Contents/PlugIns", "Contents/Extensions", "Contents/Frameworks", "Contents/XPCServices",
+    "PlugIns", "Extensions", "Frameworks", "Versions/A/Frameworks", "Versions/A/PlugIns",
+)  # fmt: skip
+_METADATA: Final = ("Metadata.appintents", "Link.data")
+_DEEPEST: Final = 5
+"""Folders below a place; Utilities and the parts of a system lie two or three deep."""
+
+_LINE: Final = re.compile(r'"((?:[^"\\]|\\.)*)"\s*=\s*"((?:[^"\\]|\\.)*)"\s*;')
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataFile:
+    """A file of metadata in a bundle: an app, or a framework that lies in none.
+
+    What an app's extensions and frameworks have is the app's. `owner` is the id of the bundle. A
+    bundle itself is the first of its files: it claims its id, whether it has metadata or not.
+    """
+
+    path: Path
+    bundle: Path
+    owner: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class IntentsOfApp:
+    """The files that have intents of one app, its own first, with the owner of each."""
+
+    id: str
+    name: str
+    version: str
+    files: tuple[tuple[str, str], ...]
+    digest: str
+
+
+def metadata_files(places: Iterable[Path]) -> Iterator[MetadataFile]:
+    """Yield the bundles in `places` and their files, each once; a place may be a bundle itself."""
+    seen: set[str] = set()
+    for place in places:
+        yield from _find_below(place.expanduser(), None, 0, seen)
+
+
+def bundle_of(file: Path) -> Path | None:
+    """Return the innermost bundle that a file lies in."""
+    return next((folder for folder in file.parents if folder.suffix in BUNDLES), None)
+
+
+def _find_below(
+    path: Path, inside: MetadataFile | None, depth: int, seen: set[str]
+) -> Iterator[MetadataFile]:
+    # A link may lead out and back: each real folder is looked at once.
+    real = os.path.realpath(path)
+    if real in seen or depth > _DEEPEST or not Path(real).is_dir():
+        return
+    seen.add(real)
+    if path.suffix in BUNDLES:
+        yield from _files_of_bundle(path, inside or _bundle_file(path), depth, seen)
+        return
+    for name in _folder_names(path):
+        if not name.startswith("."):
+            yield from _find_below(path / name, inside, depth + 1, seen)
+
+
+def _folder_names(path: Path) -> list[str]:
+    try:
+        return sorted(entry.name for entry in os.scandir(path) if entry.is_dir())
+    except OSError:
+        return []
+
+
+def _files_of_bundle(
+    path: Path, outer: MetadataFile, depth: int, seen: set[str]
+) -> Iterator[MetadataFile]:
+    if outer.path == path:
+        yield outer
+    for resources in _RESOURCES:
+        for folder in _METADATA:
+            if (file := path / resources / folder / FILE).is_file():
+                yield replace(outer, path=file)
+    for folder in _HELD:
+        for name in _folder_names(path / folder):
+            yield from _find_below(path / folder / name, outer, depth + 1, seen)
+
+
+def _bundle_file(path: Path) -> MetadataFile:
+    content = next((read_info(path / name) for name in _INFO if (path / name).is_file()), {})
+    info = content if isinstance(content, dict) else {}
+    owner, version = (_info_text(info, f"CFBundle{key}") for key in _IDENTITY)
+    if not is_bundle_id(owner):
+        owner = f"local.{app_key(path.stem, '')}"
+    return MetadataFile(path, path, owner, version)
+
+
+def group_by_app(metadata: Iterable[MetadataFile]) -> tuple[list[IntentsOfApp], list[Unscriptable]]:
+    """Return the intents of each app: its own, and what names it in files that may.
+
+    The first bundle of an id is the app; another one that claims the id is told and left out.
+    """
+    files: dict[str, list[MetadataFile]] = defaultdict(list)
+    owners: dict[str, Path] = {}
+    refused: dict[Path, Unscriptable] = {}
+    for one in metadata:
+        first = owners.setdefault(one.owner.casefold(), one.bundle)
+        if first != one.bundle:
+            reason = f"uses {one.owner}, which is the bundle id of {first}"
+            refused[one.bundle] = Unscriptable(one.bundle, one.bundle.stem, on_one_line(reason))
+        if first != one.bundle or one.path == one.bundle:
+            continue
+        named = _attribution(*_file_stamp(one.path))[0]
+        for owner in sorted({action_owner(app, one.owner, str(one.path)) for app in named}):
+            files[owner].append(one)
+    return [_intents_of_app(owner, rows) for owner, rows in sorted(files.items())], [
+        *refused.values()
+    ]
+
+
+def _intents_of_app(owner: str, rows: list[MetadataFile]) -> IntentsOfApp:
+    rows = sorted(
+        rows, key=lambda row: (row.owner != owner, row.path.parts[:-2] != row.bundle.parts)
+    )
+    first = rows[0]
+    own = first.owner == owner
+    digests = "".join(_attribution(*_file_stamp(row.path))[1] for row in rows)
+    name = first.bundle.stem if own else owner.rpartition(".")[2]
+    version = first.version if own else ""
+    files = tuple((str(row.path), row.owner) for row in rows)
+    return IntentsOfApp(owner, name, version, files, hashlib.sha256(digests.encode()).hexdigest())
+
+
+def _file_stamp(path: Path) -> tuple[str, int, int]:
+    try:
+        facts = path.stat()
+    except OSError:
+        return str(path), 0, 0
+    return str(path), facts.st_mtime_ns, facts.st_size
+
+
+@lru_cache(maxsize=4096)
+def _attribution(path: str, _changed: int, _size: int) -> tuple[frozenset[str], str]:
+    """Return to whom the actions of a file are attributed, and its digest; read once."""
+    try:
+        content = read_file(Path(path))
+    except LimitError:
+        return frozenset(), ""
+    return frozenset(attributed_apps(content)), hashlib.sha256(content).hexdigest()
+
+
+def text_lookup(files: Sequence[Path], titles: Mapping[str, str]) -> Words:
+    """Return how to find a text in the tables beside the metadata: English, of the first bundle.
+
+    `titles` are those of actions, for whose keys there is no table.
+    """
+    folders = [file.parent.parent for file in files if file.name == FILE]
+
+    @cache
+    def localized_table(name: str) -> dict[str, str]:
+        # A name is foreign: it may be that of any file.
+        if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name) is None:
+            return {}
+        texts: dict[str, str] = {}
+        for folder in folders:
+            for rows in _localized_tables(folder, name):
+                texts = {**rows, **texts}
+        return texts
+
+    return lambda name, key: localized_table(name).get(key, "") if name else titles.get(key, "")
+
+
+def _localized_tables(folder: Path, name: str) -> Iterator[dict[str, str]]:
+    for file in (folder / f"{name}.loctable", *(
+        folder / f"{language}.lproj" / f"{name}.strings" for language in ("en", "Base", "English")
+    )):  # fmt: skip
+        try:
+            content = read_file(file, 8 * MAX_PLIST)
+        except LimitError:
+            continue
+        rows = _parse_strings(content)
+        if file.suffix == ".loctable":
+            rows = rows.get("en", {})
+        kept = rows.items() if isinstance(rows, dict) else ()
+        yield {key: value for key, value in kept if isinstance(value, str)}
+
+
+def _parse_strings(content: bytes) -> dict[str, Any]:
+    try:
+        strings = plistlib.loads(content)
+        return strings if isinstance(strings, dict) else {}
+    except Exception:  # plistlib lets through whatever its parsers raise
+        wide = content[:2] in (b"\xff\xfe", b"\xfe\xff")
+        text = content.decode("utf-16" if wide else "utf-8", "replace")
+        return {key: re.sub(r"\\(.)", r"\1", value) for key, value in _LINE.findall(text)}
+
+
+Titles: TypeAlias = Mapping[str, Mapping[str, str]]
+"""Bundle id -> identifier of an action -> its name and description."""
+
+SUFFIX: Final = ".sqlite"
+_MAX_BYTES: Final = 256 * 1024 * 1024
+_MOST: Final = 50_000
+_STEPS: Final = 50_000_000
+"""Of SQLite's machine; the statement takes some 100,000 on a database of a Mac."""
+
+_NAMES: Final = """
+SELECT c.id, l.identifier, n.name, n.descriptionSummary
+FROM Tools t
+JOIN LinkActionIdentifiers l ON l.toolId = t.rowId
+JOIN ContainerMetadata c ON c.rowId = t.sourceContainerId
+JOIN ToolLocalizations n ON n.toolId = t.rowId AND n.locale = 'en'
+ORDER BY c.id, l.identifier
+"""
+
+
+def titles_in(path: Path) -> Titles:
+    """Return the names in a copy of the database, of the versions 78 to 80.
+
+    Raises:
+        GeneratorError: It cannot be read, or is of a form that is not known.
+    """
+    import sqlite3  # Few builds have a copy.
+
+    titles: dict[str, dict[str, str]] = defaultdict(dict)
+    left = [_STEPS // 1000]
+
+    def tick() -> int:
+        left[0] -= 1
+        return left[0] < 0
+
+    try:
+        with open_file(path, _MAX_BYTES):
+            pass
+        # Immutable: a copy has no journal, and nothing is written beside it.
+        address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+        with contextlib.closing(sqlite3.connect(address, uri=True)) as connection:
+            connection.execute("PRAGMA trusted_schema = off")
+            connection.set_progress_handler(tick, 1000)
+            for row in connection.execute(_NAMES).fetchmany(_MOST):
+                bundle, identifier, *names = row
+                if isinstance(bundle, str) and isinstance(identifier, str):
+                    texts = [one[:SAID].rstrip(". ") for one in names if isinstance(one, str)]
+                    titles[bundle].setdefault(identifier, ". ".join(filter(None, texts)))
+    except LimitError as error:
+        raise GeneratorError(f"{path} {error}") from None
+    except sqlite3.Error as error:
+        reason = on_one_line(str(error), 120)
+        raise GeneratorError(
+            f"{path} is not a tool database in a form that IAC knows: {reason}"
+        ) from None
+    return titles

@@ -10,28 +10,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, TypeVar
 
-from iac_gen.model import (
-    KINDS,
-    Diagnostic,
-    Enumeration,
-    Enumerator,
-    Find,
-    RecordType,
-    SdefClass,
-    SdefCommand,
-    SdefElement,
-    SdefParameter,
-    SdefProperty,
-    Severity,
-    Synonym,
-    Term,
-    ValueType,
-    make_finder,
-)
+from iac_gen import model
 
 T = TypeVar("T")
-R = TypeVar("R", bound=Term)
-N = TypeVar("N", Enumeration, RecordType, ValueType)
+R = TypeVar("R", bound=model.Term)
+N = TypeVar("N", model.Enumeration, model.RecordType, model.ValueType)
 
 # The first declaration that says one of these decides it; what another adds to those is kept.
 _DECIDED: Final = ("code", "id", "plural", "description")
@@ -43,10 +26,10 @@ class MergeNotes:
     """Collects diagnostics about one file."""
 
     file: str
-    found: list[Diagnostic] = field(default_factory=list)
+    found: list[model.Diagnostic] = field(default_factory=list)
 
-    def add(self, line: int, code: str, message: str, level: Severity = "note") -> None:
-        self.found.append(Diagnostic(self.file, line, code, message, level))
+    def add(self, line: int, code: str, message: str, level: model.Severity = "note") -> None:
+        self.found.append(model.Diagnostic(self.file, line, code, message, level))
 
 
 def _joined_rows(one: tuple[T, ...], other: tuple[T, ...]) -> tuple[T, ...]:
@@ -60,20 +43,20 @@ def _merge_declarations(first: R, row: R, **decided: Any) -> R:
     The code of the later one becomes a synonym; hidden is what is hidden in both, and what is
     readable in one and writable in the other is both.
     """
-    found: dict[str, Any] = {"hidden": first.hidden and row.hidden}
+    merged: dict[str, Any] = {"hidden": first.hidden and row.hidden}
     for name in (each.name for each in fields(first)):
         one, other = getattr(first, name), getattr(row, name)
         if name in _DECIDED:
-            found[name] = one or other
+            merged[name] = one or other
         elif name in _ADDED:
-            found[name] = _joined_rows(one, other)
+            merged[name] = _joined_rows(one, other)
         elif name == "access":
-            found[name] = one if one == other else "rw"
+            merged[name] = one if one == other else "rw"
         elif name == "synonyms":
             mine, theirs = (getattr(each, "code", "") for each in (first, row))
-            more = (Synonym(code=theirs),) if theirs and theirs != mine else ()
-            found[name] = _joined_rows(_joined_rows(one, other), more)
-    return replace(first, **{**found, **decided})
+            more = (model.Synonym(code=theirs),) if theirs and theirs != mine else ()
+            merged[name] = _joined_rows(_joined_rows(one, other), more)
+    return replace(first, **{**merged, **decided})
 
 
 def _repeat_message(what: str, kept: str, code: str) -> str:
@@ -82,27 +65,28 @@ def _repeat_message(what: str, kept: str, code: str) -> str:
     return text if kept == code else f"{text} with the code {code!r}; {kept!r} is kept"
 
 
-def _merge_by_name(rows: Iterable[N], notes: MergeNotes, merge: Callable[[N, N], N]) -> list[N]:
+def merge_by_name(
+    rows: Iterable[N], notes: MergeNotes, merge: Callable[[N, N], N] = _merge_declarations
+) -> list[N]:
     """Return the rows with those of one name merged, in the order of first declaration."""
     kept: dict[str, N] = {}
     for row in rows:
         first = kept.get(row.name)
         if first is not None:
-            text = _repeat_message(f"{KINDS[type(row)]} {row.name}", first.code, row.code)
+            text = _repeat_message(f"{model.KINDS[type(row)]} {row.name}", first.code, row.code)
             rest = "; merged" if row.code == first.code else ", the rest merged"
             notes.add(row.line, "repeated", text + rest)
         kept[row.name] = row if first is None else merge(first, row)
     return list(kept.values())
 
 
-def merge_commands(rows: Iterable[SdefCommand], notes: MergeNotes) -> list[SdefCommand]:
+def merge_commands(rows: Iterable[model.SdefCommand], notes: MergeNotes) -> list[model.SdefCommand]:
     """Merge overloads of one name and code; one name with two codes stays two commands."""
-    merged: dict[tuple[str, str], SdefCommand] = {}
+    merged: dict[tuple[str, str], model.SdefCommand] = {}
     names: set[str] = set()
     for command in rows:
-        clean = replace(
-            command, parameters=_merge_parameters(command.parameters, command.name, notes)
-        )
+        parameters = _merge_parameters(command.parameters, command.name, notes)
+        clean = replace(command, parameters=parameters)
         key = (command.name, command.code)
         if key in merged:
             hidden = merged[key].hidden != clean.hidden
@@ -122,10 +106,10 @@ def merge_commands(rows: Iterable[SdefCommand], notes: MergeNotes) -> list[SdefC
 
 
 def _merge_parameters(
-    parameters: tuple[SdefParameter, ...], owner: str, notes: MergeNotes
-) -> tuple[SdefParameter, ...]:
+    parameters: tuple[model.SdefParameter, ...], owner: str, notes: MergeNotes
+) -> tuple[model.SdefParameter, ...]:
     """Merge parameters that repeat name and code into one with all their types."""
-    kept: dict[tuple[str, str], SdefParameter] = {}
+    kept: dict[tuple[str, str], model.SdefParameter] = {}
     for parameter in parameters:
         key = (parameter.name, parameter.code)
         if key in kept:
@@ -136,11 +120,11 @@ def _merge_parameters(
     return tuple(kept.values())
 
 
-def _merge_parameter(one: SdefParameter, other: SdefParameter) -> SdefParameter:
+def _merge_parameter(one: model.SdefParameter, other: model.SdefParameter) -> model.SdefParameter:
     return _merge_declarations(one, other, optional=one.optional or other.optional)
 
 
-def _merge_overloads(one: SdefCommand, other: SdefCommand) -> SdefCommand:
+def _merge_overloads(one: model.SdefCommand, other: model.SdefCommand) -> model.SdefCommand:
     """Merge two commands of one name and code; what only one has is optional in both."""
     if one.hidden != other.hidden:
         # A hidden form is not to be called: it adds nothing to the one that is shown.
@@ -154,7 +138,7 @@ def _merge_overloads(one: SdefCommand, other: SdefCommand) -> SdefCommand:
         for key, parameter in {**mine, **theirs}.items()
     )
     if one.direct and other.direct:
-        direct: SdefParameter | None = _merge_parameter(one.direct, other.direct)
+        direct: model.SdefParameter | None = _merge_parameter(one.direct, other.direct)
     else:
         only = one.direct or other.direct
         direct = replace(only, optional=True) if only else None
@@ -165,10 +149,10 @@ def _merge_overloads(one: SdefCommand, other: SdefCommand) -> SdefCommand:
 
 
 def merge_properties(
-    owner: str, rows: Iterable[SdefProperty], notes: MergeNotes
-) -> tuple[SdefProperty, ...]:
+    owner: str, rows: Iterable[model.SdefProperty], notes: MergeNotes
+) -> tuple[model.SdefProperty, ...]:
     """Return the properties of a class or record, each term once."""
-    kept: dict[str, SdefProperty] = {}
+    kept: dict[str, model.SdefProperty] = {}
     for prop in rows:
         if prop.contents:
             text = f"what {owner} contains stands as its property {prop.name}"
@@ -185,9 +169,11 @@ def merge_properties(
     return tuple(kept.values())
 
 
-def merge_enumerations(rows: Iterable[Enumeration], notes: MergeNotes) -> list[Enumeration]:
+def merge_enumerations(
+    rows: Iterable[model.Enumeration], notes: MergeNotes
+) -> list[model.Enumeration]:
     """Return each enumeration once, with the values of all its declarations."""
-    return _merge_by_name(
+    return merge_by_name(
         rows,
         notes,
         lambda a, b: _merge_declarations(a, b, enumerators=_merge_enumerators(a, b, notes)),
@@ -195,34 +181,28 @@ def merge_enumerations(rows: Iterable[Enumeration], notes: MergeNotes) -> list[E
 
 
 def _merge_enumerators(
-    first: Enumeration, row: Enumeration, notes: MergeNotes
-) -> tuple[Enumerator, ...]:
+    first: model.Enumeration, row: model.Enumeration, notes: MergeNotes
+) -> tuple[model.Enumerator, ...]:
     known = {value.name: value.code for value in first.enumerators}
     more = []
     for value in row.enumerators:
         if value.name not in known:
             more.append(value)
         elif known[value.name] != value.code:
-            text = _repeat_message(
-                f"enumerator {value.name} of {row.name}", known[value.name], value.code
-            )
+            what = f"enumerator {value.name} of {row.name}"
+            text = _repeat_message(what, known[value.name], value.code)
             notes.add(value.line, "repeated", text, "warning")
     return (*first.enumerators, *more)
 
 
-def merge_records(rows: Iterable[RecordType], notes: MergeNotes) -> list[RecordType]:
+def merge_records(rows: Iterable[model.RecordType], notes: MergeNotes) -> list[model.RecordType]:
     """Return each record type once, with the fields of all its declarations."""
-    merged = _merge_by_name(
+    merged = merge_by_name(
         rows, notes, lambda a, b: _merge_declarations(a, b, properties=a.properties + b.properties)
     )
     return [
         replace(row, properties=merge_properties(row.name, row.properties, notes)) for row in merged
     ]
-
-
-def merge_value_types(rows: Iterable[ValueType], notes: MergeNotes) -> list[ValueType]:
-    """Return each value type once."""
-    return _merge_by_name(rows, notes, _merge_declarations)
 
 
 APPLICATION = "application"
@@ -233,10 +213,10 @@ _APPLICATION_CODE = "capp"
 _WELL_KNOWN = {APPLICATION: _APPLICATION_CODE, "document": "docu", "window": "cwin", "item": "cobj"}
 
 
-def merge_classes(rows: Iterable[SdefClass], notes: MergeNotes) -> list[SdefClass]:
+def merge_classes(rows: Iterable[model.SdefClass], notes: MergeNotes) -> list[model.SdefClass]:
     """Return each class once, with its extensions, in the order of first declaration."""
-    declared: dict[str, SdefClass] = {}
-    additions: list[SdefClass] = []
+    declared: dict[str, model.SdefClass] = {}
+    additions: list[model.SdefClass] = []
     for row in rows:
         if row.extends or (row.inherits and row.inherits in (row.name, row.id)):
             additions.append(row)
@@ -250,13 +230,15 @@ def merge_classes(rows: Iterable[SdefClass], notes: MergeNotes) -> list[SdefClas
     if declared and APPLICATION not in declared:
         _make_application(declared, notes)
     _add_known_classes(declared, notes)
-    return _link_classes(declared, make_finder(declared.values()), notes)
+    return _link_classes(declared, model.make_finder(declared.values()), notes)
 
 
-def _merge_extension(row: SdefClass, declared: dict[str, SdefClass], notes: MergeNotes) -> None:
+def _merge_extension(
+    row: model.SdefClass, declared: dict[str, model.SdefClass], notes: MergeNotes
+) -> None:
     """Merge an extension, or a class that inherits from itself, into the class it means."""
     wanted = row.extends or row.name
-    name = wanted if wanted in declared else make_finder(declared.values())(wanted)
+    name = wanted if wanted in declared else model.make_finder(declared.values())(wanted)
     if row.name and name != row.name:
         # A class of this name is new, whatever else is called so.
         name = ""
@@ -276,10 +258,10 @@ def _merge_extension(row: SdefClass, declared: dict[str, SdefClass], notes: Merg
         notes.add(row.line, "unknown-class", text, "warning")
 
 
-def _make_application(declared: dict[str, SdefClass], notes: MergeNotes) -> None:
+def _make_application(declared: dict[str, model.SdefClass], notes: MergeNotes) -> None:
     """Make the class where references begin; one of its code under another name is its base."""
     base = next((row for row in declared.values() if row.code == _APPLICATION_CODE), None)
-    declared[APPLICATION] = SdefClass(
+    declared[APPLICATION] = model.SdefClass(
         APPLICATION, _APPLICATION_CODE, inherits=base.name if base else ""
     )
     text = (
@@ -290,25 +272,26 @@ def _make_application(declared: dict[str, SdefClass], notes: MergeNotes) -> None
     notes.add(0, "synthesised", text)
 
 
-def _add_known_classes(declared: dict[str, SdefClass], notes: MergeNotes) -> None:
+def _add_known_classes(declared: dict[str, model.SdefClass], notes: MergeNotes) -> None:
     """Make the well-known classes that are contained or inherited but declared nowhere."""
     wanted = {e.type for row in declared.values() for e in row.elements}
     wanted |= {row.inherits for row in declared.values()}
-    find = make_finder(declared.values())
+    find = model.make_finder(declared.values())
     for name in sorted(wanted & _WELL_KNOWN.keys()):
         if not find(name):
-            declared[name] = SdefClass(name, _WELL_KNOWN[name], hidden=True)
+            declared[name] = model.SdefClass(name, _WELL_KNOWN[name], hidden=True)
             text = f"class {name} is used but not declared; an empty one was made"
             notes.add(0, "synthesised", text)
 
 
-def _extend_class(row: SdefClass, addition: SdefClass, notes: MergeNotes) -> SdefClass:
+def _extend_class(
+    row: model.SdefClass, addition: model.SdefClass, notes: MergeNotes
+) -> model.SdefClass:
     if addition.code and addition.code != row.code:
         text = _repeat_message(f"class {row.name}", row.code, addition.code)
         notes.add(addition.line, "class-code", text, "warning")
-    gone = bool(addition.extends) and addition.hidden
     more = addition
-    if gone:
+    if addition.extends and addition.hidden:
         more = replace(
             addition,
             properties=tuple(replace(p, hidden=True) for p in addition.properties),
@@ -324,7 +307,9 @@ def _extend_class(row: SdefClass, addition: SdefClass, notes: MergeNotes) -> Sde
     )
 
 
-def _link_classes(declared: dict[str, SdefClass], find: Find, notes: MergeNotes) -> list[SdefClass]:
+def _link_classes(
+    declared: dict[str, model.SdefClass], find: model.Find, notes: MergeNotes
+) -> list[model.SdefClass]:
     """Replace ids, synonyms and codes in `inherits` and elements by names; end cycles."""
     parents = {name: find(row.inherits) for name, row in declared.items() if row.inherits}
     linked = []
@@ -334,21 +319,12 @@ def _link_classes(declared: dict[str, SdefClass], find: Find, notes: MergeNotes)
             text = f"class {name} inherits from {row.inherits}, which is not declared"
             notes.add(row.line, "unknown-class", text)
         if inherits and _inherits_from(inherits, name, parents):
-            notes.add(
-                row.line,
-                "cycle",
-                f"class {name} inherits from itself, which is left out",
-                "warning",
-            )
+            text = f"class {name} inherits from itself, which is left out"
+            notes.add(row.line, "cycle", text, "warning")
             inherits = parents[name] = ""
-        linked.append(
-            replace(
-                row,
-                inherits=inherits,
-                properties=merge_properties(row.name, row.properties, notes),
-                elements=_link_elements(row, find, notes),
-            )
-        )
+        properties = merge_properties(row.name, row.properties, notes)
+        elements = _link_elements(row, find, notes)
+        linked.append(replace(row, inherits=inherits, properties=properties, elements=elements))
     return linked
 
 
@@ -363,8 +339,10 @@ def _inherits_from(start: str, goal: str, parents: Mapping[str, str]) -> bool:
     return False
 
 
-def _link_elements(row: SdefClass, find: Find, notes: MergeNotes) -> tuple[SdefElement, ...]:
-    kept: dict[str, SdefElement] = {}
+def _link_elements(
+    row: model.SdefClass, find: model.Find, notes: MergeNotes
+) -> tuple[model.SdefElement, ...]:
+    kept: dict[str, model.SdefElement] = {}
     for element in row.elements:
         name = find(element.type)
         if not name:

@@ -7,7 +7,7 @@ merges them.
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, Protocol, TypeAlias, get_args
 
 
 class GeneratorError(Exception):
@@ -207,6 +207,20 @@ KINDS: Final[Mapping[type[Part], str]] = {
 """What sdef(5) calls each, in words: `command`, `record type`."""
 
 
+class _Inheriting(Protocol):
+    @property
+    def inherits(self) -> str | None: ...
+
+
+def class_lineage(name: str, rows: Mapping[str, _Inheriting]) -> Iterator[str]:
+    """Yield a class and what it inherits from, as far as it is declared; each once."""
+    seen: set[str] = set()
+    while name in rows and name not in seen:
+        yield name
+        seen.add(name)
+        name = rows[name].inherits or ""
+
+
 Find: TypeAlias = Callable[[str], str]
 """A name, id, synonym or code -> the term that it means, `""` for none."""
 
@@ -231,9 +245,9 @@ def make_finder(rows: Iterable[SdefClass | Enumeration | RecordType | ValueType]
                 coded.setdefault(synonym.code, name)
 
     def find_row(term: str) -> str:
-        found = exact.get(term) or loose.get(term.lower())
+        name = exact.get(term) or loose.get(term.lower())
         # A code that ends in blanks has lost them as an attribute with blanks around it.
-        return found or (coded.get(term.ljust(4), "") if len(term) <= 4 else "")
+        return name or (coded.get(term.ljust(4), "") if len(term) <= 4 else "")
 
     return find_row
 

@@ -15,7 +15,7 @@ from importlib.resources import files
 from itertools import chain, count
 
 from iac_gen.model import source_identity
-from iac_runtime.tool import INTENTS
+from iac_runtime.tool import INTENTS, shortcuts_file
 from iac_runtime.types import TYPES
 
 MAX_TOOL_NAME = 40
@@ -24,21 +24,18 @@ _PREFIX = 24
 _KEPT = 3
 _SMALL = frozenset("a an the of for to in on at by with from and or as using via into".split())
 # What a long name says shortly.
-_SHORT = {
-    pair.partition("=")[0]: pair.partition("=")[2]
+_SHORT = dict(
+    pair.split("=")
     for pair in (
         "application=app applications=apps attributes=attrs authentication=auth authorization=auth"
-        " configuration=config database=db"
-        " description=info directory=folder document=doc documents=docs"
-        " environment=env expression=expr function=func identifier=id image=pic"
-        " information=info language=lang library=lib maximum=max message=msg"
-        " messages=msgs minimum=min parameter=param parameters=params"
-        " password=pass position=pos preferences=prefs"
-        " properties=props property=prop reference=ref "
-        " specification=spec statistics=stats synchronize=sync temporary=temp"
-        " value=val values=vals"
+        " configuration=config database=db description=info directory=folder document=doc"
+        " documents=docs environment=env expression=expr function=func identifier=id image=pic"
+        " information=info language=lang library=lib maximum=max message=msg messages=msgs"
+        " minimum=min parameter=param parameters=params password=pass position=pos"
+        " preferences=prefs properties=props property=prop reference=ref specification=spec"
+        " statistics=stats synchronize=sync temporary=temp value=val values=vals"
     ).split()
-}
+)
 CONTRACT = (
     "App", "Class", "DateOrText", "DateTime", "Element", "Entity", "Enum", "Intent", "ListOf",
     "Param", "Property", "Record", "Ref", "Schema", "objects", "tool",
@@ -137,12 +134,8 @@ def snake_case(term: str, *, humps: bool = True) -> str:
 
 def app_key(name: str, bundle_id: str) -> str:
     """Return the module name and tool prefix of an app, from its name else its bundle id."""
-    key = (
-        snake_case(name, humps=False)
-        or snake_case(bundle_id.rpartition(".")[2], humps=False)
-        or "app"
-    )
-    key = key[:20].rstrip("_")
+    key = snake_case(name, humps=False) or snake_case(bundle_id.rpartition(".")[2], humps=False)
+    key = (key or "app")[:20].rstrip("_")
     # The objects of the app `mail` stand in `mail_objects.py`, its intents in `mail_intents.py`.
     taken = keyword.iskeyword(key) or key.endswith(("_objects", INTENTS))
     return f"{key}_" if taken else key
@@ -220,7 +213,7 @@ def distinct_names(names: Sequence[str], taken: Collection[str] = ()) -> list[st
     used = {clipped_name(name) for name in taken}
     # A name that is made must not take that of one that comes later.
     wanted = {clipped_name(name) for name in names if len(name) <= MAX_TOOL_NAME}
-    found = []
+    distinct = []
     for name in names:
         own = len(name) <= MAX_TOOL_NAME
         forms = (name,) if own else _short_forms(name)
@@ -231,9 +224,9 @@ def distinct_names(names: Sequence[str], taken: Collection[str] = ()) -> list[st
             if clipped_name(one) not in used
             and (clipped_name(one) not in wanted or (own and one == name))
         )
-        found.append(next(free))
-        used.add(clipped_name(found[-1]))
-    return found
+        distinct.append(next(free))
+        used.add(clipped_name(distinct[-1]))
+    return distinct
 
 
 def _short_forms(name: str) -> tuple[str, ...]:
@@ -320,21 +313,16 @@ def _claim_identities(claims: Sequence[KeyClaim], bound: Mapping[str, BoundKey])
     """Return the identity of each claim: one of several copies keeps the bare bundle id."""
     groups: defaultdict[str, list[int]] = defaultdict(list)
     for index, claim in enumerate(claims):
-        groups[source_identity(claim.id, "intents" if claim.intents else "application")].append(
-            index
-        )
+        identity = source_identity(claim.id, "intents" if claim.intents else "application")
+        groups[identity].append(index)
     names: dict[int, str] = {}
     for identifier, group in groups.items():
         known = bound.get(identifier, BoundKey(""))
 
         def rank(index: int, known: BoundKey = known) -> tuple[bool, bool, str, str]:
             claim = claims[index]
-            return (
-                claim.digest != known.digest,
-                claim.version != known.version,
-                claim.version,
-                claim.digest,
-            )
+            other = (claim.digest != known.digest, claim.version != known.version)
+            return (*other, claim.version, claim.digest)
 
         first, *others = sorted(group, key=rank)
         names[first] = identifier
@@ -342,3 +330,13 @@ def _claim_identities(claims: Sequence[KeyClaim], bound: Mapping[str, BoundKey])
             wanted = f"{identifier}@{claims[index].version}"
             names[index] = unique_name(wanted, names.values())
     return names
+
+
+def objects_module(key: str) -> str:
+    """Return the name of the module that holds the objects of the app `key`."""
+    return f"{key}_objects"
+
+
+def app_modules(key: str) -> tuple[str, str, str]:
+    """Return the files of an app: its tools, its objects, and of intents their shortcuts."""
+    return f"{key}.py", f"{objects_module(key)}.py", shortcuts_file(key)

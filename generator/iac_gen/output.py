@@ -2,40 +2,297 @@
 
 A folder is whole in itself: modules, `catalogue.json` (tool -> module, function, offset,
 levels, digest), `listing.jsonl` (a finished listing entry a line), `search.jsonl` (the words that
-tools are found by) and `tools.lock` (which key
-belongs to which app, and what of its surface was reviewed). A build of some apps keeps the others.
-Thousands of apps do not fit in memory: they wait packed, and a file is made when it is asked for.
+tools are found by) and `tools.lock` (which key belongs to which app, and what of its surface was
+reviewed). A build of some apps keeps the others. Thousands of apps do not fit in memory: they
+wait packed, and a file is made when it is asked for.
+
+An app's update may call a thing by another name and mean the same: the Apple event carries codes.
+So a reviewed level is held for the codes: of an event, of class and property, of enumeration and
+enumerator. `search.jsonl` has a line an app with its rows, then a line a word with the apps that
+have it, in the order of their bytes, so that a reader finds both without reading the rest. Its
+last line says where the words begin and how many rows there are.
 """
 
 import hashlib
 import json
 import pickle
 import zlib
-from collections import defaultdict
-from collections.abc import Mapping
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeAlias
+from itertools import chain
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from iac_gen.ir import Module, ToolFunction
+from iac_base.words import fold_name, stem_words
+from iac_gen.ir import Module, ToolFunction, level_span
 from iac_gen.model import Diagnostic, GeneratorError
-from iac_gen.naming import BoundKey, is_app_key, is_tool_name
-from iac_gen.render import objects_module
+from iac_gen.naming import BoundKey, app_modules, is_app_key, is_tool_name
 from iac_gen.resolve import ResolvedDictionary
-from iac_gen.searching import SearchRows, read_rows, renamed_rows, search_rows
-from iac_gen.surface import (
-    Surface,
-    SurfaceRow,
-    call_facts,
-    identifying_event,
-    read_call_facts,
-    read_level,
-    read_row,
-    term_rows,
-)
 from iac_gen.text import clean_json
-from iac_runtime.tool import shortcuts_file
+from iac_runtime.tool import LEVELS, Level, Property, at_most, highest, shortcuts_file
 from iac_runtime.types import TYPES
+
+FACTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "class": ("parent",),
+    "property": ("type", "access"),
+    "field": ("type", "access"),
+    "element": ("access",),
+}
+"""Kind -> what `Row.facts` hold; a tool's are the result, the parameters and what is bound."""
+
+
+class SurfaceRow(NamedTuple):
+    """A thing: its codes, the levels of what can be done with it, and JSON-ready facts.
+
+    A class has the levels of making and deleting, a property that of setting where it can be set,
+    a tool level and ceiling. Without codes a thing is known by its name.
+    """
+
+    codes: tuple[str, ...]
+    levels: tuple[Level, ...] = ()
+    facts: tuple[Any, ...] = ()
+
+
+Surface: TypeAlias = Mapping[str, SurfaceRow]
+"""`property mail.message.subject`, kind and full name -> row."""
+
+
+AcceptedLevels: TypeAlias = Mapping[str, tuple[Level, ...]]
+"""The full name of a tool, a class or a property -> the levels that it may have at least: those of
+the tool's level and ceiling, of making and deleting; one where both are the same."""
+
+
+class LevelFall(NamedTuple):
+    """A thing whose level is lower than the reviewed one; `name` is what accepts it."""
+
+    name: str
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        return f"{self.name} fell from {self.before} to {self.after}"
+
+
+def identifying_event(tool: ToolFunction) -> str:
+    """Return the event by which a tool is known under any name; empty for no command."""
+    return tool.event if tool.op == "command" and not tool.bind else ""
+
+
+def call_facts(tool: ToolFunction) -> tuple[Any, ...]:
+    """Return the facts of a tool: what its calls are made of, words aside."""
+    params = {p.key: [p.row.code, p.row.type] for p in tool.parameters}
+    return (tool.result, params, dict(tool.bind))
+
+
+def term_rows(module: Module) -> dict[str, SurfaceRow]:
+    """Return the rows of everything in the tables of a module."""
+    key, rows = module.key, dict[str, SurfaceRow]()
+    for name, row in module.classes.items():
+        rows[f"class {key}.{name}"] = SurfaceRow(
+            (row.code,), (row.make, row.delete), (row.inherits,)
+        )
+        rows.update(_property_rows(f"property {key}.{name}", row.code, row.properties))
+        for element in row.elements:
+            codes = (row.code, module.classes[element.term].code)
+            rows[f"element {key}.{name}.{element.term}"] = SurfaceRow(codes, (), (element.access,))
+    for name, record in module.records.items():
+        rows[f"record {key}.{name}"] = SurfaceRow((record.code,))
+        rows.update(_property_rows(f"field {key}.{name}", record.code, record.properties))
+    for name, values in module.enums.items():
+        code = module.enum_codes[name]
+        rows[f"enumeration {key}.{name}"] = SurfaceRow((code,))
+        for term, value in values:
+            rows[f"enumerator {key}.{name}.{term}"] = SurfaceRow((code, value))
+    return rows
+
+
+def _property_rows(
+    owner: str, code: str, properties: tuple[Property, ...]
+) -> Iterator[tuple[str, SurfaceRow]]:
+    for row in properties:
+        levels = () if row.access == "r" else (row.level,)
+        yield f"{owner}.{row.term}", SurfaceRow((code, row.code), levels, (row.type, row.access))
+
+
+def names_by_codes(surface: Surface) -> Mapping[tuple[str, ...], list[str]]:
+    """Return kind and codes -> names, of what has codes."""
+    names: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for name, row in sorted(surface.items()):
+        if row.codes:
+            names[name.partition(" ")[0], *row.codes].append(name)
+    return names
+
+
+def find_level_falls(
+    old: Surface, new: Surface, accepted: AcceptedLevels = MappingProxyType({})
+) -> list[LevelFall]:
+    """Return what is lower in `new` than in `old`, and than what a team accepted, by name.
+
+    What has the same name and codes is compared with itself. What is new in one of them is
+    compared with everything that had the name or the codes.
+    """
+    coded = names_by_codes(old)
+    falls = []
+    for name, row in sorted(new.items()):
+        kind, _, shown = name.partition(" ")
+        was = [old[name]] if name in old else []
+        if not was or was[0].codes != row.codes:
+            was += [old[one] for one in coded.get((kind, *row.codes), ())]
+        before: tuple[Level, ...] = tuple(
+            highest(one.levels[place] for one in was if len(one.levels) > place)
+            for place in range(len(row.levels))
+        )
+        least = accepted.get(shown) or before
+        least = (least[:1] + least[-1:])[: len(before)]
+        pairs = zip(before, least, row.levels, strict=True)
+        if any(not (at_most(was, level) or at_most(low, level)) for was, low, level in pairs):
+            falls.append(
+                LevelFall(shown, levels_in_words(kind, before), levels_in_words(kind, row.levels))
+            )
+    return falls
+
+
+def levels_in_words(kind: str, levels: tuple[Level, ...]) -> str:
+    """Return the levels of a thing in words, empty where it has none."""
+    if kind == "class":
+        return f"make {levels[0]}, delete {levels[1]}"
+    return level_span(levels[0], levels[-1]) if levels else ""
+
+
+def read_row(value: Any) -> SurfaceRow:
+    """Return the row that was written as `value`.
+
+    Raises:
+        KeyError, TypeError, ValueError: It is none.
+    """
+    codes, levels, facts = value
+    known_levels: tuple[Level, ...] = tuple(read_level(one) for one in levels)
+    return SurfaceRow(tuple(map(str, codes)), known_levels, tuple(facts))
+
+
+def read_call_facts(value: Any) -> tuple[Any, ...]:
+    """Return the facts of a tool that were written as `value`; none where there are none."""
+    if not value:
+        return ()
+    result, params, bound = value
+    return (result, {key: [code, kind] for key, (code, kind) in params.items()}, dict(bound))
+
+
+def read_level(text: str) -> Level:
+    """Return the level that `text` names, or raise KeyError."""
+    if text not in LEVELS:
+        raise KeyError(text)
+    return text
+
+
+SEARCH_FORMAT: Final = 1
+_LEVELS: Final = (". SAFE", ". MODIFY", ". DANGEROUS")
+_TOLD: Final = 40
+"""Stems of a dictionary's own descriptions that a row takes."""
+
+_COMMON_WORD: Final = 50
+"""A word that more apps have, and a quarter of all, tells none of them apart."""
+
+SearchRows: TypeAlias = Mapping[str, Any]
+"""An app as it is found: `key`, `name`, the object tools by operation, and rows. A row is
+[kind, tool or term, element, name, owned, purpose, told, properties]; words are stems."""
+
+
+def search_rows(module: Module, resolved: ResolvedDictionary) -> SearchRows:
+    """Return the words of an app; object tools have no row, they are found through the classes."""
+    told: dict[str, str] = {fold_name(one.name): one.description for one in resolved.commands}
+    rows: list[list[Any]] = []
+    free = False
+    objects = {}
+    for tool in module.tools:
+        if tool.op != "command" and not tool.bind:
+            objects[tool.op] = tool.name
+            element = tool.input_schema()["properties"].get("element", {})
+            free = free or (tool.op == "make" and "enum" not in element)
+            continue
+        purpose = tool.summary
+        for level in _LEVELS:
+            purpose = purpose.split(level)[0]
+        bound = tool.bind.get("element", "")
+        element = bound if isinstance(bound, str) else ""
+        name = tool.function.rstrip("_").replace("_", " ")
+        words = (name, element, purpose, told.get(fold_name(tool.term), "") if tool.term else "")
+        rows.append([tool.op, tool.name, element, *map(_sorted_stems, words), []])
+    described = {one.name: one for one in resolved.classes}
+    contained = {element.term for one in module.classes.values() for element in one.elements}
+    for term, row in module.classes.items():
+        use = "held" if term in contained else "made" if free else "class"
+        kind = "class" if term == "application" else use
+        owned = " ".join(prop.term for prop in row.properties)
+        source = described.get(term)
+        texts = [source.description, *(p.description for p in source.properties)] if source else []
+        properties = [[prop.term, prop.access] for prop in row.properties]
+        words = (term, owned, "", " ".join(texts))
+        rows.append([kind, term, term, *map(_sorted_stems, words), properties])
+    return {"key": module.key, "name": module.app.name, "tools": objects, "rows": rows}
+
+
+def _sorted_stems(text: str) -> str:
+    """Return the stems of a text, sorted: what a vendor wrote is nothing to read."""
+    return " ".join(sorted([*dict.fromkeys(stem_words(text[:2_000]))][:_TOLD]))
+
+
+def renamed_rows(app: SearchRows, names: Mapping[str, str]) -> SearchRows:
+    """Return the rows of an app whose tools are called by the values of `names`."""
+    tools = {op: names.get(name, name) for op, name in app["tools"].items()}
+    rows = [[kind, names.get(name, name), *rest] for kind, name, *rest in app["rows"]]
+    return {**app, "tools": tools, "rows": rows}
+
+
+def read_rows(text: str) -> dict[str, SearchRows]:
+    """Return the apps of an index by their keys. Raises ValueError and KeyError."""
+    lines = (line for line in text.splitlines() if line.startswith('{"key"'))
+    return {app["key"]: app for app in map(json.loads, lines)}
+
+
+def search_index(apps: Iterable[SearchRows]) -> Iterator[str]:
+    """Yield the lines of the index of `apps`."""
+    head = json.dumps({"format": SEARCH_FORMAT, "name": "search"}) + "\n"
+    yield head
+    offset, total, count = len(head), 0, 0
+    rows_of: Counter[str] = Counter()
+    strong: dict[str, array[int]] = {}
+    weak: dict[str, array[int]] = {}
+    for app in apps:
+        line = _json_line(app)
+        spelled = {fold_name(app["name"]), fold_name(app["key"])}
+        # People leave the number of a version out.
+        names = {f"={one}" for name in spelled for one in (name, name.rstrip("0123456789")) if one}
+        named = {
+            f"~{word}"
+            for word in {*stem_words(app["name"])} - {*stem_words(fold_name(app["name"]))}
+        }
+        known, also = {*names, *named}, set[str]()
+        for _, _, _, name, owned, purpose, told, _ in app["rows"]:
+            known |= {*name.split()}
+            also |= {*chain(owned.split(), purpose.split(), told.split())}
+            rows_of.update({*chain(name.split(), owned.split(), purpose.split())})
+        for word in known:
+            strong.setdefault(word, array("Q")).append(offset)
+        for word in also - known:
+            weak.setdefault(word, array("Q")).append(offset)
+        total, count, offset = total + len(app["rows"]), count + 1, offset + len(line)
+        yield line
+    limit = max(_COMMON_WORD, count // 4)
+    start = offset
+    for word in sorted({*strong, *weak}, key=lambda word: json.dumps(word).encode()):
+        both = [list(offsets.get(word, ())) for offsets in (strong, weak)]
+        kept = [[] if len(some) > limit else some for some in both]
+        yield _json_line([word, rows_of[word], len(both[0]), *kept])
+    yield _json_line([start, total, count])
+
+
+def _json_line(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=True) + "\n"
+
 
 FORMAT = 1
 APP_ROW = ("id", "name", "kind", "digest", "tools")
@@ -159,41 +416,36 @@ class PreviousBuild:
                 if not is_tool_name(name):
                     raise ValueError(f"{name!r} is not the name of a tool")
             lines = {json.loads(line)["name"]: line for line in listing.splitlines()}
-            found: dict[str, dict[str, SurfaceRow]] = defaultdict(dict)
+            terms: dict[str, dict[str, SurfaceRow]] = defaultdict(dict)
             for name, row in locked.get("terms", {}).items():
-                found[name.partition(" ")[2].partition(".")[0]][name] = read_row(row)
-            apps, held, words = {}, {}, read_rows(search)
+                terms[name.partition(" ")[2].partition(".")[0]][name] = read_row(row)
+            apps, surfaces, words = {}, {}, read_rows(search)
             for key, row in data["apps"].items():
                 if not is_app_key(key):
                     raise ValueError(f"{key!r} is not the key of an app")
                 names = [n for n, tool in data["tools"].items() if tool["module"] == key]
                 pick_keys(row, APP_ROW)
+                bound = locked["apps"][key]
+                identity = {"identity": bound["identity"]}
+                identity |= {part: str(bound.get(part, "")) for part in ("objects", "wrappers")}
+                tools = {name: _read_tool_row(name, data, locked) for name in names}
+                kept = {name: lines[name] for name in names}
+                reviewed = (terms[key] or None, words.get(key, {}))
                 apps[key] = AppFiles(
-                    key,
-                    {
-                        **row,
-                        "identity": locked["apps"][key]["identity"],
-                        "objects": str(locked["apps"][key].get("objects", "")),
-                        "wrappers": str(locked["apps"][key].get("wrappers", "")),
-                    },
-                    locked["apps"][key]["version"],
-                    {
-                        name: {
-                            **pick_keys(data["tools"][name], _TOOL_ROW),
-                            "event": str(locked["tools"].get(name, {}).get("event", "")),
-                            "sent": read_call_facts(locked.get("sent", {}).get(name)),
-                        }
-                        for name in names
-                    },
-                    {name: lines[name] for name in names},
-                    found[key] or None,
-                    words.get(key, {}),
+                    key, {**row, **identity}, bound["version"], tools, kept, *reviewed
                 )
                 rows = {n: locked["tools"][n] for n in names if n in locked["tools"]}
-                held[key] = replace(apps[key], tools=rows).reviewed_surface()
-            return cls(apps, held)
+                surfaces[key] = replace(apps[key], tools=rows).reviewed_surface()
+            return cls(apps, surfaces)
         except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
             raise OutputError(f"was not written by a build: {error!r}") from None
+
+
+def _read_tool_row(name: str, data: Mapping[str, Any], locked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what catalogue and lock say of a tool."""
+    event = str(locked["tools"].get(name, {}).get("event", ""))
+    call = read_call_facts(locked.get("sent", {}).get(name))
+    return {**pick_keys(data["tools"][name], _TOOL_ROW), "event": event, "sent": call}
 
 
 def _reviewed_row(row: Mapping[str, Any]) -> SurfaceRow:
@@ -217,7 +469,7 @@ def app_files(
 ) -> tuple[AppFiles, list[Diagnostic]]:
     """Return what a built module contributes, and which entries had to be cut."""
     lines: dict[str, str] = {}
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     shortcuts = modules.get(shortcuts_file(module.key), "")
     for tool in module.tools:
         entry = {**tool.listing_entry(), **_client_hints(tool, module)}
@@ -228,11 +480,9 @@ def app_files(
             text = (
                 f"the listing shows {shown} of {all_} parameters of {tool.name}, iac-gen show all"
             )
-            found.append(Diagnostic(file, 0, "long-entry", text))
+            diagnostics.append(Diagnostic(file, 0, "long-entry", text))
     row = {
-        "id": module.app.id,
-        "name": module.app.name,
-        "kind": module.app.kind,
+        **module.app._asdict(),
         "digest": module.digest,
         "tools": len(module.tools),
         "identity": identity,
@@ -240,17 +490,9 @@ def app_files(
         "wrappers": _short_digest(shortcuts) if shortcuts else "",
     }
     tools = {tool.name: _tool_row(tool, module.key, lines[tool.name]) for tool in module.tools}
-    made = AppFiles(
-        module.key,
-        row,
-        module.version,
-        tools,
-        lines,
-        term_rows(module),
-        search_rows(module, resolved),
-        modules,
-    )
-    return made, found
+    words = search_rows(module, resolved)
+    rows = (tools, lines, term_rows(module), words, modules)
+    return AppFiles(module.key, row, module.version, *rows), diagnostics
 
 
 def _shorten_entry(entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -270,9 +512,9 @@ def _shorten_entry(entry: Mapping[str, Any]) -> dict[str, Any]:
     for key in sorted(schema["properties"], key=lambda key: key not in required):
         value = schema["properties"][key]
         if len(_listing_line({key: value})) > MAX_ENTRY // 8:
-            said = {"description": value["description"]} if "description" in value else {}
+            text = {"description": value["description"]} if "description" in value else {}
             value = (
-                {"type": "string", **said} if "enum" in value else {**TYPES["any"].schema, **said}
+                {"type": "string", **text} if "enum" in value else {**TYPES["any"].schema, **text}
             )
         # A required key is written twice.
         room -= len(_listing_line({key: value})) + len(key) + 4
@@ -305,8 +547,8 @@ def _search_hint(module: Module) -> str:
 
     Those that nearly every app has come last: they tell none apart.
     """
-    held = [element.term for element in module.classes["application"].elements]
-    terms = dict.fromkeys((*held, *module.classes))
+    contained = [element.term for element in module.classes["application"].elements]
+    terms = dict.fromkeys((*contained, *module.classes))
     words = ""
     for term in sorted(terms, key=lambda term: term in _COMMON):
         longer = f"{words}, {term}" if words else term
@@ -321,13 +563,11 @@ def _listing_line(value: Mapping[str, Any]) -> str:
 
 
 def _tool_row(tool: ToolFunction, key: str, line: str) -> dict[str, Any]:
-    said = json.dumps(call_facts(tool), sort_keys=True)
-    facts = f"{line}\n{tool.event}\n{tool.level}\n{tool.ceiling}\n{said}"
+    call = json.dumps(call_facts(tool), sort_keys=True)
+    facts = f"{line}\n{tool.event}\n{tool.level}\n{tool.ceiling}\n{call}"
     return {
         "module": key,
-        "function": tool.function,
-        "level": tool.level,
-        "ceiling": tool.ceiling,
+        **{name: getattr(tool, name) for name in ("function", "level", "ceiling")},
         "digest": _short_digest(facts),
         "event": identifying_event(tool),
         "sent": call_facts(tool),
@@ -336,8 +576,3 @@ def _tool_row(tool: ToolFunction, key: str, line: str) -> dict[str, Any]:
 
 def _short_digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def app_modules(key: str) -> tuple[str, str, str]:
-    """Return the files of an app: its tools, its objects, and of intents their shortcuts."""
-    return f"{key}.py", f"{objects_module(key)}.py", shortcuts_file(key)

@@ -40,8 +40,8 @@ def term_words(term: str) -> list[str]:
     if len(words) != 1 or not term.isalnum():
         return words
     parted = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", term)
-    found = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1 \2", parted).split()
-    return [word if len(found) == 1 or word.isupper() else word.lower() for word in found]
+    parts = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1 \2", parted).split()
+    return [word if len(parts) == 1 or word.isupper() else word.lower() for word in parts]
 
 
 def displayed_name(term: str) -> str:
@@ -186,9 +186,9 @@ def verb_phrase(term: str, *, answers: bool, noun: str = "") -> VerbPhrase:
         return VerbPhrase(verb, f" {rest[0]} {with_article(tail)}")
     cut = places[0] if places else len(rest)
     thing = " ".join(rest[:cut])
-    named = (
-        with_article(thing) if first in _INDEFINITE else _noun_with_the(thing) if known else thing
-    )
+    named = thing if is_plural(thing) or not known else with_the(thing)
+    if first in _INDEFINITE:
+        named = with_article(thing)
     tail = " ".join(rest[cut:])
     if tail and len(rest) == cut + 1:
         return VerbPhrase(f"{verb} {named} {tail}")
@@ -200,15 +200,6 @@ def verb_phrase(term: str, *, answers: bool, noun: str = "") -> VerbPhrase:
     return VerbPhrase(
         f"{verb} {named}", link=" of " if first != "add" else " to ", value=", given "
     )
-
-
-def _noun_with_the(noun: str) -> str:
-    return noun if is_plural(noun) else with_the(noun)
-
-
-def is_verb(word: str) -> bool:
-    """Say whether a word is one that commands."""
-    return word.lower() in _VERBS
 
 
 def is_happening(term: str) -> bool:
@@ -312,9 +303,9 @@ def _is_or_are(noun: str) -> str:
 
 def _verb_object(words: Sequence[str]) -> str:
     """Return what a verb is done to, behind `the` where it is one thing: `the clock`."""
-    said = " ".join(words)
+    whole = " ".join(words)
     ends = (i for i, word in enumerate(words) if word in _PREPOSITIONS | {"when", "while"})
     noun = words[: next(ends, len(words))]
     last = noun[-1] if noun else ""
     bare = not noun or is_plural(last) or last in _DOING or last.endswith(("ed", "tion", "one"))
-    return said if bare or {"all", "myself", *_ASKING, *_PARTICLES} & {*words} else with_the(said)
+    return whole if bare or {"all", "myself", *_ASKING, *_PARTICLES} & {*words} else with_the(whole)

@@ -1,4 +1,4 @@
-"""The pipeline: read, resolve, quirks, lower, classify, render, prove, one app at a time.
+"""The pipeline: read, resolve, quirks, build tools, render, verify, one app at a time.
 
 `build_folder` is pure but for reading its sources: inputs in, the files of an output folder and a
 report out. Apps do not depend on each other, so they are built on all cores.
@@ -17,33 +17,31 @@ from pathlib import Path
 from typing import TypeVar
 
 from iac_gen import naming
-from iac_gen.assemble import assemble_folder
+from iac_gen.build_tools import build_module
 from iac_gen.discover import SourceFile
 from iac_gen.intents.wrappers import shortcuts_plist
 from iac_gen.ir import Module
 from iac_gen.limits import DeadlineError, wall_time_limit
-from iac_gen.load import LoadedDictionary, LoadError
-from iac_gen.lower import build_module
 from iac_gen.model import Diagnostic, GeneratorError, Include, Item, Suite
-from iac_gen.naming import AppIdentity, KeyClaim, assign_keys
+from iac_gen.naming import AppIdentity, KeyClaim, app_modules, assign_keys
 from iac_gen.output import (
+    AcceptedLevels,
     MaybePackedApp,
     PackedApp,
     PreviousBuild,
     app_files,
-    app_modules,
     pack_app,
     unpack_app,
 )
-from iac_gen.prove import verify_module, verify_objects
-from iac_gen.prove_imports import prove_imports
 from iac_gen.quirks import QuirkDecisions, QuirkFile, apply_quirks
-from iac_gen.render import TeamTemplates, render_module, render_package
-from iac_gen.render_typed import render_objects
+from iac_gen.render import Layout, TeamTemplates, render_module, render_objects, render_package
 from iac_gen.report import UNFORESEEN, AppReport, BuildReport, built_counts, declared_counts
 from iac_gen.resolve import IncludeMap, ResolvedDictionary, is_hook, resolve_dictionary
-from iac_gen.surface import AcceptedLevels
 from iac_gen.text import clean_text, label, on_one_line
+from iac_gen.verify_output import prove_imports, verify_module, verify_objects
+from iac_gen.write import assemble_folder
+from iac_gen.xml import LoadedDictionary, LoadError
+from iac_runtime.tool import LEVELS
 
 T = TypeVar("T")
 
@@ -141,14 +139,14 @@ def represent_app(
     resolved, merged = resolve_dictionary(loaded.source, includes)
     decided, decisions, odd = apply_quirks(resolved, list(quirks))
     module, guessed = build_module(decided, decisions, key, wording=wording)
-    found = (*loaded.diagnostics, *merged, *odd, *guessed)
-    return AppRepresentation(module, decided, decisions, found)
+    diagnostics = (*loaded.diagnostics, *merged, *odd, *guessed)
+    return AppRepresentation(module, decided, decisions, diagnostics)
 
 
 def build_folder(
     inputs: BuildInputs, progress: Callable[[str], None] = lambda _: None
 ) -> tuple[Mapping[str, str], BuildReport]:
-    """Return the files of the output folder (name -> text, `assemble.FolderFiles`) and the report.
+    """Return the files of the output folder (name -> text, `write.FolderFiles`) and the report.
 
     `progress` is called with the name of each app when it is done. An app that cannot be
     read, or whose module does not pass its proof, is left out; what the folder has of it stays.
@@ -170,8 +168,8 @@ def build_folder(
     sources = (one if isinstance(one, SourceFile) else one.source for one in inputs.sources)
     sought = {one.kind == "intents" for one in sources} or {False}
     previous = inputs.previous.apps.items()
-    held = {key for key, app in previous if (app.row["kind"] == "intents") in sought}
-    gone = sorted(held - attempted) if whole else []
+    present = {key for key, app in previous if (app.row["kind"] == "intents") in sought}
+    gone = sorted(present - attempted) if whole else []
     kept = {
         key: app
         for key, app in inputs.previous.apps.items()
@@ -200,11 +198,10 @@ def _with_distinct_names(apps: Mapping[str, MaybePackedApp]) -> Iterator[MaybePa
         if longest > naming.MAX_TOOL_NAME or len(forms) < len(names) or forms & taken:
             names = naming.distinct_names(names, taken)
             files = unpack_app(app).with_tool_names(dict(zip(app.tools, names, strict=True)))
-            app = (
-                pack_app(files)._replace(modules=app.modules)
-                if isinstance(app, PackedApp)
-                else files
-            )
+            if isinstance(app, PackedApp):
+                app = pack_app(files)._replace(modules=app.modules)
+            else:
+                app = files
         taken |= set(map(naming.clipped_name, names))
         yield app
 
@@ -332,7 +329,7 @@ def _told(error: Exception) -> str:
 
 def _without_faulty_items(loaded: LoadedDictionary, job: BuildJob) -> LoadedDictionary:
     """Return a dictionary without the items that cannot be built alone; each is told."""
-    dictionary, found = loaded.source.dictionary, [*loaded.diagnostics]
+    dictionary, faults = loaded.source.dictionary, [*loaded.diagnostics]
     suites: list[Suite | Include] = []
     for suite in dictionary.suites:
         if isinstance(suite, Include):
@@ -348,9 +345,9 @@ def _without_faulty_items(loaded: LoadedDictionary, job: BuildJob) -> LoadedDict
                 raise
             except Exception as error:
                 text = f"{label(item)} cannot be built: {_told(error)}; it is left out"
-                found.append(Diagnostic(dictionary.file, item.line, UNFORESEEN, text, "error"))
+                faults.append(Diagnostic(dictionary.file, item.line, UNFORESEEN, text, "error"))
         suites.append(replace(suite, items=tuple(kept)))
-    return replace(_with_suites(loaded, suites), diagnostics=tuple(found))
+    return replace(_with_suites(loaded, suites), diagnostics=tuple(faults))
 
 
 def _with_suites(loaded: LoadedDictionary, suites: Iterable[Suite | Include]) -> LoadedDictionary:
@@ -370,8 +367,8 @@ def _make(loaded: LoadedDictionary, job: BuildJob, keep: Path | None) -> _JobOut
     module, templates = made.module, common.templates
     whose = made.resolved.source.identity
     quirks = next((q.file for q in common.quirks if q.app == whose), "")
-    source = render_module(module, quirks=quirks, templates=templates, keep=keep)
-    objects = render_objects(module, quirks=quirks, templates=templates, keep=keep)
+    layout = Layout(quirks, templates, keep)
+    source, objects = render_module(module, layout), render_objects(module, layout)
     shortcuts = shortcuts_plist(module) if module.app.kind == "intents" else ""
     texts = zip(app_modules(module.key), (source, objects, shortcuts), strict=True)
     modules = {name: text for name, text in texts if text}
@@ -382,22 +379,15 @@ def _make(loaded: LoadedDictionary, job: BuildJob, keep: Path | None) -> _JobOut
         raise _ProofError(faults)
     file = made.resolved.source.dictionary.file
     files, cut = app_files(module, made.resolved, job.identity.identity, modules, file)
-    found = (*made.diagnostics, *cut)
-    return _JobOutcome(pack_app(files), _app_report(replace(made, diagnostics=found), files.tokens))
+    notes = (*made.diagnostics, *cut)
+    return _JobOutcome(pack_app(files), _app_report(replace(made, diagnostics=notes), files.tokens))
 
 
 def _app_report(made: AppRepresentation, tokens: int) -> AppReport:
     module = made.module
-    levels = Counter(tool.level for tool in module.tools)
+    tools = Counter(tool.level for tool in module.tools)
+    levels: dict[str, int] = {level: tools[level] for level in LEVELS}
     visible = sum(not (one.hidden or is_hook(one)) for one in made.resolved.commands)
-    return AppReport(
-        module.key,
-        module.app.name,
-        module.app.id,
-        len(module.tools),
-        {level: levels[level] for level in ("SAFE", "MODIFY", "DANGEROUS")},
-        tokens,
-        declared_counts(made.resolved.source.dictionary),
-        built_counts(module, visible),
-        made.diagnostics,
-    )
+    counts = declared_counts(made.resolved.source.dictionary), built_counts(module, visible)
+    app = (module.key, module.app.name, module.app.id, len(module.tools))
+    return AppReport(*app, levels, tokens, *counts, made.diagnostics)

@@ -7,15 +7,15 @@ their app, and their levels can only raise: whoever writes one has not reviewed 
 
 import keyword
 import re
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any, Final, NamedTuple
 
-from iac_base.positions import Document, TextError, read_toml
-from iac_gen.classify.judgement import LevelVerdict
+from iac_base.positions import PositionedDocument, TextError, read_toml
+from iac_gen.classify import LevelVerdict
 from iac_gen.model import Diagnostic
 from iac_gen.resolve import ResolvedDictionary
 from iac_runtime.tool import LEVELS, at_most
@@ -31,13 +31,17 @@ class _KeyShape(NamedTuple):
     is_valid: Callable[[Any], bool]
 
 
+def _are_texts(values: Iterable[Any]) -> bool:
+    return all(isinstance(one, str) for one in values)
+
+
 def _is_params(value: Any) -> bool:
     return isinstance(value, Mapping) and all(
         isinstance(one, str)
         or (
             isinstance(one, Mapping)
             and {"type"} <= one.keys() <= {"type", "doc"}
-            and all(isinstance(text, str) for text in one.values())
+            and _are_texts(one.values())
         )
         for one in value.values()
     )
@@ -45,16 +49,10 @@ def _is_params(value: Any) -> bool:
 
 _TEXT = _KeyShape("a text", lambda value: isinstance(value, str))
 _FLAG = _KeyShape("true or false", lambda value: isinstance(value, bool))
-_TEXTS = _KeyShape(
-    "a list of texts",
-    lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
-)
+_TEXTS = _KeyShape("a list of texts", lambda value: isinstance(value, list) and _are_texts(value))
 _TABLE = _KeyShape("a table", lambda value: isinstance(value, Mapping))
 _SENTENCES = _KeyShape(
-    "a table of texts",
-    lambda value: (
-        isinstance(value, Mapping) and all(isinstance(one, str) for one in value.values())
-    ),
+    "a table of texts", lambda value: isinstance(value, Mapping) and _are_texts(value.values())
 )
 _PARAMS = _KeyShape("a table of types, or of { type, doc }", _is_params)
 
@@ -86,28 +84,16 @@ def _quirk_property(resolved: ResolvedDictionary, row: Mapping[str, Any]) -> tup
     return key if any(prop.name == key[1] for one in owners for prop in one.properties) else None
 
 
+_COMMAND_TEXTS: Final = dict.fromkeys("code name level doc direct".split(), _TEXT)
+_PROPERTY_KEYS: Final = ("class", "name", "level")
+_RECIPE_TEXTS: Final = dict.fromkeys("name tool result doc".split(), _TEXT)
 QUIRK_KINDS: Final[Mapping[str, QuirkKind]] = {
     "command": QuirkKind(
-        {
-            **dict.fromkeys("code name level doc direct".split(), _TEXT),
-            "hide": _FLAG,
-            "params": _SENTENCES,
-        },
-        (),
-        _quirk_command,
+        {**_COMMAND_TEXTS, "hide": _FLAG, "params": _SENTENCES}, (), _quirk_command
     ),
-    "property": QuirkKind(
-        dict.fromkeys("class name level".split(), _TEXT),
-        ("class", "name", "level"),
-        _quirk_property,
-    ),
+    "property": QuirkKind(dict.fromkeys(_PROPERTY_KEYS, _TEXT), _PROPERTY_KEYS, _quirk_property),
     "recipe": QuirkKind(
-        {
-            **dict.fromkeys("name tool result doc".split(), _TEXT),
-            "bind": _TABLE,
-            "params": _PARAMS,
-            "optional": _TEXTS,
-        },
+        {**_RECIPE_TEXTS, "bind": _TABLE, "params": _PARAMS, "optional": _TEXTS},
         ("name", "tool", "doc"),
         lambda _, row: str(row["name"]),
     ),
@@ -130,12 +116,12 @@ class Recipe:
 
     name: str
     tool: str
-    bind: Mapping[str, Any]
+    doc: str
     params: Mapping[str, tuple[str, str]]
     optional: frozenset[str]
-    result: str
-    doc: str
     line: int
+    bind: Mapping[str, Any] = field(default_factory=dict)
+    result: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,64 +170,64 @@ def known_apps() -> dict[str, KnownApp]:
 
 def load_quirks(folder: Traversable = _FOLDER) -> tuple[list[QuirkFile], list[Diagnostic]]:
     """Read every quirk file; a row that is not understood is left out with a diagnostic."""
-    found: list[QuirkFile] = []
-    diagnostics: list[Diagnostic] = []
-    for path in sorted(folder.iterdir(), key=lambda p: p.name):
-        if path.name.endswith(".toml") and path.name != "apps.toml":
-            file, faults = _read_file(f"quirks/{path.name}", path.read_bytes())
-            found += file
-            diagnostics += faults
-    return found, diagnostics
+    paths = {path.name: path for path in folder.iterdir() if path.name.endswith(".toml")}
+    names = sorted(paths.keys() - {"apps.toml"})
+    return _read_files({f"quirks/{name}": paths[name].read_bytes() for name in names})
 
 
 def read_quirks(files: Mapping[str, bytes]) -> tuple[list[QuirkFile], list[Diagnostic]]:
     """Read the quirk files of others: path -> content."""
-    found: list[QuirkFile] = []
+    return _read_files(files, theirs=True)
+
+
+def _read_files(
+    files: Mapping[str, bytes], *, theirs: bool = False
+) -> tuple[list[QuirkFile], list[Diagnostic]]:
+    quirks: list[QuirkFile] = []
     diagnostics: list[Diagnostic] = []
     for place, content in files.items():
-        read, faults = _read_file(place, content)
+        file, faults = _read_file(place, content)
         diagnostics += faults
-        for one in read:
-            if one.app:
-                found.append(replace(one, raises=True))
-            else:
-                text = 'names no app; begin with app = "com.example.App"'
-                diagnostics.append(Diagnostic(place, 1, "quirk", text, "error"))
-    return found, diagnostics
+        if file and theirs and not file.app:
+            text = 'names no app; begin with app = "com.example.App"'
+            diagnostics.append(Diagnostic(place, 1, "quirk", text, "error"))
+        elif file:
+            quirks.append(replace(file, raises=theirs))
+    return quirks, diagnostics
 
 
 @lru_cache(maxsize=64)
-def _read_file(place: str, content: bytes) -> tuple[tuple[QuirkFile, ...], list[Diagnostic]]:
-    """Return a file that could be read, and what is wrong in it."""
+def _read_file(place: str, content: bytes) -> tuple[QuirkFile | None, list[Diagnostic]]:
+    """Return a file, None for one that cannot be read, and what is wrong in it."""
+    faults: list[Diagnostic] = []
+
+    def add_problem(line: int, text: str) -> None:
+        faults.append(Diagnostic(place, line, "quirk", text, "error"))
+
     try:
         document = read_toml(content.decode())
     except (TextError, UnicodeDecodeError) as error:
-        line = getattr(error, "line", 0)
-        return (), [Diagnostic(place, line, "quirk", f"is not TOML: {error}", "error")]
+        add_problem(getattr(error, "line", 0), f"is not TOML: {error}")
+        return None, faults
     app = document.value.pop("app", "")
     if not isinstance(app, str):
-        return (), [
-            Diagnostic(
-                place, document.line(("app",)), "quirk", "the value of app is not text", "error"
-            )
-        ]
-    faults: list[Diagnostic] = []
+        add_problem(document.line_of(("app",)), "the value of app is not text")
+        return None, faults
     rows: list[tuple[str, int, Mapping[str, Any]]] = []
     for table, line, row in _document_rows(document):
-        fault = _row_fault(table, row)
-        if fault:
-            faults.append(Diagnostic(place, line, "quirk", fault, "error"))
+        if fault := _row_fault(table, row):
+            add_problem(line, fault)
         else:
             rows.append((table, line, row))
-    return (QuirkFile(place, app, tuple(rows)),), faults
+    return QuirkFile(place, app, tuple(rows)), faults
 
 
-def _document_rows(document: Document) -> Iterator[tuple[str, int, Any]]:
+def _document_rows(document: PositionedDocument) -> Iterator[tuple[str, int, Any]]:
     """Yield the rows of all tables with the line of their header."""
     for table, entries in document.value.items():
         # What stands in single brackets, or is no table at all, is told like a row.
         for position, row in enumerate(entries if isinstance(entries, list) else [None]):
-            yield table, document.line((table, position)), row
+            yield table, document.line_of((table, position)), row
 
 
 def _row_fault(table: str, row: Any) -> str:
@@ -318,8 +304,12 @@ def _combine_rows(
     if quirk.raises and reviewed and at_most(row["level"], reviewed):
         return {**before, **{key: value for key, value in row.items() if key != "level"}}
     raises = quirk.raises and not reviewed
-    said = {"reason": _reason_clause(row["why"]), "place": f"{quirk.file}:{line}", "raises": raises}
-    return {**before, **row, **said}
+    level = {
+        "reason": _reason_clause(row["why"]),
+        "place": f"{quirk.file}:{line}",
+        "raises": raises,
+    }
+    return {**before, **row, **level}
 
 
 def _reason_clause(why: str) -> str:
@@ -333,13 +323,6 @@ def _read_recipe(row: Mapping[str, Any], line: int) -> Recipe:
         key: (value, "") if isinstance(value, str) else (value["type"], value.get("doc", ""))
         for key, value in row.get("params", {}).items()
     }
-    return Recipe(
-        row["name"],
-        row["tool"],
-        row.get("bind", {}),
-        params,
-        frozenset(row.get("optional", ())),
-        row.get("result", ""),
-        row["doc"],
-        line,
-    )
+    given = {key: value for key, value in row.items() if key != "why"}
+    optional = frozenset(row.get("optional", ()))
+    return Recipe(**{**given, "params": params, "optional": optional, "line": line})

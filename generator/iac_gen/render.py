@@ -2,25 +2,36 @@
 
 How a module looks stands in the templates; here values come through the doors. Black formats
 what people read (header, enumerations, functions); the tables below `# fmt: off` stay in the
-rows that the templates give them.
+rows that the templates give them. The object layer is laid out from what `object_api` decided.
 """
 
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from functools import cache, lru_cache
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from iac_gen.describe import WIDTH, tool_docstring
-from iac_gen.ir import Module, ToolFunction, ToolParameter
-from iac_gen.keep import kept
+from iac_base.files import write_whole
+from iac_gen.descriptions import WIDTH, safe_app_name, tool_docstring
+from iac_gen.ir import (
+    Module,
+    ObjectAttribute,
+    ObjectMethod,
+    ToolFunction,
+    ToolParameter,
+    TypedClass,
+    TypedModule,
+)
 from iac_gen.limits import LimitError, read_file
 from iac_gen.model import GeneratorError
-from iac_gen.naming import CONTRACT
+from iac_gen.naming import CONTRACT, objects_module
+from iac_gen.object_api import COMMANDS, RUNTIME, TYPING, build_object_api
 from iac_gen.text import (
     SourceText,
     clean_json,
@@ -36,6 +47,7 @@ from iac_runtime.tool import Class, Element, Param, Property, Record
 
 if TYPE_CHECKING:
     import jinja2
+
 
 _ROW: Final = 150
 """Characters of a line of a schema, without its indentation."""
@@ -65,15 +77,15 @@ def own_templates(folder: Path) -> TeamTemplates:
     Raises:
         GeneratorError: A file there replaces none, or cannot be read.
     """
-    found = sorted(path.name for path in folder.glob("*.jinja"))
+    names = sorted(path.name for path in folder.glob("*.jinja"))
     shipped = shipped_templates()
-    odd = [name for name in found if name not in shipped]
-    if odd or not found:
+    odd = [name for name in names if name not in shipped]
+    if odd or not names:
         what = f"has {odd[0]}, which replaces none" if odd else "contains no template"
         hint = f"iac-gen templates --write DIR writes these: {', '.join(sorted(shipped))}"
         raise GeneratorError(f"{folder} {what}. {hint}")
     digest = hashlib.sha256()
-    for name in found:
+    for name in names:
         try:
             digest.update(name.encode() + b"\0" + read_file(folder / name))
         except LimitError as error:
@@ -132,36 +144,36 @@ def _render_template(name: str, templates: TeamTemplates | None, values: Mapping
         raise GeneratorError(f"the templates of {templates.name} fail: {reason}") from None
 
 
-def render_module(
-    module: Module,
-    *,
-    quirks: str = "",
-    templates: TeamTemplates | None = None,
-    keep: Path | None = None,
-) -> str:
-    """Return the source of a module; `quirks` is the file of its quirks, where it has one.
+class Layout(NamedTuple):
+    """How files are laid out: the file of an app's quirks, where it has one, a team's templates.
 
     In the folder `keep`, the text that black made of an app's module is kept by its content.
+    """
+
+    quirks: str = ""
+    templates: TeamTemplates | None = None
+    keep: Path | None = None
+
+
+_PLAIN: Final = Layout()
+
+
+def render_module(module: Module, layout: Layout = _PLAIN) -> str:
+    """Return the source of a module.
 
     Raises:
         GeneratorError: A team's templates fail, or give what is no Python.
     """
-    values = _module_values(module, quirks, templates)
-    return render_source("module.py.jinja", module.app.id, values, templates, keep)
+    return _render_source("module.py.jinja", module.app.id, _module_values(module, layout), layout)
 
 
-def render_source(
-    template: str,
-    name: str,
-    values: Mapping[str, Any],
-    templates: TeamTemplates | None,
-    keep: Path | None,
-) -> str:
+def _render_source(template: str, name: str, values: Mapping[str, Any], layout: Layout) -> str:
     """Return what a template gives, its top in black's form; `name` is that of the kept text.
 
     Raises:
         GeneratorError: A team's templates fail, or give what is no Python.
     """
+    templates = layout.templates
     text = _render_template(template, templates, values)
     top, mark, tables = text.partition(_UNFORMATTED)
     # The header is prose, which black leaves alone; a new digest in it is no new text below.
@@ -172,7 +184,7 @@ def render_source(
     try:
         # Black takes the text in parts, and what is indented belongs to the part before it.
         plain = re.sub(r"\n{3,}(?= )", "\n\n", f"{body.strip()}\n")
-        made = kept(keep, name, f"{_LAYOUT}\0{plain}", lambda: _format_with_black(plain))
+        made = kept(layout.keep, name, f"{_LAYOUT}\0{plain}", lambda: _format_with_black(plain))
     except SyntaxError as error:
         who = templates.name if templates else "iac-gen"
         raise GeneratorError(f"the templates of {who} do not give Python: {error}") from None
@@ -209,7 +221,7 @@ def render_package(*, shipped: bool, templates: TeamTemplates | None = None) -> 
     )
 
 
-def _module_values(module: Module, quirks: str, templates: TeamTemplates | None) -> dict[str, Any]:
+def _module_values(module: Module, layout: Layout) -> dict[str, Any]:
     aliases = [
         *((alias, values) for alias, _, values in module.aliases),
         ("ClassName", module.class_names),
@@ -218,6 +230,7 @@ def _module_values(module: Module, quirks: str, templates: TeamTemplates | None)
     tools = [_tool_values(tool) for tool in module.tools]
     used = " ".join(text for tool in tools for text in (*tool["signature"], tool["returns"]))
     shown = [(name, values) for name, values in aliases if name in used]
+    app = module.app if module.app.kind != "application" else module.app[:2]
     present = {
         "Final": True,
         "Any": "Any" in used,
@@ -225,11 +238,11 @@ def _module_values(module: Module, quirks: str, templates: TeamTemplates | None)
         **_contract_names(module, used),
     }
     return {
-        **header_values(module, quirks, templates),
+        **_header_values(module, layout),
         "typing": [SourceText(name) for name in ("Any", "Final", "Literal") if present[name]],
         "contract": [SourceText(name) for name in CONTRACT if present[name]],
         "exported": [literal(name) for name in ("APP", *sorted(t.function for t in module.tools))],
-        "app": _app_arguments(module),
+        "app": SourceText(", ".join(literal(value) for value in app)),
         "objects": identifier(objects_module(module.key)),
         "names": [(identifier(name), [literal(v) for v in values]) for name, values in shown],
         "tools": tools,
@@ -237,22 +250,14 @@ def _module_values(module: Module, quirks: str, templates: TeamTemplates | None)
     }
 
 
-def objects_module(key: str) -> str:
-    """Return the name of the module that holds the objects of the app `key`."""
-    return f"{key}_objects"
-
-
-def header_values(
-    module: Module, quirks: str, templates: TeamTemplates | None
-) -> dict[str, SourceText]:
+def _header_values(module: Module, layout: Layout) -> dict[str, SourceText]:
     """Return what the docstring of a generated file says: of which app, and how to change it."""
-    mend = (
-        f"change generator/iac_gen/{quirks} or the templates, then run `nox -s regen`."
-        if quirks
-        else "change the dictionary, the quirks or the templates, and build again."
-    )
-    if templates is not None:
-        mend += f"\nLaid out by the templates in {templates.name}."
+    mend = "change the dictionary, the quirks or the templates, and build again."
+    if layout.quirks:
+        mend = f"change generator/iac_gen/{layout.quirks} or the templates,"
+        mend += " then run `nox -s regen`."
+    if layout.templates is not None:
+        mend += f"\nLaid out by the templates in {layout.templates.name}."
     built = clean_prose(module.version)
     return {
         "app_words": prose(module.app.name),
@@ -277,12 +282,6 @@ def _contract_names(module: Module, used: str) -> dict[str, bool]:
     }
 
 
-def _app_arguments(module: Module) -> SourceText:
-    app = module.app
-    kind = f", {literal(app.kind)}" if app.kind != "application" else ""
-    return SourceText(f"{literal(app.id)}, {literal(app.name)}{kind}")
-
-
 def _quote_row(row: Row) -> Row:
     """Return a row of the contract with each value as source, the rows in it too."""
     values: dict[str, Any] = row._asdict()
@@ -298,6 +297,11 @@ def _quote_row(row: Row) -> Row:
 
 def _table_values(module: Module) -> dict[str, Any]:
     enums = module.enums.items()
+    schemas = []
+    for tool in module.tools:
+        both = [one for one in (tool.input_schema(), tool.output) if one]
+        rows = [[*_schema_lines(clean_json(one))] for one in both]
+        schemas.append((literal(clean_text(tool.function)), rows))
     return {
         "classes": [(literal(term), _quote_row(row)) for term, row in module.classes.items()],
         "records": [(literal(term), _quote_row(row)) for term, row in module.records.items()],
@@ -305,17 +309,7 @@ def _table_values(module: Module) -> dict[str, Any]:
             (literal(e), [(literal(n), exact_literal(c)) for n, c in rows]) for e, rows in enums
         ],
         "unverified": [literal(term) for term in module.unverified_terms()],
-        "schemas": [
-            (
-                literal(clean_text(tool.function)),
-                [
-                    list(_schema_lines(clean_json(one)))
-                    for one in (tool.input_schema(), tool.output)
-                    if one
-                ],
-            )
-            for tool in module.tools
-        ],
+        "schemas": schemas,
     }
 
 
@@ -356,6 +350,7 @@ def _tool_values(tool: ToolFunction) -> dict[str, Any]:
     signature = [_signature_parameter(p) for p in tool.parameters]
     if signature[tool.positional :]:
         signature.insert(tool.positional, SourceText("*"))
+    keys = [identifier(parameter.key) for parameter in tool.parameters]
     return {
         "event": exact_literal(tool.event),
         "facts": [(SourceText(name), literal(value)) for name, value in facts.items() if value],
@@ -366,13 +361,8 @@ def _tool_values(tool: ToolFunction) -> dict[str, Any]:
         "signature": signature,
         "returns": SourceText(tool.returns),
         "docstring": tool_docstring(tool),
-        "arguments": _call_arguments(tool),
+        "arguments": [identifier(tool.function), *(SourceText(f"{key}={key}") for key in keys)],
     }
-
-
-def _call_arguments(tool: ToolFunction) -> list[SourceText]:
-    keys = [identifier(parameter.key) for parameter in tool.parameters]
-    return [identifier(tool.function), *(SourceText(f"{key}={key}") for key in keys)]
 
 
 def _param_arguments(row: Param) -> list[SourceText]:
@@ -388,3 +378,196 @@ def _signature_parameter(parameter: ToolParameter) -> SourceText:
     if optional != "Any":
         optional += " | None"
     return SourceText(f"{name}: {optional} = None")
+
+
+_SHOWN: Final = re.compile(", such as [^,]+(?=[.]$)|, absolute path or ~|, (read|write) only")
+_WORD: Final = re.compile(r"[A-Za-z_]\w*")
+_LONGEST: Final = WIDTH - len('    """"""')
+EXTRA: Final = "MakeValues"
+_SELECT: Final = (
+    "self", "*names: {name}", "order: Sequence[str] = ()", "limit: int | None = None",
+    "offset: int = 0",
+)  # fmt: skip
+
+
+def render_objects(module: Module, layout: Layout = _PLAIN) -> str:
+    """Return the source of the object layer of an app.
+
+    Raises:
+        GeneratorError: A team's templates fail, or give what is no Python.
+    """
+    values = {**_header_values(module, layout), **_objects_values(module)}
+    return _render_source("objects.py.jinja", f"{module.app.id}.objects", values, layout)
+
+
+def _objects_values(module: Module) -> dict[str, Any]:
+    made = build_object_api(module)
+    classes = [_class_values(one, made, module) for one in made.classes]
+    shapes = [
+        *(name for one in classes for name in one["types"]),
+        *(name for name, *_ in made.settable),
+        *(name for name, _ in made.records),
+    ]
+    own = {alias for alias, _, _ in module.aliases}
+    hidden = [*shapes, *(name for name in made.literals if name not in own)]
+    names = ["app", *(n for one in made.classes for n in (one.name, one.items) if n)]
+    values: dict[str, Any] = {
+        "commands": [_method_values(one) for one in made.commands],
+        "classes": classes,
+        "settable": [tuple(SourceText(part) for part in row) for row in made.settable],
+        "records": [_typed_dict(name, "TypedDict", rows) for name, rows in made.records],
+        "literals": [
+            (identifier(name), [literal(value) for value in rows])
+            for name, rows in made.literals.items()
+        ],
+        "extra": _typed_dict(EXTRA, "TypedDict" * bool(made.extra), made.extra),
+        "fields": [(literal(jxa), literal(key)) for jxa, key in made.fields.items()],
+        "objects": [
+            (literal(one.term), SourceText(f"({one.name}, {one.items or None})"))
+            for one in made.classes
+        ],
+    }
+    used = {word for text in _source_texts(values) for word in _WORD.findall(text)}
+    # What the template itself writes.
+    used |= {"Rows"} if any(one["many"] for one in classes) else set()
+    used |= {"Unpack"} if any(one["many"] and one["makes"] for one in classes) else set()
+    used |= {"Literal"} if any(rows for _, rows in values["literals"]) else set()
+    used |= {"Replaceable"} if made.settable else set()
+    used |= {"Specifier"} if made.commands else set()
+    late = {"AnyObject", "Color", "Point", "Rect", "Rows", "Replaceable"}
+    late |= set() if made.commands else {"Specifier"}
+    imports = {
+        "collections.abc": sorted({"Mapping", "Sequence"} & used),
+        "datetime": ["datetime"] if "datetime" in used else [],
+        "pathlib": ["Path"] if "Path" in used else [],
+        "typing": [name for name in TYPING if name in used],
+        "iac_runtime.objects": sorted(late & used),
+        "iac_runtime.tool": ["ListOf"] if "ListOf" in used else [],
+    }
+    types = list(map(literal, sorted(hidden)))
+    shaped = bool(hidden or made.literals or made.extra)
+    guarded = any(imports.values()) or any(one["row"] or one["many"] for one in classes)
+    return {
+        **values,
+        "shaped": shaped,
+        "guarded": shaped or guarded,
+        "types": [SourceText("__name__"), SourceText(f"[{lay_out_items(types, 7, 4)}]")],
+        "exported": list(map(literal, sorted({*names, *hidden}))),
+        "runtime": [SourceText(name) for name in RUNTIME if name in used - late],
+        "imports": [
+            (SourceText(name), [SourceText(one) for one in rows])
+            for name, rows in imports.items()
+            if rows
+        ],
+    }
+
+
+def _source_texts(value: Any) -> Iterator[str]:
+    """Yield the texts of prepared values that are annotations, bases and names."""
+    if isinstance(value, str):
+        yield value if value[:1] not in "\"'" else ""
+    elif isinstance(value, dict):
+        for key, part in value.items():
+            if key not in ("doc", "doc_items", "arguments", "call"):
+                yield from _source_texts(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _source_texts(part)
+
+
+def _class_values(one: TypedClass, made: TypedModule, module: Module) -> dict[str, Any]:
+    many = bool(one.items)
+    base = list(one.bases)
+    if made.commands and base[-1] in ("Object", "TextObject"):
+        base.insert(0, COMMANDS)
+    has_row = bool(one.row_name) and not one.is_text
+    # A class that is not made itself may be inherited from by one that is.
+    makes = bool(one.values_name) and made.make
+    app = safe_app_name(module.app.name)
+    rows = module.classes[one.term].properties if one.term in module.classes else ()
+    docs = {row.jxa: _short_description(module.sentences[f"{one.term}.{row.term}"]) for row in rows}
+    shapes = {one.row_name: has_row, one.values_name: makes, one.keys_name: bool(one.keys_name)}
+    value_base = one.values_base or (EXTRA if made.extra else "TypedDict")
+    return {
+        "name": identifier(one.name),
+        "bases": SourceText(", ".join(base)),
+        "doc": prose(_short_description(module.sentences.get(one.term, "")) or f"The app {app}."),
+        "doc_items": prose(f"Objects of the class {one.term}."),
+        "attributes": [_attribute_values(row, docs.get(row.jxa, "")) for row in one.attributes],
+        "methods": [_method_values(row) for row in one.methods],
+        "row": _typed_dict(one.row_name, one.row_base or "TypedDict", one.row) if has_row else None,
+        "given": _typed_dict(one.values_name, value_base, one.values) if makes else None,
+        "keys_name": SourceText(one.keys_name),
+        "keys_type": SourceText(_key_type(one) * bool(one.keys_name)),
+        "many": SourceText(one.items) if many else None,
+        "item_bases": SourceText((f"{COMMANDS}, Items" if made.commands else "Items") * many),
+        "select": [SourceText(part.format(name=one.keys_name)) for part in _SELECT * many],
+        "row_name": SourceText((one.row_name if has_row else "dict[str, Any]") * (has_row or many)),
+        "makes": makes,
+        "types": [name for name, there in shapes.items() if there],
+    }
+
+
+def _key_type(one: TypedClass) -> str:
+    parts = [f"Literal[{', '.join(literal(key) for key in one.keys)}]"] if one.keys else []
+    return " | ".join([*parts, *([one.keys_base] if one.keys_base else [])]) or "str"
+
+
+def _typed_dict(name: str, base: str, rows: list[tuple[str, str]]) -> dict[str, Any]:
+    fields = [(identifier(key), SourceText(kind)) for key, kind in rows]
+    return {"name": SourceText(name), "base": SourceText(base), "rows": fields}
+
+
+def _short_description(sentence: str) -> str:
+    """Return a sentence of a class or property without what its annotation or its name says."""
+    short = _SHOWN.sub("", sentence)
+    return short if len(short) <= _LONGEST else f"{short.partition(', in ')[0]}."
+
+
+def _attribute_values(row: ObjectAttribute, description: str) -> dict[str, Any]:
+    name = row.name.rstrip("_").replace("_", " ")
+    tells = not description.lower().removeprefix("the ").startswith(name)
+    term = [literal(row.term)] if row.term else []
+    return {
+        "name": identifier(row.name),
+        "kind": SourceText(row.kind),
+        "held": SourceText(row.held),
+        "arguments": [exact_literal(row.jxa), *term],
+        "widens": row.widens,
+        "doc": prose(description) if description and tells else "",
+    }
+
+
+def _method_values(one: ObjectMethod) -> dict[str, Any]:
+    keys = [f"{parameter.key}={parameter.key}" for parameter in one.parameters]
+    given = [f"{one.self_key}=self", *keys] if one.self_key else keys
+    doc = tool_docstring(replace(one.tool, parameters=one.parameters))
+    return {
+        "name": identifier(one.name),
+        "signature": [SourceText(part) for part in one.signature],
+        "returns": SourceText(one.returns),
+        "before": SourceText("" if one.returns == "None" else "return "),
+        "how": SourceText("_answer" if one.returns == "Any" else "_command"),
+        "doc": SourceText(re.sub(r"\n(?=.)", "\n    ", doc)),
+        "call": [literal(one.tool.function), *map(SourceText, given)],
+    }
+
+
+def kept(folder: Path | None, name: str, made_of: str, make: Callable[[], str]) -> str:
+    """Return what `make` gives; where `folder` has it under `name` of the same, it is not made.
+
+    A folder that cannot be written is done without.
+    """
+    if folder is None:
+        return make()
+    stamp = hashlib.sha256(made_of.encode()).hexdigest()
+    file = folder / hashlib.sha256(name.encode()).hexdigest()[:24]
+    with suppress(LimitError, UnicodeDecodeError):
+        before, _, text = read_file(file).decode().partition("\n")
+        if before == stamp:
+            return text
+    text = make()
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_whole(file, f"{stamp}\n{text}")
+    return text

@@ -1,4 +1,4 @@
-"""What a build has to say: per app, and as a whole."""
+"""What a build has to say, per app and as a whole; and why a level is what it is."""
 
 import difflib
 import json
@@ -7,12 +7,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from iac_gen.ir import Module
-from iac_gen.model import Diagnostic, Dictionary, RecordType, SdefClass, SdefCommand
-from iac_gen.output import SEARCH_WORDS, AppFiles
-from iac_gen.surface import FACTS, LevelFall, Surface, SurfaceRow, levels_in_words, names_by_codes
+from iac_base.errors import near_text
+from iac_gen import output
+from iac_gen.classify import LevelJudgment, LevelVerdict
+from iac_gen.ir import Module, ToolFunction, level_span
+from iac_gen.model import (
+    Diagnostic,
+    Dictionary,
+    GeneratorError,
+    RecordType,
+    SdefClass,
+    SdefCommand,
+    class_lineage,
+)
 from iac_gen.text import clean_text
-from iac_runtime.tool import at_most
+from iac_runtime.tool import Class, at_most
 
 UNFORESEEN: Final = "unforeseen"
 """The code of what an error that nobody foresaw cost: an item, else its app."""
@@ -30,28 +39,25 @@ class TermCounts:
 
 def declared_counts(dictionary: Dictionary) -> TermCounts:
     """Count what the file itself declares: hidden items too, includes not."""
-    found: Counter[str] = Counter()
+    count: Counter[str] = Counter()
     for item in dictionary.declared_items():
         if isinstance(item, SdefCommand):
-            found["commands"] += not item.event
+            count["commands"] += not item.event
         elif isinstance(item, SdefClass):
-            found["classes"] += not item.extends
-            found["properties"] += sum(not prop.contents for prop in item.properties)
-            found["elements"] += len(item.elements)
+            count["classes"] += not item.extends
+            count["properties"] += sum(not prop.contents for prop in item.properties)
+            count["elements"] += len(item.elements)
         elif isinstance(item, RecordType):
-            found["properties"] += len(item.properties)
-    return TermCounts(found["commands"], found["classes"], found["properties"], found["elements"])
+            count["properties"] += len(item.properties)
+    return TermCounts(count["commands"], count["classes"], count["properties"], count["elements"])
 
 
 def built_counts(module: Module, commands: int) -> TermCounts:
     """Count what stands in the tables of a module; `commands` are the visible ones."""
     fields = sum(len(row.properties) for row in module.records.values())
-    return TermCounts(
-        commands,
-        len(module.classes),
-        fields + sum(len(row.properties) for row in module.classes.values()),
-        sum(len(row.elements) for row in module.classes.values()),
-    )
+    properties = fields + sum(len(row.properties) for row in module.classes.values())
+    elements = sum(len(row.elements) for row in module.classes.values())
+    return TermCounts(commands, len(module.classes), properties, elements)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +87,7 @@ class AppReport:
     def from_data(cls, data: Mapping[str, Any]) -> "AppReport":
         """Return the report that `data` was made from."""
         given = {name: data[name] for name in cls.__slots__}
-        given["declared"], given["built"] = (
-            TermCounts(**data["declared"]),
-            TermCounts(**data["built"]),
-        )
+        given |= {name: TermCounts(**data[name]) for name in ("declared", "built")}
         given["diagnostics"] = tuple(Diagnostic(**one) for one in data["diagnostics"])
         return cls(**given)
 
@@ -105,7 +108,7 @@ class BuildReport:
     apps: tuple[AppReport, ...]
     failed: tuple[Diagnostic, ...] = ()
     gone: tuple[str, ...] = ()
-    falls: tuple[LevelFall, ...] = ()
+    falls: tuple[output.LevelFall, ...] = ()
     templates: str = ""
 
     @property
@@ -116,8 +119,8 @@ class BuildReport:
     @property
     def lost(self) -> list[Diagnostic]:
         """The inputs that gave no module, and the items that an unforeseen error cost."""
-        found = (one for app in self.apps for one in app.diagnostics if one.code == UNFORESEEN)
-        return [*self.failed, *found]
+        losses = (one for app in self.apps for one in app.diagnostics if one.code == UNFORESEEN)
+        return [*self.failed, *losses]
 
     def to_data(self) -> dict[str, Any]:
         """Return the report as JSON-ready data; `from_data` takes it back."""
@@ -138,7 +141,9 @@ class BuildReport:
         )
 
 
-def describe_changes(old: Mapping[str, AppFiles], new: Mapping[str, AppFiles]) -> list[str]:
+def describe_changes(
+    old: Mapping[str, output.AppFiles], new: Mapping[str, output.AppFiles]
+) -> list[str]:
     """Return a line a change, apps by key; empty where a reviewer has nothing to see."""
     lines: list[str] = []
     for key in sorted(old.keys() | new.keys()):
@@ -152,10 +157,10 @@ def describe_changes(old: Mapping[str, AppFiles], new: Mapping[str, AppFiles]) -
 
 
 def changed_levels(
-    old: Mapping[str, AppFiles], new: Mapping[str, AppFiles]
+    old: Mapping[str, output.AppFiles], new: Mapping[str, output.AppFiles]
 ) -> Mapping[str, list[tuple[str, str, str]]]:
     """Return app -> thing, levels before and after, where they differ; empty for none."""
-    found: dict[str, list[tuple[str, str, str]]] = {}
+    changes: dict[str, list[tuple[str, str, str]]] = {}
     for key in sorted(old.keys() & new.keys()):
         before, after = old[key].reviewed_surface(), new[key].reviewed_surface()
         former = _former_names(before, after)
@@ -163,12 +168,12 @@ def changed_levels(
         for name, was in sorted({**dict.fromkeys(after, ""), **former, **gone}.items()):
             kind = name.partition(" ")[0]
             one, other = (
-                levels_in_words(kind, rows[at].levels) if at in rows else ""
+                output.levels_in_words(kind, rows[at].levels) if at in rows else ""
                 for rows, at in ((before, was), (after, name))
             )
             if one != other:
-                found.setdefault(key, []).append((_thing_title(name), one, other))
-    return found
+                changes.setdefault(key, []).append((_thing_title(name), one, other))
+    return changes
 
 
 def file_difference(old: str, new: str, path: str) -> str:
@@ -180,7 +185,7 @@ def file_difference(old: str, new: str, path: str) -> str:
     return "\n".join(clean_text(line) for line in lines)
 
 
-def _app_changes(old: AppFiles, new: AppFiles) -> Iterator[str]:
+def _app_changes(old: output.AppFiles, new: output.AppFiles) -> Iterator[str]:
     if old.row["id"] != new.row["id"]:
         yield f"another app: {old.row['id']} became {new.row['id']}"
     if old.version != new.version:
@@ -196,7 +201,7 @@ def _app_changes(old: AppFiles, new: AppFiles) -> Iterator[str]:
         if kind != "tool" and not known:
             continue
         if name not in former:
-            span = levels_in_words(kind, after[name].levels)
+            span = output.levels_in_words(kind, after[name].levels)
             yield f"{title} added{f' ({span})' if span else ''}"
             continue
         was = former[name]
@@ -204,11 +209,9 @@ def _app_changes(old: AppFiles, new: AppFiles) -> Iterator[str]:
             yield f"{title}: renamed from {_thing_title(was).removeprefix(f'{kind} ')}"
         yield from (f"{title}: {line}" for line in _row_changes(kind, before[was], after[name]))
         if kind == "tool":
-            listed = (
-                json.loads(old.lines[_full_name(was)]),
-                json.loads(new.lines[_full_name(name)]),
-            )
-            yield from (f"{title}: {line}" for line in _listed_changes(*listed))
+            one, other = old.lines[_full_name(was)], new.lines[_full_name(name)]
+            lines = _listed_changes(json.loads(one), json.loads(other))
+            yield from (f"{title}: {line}" for line in lines)
     for name in sorted(before.keys() - former.values()):
         if known or name.startswith("tool "):
             yield f"{_thing_title(name)} removed"
@@ -220,14 +223,14 @@ def _thing_title(name: str) -> str:
     return shown if kind == "tool" else f"{kind} {shown.partition('.')[2]}"
 
 
-def _former_names(old: Surface, new: Surface) -> dict[str, str]:
+def _former_names(old: output.Surface, new: output.Surface) -> dict[str, str]:
     """Return name -> former name: the same, else one that is gone and had the codes."""
-    gone = names_by_codes({name: row for name, row in old.items() if name not in new})
-    found = {name: name for name in new if name in old}
+    gone = output.names_by_codes({name: row for name, row in old.items() if name not in new})
+    former = {name: name for name in new if name in old}
     for name in sorted(new.keys() - old.keys()):
         if names := gone.get((name.partition(" ")[0], *new[name].codes)):
-            found[name] = names.pop(0)
-    return found
+            former[name] = names.pop(0)
+    return former
 
 
 def _is_renamed(was: str, name: str, owners: Sequence[tuple[str, str]]) -> bool:
@@ -248,7 +251,7 @@ _LEVELS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-def _row_changes(kind: str, old: SurfaceRow, new: SurfaceRow) -> Iterator[str]:
+def _row_changes(kind: str, old: output.SurfaceRow, new: output.SurfaceRow) -> Iterator[str]:
     if old.codes != new.codes and old.codes and new.codes:
         what = "sends another event" if kind == "tool" else "has another code"
         yield f"{what}: {'/'.join(new.codes)} instead of {'/'.join(old.codes)}"
@@ -259,11 +262,11 @@ def _row_changes(kind: str, old: SurfaceRow, new: SurfaceRow) -> Iterator[str]:
             verb = "lowered" if at_most(after, before) else "raised"
             yield f"{word} {verb} from {before} to {after}"
     if new.levels and not old.levels:
-        yield f"can now be set, {levels_in_words(kind, new.levels)}"
+        yield f"can now be set, {output.levels_in_words(kind, new.levels)}"
     if kind == "tool" and old.facts and new.facts:
         yield from _call_changes(old.facts, new.facts)
         return
-    for word, one, other in zip(FACTS.get(kind, ()), old.facts, new.facts, strict=False):
+    for word, one, other in zip(output.FACTS.get(kind, ()), old.facts, new.facts, strict=False):
         if one != other:
             yield f"{word} changed from {one or 'none'} to {other or 'none'}"
 
@@ -294,7 +297,7 @@ def _listed_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[
 
 
 def _search_words(entry: Mapping[str, Any]) -> Any:
-    return entry.get("_meta", {}).get(SEARCH_WORDS)
+    return entry.get("_meta", {}).get(output.SEARCH_WORDS)
 
 
 def _parameter_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
@@ -316,3 +319,65 @@ def _parameter_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterat
             yield f"parameter {key}: no longer takes {', '.join(gone)}"
         if one[key].get("description") != other[key].get("description"):
             yield f"parameter {key}: described otherwise"
+
+
+_SHOWN = 5
+"""So many properties that reach a ceiling are named."""
+
+
+def explain_level(module: Module, name: str) -> list[str]:
+    """Return lines about the levels of what `name` is: a tool, a class, a `class.property`.
+
+    Raises:
+        GeneratorError: Nothing of the app is called so.
+    """
+    lines: list[str] = []
+    for tool in module.tools:
+        if name in (tool.name, tool.function):
+            lines += [tool.name, *_evidence_lines(tool.judged), *_result_lines(tool, module)]
+    owner = _declaring_name(module, name)
+    for action, judged in module.judged.get(owner, {}).items():
+        came_to = f"result: {judged.level}, {judged.reason}"
+        lines += [f"{action} {module.key}.{owner}", *_evidence_lines(judged), came_to]
+    if not lines:
+        known = [*(tool.name for tool in module.tools), *module.judged]
+        hint = near_text(name, known)
+        raise GeneratorError(f"{module.key} has no tool, class or property called {name}. {hint}")
+    return lines
+
+
+def _declaring_name(module: Module, name: str) -> str:
+    """Return `name`, or the same property of the ancestor that declares it."""
+    owner, _, term = name.partition(".")
+    names = (f"{one}.{term}" for one in class_lineage(owner, module.classes))
+    return next((one for one in names if one in module.judged), name)
+
+
+def _evidence_lines(judged: LevelJudgment) -> Iterator[str]:
+    rows: tuple[LevelVerdict, ...] = judged.evidence
+    if judged.quirk:
+        rows = (*rows, judged.quirk)
+    for number, row in enumerate(rows, 1):
+        counts = "can only raise" if row.raises else "decides alone"
+        quirk = f", a quirk, which {counts}" if row is judged.quirk else ""
+        yield f"{number}. {row.level}, {row.reason} ({row.source}{quirk})"
+
+
+def _result_lines(tool: ToolFunction, module: Module) -> Iterator[str]:
+    yield f"result: {level_span(tool.level, tool.ceiling)}, {tool.reason}"
+    if tool.level == tool.ceiling:
+        return
+    reach = [
+        term for name, row in module.classes.items() for term in _ceiling_terms(name, row, tool)
+    ]
+    rest = f" and {len(reach) - _SHOWN} more" if len(reach) > _SHOWN else ""
+    yield f"{tool.ceiling} with {', '.join(reach[:_SHOWN])}{rest}"
+
+
+def _ceiling_terms(name: str, row: Class, tool: ToolFunction) -> Iterator[str]:
+    """Yield what of a class takes a call of `tool` to its ceiling."""
+    if tool.op != "set" and row.make == tool.ceiling:
+        yield name
+    for prop in row.properties:
+        if prop.access != "r" and prop.level == tool.ceiling:
+            yield f"{name}.{prop.term}"

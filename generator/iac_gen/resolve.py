@@ -5,7 +5,7 @@ what could not be resolved comes back as diagnostics.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 from urllib.parse import unquote
@@ -134,13 +134,9 @@ def resolve_dictionary(
     commands = [i for i in items if isinstance(i, SdefCommand) and not i.event]
     for command in commands:
         if command.hidden:
-            facts = command.intent
-            why = (
-                f"{command.name} is hidden"
-                if facts is None
-                else f"{command.code}: {facts.left_out}"
-            )
-            code = "hidden" if facts is None else "left-out"
+            code, why = "hidden", f"{command.name} is hidden"
+            if command.intent is not None:
+                code, why = "left-out", f"{command.code}: {command.intent.left_out}"
             notes.add(command.line, code, f"command {why}; it gets no tool")
     resolved = ResolvedDictionary(
         source,
@@ -149,7 +145,7 @@ def resolve_dictionary(
         tuple(merge_classes((i for i in items if isinstance(i, SdefClass)), notes)),
         tuple(merging.merge_enumerations((i for i in items if isinstance(i, Enumeration)), notes)),
         tuple(merging.merge_records((i for i in items if isinstance(i, RecordType)), notes)),
-        tuple(merging.merge_value_types((i for i in items if isinstance(i, ValueType)), notes)),
+        tuple(merging.merge_by_name((i for i in items if isinstance(i, ValueType)), notes)),
     )
     return resolved, notes.found
 
@@ -163,17 +159,13 @@ def _expand_includes(
             yield from _included_items(suite, includes, notes, depth)
             continue
         for item in suite.items:
-            found = (
-                _included_items(item, includes, notes, depth)
-                if isinstance(item, Include)
-                else [item]
-            )
-            for one in found:
-                yield (
-                    replace(one, hidden=True)
-                    if suite.hidden and not isinstance(one, Include)
-                    else one
-                )
+            expanded: Iterable[Item] = [item]
+            if isinstance(item, Include):
+                expanded = _included_items(item, includes, notes, depth)
+            for one in expanded:
+                if suite.hidden and not isinstance(one, Include):
+                    one = replace(one, hidden=True)
+                yield one
 
 
 def _included_items(

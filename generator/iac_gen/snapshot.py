@@ -15,15 +15,17 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from iac_gen import model
-from iac_gen.classify.intents import facts_with_stated_level
+from iac_gen.classify import facts_with_stated_level
 from iac_gen.limits import MAX_BYTES, LimitError, read_file
-from iac_gen.load import LoadedDictionary, LoadError
 from iac_gen.naming import app_key, is_bundle_id
 from iac_gen.resolve import is_hook
 from iac_gen.text import clean_text, on_one_line, sanitize_dictionary
 from iac_gen.types import default_value, stated_default
+from iac_gen.xml import LoadedDictionary, load_error
 
 FORMAT = 1
+# Texts of an app, in the order in which `Source` has them behind the title.
+_HEAD = ("title", "name", "id", "stem", "version")
 # `local.<key>` is our own word for an app whose bundle id nobody knows.
 _LOCAL_ID = re.compile(r"local\.[a-z0-9_]{1,64}")
 # What names a case, a parameter or an action: visible characters, blanks inside.
@@ -51,16 +53,13 @@ def _mark_item(item: model.Item, enumerators: Collection[str]) -> model.Item:
     if not isinstance(item, model.SdefCommand):
         return item
     if item.intent is not None:
-        item = replace(item, intent=facts_with_stated_level(item))
-    elif item.description and is_hook(item):
-        item = replace(item, event=True)
-    rows = [
-        row
-        if item.intent is not None
-        else replace(row, default=default_value(stated_default(row.description), enumerators))
-        for row in item.parameters
-    ]
-    return replace(item, parameters=tuple(rows))
+        return replace(item, intent=facts_with_stated_level(item))
+    rows = []
+    for row in item.parameters:
+        stated = default_value(stated_default(row.description), enumerators)
+        rows.append(replace(row, default=stated))
+    event = item.event or bool(item.description and is_hook(item))
+    return replace(item, event=event, parameters=tuple(rows))
 
 
 def facts_only(dictionary: model.Dictionary) -> model.Dictionary:
@@ -70,13 +69,12 @@ def facts_only(dictionary: model.Dictionary) -> model.Dictionary:
     """
     declared = [row for row in dictionary.declared_items() if isinstance(row, model.Enumeration)]
     enumerators = [value.name for row in declared for value in row.enumerators]
-    suites = tuple(
-        replace(suite, items=tuple(_mark_item(item, enumerators) for item in suite.items))
-        if isinstance(suite, model.Suite)
-        else suite
-        for suite in dictionary.suites
-    )
-    marked = replace(dictionary, suites=suites)
+    suites = list(dictionary.suites)
+    for at, suite in enumerate(suites):
+        if isinstance(suite, model.Suite):
+            items = tuple(_mark_item(item, enumerators) for item in suite.items)
+            suites[at] = replace(suite, items=items)
+    marked = replace(dictionary, suites=tuple(suites))
     stripped: model.Dictionary = model.with_field(marked, "description", "")
     return replace(stripped, title="")
 
@@ -85,7 +83,7 @@ def write_snapshot(source: model.Source) -> str:
     """Return the snapshot of `source` as JSON text, one suite item a line."""
     head = {
         "format": FORMAT,
-        **{key: getattr(source, key) for key in ("name", "id", "stem", "version", "kind")},
+        **{key: getattr(source, key) for key in (*_HEAD[1:], "kind")},
         "digest": source.dictionary.digest,
         "title": source.dictionary.title,
     }
@@ -137,42 +135,38 @@ def load_snapshot(path: Path, *, as_written: bool = False) -> LoadedDictionary:
         LoadError: It cannot be read, is no JSON, or is no snapshot of this format.
     """
 
-    def load_error(line: int, code: str, message: str) -> LoadError:
-        return LoadError(model.Diagnostic(str(path), line, code, message, "error"))
-
+    at = str(path)
     try:
         data = json.loads(read_file(path, MAX_BYTES).decode("utf-8"))
     except LimitError as error:
-        raise load_error(0, error.code, str(error)) from None
+        raise load_error(at, 0, error.code, str(error)) from None
     except UnicodeDecodeError as error:
-        raise load_error(0, "read", f"cannot be read: {error}") from None
+        raise load_error(at, 0, "read", f"cannot be read: {error}") from None
     except RecursionError:
-        raise load_error(0, "json", "is nested too deeply") from None
+        raise load_error(at, 0, "json", "is nested too deeply") from None
     except json.JSONDecodeError as error:
-        raise load_error(error.lineno, "json", f"is not JSON: {error.msg}") from None
+        raise load_error(at, error.lineno, "json", f"is not JSON: {error.msg}") from None
     except ValueError:
-        raise load_error(0, "json", "is not JSON: a number has too many digits") from None
+        raise load_error(at, 0, "json", "is not JSON: a number has too many digits") from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise load_error(
-            0, "format", f"is not a snapshot of format {FORMAT}; make one with iac-gen snapshot"
+            at, 0, "format", f"is not a snapshot of format {FORMAT}; make one with iac-gen snapshot"
         )
     try:
         if _DIGEST.fullmatch(data["digest"]) is None:
-            raise load_error(0, "format", "is not a complete snapshot: its digest is not a SHA-256")
+            raise load_error(
+                at, 0, "format", "is not a complete snapshot: its digest is not a SHA-256"
+            )
         suites = _build_value(_hints(model.Dictionary)["suites"], data["suites"])
-        source = model.Source(
-            model.Dictionary(str(path), data["digest"], _text_field(data, "title"), suites),
-            _text_field(data, "name"),
-            _text_field(data, "id"),
-            _text_field(data, "stem"),
-            _text_field(data, "version"),
-            data["kind"] if data["kind"] in get_args(model.Kind) else "application",
-        )
+        title, name, identifier, stem, version = (_text_field(data, key) for key in _HEAD)
+        kind: model.Kind = data["kind"] if data["kind"] in get_args(model.Kind) else "application"
+        dictionary = model.Dictionary(at, data["digest"], title, suites)
+        source = model.Source(dictionary, name, identifier, stem, version, kind)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         reason = on_one_line(repr(error))
-        raise load_error(0, "format", f"is not a complete snapshot: {reason}") from None
+        raise load_error(at, 0, "format", f"is not a complete snapshot: {reason}") from None
     except RecursionError:
-        raise load_error(0, "json", "is nested too deeply") from None
+        raise load_error(at, 0, "json", "is nested too deeply") from None
     return _check_source(source, path, as_written)
 
 
@@ -185,10 +179,10 @@ def _text_field(data: Mapping[str, Any], key: str) -> str:
 
 def _check_source(source: model.Source, path: Path, as_written: bool) -> LoadedDictionary:
     """Return `source` without items that no dictionary could have, and what was wrong."""
-    found: list[model.Diagnostic] = []
+    diagnostics: list[model.Diagnostic] = []
 
     def report_error(code: str, message: str) -> None:
-        found.append(model.Diagnostic(str(path), 0, code, message, "error"))
+        diagnostics.append(model.Diagnostic(str(path), 0, code, message, "error"))
 
     name, stem, version = (
         clean_text(" ".join(text.split())) for text in (source.name, source.stem, source.version)
@@ -203,13 +197,13 @@ def _check_source(source: model.Source, path: Path, as_written: bool) -> LoadedD
     if not (is_bundle_id(source.id) or _LOCAL_ID.fullmatch(source.id)):
         shown = on_one_line(ascii(source.id), 80)
         text = f"{shown} is not a valid bundle id; the app gets a local one"
-        found.append(model.Diagnostic(str(path), 0, "bundle-id", text))
+        diagnostics.append(model.Diagnostic(str(path), 0, "bundle-id", text))
         source = replace(source, id=f"local.{app_key(name, '')}", known=False)
     if as_written:
-        return LoadedDictionary(source, tuple(found))
+        return LoadedDictionary(source, tuple(diagnostics))
     coded = _drop_uncoded(source.dictionary, report_error, named=source.kind == "intents")
     dictionary, cleaned = sanitize_dictionary(coded)
-    return LoadedDictionary(replace(source, dictionary=dictionary), (*found, *cleaned))
+    return LoadedDictionary(replace(source, dictionary=dictionary), (*diagnostics, *cleaned))
 
 
 def _drop_uncoded(value: Any, report: Callable[[str, str], None], *, named: bool = False) -> Any:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
-from iac_base.text import MARKS, hidden
+from iac_base.text import MARKS, is_hidden_character
 from iac_gen.model import (
     KINDS,
     Diagnostic,
@@ -57,7 +57,7 @@ def _drop_hidden(text: str) -> str:
     kept: list[str] = []
     marks = 0
     for ch in text:
-        if hidden(ch) or ch in "\n\t":
+        if is_hidden_character(ch) or ch in "\n\t":
             continue
         marks = marks + 1 if unicodedata.category(ch) in _ENCLOSED else 0
         if marks <= MARKS:
@@ -163,12 +163,12 @@ def sanitize_dictionary(dictionary: Dictionary) -> tuple[Dictionary, list[Diagno
     can be seen, costs that item (an error); a lone surrogate in a description costs the
     description. All other texts lose the characters alone. Codes are untouched.
     """
-    found: list[Diagnostic] = []
-    return _clean_part(dictionary, dictionary.file, found), found
+    diagnostics: list[Diagnostic] = []
+    return _clean_part(dictionary, dictionary.file, diagnostics), diagnostics
 
 
 def is_plain(content: bytes) -> bool:
-    """Say whether the bytes of a dictionary can hold nothing that `screened` would change.
+    """Say whether the bytes of a dictionary hold nothing that `sanitize_dictionary` would change.
 
     True for nearly every real one, which then need not be walked.
     """
@@ -209,12 +209,12 @@ def _part_texts(value: Any) -> Iterator[str]:
                 yield from _part_texts(text)
 
 
-def _tell_removed(part: Part | Dictionary, file: str, found: list[Diagnostic]) -> None:
+def _tell_removed(part: Part | Dictionary, file: str, diagnostics: list[Diagnostic]) -> None:
     if count := sum(count_invisible(text) for text in _part_texts(part)):
         word = "character" if count == 1 else "characters"
         text = f"{count} invisible {word} removed from {label(part)}"
         line = 0 if isinstance(part, Dictionary) else part.line
-        found.append(Diagnostic(file, line, "cleaned", text))
+        diagnostics.append(Diagnostic(file, line, "cleaned", text))
 
 
 def label(part: Part | Dictionary) -> str:
@@ -243,10 +243,10 @@ def _name_fault(part: Any) -> str:
     return ""
 
 
-def _clean_part(value: T, file: str, found: list[Diagnostic]) -> T:
+def _clean_part(value: T, file: str, diagnostics: list[Diagnostic]) -> T:
     """Return `value` with its texts clean and without the parts that cannot be named."""
     if not isinstance(value, TypeRef | Synonym):
-        _tell_removed(value, file, found)
+        _tell_removed(value, file, diagnostics)
     changed: dict[str, Any] = {}
     for one in fields(value):
         item = getattr(value, one.name)
@@ -256,21 +256,21 @@ def _clean_part(value: T, file: str, found: list[Diagnostic]) -> T:
             halves = one.name == "description" and any(0xD800 <= ord(c) <= 0xDFFF for c in item)
             changed[one.name] = "" if halves else clean_text(item)
         elif isinstance(item, tuple):
-            changed[one.name] = tuple(_kept_items(item, file, found))
+            changed[one.name] = tuple(_kept_items(item, file, diagnostics))
         elif isinstance(item, SdefParameter):
-            changed[one.name] = _clean_part(item, file, found)
+            changed[one.name] = _clean_part(item, file, diagnostics)
     return replace(value, **changed)
 
 
-def _kept_items(items: tuple[Any, ...], file: str, found: list[Diagnostic]) -> Iterator[Any]:
+def _kept_items(items: tuple[Any, ...], file: str, diagnostics: list[Diagnostic]) -> Iterator[Any]:
     for item in items:
         if isinstance(item, str):
             yield clean_text(item)
             continue
-        kept = _clean_part(item, file, found)
+        kept = _clean_part(item, file, diagnostics)
         fault = "" if isinstance(item, TypeRef) else _name_fault(item)
         if not fault:
             yield kept
         elif not isinstance(item, Synonym | TypeRef):
             text = f"{label(item)} {fault}; it is left out"
-            found.append(Diagnostic(file, item.line, "name", text, "error"))
+            diagnostics.append(Diagnostic(file, item.line, "name", text, "error"))

@@ -1,20 +1,30 @@
 """Types: a declared type becomes one string, a JSON schema and a Python annotation.
 
 The string is of the grammar of `iac_runtime.types`; its terms are the names of `TYPES` there, and
-the classes, records and enumerations of the app.
+the classes, records and enumerations of the app. A class has an example of a reference, by the
+shortest way from the application.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from heapq import heappop, heappush
 from typing import Any
 
 from iac_gen.merge import APPLICATION
-from iac_gen.model import SdefClass, SdefParameter, SdefProperty, TypeRef, make_finder
-from iac_gen.naming import field_key
-from iac_gen.references import example_references
+from iac_gen.model import (
+    Find,
+    SdefClass,
+    SdefParameter,
+    SdefProperty,
+    TypeRef,
+    class_lineage,
+    make_finder,
+)
+from iac_gen.naming import class_plural, field_key, javascript_name
 from iac_gen.resolve import ResolvedDictionary
 from iac_gen.text import exact_literal, offered_values
-from iac_runtime.types import CODES, SPELLINGS, TYPES, alternatives
+from iac_runtime.types import CODES, SPELLINGS, TYPES, type_alternatives
 
 _DEEPEST = 3
 _MOST_FIELDS = 9
@@ -30,8 +40,8 @@ _STRING = {"type": "string"}
 
 def stated_default(description: str) -> str:
     """Return the words behind `default is` in a description, empty where it states none."""
-    found = [*_DEFAULT.finditer(description)]
-    words = next(filter(None, found[-1].groups())) if found else ""
+    matches = [*_DEFAULT.finditer(description)]
+    words = next(filter(None, matches[-1].groups())) if matches else ""
     return re.sub("[\"'`\u2018-\u201d]", "", words).strip().lower()
 
 
@@ -53,7 +63,7 @@ def item_terms(part: str) -> list[str]:
     return re.sub("^(list of )+", "", part).split("|")
 
 
-def _list_item_types(part: str) -> list[str]:
+def list_item_types(part: str) -> list[str]:
     """Return the types that the items of a list may have; a list in a list stays one."""
     rest = part.removeprefix("list of ")
     return [rest] if rest.startswith("list of ") else rest.split("|")
@@ -69,14 +79,6 @@ def _list_type(parts: list[str]) -> str:
     if any(part.startswith("list of ") for part in parts):
         return "list of any"
     return f"list of {'|'.join(parts)}"
-
-
-def _class_lineage(row: SdefClass, resolved: ResolvedDictionary) -> tuple[SdefClass, ...]:
-    """Return a class and what it inherits from."""
-    rows, line = {one.name: one for one in resolved.classes}, [row]
-    while (above := rows.get(line[-1].inherits)) is not None and above not in line:
-        line.append(above)
-    return tuple(line)
 
 
 class AppTypes:
@@ -98,7 +100,8 @@ class AppTypes:
         self._value_codes = {row.name: row.code for row in resolved.values}
         self._empty = make_finder(row for row in resolved.enumerations if not row.enumerators)
         self._references = example_references(resolved, self.class_named)
-        self._lines = {row.name: _class_lineage(row, resolved) for row in resolved.classes}
+        rows = {row.name: row for row in resolved.classes}
+        self._lines = {name: tuple(rows[one] for one in class_lineage(name, rows)) for name in rows}
         self._options = self._value_classes(resolved)
         self._intents = resolved.source.kind == "intents"
         self.unknown: set[str] = set()
@@ -129,13 +132,13 @@ class AppTypes:
             many = ref.list
             if not self.class_named(term) and term.lower().startswith("list of "):
                 term, many = term[8:].strip(), True
-            found = self._declared_term(term)
-            yield _list_type([found]) if many else found
+            declared = self._declared_term(term)
+            yield _list_type([declared]) if many else declared
             # A class may also be passed as a plain value: rich text as text (sdef(5), `class`).
             # The class may have the name of that value, or two may name each other.
-            if not many and found not in seen:
-                for value in self._class_values.get(found, ()):
-                    yield from self._type_parts(value, seen | {found})
+            if not many and declared not in seen:
+                for value in self._class_values.get(declared, ()):
+                    yield from self._type_parts(value, seen | {declared})
 
     def _declared_term(self, name: str) -> str:
         """Return the term that a type's name means, `any` where nothing declares it."""
@@ -148,10 +151,10 @@ class AppTypes:
         if lower in SPELLINGS or lower in TYPES:
             return SPELLINGS.get(lower, lower)
         for find in (self._record, self._enum, self.class_named):
-            if found := find(name):
-                return found
-        if found := self._value(name):
-            return CODES.get(self._value_codes[found], "any")
+            if value := find(name):
+                return value
+        if value := self._value(name):
+            return CODES.get(self._value_codes[value], "any")
         if name.ljust(4) in CODES:
             return CODES[name.ljust(4)]
         if not self._empty(name):
@@ -166,14 +169,9 @@ class AppTypes:
         True here. Of others everything must be settable.
         """
         kept = {e.type for row in resolved.classes for e in row.elements}
-        kept |= {
-            name
-            for row in resolved.classes
-            if row.name in kept
-            for name in self._ancestor_names(row)
-        }
+        kept |= {one.name for name in kept & self._lines.keys() for one in self._lines[name]}
         kept |= {row.inherits for row in resolved.classes} | {APPLICATION}
-        found = {
+        candidates = {
             row.name: rows
             for row in resolved.classes
             if row.name not in kept
@@ -182,18 +180,15 @@ class AppTypes:
             and not any(one.elements for one in self._lines[row.name])
             and not (row.name in TYPES and (TYPES[row.name].codes or TYPES[row.name].spellings))
         }
-        owners = [row for row in resolved.classes if row.name not in found]
+        owners = [row for row in resolved.classes if row.name not in candidates]
         refs = [ref for row in owners for prop in row.properties for ref in prop.types]
         refs += [ref for row in resolved.commands if row.direct for ref in row.direct.types]
         named = {self.class_named(ref.name) for ref in refs}
         return {
             name: name not in named
-            for name, rows in found.items()
+            for name, rows in candidates.items()
             if name not in named or all(prop.access != "r" for prop in rows)
         }
-
-    def _ancestor_names(self, row: SdefClass) -> Iterable[str]:
-        return (one.name for one in self._lines[row.name])
 
     def _record_fields(self, name: str) -> list[SdefProperty]:
         """Return the fields of a record, or of a class that is used as one."""
@@ -207,15 +202,15 @@ class AppTypes:
 
         A `specifier` is of the class that the app is most about.
         """
-        found = (self._references.get(name, "") for name in kinds)
+        examples = (self._references.get(name, "") for name in kinds)
         if self._intents:
             # By its place nobody knows which entity it is.
-            found = (re.sub(r"\[0\]$", '.byId("1")', text) for text in found)
-        return next((text for text in found if text), "")
+            examples = (re.sub(r"\[0\]$", '.byId("1")', text) for text in examples)
+        return next((text for text in examples if text), "")
 
     def bare_terms(self, kind: str) -> list[str]:
         """Return every term that a type string names, each once, those in lists included."""
-        terms = (term for part in alternatives(kind) for term in item_terms(part))
+        terms = (term for part in type_alternatives(kind) for term in item_terms(part))
         return list(dict.fromkeys(terms))
 
     def names_objects(self, kind: str) -> bool:
@@ -232,7 +227,7 @@ class AppTypes:
 
     def json_schema(self, kind: str) -> dict[str, Any]:
         """Return the JSON schema of a type string; no union where one type says it all."""
-        return self._union_schema(alternatives(kind), ())
+        return self._union_schema(type_alternatives(kind), ())
 
     def _union_schema(self, parts: Iterable[str], inside: tuple[str, ...]) -> dict[str, Any]:
         options: list[dict[str, Any]] = []
@@ -251,7 +246,7 @@ class AppTypes:
 
     def _part_schema(self, part: str, inside: tuple[str, ...]) -> dict[str, Any]:
         if part.startswith("list of "):
-            return {"type": "array", "items": self._union_schema(_list_item_types(part), inside)}
+            return {"type": "array", "items": self._union_schema(list_item_types(part), inside)}
         if part in self.records or self._options.get(part):
             return self._record_schema(part, inside)
         if part in self._options and part not in self.enums:
@@ -275,7 +270,7 @@ class AppTypes:
             return {"type": "object"}
         fields: dict[str, Any] = {}
         for prop in rows:
-            kinds = alternatives(self.type_string(prop.types))
+            kinds = type_alternatives(self.type_string(prop.types))
             key = field_key(prop.name, prop.code)
             if key not in fields:
                 fields[key] = self._union_schema(kinds, (*inside, name))
@@ -283,10 +278,9 @@ class AppTypes:
 
     def unlisted_fields(self, kind: str) -> list[str]:
         """Return the fields of a type that no schema lists, because there are many."""
-        found = [
-            part for part in alternatives(kind) if part in self.records or part in self._options
-        ]
-        rows = [row for part in found for row in self._record_fields(part)]
+        known = self.records.keys() | self._options.keys()
+        records = [part for part in type_alternatives(kind) if part in known]
+        rows = [row for part in records for row in self._record_fields(part)]
         return [row.name for row in rows] if len(rows) > _MOST_FIELDS else []
 
     def stated_keywords(self, row: SdefParameter, kind: str) -> dict[str, Any]:
@@ -296,17 +290,17 @@ class AppTypes:
         values = [words] if kind == "text" else self.enumerators(kind) if kind in self.enums else []
         whole = self._intents and bool(words) and words in values
         default = words if whole else self.parse_default(kind, words) if row.optional else None
-        found = {} if default is None else {"default": default}
+        keywords = {} if default is None else {"default": default}
         low, high = row.minimum, row.maximum
         if kind in ("integer", "real") and (low is None or high is None or low <= high):
             for key, bound in (("minimum", low), ("maximum", high)):
                 if bound is not None:
-                    found[key] = int(bound) if bound % 1 == 0 else bound
-        return found
+                    keywords[key] = int(bound) if bound % 1 == 0 else bound
+        return keywords
 
     def parse_default(self, kind: str, words: str) -> Any:
         """Return the value of a type that stated words begin with; None for none."""
-        parts = alternatives(kind)
+        parts = type_alternatives(kind)
         if not words or len(parts) != 1:
             return None
         if parts[0] == "boolean":
@@ -329,7 +323,7 @@ class AppTypes:
 
     def parameter_annotation(self, kind: str) -> str:
         """Return the Python annotation of a type string."""
-        parts = list(dict.fromkeys(map(self._part_annotation, alternatives(kind))))
+        parts = list(dict.fromkeys(map(self._part_annotation, type_alternatives(kind))))
         return "Any" if "Any" in parts or not parts else " | ".join(parts)
 
     def result_annotation(self, kind: str) -> str:
@@ -338,7 +332,7 @@ class AppTypes:
 
     def _part_annotation(self, part: str) -> str:
         if part.startswith("list of "):
-            return f"ListOf[{self.parameter_annotation(' | '.join(_list_item_types(part)))}]"
+            return f"ListOf[{self.parameter_annotation(' | '.join(list_item_types(part)))}]"
         if part in self.records or self._options.get(part):
             return "Mapping[str, Any]"
         if part in self._options and part not in self.enums:
@@ -358,12 +352,9 @@ class AppTypes:
         an app answers against its own dictionary is told in `note`. So what is always there is
         the number that we count, or else one of these keys.
         """
-        parts = alternatives(kind)
-        if (
-            not parts
-            or {"any", "record"} & {*parts}
-            or self._options.keys() & {*self.bare_terms(kind)}
-        ):
+        parts = type_alternatives(kind)
+        loose = {"any", "record"} & {*parts} or self._options.keys() & {*self.bare_terms(kind)}
+        if not parts or loose:
             return None
         properties: dict[str, Any] = {}
         objects = [part for part in parts if self._is_object(part)]
@@ -374,3 +365,97 @@ class AppTypes:
             properties["result"] = self.json_schema(" | ".join(rest))
         always = {"required": ["result"]} if op == "count" else {"minProperties": 1}
         return {"type": "object", "properties": properties, **always}
+
+
+# What an example may be made of: names are foreign text, and this stands in a sentence of ours.
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9]{0,39}")
+_LONGEST_WAY = 4
+_RICH = 9
+_STANDARD = ("document", "window", "item")
+_WINDOW = 2
+"""What a way through a window costs more: somebody means the document that is shown in it."""
+
+
+def example_references(resolved: ResolvedDictionary, class_named: Find) -> dict[str, str]:
+    """Return class -> an example: `inbox.messages[0]`; `specifier` -> one of what the app holds.
+
+    An element ends an example rather than a property, and a class that nothing holds has that
+    of a class that inherits from it. A class that cannot be reached has none.
+    """
+    rows = {row.name: row for row in resolved.classes}
+    ends: dict[str, tuple[int, int, str]] = {}
+    done: set[str] = set()
+    heap: list[tuple[int, int, int, str, str]] = [(0, 0, 0, APPLICATION, "")]
+    count = 0
+    while heap:
+        cost, _, _, name, text = heappop(heap)
+        if name in done or name not in rows or text.count(".") >= _LONGEST_WAY:
+            continue
+        done.add(name)
+        for step, kind, price in _reference_steps(name, rows, class_named):
+            count += 1
+            whole = f"{text}.{step}".lstrip(".")
+            end = (cost + max(price, 2) + (price == 1), len(whole), whole)
+            if kind not in ends or end[:2] < ends[kind][:2]:
+                ends[kind] = end
+            through = price + _WINDOW * ("window" in class_lineage(kind, rows))
+            heappush(heap, (cost + through, len(whole), count, kind, whole))
+    examples = {name: text for name, (_, _, text) in ends.items()}
+    weights = Counter(_mentioned_classes(resolved, class_named))
+    plain = [name for name in ends if name not in _STANDARD and ends[name][2].count(".") < 2]
+    # What others inherit from is nothing that somebody would name.
+    general = {row.inherits for row in rows.values()}
+
+    def example_rank(name: str) -> float:
+        cost = ends[name][0]
+        properties = [prop for one in class_lineage(name, rows) for prop in rows[one].properties]
+        told = weights[name] + min(len(properties), _RICH) / 6
+        fixed = all(prop.access == "r" for prop in properties)
+        poor = (name in general) + 2 * (name == "window") + fixed
+        return cost - 2 * told + _RICH * poor
+
+    elements = [name for name in plain if ends[name][2].endswith("]")]
+    elements = elements or [name for name in ends if ends[name][2].endswith("]")]
+    best = sorted(elements or plain or ends, key=example_rank)
+    for heir in sorted(ends, key=example_rank):
+        for name in class_lineage(heir, rows):
+            examples.setdefault(name, examples[heir])
+    examples["specifier"] = examples[best[0]] if best else ""
+    holders = [name for name in best if best[0] in {e.type for e in rows[name].elements}]
+    place = examples["specifier"].rpartition(".")[0]
+    examples["location specifier"] = place or (examples[holders[0]] if holders else APPLICATION)
+    return examples
+
+
+def _mentioned_classes(resolved: ResolvedDictionary, class_named: Find) -> Iterator[str]:
+    """Yield each class as often as something of the app is about it."""
+    for row in resolved.classes:
+        if not row.hidden:
+            yield from (element.type for element in row.elements if not element.hidden)
+            yield from (row.name for _ in row.responds_to)
+    for command in resolved.commands:
+        if not command.hidden:
+            direct = command.direct.types if command.direct else ()
+            named = [ref for row in command.parameters for ref in row.types]
+            yield from (class_named(ref.name) for ref in (*direct, *direct, *named))
+
+
+def _reference_steps(
+    name: str, rows: dict[str, SdefClass], class_named: Find
+) -> Iterator[tuple[str, str, int]]:
+    """Yield (step, class, price) of what an object of a class holds; a property is cheaper."""
+    for one in class_lineage(name, rows):
+        for element in rows[one].elements:
+            row = rows.get(element.type)
+            step = javascript_name(class_plural(row.name, row.plural)) if row else ""
+            if row and not element.hidden and _PLAIN.fullmatch(step):
+                yield f"{step}[0]", row.name, 2
+        for prop in rows[one].properties:
+            kinds = [class_named(ref.name) for ref in prop.types if not ref.list]
+            step = javascript_name(prop.name)
+            one_object = (
+                len(kinds) == len(prop.types) == 1 and kinds[0] in rows.keys() - TYPES.keys()
+            )
+            shown = not prop.hidden and prop.access != "w"
+            if shown and one_object and _PLAIN.fullmatch(step):
+                yield step, kinds[0], 1

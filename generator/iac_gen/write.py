@@ -4,6 +4,8 @@ Changed files are staged beside the old ones; a journal then says that the stage
 is interrupted before the journal stands leaves the old tree, what is interrupted after it is
 finished by the next command that writes. A folder may come from anybody: nothing in it is
 followed out of it, a command that reads changes nothing, and a file that no build wrote stays.
+The text of a file is made when it is asked for; what the last build was made of is remembered
+in the user's cache, so that it is not made again.
 """
 
 import contextlib
@@ -14,20 +16,29 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+import sys
+import zlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
+from importlib.metadata import version
 from io import BufferedReader
+from itertools import groupby, islice
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
-from iac_gen.assemble import text_pieces
+from platformdirs import user_cache_path
+
+from iac_base.files import write_whole
+from iac_gen import output
 from iac_gen.limits import MAX_OUTPUT, LimitError, open_file
-from iac_gen.output import CATALOGUE, LISTING, LOCK, SEARCH, OutputError, PreviousBuild
+from iac_gen.resolve import STANDARD
 from iac_gen.text import on_one_line
 
 # A reader that meets a build at work finds the old index beside new modules, never an index
 # that names what is not there yet.
-_LAST: Final = (LISTING, SEARCH, CATALOGUE, LOCK)
+_LAST: Final = (output.LISTING, output.SEARCH, output.CATALOGUE, output.LOCK)
 _STAGE: Final = ".build"
 # No file of a build is called so: an app may be called Journal.
 _JOURNAL: Final = ".journal"
@@ -54,29 +65,29 @@ class _Journal(NamedTuple):
     remove: Collection[str]
 
 
-def read_previous(folder: Path) -> PreviousBuild:
+def read_previous(folder: Path) -> output.PreviousBuild:
     """Return what an earlier build left in `folder`; nothing where there is no catalogue.
 
     Raises:
         OutputError: Files of these names are there and are no build's.
     """
-    if not os.path.lexists(folder / CATALOGUE):
-        return PreviousBuild()
+    if not os.path.lexists(folder / output.CATALOGUE):
+        return output.PreviousBuild()
     texts = []
-    for name in (CATALOGUE, LISTING, LOCK, SEARCH):
+    for name in (output.CATALOGUE, output.LISTING, output.LOCK, output.SEARCH):
         content = _read_bytes(folder / name)
         try:
             texts.append((content or b"").decode())
         except UnicodeDecodeError as error:
-            raise OutputError(f"{folder / name} cannot be read: {error}") from None
+            raise output.OutputError(f"{folder / name} cannot be read: {error}") from None
         # Earlier builds left no words to find tools by.
-        if content is None and name != SEARCH:
-            raise OutputError(f"{folder / name} cannot be read: it is missing")
+        if content is None and name != output.SEARCH:
+            raise output.OutputError(f"{folder / name} cannot be read: it is missing")
     try:
-        return PreviousBuild.read(*texts)
-    except OutputError as error:
+        return output.PreviousBuild.read(*texts)
+    except output.OutputError as error:
         way = f"to start again, remove {', '.join(_LAST)} in that folder"
-        raise OutputError(f"{folder} {error}; {unfinished_write(folder) or way}") from None
+        raise output.OutputError(f"{folder} {error}; {unfinished_write(folder) or way}") from None
 
 
 def read_files(folder: Path, names: Iterable[str]) -> dict[str, str]:
@@ -85,13 +96,13 @@ def read_files(folder: Path, names: Iterable[str]) -> dict[str, str]:
     Raises:
         OutputError: One of them is a link or no regular file.
     """
-    found = {}
+    texts = {}
     for name in names:
         content = _read_bytes(folder / name)
         with contextlib.suppress(UnicodeDecodeError):
             if content is not None:
-                found[name] = content.decode()
-    return found
+                texts[name] = content.decode()
+    return texts
 
 
 def unfinished_write(folder: Path) -> str:
@@ -115,7 +126,7 @@ def lock_folder(folder: Path, *, tools: bool = True) -> Iterator[None]:
     try:
         handle = _open_folder_lock(folder)
     except OSError as error:
-        raise OutputError(f"{error.filename or folder}: {error.strerror}") from None
+        raise output.OutputError(f"{error.filename or folder}: {error.strerror}") from None
     try:
         _recover_folder(folder, tools)
         yield
@@ -148,19 +159,21 @@ def write_files(folder: Path, files: Mapping[str, str], remove: Collection[str] 
     """
     for name in (*files, *remove):
         if not _is_ours(name):
-            raise OutputError(f"{folder}: {name!r} is not a plain file name, so it is not written")
+            raise output.OutputError(
+                f"{folder}: {name!r} is not a plain file name, so it is not written"
+            )
     differ = changed_files(folder, files)
     gone = sorted(name for name in remove if _read_with(folder / name, _read_head) is not None)
     for name in (*differ, *gone):
         if _is_foreign(folder / name):
             text = "was not written by iac-gen, so nothing was changed; move it away"
-            raise OutputError(f"{folder / name} {text}")
+            raise output.OutputError(f"{folder / name} {text}")
     if differ or gone:
         try:
             _stage_files(folder, files, differ, gone)
             _recover_folder(folder, tools=False)
         except OSError as error:
-            raise OutputError(f"{error.filename or folder}: {error.strerror}") from None
+            raise output.OutputError(f"{error.filename or folder}: {error.strerror}") from None
     return [*differ, *gone]
 
 
@@ -180,7 +193,7 @@ def changed_files(folder: Path, files: Mapping[str, str]) -> list[str]:
 def _is_foreign(path: Path) -> bool:
     """Say whether a file is there that does not begin as what is written here."""
     content = _read_with(path, _read_head)
-    begins = _LISTED if path.name == LISTING else _OURS
+    begins = _LISTED if path.name == output.LISTING else _OURS
     return content is not None and begins.match(content) is None
 
 
@@ -202,7 +215,7 @@ def _read_with(path: Path, take: Callable[[BufferedReader], T]) -> T | None:
         with open_file(path, MAX_OUTPUT, follow=False) as file:
             return take(file)
     except LimitError as error:
-        raise OutputError(f"{path} {error}") from None
+        raise output.OutputError(f"{path} {error}") from None
 
 
 def _matches_text(file: BufferedReader, text: Iterable[str]) -> bool:
@@ -236,20 +249,14 @@ def _stage_files(
 
 
 def _write_new(path: Path, text: Iterable[str]) -> str:
+    """Write a text in pieces and return its digest."""
+    digest = hashlib.sha256()
     with path.open("wb") as file:
-        digest = _write_and_digest(text, file.write)
+        for content in (piece.encode() for piece in text):
+            digest.update(content)
+            file.write(content)
         file.flush()
         os.fsync(file.fileno())
-    return digest
-
-
-def _write_and_digest(text: Iterable[str], to: Callable[[bytes], object] = lambda _: None) -> str:
-    """Return the digest of a text in pieces, which go `to` a writer."""
-    digest = hashlib.sha256()
-    for piece in text:
-        content = piece.encode()
-        digest.update(content)
-        to(content)
     return digest.hexdigest()
 
 
@@ -271,10 +278,10 @@ def _recover_folder(folder: Path, tools: bool) -> None:
         for name in (*journal.replace, *journal.remove):
             if _is_foreign(folder / name):
                 raise ValueError(f"would touch {name}, which no build wrote")
-    except (ValueError, OutputError, RecursionError) as error:
+    except (ValueError, output.OutputError, RecursionError) as error:
         reason = str(error).removeprefix(f"{stage} ")
         text = f"{stage} {reason}. Nothing was changed. Delete {stage} and build again"
-        raise OutputError(text) from None
+        raise output.OutputError(text) from None
     _check_folder(folder, journal.replace if tools else None)
     for name in journal.replace:
         if name in staged:
@@ -305,12 +312,14 @@ def _staged_names(stage: Path) -> set[str]:
 
 def _check_folder(folder: Path, ours: Collection[str] | None) -> None:
     """Raise OutputError if a folder without a lock holds anything that is not in `ours`."""
-    if ours is None or os.path.lexists(folder / LOCK):
+    if ours is None or os.path.lexists(folder / output.LOCK):
         return
     other = sorted({entry.name for entry in os.scandir(folder)} - _NOTHING - {*ours})
     if other:
-        text = f"contains {on_one_line(other[0], 80)} and no {LOCK}, so no build made it"
-        raise OutputError(f"{folder} {text}. Nothing was changed; give a new or empty folder")
+        text = f"contains {on_one_line(other[0], 80)} and no {output.LOCK}, so no build made it"
+        raise output.OutputError(
+            f"{folder} {text}. Nothing was changed; give a new or empty folder"
+        )
 
 
 def _check_file(path: Path) -> None:
@@ -354,9 +363,222 @@ def _read_journal(stage: Path) -> _Journal:
 
 def digest_of_files(folder: Path, names: Iterable[str]) -> dict[str, str]:
     """Return name -> sha256 in hex of the files of `folder`; missing ones are left out."""
-    found = {}
+    digests = {}
     for name in names:
-        with contextlib.suppress(OutputError):
+        with contextlib.suppress(output.OutputError):
             if digest := _read_with(folder / name, _file_digest):
-                found[name] = digest
-    return found
+                digests[name] = digest
+    return digests
+
+
+_TERMS: Final = ("class", "element", "enumeration", "enumerator", "field", "property", "record")
+"""The kinds of `output.term_rows`, in the order of the lock."""
+
+_ROWS: Final = 100
+"""Of a table that are written at once."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FolderFiles(Mapping[str, str]):
+    """The files of a folder, name -> text; a text is made when it is asked for, or in pieces."""
+
+    makers: Mapping[str, Callable[[], Iterable[str]]] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> str:
+        return "".join(self.makers[name]())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.makers)
+
+    def __len__(self) -> int:
+        return len(self.makers)
+
+
+def text_pieces(files: Mapping[str, str], name: str) -> Iterable[str]:
+    """Return the text of a file in pieces, so that a large one is never whole in memory."""
+    return files.makers[name]() if isinstance(files, FolderFiles) else (files[name],)
+
+
+def assemble_folder(
+    apps: Iterable[output.MaybePackedApp],
+    package: str,
+    previous: output.PreviousBuild,
+    accepted: output.AcceptedLevels,
+) -> tuple[FolderFiles, list[output.LevelFall]]:
+    """Return all files of the folder, and the levels that fell; `package` is `__init__.py`.
+
+    Modules of apps that were kept from an earlier build have no text and stay as they are.
+    """
+    ordered = sorted(apps, key=lambda app: app.key)
+    makers: dict[str, Callable[[], Iterable[str]]] = {
+        name: partial(_decompressed_text, content)
+        for app in ordered
+        if isinstance(app, output.PackedApp)
+        for name, content in app.modules.items()
+    }
+    makers["__init__.py"] = partial(iter, (package,))
+    makers[output.LISTING] = partial(_listing_lines, ordered)
+    makers[output.SEARCH] = partial(_search_lines, ordered)
+    makers[output.CATALOGUE] = partial(_catalogue_json, ordered)
+    makers[output.LOCK] = partial(_lock_json, ordered)
+    old = previous.locked
+    falls: list[output.LevelFall] = []
+    for app in ordered:
+        if app.key in old:
+            new = output.unpack_app(app).reviewed_surface()
+            falls += output.find_level_falls(old[app.key], new, accepted)
+    return FolderFiles(makers), falls
+
+
+_Rows: TypeAlias = Iterator[tuple[str, Any]]
+
+
+def _decompressed_text(content: bytes) -> tuple[str]:
+    return (zlib.decompress(content).decode(),)
+
+
+def _listing_lines(apps: Sequence[output.MaybePackedApp]) -> Iterator[str]:
+    return (f"{line}\n" for app in map(output.unpack_app, apps) for line in app.lines.values())
+
+
+def _search_lines(apps: Sequence[output.MaybePackedApp]) -> Iterator[str]:
+    return output.search_index(words for app in apps if (words := output.unpack_app(app).words))
+
+
+def _catalogue_json(apps: Sequence[output.MaybePackedApp]) -> Iterator[str]:
+    unpacked = map(output.unpack_app, apps)
+    rows = ((app.key, output.pick_keys(app.row, output.APP_ROW)) for app in unpacked)
+    return _json_pieces({"apps": rows, "tools": _catalogue_tool_rows(apps)})
+
+
+def _lock_json(apps: Sequence[output.MaybePackedApp]) -> Iterator[str]:
+    # The runtime reads what it needs and stops at the terms.
+    read = {"apps": _lock_app_rows(apps), "tools": _lock_level_rows(apps)}
+    return _json_pieces({**read, "terms": _lock_term_rows(apps), "sent": _lock_call_rows(apps)})
+
+
+def _catalogue_tool_rows(apps: Sequence[output.MaybePackedApp]) -> _Rows:
+    offset = 0
+    for app in map(output.unpack_app, apps):
+        for name, line in app.lines.items():
+            row = app.tools[name]
+            where = {**output.pick_keys(row, ("module", "function")), "offset": offset}
+            yield name, {**where, **output.pick_keys(row, ("level", "ceiling", "digest"))}
+            offset += len(line.encode()) + 1
+
+
+def _lock_app_rows(apps: Sequence[output.MaybePackedApp]) -> _Rows:
+    for app in map(output.unpack_app, apps):
+        named = output.pick_keys(app.row, ("identity", "name"))
+        digests = output.pick_keys(app.row, ("digest", "objects"))
+        if app.row["wrappers"]:
+            digests["wrappers"] = app.row["wrappers"]
+        yield app.key, {**named, "version": app.version, **digests}
+
+
+def _lock_level_rows(apps: Sequence[output.MaybePackedApp]) -> _Rows:
+    for app in map(output.unpack_app, apps):
+        for name, row in app.tools.items():
+            event = {"event": row["event"]} if row["event"] else {}
+            yield name, {**output.pick_keys(row, ("digest", "level", "ceiling")), **event}
+
+
+def _lock_term_rows(apps: Sequence[output.MaybePackedApp]) -> _Rows:
+    # Sorted by name as a whole: a name begins with its kind and the key of its app.
+    for kind in _TERMS:
+        for app in map(output.unpack_app, apps):
+            yield from sorted(i for i in (app.terms or {}).items() if i[0].startswith(f"{kind} "))
+
+
+def _lock_call_rows(apps: Sequence[output.MaybePackedApp]) -> _Rows:
+    # The names of an app stand together but for those of another whose key goes on after its own.
+    names = sorted((name, at) for at, app in enumerate(apps) for name in app.tools)
+    for at, group in groupby(names, key=itemgetter(1)):
+        tools = output.unpack_app(apps[at]).tools
+        yield from ((name, tools[name]["sent"]) for name, _ in group)
+
+
+def _json_pieces(tables: Mapping[str, _Rows]) -> Iterator[str]:
+    """Yield JSON with a row a line, so that a change is a line of a diff."""
+    yield f'{{"format": {output.FORMAT}'
+    for table, rows in tables.items():
+        # What only a build reads is written without spaces: there are thousands of these rows.
+        marks = (",", ":") if table in ("terms", "sent") else None
+        encode = json.JSONEncoder(separators=marks).encode
+        yield f',\n"{table}": {{'
+        comma = ""
+        while some := [f"\n{json.dumps(key)}: {encode(row)}" for key, row in islice(rows, _ROWS)]:
+            yield f"{comma}{','.join(some)}"
+            comma = ","
+        yield "\n}" if comma else "\n\n}"
+    yield "}\n"
+
+
+_FORMAT = 2
+_LIBRARIES = ("black", "jinja2", "lxml")
+_SOURCES = (
+    "**/*.py", "**/*.toml", "*.js", "*.jinja", "classify/*.json", "snapshots/standard/*.json",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class BuildCache:
+    """The last build: `stamp` of all that went in, the report, the app of a job, the files."""
+
+    generator: str
+    stamp: str
+    report: Mapping[str, Any]
+    jobs: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    def matches_files(self, folder: Path) -> bool:
+        """Say whether every file that the build wrote is still as it wrote it."""
+        return bool(self.files) and self.files == digest_of_files(folder, self.files)
+
+
+def generator_digest(templates: Path | None = None) -> str:
+    """Return a digest of the generator: its source, templates, quirks, libraries, includes."""
+    here = Path(__file__).parent
+    roots = (
+        here,
+        here.parent.parent / "templates" / "iac_templates",
+        here.parent / "iac_templates",
+    )
+    digest = hashlib.sha256(f"{_FORMAT} {sys.version_info[:2]}".encode())
+    for name in _LIBRARIES:
+        digest.update(f"{name} {version(name)}".encode())
+    paths = sorted(
+        path for root in roots if root.is_dir() for one in _SOURCES for path in root.glob(one)
+    )
+    own = sorted(templates.glob("*.jinja")) if templates else []
+    digest.update(str(templates).encode())
+    for path in (*paths, *own, Path(STANDARD)):
+        with contextlib.suppress(OSError):
+            digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _cache_file(folder: Path) -> Path:
+    name = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:24]
+    return user_cache_path("iac", appauthor=False) / "builds" / f"{name}.json"
+
+
+def read_cache(folder: Path) -> BuildCache | None:
+    """Return what is remembered of the last build into `folder`, if anything."""
+    try:
+        data = json.loads(_cache_file(folder).read_text(encoding="utf-8"))
+        if data["format"] != _FORMAT:
+            return None
+        names = BuildCache.__slots__
+        return BuildCache(**{name: data[name] for name in names})
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def write_cache(folder: Path, memory: BuildCache) -> None:
+    """Keep `memory`; a cache that cannot be written is done without."""
+    path = _cache_file(folder)
+    data = {"format": _FORMAT, **{name: getattr(memory, name) for name in BuildCache.__slots__}}
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_whole(path, json.dumps(data))

@@ -1,6 +1,6 @@
 """Accessibility tools: see and operate any app's interface, through one bridge per platform.
 
-`tools.TOOLS` is the table of the tools; a row names a function of `reads`, `writes` or `menus`,
-which `toolset` turns into a plan for the gate. All else knows no platform: `bridge.Bridge` is the
+A tool is a function under `tool` in one of the modules that `tools` names; its `plan`, made by
+`toolset`, turns a call into a plan for the gate. All else knows no platform: `bridge.Bridge` is the
 only door, with `atspi` and `macos` behind it.
 """

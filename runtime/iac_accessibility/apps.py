@@ -15,8 +15,8 @@ from iac_accessibility.observe import Watches
 from iac_accessibility.paths import WINDOW_ROLES
 from iac_accessibility.render import app_facts
 from iac_accessibility.traverse import Branch, Walk, WalkLimits, walk_tree
-from iac_base.errors import ToolError, near_text, quoted
-from iac_base.words import fold
+from iac_base.errors import ToolError, near_text, quote_text
+from iac_base.words import fold_name
 
 if TYPE_CHECKING:
     from iac_accessibility.news import InterfaceView
@@ -131,8 +131,8 @@ def modal_error(bridge: Bridge, app: UiApp) -> UiError | None:
         return None
     return UiError(
         "TIMEOUT",
-        f"{app.name} shows its dialog {quoted(front.title, 60)} and answers only after the dialog"
-        " is closed.",
+        f"{app.name} shows its dialog {quote_text(front.title, 60)} and answers only after the"
+        " dialog is closed.",
         "Close it with press_keys: Escape cancels, Return confirms. Next time, open the dialog"
         " by click with a point, so that the app can still answer.",
         reason="app_modal",
@@ -155,15 +155,17 @@ def find_app(wanted: str | int, apps: Sequence[UiApp], bridge: Bridge) -> UiApp:
         return _by_pid(int(text), apps)
     found = [app for app in apps if app.id and app.id.casefold() == text.casefold()]
     found = found or [app for app in apps if app.name.casefold() == text.casefold()]
-    found = found or [app for app in apps if fold(text) and fold(app.name) == fold(text)]
-    if not found and (plain := fold(text)):
-        found = [app for app in apps if plain in map(fold, bridge.other_names(app))]
+    found = found or [
+        app for app in apps if fold_name(text) and fold_name(app.name) == fold_name(text)
+    ]
+    if not found and (plain := fold_name(text)):
+        found = [app for app in apps if plain in map(fold_name, bridge.other_names(app))]
     if len(found) == 1:
         return found[0]
     if found:
         raise UiError(
             "INVALID_PARAMETER",
-            f"{len(found)} running apps have the name {quoted(text)}.",
+            f"{len(found)} running apps have the name {quote_text(text)}.",
             f"Give the process id of one of them: {_format_apps(found)}.",
             reason="app_ambiguous",
             more={"matches": [app_facts(app) for app in found]},
@@ -171,14 +173,14 @@ def find_app(wanted: str | int, apps: Sequence[UiApp], bridge: Bridge) -> UiApp:
     if text and bridge.is_installed(text):
         raise UiError(
             "APP_NOT_RUNNING",
-            f"{quoted(text)} is not running, or has no windows or menus.",
+            f"{quote_text(text)} is not running, or has no windows or menus.",
             "Start the app with app_launch, then try again.",
             reason="app_not_running",
             app=text,
         )
     raise UiError(
         "APP_NOT_FOUND",
-        f"There is no app {quoted(text)}.",
+        f"There is no app {quote_text(text)}.",
         near_text(text, [app.name for app in apps]) or "No app with an interface is running.",
         reason="app_unknown",
     )

@@ -12,9 +12,8 @@ from iac_accessibility.locate import resolve_target
 from iac_accessibility.model import UiApp
 from iac_accessibility.paths import PathError, parse_path, path_text
 from iac_base.cancellation import Cancellation
-from iac_base.errors import quoted
-from iac_runtime.gate.plans import Call
-from iac_runtime.tools.shape import Tool
+from iac_base.errors import quote_text
+from iac_runtime.toolkit import Call, Tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +133,7 @@ def _canonical_path(path: str) -> str:
     except PathError as error:
         raise UiError(
             "INVALID_PARAMETER",
-            f"{quoted(path, 120)} is not a path: {error}.",
+            f"{quote_text(path, 120)} is not a path: {error}.",
             "Paths look like window[0]/toolbar[0]/button[@title='Close'].",
             reason="bad_path",
             element_path=path[:200],

@@ -28,8 +28,8 @@ from iac_accessibility.locate import resolve_target
 from iac_accessibility.model import Detail, ElementGone, Scalar, UiApp, UiFault, UiNode
 from iac_accessibility.paths import CONFIRMS
 from iac_accessibility.render import element_state, shown_value
-from iac_base.errors import near_text, quoted
-from iac_base.text import escaped
+from iac_base.errors import near_text, quote_text
+from iac_base.text import escape_hidden
 from iac_runtime.tool import Level, at_most
 
 _STATE: Final = Detail.VALUE | Detail.IDENTIFIER
@@ -225,7 +225,7 @@ def check_action(node: UiNode, action: str, asked: str = "") -> None:
     asked = asked or action
     raise UiError(
         "NOT_SUPPORTED",
-        f"{quoted(asked, 60)} is not an action of this {node.role.replace('_', ' ')}.",
+        f"{quote_text(asked, 60)} is not an action of this {node.role.replace('_', ' ')}.",
         near_text(asked, node.actions) if node.actions else "It has no actions.",
         reason="no_action",
         more={"actions": list(node.actions)},
@@ -237,7 +237,7 @@ def check_enabled(node: UiNode) -> None:
     if "enabled" not in node.states:
         raise UiError(
             "NOT_SUPPORTED",
-            f"The {node.role.replace('_', ' ')} {quoted(node.title, 60)} is disabled.",
+            f"The {node.role.replace('_', ' ')} {quote_text(node.title, 60)} is disabled.",
             "Find out why the app has disabled this element. Then read the element again.",
             reason="disabled",
         )
@@ -246,12 +246,12 @@ def check_enabled(node: UiNode) -> None:
 def describe_element(found: ElementFound, app: UiApp) -> str:
     """Return an element in words: its role and title, its window, its app."""
     node = found.node
-    name = f" {quoted(node.title, 60)}" if node.title else f" at {found.path[-80:]}"
-    place = f"window {quoted(found.window.title, 60)} of " if len(found.way) > 1 else ""
-    row = f"the row {quoted(' '.join(found.row), 80)}, " if found.row else ""
-    return escaped(f"{node.role.replace('_', ' ')}{name} in {row}{place}{describe_app(app)}")
+    name = f" {quote_text(node.title, 60)}" if node.title else f" at {found.path[-80:]}"
+    place = f"window {quote_text(found.window.title, 60)} of " if len(found.way) > 1 else ""
+    row = f"the row {quote_text(' '.join(found.row), 80)}, " if found.row else ""
+    return escape_hidden(f"{node.role.replace('_', ' ')}{name} in {row}{place}{describe_app(app)}")
 
 
 def describe_app(app: UiApp) -> str:
     """Return an app in words: its name, its identity, its process."""
-    return escaped(f"{app.name} ({app.id or 'identity unknown'}, process {app.pid})")
+    return escape_hidden(f"{app.name} ({app.id or 'identity unknown'}, process {app.pid})")

@@ -24,7 +24,7 @@ from iac_accessibility.model import (
     UiFault,
     Unsupported,
 )
-from iac_base.errors import ErrorType, ToolError, quoted
+from iac_base.errors import ErrorType, ToolError, quote_text
 
 LOOK_AGAIN: Final = "Call find_element or get_ui_tree, and use an id from its result."
 
@@ -81,7 +81,7 @@ class StaleError(UiError):
     def __init__(self, path: str, differences: str, fresh: str = "", id: str = "") -> None:
         super().__init__(
             "NOT_FOUND",
-            f"The path {quoted(path, 200)} is out of date: {differences}. Nothing was done.",
+            f"The path {quote_text(path, 200)} is out of date: {differences}. Nothing was done.",
             f"The element is now {id} at {fresh}. Read it again before you act."
             if fresh
             else LOOK_AGAIN,
@@ -122,7 +122,7 @@ def _error_from_fault(fault: UiFault, name: str, path: str, writes: bool) -> UiE
     who = name or "The accessibility service"
     if isinstance(fault, AccessDenied):
         # Needed for this message only.
-        from iac_runtime.execution.mac import responsible_name
+        from iac_runtime.toolkit import responsible_name
 
         return UiError(
             "PERMISSION_DENIED",

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict
 
 from iac_accessibility.apps import UiSession, walk_app
 from iac_accessibility.bridge import read_one
@@ -29,11 +29,31 @@ from iac_accessibility.model import (
 )
 from iac_accessibility.reads import ElementFilter
 from iac_accessibility.render import DATA_NOTE, app_facts, element_state
+from iac_accessibility.shapes import (
+    ActionDone,
+    AppFacts,
+    AppName,
+    ChangedLines,
+    ElementDone,
+    ElementFacts,
+    ElementName,
+    ElementValue,
+    RateLimitWarning,
+    RoleName,
+    Scalar,
+    ScreenPoint,
+    ScreenSize,
+    Seconds,
+    TitlePart,
+    ValuePart,
+    WholeIdentifier,
+)
 from iac_accessibility.texts import focus_element
 from iac_accessibility.toolset import change_tool, read_tool
 from iac_accessibility.traverse import WalkLimits
 from iac_accessibility.writes import value_change
-from iac_base.errors import quoted
+from iac_base.errors import quote_text
+from iac_runtime.tool import limits, tool
 
 _CHOICE_ROLES: Final = frozenset(
     ("list_item", "menu_item", "cell", "tab", "row", "tree_item", "radio_button", "option")
@@ -41,7 +61,7 @@ _CHOICE_ROLES: Final = frozenset(
 
 
 @change_tool
-def select_option(session: UiSession, call: UiCall) -> ElementChange:
+def plan_select_option(session: UiSession, call: UiCall) -> ElementChange:
     """Choose an option of a pop-up, a list, a tab bar or a menu by its title.
 
     Raises:
@@ -49,6 +69,26 @@ def select_option(session: UiSession, call: UiCall) -> ElementChange:
     """
     found = call.resolve_element(session)
     return _option_change(session, call.app, found, str(call.arguments["option"]), call.seconds)
+
+
+@tool(
+    level="MODIFY",
+    ceiling="DANGEROUS",
+    plan=plan_select_option,
+    answer=ActionDone,
+    words="choice choose combo dropdown list option pick pop popup select switch tab up",
+    example={"element": "e12", "option": "Green"},
+    timeout=5.0,
+)
+def select_option(
+    *, app: AppName | None = None, element: ElementName, option: str, timeout: Seconds | None = None
+) -> None:
+    """Choose an option of a pop-up, a combo box, a list, a tab bar or a menu by the option's
+    title.
+
+    Args:
+        option: Title of the option.
+    """
 
 
 def _option_change(
@@ -67,7 +107,7 @@ def _option_change(
         if same.title != option.title:
             raise UiError(
                 "NOT_FOUND",
-                f"The option is now called {quoted(same.title, 60)}. Nothing was done.",
+                f"The option is now called {quote_text(same.title, 60)}. Nothing was done.",
                 LOOK_AGAIN,
                 reason="stale",
             )
@@ -111,14 +151,14 @@ def _option_change(
                     return {"method": "keys" if road is choose_by_keys else "action"}
         raise UiError(
             "EXECUTION_ERROR",
-            f"{quoted(option.title, 60)} was not chosen.",
+            f"{quote_text(option.title, 60)} was not chosen.",
             "Press the element first, then press the option.",
             reason="failed",
         )
 
     return ElementChange(
         found,
-        f"choose {quoted(option.title, 60)} in {describe_element(found, app)}",
+        f"choose {quote_text(option.title, 60)} in {describe_element(found, app)}",
         choose_option,
         words=(option.title,),
         more={"action": "select", "option": option.title},
@@ -178,10 +218,10 @@ def _match_option(wanted: str, titles: Sequence[str]) -> int:
         places = [at for at, title in enumerate(titles) if plain(title) == plain(wanted)]
         if len(places) == 1:
             return places[0]
-    shown = ", ".join(quoted(title, 40) for title in titles[:12])
+    shown = ", ".join(quote_text(title, 40) for title in titles[:12])
     raise UiError(
         "NOT_FOUND" if not places else "INVALID_PARAMETER",
-        f"The title {quoted(wanted, 60)} belongs to {len(places) or 'no'} options.",
+        f"The title {quote_text(wanted, 60)} belongs to {len(places) or 'no'} options.",
         f"The options are: {shown}."
         if titles
         else "Press the element first, so that it shows options.",
@@ -190,7 +230,7 @@ def _match_option(wanted: str, titles: Sequence[str]) -> int:
 
 
 @change_tool
-def place_window(session: UiSession, call: UiCall) -> ElementChange:
+def plan_place_window(session: UiSession, call: UiCall) -> ElementChange:
     """Raise, minimize, move or resize a window, and read back where it is then.
 
     Raises:
@@ -239,6 +279,34 @@ def place_window(session: UiSession, call: UiCall) -> ElementChange:
     return ElementChange(found, line, arrange_window, "window", more={"action": ", ".join(told)})
 
 
+@tool(
+    level="MODIFY",
+    ceiling="DANGEROUS",
+    plan=plan_place_window,
+    answer=ActionDone,
+    words="arrange bring focus front minimize move place position raise resize size window",
+    example={"element": "e12", "show": "raise"},
+    timeout=5.0,
+)
+def place_window(
+    *,
+    app: AppName | None = None,
+    element: str,
+    show: Literal["raise", "minimize"] | None = None,
+    position: ScreenPoint | None = None,
+    size: ScreenSize | None = None,
+    timeout: Seconds | None = None,
+) -> None:
+    """Raise, minimize, move or resize a window.
+
+    Args:
+        element: The window: its id from list_windows, or its path.
+        show: Bring it to the front, or minimize it.
+        position: Top left corner, as in list_windows.
+        size: Width and height, as in list_windows.
+    """
+
+
 _PLACED: Final = 1.0
 """Seconds that a window may take until it is where it is to be."""
 
@@ -275,7 +343,7 @@ def _misplaced(
 
 
 @change_tool
-def fill_form(session: UiSession, call: UiCall) -> list[ElementChange]:
+def plan_fill_form(session: UiSession, call: UiCall) -> list[ElementChange]:
     """Set the values of many elements, asked about once; of a pop-up its option is chosen.
 
     Raises:
@@ -294,8 +362,55 @@ def fill_form(session: UiSession, call: UiCall) -> list[ElementChange]:
     return changes
 
 
+class FieldValue(TypedDict):
+    """An element and the value that it gets."""
+
+    element: ElementName
+    value: ElementValue
+
+
+class FieldDone(ElementDone, total=False):
+    """What was done to a field."""
+
+    previous_value: Scalar
+    new_value: Scalar
+
+
+class FormDone(TypedDict):
+    """What fill_form answers."""
+
+    success: bool
+    fields: list[FieldDone]
+    changes: NotRequired[ChangedLines]
+    rate_limit_warning: NotRequired[RateLimitWarning]
+    notes: NotRequired[list[str]]
+
+
+@tool(
+    level="MODIFY",
+    ceiling="DANGEROUS",
+    plan=plan_fill_form,
+    answer=FormDone,
+    words="address enter fields fill form login name register set several values",
+    example={"fields": [{"element": "e12", "value": "Ada"}, {"element": "e15", "value": True}]},
+    timeout=20.0,
+)
+def fill_form(
+    *,
+    app: AppName | None = None,
+    fields: Annotated[list[FieldValue], limits(minItems=1, maxItems=50)],
+    timeout: Seconds | None = None,
+) -> None:
+    """Set the values of many elements of one app with one approval. Stops at the first element
+    that does not take its value.
+
+    Args:
+        fields: Elements and their values, in order.
+    """
+
+
 @read_tool
-def wait_for(session: UiSession, call: UiCall) -> dict[str, Any]:
+def plan_wait_for(session: UiSession, call: UiCall) -> dict[str, Any]:
     """Wait until an element appears, goes or changes; return `{app, met, seconds, element}`.
 
     Raises:
@@ -314,12 +429,49 @@ def wait_for(session: UiSession, call: UiCall) -> dict[str, Any]:
             "goes": now is None,
             "changes": _comparable_state(now) != _comparable_state(first),
         }[until]
-        if met or time.monotonic() > end or call.cancel.cancelled:
+        if met or time.monotonic() > end or call.cancel.is_cancelled:
             break
         time.sleep(_LOOK)
     shown = {} if now is None else {"element": element_state(app, now.node, now.path, now.id)}
     spent = round(time.monotonic() - began, 3)
     return {"app": app_facts(app), "met": met, "seconds": spent, **shown, "notes": [DATA_NOTE]}
+
+
+class WaitAnswer(TypedDict):
+    """What wait_for answers."""
+
+    app: AppFacts
+    met: bool
+    seconds: float
+    element: NotRequired[ElementFacts]
+    notes: NotRequired[list[str]]
+
+
+@tool(
+    level="SAFE",
+    plan=plan_wait_for,
+    answer=WaitAnswer,
+    words="appear appears button changes dialog disappear done finished gone loaded progress"
+    " ready until wait",
+    example={"app": "Safari", "title": "Order placed", "until": "appears"},
+    timeout=10.0,
+)
+def wait_for(
+    *,
+    app: AppName | None = None,
+    element: ElementName | None = None,
+    role: RoleName | None = None,
+    title: TitlePart | None = None,
+    value: ValuePart | None = None,
+    identifier: WholeIdentifier | None = None,
+    until: Literal["appears", "goes", "changes"] | None = None,
+    timeout: Seconds | None = None,
+) -> None:
+    """Wait until an element appears, disappears or changes, instead of reading it repeatedly.
+
+    Args:
+        until: Default: appears.
+    """
 
 
 _LOOK: Final = 0.1

@@ -28,7 +28,7 @@ from iac_accessibility.model import (
     UiNode,
 )
 from iac_accessibility.paths import takes_typing
-from iac_base.errors import quoted
+from iac_base.errors import quote_text
 
 STEP: Final = 0.02
 TAKE: Final = 1.5
@@ -76,7 +76,7 @@ class FocusProof:
         hands = require_input_devices(self.session)
         front = hands.front_window()
         if front is None or front.number != self.window or front.pid != self.app.pid:
-            now = f"{quoted(front.title, 60)} has" if front else "no window has"
+            now = f"{quote_text(front.title, 60)} has" if front else "no window has"
             raise focus_lost(f"{now} the keyboard now, not {self.app.name}")
         try:
             hands.check_grab(self.app.pid)
@@ -149,7 +149,7 @@ def screen_window(session: UiSession, app: UiApp, window: UiNode | None) -> Scre
         return front
     raise UiError(
         "NOT_SUPPORTED",
-        f"{app.name} has several windows that may be {quoted(window.title, 60)}.",
+        f"{app.name} has several windows that may be {quote_text(window.title, 60)}.",
         "Close or rename the others, or bring this window to the front.",
         reason="no_window",
     )

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, TypeVar
 from iac_accessibility.bridge import Bridge
 from iac_accessibility.model import AppNotResponding, Detail, Handle, UiApp, UiFault, UiNode
 from iac_accessibility.traverse import Branch, Walk
-from iac_base.errors import quoted
+from iac_base.errors import quote_text
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -259,13 +259,13 @@ def describe_differences(before: Fingerprint, found: ElementFound) -> str:
     if node.role != before.role:
         told.append(f"it was {before.role}, it is {node.role}")
     elif node.title != before.title and not (len(found.way) == 1 and node.handle == before.handle):
-        told.append(f"it was {quoted(before.title, 60)}, it is {quoted(node.title, 60)}")
+        told.append(f"it was {quote_text(before.title, 60)}, it is {quote_text(node.title, 60)}")
     if before.identifier is not None and node.identifier != before.identifier:
-        told.append(f"its identifier was {quoted(before.identifier, 60)}")
+        told.append(f"its identifier was {quote_text(before.identifier, 60)}")
     if found.window.handle != before.window:
-        told.append(f"it was in another window, {quoted(before.window_title, 60)}")
+        told.append(f"it was in another window, {quote_text(before.window_title, 60)}")
     elif node.handle != before.handle and not told:
-        now = f", {node.role} {quoted(node.title, 60)}" if node.title else f", {node.role}"
+        now = f", {node.role} {quote_text(node.title, 60)}" if node.title else f", {node.role}"
         told.append(f"another element has taken its place{now}{_in_row(found.row)}")
     elif before.row is not None and found.row is not None and before.row != found.row:
         told.append(f"its row has changed, it is now{_in_row(found.row) or ' in none'}")
@@ -273,7 +273,7 @@ def describe_differences(before: Fingerprint, found: ElementFound) -> str:
 
 
 def _in_row(row: tuple[str, ...] | None) -> str:
-    return f" in the row {quoted(' '.join(row), 80)}" if row else ""
+    return f" in the row {quote_text(' '.join(row), 80)}" if row else ""
 
 
 def is_id(text: str) -> bool:

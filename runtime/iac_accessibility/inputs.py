@@ -4,7 +4,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from iac_accessibility.apps import UiSession
 from iac_accessibility.bridge import read_one
@@ -33,10 +33,19 @@ from iac_accessibility.model import (
 )
 from iac_accessibility.paths import TEXT_ROLES, PathStep
 from iac_accessibility.pointing import aim_at, click_at, elements_under_point, point_at, show_tab
+from iac_accessibility.shapes import (
+    ActionDone,
+    AppName,
+    ChangeDone,
+    ElementName,
+    ScreenPoint,
+    Seconds,
+)
 from iac_accessibility.texts import TextEntry, focus_element, put_text
 from iac_accessibility.toolset import change_tool
-from iac_base.errors import quoted
-from iac_base.text import escaped
+from iac_base.errors import quote_text
+from iac_base.text import escape_hidden
+from iac_runtime.tool import limits, tool
 
 _FOCUS_SECONDS: Final = 1.0
 _HOLD: Final = 0.03
@@ -46,7 +55,7 @@ _STEPS: Final = 8
 
 
 @change_tool
-def press_keys(session: UiSession, call: UiCall) -> ElementChange:
+def plan_press_keys(session: UiSession, call: UiCall) -> ElementChange:
     """Press combinations of keys, in an element or where the app's keyboard is.
 
     Raises:
@@ -74,11 +83,11 @@ def press_keys(session: UiSession, call: UiCall) -> ElementChange:
     place = (
         describe_element(found, app)
         if again is None
-        else f"{quoted(node.title, 60)}, {describe_app(app)}"
+        else f"{quote_text(node.title, 60)}, {describe_app(app)}"
     )
     return ElementChange(
         found,
-        f"press {escaped(named)} in {place}",
+        f"press {escape_hidden(named)} in {place}",
         send_strokes,
         "keys",
         words=tuple(stroke.text for stroke in strokes),
@@ -86,6 +95,31 @@ def press_keys(session: UiSession, call: UiCall) -> ElementChange:
         again=again,
         more={"action": named},
     )
+
+
+@tool(
+    level="MODIFY",
+    ceiling="DANGEROUS",
+    plan=plan_press_keys,
+    answer=ActionDone,
+    words="arrow combination confirm dismiss enter escape hotkey key keyboard keys modal return"
+    " shortcut tab",
+    example={"app": "TextEdit", "keys": ["cmd+s"]},
+    timeout=5.0,
+)
+def press_keys(
+    *,
+    app: AppName | None = None,
+    keys: Annotated[list[str], limits(minItems=1, maxItems=50)],
+    element: ElementName | None = None,
+    timeout: Seconds | None = None,
+) -> None:
+    """Press keys or combinations one after the other, such as ctrl+s or Escape, in an element or
+    where the app has the keyboard focus. Works even while a dialog blocks the app.
+
+    Args:
+        keys: Combinations in order, such as ctrl+shift+s, Return, Down, F5, a.
+    """
 
 
 def _stroke_effect_at(stroke: Stroke, found: ElementFound) -> str:
@@ -137,7 +171,7 @@ def element_of_window(window: ScreenWindow) -> ElementFound:
 
 
 @change_tool
-def type_text(session: UiSession, call: UiCall) -> ElementChange:
+def plan_type_text(session: UiSession, call: UiCall) -> ElementChange:
     """Put a text in behind what an element holds.
 
     Raises:
@@ -151,10 +185,30 @@ def type_text(session: UiSession, call: UiCall) -> ElementChange:
     def append_text(now: UiNode, seconds: float) -> Mapping[str, Any]:
         return put_text(session, TextEntry(app, found.now(now), text, whole=False), seconds)
 
-    shown = "a secret" if holds_secret(found.node) else quoted(escaped(text), 200)
+    shown = "a secret" if holds_secret(found.node) else quote_text(escape_hidden(text), 200)
     return ElementChange(
         found, f"type {shown} into {describe_element(found, app)}", append_text, "value"
     )
+
+
+@tool(
+    level="MODIFY",
+    ceiling="DANGEROUS",
+    plan=plan_type_text,
+    answer=ChangeDone,
+    words="append enter field input insert keyboard paste text type typing words write",
+    example={"element": "e12", "text": "Grüße aus 山田"},
+    timeout=10.0,
+)
+def type_text(
+    *, app: AppName | None = None, element: ElementName, text: str, timeout: Seconds | None = None
+) -> None:
+    """Add text at the end of an element, all of it or nothing. IAC sets it directly, pastes it
+    and restores the clipboard, or types it.
+
+    Args:
+        text: The text, in any language, with line breaks.
+    """
 
 
 def _check_text(found: ElementFound, app: UiApp) -> None:
@@ -170,7 +224,7 @@ def _check_text(found: ElementFound, app: UiApp) -> None:
 
 
 @change_tool
-def click(session: UiSession, call: UiCall) -> ElementChange:
+def plan_click(session: UiSession, call: UiCall) -> ElementChange:
     """Click an element: by its own action where a plain click is asked for, else by the pointer.
 
     Raises:
@@ -231,6 +285,34 @@ def click(session: UiSession, call: UiCall) -> ElementChange:
     return ElementChange(found, line, click_pointer, "pointer", words=words, more=more, does=does)
 
 
+@tool(
+    level="MODIFY",
+    ceiling="DANGEROUS",
+    plan=plan_click,
+    answer=ActionDone,
+    words="button double doubleclick hit mouse open picture point pointer right tap",
+    example={"element": "e12", "count": 2},
+    timeout=5.0,
+)
+def click(
+    *,
+    app: AppName | None = None,
+    element: ElementName,
+    button: Literal["left", "middle", "right"] | None = None,
+    count: Annotated[int, limits(minimum=1, maximum=3)] | None = None,
+    point: ScreenPoint | None = None,
+    timeout: Seconds | None = None,
+) -> None:
+    """Click an element. A plain click uses the element's own action; other clicks move the
+    pointer to its middle, or to a point in it.
+
+    Args:
+        button: Default: left.
+        count: How many clicks: 2 for a double click. Default: 1.
+        point: The point in the element, from its top left corner.
+    """
+
+
 _ASKS_MORE: Final = ("…", "...")
 _PICKED: Final = frozenset(("cell", "row", "list_item", "tree_item"))
 """What a click picks, and its own action may open."""
@@ -240,7 +322,7 @@ UNKNOWN: Final = "does something that cannot be known beforehand"
 
 
 @change_tool
-def context_menu(session: UiSession, call: UiCall) -> ElementChange:
+def plan_context_menu(session: UiSession, call: UiCall) -> ElementChange:
     """Open the menu of an element: by its own action, else by the right button."""
     app = call.app
     found = call.resolve_element(session)
@@ -261,8 +343,23 @@ def context_menu(session: UiSession, call: UiCall) -> ElementChange:
     return ElementChange(found, line, click_right, "pointer", more=more)
 
 
+@tool(
+    level="MODIFY",
+    ceiling="DANGEROUS",
+    plan=plan_context_menu,
+    answer=ActionDone,
+    words="click context menu mouse popup right rightclick secondary shortcut",
+    example={"element": "e12"},
+    timeout=5.0,
+)
+def context_menu(
+    *, app: AppName | None = None, element: ElementName, timeout: Seconds | None = None
+) -> None:
+    """Open the context menu of an element. Then find_element shows the items."""
+
+
 @change_tool
-def scroll(session: UiSession, call: UiCall) -> ElementChange:
+def plan_scroll(session: UiSession, call: UiCall) -> ElementChange:
     """Bring an element into view, or scroll it by pages.
 
     Raises:
@@ -306,12 +403,37 @@ def scroll(session: UiSession, call: UiCall) -> ElementChange:
     return ElementChange(found, what, scroll_element, "pointer", more={"action": "scroll"})
 
 
+@tool(
+    level="MODIFY",
+    ceiling="DANGEROUS",
+    plan=plan_scroll,
+    answer=ActionDone,
+    words="bottom down further into more page reveal scroll show top up view",
+    example={"element": "e12", "pages": 1},
+    timeout=5.0,
+)
+def scroll(
+    *,
+    app: AppName | None = None,
+    element: ElementName,
+    pages: Annotated[float, limits(minimum=-50, maximum=50)] | None = None,
+    direction: Literal["vertical", "horizontal"] | None = None,
+    timeout: Seconds | None = None,
+) -> None:
+    """Scroll an element into view, or scroll its contents by pages.
+
+    Args:
+        pages: Pages down or right; negative for up or left. Default: 0.
+        direction: Default: vertical.
+    """
+
+
 _NOTCH: Final = 53.0
 """Pixels that a notch of the wheel moves, about; toolkits differ."""
 
 
 @change_tool
-def drag(session: UiSession, call: UiCall) -> list[ElementChange]:
+def plan_drag(session: UiSession, call: UiCall) -> list[ElementChange]:
     """Drag an element onto another one, with the pointer."""
     app = call.app
     found = call.resolve_element(session)
@@ -346,3 +468,22 @@ def drag(session: UiSession, call: UiCall) -> list[ElementChange]:
         ElementChange(found, line, lambda _node, _seconds: None, "pointer", words=("drag",)),
         ElementChange(onto, line, drag_pointer, "pointer", words=(found.node.title,), more=more),
     ]
+
+
+@tool(
+    level="MODIFY",
+    ceiling="DANGEROUS",
+    plan=plan_drag,
+    answer=ActionDone,
+    words="drag drop mouse move onto order pointer reorder",
+    example={"element": "e12", "to": "e15"},
+    timeout=10.0,
+)
+def drag(
+    *, app: AppName | None = None, element: ElementName, to: str, timeout: Seconds | None = None
+) -> None:
+    """Drag an element onto another element with the pointer.
+
+    Args:
+        to: The target: id or path of a visible element.
+    """

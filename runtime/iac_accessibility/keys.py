@@ -9,7 +9,7 @@ names does not matter, that of a character does not either where a modifier is b
 from typing import Final, Literal, NamedTuple
 
 from iac_accessibility.errors import UiError
-from iac_base.errors import near_text, quoted
+from iac_base.errors import near_text, quote_text
 
 Modifier = Literal["shift", "control", "option", "command"]
 
@@ -89,7 +89,7 @@ def parse_stroke(text: str) -> Stroke:
 def _unknown_key_error(text: str, part: str, known: tuple[str, ...]) -> UiError:
     return UiError(
         "INVALID_PARAMETER",
-        f"{quoted(text, 60)} is not a key combination: there is no key {quoted(part, 30)}.",
+        f"{quote_text(text, 60)} is not a key combination: there is no key {quote_text(part, 30)}.",
         near_text(part, known) or 'Write combinations like "ctrl+shift+s", "Return" or "F5".',
         reason="bad_value",
     )

@@ -19,8 +19,8 @@ from typing import Final, NamedTuple, cast
 from iac_accessibility.model import UiNode
 from iac_accessibility.paths import TEXT_ROLES, takes_typing
 from iac_base.secrets import is_secret
-from iac_runtime.policy.effects import Verb
 from iac_runtime.tool import Level
+from iac_runtime.toolkit import Verb
 
 _DOES: Final[dict[str, Verb]] = {
     "destroys": "delete",
@@ -218,6 +218,6 @@ def hides_values(app_id: str, role: str) -> bool:
     if role not in _SHOWN_ROLES:
         return False
     # Needed here only, and not light.
-    from iac_runtime.policy.blocklist import hides_texts
+    from iac_runtime.toolkit import is_unreadable_app
 
-    return hides_texts(app_id)
+    return is_unreadable_app(app_id)

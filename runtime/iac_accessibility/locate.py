@@ -28,7 +28,7 @@ from iac_accessibility.model import (
 )
 from iac_accessibility.paths import PathStep, parse_path, path_text
 from iac_accessibility.traverse import WalkLimits, steps_of, walk_tree
-from iac_base.errors import near_text, quoted
+from iac_base.errors import near_text, quote_text
 
 SIBLINGS: Final = 5_000
 """Children of one element among which a path is followed."""
@@ -172,13 +172,13 @@ def _follow_step(
         numbers = [PathStep(node.role, number=alike.index(node)).text for node in found[:5]]
         raise UiError(
             "NOT_FOUND",
-            f"{len(found)} elements match {quoted(step.text, 120)}{place}.",
+            f"{len(found)} elements match {quote_text(step.text, 120)}{place}.",
             f"Choose one by its number: {', '.join(numbers)}.",
             reason="no_element",
         )
     raise UiError(
         "NOT_FOUND",
-        f"There is no element {quoted(step.text, 120)}{place}.",
+        f"There is no element {quote_text(step.text, 120)}{place}.",
         _nearest_hint(step, alike, nodes),
         reason="no_element",
     )

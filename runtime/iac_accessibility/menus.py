@@ -17,9 +17,11 @@ from iac_accessibility.identity import ElementFound, describe_differences, with_
 from iac_accessibility.locate import path_of, stale_error
 from iac_accessibility.model import Detail, Handle, UiApp, UiNode
 from iac_accessibility.paths import MENU_ROLES
+from iac_accessibility.shapes import ActionDone, AppName, Seconds
 from iac_accessibility.toolset import change_tool
 from iac_accessibility.traverse import WalkLimits, walk_tree
-from iac_base.errors import near_text, quoted
+from iac_base.errors import near_text, quote_text
+from iac_runtime.tool import tool
 
 _MOST: Final = 10
 _ARROW: Final = re.compile(r"\s*(?:>|→|▸|›)\s*")
@@ -37,7 +39,7 @@ def _titles_of(text: str) -> list[str]:
     if not 2 <= len(found) <= _MOST or not all(found):
         raise UiError(
             "INVALID_PARAMETER",
-            f"{quoted(text)} is not a menu path.",
+            f"{quote_text(text)} is not a menu path.",
             'Write the menu and the item: "File > Save As…".',
             reason="bad_path",
         )
@@ -45,7 +47,7 @@ def _titles_of(text: str) -> list[str]:
 
 
 @change_tool
-def click_menu(session: UiSession, call: UiCall) -> ElementChange:
+def plan_click_menu(session: UiSession, call: UiCall) -> ElementChange:
     """Choose a menu item: it is looked for, no menu is opened.
 
     Raises:
@@ -62,12 +64,29 @@ def click_menu(session: UiSession, call: UiCall) -> ElementChange:
         check_action(found.node, action, "press")
     return ElementChange(
         found,
-        f"choose {' > '.join(quoted(title, 40) for title in named)} in {describe_app(app)}",
+        f"choose {' > '.join(quote_text(title, 40) for title in named)} in {describe_app(app)}",
         lambda node, seconds: session.bridge.perform_action(node.handle, action, seconds),
         action=action,
         words=tuple(named),
         more={"action": action, "element_path": found.path},
     )
+
+
+@tool(
+    level="MODIFY",
+    ceiling="DANGEROUS",
+    plan=plan_click_menu,
+    answer=ActionDone,
+    words="bar choose command item menu open pick select submenu",
+    example={"app": "TextEdit", "menu_path": "Format > Make Plain Text"},
+    timeout=5.0,
+)
+def click_menu(*, app: AppName, menu_path: str, timeout: Seconds | None = None) -> None:
+    """Choose an item in an app's menu bar by the titles: File > Save As…
+
+    Args:
+        menu_path: Menu and item: File > Save As…
+    """
 
 
 def _find_menu_item(
@@ -152,11 +171,13 @@ def _match_item(title: str, level: list[UiNode], above: list[str], app: UiApp) -
             enabled = [node for node in found if "enabled" in node.states]
             return (enabled or found)[0]
     place = (
-        f"the menu {' > '.join(quoted(name, 40) for name in above)}" if above else "the menu bar"
+        f"the menu {' > '.join(quote_text(name, 40) for name in above)}"
+        if above
+        else "the menu bar"
     )
     raise UiError(
         "NOT_FOUND",
-        f"There is no item {quoted(title)} in {place} of {app.name}.",
+        f"There is no item {quote_text(title)} in {place} of {app.name}.",
         near_text(title, dict.fromkeys(node.title for node in level if node.title)),
         reason="no_menu",
     )

@@ -78,7 +78,7 @@ class Watches:
         key, held = self._open_watch(bridge, app, kinds, cursor)
         with held.lock:
             began = time.monotonic()
-            while (spent := time.monotonic() - began) < seconds and not cancel.cancelled:
+            while (spent := time.monotonic() - began) < seconds and not cancel.is_cancelled:
                 held.changes += held.watch.wait_for_changes(min(_STEP, seconds - spent))
                 cancel.word = f"{len(held.changes)} changes so far"
                 if not bridge.is_alive(app):

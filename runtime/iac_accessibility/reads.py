@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Annotated, Any, Final, NotRequired, TypedDict
 
 from iac_accessibility.apps import UiSession, walk_app
 from iac_accessibility.calls import UiCall
@@ -11,7 +11,7 @@ from iac_accessibility.errors import UiError
 from iac_accessibility.identity import RowReader, element_of_branch, row_texts, with_row
 from iac_accessibility.levels import holds_secret
 from iac_accessibility.locate import path_of
-from iac_accessibility.model import AppNotResponding, Detail, UiApp, UiFault, UiNode
+from iac_accessibility.model import AppNotResponding, ChangeKind, Detail, UiApp, UiFault, UiNode
 from iac_accessibility.overview import as_json, byte_budget, count_fitting, is_active
 from iac_accessibility.paths import WINDOW_ROLES, role_name
 from iac_accessibility.render import (
@@ -21,9 +21,25 @@ from iac_accessibility.render import (
     frame_facts,
     walk_facts,
 )
+from iac_accessibility.shapes import (
+    AppFacts,
+    AppName,
+    CutFacts,
+    ElementFacts,
+    FewItems,
+    RoleName,
+    ScreenPoint,
+    ScreenSize,
+    Seconds,
+    TitlePart,
+    TokenLimit,
+    ValuePart,
+    WholeIdentifier,
+)
 from iac_accessibility.toolset import read_tool
 from iac_accessibility.traverse import Branch, WalkLimits, walk_tree
 from iac_base.errors import InvalidParameterError
+from iac_runtime.tool import limits, tool
 
 _DEEPEST: Final = 200
 _DETAILS: Final = ~Detail.CHILDREN
@@ -33,7 +49,7 @@ _LABELS: Final = 200
 
 
 @read_tool
-def find_element(session: UiSession, call: UiCall) -> dict[str, Any]:
+def plan_find_element(session: UiSession, call: UiCall) -> dict[str, Any]:
     """Return `{app, elements, result_count, has_more_results, incomplete, cuts, notes}`."""
     app, arguments = call.app, call.arguments
     end = time.monotonic() + call.seconds
@@ -78,6 +94,46 @@ def find_element(session: UiSession, call: UiCall) -> dict[str, Any]:
         "has_more_results": len(found) > kept,
         **walk_facts(app, kept, seen, _DEEPEST, notes),
     }
+
+
+class FoundElements(TypedDict):
+    """What find_element answers."""
+
+    app: AppFacts
+    elements: list[ElementFacts]
+    result_count: int
+    has_more_results: bool
+    incomplete: bool
+    cuts: NotRequired[list[CutFacts]]
+    notes: NotRequired[list[str]]
+
+
+@tool(
+    level="SAFE",
+    plan=plan_find_element,
+    answer=FoundElements,
+    words="button control field find interface label link locate toolbar where",
+    example={"app": "Preview", "role": "button", "title": "Close"},
+    timeout=2.0,
+)
+def find_element(
+    *,
+    app: AppName,
+    role: RoleName | None = None,
+    title: TitlePart | None = None,
+    value: ValuePart | None = None,
+    identifier: WholeIdentifier | None = None,
+    max_results: FewItems | None = None,
+    max_tokens: TokenLimit | None = None,
+    timeout: Seconds | None = None,
+) -> None:
+    """Find elements of an app's interface by role, title, value or identifier. Use the ids in
+    the result with other tools.
+
+    Args:
+        max_results: Default 20.
+        max_tokens: Most tokens (four bytes) of the answer. Default 4000.
+    """
 
 
 def _find_by_label(
@@ -132,7 +188,7 @@ class ElementFilter:
 
 
 @partial(read_tool, front=True)
-def get_focused_element(session: UiSession, call: UiCall) -> dict[str, Any]:
+def plan_get_focused_element(session: UiSession, call: UiCall) -> dict[str, Any]:
     """Return `{app, element, has_focus, notes}`; element is null where nothing has the focus."""
     seconds = call.seconds
     app = call.named
@@ -162,8 +218,29 @@ def get_focused_element(session: UiSession, call: UiCall) -> dict[str, Any]:
     }
 
 
+class FocusAnswer(TypedDict):
+    """What get_focused_element answers."""
+
+    app: NotRequired[AppFacts]
+    element: ElementFacts | None
+    has_focus: bool
+    notes: NotRequired[list[str]]
+
+
+@tool(
+    level="SAFE",
+    plan=plan_get_focused_element,
+    answer=FocusAnswer,
+    words="caret control cursor field focus keyboard typing",
+    example={"app": "Safari"},
+    timeout=1.0,
+)
+def get_focused_element(*, app: AppName | None = None, timeout: Seconds | None = None) -> None:
+    """Say which element has the keyboard focus, in one app or in the front app."""
+
+
 @read_tool
-def list_windows(session: UiSession, call: UiCall) -> dict[str, Any]:
+def plan_list_windows(session: UiSession, call: UiCall) -> dict[str, Any]:
     """Return `{windows, result_count, incomplete, notes}`; positions from the top left corner."""
     app = call.named
     end = time.monotonic() + call.seconds
@@ -212,6 +289,49 @@ def list_windows(session: UiSession, call: UiCall) -> dict[str, Any]:
     }
 
 
+class WindowFacts(TypedDict):
+    """A window of an app."""
+
+    title: str
+    position: NotRequired[ScreenPoint]
+    size: NotRequired[ScreenSize]
+    minimized: bool
+    frontmost: bool
+    app: AppFacts
+    path: str
+    id: NotRequired[str]
+
+
+class WindowsAnswer(TypedDict):
+    """What list_windows answers."""
+
+    windows: list[WindowFacts]
+    result_count: int
+    incomplete: bool
+    notes: NotRequired[list[str]]
+
+
+@tool(
+    level="SAFE",
+    plan=plan_list_windows,
+    answer=WindowsAnswer,
+    words="minimized open position screen size where window windows",
+    example={"app": "Preview"},
+    timeout=1.0,
+)
+def list_windows(
+    *,
+    app: AppName | None = None,
+    include_minimized: bool | None = None,
+    timeout: Seconds | None = None,
+) -> None:
+    """List the windows of one app or of all: title, position, size, path.
+
+    Args:
+        include_minimized: Also windows that are minimized. Default false.
+    """
+
+
 def _window_row(app: UiApp, branch: Branch) -> dict[str, Any]:
     node = branch.node
     return {
@@ -226,9 +346,56 @@ def _window_row(app: UiApp, branch: Branch) -> dict[str, Any]:
 
 
 @read_tool
-def observe_changes(session: UiSession, call: UiCall) -> dict[str, Any]:
+def plan_observe_changes(session: UiSession, call: UiCall) -> dict[str, Any]:
     """Return what changes in an app for a while, as `observe_changes` does."""
     return session.watches.observe_changes(session.bridge, call.app, call.arguments, call.cancel)
+
+
+class ObservedChange(TypedDict):
+    """A change that was seen."""
+
+    event: str
+    at: Annotated[float, "Seconds since the watch began."]
+    element: NotRequired[ElementFacts]
+    detail: NotRequired[str]
+
+
+class ChangesAnswer(TypedDict):
+    """What observe_changes answers."""
+
+    app: AppFacts
+    changes: list[ObservedChange]
+    result_count: int
+    has_more_results: NotRequired[bool]
+    cursor: str
+    seconds: NotRequired[float]
+    notes: NotRequired[list[str]]
+
+
+@tool(
+    level="SAFE",
+    plan=plan_observe_changes,
+    answer=ChangesAnswer,
+    words="appears button changed changes dialog disappears happens monitor notice notify pops"
+    " progress screen title ui until value wait watch when window",
+    example={"app": "Preview", "duration": 5},
+    timeout=60.0,
+)
+def observe_changes(
+    *,
+    app: AppName,
+    events: list[ChangeKind] | None = None,
+    duration: Annotated[float, limits(exclusiveMinimum=0, maximum=50)] | None = None,
+    cursor: str | None = None,
+) -> None:
+    """Watch an app for some seconds and list what changed, in order. To continue from there,
+    give the cursor of the result.
+
+    Args:
+        events: What to watch for. Default: values, titles, focus and windows.
+        duration: Seconds to watch. Default 5.
+        cursor: The cursor of the last result, to continue without a gap.
+    """
 
 
 def _describe_elements(

@@ -8,8 +8,9 @@ import io
 import shutil
 import time
 from collections.abc import Sequence
+from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final, NotRequired, TypedDict
 
 from iac_accessibility.apps import UiSession, walk_app
 from iac_accessibility.calls import UiCall
@@ -27,13 +28,14 @@ from iac_accessibility.model import (
 from iac_accessibility.overview import ACTIVE_ROLES, byte_budget, outline_items, outline_lines
 from iac_accessibility.paths import TEXT_ROLES, WINDOW_ROLES
 from iac_accessibility.render import DATA_NOTE, app_facts, item_line, shown_value
+from iac_accessibility.shapes import AppFacts, AppName, Seconds, TokenLimit
 from iac_accessibility.toolset import read_tool
 from iac_accessibility.traverse import Branch, Walk, WalkLimits
 from iac_accessibility.tree import open_items
 from iac_base.distribution import pip_install
 from iac_base.secrets import redact_text
-from iac_runtime.execution.streams import run_process
-from iac_runtime.gate.plans import ToolImage, ToolResult
+from iac_runtime.tool import tool
+from iac_runtime.toolkit import ToolImage, ToolResult, run_process
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -57,7 +59,8 @@ _ASKS: Final = (
 )
 
 
-def _take_screenshot(session: UiSession, call: UiCall) -> ToolResult:
+@partial(read_tool, front=True, asks=_ASKS)
+def plan_see(session: UiSession, call: UiCall) -> ToolResult:
     """Return `{app, window, width, height, scale, tree, text, notes}` and a PNG."""
     _check_library()
     app, arguments = call.app, call.arguments
@@ -100,7 +103,46 @@ def _take_screenshot(session: UiSession, call: UiCall) -> ToolResult:
     return ToolResult(value, images=(ToolImage(data.getvalue()),))
 
 
-see = read_tool(_take_screenshot, front=True, asks=_ASKS)
+class PictureAnswer(TypedDict):
+    """What see answers, beside the picture."""
+
+    app: AppFacts
+    window: str
+    width: int
+    height: int
+    scale: Annotated[float, "Picture pixels per screen pixel."]
+    tree: Annotated[str, "The marked elements, listed as in get_ui_tree."]
+    text: NotRequired[Annotated[str, "The text in the picture."]]
+    notes: NotRequired[list[str]]
+
+
+@tool(
+    level="MODIFY",
+    plan=plan_see,
+    answer=PictureAnswer,
+    words="capture photo picture screenshot shot snapshot",
+    example={"app": "Preview"},
+    timeout=10.0,
+)
+def see(
+    *,
+    app: AppName | None = None,
+    element: str | None = None,
+    marks: bool | None = None,
+    recognise_text: bool | None = None,
+    max_tokens: TokenLimit | None = None,
+    timeout: Seconds | None = None,
+) -> None:
+    """Take a picture of an app's window or of an element, with the ids of its controls drawn in.
+    Secrets and other programs' windows are blacked out. The first picture of an app
+    requires approval.
+
+    Args:
+        element: The id of the element. Default: the active window.
+        marks: Draw the ids into the picture. Default true.
+        recognise_text: Read text in a picture without elements. Default true.
+        max_tokens: Most tokens (four bytes) of the answer. Default 2000.
+    """
 
 
 def _check_library() -> None:
@@ -115,7 +157,7 @@ def _check_library() -> None:
 
 def _not_allowed_error() -> UiError:
     # Needed for this message only.
-    from iac_runtime.execution.mac import responsible_name
+    from iac_runtime.toolkit import responsible_name
 
     pane = "Privacy & Security > Screen & System Audio Recording"
     return UiError(

@@ -32,7 +32,7 @@ from iac_accessibility.levels import holds_secret, return_does
 from iac_accessibility.model import ActionFailed, Detail, Handle, UiApp, UiFault
 from iac_accessibility.paths import TEXT_ROLES
 from iac_accessibility.pointing import aim_at, click_at
-from iac_base.errors import quoted
+from iac_base.errors import quote_text
 
 _HIDDEN: Final = "The text is hidden, so it was not read back."
 _DELETE: Final = parse_stroke("delete")
@@ -134,7 +134,7 @@ def put_text(session: UiSession, given: TextEntry, seconds: float) -> Mapping[st
         if now == before
         else "could not be set back"
         if holds_secret(given.found.node)
-        else f"could not be set back; its text is now {quoted(now or '', 80)}"
+        else f"could not be set back; its text is now {quote_text(now or '', 80)}"
     )
     raise UiError(
         "EXECUTION_ERROR",

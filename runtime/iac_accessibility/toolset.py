@@ -30,15 +30,24 @@ from iac_accessibility.model import AppNotResponding, UiApp
 from iac_accessibility.news import changes_since_view
 from iac_base.cancellation import Cancellation
 from iac_base.distribution import pip_install
-from iac_base.errors import ToolError, quoted
-from iac_base.text import clean
-from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
-from iac_runtime.policy.dataflow import Taint
-from iac_runtime.policy.effects import CallFacts, Effect, Raised, Verb
-from iac_runtime.policy.escalation import from_results
-from iac_runtime.policy.permissions import Permissions
+from iac_base.errors import ToolError, quote_text
+from iac_base.text import clean_value
 from iac_runtime.tool import Level
-from iac_runtime.tools.shape import Perform, Tool
+from iac_runtime.toolkit import (
+    Call,
+    CallFacts,
+    Effect,
+    Perform,
+    Permissions,
+    Plan,
+    RaisedLevel,
+    Taint,
+    Tool,
+    ToolContext,
+    ToolResult,
+    Verb,
+    find_tainted_texts,
+)
 
 _NEWS: Final = 0.8
 """Seconds for what an act changed, beside those of the act."""
@@ -98,7 +107,7 @@ def read_tool(read: _Read, *, front: bool = False, asks: str = "") -> Perform:
 
     @wraps(read)
     def plan_call(tool: Tool, call: Call, context: ToolContext) -> Plan:
-        toolset = context.kept(open_toolset)
+        toolset = context.get_or_create(open_toolset)
         return toolset.plan_read(tool, call, read, context.permissions, front=front, asks=asks)
 
     return plan_call
@@ -109,7 +118,9 @@ def change_tool(find: _Change) -> Perform:
 
     @wraps(find)
     def plan_call(tool: Tool, call: Call, context: ToolContext) -> Plan:
-        return context.kept(open_toolset).plan_change(tool, call, find, context.permissions.taint)
+        return context.get_or_create(open_toolset).plan_change(
+            tool, call, find, context.permissions.taint
+        )
 
     return plan_call
 
@@ -173,7 +184,7 @@ class UiToolset:
 
         def is_denied(effect: Effect) -> bool:
             alone = CallFacts(tool.name, (effect,), call.arguments, ways=("client",))
-            return app is None and permissions.judge(alone).action == "deny"
+            return app is None and permissions.judge_call(alone).action == "deny"
 
         left_out = {one.name for one, effect in rows if is_denied(effect)}
         rows = [row for row in rows if row[0].name not in left_out]
@@ -188,15 +199,15 @@ class UiToolset:
                 now = replace(asked, named=app, apps=apps, cancel=cancel or asked.cancel)
                 found = read(session, now)
                 if isinstance(found, ToolResult):
-                    return found._replace(value=clean(found.value), notes=notes)
-                return ToolResult(clean(found), notes)
+                    return found._replace(value=clean_value(found.value), notes=notes)
+                return ToolResult(clean_value(found), notes)
 
-        line = f"{tool.name} {quoted(app.name, 60)}" if app else tool.name
+        line = f"{tool.name} {quote_text(app.name, 60)}" if app else tool.name
         effects = tuple(dict.fromkeys(effect for _, effect in rows))
         facts = CallFacts(tool.name, effects, call.arguments, line=line)
         if asks and app is not None:
             scope = hashlib.sha256(repr((tool.name, app.id, app.pid, app.started)).encode())
-            raised = (Raised("interface", asks, "SAFE"),)
+            raised = (RaisedLevel("interface", asks, "SAFE"),)
             facts = replace(facts, raised=raised, memory=scope.hexdigest())
         return Plan(tool, facts, perform_read)
 
@@ -233,9 +244,10 @@ class UiToolset:
             done = _combine_answers(answers) if "fields" in call.arguments else answers[-1]
             with error_context(app, tool=tool.name):
                 seen = changes_since_view(session, app, _NEWS) if done["success"] else None
-            return ToolResult(clean(done | ({} if seen is None else {"changes": seen})))
+            return ToolResult(clean_value(done | ({} if seen is None else {"changes": seen})))
 
-        return Plan(tool, self._call_facts(tool, call, key, app, judged, taint), perform_change)
+        facts = self._call_facts(tool, call, key, app, judged, taint)
+        return Plan(tool, facts, perform_change, resumable=False)
 
     def _call_facts(
         self,
@@ -249,13 +261,13 @@ class UiToolset:
         """Return what a call of changes does, and remember what it was planned for."""
         shown = dict(call.arguments)
         effects: list[Effect] = []
-        raised: list[Raised] = []
+        raised: list[RaisedLevel] = []
         for change, (level, reasons, known) in judged:
             node, path = change.found.node, change.found.path
             verb: Verb = "change" if known == "unknown" and change.value is not None else known
             effects.append(Effect(verb, app.id, app.name, node.role, path, level=level))
             raised += [
-                Raised("interface", f"{one[:1].upper()}{one[1:]}.", "SAFE") for one in reasons
+                RaisedLevel("interface", f"{one[:1].upper()}{one[1:]}.", "SAFE") for one in reasons
             ]
         if any(holds_secret(change.found.node) for change, _ in judged):
             # They are asked about and recorded.
@@ -272,7 +284,10 @@ class UiToolset:
             tuple(dict.fromkeys(effects)),
             shown,
             line=f"{'; '.join(lines)}, element {tag}",
-            raised=(*dict.fromkeys(raised), *from_results([one for one in given if one], taint)),
+            raised=(
+                *dict.fromkeys(raised),
+                *find_tainted_texts([one for one in given if one], taint),
+            ),
             memory=approval_scope(app, changes[-1].found) if modest else "",
         )
 

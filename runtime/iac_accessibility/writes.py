@@ -12,10 +12,20 @@ from iac_accessibility.identity import ElementFound
 from iac_accessibility.levels import holds_secret
 from iac_accessibility.model import AcceptedValue, UiApp, UiNode
 from iac_accessibility.paths import BOOLEAN_ROLES, action_name
+from iac_accessibility.shapes import (
+    ActionDone,
+    AppName,
+    ChangeDone,
+    ElementName,
+    ElementValue,
+    Scalar,
+    Seconds,
+)
 from iac_accessibility.texts import TextEntry, put_number, put_text
 from iac_accessibility.toolset import change_tool
-from iac_base.errors import quoted
-from iac_base.text import escaped
+from iac_base.errors import quote_text
+from iac_base.text import escape_hidden
+from iac_runtime.tool import tool
 
 _SWITCHES: Final = ("press", "toggle", "check", "uncheck")
 _TRUE: Final = frozenset(("true", "yes", "on", "1", "checked"))
@@ -23,7 +33,7 @@ _FALSE: Final = frozenset(("false", "no", "off", "0", "unchecked"))
 
 
 @change_tool
-def perform_action(session: UiSession, call: UiCall) -> ElementChange:
+def plan_perform_action(session: UiSession, call: UiCall) -> ElementChange:
     """Perform one of the element's own actions.
 
     Raises:
@@ -42,8 +52,32 @@ def perform_action(session: UiSession, call: UiCall) -> ElementChange:
     )
 
 
+@tool(
+    level="MODIFY",
+    ceiling="DANGEROUS",
+    plan=plan_perform_action,
+    answer=ActionDone,
+    words="button check checkbox click collapse control dialog disclosure dismiss expand hit"
+    " icon link popup press push radio select tab tap tick triangle uncheck untick",
+    example={"app": "Preview", "element": "window[0]/button[@title='Close']", "action": "press"},
+    timeout=5.0,
+)
+def perform_action(
+    *,
+    app: AppName | None = None,
+    element: ElementName,
+    action: str,
+    timeout: Seconds | None = None,
+) -> None:
+    """Perform one of an element's own actions, such as press, and return the element's state.
+
+    Args:
+        action: One of the element's own actions, such as press or show_menu.
+    """
+
+
 @change_tool
-def set_value(session: UiSession, call: UiCall) -> ElementChange:
+def plan_set_value(session: UiSession, call: UiCall) -> ElementChange:
     """Set a value, by pressing what is switched, and by paste or keys where nothing else does.
 
     Raises:
@@ -51,6 +85,38 @@ def set_value(session: UiSession, call: UiCall) -> ElementChange:
     """
     found = call.resolve_element(session)
     return value_change(session, call.app, found, call.arguments["value"], call.seconds)
+
+
+class ValueDone(ChangeDone):
+    """What set_value answers."""
+
+    previous_value: Scalar
+    new_value: Scalar
+
+
+@tool(
+    level="MODIFY",
+    ceiling="DANGEROUS",
+    plan=plan_set_value,
+    answer=ValueDone,
+    words="address box checkbox drag enter field fill form put search slider text type value write",
+    example={
+        "app": "Safari",
+        "element": "window[0]/toolbar[0]/text_field[0]",
+        "value": "example.com",
+    },
+    timeout=5.0,
+)
+def set_value(
+    *,
+    app: AppName | None = None,
+    element: ElementName,
+    value: ElementValue,
+    timeout: Seconds | None = None,
+) -> None:
+    """Set the value of a text field, slider or check box, and read it back. If it cannot be
+    set directly, IAC pastes or types it, and the result says so.
+    """
 
 
 def value_change(
@@ -114,7 +180,7 @@ def coerce_value(
         raise _unfit_error(node, f"takes a text, not {_shown(value, node)}")
     text = value if isinstance(value, str) else f"{value:.15g}"
     if takes.choices and text not in takes.choices:
-        choices = f"It takes: {', '.join(map(quoted, takes.choices[:10]))}."
+        choices = f"It takes: {', '.join(map(quote_text, takes.choices[:10]))}."
         raise _unfit_error(node, f"does not take {_shown(text, node)}", choices)
     return text
 
@@ -144,7 +210,7 @@ def _coerce_number(value: str | float | bool, node: UiNode, takes: AcceptedValue
 
 
 def _unfit_error(node: UiNode, what: str, guidance: str = "Give a value of this kind.") -> UiError:
-    name = f" {quoted(node.title, 60)}" if node.title else ""
+    name = f" {quote_text(node.title, 60)}" if node.title else ""
     message = f"The {node.role.replace('_', ' ')}{name} {what}."
     return UiError("INVALID_PARAMETER", message, guidance, reason="bad_value")
 
@@ -154,4 +220,4 @@ def _shown(value: str | float | bool, node: UiNode, limit: int = 80) -> str:
         return "a secret"
     if isinstance(value, bool):
         return "true" if value else "false"
-    return quoted(escaped(value), limit) if isinstance(value, str) else f"{value:g}"
+    return quote_text(escape_hidden(value), limit) if isinstance(value, str) else f"{value:g}"

@@ -4,18 +4,18 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
-from iac_applescript.analysis.analyser import Analyser, Analysis
-from iac_applescript.analysis.findings import Reason
+from iac_applescript.analysis.analyser import ScriptAnalysis, ScriptAnalyzer
+from iac_applescript.analysis.findings import LevelReason
 from iac_applescript.failures import ScriptFailure
-from iac_applescript.library_search import FoundScript, saved
+from iac_applescript.library_search import FoundScript, saved_script_call
 from iac_applescript.patterns import FoundPattern
 from iac_applescript.skills import Skill
-from iac_applescript.slots import numbered
-from iac_applescript.sources import Chosen
+from iac_applescript.slots import number_placeholders
+from iac_applescript.sources import ChosenScript
 from iac_base.errors import ToolError
-from iac_base.text import clean, clean_text
-from iac_base.words import fold, stems
-from iac_runtime.policy.effects import Shown
+from iac_base.text import clean_text, clean_value
+from iac_base.words import fold_name, stem_words
+from iac_runtime.toolkit import TargetDescription
 
 REASONS: Final = 12
 """Reasons that are told at most."""
@@ -58,22 +58,22 @@ class ScriptError(Exception):
         self.failure = failure
 
 
-def done(data: Result) -> Result:
+def success_result(data: Result) -> Result:
     return {"success": True, "data": data, "error": {}}
 
 
-def failed(error: ToolError, failure: ScriptFailure | None = None) -> Result:
+def failure_result(error: ToolError, failure: ScriptFailure | None = None) -> Result:
     facts = {
         key: value
         for key, value in error.facts().items()
         if key in ("type", "message", "suggestion", "number", "original")
     }
     if failure is not None:
-        facts |= explained(failure)
-    return {"success": False, "data": {}, "error": clean(facts)}
+        facts |= explanation_fields(failure)
+    return {"success": False, "data": {}, "error": clean_value(facts)}
 
 
-def explained(failure: ScriptFailure) -> Result:
+def explanation_fields(failure: ScriptFailure) -> Result:
     found: Result = {"cause": failure.cause, "fixes": list(failure.fixes)}
     if failure.number is not None:
         found["number"] = failure.number
@@ -82,7 +82,7 @@ def explained(failure: ScriptFailure) -> Result:
     return found
 
 
-def analysis(found: Analysis) -> Result:
+def analysis_fields(found: ScriptAnalysis) -> Result:
     return {
         "level": found.level,
         "targets": list(found.targets),
@@ -91,7 +91,7 @@ def analysis(found: Analysis) -> Result:
         "reasons": [
             {
                 "level": reason.level,
-                "says": reason.says,
+                "says": reason.message,
                 "text": reason.text,
                 "line": reason.place.line,
                 "column": reason.place.column,
@@ -101,9 +101,9 @@ def analysis(found: Analysis) -> Result:
     }
 
 
-def pattern(found: FoundPattern) -> Result:
+def pattern_fields(found: FoundPattern) -> Result:
     row = found.pattern
-    script, parameters = numbered(row.script)
+    script, parameters = number_placeholders(row.script)
     told = "id intent app language level provenance successes failures last".split()
     return {
         **{name: getattr(row, name) for name in told},
@@ -114,27 +114,29 @@ def pattern(found: FoundPattern) -> Result:
     }
 
 
-def kept_script(found: FoundScript, analyser: Analyser) -> Result:
+def saved_script_fields(found: FoundScript, analyser: ScriptAnalyzer) -> Result:
     """Return a kept script beside patterns: what it needs and does, and the call that runs it."""
-    row, told = found.script, saved(found, analyser)
-    did = analyser.analyse(row.script, row.language).effects
-    effects = dict.fromkeys(" ".join(filter(None, effect.row()[:2])) for effect in did)
+    row, told = found.script, saved_script_call(found, analyser)
+    did = analyser.analyze_script(row.script, row.language).effects
+    effects = dict.fromkeys(" ".join(filter(None, effect.audit_row()[:2])) for effect in did)
     return {
         **told,
         "language": row.language,
         "provenance": "library" if row.source == "library" else row.source,
         "effects": list(effects),
         "script": row.script,
-        "parameters": [f"{name}, {one.said()}" for name, one in row.parameters.items()],
+        "parameters": [
+            f"{name}, {one.format_description()}" for name, one in row.parameters.items()
+        ],
         "why": found.why,
     }
 
 
-def where(reason: Reason) -> str:
+def format_place(reason: LevelReason) -> str:
     return f"line {reason.place.line}, column {reason.place.column}"
 
 
-def line(given: Chosen, found: Analysis, *, confined: bool) -> str:
+def summarize_script(given: ChosenScript, found: ScriptAnalysis, *, confined: bool) -> str:
     """Return a script as one line for a question: what, to whom, the worst of it, the text."""
     script = given.script
     names = {"applescript": "AppleScript", "javascript": "JavaScript"}
@@ -144,36 +146,36 @@ def line(given: Chosen, found: Analysis, *, confined: bool) -> str:
     if given.source:
         said = f"{clean_text(given.source, 200)} (SHA-256 {given.digest}), {said}"
     said += f", to {whom}" if whom else ", to no app"
-    why = "; ".join(dict.fromkeys(f"{r.text} {r.says}".strip() for r in found.reasons[:3]))
+    why = "; ".join(dict.fromkeys(f"{r.text} {r.message}".strip() for r in found.reasons[:3]))
     held = f"{'' if confined else 'not '}limited to these apps by macOS"
     shown = " ".join(script.split())
     if len(shown) > 200:
-        worst = (f"{row.reference}: {row.says}" for row in worst_lines(script, found))
+        worst = (f"{row.reference}: {row.description}" for row in worst_lines(script, found))
         shown = "; ".join(worst) or shown
     shown = clean_text(shown, 200)
     return clean_text(f"{said} ({held}){': ' + why if why else ''} | {shown}", 700)
 
 
-def worst_lines(script: str, found: Analysis) -> Iterator[Shown]:
+def worst_lines(script: str, found: ScriptAnalysis) -> Iterator[TargetDescription]:
     """Yield the lines of a script that give it its level, by their numbers."""
     rows = re.split(r"\r\n?|\n", script)
-    worst: dict[int, list[Reason]] = {}
+    worst: dict[int, list[LevelReason]] = {}
     for row in found.reasons:
         if row.level == found.level:
             worst.setdefault(row.place.line, []).append(row)
     for number, reasons in sorted(worst.items()):
         # Of what stands in one place the first reason says most.
         first = {row.place.start: row for row in reversed(reasons)}.values()
-        whys = dict.fromkeys(f"{row.text} {row.says}".strip() for row in reversed(first))
+        whys = dict.fromkeys(f"{row.text} {row.message}".strip() for row in reversed(first))
         # Of a line that is longer than is shown, the part that does it.
         at = max(reasons[0].place.column - 40, 0)
         text = rows[number - 1]
         text = text if len(text) <= _SHOWN else f"{'…' * bool(at)}{text[at : at + _SHOWN]}"
         said = "; ".join([*whys][:_WHYS])
-        yield Shown(f"line {number}", f"{clean_text(text.strip(), _SHOWN)} ({said})")
+        yield TargetDescription(f"line {number}", f"{clean_text(text.strip(), _SHOWN)} ({said})")
 
 
-class HitLike(Protocol):
+class ToolHit(Protocol):
     """A hit of the search for tools."""
 
     @property
@@ -194,15 +196,15 @@ class Suggestion(NamedTuple):
     script: str = ""
     level: str = ""
 
-    def data(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return it as plain values; what is empty is left out."""
         return {name: value for name, value in self._asdict().items() if value != ""}
 
 
-def suggest(
+def rank_suggestions(
     intent: str,
     app: str,
-    hits: Sequence[HitLike],
+    hits: Sequence[ToolHit],
     patterns: Sequence[FoundPattern],
     skills: Mapping[str, Skill],
     limit: int = 5,
@@ -221,11 +223,11 @@ def suggest(
             f"{row.why}; {row.pattern.level}",
             # What worked here for just this comes before a tool that might do it.
             round(row.score + (_PROVEN if row.score >= SAME else 0), 3),
-            numbered(row.pattern.script)[0],
+            number_placeholders(row.pattern.script)[0],
             row.pattern.level,
         )
         for row in patterns
-        if row.pattern.trusted and row.score >= KNOWN
+        if row.pattern.is_trusted and row.score >= KNOWN
     ]
     found += [
         Suggestion(
@@ -237,24 +239,24 @@ def suggest(
         )
         for row, level in scripts
     ]
-    found += _lines(intent, app, skills)
+    found += _guide_suggestions(intent, app, skills)
     found.sort(key=lambda row: (row.level == "DANGEROUS", -row.score))
     return found[:limit]
 
 
-def _lines(intent: str, app: str, skills: Mapping[str, Skill]) -> list[Suggestion]:
-    words = set(stems(intent))
-    wanted = fold(app)
+def _guide_suggestions(intent: str, app: str, skills: Mapping[str, Skill]) -> list[Suggestion]:
+    words = set(stem_words(intent))
+    wanted = fold_name(app)
     found = []
     for skill in skills.values():
         if app:
-            named = wanted in (fold(skill.name), fold(skill.app))
+            named = wanted in (fold_name(skill.name), fold_name(skill.app))
         else:
-            named = not words.isdisjoint(stems(skill.title.partition(":")[0]))
+            named = not words.isdisjoint(stem_words(skill.title.partition(":")[0]))
         if not named:
             continue
         for line in skill.text.splitlines():
-            shared = words & set(stems(line)) if line.startswith("- ") else set()
+            shared = words & set(stem_words(line)) if line.startswith("- ") else set()
             if shared:
                 score = round(0.2 + len(shared) / (len(words) + 2), 3)
                 why = f"the guide of {skill.name} says so"

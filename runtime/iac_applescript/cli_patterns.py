@@ -10,7 +10,7 @@ from iac_applescript.patterns import ScriptPattern, pattern_from_json, pattern_t
 from iac_applescript.store import PatternStore
 from iac_base.errors import SetupError
 from iac_base.files import open_state
-from iac_base.text import escaped
+from iac_base.text import escape_hidden
 
 LARGEST = 64 * 1024 * 1024
 """Bytes of a file that is taken in."""
@@ -29,13 +29,13 @@ def list_patterns(intent: str, app: str, limit: int) -> None:
     """List patterns: the latest, or those for INTENT."""
     store = PatternStore(open_state())
     if intent:
-        rows = [found.pattern for found in store.find(intent, app=app, limit=limit)]
+        rows = [found.pattern for found in store.find_patterns(intent, app=app, limit=limit)]
     else:
-        rows = [row for row in store.every() if not app or row.app == app][:limit]
+        rows = [row for row in store.all_patterns() if not app or row.app == app][:limit]
     for row in rows:
         runs = row.successes + row.failures
         told = f"{row.successes}/{runs}  {row.level:<9}  {row.provenance:<7}  {row.app or '-'}"
-        click.echo(f"{row.id:>6}  {told}  {escaped(row.intent)}")
+        click.echo(f"{row.id:>6}  {told}  {escape_hidden(row.intent)}")
     if not rows and sys.stdout.isatty():
         click.echo("No patterns yet.")
 
@@ -44,7 +44,7 @@ def list_patterns(intent: str, app: str, limit: int) -> None:
 @click.argument("number", type=int)
 def show(number: int) -> None:
     """Show the pattern NUMBER as JSON."""
-    click.echo(json.dumps(pattern_to_json(_one(number)), indent=2))
+    click.echo(json.dumps(pattern_to_json(_load_pattern(number)), indent=2))
 
 
 @patterns.command()
@@ -57,14 +57,14 @@ def forget(numbers: tuple[int, ...], everything: bool, yes: bool) -> None:
         raise click.UsageError("Give the numbers of the patterns, or --all.")
     if not yes:
         click.confirm("Forget these patterns? You cannot undo this.", abort=True, err=True)
-    count = PatternStore(open_state()).forget(None if everything else numbers)
+    count = PatternStore(open_state()).forget_patterns(None if everything else numbers)
     click.echo(f"Patterns forgotten: {count}." if count else "There were no patterns to forget.")
 
 
 @patterns.command("export")
 def export_patterns() -> None:
     """Print every pattern as a line of JSON."""
-    for row in PatternStore(open_state()).every():
+    for row in PatternStore(open_state()).all_patterns():
         click.echo(json.dumps(pattern_to_json(row)))
 
 
@@ -72,19 +72,19 @@ def export_patterns() -> None:
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def import_patterns(file: Path) -> None:
     """Import the patterns in FILE: all of them, or none."""
-    rows = _read(file)
-    count = PatternStore(open_state()).add_all(rows)
+    rows = _read_patterns(file)
+    count = PatternStore(open_state()).add_patterns(rows)
     click.echo(f"Patterns imported: {count}.")
 
 
-def _one(number: int) -> ScriptPattern:
+def _load_pattern(number: int) -> ScriptPattern:
     found = PatternStore(open_state()).get(number)
     if found is None:
         raise SetupError(f"There is no pattern {number}. Run iac-mcp patterns list to see all.")
     return found
 
 
-def _read(file: Path) -> list[ScriptPattern]:
+def _read_patterns(file: Path) -> list[ScriptPattern]:
     rows = []
     try:
         if file.stat().st_size > LARGEST:

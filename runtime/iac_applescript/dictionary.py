@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from iac_base.errors import ToolError, near_text, quoted
+from iac_base.errors import ToolError, near_text, quote_text
 from iac_base.text import clean_text
-from iac_base.words import fold
+from iac_base.words import fold_name
 from iac_runtime.tool import Spec
-from iac_runtime.tools.tables import Tables
+from iac_runtime.toolkit import Tables
 
 PAGE: Final = 4_200
 """The weight of an answer: below 1,500 tokens, at three ASCII characters or one other a token."""
@@ -31,7 +31,7 @@ _LARGEST: Final = 1024 * 1024
 _MOST: Final = 2_000
 
 
-class View(NamedTuple):
+class DictionaryPage(NamedTuple):
     """A part of a dictionary as text; `page` of `pages`, from 1."""
 
     text: str
@@ -39,54 +39,56 @@ class View(NamedTuple):
     page: int
     pages: int
 
-    def data(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
         return self._asdict()
 
 
-def view(tables: Tables, term: str = "", search: str = "", page: int = 1) -> View:
+def dictionary_page(
+    tables: Tables, term: str = "", search: str = "", page: int = 1
+) -> DictionaryPage:
     """Return the overview of an app, the page of a suite or a term, or what a search finds.
 
     Raises:
         ToolError: There is no such term; the nearest are named.
     """
     if search.strip():
-        return _paged("search", list(_search(tables, search)), page)
-    wanted = fold(term)
+        return _select_page("search", list(_search_lines(tables, search)), page)
+    wanted = fold_name(term)
     if not wanted:
-        return _paged("overview", list(_overview(tables)), page)
-    for suite, lines in _suites(tables).items():
-        if wanted in (fold(suite), fold(f"{suite} suite")):
-            return _paged("suite", lines, page)
-    found = [line for lines in _terms(tables, wanted) for line in lines]
+        return _select_page("overview", list(_overview_lines(tables)), page)
+    for suite, lines in _lines_by_suite(tables).items():
+        if wanted in (fold_name(suite), fold_name(f"{suite} suite")):
+            return _select_page("suite", lines, page)
+    found = [line for lines in _term_lines(tables, wanted) for line in lines]
     if not found:
-        near = near_text(term, [*tables.classes, *tables.enums, *_commands(tables)])
-        message = f"{tables.app.name} has no term {quoted(term)}."
+        near = near_text(term, [*tables.classes, *tables.enums, *_app_commands(tables)])
+        message = f"{tables.app.name} has no term {quote_text(term)}."
         raise ToolError("NOT_FOUND", message, near, app=tables.app.name)
-    return _paged("term", found, page)
+    return _select_page("term", found, page)
 
 
-def weight(text: str) -> int:
+def text_weight(text: str) -> int:
     """Return how much of a page a text takes, in thirds of a token."""
     return sum(1 if char.isascii() else 3 for char in text)
 
 
-def _paged(kind: str, lines: list[str], page: int) -> View:
+def _select_page(kind: str, lines: list[str], page: int) -> DictionaryPage:
     pages: list[list[str]] = [[]]
     room = PAGE
     for line in lines or ["No term matches."]:
         text = clean_text(line, 600)
-        needed = weight(text) + 2
+        needed = text_weight(text) + 2
         if needed > room and pages[-1]:
             pages.append([])
             room = PAGE
         pages[-1].append(text)
         room -= needed
     number = min(max(page, 1), len(pages))
-    return View("\n".join(pages[number - 1]), kind, number, len(pages))
+    return DictionaryPage("\n".join(pages[number - 1]), kind, number, len(pages))
 
 
-def _commands(tables: Tables) -> dict[str, Spec]:
+def _app_commands(tables: Tables) -> dict[str, Spec]:
     return {
         name.rstrip("_").replace("_", " "): spec
         for name, spec in tables.tools.items()
@@ -94,7 +96,7 @@ def _commands(tables: Tables) -> dict[str, Spec]:
     }
 
 
-def _listed(lead: str, names: Iterable[str], width: int = 500) -> Iterator[str]:
+def _wrap_names(lead: str, names: Iterable[str], width: int = 500) -> Iterator[str]:
     line = lead
     for name in names:
         if len(line) + len(name) > width:
@@ -105,29 +107,31 @@ def _listed(lead: str, names: Iterable[str], width: int = 500) -> Iterator[str]:
         yield line.rstrip(", ")
 
 
-def _suites(tables: Tables) -> dict[str, list[str]]:
+def _lines_by_suite(tables: Tables) -> dict[str, list[str]]:
     """Group commands as their event codes do: the standard ones, and the app's own."""
-    commands = _commands(tables)
+    commands = _app_commands(tables)
     own = [name for name, spec in commands.items() if spec.event[:4] not in _STANDARD]
     standard = [name for name in commands if name not in own]
-    lines = {"standard": [line for name in standard for line in _command(name, commands[name])]}
-    lines["own"] = [line for name in own for line in _command(name, commands[name])]
-    lines["classes"] = [line for term in tables.classes for line in _short_class(tables, term)]
+    lines = {
+        "standard": [line for name in standard for line in _command_lines(name, commands[name])]
+    }
+    lines["own"] = [line for name in own for line in _command_lines(name, commands[name])]
+    lines["classes"] = [line for term in tables.classes for line in _class_summary(tables, term)]
     return lines
 
 
-def _overview(tables: Tables) -> Iterator[str]:
+def _overview_lines(tables: Tables) -> Iterator[str]:
     yield f"{tables.app.name} ({tables.app.id})"
-    commands = _commands(tables)
+    commands = _app_commands(tables)
     own = [name for name, spec in commands.items() if spec.event[:4] not in _STANDARD]
-    yield from _listed("own commands: ", own)
-    yield from _listed("standard commands: ", (name for name in commands if name not in own))
-    yield from _listed("classes: ", tables.classes)
-    yield from _listed("enumerations: ", tables.enums)
+    yield from _wrap_names("own commands: ", own)
+    yield from _wrap_names("standard commands: ", (name for name in commands if name not in own))
+    yield from _wrap_names("classes: ", tables.classes)
+    yield from _wrap_names("enumerations: ", tables.enums)
     yield "For more, give a group (own, standard, classes) or a term."
 
 
-def _command(name: str, spec: Spec) -> Iterator[str]:
+def _command_lines(name: str, spec: Spec) -> Iterator[str]:
     yield f"{name} [{spec.event}] {spec.level}; JXA {spec.jxa}; gives {spec.result or 'nothing'}"
     for param in spec.params.values():
         label = "direct" if param.code == "----" else param.term
@@ -135,60 +139,60 @@ def _command(name: str, spec: Spec) -> Iterator[str]:
             yield f"  {label}: {param.type}"
 
 
-def _short_class(tables: Tables, term: str) -> Iterator[str]:
+def _class_summary(tables: Tables, term: str) -> Iterator[str]:
     row = tables.classes[term]
     names = [prop.term for prop in row.properties]
-    yield from _listed(f"{term}: ", names or ["(no properties of its own)"])
+    yield from _wrap_names(f"{term}: ", names or ["(no properties of its own)"])
 
 
-def _class(tables: Tables, term: str) -> Iterator[str]:
+def _class_lines(tables: Tables, term: str) -> Iterator[str]:
     row = tables.classes[term]
     parent = f", inherits {row.inherits}" if row.inherits else ""
     yield f"class {term} [{row.code}]; JXA {row.plural}{parent}; make {row.make}"
     for prop in tables.properties(term):
         change = f"; set {prop.level}" if "w" in prop.access else ""
         yield f"  {prop.term}: {prop.type} ({prop.access}); JXA {prop.jxa}{change}"
-    yield from _listed("  elements: ", (element.term for element in tables.elements(term)))
+    yield from _wrap_names("  elements: ", (element.term for element in tables.elements(term)))
 
 
-def _terms(tables: Tables, wanted: str) -> Iterator[Iterable[str]]:
-    for name, spec in _commands(tables).items():
-        if wanted in (fold(name), fold(spec.jxa)):
-            yield _command(name, spec)
+def _term_lines(tables: Tables, wanted: str) -> Iterator[Iterable[str]]:
+    for name, spec in _app_commands(tables).items():
+        if wanted in (fold_name(name), fold_name(spec.jxa)):
+            yield _command_lines(name, spec)
     found = tables.find_class(wanted)
     if found is not None:
-        yield _class(tables, found)
+        yield _class_lines(tables, found)
     for name, rows in tables.enums.items():
-        if fold(name) == wanted:
+        if fold_name(name) == wanted:
             yield [f"enumeration {name}: {', '.join(term for term, _ in rows)}"]
     for name, record in tables.records.items():
-        if fold(name) == wanted:
+        if fold_name(name) == wanted:
             fields = ", ".join(f"{p.term}: {p.type}" for p in record.properties)
             yield [f"record {name}: {fields}"]
     owners = [
         f"  {prop.term} of {term}: {prop.type} ({prop.access}); JXA {prop.jxa}"
         for term, row in tables.classes.items()
         for prop in row.properties
-        if fold(prop.term) == wanted
+        if fold_name(prop.term) == wanted
     ]
     if owners:
         yield ["property:", *owners]
 
 
-def _search(tables: Tables, search: str) -> Iterator[str]:
-    words = [fold(word) for word in search.split()]
+def _search_lines(tables: Tables, search: str) -> Iterator[str]:
+    words = [fold_name(word) for word in search.split()]
 
-    def fits(name: str) -> bool:
-        return all(word in fold(name) for word in words)
+    def has_all_words(name: str) -> bool:
+        return all(word in fold_name(name) for word in words)
 
-    yield from (f"command {name}" for name in _commands(tables) if fits(name))
-    yield from (f"class {term}" for term in tables.classes if fits(term))
+    yield from (f"command {name}" for name in _app_commands(tables) if has_all_words(name))
+    yield from (f"class {term}" for term in tables.classes if has_all_words(term))
     for term, row in tables.classes.items():
-        yield from (f"property {p.term} of {term}" for p in row.properties if fits(p.term))
+        yield from (f"property {p.term} of {term}" for p in row.properties if has_all_words(p.term))
     for name, rows in tables.enums.items():
-        if fits(name):
+        if has_all_words(name):
             yield f"enumeration {name}"
-        yield from (f"enumerator {e} of {name}" for e, _ in rows if fits(e))
+        yield from (f"enumerator {e} of {name}" for e, _ in rows if has_all_words(e))
 
 
 class InstalledApp(NamedTuple):
@@ -199,17 +203,17 @@ class InstalledApp(NamedTuple):
     path: Path
 
 
-def scriptable(folders: Sequence[Path] = FOLDERS) -> list[InstalledApp]:
+def find_scriptable_apps(folders: Sequence[Path] = FOLDERS) -> list[InstalledApp]:
     """Return the apps that say they can be scripted, by name; unreadable ones are left out."""
     found: dict[str, InstalledApp] = {}
-    for path in _bundles(folders):
-        bundle = _read(path)
+    for path in _app_bundles(folders):
+        bundle = _read_bundle(path)
         if bundle is not None:
             found.setdefault(bundle.id.casefold(), bundle)
     return sorted(found.values(), key=lambda bundle: bundle.name.casefold())
 
 
-def _bundles(folders: Sequence[Path]) -> Iterator[Path]:
+def _app_bundles(folders: Sequence[Path]) -> Iterator[Path]:
     count = 0
     for folder in folders:
         base = folder.expanduser()
@@ -221,7 +225,7 @@ def _bundles(folders: Sequence[Path]) -> Iterator[Path]:
                 yield path
 
 
-def _read(path: Path) -> InstalledApp | None:
+def _read_bundle(path: Path) -> InstalledApp | None:
     import plistlib
 
     info = path / "Contents" / "Info.plist"
@@ -233,14 +237,14 @@ def _read(path: Path) -> InstalledApp | None:
         return None
     if not isinstance(facts, dict) or not isinstance(facts.get("CFBundleIdentifier"), str):
         return None
-    if not (facts.get("OSAScriptingDefinition") or _yes(facts.get("NSAppleScriptEnabled"))):
+    if not (facts.get("OSAScriptingDefinition") or _is_yes(facts.get("NSAppleScriptEnabled"))):
         return None
     return InstalledApp(
         clean_text(path.stem, 100), clean_text(facts["CFBundleIdentifier"], 200), path
     )
 
 
-def _yes(value: object) -> bool:
+def _is_yes(value: object) -> bool:
     return value is True or (isinstance(value, str) and value.casefold() in ("yes", "true", "1"))
 
 

@@ -48,7 +48,7 @@ _ENDED: Final = re.compile(r"(?mi)^\s*end(?:\s+(?:tell|repeat|try|if))?\s*$")
 _NAMED: Final = re.compile(r"""(Application\(\s*|\b(?:application|app)\s+)(["'])([^"']+)\2""")
 
 
-class Cause(NamedTuple):
+class FailureCause(NamedTuple):
     """One reason for a failure, as a row of failures.toml says it.
 
     Attributes:
@@ -61,18 +61,18 @@ class Cause(NamedTuple):
     """
 
     id: str
-    says: str
+    message: str
     fixes: tuple[str, ...]
     words: re.Pattern[str] | None
     first: bool
     numbered: bool
 
-    def told_by(self, error: str) -> bool:
+    def matches_error(self, error: str) -> bool:
         """Say whether the words of an error mean this."""
         return self.words is not None and self.words.search(error) is not None
 
 
-class Trap(NamedTuple):
+class FailureTrap(NamedTuple):
     """What error and script say together; `numbers` and `language` are empty where any fits.
 
     `always` is tried even where the error's words are sure; with `alone`, the fixes of the cause
@@ -80,7 +80,7 @@ class Trap(NamedTuple):
     """
 
     id: str
-    says: str
+    message: str
     fixes: tuple[str, ...]
     match: tuple[re.Pattern[str], ...]
     numbers: tuple[int, ...]
@@ -90,33 +90,33 @@ class Trap(NamedTuple):
     alone: bool
 
 
-class Causes(NamedTuple):
+class FailureTable(NamedTuple):
     """All of them: in the order in which their words are tried, and by number; names of errors."""
 
-    rows: tuple[Cause, ...]
-    by_number: Mapping[int, Cause]
+    rows: tuple[FailureCause, ...]
+    by_number: Mapping[int, FailureCause]
     numbers: Mapping[str, int]
-    traps: tuple[Trap, ...]
+    traps: tuple[FailureTrap, ...]
 
 
 @lru_cache(maxsize=1)
-def _causes() -> Causes:
+def _load_causes() -> FailureTable:
     read = tomllib.loads(_ROWS.read_text(encoding="utf-8"))
     rows = []
-    by_number: dict[int, Cause] = {}
+    by_number: dict[int, FailureCause] = {}
     for row in read["cause"]:
         words = "|".join(row.get("words", ()))
         pattern = re.compile(words, re.IGNORECASE) if words else None
         first = row.get("first", False)
         known = (row["id"], row["says"], tuple(row["fixes"]), pattern, first)
-        rows.append(Cause(*known, "numbers" in row))
+        rows.append(FailureCause(*known, "numbers" in row))
         ranges = (range(low, high + 1) for low, high in row.get("ranges", ()))
         for numbers in (row.get("numbers", ()), *ranges):
             for number in numbers:
                 by_number.setdefault(number, rows[-1])
     flags = re.IGNORECASE | re.MULTILINE | re.DOTALL
     traps = (
-        Trap(
+        FailureTrap(
             row["id"],
             row["says"],
             tuple(row["fixes"]),
@@ -129,7 +129,7 @@ def _causes() -> Causes:
         )
         for row in read["trap"]
     )
-    return Causes(tuple(rows), by_number, read["names"], tuple(traps))
+    return FailureTable(tuple(rows), by_number, read["names"], tuple(traps))
 
 
 class ScriptFailure(NamedTuple):
@@ -146,13 +146,13 @@ class ScriptFailure(NamedTuple):
 
     cause: str
     number: int | None
-    says: str
+    message: str
     fixes: tuple[str, ...]
     corrected: str | None = None
     change: str = ""
 
 
-def explain(
+def explain_failure(
     error: str = "",
     number: int | None = None,
     script: str = "",
@@ -160,37 +160,37 @@ def explain(
     nearest_app: Callable[[str], str] = lambda _name: "",
 ) -> ScriptFailure:
     """Return why a script failed; `nearest_app` gives the bundle id meant by an unknown name."""
-    number = number_in(error) if number is None else number
-    cause = _cause(error, number)
+    number = find_error_number(error) if number is None else number
+    cause = _find_cause(error, number)
     # Words that are sure need no look at the script.
-    sure = cause is not None and cause.first and cause.numbered and cause.told_by(error)
-    trap = _trap(error, number, FailedScript(script, language, nearest_app), sure)
+    sure = cause is not None and cause.first and cause.numbered and cause.matches_error(error)
+    trap = _find_trap(error, number, FailedScript(script, language, nearest_app), sure)
     if cause is None:
         if trap is not None:
-            return ScriptFailure(trap.id, number, trap.says, trap.fixes)
-        return _by_table(number, error)
+            return ScriptFailure(trap.id, number, trap.message, trap.fixes)
+        return _explain_by_number(number, error)
     repairs = script and (trap is None or trap.repairs)
-    found = mended(cause.id, FailedScript(script, language, nearest_app)) if repairs else None
+    found = suggest_fix(cause.id, FailedScript(script, language, nearest_app)) if repairs else None
     # The cause still tells which kind of error it is; why and what to do the trap knows better.
-    says, fixes = cause.says, cause.fixes
+    says, fixes = cause.message, cause.fixes
     if trap is not None:
-        says, fixes = trap.says, trap.fixes if trap.alone else (*trap.fixes, *cause.fixes[:2])
-    change = (found.script, found.says) if found else (None, "")
+        says, fixes = trap.message, trap.fixes if trap.alone else (*trap.fixes, *cause.fixes[:2])
+    change = (found.script, found.message) if found else (None, "")
     return ScriptFailure(cause.id, number, says, fixes, *change)
 
 
-def number_in(error: str) -> int | None:
+def find_error_number(error: str) -> int | None:
     """Return the error number in a text of any form and language, or None."""
     line = parse_error_line(error)
     if line is not None:
         return line.number
     brackets = _BRACKETED.findall(error)
     if brackets:
-        return _int(brackets[-1])
+        return _parse_number(brackets[-1])
     said = _SAID.findall(error)
     if said:
-        return _int(said[-1])
-    causes = _causes()
+        return _parse_number(said[-1])
+    causes = _load_causes()
     words = (word.casefold() for word in re.findall(r"[A-Za-z]{6,}", error))
     named = (causes.numbers[word] for word in words if word in causes.numbers)
     bare = (-int(digits) for digits in _NEGATIVE.findall(error))
@@ -198,27 +198,29 @@ def number_in(error: str) -> int | None:
     return next(chain(named, known), None)
 
 
-def _int(text: str) -> int:
+def _parse_number(text: str) -> int:
     return int(text.replace("−", "-").replace("–", "-"))
 
 
-def _cause(error: str, number: int | None) -> Cause | None:
-    rows, by_number, *_ = _causes()
+def _find_cause(error: str, number: int | None) -> FailureCause | None:
+    rows, by_number, *_ = _load_causes()
     if number is None and not error.strip():
         return next(row for row in rows if row.id == "silent")
-    told = [row for row in rows if row.told_by(error)]
+    told = [row for row in rows if row.matches_error(error)]
     known = by_number.get(number) if number is not None and number not in _GENERAL else None
     return next((row for row in told if row.first), known or next(iter(told), None))
 
 
-def _trap(error: str, number: int | None, given: "FailedScript", sure: bool) -> Trap | None:
+def _find_trap(
+    error: str, number: int | None, given: "FailedScript", sure: bool
+) -> FailureTrap | None:
     if not given.script:
         return None
     # Without blank lines and indents: a long run of them would make the patterns slow.
     lines = (line.strip() for line in given.script[:_LONGEST].splitlines())
     script = _APP.sub("application ", "\n".join(filter(None, lines)))
     text = f"{error[-_LONGEST // 10 :].strip()}\n---\n{script}"
-    for trap in _causes().traps:
+    for trap in _load_causes().traps:
         if trap.numbers and number not in trap.numbers:
             continue
         if (trap.language and given.language != trap.language) or (sure and not trap.always):
@@ -228,7 +230,7 @@ def _trap(error: str, number: int | None, given: "FailedScript", sure: bool) -> 
     return None
 
 
-def _by_table(number: int | None, error: str) -> ScriptFailure:
+def _explain_by_number(number: int | None, error: str) -> ScriptFailure:
     known = APPLE_ERRORS.get(number) if number is not None else None
     if known is not None and number not in _GENERAL:
         says = known.message.replace("{app}", "The app").replace("{reason}", "no reason is given")
@@ -254,14 +256,14 @@ class FailedScript(NamedTuple):
     nearest_app: Callable[[str], str]
 
 
-class Mended(NamedTuple):
+class SuggestedFix(NamedTuple):
     """A better script, and what was changed, one line."""
 
     script: str
-    says: str
+    message: str
 
 
-def mended(cause: str, given: FailedScript) -> Mended | None:
+def suggest_fix(cause: str, given: FailedScript) -> SuggestedFix | None:
     """Return the script with its one certain fault gone, or None where nothing is certain."""
     change = _CHANGES.get(cause)
     if change is None:
@@ -270,48 +272,48 @@ def mended(cause: str, given: FailedScript) -> Mended | None:
     return found if found is not None and found.script != given.script else None
 
 
-def _console(given: FailedScript) -> Mended:
+def _fix_console_method(given: FailedScript) -> SuggestedFix:
     script = re.sub(r"\bconsole\.(?:error|warn|info|debug)\b", "console.log", given.script)
-    return Mended(script, "uses console.log instead of a function that does not exist")
+    return SuggestedFix(script, "uses console.log instead of a function that does not exist")
 
 
-def _additions(given: FailedScript) -> Mended | None:
+def _enable_additions(given: FailedScript) -> SuggestedFix | None:
     current = _CURRENT.search(given.script)
     if (
         "includeStandardAdditions" in given.script
         or not current
         or not _ADDITIONS.search(given.script)
     ):
-        return _notes(given)
+        return _use_notes_bundle(given)
     line = f"{current.group().rstrip(';')};\n{current[1]}.includeStandardAdditions = true;"
     script = given.script[: current.start()] + line + given.script[current.end() :]
-    return Mended(script, "switches Standard Additions on")
+    return SuggestedFix(script, "switches Standard Additions on")
 
 
-def _notes(given: FailedScript) -> Mended:
+def _use_notes_bundle(given: FailedScript) -> SuggestedFix:
     """By its name JavaScript can bind the widget of Notes, which has no dictionary."""
     named = re.compile(r"""Application\(["']Notes["']\)""")
     script = named.sub('Application("com.apple.Notes")', given.script)
-    return Mended(script, "names the app by its bundle id")
+    return SuggestedFix(script, "names the app by its bundle id")
 
 
-def _straight(given: FailedScript) -> Mended | None:
+def _straighten_quotes(given: FailedScript) -> SuggestedFix | None:
     if not re.search("[“”„]", given.script) or '"' in given.script:
         return None
-    return Mended(given.script.translate(_CURLY), "uses straight quotes")
+    return SuggestedFix(given.script.translate(_CURLY), "uses straight quotes")
 
 
-def _end(given: FailedScript) -> Mended | None:
+def _add_missing_end(given: FailedScript) -> SuggestedFix | None:
     opened = [next(filter(None, m.groups())).lower() for m in _OPENED.finditer(given.script)]
     ended = len(_ENDED.findall(given.script))
     if len(opened) != ended + 1 or len(set(opened)) != 1:
         return None
-    return Mended(
+    return SuggestedFix(
         f"{given.script.rstrip()}\nend {opened[0]}", f'adds the line "end {opened[0]}" at the end'
     )
 
 
-def _app(given: FailedScript) -> Mended | None:
+def _use_bundle_id(given: FailedScript) -> SuggestedFix | None:
     found = _NAMED.findall(given.script)
     if len({name for _, _, name in found}) != 1:
         return None
@@ -320,27 +322,29 @@ def _app(given: FailedScript) -> Mended | None:
     if not bundle or bundle.casefold() == name.casefold():
         return None
 
-    def by_id(match: re.Match[str]) -> str:
+    def bundle_reference(match: re.Match[str]) -> str:
         lead = match[1] if match[1].startswith("Application(") else f"{match[1].rstrip()} id "
         return f"{lead}{match[2]}{bundle}{match[2]}"
 
-    return Mended(_NAMED.sub(by_id, given.script), f"uses {bundle} instead of {name}")
+    return SuggestedFix(
+        _NAMED.sub(bundle_reference, given.script), f"uses {bundle} instead of {name}"
+    )
 
 
-def _longer(given: FailedScript) -> Mended | None:
+def _extend_timeout(given: FailedScript) -> SuggestedFix | None:
     limited = re.search(r"(?im)with\s+timeout|^\s*on\s", given.script)
     if given.language != "applescript" or limited:
         return None
     script = f"with timeout of 300 seconds\n{given.script.strip()}\nend timeout"
-    return Mended(script, "gives the app 300 seconds to answer")
+    return SuggestedFix(script, "gives the app 300 seconds to answer")
 
 
-_CHANGES: Final[dict[str, Callable[[FailedScript], Mended | None]]] = {
-    "console_method": _console,
-    "dictionary_not_loaded": _additions,
-    "not_understood": _additions,
-    "applescript_syntax": _straight,
-    "expected_end": _end,
-    "app_not_found": _app,
-    "timeout": _longer,
+_CHANGES: Final[dict[str, Callable[[FailedScript], SuggestedFix | None]]] = {
+    "console_method": _fix_console_method,
+    "dictionary_not_loaded": _enable_additions,
+    "not_understood": _enable_additions,
+    "applescript_syntax": _straighten_quotes,
+    "expected_end": _add_missing_end,
+    "app_not_found": _use_bundle_id,
+    "timeout": _extend_timeout,
 }

@@ -18,7 +18,7 @@ from iac_applescript.analysis.findings import MAX_SCRIPT
 from iac_base.errors import SetupError, ToolError
 from iac_base.files import IrregularFileError, TooLargeError, data_folder, read_bounded
 from iac_base.text import clean_text
-from iac_runtime.tools.folders import check_own
+from iac_runtime.toolkit import check_own
 
 SHIPPED: Final = Path(__file__).parent / "scripts"
 LARGEST: Final = 512 * 1024
@@ -49,14 +49,14 @@ _HEAD: Final = re.compile(r"(?:--|//)\s*(\w+)\s*:\s*(.*)")
 _KEYS: Final = frozenset("purpose language script params tags with".split())
 
 
-class Parameter(NamedTuple):
+class ScriptParameter(NamedTuple):
     """What a script is given: its type, what it is, and what stands where nothing is given."""
 
     type: str
     doc: str
     default: Any = None
 
-    def said(self) -> str:
+    def format_description(self) -> str:
         """Return it as one line."""
         default = "" if self.default is None else f" (if left out: {self.default!r})"
         return f"{self.type}: {self.doc}{default}"
@@ -78,13 +78,13 @@ class SavedScript(NamedTuple):
     name: str
     language: Language
     script: str
-    parameters: Mapping[str, Parameter]
+    parameters: Mapping[str, ScriptParameter]
     purpose: str = ""
     apps: tuple[str, ...] = ()
     tags: str = ""
     source: str = "library"
 
-    def given(self, values: Any) -> list[Any]:
+    def bind_arguments(self, values: Any) -> list[Any]:
         """Return the arguments of `run` for what a call gives, by name or in order.
 
         Raises:
@@ -100,19 +100,21 @@ class SavedScript(NamedTuple):
             wrong = wrong or (isinstance(value, bool) and row.type != "boolean")
             form = _FORMS.get(row.type)
             if wrong or (form is not None and form.match(str(value)) is None):
-                raise self._refused()
+                raise self._argument_error()
             found.append(value)
         if not values.keys() <= self.parameters.keys():
-            raise self._refused()
+            raise self._argument_error()
         return found
 
-    def example(self) -> dict[str, Any]:
+    def example_arguments(self) -> dict[str, Any]:
         """Return arguments of a call: what stands where nothing is given, else what is meant."""
         told = self.parameters.items()
         return {name: row.doc if row.default is None else row.default for name, row in told}
 
-    def _refused(self) -> ToolError:
-        told = "; ".join(f"{name}, {row.said()}" for name, row in self.parameters.items())
+    def _argument_error(self) -> ToolError:
+        told = "; ".join(
+            f"{name}, {row.format_description()}" for name, row in self.parameters.items()
+        )
         return ToolError("INVALID_PARAMETER", f"{self.name} takes {told or 'no arguments'}.")
 
 
@@ -121,13 +123,13 @@ def find_script(name: str, folder: Path | None = None) -> SavedScript | None:
     own = {row.name: row for row in own_scripts(folder)[0]}
     stem = name.partition(".")[0]
     there = _NAME.match(stem) and (SHIPPED / f"{stem}.toml").exists()
-    rows = _shipped(stem) if there else ()
+    rows = _read_shipped(stem) if there else ()
     return own.get(name) or next((row for row in rows if row.name == name), None)
 
 
-def shipped() -> list[SavedScript]:
+def shipped_scripts() -> list[SavedScript]:
     """Return the scripts that are shipped."""
-    return [row for path in sorted(SHIPPED.glob("*.toml")) for row in _shipped(path.stem)]
+    return [row for path in sorted(SHIPPED.glob("*.toml")) for row in _read_shipped(path.stem)]
 
 
 def own_scripts(folder: Path | None = None) -> tuple[tuple[SavedScript, ...], tuple[str, ...]]:
@@ -152,7 +154,11 @@ def own_scripts(folder: Path | None = None) -> tuple[tuple[SavedScript, ...], tu
             check_own(path)
             content, _ = read_bounded(path, LARGEST, follow=False)
             text = content.decode("utf-8")
-            found += _of_table(path, text) if path.suffix == ".toml" else _of_text(path, text)
+            found += (
+                _parse_table(path, text)
+                if path.suffix == ".toml"
+                else _parse_plain_file(path, text)
+            )
         except SetupError as error:
             faults.append(str(error))
         except (OSError, IrregularFileError, TooLargeError, UnicodeDecodeError):
@@ -161,13 +167,13 @@ def own_scripts(folder: Path | None = None) -> tuple[tuple[SavedScript, ...], tu
 
 
 @lru_cache
-def _shipped(stem: str) -> tuple[SavedScript, ...]:
+def _read_shipped(stem: str) -> tuple[SavedScript, ...]:
     path = SHIPPED / f"{stem}.toml"
-    rows = _of_table(path, path.read_text("utf-8"))
+    rows = _parse_table(path, path.read_text("utf-8"))
     return tuple(row._replace(source="library") for row in rows)
 
 
-def _of_table(path: Path, text: str) -> Iterator[SavedScript]:
+def _parse_table(path: Path, text: str) -> Iterator[SavedScript]:
     """Yield the scripts of a file.
 
     Raises:
@@ -181,10 +187,12 @@ def _of_table(path: Path, text: str) -> Iterator[SavedScript]:
     for name, row in table.items():
         if not isinstance(row, dict) or not isinstance(app, str):
             raise SetupError(f"{path}: {name} must be a table that describes a script.")
-        yield _read(path, f"{path.stem}.{name}", {**row, "with": [app, *row.get("with", [])]})
+        yield _parse_script(
+            path, f"{path.stem}.{name}", {**row, "with": [app, *row.get("with", [])]}
+        )
 
 
-def _of_text(path: Path, text: str) -> Iterator[SavedScript]:
+def _parse_plain_file(path: Path, text: str) -> Iterator[SavedScript]:
     """Yield the script of a plain file, if its first lines say what it is for."""
     head: dict[str, Any] = {}
     params: dict[str, list[str]] = {}
@@ -203,10 +211,10 @@ def _of_text(path: Path, text: str) -> Iterator[SavedScript]:
         apps = [one.strip() for one in head.get("app", "").split(",") if one.strip()]
         row = {"purpose": head["purpose"], "tags": head.get("tags", ""), "with": apps}
         row |= {"language": _LANGUAGES[path.suffix], "script": text, "params": params}
-        yield _read(path, path.stem, row)
+        yield _parse_script(path, path.stem, row)
 
 
-def _read(path: Path, name: str, row: Mapping[str, Any]) -> SavedScript:
+def _parse_script(path: Path, name: str, row: Mapping[str, Any]) -> SavedScript:
     """Return a script.
 
     Raises:
@@ -223,7 +231,7 @@ def _read(path: Path, name: str, row: Mapping[str, Any]) -> SavedScript:
     if not all(isinstance(one, str) for one in row["with"]):
         raise SetupError(f"{path}: {name}: the names of apps must be text.")
     try:
-        params = {key: Parameter(*told) for key, told in row.get("params", {}).items()}
+        params = {key: ScriptParameter(*told) for key, told in row.get("params", {}).items()}
     except (TypeError, AttributeError):
         raise SetupError(
             f"{path}: {name}: write a parameter as [type, description, default]."

@@ -9,10 +9,10 @@ from math import log
 from typing import Any, Final, NamedTuple
 
 from iac_applescript.analysis.analyser import Language
-from iac_applescript.slots import kept, without_private, without_slots
+from iac_applescript.slots import redact_script, without_placeholders, without_private
 from iac_base.text import clean_text
-from iac_base.words import split, stem
-from iac_runtime.search.request import known_words, read_request
+from iac_base.words import split_words, stem_word
+from iac_runtime.search.query import known_words, read_request
 from iac_runtime.tool import Level
 
 MAX_INTENT: Final = 300
@@ -106,52 +106,54 @@ class ScriptPattern(NamedTuple):
     provenance: str = "learned"
 
     @property
-    def trusted(self) -> bool:
+    def is_trusted(self) -> bool:
         """Whether it may be offered: it worked here; one approval is not enough if DANGEROUS."""
         return bool(self.script) and self.successes >= (2 if self.level == "DANGEROUS" else 1)
 
     @property
-    def rate(self) -> float:
+    def success_rate(self) -> float:
         """The share of runs that worked, held back while there are few: (s + 1) / (n + 2)."""
         return (self.successes + 1) / (self.successes + self.failures + 2)
 
 
-def cleaned(text: str, limit: int) -> str:
+def clean_for_storage(text: str, limit: int) -> str:
     """Return a text as it is stored: cleaned, without what is secret or personal, cut."""
     return clean_text(without_private(clean_text(text)), limit)
 
 
-def digest_of(intent: str, language: str, shape: str, texts: Sequence[str] = ()) -> str:
+def pattern_digest(intent: str, language: str, shape: str, texts: Sequence[str] = ()) -> str:
     """Return what tells patterns apart: two spellings of an intent are one.
 
     Words of the intent that are values of the script vary with them, and do not count.
     """
-    values = {stem(word) for text in texts for word in split(text)}
-    said = " ".join(sorted({stem(word) for word in split(intent)} - values))
+    values = {stem_word(word) for text in texts for word in split_words(text)}
+    said = " ".join(sorted({stem_word(word) for word in split_words(intent)} - values))
     return hashlib.sha256(f"{said}\0{language}\0{shape}".encode()).hexdigest()[:32]
 
 
 def indexed_words(intent: str, app: str, script: str) -> tuple[str, str]:
     """Return the words of what was wanted and of what is done, as stems."""
-    said = [stem(word) for word in (*split(intent), *split(app.rpartition(".")[2]))]
-    script = re.sub(r'"(?:[^"\\]|\\.)*"', " ", without_slots(script))
-    done = [stem(word) for word in split(script)]
+    said = [
+        stem_word(word) for word in (*split_words(intent), *split_words(app.rpartition(".")[2]))
+    ]
+    script = re.sub(r'"(?:[^"\\]|\\.)*"', " ", without_placeholders(script))
+    done = [stem_word(word) for word in split_words(script)]
     kept = dict.fromkeys(word for word in done if word not in _NOISE and not word.isdecimal())
     return " ".join(said), " ".join(list(kept)[:80])
 
 
-def stored(pattern: ScriptPattern) -> ScriptPattern:
+def normalize_pattern(pattern: ScriptPattern) -> ScriptPattern:
     """Return a pattern as it is stored: each text cleaned and cut, without what is personal."""
-    intent, script = cleaned(pattern.intent, MAX_INTENT), clean_text(pattern.script)
+    intent, script = clean_for_storage(pattern.intent, MAX_INTENT), clean_text(pattern.script)
     language: Language = "javascript" if pattern.language == "javascript" else "applescript"
-    found = kept(script, language, pattern.level)
+    found = redact_script(script, language, pattern.level)
     return pattern._replace(
-        digest=digest_of(intent, pattern.language, found.shape, found.texts),
+        digest=pattern_digest(intent, pattern.language, found.shape, found.texts),
         intent=intent,
         app=clean_text(pattern.app, 100),
         script=found.script if len(found.script) <= MAX_STORED else "",
         kind=clean_text(pattern.kind, 40),
-        error=cleaned(pattern.error, MAX_ERROR),
+        error=clean_for_storage(pattern.error, MAX_ERROR),
         milliseconds=round(float(pattern.milliseconds), 1),
         successes=min(pattern.successes, 1_000_000),
         failures=min(pattern.failures, 1_000_000),
@@ -206,31 +208,31 @@ def pattern_from_json(row: Any) -> ScriptPattern:
         raise ValueError("has a negative count")
     told: dict[str, Any] = {name: row[name] for name in _FIELDS}
     told |= {"successes": 0, "failures": 0}
-    return stored(ScriptPattern(0, "", **told, provenance="import"))
+    return normalize_pattern(ScriptPattern(0, "", **told, provenance="import"))
 
 
-def others(word: str) -> frozenset[str]:
+def related_stems(word: str) -> frozenset[str]:
     """Return the stems that may stand for a stem, beside the lexicon of the search for tools."""
-    return _others().get(word, frozenset())
+    return _stem_groups().get(word, frozenset())
 
 
 @lru_cache(maxsize=1)
-def _others() -> dict[str, frozenset[str]]:
+def _stem_groups() -> dict[str, frozenset[str]]:
     table: dict[str, set[str]] = {}
     for line in _GROUPS.splitlines():
         for group in line.split(" | "):
-            words = {stem(word) for word in group.split()}
+            words = {stem_word(word) for word in group.split()}
             for word in words:
                 table.setdefault(word, set()).update(words - {word})
     return {word: frozenset(found) for word, found in table.items()}
 
 
-class Candidate(NamedTuple):
+class PatternCandidate(NamedTuple):
     """A pattern that has some of the words: those of its intent and those of its script."""
 
     pattern: ScriptPattern
-    said: frozenset[str]
-    done: frozenset[str]
+    intent_stems: frozenset[str]
+    script_stems: frozenset[str]
 
 
 class FoundPattern(NamedTuple):
@@ -248,14 +250,14 @@ def query_words(intent: str) -> Mapping[str, Mapping[str, float]]:
     found: dict[str, dict[str, float]] = {}
     for term in request.terms:
         options = found[term.stem] = dict(term.options)
-        for other in others(term.stem):
+        for other in related_stems(term.stem):
             options[other] = max(options.get(other, 0.0), _FIT)
     return found
 
 
-def rank(
+def rank_patterns(
     words: Mapping[str, Mapping[str, float]],
-    candidates: Sequence[Candidate],
+    candidates: Sequence[PatternCandidate],
     counts: Mapping[str, int],
     total: int,
     app: str = "",
@@ -272,22 +274,24 @@ def rank(
         same: The stems of the intent as it was said: a pattern of just these was stored for it.
     """
 
-    def worth(word: str) -> float:
+    def word_worth(word: str) -> float:
         return log(1 + total / (1 + counts.get(word, 0)))
 
     now = datetime.now(UTC)
-    asked = sum(worth(word) for word in words)
+    asked = sum(word_worth(word) for word in words)
     found = []
     for pattern, said, done in candidates:
-        covered, matched = _covered(words, said, done, worth)
+        covered, matched = _match_words(words, said, done, word_worth)
         share = covered / (asked or 1)
-        unsaid = sum(worth(word) for word in said - matched) / (sum(map(worth, said)) or 1)
-        score = share * (1 - _UNSAID * unsaid) + share * _RATE * (pattern.rate - 0.5)
-        score += _AGE * share / (1 + _days(pattern.last, now) / _DAYS)
+        unsaid = sum(word_worth(word) for word in said - matched) / (
+            sum(map(word_worth, said)) or 1
+        )
+        score = share * (1 - _UNSAID * unsaid) + share * _RATE * (pattern.success_rate - 0.5)
+        score += _AGE * share / (1 + _days_since(pattern.last, now) / _DAYS)
         if app and app.casefold() == pattern.app.casefold():
             score += _APP * max(share, 0.2)
-        if same and same == frozenset(map(stem, split(pattern.intent))):
-            score = max(score, 1.0 + _RATE * (pattern.rate - 0.5))
+        if same and same == frozenset(map(stem_word, split_words(pattern.intent))):
+            score = max(score, 1.0 + _RATE * (pattern.success_rate - 0.5))
         why = f"worked {pattern.successes} of {pattern.successes + pattern.failures} times"
         if matched:
             why += f"; shares {', '.join(sorted(matched)[:5])}"
@@ -304,7 +308,7 @@ def rank(
     return [row for row in found if row.score > 0.05]
 
 
-def _covered(
+def _match_words(
     words: Mapping[str, Mapping[str, float]],
     said: frozenset[str],
     done: frozenset[str],
@@ -324,7 +328,7 @@ def _covered(
     return covered, matched
 
 
-def _days(moment: str, now: datetime) -> float:
+def _days_since(moment: str, now: datetime) -> float:
     try:
         return max((now - datetime.fromisoformat(moment)).total_seconds() / 86400, 0.0)
     except (ValueError, TypeError):

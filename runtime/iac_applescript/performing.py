@@ -1,7 +1,7 @@
-"""What each script tool does; its row in `tools` leads here.
+"""What each script tool does; its function in `tools` leads here.
 
 Arguments fit the tool's schema when they come here. A tool that only looks something up is a `Work`
-under `looks_up`; one that reaches apps plans its call itself.
+under `lookup_tool`; one that reaches apps plans its call itself.
 """
 
 import contextlib
@@ -13,14 +13,14 @@ from typing import Any, Final
 from iac_applescript import dictionary
 from iac_applescript.analysis.analyser import (
     SYSTEM_EVENTS,
-    Analysis,
     Language,
-    Reach,
-    reach_of,
-    scanned,
-    with_starts,
+    ProcessReach,
+    ScriptAnalysis,
+    include_app_starts,
+    scan_script,
+    script_reach,
 )
-from iac_applescript.analysis.findings import merged
+from iac_applescript.analysis.findings import merge_effects
 from iac_applescript.analysis.words import LETS, RUNS
 from iac_applescript.answers import (
     KNOWN,
@@ -28,41 +28,48 @@ from iac_applescript.answers import (
     REASONS,
     Result,
     ScriptError,
-    analysis,
-    explained,
-    kept_script,
-    line,
-    pattern,
-    suggest,
-    where,
+    analysis_fields,
+    explanation_fields,
+    format_place,
+    pattern_fields,
+    rank_suggestions,
+    saved_script_fields,
+    summarize_script,
     worst_lines,
 )
 from iac_applescript.library import own_scripts
 from iac_applescript.library_search import find_scripts
 from iac_applescript.patterns import RunOutcome
-from iac_applescript.running import compile_script, error_of, run_script
-from iac_applescript.skills import skill_of, skills
-from iac_applescript.slots import numbered
-from iac_applescript.sources import Chosen, chosen
-from iac_applescript.store import PatternStore, learning_is_off
+from iac_applescript.running import compile_script, failure_to_error, run_script
+from iac_applescript.skills import find_skill, load_skills
+from iac_applescript.slots import number_placeholders
+from iac_applescript.sources import ChosenScript, choose_script
+from iac_applescript.store import PatternStore, is_learning_off
 from iac_applescript.system_state import PARTS, read_state
-from iac_applescript.tools import TOOLS
-from iac_applescript.toolset import Arguments, ScriptToolset, looks_up, open_toolset
-from iac_base.errors import SetupError, ToolError, quoted
+from iac_applescript.toolset import Arguments, ScriptToolset, lookup_tool, open_toolset
+from iac_base.errors import SetupError, ToolError, quote_text
 from iac_base.logs import LOGGER
-from iac_runtime.execution.process import Runner
-from iac_runtime.gate.plans import Call, Plan, ToolContext
-from iac_runtime.policy.dataflow import texts_in
-from iac_runtime.policy.effects import OWN, Effect, Raised, Verb
-from iac_runtime.policy.escalation import from_results
+from iac_runtime.policy.facts import OWN_APP
+from iac_runtime.policy.taint import iterate_texts
 from iac_runtime.tool import LEVELS, highest
-from iac_runtime.tools.shape import Tool
+from iac_runtime.toolkit import (
+    Call,
+    Effect,
+    Plan,
+    RaisedLevel,
+    Runner,
+    Tool,
+    ToolContext,
+    Verb,
+    find_tainted_texts,
+    toolset_tools,
+)
 
 DEFAULT_TIMEOUT: Final = 30.0
 
 
-@looks_up
-def discover(toolset: ScriptToolset, _given: Arguments, _run: Runner) -> Result:
+@lookup_tool
+def discover_capabilities(toolset: ScriptToolset, _given: Arguments, _run: Runner) -> Result:
     catalogue = toolset.catalogue
     levels = dict.fromkeys(LEVELS, 0)
     for tool in catalogue.tools.values():
@@ -78,31 +85,31 @@ def discover(toolset: ScriptToolset, _given: Arguments, _run: Runner) -> Result:
             for key, app in sorted(catalogue.apps.items())
         ],
         "tools_by_level": levels,
-        "skills": sorted(skills(toolset.skill_folder)),
-        "patterns": toolset.store.stats().patterns,
-        "script_tools": [tool.name for tool in TOOLS],
+        "skills": sorted(load_skills(toolset.skill_folder)),
+        "patterns": toolset.store.read_stats().patterns,
+        "script_tools": [tool.name for tool in toolset_tools(("applescript",))],
         "next": "Call get_smart_suggestion with what you want to do; prefer tools to scripts.",
     }
 
 
-@looks_up
+@lookup_tool
 def suggest_ways(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
     intent, app = given["intent"], given.get("app", "")
     hits = toolset.find(intent, app=app or None, limit=5) if toolset.find else ()
     patterns = []
     with contextlib.suppress(SetupError):
-        patterns = toolset.store.find(intent, app=toolset.bundle_of(app), limit=3)
-    kept = find_scripts(intent, _name_of(toolset, given), 2)
-    guides = skills(toolset.skill_folder)
-    scripts = [(row, kept_script(row, toolset.analyser)["level"]) for row in kept]
-    found = suggest(intent, app, hits, patterns, guides, given.get("limit", 5), scripts)
+        patterns = toolset.store.find_patterns(intent, app=toolset.app_bundle_id(app), limit=3)
+    kept = find_scripts(intent, _app_name(toolset, given), 2)
+    guides = load_skills(toolset.skill_folder)
+    scripts = [(row, saved_script_fields(row, toolset.analyser)["level"]) for row in kept]
+    found = rank_suggestions(intent, app, hits, patterns, guides, given.get("limit", 5), scripts)
     if found:
-        return {"suggestions": [row.data() for row in found]}
+        return {"suggestions": [row.to_dict() for row in found]}
     note = "No tool or pattern does this. get_app_dictionary shows what an app can do."
     return {"suggestions": [], "note": note}
 
 
-@looks_up
+@lookup_tool
 def list_apps(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
     wanted = given.get("filter", "").casefold()
     rows: dict[str, Result] = {
@@ -110,7 +117,7 @@ def list_apps(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
         for app in toolset.catalogue.apps.values()
         if app.kind == "application"
     }
-    bundles = dictionary.scriptable()
+    bundles = dictionary.find_scriptable_apps()
     running = dictionary.running_bundles() if bundles else set()
     for bundle in bundles:
         row = rows.setdefault(
@@ -126,21 +133,21 @@ def list_apps(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
     return {"apps": found[:200], "count": len(found)}
 
 
-@looks_up
+@lookup_tool
 def show_dictionary(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
-    tables = toolset.tables_of(given["app"])
+    tables = toolset.app_tables(given["app"])
     page = int(given.get("page", 1))
-    found = dictionary.view(tables, given.get("term", ""), given.get("search", ""), page)
-    return {"app": tables.app.name, "bundle_id": tables.app.id, **found.data()}
+    found = dictionary.dictionary_page(tables, given.get("term", ""), given.get("search", ""), page)
+    return {"app": tables.app.name, "bundle_id": tables.app.id, **found.to_dict()}
 
 
-@looks_up
+@lookup_tool
 def show_skill(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
     app = given["app"]
-    found = skill_of(app, toolset.skill_folder)
+    found = find_skill(app, toolset.skill_folder)
     if found is None:
-        known = ", ".join(sorted(skills(toolset.skill_folder)))
-        message = f"There is no guide for {quoted(app)}."
+        known = ", ".join(sorted(load_skills(toolset.skill_folder)))
+        message = f"There is no guide for {quote_text(app)}."
         hint = f"Guides exist for: {known}. For any app, call get_app_dictionary."
         raise ToolError("NOT_FOUND", message, hint)
     return {
@@ -152,14 +159,14 @@ def show_skill(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result
     }
 
 
-@looks_up
-def validate(toolset: ScriptToolset, given: Arguments, run: Runner) -> Result:
-    script, language = given["script"], _language(given)
-    found = with_starts(toolset.analyser.analyse(script, language), toolset.runs)
+@lookup_tool
+def validate_script(toolset: ScriptToolset, given: Arguments, run: Runner) -> Result:
+    script, language = given["script"], _script_language(given)
+    found = include_app_starts(toolset.analyser.analyze_script(script, language), toolset.runs)
     checks = ["structure", "terms of the apps whose dictionary is known"]
-    faults = [fault.says for fault in scanned(script, language).faults]
+    faults = [fault.message for fault in scan_script(script, language).faults]
     faults += [
-        f"{where(reason)}: {reason.text!r} {reason.says}"
+        f"{format_place(reason)}: {reason.text!r} {reason.message}"
         for reason in found.reasons
         if reason.rule in ("unknown", "shape", "target")
     ]
@@ -174,79 +181,85 @@ def validate(toolset: ScriptToolset, given: Arguments, run: Runner) -> Result:
         "valid": not faults,
         "problems": faults[:REASONS],
         "checks": checks,
-        **analysis(found),
+        **analysis_fields(found),
     }
 
 
-def execute(tool: Tool, call: Call, context: ToolContext) -> Plan:
+def execute_script(tool: Tool, call: Call, context: ToolContext) -> Plan:
     """Plan the run of a script: its level is what its analysis says."""
-    toolset = context.kept(open_toolset)
-    given = chosen(call.arguments, context.home, again=bool(call.token))
+    toolset = context.get_or_create(open_toolset)
+    given = choose_script(call.arguments, context.home, again=bool(call.token))
     script, language = given.script, given.language
-    found = with_starts(toolset.analyser.analyse(script, language), toolset.runs)
-    found = toolset.held(found)
-    confined = toolset.confines(found)
+    found = include_app_starts(toolset.analyser.analyze_script(script, language), toolset.runs)
+    found = toolset.add_confinement_reason(found)
+    confined = toolset.is_confined(found)
     told = (*found.targets, *found.unknown)
     raised = (
-        Raised("script", f"{reason.says} ({reason.text})", "SAFE")
+        RaisedLevel("script", f"{reason.message} ({reason.text})", "SAFE")
         for reason in found.reasons[:5]
         if found.level != "SAFE"
     )
-    tokens = scanned(script, language).tokens if found.level != "SAFE" else ()
+    tokens = scan_script(script, language).tokens if found.level != "SAFE" else ()
     literals = [token.text for token in tokens if token.kind in ("string", "template")]
-    literals += texts_in(given.arguments)
-    return toolset.plan(
+    literals += iterate_texts(given.arguments)
+    return toolset.plan_call(
         tool,
         call,
-        lambda toolset, asked, run: _run(toolset, asked, given, run, found, confined=confined),
-        _effects(toolset, found, reach_of(script, language, found)),
-        line=line(given, found, confined=confined),
-        raised=(*raised, *from_results(literals, context.permissions.taint)),
-        turns=[app for app, _ in map(toolset.app, told) if app],
+        lambda toolset, asked, run: _run_planned(
+            toolset, asked, given, run, found, confined=confined
+        ),
+        _script_effects(toolset, found, script_reach(script, language, found)),
+        line=summarize_script(given, found, confined=confined),
+        raised=(*raised, *find_tainted_texts(literals, context.permissions.taint)),
+        turns=[app for app, _ in map(toolset.resolve_app, told) if app],
         lines=tuple(worst_lines(script, found)),
         pin=given.digest,
         secrets=found.secrets,
     )
 
 
-def _effects(toolset: ScriptToolset, found: Analysis, reach: Reach) -> tuple[Effect, ...]:
+def _script_effects(
+    toolset: ScriptToolset, found: ScriptAnalysis, reach: ProcessReach
+) -> tuple[Effect, ...]:
     """Return what a script does: each statement, and what is not known of the others.
 
     What it needs as a whole, its effects need: the highest level of theirs is that of the script.
     """
     level, noted = found.level, list(found.effects)
     verb: Verb = "read" if level == "SAFE" else "unknown"
-    for app, name in map(toolset.app, reach.processes):
+    for app, name in map(toolset.resolve_app, reach.processes):
         doubt = "" if app else f"IAC does not know {name}"
         worked = (row for row in found.effects if row.app == SYSTEM_EVENTS)
         noted += (row._replace(app=app, name=name, flow=(), doubt=doubt) for row in worked)
-    for app, name in map(toolset.app, (*found.targets, *found.unknown)):
+    for app, name in map(toolset.resolve_app, (*found.targets, *found.unknown)):
         done = [row for row in noted if app and row.app == app]
         # What was not understood may be done to an app that is told.
-        if not done or (reach.unsure and level == "DANGEROUS" and all(row.looks for row in done)):
+        if not done or (
+            reach.unsure and level == "DANGEROUS" and all(row.is_read_only for row in done)
+        ):
             doubt = "" if app else f"IAC does not know {name}"
             noted.append(Effect(verb, app, name, level=level, doubt=doubt))
-    runs = any(reason.says in RUNS and reason.rule != "text" for reason in found.reasons)
+    runs = any(reason.message in RUNS and reason.rule != "text" for reason in found.reasons)
     if runs and all(row.verb != "run" for row in noted):
-        noted.append(Effect("run", OWN, "osascript", level="DANGEROUS"))
+        noted.append(Effect("run", OWN_APP, "osascript", level="DANGEROUS"))
     if reach.unsure:
         noted.append(Effect(verb, level=level, doubt=reach.unsure))
     elif not noted:
-        noted.append(Effect(verb, OWN, "osascript", level=level))
+        noted.append(Effect(verb, OWN_APP, "osascript", level=level))
     if highest(row.level for row in noted) != level:
         # A reason that is no statement's raises what changes something; else what may.
-        if all(row.looks for row in noted):
+        if all(row.is_read_only for row in noted):
             noted += [row._replace(verb="unknown") for row in noted]
-        noted = [row if row.looks else row._replace(level=level) for row in noted]
-    return merged(noted)
+        noted = [row if row.is_read_only else row._replace(level=level) for row in noted]
+    return merge_effects(noted)
 
 
-def _run(
+def _run_planned(
     toolset: ScriptToolset,
     asked: Arguments,
-    given: Chosen,
+    given: ChosenScript,
     run: Runner,
-    found: Analysis,
+    found: ScriptAnalysis,
     *,
     confined: bool,
 ) -> Result:
@@ -255,12 +268,12 @@ def _run(
     readable = asked.get("output") == "text"
     known = [target for target in (*found.targets, *found.unknown) if "." in target]
 
-    def confine(argv: Sequence[str]) -> Sequence[str]:
+    def confine_command(argv: Sequence[str]) -> Sequence[str]:
         held = toolset.confinement if confined else None
-        lets = [LETS[row.says] for row in found.reasons if row.says in LETS]
-        return argv if held is None else held.argv(argv, known, dict.fromkeys(lets))
+        lets = [LETS[row.message] for row in found.reasons if row.message in LETS]
+        return argv if held is None else held.confined_command(argv, known, dict.fromkeys(lets))
 
-    limits = (timeout, confine, found.asked, given.arguments)
+    limits = (timeout, confine_command, found.bounds, given.arguments)
     ran = run_script(run, script, language, *limits, readable=readable)
     failure, answer = ran.failure, ran.answer
     if failure is not None:
@@ -269,12 +282,12 @@ def _run(
         assert answer is not None
         outcome = RunOutcome(True, answer.kind, "", None, ran.milliseconds)
     app, intent = known[0] if known else "", asked.get("intent", "")
-    _learn(toolset.store, intent, app, given, outcome, found.level, found.effects)
+    _remember_run(toolset.store, intent, app, given, outcome, found.level, found.effects)
     if failure is not None:
         if failure.cause != "timeout":
             # The time limit is ours: its words say nothing, its number all.
-            failure = toolset.explain(ran.original, failure.number, script, language)
-        raise ScriptError(error_of(failure, ran.original), failure)
+            failure = toolset.explain_failure(ran.original, failure.number, script, language)
+        raise ScriptError(failure_to_error(failure, ran.original), failure)
     assert answer is not None
     return {
         "result": answer.value,
@@ -285,36 +298,38 @@ def _run(
     }
 
 
-def _learn(store: PatternStore, intent: str, app: str, given: Chosen, *came: Any) -> None:
+def _remember_run(
+    store: PatternStore, intent: str, app: str, given: ChosenScript, *came: Any
+) -> None:
     try:
         if intent:
-            store.remember(intent, app, given.language, given.script, *came)
+            store.remember_run(intent, app, given.language, given.script, *came)
     except Exception:
         # What was done stays done, though it could not be written down.
         log = logging.getLogger(f"{LOGGER}.state")
         log.warning("the run of a script could not be stored as a pattern", exc_info=True)
 
 
-def _language(given: Arguments) -> Language:
+def _script_language(given: Arguments) -> Language:
     found: Language = given.get("language", "applescript")
     return found
 
 
-@looks_up
-def analyse_failure(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
-    script, language = given.get("script", ""), _language(given)
-    found = toolset.explain(given.get("error", ""), given.get("number"), script, language)
+@lookup_tool
+def analyze_failure(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
+    script, language = given.get("script", ""), _script_language(given)
+    found = toolset.explain_failure(given.get("error", ""), given.get("number"), script, language)
     similar = []
     if script:
-        targets = toolset.analyser.analyse(script, language).targets
+        targets = toolset.analyser.analyze_script(script, language).targets
         similar = toolset.store.successes_like(script, targets[0] if targets else "")
     return {
-        **explained(found),
-        "message": found.says,
+        **explanation_fields(found),
+        "message": found.message,
         "similar": [
             {
                 "intent": row.intent,
-                "script": numbered(row.script)[0],
+                "script": number_placeholders(row.script)[0],
                 "successes": row.successes,
                 "level": row.level,
             }
@@ -323,37 +338,37 @@ def analyse_failure(toolset: ScriptToolset, given: Arguments, _run: Runner) -> R
     }
 
 
-@looks_up
+@lookup_tool
 def find_patterns(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
-    app = toolset.bundle_of(given.get("app", ""))
+    app = toolset.app_bundle_id(given.get("app", ""))
     limit = given.get("limit", 3)
-    found = toolset.store.find(given["intent"], app=app, limit=10)
+    found = toolset.store.find_patterns(given["intent"], app=app, limit=10)
     # What never worked here is no advice; an import is, and says that it was not tried.
     rows = [
-        (row.score + LEARNED, pattern(row))
+        (row.score + LEARNED, pattern_fields(row))
         for row in found
-        if row.score >= KNOWN and (row.pattern.trusted or row.pattern.provenance == "import")
+        if row.score >= KNOWN and (row.pattern.is_trusted or row.pattern.provenance == "import")
     ]
-    kept = find_scripts(given["intent"], _name_of(toolset, given), limit)
-    rows += [(row.score, kept_script(row, toolset.analyser)) for row in kept]
+    kept = find_scripts(given["intent"], _app_name(toolset, given), limit)
+    rows += [(row.score, saved_script_fields(row, toolset.analyser)) for row in kept]
     rows.sort(key=lambda row: -row[0])
     notes = ["This is only advice. Replace each ‹…› with a value; otherwise the script cannot run."]
     notes += own_scripts()[1]
     return {"patterns": [row for _, row in rows[:limit]], "note": " ".join(notes)}
 
 
-def _name_of(toolset: ScriptToolset, given: Arguments) -> str:
-    return toolset.app(given["app"])[1] if given.get("app") else ""
+def _app_name(toolset: ScriptToolset, given: Arguments) -> str:
+    return toolset.resolve_app(given["app"])[1] if given.get("app") else ""
 
 
-@looks_up
+@lookup_tool
 def show_stats(toolset: ScriptToolset, _given: Arguments, _run: Runner) -> Result:
-    stats = toolset.store.stats()
+    stats = toolset.store.read_stats()
     return {
         "patterns": stats.patterns,
         "successes": stats.successes,
         "failures": stats.failures,
-        "learning": not learning_is_off(),
+        "learning": not is_learning_off(),
         "apps": [{"app": app, "successes": good, "failures": bad} for app, good, bad in stats.apps],
         "fails_most": [
             {"intent": row.intent, "failures": row.failures, "error": row.error}
@@ -365,11 +380,11 @@ def show_stats(toolset: ScriptToolset, _given: Arguments, _run: Runner) -> Resul
 def show_state(tool: Tool, call: Call, context: ToolContext) -> Plan:
     """Plan a look at the Mac; windows are asked of System Events."""
     parts = call.arguments.get("parts") or PARTS
-    effects = [Effect("read", OWN, "this Mac", "state")]
+    effects = [Effect("read", OWN_APP, "this Mac", "state")]
     if "windows" in parts:
         doubt = "reads the windows of the app in front, whichever it is"
         effects += [Effect("read", SYSTEM_EVENTS, "System Events"), Effect("read", doubt=doubt)]
-    return context.kept(open_toolset).plan(
+    return context.get_or_create(open_toolset).plan_call(
         tool,
         call,
         lambda _toolset, _given, run: dict(read_state(run, parts)),

@@ -21,12 +21,12 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from iac_applescript.analysis.analyser import Asked
-from iac_applescript.failures import ScriptFailure, explain
-from iac_applescript.wrapping import Worn, wrapped
+from iac_applescript.analysis.analyser import JavaScriptBounds
+from iac_applescript.failures import ScriptFailure, explain_failure
+from iac_applescript.wrapping import WrappedScript, wrap_script
 from iac_base.errors import ErrorType, ToolError
 from iac_runtime.apple_errors import APPLE_ERRORS
-from iac_runtime.execution.process import Completed, Runner
+from iac_runtime.toolkit import Completed, Runner
 
 SANDBOX: Final = "/usr/bin/sandbox-exec"
 _OSASCRIPT: Final = "/usr/bin/osascript"
@@ -84,7 +84,7 @@ _TYPES: Final[dict[str, ErrorType]] = {
 }
 
 
-def profile(targets: Sequence[str], lets: Iterable[str] = ()) -> str:
+def sandbox_profile(targets: Sequence[str], lets: Iterable[str] = ()) -> str:
     """Return the profile for these bundle ids, with lines of its own at its end.
 
     Raises:
@@ -118,25 +118,25 @@ class Confinement:
         self._works: bool | None = None if self._here else False
         self._lock = threading.Lock()
 
-    def works(self) -> bool:
+    def is_working(self) -> bool:
         """Say whether it works here; tried when it is first asked, and known from then on."""
         with self._lock:
             if self._works is None:
-                self._works = Path(self._program).exists() and self._probe()
+                self._works = Path(self._program).exists() and self._run_probe()
             return self._works
 
-    def fails(self) -> bool:
+    def is_broken(self) -> bool:
         """Say whether it should work here, and does not."""
-        return self._here and not self.works()
+        return self._here and not self.is_working()
 
-    def argv(
+    def confined_command(
         self, argv: Sequence[str], targets: Sequence[str], lets: Iterable[str] = ()
     ) -> list[str]:
         """Return the command that runs `argv` under the profile of `targets`."""
-        return [self._program, "-p", profile(targets, lets), _OSASCRIPT, *argv[1:]]
+        return [self._program, "-p", sandbox_profile(targets, lets), _OSASCRIPT, *argv[1:]]
 
-    def _probe(self) -> bool:
-        argv = self.argv(["osascript", "-l", "AppleScript", "-"], ())
+    def _run_probe(self) -> bool:
+        argv = self.confined_command(["osascript", "-l", "AppleScript", "-"], ())
         try:
             done = self._runner(argv, _PROBE, _PROBE_SECONDS)
         except (OSError, ToolError):
@@ -151,7 +151,7 @@ class ScriptAnswer(NamedTuple):
     kind: str
 
 
-class _NotReadError(ValueError):
+class _UnreadableValueError(ValueError):
     """The text is no value of this form."""
 
 
@@ -161,20 +161,20 @@ def read_answer(printed: str, language: str) -> ScriptAnswer:
     if not text.strip() or text in ("undefined", "null", "missing value"):
         return ScriptAnswer(None, "nothing")
     try:
-        value = _json(text) if language == "javascript" else _whole(text)
+        value = _parse_json(text) if language == "javascript" else _parse_source(text)
     except (ValueError, RecursionError):
         return ScriptAnswer(text, "reference")
-    return ScriptAnswer(value, _kind(value))
+    return ScriptAnswer(value, _value_kind(value))
 
 
-def _kind(value: Any) -> str:
+def _value_kind(value: Any) -> str:
     if isinstance(value, bool):
         return "boolean"
     kinds = ((str, "text"), (int | float, "number"), (list, "list"), (dict, "record"))
     return next((name for kind, name in kinds if isinstance(value, kind)), "nothing")
 
 
-def _json(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     value = json.loads(text)
     # What a script turns into JSON itself arrives as the text of it.
     if isinstance(value, str) and value[:1] in ("{", "["):
@@ -185,21 +185,21 @@ def _json(text: str) -> Any:
     return value
 
 
-def _whole(text: str) -> Any:
-    value, end = _value(text, 0, 0)
+def _parse_source(text: str) -> Any:
+    value, end = _parse_value(text, 0, 0)
     if text[end:].strip():
-        raise _NotReadError(text[:40])
+        raise _UnreadableValueError(text[:40])
     return value
 
 
-def _value(text: str, at: int, depth: int) -> tuple[Any, int]:
+def _parse_value(text: str, at: int, depth: int) -> tuple[Any, int]:
     found = _TOKEN.match(text, at)
     if depth > _DEEPEST:
-        raise _NotReadError("too deep")
+        raise _UnreadableValueError("too deep")
     if found is None or found["mark"] not in (None, "{"):
         if depth == 0:
-            raise _NotReadError(text[:40])
-        return _reference(text, at)
+            raise _UnreadableValueError(text[:40])
+        return _parse_object_source(text, at)
     if found["text"]:
         return re.sub(r"\\(.)", r"\1", found["text"][1:-1], flags=re.DOTALL), found.end()
     if found["number"]:
@@ -207,30 +207,30 @@ def _value(text: str, at: int, depth: int) -> tuple[Any, int]:
         return (int(number) if number.lstrip("-").isdigit() else float(number)), found.end()
     if found["word"]:
         return _WORDS[found["word"]], found.end()
-    return _group(text, found.end(), depth + 1)
+    return _parse_group(text, found.end(), depth + 1)
 
 
-def _reference(text: str, at: int) -> tuple[str, int]:
+def _parse_object_source(text: str, at: int) -> tuple[str, int]:
     """Read the source form of an object inside a list: up to a comma outside quotes."""
     end, quoted = at, False
     while end < len(text) and (quoted or text[end] not in ",}"):
         quoted ^= text[end] == '"'
         end += 1
     if not text[at:end].strip():
-        raise _NotReadError(text[:40])
+        raise _UnreadableValueError(text[:40])
     return text[at:end].strip(), end
 
 
-def _group(text: str, at: int, depth: int) -> tuple[Any, int]:
+def _parse_group(text: str, at: int, depth: int) -> tuple[Any, int]:
     items: list[Any] = []
     fields: dict[str, Any] = {}
     while True:
         if (found := re.compile(r"\s*\}").match(text, at)) is not None:
             if items and fields:
-                raise _NotReadError(text[:40])
+                raise _UnreadableValueError(text[:40])
             return (fields or items), found.end()
         key = _KEY.match(text, at)
-        value, at = _value(text, key.end() if key else at, depth)
+        value, at = _parse_value(text, key.end() if key else at, depth)
         if key:
             fields[key[1].strip("|")] = value
         else:
@@ -239,10 +239,10 @@ def _group(text: str, at: int, depth: int) -> tuple[Any, int]:
         if comma:
             at = comma.end()
         elif not re.compile(r"\s*\}").match(text, at):
-            raise _NotReadError(text[:40])
+            raise _UnreadableValueError(text[:40])
 
 
-class Ran(NamedTuple):
+class ScriptRun(NamedTuple):
     """What came of a run: an answer or a failure, and how long it took."""
 
     answer: ScriptAnswer | None
@@ -251,7 +251,7 @@ class Ran(NamedTuple):
     milliseconds: float
 
 
-def osascript() -> str:
+def osascript_program() -> str:
     """Return the program: the environment's IAC_OSASCRIPT, else osascript."""
     return os.environ.get("IAC_OSASCRIPT") or "osascript"
 
@@ -262,11 +262,11 @@ def run_script(
     language: str,
     timeout: float,
     confine: Callable[[Sequence[str]], Sequence[str]] = list,
-    asked: Asked | None = None,
+    asked: JavaScriptBounds | None = None,
     given: Sequence[Any] = (),
     *,
     readable: bool = False,
-) -> Ran:
+) -> ScriptRun:
     """Run a script.
 
     Args:
@@ -282,9 +282,9 @@ def run_script(
         ToolError: osascript could not be started, the call was cancelled, or the answer is too
             large.
     """
-    worn = wrapped(script, language, timeout, asked, given)
+    worn = wrap_script(script, language, timeout, asked, given)
     form = "h" if readable else "s"
-    argv = [osascript(), "-l", LANGUAGES[language], "-s", form, "-", *worn.given]
+    argv = [osascript_program(), "-l", LANGUAGES[language], "-s", form, "-", *worn.arguments]
     begun = time.monotonic()
     try:
         done = runner(confine(argv), worn.text.encode("utf-8", "replace"), timeout)
@@ -292,18 +292,18 @@ def run_script(
         message = f"{argv[0]} could not be started ({error.strerror or error})."
         raise ToolError("UNAVAILABLE", message, "Scripts run only on a Mac.") from error
     spent = round((time.monotonic() - begun) * 1000, 1)
-    found = _failed(done, script, language, timeout, worn)
+    found = _find_failure(done, script, language, timeout, worn)
     if found is not None:
-        return Ran(None, *found, spent)
+        return ScriptRun(None, *found, spent)
     printed = done.stdout.decode("utf-8", "replace")
     if readable:
         text = printed.removesuffix("\n")
-        return Ran(ScriptAnswer(text, "text"), None, "", spent)
-    return Ran(read_answer(printed, language), None, "", spent)
+        return ScriptRun(ScriptAnswer(text, "text"), None, "", spent)
+    return ScriptRun(read_answer(printed, language), None, "", spent)
 
 
-def _failed(
-    done: Completed, script: str, language: str, timeout: float, worn: Worn
+def _find_failure(
+    done: Completed, script: str, language: str, timeout: float, worn: WrappedScript
 ) -> tuple[ScriptFailure, str] | None:
     if done.cancelled:
         raise ToolError(
@@ -312,16 +312,16 @@ def _failed(
     if done.too_large:
         raise ToolError("EXECUTION_ERROR", "The script's result is too long.", "Return less.")
     if done.timed_out:
-        failure = explain("", -1712, script, language)
+        failure = explain_failure("", -1712, script, language)
         return failure, f"stopped after {timeout:g} seconds"
     if done.status == 0:
         return None
-    original = worn.placed(done.stderr.decode("utf-8", "replace")).strip()[-2000:]
+    original = worn.restore_positions(done.stderr.decode("utf-8", "replace")).strip()[-2000:]
     # What a script logs goes to the same stream: the last line is osascript's own.
-    return explain(_last(original), None, script, language), original
+    return explain_failure(_error_text(original), None, script, language), original
 
 
-def _last(text: str) -> str:
+def _error_text(text: str) -> str:
     """Return the error itself: from the last line that names one to the end."""
     for mark in ("execution error:", "syntax error:"):
         place = text.rfind(mark)
@@ -330,12 +330,12 @@ def _last(text: str) -> str:
     return text
 
 
-def error_of(failure: ScriptFailure, original: str = "") -> ToolError:
+def failure_to_error(failure: ScriptFailure, original: str = "") -> ToolError:
     """Return a failure as the error of a call."""
     known = APPLE_ERRORS.get(failure.number) if failure.number is not None else None
     kind = _TYPES.get(failure.cause) or (known.type if known else "EXECUTION_ERROR")
     fixes = " ".join(failure.fixes[:2])
-    return ToolError(kind, failure.says, fixes, number=failure.number, original=original)
+    return ToolError(kind, failure.message, fixes, number=failure.number, original=original)
 
 
 def compile_script(runner: Runner, script: str, language: str) -> str:

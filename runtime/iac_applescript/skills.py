@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 from iac_base.errors import SetupError
 from iac_base.files import data_folder
 from iac_base.text import clean_text
-from iac_base.words import fold
-from iac_runtime.tools.folders import check_own
+from iac_base.words import fold_name
+from iac_runtime.toolkit import check_own
 
 SHIPPED: Final = Path(__file__).parent / "skills"
 LARGEST: Final = 16_000
@@ -43,6 +43,11 @@ class Skill(NamedTuple):
     text: str
     own: bool
 
+    def is_for(self, app: str) -> bool:
+        """Say whether `app` is its app: a key, a name or a bundle id."""
+        names = (self.name, self.app, self.title.partition(":")[0])
+        return fold_name(app) in map(fold_name, names)
+
 
 def read_skill(path: Path, *, own: bool) -> Skill:
     """Return the guide of a file.
@@ -62,7 +67,7 @@ def read_skill(path: Path, *, own: bool) -> Skill:
         raise SetupError(
             f"{path} has no front matter; begin the file with a line of three hyphens."
         )
-    facts = dict(_facts(found[1]))
+    facts = dict(_front_matter(found[1]))
     name = facts.get("name", "")
     if not _NAME.match(name) or name != path.stem:
         raise SetupError(f"{path}: name must be the name of the file in lower case, without .md.")
@@ -73,49 +78,49 @@ def read_skill(path: Path, *, own: bool) -> Skill:
         name,
         clean_text(facts["app"], 200),
         clean_text(facts["title"], 200),
-        _list(facts.get("terms", "")),
-        _list(facts.get("codes", "")),
+        _split_list(facts.get("terms", "")),
+        _split_list(facts.get("codes", "")),
         clean_text(found[2]),
         own,
     )
 
 
-def _facts(text: str) -> Iterator[tuple[str, str]]:
+def _front_matter(text: str) -> Iterator[tuple[str, str]]:
     for line in text.splitlines():
         key, mark, value = line.partition(":")
         if mark and key.strip().isidentifier():
             yield key.strip(), value.strip()
 
 
-def _list(text: str) -> tuple[str, ...]:
+def _split_list(text: str) -> tuple[str, ...]:
     inner = text.strip().removeprefix("[").removesuffix("]")
     return tuple(part.strip() for part in inner.split(",") if part.strip())
 
 
 @lru_cache(maxsize=1)
-def _shipped() -> dict[str, Skill]:
+def _shipped_skills() -> dict[str, Skill]:
     return {path.stem: read_skill(path, own=False) for path in sorted(SHIPPED.glob("*.md"))}
 
 
-def skills(folder: Path | None = None) -> dict[str, Skill]:
+def load_skills(folder: Path | None = None) -> dict[str, Skill]:
     """Return all guides by name; `folder` is the user's, by default in the data folder.
 
     The user's files count only if nobody else can write to them. One that cannot be read is left
     out, and ours stands.
     """
-    found = dict(_shipped())
+    found = dict(_shipped_skills())
     base = data_folder() / "skills" if folder is None else folder
     try:
         if base.is_dir():
             check_own(base)
             for path in sorted(base.glob("*.md")):
-                _take(path, found)
+                _add_own_skill(path, found)
     except (OSError, SetupError):
         return found
     return found
 
 
-def _take(path: Path, found: dict[str, Skill]) -> None:
+def _add_own_skill(path: Path, found: dict[str, Skill]) -> None:
     try:
         if not path.is_symlink():
             check_own(path)
@@ -124,10 +129,7 @@ def _take(path: Path, found: dict[str, Skill]) -> None:
         return
 
 
-def skill_of(app: str, folder: Path | None = None) -> Skill | None:
+def find_skill(app: str, folder: Path | None = None) -> Skill | None:
     """Return the guide of an app by key, name or bundle id."""
-    wanted = fold(app)
-    for skill in skills(folder).values():
-        if wanted in (fold(skill.name), fold(skill.app), fold(skill.title.partition(":")[0])):
-            return skill
-    return None
+    guides = load_skills(folder).values()
+    return next((guide for guide in guides if guide.is_for(app)), None)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from iac_applescript.analysis.analyser import Language, scanned
+from iac_applescript.analysis.analyser import Language, scan_script
 from iac_applescript.analysis.findings import Scan, ScriptToken, text_at
 from iac_base.secrets import REDACTED, secret_spans
 from iac_runtime.tool import Level
@@ -30,7 +30,7 @@ _KEPT: Final = frozenset(("application", "app", "id", "framework", "["))
 """What stands before a text that says what is meant, not with what: an app, a member."""
 
 
-class Kept(NamedTuple):
+class RedactedScript(NamedTuple):
     """A script to keep, and what is the same of all that differ in their values alone.
 
     `script` is empty where what is private is not in literals: that is not kept.
@@ -57,12 +57,12 @@ def without_private(text: str) -> str:
     return "".join((*parts, text[done:]))
 
 
-def kept(script: str, language: Language, level: Level) -> Kept:
+def redact_script(script: str, language: Language, level: Level) -> RedactedScript:
     """Return a script as it is kept; the values of a DANGEROUS one belong to what it is."""
     marked = _SLOT.sub(r'"\g<0>"', script)
-    scan = scanned(marked, language)
+    scan = scan_script(marked, language)
     spans = private_spans(marked)
-    literals = [] if scan.faults else _literals(marked, scan)
+    literals = [] if scan.faults else _literal_spans(marked, scan)
     slots = {
         at
         for at, (start, end) in enumerate(literals)
@@ -74,20 +74,22 @@ def kept(script: str, language: Language, level: Level) -> Kept:
     code = [(token.start, token.start + len(token.text)) for token in scan.tokens]
     told = (a < end and b > start for a, b in outside for start, end in code)
     if outside and (scan.faults or any(told)):
-        return Kept("", without_private(marked), ())
-    texts = tuple(_value(marked[start:end]) for start, end in literals)
-    free = {at for at, (start, _) in enumerate(literals) if _varies(scan, start)}
+        return RedactedScript("", without_private(marked), ())
+    texts = tuple(_literal_text(marked[start:end]) for start, end in literals)
+    free = {at for at, (start, _) in enumerate(literals) if _is_variable_literal(scan, start)}
     free = set() if level == "DANGEROUS" else free
-    shape = _put(marked, literals, slots | free, ())
+    shape = _put_placeholders(marked, literals, slots | free, ())
     lines = (line.strip() for line in _SLOT.sub("‹›", shape).splitlines())
-    return Kept(_put(marked, literals, slots, outside), "\n".join(filter(None, lines)), texts)
+    return RedactedScript(
+        _put_placeholders(marked, literals, slots, outside), "\n".join(filter(None, lines)), texts
+    )
 
 
-def widened(before: str, now: str, language: Language) -> str:
+def widen_placeholders(before: str, now: str, language: Language) -> str:
     """Return a kept script with a slot wherever another success of its shape had another value."""
     old, new = (_SLOT.sub(r'"\g<0>"', text) for text in (before, now))
-    scan = scanned(old, language)
-    ours, theirs = _literals(old, scan), _literals(new, scanned(new, language))
+    scan = scan_script(old, language)
+    ours, theirs = _literal_spans(old, scan), _literal_spans(new, scan_script(new, language))
     if len(ours) != len(theirs):
         return before
     differ = {
@@ -95,32 +97,32 @@ def widened(before: str, now: str, language: Language) -> str:
         for at, ((a, b), (c, d)) in enumerate(zip(ours, theirs, strict=True))
         if old[a:b] != new[c:d] or _MARK.fullmatch(old[a:b])
     }
-    return _put(old, ours, differ, ())
+    return _put_placeholders(old, ours, differ, ())
 
 
-def numbered(script: str) -> tuple[str, tuple[str, ...]]:
+def number_placeholders(script: str) -> tuple[str, tuple[str, ...]]:
     """Return a kept script with its slots numbered, and their names: its parameters."""
     names: list[str] = []
 
-    def name(found: re.Match[str]) -> str:
+    def name_placeholder(found: re.Match[str]) -> str:
         names.append(f"{found[1]} {len(names) + 1}")
         return f"‹{names[-1]}›"
 
-    return _SLOT.sub(name, script), tuple(names)
+    return _SLOT.sub(name_placeholder, script), tuple(names)
 
 
-def without_slots(script: str) -> str:
+def without_placeholders(script: str) -> str:
     """Return a kept script without its slots, for the words in it."""
     return _SLOT.sub(" ", script)
 
 
-def _literals(script: str, scan: Scan) -> list[tuple[int, int]]:
+def _literal_spans(script: str, scan: Scan) -> list[tuple[int, int]]:
     starts = (token.start for token in scan.tokens if token.kind in ("string", "number"))
     found = (_LITERAL.match(script, start) for start in starts)
     return [row.span() for row in found if row]
 
 
-def _varies(scan: Scan, start: int) -> bool:
+def _is_variable_literal(scan: Scan, start: int) -> bool:
     """Say whether a literal says with what something is done: no app, no member."""
     tokens: Sequence[ScriptToken] = scan.tokens
     at = next(at for at, token in enumerate(tokens) if token.start == start)
@@ -129,11 +131,11 @@ def _varies(scan: Scan, start: int) -> bool:
     return not (named or before in _KEPT)
 
 
-def _value(literal: str) -> str:
+def _literal_text(literal: str) -> str:
     return literal[1:-1] if literal[0] in "\"'" else literal
 
 
-def _put(
+def _put_placeholders(
     script: str,
     literals: Sequence[tuple[int, int]],
     slots: set[int],

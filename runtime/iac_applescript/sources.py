@@ -14,10 +14,10 @@ from typing import Any, Final, NamedTuple
 from iac_applescript.analysis.analyser import Language
 from iac_applescript.analysis.findings import MAX_SCRIPT
 from iac_applescript.library import find_script
-from iac_applescript.wrapping import takes_arguments
-from iac_base.errors import ErrorType, SetupError, ToolError, quoted
+from iac_applescript.wrapping import has_run_parameter
+from iac_base.errors import ErrorType, SetupError, ToolError, quote_text
 from iac_base.files import IrregularFileError, TooLargeError, data_folder, read_bounded
-from iac_runtime.tools.folders import check_own
+from iac_runtime.toolkit import check_own
 
 FOLDERS: Final = "IAC_SCRIPTS"
 """The environment variable that names further folders of scripts, divided as in PATH."""
@@ -32,7 +32,7 @@ _LONGEST: Final = 64 * 1024
 """Characters of the JSON of arguments."""
 
 
-class Chosen(NamedTuple):
+class ChosenScript(NamedTuple):
     """The script of a call.
 
     Attributes:
@@ -48,7 +48,7 @@ class Chosen(NamedTuple):
     digest: str = ""
 
 
-def chosen(given: Mapping[str, Any], home: str, *, again: bool = False) -> Chosen:
+def choose_script(given: Mapping[str, Any], home: str, *, again: bool = False) -> ChosenScript:
     """Return the script that a call means.
 
     Args:
@@ -66,15 +66,17 @@ def chosen(given: Mapping[str, Any], home: str, *, again: bool = False) -> Chose
         raise ToolError("INVALID_PARAMETER", message)
     values = given.get("arguments", ())
     if ways == ["saved"]:
-        found = _saved(given["saved"], values)
+        found = _choose_saved(given["saved"], values)
     elif ways == ["script_path"]:
-        found = _of_file(given["script_path"], home, again=again)._replace(arguments=_list(values))
+        found = _choose_file(given["script_path"], home, again=again)._replace(
+            arguments=_argument_list(values)
+        )
     else:
-        found = Chosen("applescript", given["script"], _list(values))
+        found = ChosenScript("applescript", given["script"], _argument_list(values))
     if ways != ["saved"] and "language" in given:
         found = found._replace(language=given["language"])
     texts = all(isinstance(item, str) for item in found.arguments)
-    if not texts and not takes_arguments(found.script, found.language):
+    if not texts and not has_run_parameter(found.script, found.language):
         example = "on run argv" if found.language == "applescript" else "function run(argv) {…}"
         message = "Arguments were given, but the script has no run handler that takes them."
         raise ToolError(
@@ -83,57 +85,63 @@ def chosen(given: Mapping[str, Any], home: str, *, again: bool = False) -> Chose
     return found
 
 
-def _list(values: Any) -> tuple[Any, ...]:
+def _argument_list(values: Any) -> tuple[Any, ...]:
     if len(json.dumps(values)) > _LONGEST:
         message = f"The arguments as JSON are longer than {_LONGEST} characters."
         raise ToolError("INVALID_PARAMETER", message)
     return (values,) if isinstance(values, Mapping) else tuple(values)
 
 
-def _saved(name: str, values: Any) -> Chosen:
+def _choose_saved(name: str, values: Any) -> ChosenScript:
     found = find_script(name)
     if found is None:
         hint = "get_workflow_pattern finds scripts by what they do."
-        raise ToolError("NOT_FOUND", f"There is no saved script {quoted(name)}.", hint)
+        raise ToolError("NOT_FOUND", f"There is no saved script {quote_text(name)}.", hint)
     digest = hashlib.sha256(found.script.encode()).hexdigest()
-    return Chosen(found.language, found.script, _list(found.given(values)), found.name, digest)
+    return ChosenScript(
+        found.language,
+        found.script,
+        _argument_list(found.bind_arguments(values)),
+        found.name,
+        digest,
+    )
 
 
-def folders(home: str) -> Sequence[Path]:
+def script_folders(home: str) -> Sequence[Path]:
     """Return the folders whose scripts may be run by path; they need not be there."""
     own = (data_folder() / "scripts", Path(home) / "Library" / "Scripts")
     named = os.environ.get(FOLDERS, "").split(os.pathsep)
     return (*own, *map(Path, filter(os.path.isabs, named)))
 
 
-def _of_file(given: str, home: str, *, again: bool) -> Chosen:
+def _choose_file(given: str, home: str, *, again: bool) -> ChosenScript:
     path = Path(home + given[1:] if given.startswith("~/") else given)
     # Before a question what is wrong is the caller's fault; after it somebody changed it.
     kind: ErrorType = "STALE" if again else "INVALID_PARAMETER"
     language = _LANGUAGES.get(path.suffix.lower())
     if language is None:
         hint = "The file's name must end in .applescript, .txt, .js or .jxa."
-        raise ToolError("INVALID_PARAMETER", f"{quoted(given)} is not a script file.", hint)
-    allowed = folders(home)
+        raise ToolError("INVALID_PARAMETER", f"{quote_text(given)} is not a script file.", hint)
+    allowed = script_folders(home)
     held = next(
         (row for row in allowed if path.is_relative_to(row) and ".." not in path.parts), None
     )
     if held is None:
         hint = f"Allowed folders: {', '.join(map(str, allowed))}. To allow more, set {FOLDERS}."
-        raise ToolError("REFUSED", f"{quoted(given)} is not in a folder for scripts.", hint)
+        raise ToolError("REFUSED", f"{quote_text(given)} is not in a folder for scripts.", hint)
     try:
         inside = path.relative_to(held).parts
         steps = [held.joinpath(*inside[:count]) for count in range(len(inside))]
         if any(step.is_symlink() for step in (*steps[1:], path)):
             hint = "Give the path of the file itself."
             raise ToolError(
-                kind, f"{quoted(given)} is a link or in a linked folder. It was not run.", hint
+                kind, f"{quote_text(given)} is a link or in a linked folder. It was not run.", hint
             )
         for step in steps:
             check_own(step)
         content, status = read_bounded(path, 4 * MAX_SCRIPT, follow=False)
         if status.st_uid != os.geteuid() or status.st_mode & 0o022:
-            message = f"{quoted(given)} can be changed by other users, so it was not run."
+            message = f"{quote_text(given)} can be changed by other users, so it was not run."
             raise ToolError(
                 "REFUSED", message, "Make yourself the file's owner, then run chmod go-w on it."
             )
@@ -141,8 +149,8 @@ def _of_file(given: str, home: str, *, again: bool) -> Chosen:
     except SetupError as error:
         raise ToolError("REFUSED", str(error)) from error
     except (IrregularFileError, TooLargeError, UnicodeDecodeError) as error:
-        raise ToolError(kind, f"{quoted(given)} does not contain readable text.") from error
+        raise ToolError(kind, f"{quote_text(given)} does not contain readable text.") from error
     except OSError as error:
-        message = f"{quoted(given)} cannot be read: {(error.strerror or 'no reason').lower()}."
+        message = f"{quote_text(given)} cannot be read: {(error.strerror or 'no reason').lower()}."
         raise ToolError("STALE" if again else "NOT_FOUND", message) from error
-    return Chosen(language, script, (), str(path), hashlib.sha256(content).hexdigest())
+    return ChosenScript(language, script, (), str(path), hashlib.sha256(content).hexdigest())

@@ -13,21 +13,21 @@ from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
 
 from iac_applescript.analysis.analyser import Language
 from iac_applescript.patterns import (
-    Candidate,
     FoundPattern,
+    PatternCandidate,
     RunOutcome,
     ScriptPattern,
     indexed_words,
+    normalize_pattern,
     query_words,
-    rank,
-    stored,
+    rank_patterns,
 )
-from iac_applescript.slots import widened
+from iac_applescript.slots import widen_placeholders
 from iac_base.files import StateFileError
 from iac_base.sqlite import DAMAGED, Database, DatabaseSchema, set_aside
-from iac_base.words import split, stem
-from iac_runtime.policy.effects import Effect
+from iac_base.words import split_words, stem_word
 from iac_runtime.tool import Level
+from iac_runtime.toolkit import Effect
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -101,7 +101,7 @@ _SCHEMA: Final = DatabaseSchema(
 )
 
 
-class Stats(NamedTuple):
+class PatternStats(NamedTuple):
     """What was learned: counts in all, by app, and what fails most."""
 
     patterns: int
@@ -111,18 +111,18 @@ class Stats(NamedTuple):
     failing: tuple[ScriptPattern, ...]
 
 
-def learning_is_off() -> bool:
+def is_learning_off() -> bool:
     """Say whether the user switched learning off."""
     return os.environ.get(OFF, "").casefold() in ("off", "0", "no", "false")
 
 
-def _mended(method: Callable[P, T]) -> Callable[P, T]:
+def _repairs_damage(method: Callable[P, T]) -> Callable[P, T]:
     """Return a method of the store that mends a file that is damaged, and does it again."""
 
     @wraps(method)
-    def done(*args: P.args, **kwargs: P.kwargs) -> T:
+    def with_repair(*args: P.args, **kwargs: P.kwargs) -> T:
         store: Any = args[0]
-        for mend in (store.mend, store.begin_anew):
+        for mend in (store.rebuild_index, store.reset_file):
             try:
                 return method(*args, **kwargs)
             except StateFileError as error:
@@ -131,7 +131,7 @@ def _mended(method: Callable[P, T]) -> Callable[P, T]:
             mend()
         return method(*args, **kwargs)
 
-    return done
+    return with_repair
 
 
 class PatternStore:
@@ -148,31 +148,31 @@ class PatternStore:
         """Close the file."""
         self._database.close()
 
-    def mend(self) -> None:
+    def rebuild_index(self) -> None:
         """Build the index of words anew; a file that cannot be mended is set aside."""
         try:
             # Opened after a failure, it is checked, and set aside if its pages are damaged.
-            with self._database.writing() as base:
+            with self._database.begin_transaction() as base:
                 for table in ("counts", "words"):
                     base.execute(f"DROP TABLE IF EXISTS {table}")
                 for statement in _INDEX:
                     base.execute(statement)
-                for row in self._select(base, "", ()):
-                    self._index(base, row.id, row)
+                for row in self._select_patterns(base, "", ()):
+                    self._index_pattern(base, row.id, row)
         except StateFileError as error:
             if error.why != DAMAGED:
                 raise
-            self.begin_anew()
+            self.reset_file()
         self._counts, self._counted = {}, -1
 
-    def begin_anew(self) -> None:
+    def reset_file(self) -> None:
         """Set the file aside; the next use begins another."""
         self._database.close()
         set_aside(self._database.path)
         self._counts, self._counted = {}, -1
 
-    @_mended
-    def remember(
+    @_repairs_damage
+    def remember_run(
         self,
         intent: str,
         app: str,
@@ -189,32 +189,34 @@ class PatternStore:
 
         None where learning is off, or where nothing tells what the script was for.
         """
-        if learning_is_off() or not intent.strip():
+        if is_learning_off() or not intent.strip():
             return None
         now = datetime.now(UTC).isoformat(timespec="seconds")
         runs = (int(outcome.ok), int(not outcome.ok))
-        did = "\n".join(dict.fromkeys(" ".join(filter(None, row.row()[:2])) for row in effects))
+        did = "\n".join(
+            dict.fromkeys(" ".join(filter(None, row.audit_row()[:2])) for row in effects)
+        )
         told = (intent, app, language, script, *outcome[1:], *runs, now, now, level, did)
-        row = stored(ScriptPattern(0, "", *told))
-        with self._database.writing() as base:
-            return self._add(base, row)
+        row = normalize_pattern(ScriptPattern(0, "", *told))
+        with self._database.begin_transaction() as base:
+            return self._add_pattern(base, row)
 
-    @_mended
-    def add_all(self, rows: Sequence[ScriptPattern]) -> int:
+    @_repairs_damage
+    def add_patterns(self, rows: Sequence[ScriptPattern]) -> int:
         """Add patterns of an export, in one transaction; return how many."""
-        with self._database.writing() as base:
+        with self._database.begin_transaction() as base:
             for row in rows:
-                self._add(base, row, bound=False)
+                self._add_pattern(base, row, bound=False)
             self._keep_bound(base)
         return len(rows)
 
-    @_mended
-    def find(self, intent: str, *, app: str = "", limit: int = 3) -> list[FoundPattern]:
+    @_repairs_damage
+    def find_patterns(self, intent: str, *, app: str = "", limit: int = 3) -> list[FoundPattern]:
         """Return what worked for such an intent, best first."""
         words = query_words(intent)
-        with self._database.reading() as base:
+        with self._database.hold_connection() as base:
             counts = self._known_counts(base)
-            match, common = _match(words, counts)
+            match, common = _match_query(words, counts)
             if not match:
                 return []
             newest = base.execute(_NEWEST, (match, _WIDEST)).fetchone() if common else None
@@ -223,41 +225,41 @@ class PatternStore:
             marks = ",".join("?" * len(rows))
             patterns = {
                 pattern.id: pattern
-                for pattern in self._select(
+                for pattern in self._select_patterns(
                     base, f"WHERE id IN ({marks})", tuple(row[0] for row in rows)
                 )
             }
             total = max(self._counted, 1)
         candidates = [
-            Candidate(patterns[id], frozenset(said.split()), frozenset(done.split()))
+            PatternCandidate(patterns[id], frozenset(said.split()), frozenset(done.split()))
             for id, said, done in rows
             if id in patterns
         ]
-        same = frozenset(map(stem, split(intent)))
-        return rank(words, candidates, counts, total, app, same)[:limit]
+        same = frozenset(map(stem_word, split_words(intent)))
+        return rank_patterns(words, candidates, counts, total, app, same)[:limit]
 
-    @_mended
+    @_repairs_damage
     def get(self, id: int) -> ScriptPattern | None:
         """Return a pattern by its number."""
-        with self._database.reading() as base:
-            return next(iter(self._select(base, "WHERE id = ?", (id,))), None)
+        with self._database.hold_connection() as base:
+            return next(iter(self._select_patterns(base, "WHERE id = ?", (id,))), None)
 
-    @_mended
-    def every(self) -> list[ScriptPattern]:
+    @_repairs_damage
+    def all_patterns(self) -> list[ScriptPattern]:
         """Return all patterns, the latest first."""
-        with self._database.reading() as base:
-            return self._select(base, "ORDER BY last DESC, id DESC", ())
+        with self._database.hold_connection() as base:
+            return self._select_patterns(base, "ORDER BY last DESC, id DESC", ())
 
     def successes_like(self, script: str, app: str, limit: int = 3) -> list[ScriptPattern]:
         """Return patterns that worked and share words with a script."""
         done = indexed_words("", app, script)[1]
-        found = self.find(f"{app.rpartition('.')[2]} {done}"[:400], app=app, limit=10)
-        return [row.pattern for row in found if row.pattern.trusted][:limit]
+        found = self.find_patterns(f"{app.rpartition('.')[2]} {done}"[:400], app=app, limit=10)
+        return [row.pattern for row in found if row.pattern.is_trusted][:limit]
 
-    @_mended
-    def forget(self, ids: Sequence[int] | None = None) -> int:
+    @_repairs_damage
+    def forget_patterns(self, ids: Sequence[int] | None = None) -> int:
         """Remove patterns by number, or all; return how many there were."""
-        with self._database.writing() as base:
+        with self._database.begin_transaction() as base:
             if ids is None:
                 gone = [row[0] for row in base.execute("DELETE FROM patterns RETURNING id")]
             else:
@@ -269,10 +271,10 @@ class PatternStore:
             base.executemany("DELETE FROM words WHERE rowid = ?", [(id,) for id in gone])
             return len(gone)
 
-    @_mended
-    def stats(self) -> Stats:
+    @_repairs_damage
+    def read_stats(self) -> PatternStats:
         """Return what was learned."""
-        with self._database.reading() as base:
+        with self._database.hold_connection() as base:
             count, good, bad = base.execute(
                 "SELECT count(*), total(successes), total(failures) FROM patterns"
             ).fetchone()
@@ -280,20 +282,22 @@ class PatternStore:
                 "SELECT app, sum(successes), sum(failures) FROM patterns WHERE app != ''"
                 " GROUP BY app ORDER BY sum(successes + failures) DESC, app LIMIT 20"
             ).fetchall()
-            failing = self._select(
+            failing = self._select_patterns(
                 base, "WHERE failures > successes ORDER BY failures DESC, last DESC LIMIT 5", ()
             )
-        return Stats(count, int(good), int(bad), tuple(apps), tuple(failing))
+        return PatternStats(count, int(good), int(bad), tuple(apps), tuple(failing))
 
-    def _add(self, base: sqlite3.Connection, row: ScriptPattern, *, bound: bool = True) -> int:
-        found = self._select(base, "WHERE digest = ?", (row.digest,))
+    def _add_pattern(
+        self, base: sqlite3.Connection, row: ScriptPattern, *, bound: bool = True
+    ) -> int:
+        found = self._select_patterns(base, "WHERE digest = ?", (row.digest,))
         if found:
             known = found[0]
             script, better = known.script, row.successes > 0
             if better:
                 language: Language = "javascript" if row.language == "javascript" else "applescript"
                 both = known.successes > 0 and script and row.script
-                script = widened(script, row.script, language) if both else row.script
+                script = widen_placeholders(script, row.script, language) if both else row.script
             if row.provenance == "import":
                 return known.id
             base.execute(
@@ -307,7 +311,7 @@ class PatternStore:
         marks = ", ".join("?" * (len(ScriptPattern._fields) - 1))
         names = ", ".join(ScriptPattern._fields[1:])
         id = base.execute(f"INSERT INTO patterns ({names}) VALUES ({marks})", row[1:]).lastrowid  # noqa: S608
-        words = self._index(base, int(id or 0), row)
+        words = self._index_pattern(base, int(id or 0), row)
         for word in {*words[0].split(), *words[1].split()}:
             self._counts[word] = self._counts.get(word, 0) + 1
         self._counted += 1
@@ -315,7 +319,9 @@ class PatternStore:
             self._keep_bound(base)
         return int(id or 0)
 
-    def _index(self, base: sqlite3.Connection, id: int, row: ScriptPattern) -> tuple[str, str]:
+    def _index_pattern(
+        self, base: sqlite3.Connection, id: int, row: ScriptPattern
+    ) -> tuple[str, str]:
         words = indexed_words(row.intent, row.app, row.script)
         base.execute("INSERT INTO words (rowid, said, done) VALUES (?, ?, ?)", (id, *words))
         return words
@@ -337,14 +343,16 @@ class PatternStore:
             self._counted = total
         return self._counts
 
-    def _select(
+    def _select_patterns(
         self, base: sqlite3.Connection, clause: str, values: tuple[Any, ...]
     ) -> list[ScriptPattern]:
         text = f"SELECT {_COLUMNS} FROM patterns {clause}"  # noqa: S608 (constant clauses)
         return [ScriptPattern(*row) for row in base.execute(text, values)]
 
 
-def _match(words: Mapping[str, Mapping[str, float]], counts: Mapping[str, int]) -> tuple[str, bool]:
+def _match_query(
+    words: Mapping[str, Mapping[str, float]], counts: Mapping[str, int]
+) -> tuple[str, bool]:
     """Return the query: the words that tell most, as many as about `_WIDEST` patterns have.
 
     Also whether more have them: even the word that tells most can be a common one.

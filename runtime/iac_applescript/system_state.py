@@ -6,12 +6,14 @@ Accessibility. Only a Mac can confirm the scripts.
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
-from iac_base.text import clean
+from iac_applescript.failures import explain_failure
+from iac_applescript.running import osascript_program
+from iac_base.text import clean_value
 
 if TYPE_CHECKING:
-    from iac_runtime.execution.process import Runner
+    from iac_runtime.toolkit import Runner
 
 _SECONDS: Final = 5.0
 
@@ -63,7 +65,7 @@ JSON.stringify(found);
 }
 
 
-def _battery() -> Any:
+def _battery_state() -> Any:
     import psutil
 
     found = psutil.sensors_battery() if hasattr(psutil, "sensors_battery") else None
@@ -72,7 +74,7 @@ def _battery() -> Any:
     return {"percent": round(found.percent), "charging": bool(found.power_plugged)}
 
 
-def _network() -> Any:
+def _network_interfaces() -> Any:
     import psutil
 
     addresses = psutil.net_if_addrs()
@@ -86,28 +88,39 @@ def _network() -> Any:
     ]
 
 
-_SYSTEM: Final[Mapping[str, Callable[[], Any]]] = {"battery": _battery, "network": _network}
+_SYSTEM: Final[Mapping[str, Callable[[], Any]]] = {
+    "battery": _battery_state,
+    "network": _network_interfaces,
+}
 
-PARTS: Final = (*_SCRIPTS, *_SYSTEM)
-"""Names of the parts; network is the interfaces that are up, without addresses."""
+StatePart = Literal[
+    "front_app",
+    "running_apps",
+    "windows",
+    "volume",
+    "appearance",
+    "displays",
+    "battery",
+    "network",
+]
+"""A part; network is the interfaces that are up, without addresses."""
+
+PARTS: Final[tuple[StatePart, ...]] = get_args(StatePart)
 
 
 def read_state(runner: "Runner", parts: Sequence[str] = PARTS) -> dict[str, dict[str, Any]]:
     """Return each part as `{"value": ...}`, or `{"error": one line}` where it cannot be had."""
-    return {part: _part(runner, part) for part in parts}
+    return {part: _read_part(runner, part) for part in parts}
 
 
-def _part(runner: "Runner", part: str) -> dict[str, Any]:
+def _read_part(runner: "Runner", part: str) -> dict[str, Any]:
     system = _SYSTEM.get(part)
     if system is not None:
         try:
-            return {"value": clean(system())}
+            return {"value": clean_value(system())}
         except (OSError, RuntimeError, ImportError, AttributeError) as error:
             return {"error": f"{part} cannot be read on this machine ({type(error).__name__})."}
-    # A listing of the tools reads the names of the parts, and needs none of this.
-    from iac_applescript.running import osascript
-
-    argv = [osascript(), "-l", "JavaScript", "-"]
+    argv = [osascript_program(), "-l", "JavaScript", "-"]
     try:
         done = runner(argv, _SCRIPTS[part].strip().encode(), _SECONDS)
     except OSError as error:
@@ -115,11 +128,9 @@ def _part(runner: "Runner", part: str) -> dict[str, Any]:
     if done.timed_out:
         return {"error": f"No answer about {part} came within {_SECONDS:g} seconds."}
     if done.status != 0:
-        from iac_applescript.failures import explain
-
-        failure = explain(done.stderr.decode("utf-8", "replace"), language="javascript")
-        return {"error": " ".join((failure.says, *failure.fixes[:1]))}
+        failure = explain_failure(done.stderr.decode("utf-8", "replace"), language="javascript")
+        return {"error": " ".join((failure.message, *failure.fixes[:1]))}
     try:
-        return {"value": clean(json.loads(done.stdout.decode("utf-8", "replace")))}
+        return {"value": clean_value(json.loads(done.stdout.decode("utf-8", "replace")))}
     except (ValueError, RecursionError):
         return {"error": f"The answer about {part} cannot be read."}

@@ -8,25 +8,36 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
-from iac_applescript.analysis.analyser import Analyser, Analysis
-from iac_applescript.analysis.findings import Reason, ScriptPlace
+from iac_applescript.analysis.analyser import ScriptAnalysis, ScriptAnalyzer
+from iac_applescript.analysis.findings import LevelReason, ScriptPlace
 from iac_applescript.analysis.words import BEYOND, LETS
-from iac_applescript.answers import HitLike, Result, ScriptError, done, failed
-from iac_applescript.failures import ScriptFailure, explain
+from iac_applescript.answers import Result, ScriptError, ToolHit, failure_result, success_result
+from iac_applescript.failures import ScriptFailure, explain_failure
 from iac_applescript.running import Confinement
 from iac_applescript.store import PatternStore
 from iac_base.cancellation import Cancellation
-from iac_base.errors import SetupError, ToolError, near_text, nearest, quoted
+from iac_base.errors import SetupError, ToolError, near_text, nearest_names, quote_text
 from iac_base.files import open_state
-from iac_runtime.execution.process import Completed, RunInTurns, Runner
-from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
-from iac_runtime.gate.results import shown
-from iac_runtime.policy.dataflow import Taint
-from iac_runtime.policy.effects import CallFacts, Effect, Raised, Shown
-from iac_runtime.search import Index
-from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.shape import Perform, Tool
-from iac_runtime.tools.tables import Tables
+from iac_runtime.toolkit import (
+    Call,
+    CallFacts,
+    Catalogue,
+    Completed,
+    Effect,
+    Index,
+    Perform,
+    Plan,
+    RaisedLevel,
+    RunInTurns,
+    Runner,
+    Tables,
+    Taint,
+    TargetDescription,
+    Tool,
+    ToolContext,
+    ToolResult,
+    clean_result,
+)
 
 Arguments: TypeAlias = Mapping[str, Any]
 Work: TypeAlias = "Callable[[ScriptToolset, Arguments, Runner], Result]"
@@ -39,7 +50,7 @@ class FindTools(Protocol):
 
     def __call__(
         self, query: str, *, app: str | None = None, limit: int = 5
-    ) -> Sequence[HitLike]: ...
+    ) -> Sequence[ToolHit]: ...
 
 
 class ScriptToolset:
@@ -73,7 +84,7 @@ class ScriptToolset:
         taint: Taint | None = None,
     ) -> None:
         self.catalogue = catalogue
-        self.analyser = Analyser(catalogue, tuple(secrets))
+        self.analyser = ScriptAnalyzer(catalogue, tuple(secrets))
         self.store = PatternStore(state)
         self.run = run
         self.find = find
@@ -87,7 +98,7 @@ class ScriptToolset:
         """Close what was learned."""
         self.store.close()
 
-    def plan(
+    def plan_call(
         self,
         tool: Tool,
         call: Call,
@@ -95,9 +106,9 @@ class ScriptToolset:
         effects: tuple[Effect, ...] = (),
         *,
         line: str = "",
-        raised: tuple[Raised, ...] = (),
+        raised: tuple[RaisedLevel, ...] = (),
         turns: Collection[str] = (),
-        lines: tuple[Shown, ...] = (),
+        lines: tuple[TargetDescription, ...] = (),
         pin: str = "",
         secrets: tuple[str, ...] = (),
     ) -> Plan:
@@ -116,33 +127,33 @@ class ScriptToolset:
             def run(argv: Sequence[str], stdin: bytes, timeout: float) -> Completed:
                 return self.run(argv, stdin, timeout, apps=turns, cancel=cancel)
 
-            found = ToolResult(self._answer(work, call.arguments, run))
-            return shown(found, call, self.taint, way="")
+            found = ToolResult(self._run_work(work, call.arguments, run))
+            return clean_result(found, call, self.taint, way="")
 
         says = line or tool.name
         told = (tool.name, effects, call.arguments)
         facts = CallFacts(*told, line=says, raised=raised, shown=lines, pin=pin, secrets=secrets)
         return Plan(tool, facts, perform)
 
-    def _answer(self, work: Work, given: Arguments, run: Runner) -> Result:
+    def _run_work(self, work: Work, given: Arguments, run: Runner) -> Result:
         """Return `{success, data, error}`; a failure is an answer too."""
         try:
-            return done(work(self, given, run))
+            return success_result(work(self, given, run))
         except ScriptError as stopped:
-            return failed(stopped.error, stopped.failure)
+            return failure_result(stopped.error, stopped.failure)
         except ToolError as error:
-            return failed(error)
+            return failure_result(error)
         except SetupError as error:
-            return failed(ToolError("UNAVAILABLE", str(error)))
+            return failure_result(ToolError("UNAVAILABLE", str(error)))
 
-    def app(self, name: str) -> tuple[str, str]:
+    def resolve_app(self, name: str) -> tuple[str, str]:
         """Return bundle id and name of a target; the id is empty for an app that is not known."""
         found = self.catalogue.find_app(name)
         if found is not None:
             return found.id, found.name
         return name if "." in name else "", name
 
-    def tables_of(self, app: str) -> Tables:
+    def app_tables(self, app: str) -> Tables:
         """Return the dictionary of an app.
 
         Raises:
@@ -151,53 +162,55 @@ class ScriptToolset:
         row = self.catalogue.find_app(app)
         if row is None:
             names = [known.name for known in self.catalogue.apps.values()]
-            message = f"IAC knows no dictionary for {quoted(app)}."
+            message = f"IAC knows no dictionary for {quote_text(app)}."
             raise ToolError("APP_NOT_FOUND", message, near_text(app, names))
-        return self.catalogue.tables(row)
+        return self.catalogue.load_tables(row)
 
-    def bundle_of(self, app: str) -> str:
+    def app_bundle_id(self, app: str) -> str:
         """Return the bundle id of an app; what was given where it is not known."""
         row = self.catalogue.find_app(app) if app else None
         return row.id if row else app
 
-    def explain(self, error: str, number: int | None, script: str, language: str) -> ScriptFailure:
+    def explain_failure(
+        self, error: str, number: int | None, script: str, language: str
+    ) -> ScriptFailure:
         """Return why a script failed; a misspelled app is looked for among those known."""
         names = {app.name: app.id for app in self.catalogue.apps.values()}
 
         def nearest_app(name: str) -> str:
-            return next((names[close] for close in nearest(name, names, 1)), "")
+            return next((names[close] for close in nearest_names(name, names, 1)), "")
 
-        return explain(error, number, script, language, nearest_app)
+        return explain_failure(error, number, script, language, nearest_app)
 
-    def confines(self, found: Analysis) -> bool:
+    def is_confined(self, found: ScriptAnalysis) -> bool:
         """Say whether a run is held to its apps: not if it was asked to reach beyond events.
 
         One that names no app is held to none.
         """
-        beyond = (row for row in found.reasons if row.says in BEYOND)
+        beyond = (row for row in found.reasons if row.message in BEYOND)
         if self.confinement is None or found.unknown:
             return False
-        if any(row.level == "DANGEROUS" or row.says not in LETS for row in beyond):
+        if any(row.level == "DANGEROUS" or row.message not in LETS for row in beyond):
             return False
-        return self.confinement.works()
+        return self.confinement.is_working()
 
-    def held(self, found: Analysis) -> Analysis:
+    def add_confinement_reason(self, found: ScriptAnalysis) -> ScriptAnalysis:
         """Return an analysis that counts it where nothing holds an AppleScript to its apps."""
-        if found.asked is not None or found.level != "MODIFY":
+        if found.bounds is not None or found.level != "MODIFY":
             return found
-        if self.confinement is None or not self.confinement.fails():
+        if self.confinement is None or not self.confinement.is_broken():
             return found
         says = "is not limited to its apps, because macOS does not confine scripts on this machine"
-        why = Reason("DANGEROUS", "held", says, "", ScriptPlace(1, 1, 0))
+        why = LevelReason("DANGEROUS", "held", says, "", ScriptPlace(1, 1, 0))
         return found._replace(level="DANGEROUS", reasons=(why, *found.reasons))
 
 
-def looks_up(work: Work) -> Perform:
+def lookup_tool(work: Work) -> Perform:
     """Return the `perform` of a tool that reaches no app: `work` does all of it."""
 
     @wraps(work)
     def perform(tool: Tool, call: Call, context: ToolContext) -> Plan:
-        return context.kept(open_toolset).plan(tool, call, work)
+        return context.get_or_create(open_toolset).plan_call(tool, call, work)
 
     return perform
 
@@ -217,7 +230,7 @@ def open_toolset(context: ToolContext) -> ScriptToolset:
         secrets=context.permissions.policy.secrets,
         find=Index(catalogue).find,
         runs=lambda app: executor.test_app(app).running == "yes",
-        real=executor.version().osascript is not None,
+        real=executor.installed_versions().osascript is not None,
         confinement=Confinement(executor.run),
         taint=context.permissions.taint,
     )

@@ -16,8 +16,8 @@ from math import ceil
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from iac_applescript.analysis.analyser import Asked
-from iac_applescript.analysis.applescript_shapes import lasts
+from iac_applescript.analysis.analyser import JavaScriptBounds
+from iac_applescript.analysis.applescript_shapes import opens_block
 from iac_applescript.analysis.applescript_units import scan_applescript
 from iac_applescript.analysis.findings import ScriptToken, brackets_of
 from iac_applescript.analysis.javascript_tree import last_value, parse
@@ -38,31 +38,35 @@ end run
 """  # noqa: E501
 
 
-class Worn(NamedTuple):
+class WrappedScript(NamedTuple):
     """A script as it runs: its text, the texts that `run` is given, what was put in and where."""
 
     text: str
-    given: tuple[str, ...] = ()
-    put: tuple[tuple[int, int], ...] = ()
+    arguments: tuple[str, ...] = ()
+    insertions: tuple[tuple[int, int], ...] = ()
 
-    def placed(self, error: str) -> str:
+    def restore_positions(self, error: str) -> str:
         """Return an error text whose places are those of the script without what was put in."""
 
-        def back(found: re.Match[str]) -> str:
-            first, last = (self._before(int(found[group])) for group in (2, 3))
+        def original_range(found: re.Match[str]) -> str:
+            first, last = (self._original_position(int(found[group])) for group in (2, 3))
             return f"{found[1] or ''}{first}:{last}"
 
-        return _OFFSETS.sub(back, error) if self.put else error
+        return _OFFSETS.sub(original_range, error) if self.insertions else error
 
-    def _before(self, place: int) -> int:
-        ends = [at for at, _ in self.put]
+    def _original_position(self, place: int) -> int:
+        ends = [at for at, _ in self.insertions]
         found = bisect_right(ends, place)
-        return max(place - (self.put[found - 1][1] if found else 0), 0)
+        return max(place - (self.insertions[found - 1][1] if found else 0), 0)
 
 
-def wrapped(
-    script: str, language: str, seconds: float, asked: Asked | None, given: Sequence[Any] = ()
-) -> Worn:
+def wrap_script(
+    script: str,
+    language: str,
+    seconds: float,
+    asked: JavaScriptBounds | None,
+    given: Sequence[Any] = (),
+) -> WrappedScript:
     """Return a script as it runs.
 
     Args:
@@ -76,26 +80,30 @@ def wrapped(
     if not plain:
         texts = (json.dumps(list(given), ensure_ascii=False),)
     if language == "applescript":
-        edits = ([] if plain else _renamed(script)) + _timed(script, ceil(seconds))
-        return _edited(script, edits, texts)
-    return Worn(script if asked is None else mediated(script, asked, parses=not plain), texts)
+        edits = ([] if plain else _run_handler_edits(script)) + _timeout_edits(
+            script, ceil(seconds)
+        )
+        return _apply_edits(script, edits, texts)
+    return WrappedScript(
+        script if asked is None else wrap_javascript(script, asked, parses=not plain), texts
+    )
 
 
-def takes_arguments(script: str, language: str) -> bool:
+def has_run_parameter(script: str, language: str) -> bool:
     """Say whether a script has a `run` handler with a parameter."""
     if language == "applescript":
-        return bool(_renamed(script))
+        return bool(_run_handler_edits(script))
     functions = (node for node in parse(script)[0].kids if node.type == "function_declaration")
     return any(node.fields["name"].text == "run" for node in functions if "name" in node.fields)
 
 
-class _Edit(NamedTuple):
+class _TextEdit(NamedTuple):
     start: int
     end: int
     text: str
 
 
-def _edited(script: str, edits: list[_Edit], given: tuple[str, ...]) -> Worn:
+def _apply_edits(script: str, edits: list[_TextEdit], given: tuple[str, ...]) -> WrappedScript:
     parts, put = list[str](), list[tuple[int, int]]()
     done = added = length = 0
     for start, end, text in sorted(edits, key=lambda edit: edit[:2]):
@@ -103,10 +111,10 @@ def _edited(script: str, edits: list[_Edit], given: tuple[str, ...]) -> Worn:
         length += start - done + len(text)
         done, added = end, added + len(text) - (end - start)
         put.append((length, added))
-    return Worn("".join((*parts, script[done:])), given, tuple(put))
+    return WrappedScript("".join((*parts, script[done:])), given, tuple(put))
 
 
-class _Line(NamedTuple):
+class _NestedStatement(NamedTuple):
     """A statement: its tokens, where it ends, and the kinds of the blocks that it stands in."""
 
     tokens: tuple[ScriptToken, ...]
@@ -115,7 +123,7 @@ class _Line(NamedTuple):
     first: str
 
 
-def _lines(script: str) -> list[_Line]:
+def _read_statements(script: str) -> list[_NestedStatement]:
     """Return the statements of an AppleScript; one that closes a block stands in it.
 
     Nothing where the blocks cannot be told: nothing is put into what is not understood.
@@ -123,7 +131,7 @@ def _lines(script: str) -> list[_Line]:
     scan = scan_applescript(script)
     blocks: list[str] = []
     held: list[ScriptToken] = []
-    found: list[_Line] = []
+    found: list[_NestedStatement] = []
     for token in () if scan.faults else scan.tokens:
         if token.kind != "end":
             held.append(token)
@@ -131,22 +139,22 @@ def _lines(script: str) -> list[_Line]:
         if not held:
             continue
         first = held[0].folded if held[0].kind == "word" else ""
-        found.append(_Line(tuple(held), token.start, tuple(blocks), first))
+        found.append(_NestedStatement(tuple(held), token.start, tuple(blocks), first))
         if first == "end":
             named = held[1].folded if len(held) > 1 else ""
             if not blocks or (blocks[-1] != "handler" and named not in ("", blocks[-1])):
                 return []
             if blocks.pop() == "handler" and named in _BLOCKS:
                 return []
-        elif _lasts(held, first):
+        elif _opens_block(held, first):
             blocks.append({"on": "handler", "to": "handler", "with": "timeout"}.get(first, first))
         held = []
     return [] if blocks else found
 
 
-def _lasts(line: Sequence[ScriptToken], first: str) -> bool:
+def _opens_block(line: Sequence[ScriptToken], first: str) -> bool:
     if first != "tell":
-        return lasts(line)
+        return opens_block(line)
     depth = brackets_of([token.text if token.kind == "sign" else "" for token in line]).depth
     # `tell … to …` is one statement; `path to` is one word.
     return not any(
@@ -155,64 +163,66 @@ def _lasts(line: Sequence[ScriptToken], first: str) -> bool:
     )
 
 
-def _timed(script: str, seconds: int) -> list[_Edit]:
+def _timeout_edits(script: str, seconds: int) -> list[_TextEdit]:
     """Return what gives each handler, and what stands outside of handlers, so many seconds."""
     begin, end = f"with timeout of {seconds} seconds\n", "\nend timeout"
-    found: list[_Edit] = []
+    found: list[_TextEdit] = []
     outside: tuple[int, int] | None = None
 
     def close() -> None:
         nonlocal outside
         if outside:
-            found.extend((_Edit(outside[0], outside[0], begin), _Edit(outside[1], outside[1], end)))
+            found.extend(
+                (_TextEdit(outside[0], outside[0], begin), _TextEdit(outside[1], outside[1], end))
+            )
         outside = None
 
-    for line in _lines(script):
+    for line in _read_statements(script):
         start = len(script[: line.tokens[0].start].rstrip(" \t"))
-        handler = line.first in ("on", "to") and lasts(line.tokens)
+        handler = line.first in ("on", "to") and opens_block(line.tokens)
         if not line.blocks and (handler or line.first in (*_DECLARES, *_HOLDERS)):
             close()
         elif not line.blocks or line.blocks[0] not in ("handler", *_HOLDERS):
             outside = (outside[0] if outside else start, line.end)
         if handler:
-            found.append(_Edit(line.end, line.end, f"\n{begin.rstrip()}"))
+            found.append(_TextEdit(line.end, line.end, f"\n{begin.rstrip()}"))
         elif line.first == "end" and line.blocks[-1:] == ("handler",):
-            found.append(_Edit(start, start, f"{end.lstrip()}\n"))
+            found.append(_TextEdit(start, start, f"{end.lstrip()}\n"))
     close()
     return found
 
 
-def _renamed(script: str) -> list[_Edit]:
+def _run_handler_edits(script: str) -> list[_TextEdit]:
     """Return what makes the `run` handler one that ours calls; nothing if it takes no argument."""
-    found: list[_Edit] = []
+    found: list[_TextEdit] = []
     uses = False
-    for line in _lines(script):
+    for line in _read_statements(script):
         uses = uses or line.first == "use"
         words = [token.folded for token in line.tokens[:3]]
         if not line.blocks and words[:2] == ["on", "run"] and len(words) > 2:
             start = line.tokens[2].start
             head = "" if words[2] == "(" else "("
             tail = "" if words[2] == "(" else ")"
-            found = [_Edit(line.tokens[1].start, start, f"iac_run{head}")]
-            found.append(_Edit(line.end, line.end, tail))
+            found = [_TextEdit(line.tokens[1].start, start, f"iac_run{head}")]
+            found.append(_TextEdit(line.end, line.end, tail))
         elif words == ["end", "run"] and line.blocks == ("handler",) and found:
             name = line.tokens[1].start
-            found.append(_Edit(name, name + len("run"), "iac_run"))
+            found.append(_TextEdit(name, name + len("run"), "iac_run"))
     if not found:
         return []
     additions = "" if uses else "use scripting additions\n"
-    use = _Edit(0, 0, f'use framework "Foundation"\n{additions}')
-    return [use, *found, _Edit(len(script), len(script), _READS)]
+    use = _TextEdit(0, 0, f'use framework "Foundation"\n{additions}')
+    return [use, *found, _TextEdit(len(script), len(script), _READS)]
 
 
 @cache
-def _mediator() -> str:
+def _read_mediator() -> str:
     text = Path(__file__).with_name("mediator.js").read_text("utf-8")
     lines = (line.strip() for line in text.splitlines())
     return " ".join(line for line in lines if not line.startswith("//"))
 
 
-def mediated(script: str, asked: Asked, *, parses: bool = False) -> str:
+def wrap_javascript(script: str, asked: JavaScriptBounds, *, parses: bool = False) -> str:
     """Return a JavaScript behind the bridge that holds it to what was approved; same lines.
 
     With `parses`, what `run` is given is one JSON text, and the script gets its value.
@@ -228,5 +238,5 @@ def mediated(script: str, asked: Asked, *, parses: bool = False) -> str:
     strict = '"use strict";' if _STRICT.match(script) else ""
     hidden = "//" if script.startswith("#!") else ""
     # Declarations leave the value of the script as it is.
-    bridge = _mediator().replace("globalThis, MAY", f"globalThis, {may}")
+    bridge = _read_mediator().replace("globalThis, MAY", f"globalThis, {may}")
     return f"{strict}const {ours} = {bridge}{hidden}{script}\n;const {ours}_end = {ours}.end();"

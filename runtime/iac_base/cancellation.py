@@ -22,7 +22,7 @@ class Cancellation:
         self.word = ""
 
     @property
-    def cancelled(self) -> bool:
+    def is_cancelled(self) -> bool:
         """Whether `cancel` was called."""
         return self._event.is_set()
 
@@ -39,7 +39,7 @@ class Cancellation:
         return self._event.wait(seconds)
 
     @contextmanager
-    def watched(self, wake: Callable[[], object]) -> Iterator[None]:
+    def on_cancel(self, wake: Callable[[], object]) -> Iterator[None]:
         """Call `wake` (quick, not raising) once it is cancelled, but never after the block."""
         with self._lock:
             self._wakers.append(wake)

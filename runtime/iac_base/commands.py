@@ -8,14 +8,14 @@ import click
 from iac_base.errors import near_text
 
 
-class Commands(click.Group):
+class CommandGroup(click.Group):
     """A group that has the commands `help` and `completion` beside its own."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted({*super().list_commands(ctx), "completion", "help"})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        shared = {"completion": _completion, "help": _help}
+        shared = {"completion": _completion_command, "help": _help_command}
         return super().get_command(ctx, cmd_name) or shared.get(cmd_name)
 
     def resolve_command(
@@ -43,7 +43,7 @@ class NearestChoice(click.Choice[str]):
 
 @click.command("help", short_help="`help` shows all commands, and `help COMMAND` explains one.")
 @click.pass_context
-def _help(ctx: click.Context) -> None:
+def _help_command(ctx: click.Context) -> None:
     """Show all commands, or help for one command."""
     click.echo(ctx.find_root().get_help())
 
@@ -51,7 +51,7 @@ def _help(ctx: click.Context) -> None:
 @click.command("completion")
 @click.argument("shell", type=click.Choice(("bash", "zsh", "fish")), required=False)
 @click.pass_context
-def _completion(ctx: click.Context, shell: str | None) -> None:
+def _completion_command(ctx: click.Context, shell: str | None) -> None:
     """Print the lines that turn on completion in SHELL (default: your shell)."""
     from click.shell_completion import get_completion_class
 

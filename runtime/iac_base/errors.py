@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
-from iac_base.words import fold, split_name
+from iac_base.words import fold_name, split_name
 
 ErrorType = Literal[
     "APP_NOT_FOUND",
@@ -116,7 +116,7 @@ class ToolError(IacError):
     def next(self, call: NextCall | None) -> None:
         self._next = call
 
-    def mend(self, find: Callable[[], NextCall | None]) -> None:
+    def set_next_call(self, find: Callable[[], NextCall | None]) -> None:
         """Set what finds the next call, where there is none yet; it is looked for when asked."""
         self._next = self._next or find
 
@@ -153,7 +153,7 @@ class InvalidParameterError(ToolError):
         names = list(known)
         super().__init__("INVALID_PARAMETER", message, suggestion or near_text(said, names))
         self.said = said
-        self.near = nearest(said, names) if said else []
+        self.near = nearest_names(said, names) if said else []
         self.give = dict(give or {})
 
 
@@ -188,8 +188,8 @@ class UnknownToolError(ToolError):
         self.name = name
         names = ", ".join(near)
         suggestion = f"Nearest: {names}." if names else "list_apps shows the apps that have tools."
-        super().__init__("UNKNOWN_TOOL", f"There is no tool {quoted(name)}.", suggestion)
-        self.mend(lambda: NextCall("list_apps"))
+        super().__init__("UNKNOWN_TOOL", f"There is no tool {quote_text(name)}.", suggestion)
+        self.set_next_call(lambda: NextCall("list_apps"))
 
 
 class DeclaredToolError(UnknownToolError):
@@ -198,7 +198,8 @@ class DeclaredToolError(UnknownToolError):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.message = (
-            f"{quoted(name)} is an App Intent (an action that its app declares), not verified here."
+            f"{quote_text(name)} is an App Intent (an action that its app declares), not verified"
+            " here."
         )
         self.suggestion = (
             "It cannot be called before its shortcut is installed. find_tools finds other tools."
@@ -219,39 +220,39 @@ class CallRefusedError(ToolError):
         super().__init__(kind, message, suggestion, retryable=again, app=app, command=command)
 
 
-def quoted(text: str, limit: int = 80) -> str:
+def quote_text(text: str, limit: int = 80) -> str:
     """Return foreign text in quotes, on one line and cut to `limit` characters."""
     plain = "".join(ch if ch.isprintable() else " " for ch in text)
     return f'"{plain[: limit - 1]}…"' if len(plain) > limit else f'"{plain}"'
 
 
 @cache
-def _meanings() -> dict[str, frozenset[str]]:
+def _load_synonyms() -> dict[str, frozenset[str]]:
     """Return what people say for a name or a word of one, folded: `sender` is `from`."""
     rows = json.loads(Path(__file__).with_name("meanings.json").read_bytes())
     del rows["about"]
-    return {fold(word): frozenset(said.split()) for word, said in rows.items()}
+    return {fold_name(word): frozenset(said.split()) for word, said in rows.items()}
 
 
-def means(said: str, name: str) -> bool:
+def is_synonym(said: str, name: str) -> bool:
     """Say whether a word that people say stands for a name, or for a word in it."""
-    word, table = fold(said), _meanings()
-    return any(word in table.get(part, ()) for part in (fold(name), *split_name(name)))
+    word, table = fold_name(said), _load_synonyms()
+    return any(word in table.get(part, ()) for part in (fold_name(name), *split_name(name)))
 
 
-def nearest(name: str, names: Iterable[str], count: int = 3) -> list[str]:
+def nearest_names(name: str, names: Iterable[str], count: int = 3) -> list[str]:
     """Return the `names` most like `name`, best first, compared without case and punctuation.
 
     A slip comes before another word for the same, and that before what only looks alike.
     """
     folded: dict[str, str] = {}
     for candidate in names:
-        folded.setdefault(fold(candidate), candidate)
-    wanted = fold(name)[:200]
+        folded.setdefault(fold_name(candidate), candidate)
+    wanted = fold_name(name)[:200]
     if not wanted:
         return []
     slips = difflib.get_close_matches(wanted, list(folded), count, 0.8)
-    meant = sorted((key for key in folded if means(name, folded[key])), key=len)
+    meant = sorted((key for key in folded if is_synonym(name, folded[key])), key=len)
     close = difflib.get_close_matches(wanted, list(folded), count, 0.5)
     if not (slips or meant or close):
         close = [key for key in folded if wanted in key or (len(key) > 3 and key in wanted)]
@@ -261,7 +262,7 @@ def nearest(name: str, names: Iterable[str], count: int = 3) -> list[str]:
 def near_text(name: str, names: Iterable[str]) -> str:
     """Return `Nearest: a, b.` for an unknown name; with nothing near, the first few names."""
     known = list(names)
-    close = nearest(name, known)
+    close = nearest_names(name, known)
     if close:
         return f"Nearest: {', '.join(close)}."
     if not known:

@@ -64,7 +64,7 @@ class TooLargeError(OSError):
 
 
 @contextlib.contextmanager
-def replacing(
+def open_replacement(
     path: Path,
     *,
     mode: int | None = None,
@@ -88,7 +88,7 @@ def replacing(
     """
     old = PRIVATE
     with contextlib.suppress(FileNotFoundError):
-        old = _regular(path, path.stat())
+        old = _require_regular_file(path, path.stat())
     real = Path(os.path.realpath(path))
     # Heavy, and a start writes nothing.
     import tempfile
@@ -119,7 +119,7 @@ def write_whole(
     check: Callable[[], object] | None = None,
 ) -> None:
     """Replace a file by `content` (a text as UTF-8); the rest is as in `replacing`."""
-    with replacing(path, mode=mode, sync=sync, check=check) as file:
+    with open_replacement(path, mode=mode, sync=sync, check=check) as file:
         file.write(content.encode() if isinstance(content, str) else content)
 
 
@@ -149,7 +149,7 @@ def open_bounded(path: Path, most: int, *, follow: bool = True) -> Iterator[Buff
     handle = os.open(path, flags if follow else flags | os.O_NOFOLLOW)
     try:
         found = os.fstat(handle)
-        _regular(path, found)
+        _require_regular_file(path, found)
         if found.st_size > most:
             raise TooLargeError(path, found.st_size, most)
         with os.fdopen(handle, "rb", closefd=False) as file:
@@ -158,7 +158,7 @@ def open_bounded(path: Path, most: int, *, follow: bool = True) -> Iterator[Buff
         os.close(handle)
 
 
-def _regular(path: Path, found: os.stat_result) -> int:
+def _require_regular_file(path: Path, found: os.stat_result) -> int:
     """Return the permission bits of a regular file, and refuse anything else."""
     if not stat.S_ISREG(found.st_mode):
         raise IrregularFileError(errno.EINVAL, "It is not a regular file", str(path))
@@ -188,7 +188,7 @@ def try_lock(path: Path) -> int | None:
 
 
 @contextlib.contextmanager
-def locked(path: Path) -> Iterator[None]:
+def hold_lock(path: Path) -> Iterator[None]:
     """Hold the lock of a file, made if need be, as soon as it is free; a link is refused.
 
     Raises:
@@ -220,7 +220,7 @@ class FileContent(NamedTuple):
     mode: int = PRIVATE
 
 
-def find(path: Path) -> FileContent:
+def read_file_content(path: Path) -> FileContent:
     """Read the file at `path`, which may be a link to one.
 
     Raises:
@@ -253,7 +253,7 @@ def find(path: Path) -> FileContent:
         raise SetupError(f"{path} cannot be read: {error.strerror}.") from error
 
 
-def replace(found: FileContent, content: bytes) -> None:
+def replace_file_content(found: FileContent, content: bytes) -> None:
     """Put `content` in the place of a file, with the mode that it had; all of it or nothing.
 
     Raises:
@@ -263,26 +263,26 @@ def replace(found: FileContent, content: bytes) -> None:
         found.path.parent.mkdir(parents=True, exist_ok=True)
         # Clients write their files too. What is left is the instant between check and replacing.
         write_whole(
-            found.path, content, mode=found.mode, sync=True, check=lambda: _unchanged(found)
+            found.path, content, mode=found.mode, sync=True, check=lambda: _require_unchanged(found)
         )
     except OSError as error:
         raise SetupError(f"{found.path} cannot be written: {error.strerror}.") from error
 
 
-def remove(found: FileContent) -> None:
+def remove_file(found: FileContent) -> None:
     """Remove a file.
 
     Raises:
         SetupError: It was changed since it was read, or cannot be removed.
     """
     try:
-        _unchanged(found)
+        _require_unchanged(found)
         found.path.unlink(missing_ok=True)
     except OSError as error:
         raise SetupError(f"{found.path} cannot be removed: {error.strerror}.") from error
 
 
-def _unchanged(found: FileContent) -> None:
+def _require_unchanged(found: FileContent) -> None:
     try:
         now: bytes | None = found.path.read_bytes()
     except FileNotFoundError:
@@ -297,10 +297,10 @@ def open_state() -> Path:
     Raises:
         SetupError: It cannot be made, is no folder, or is not safe; one line with the way out.
     """
-    return private_folder(data_folder() / "state")
+    return ensure_private_folder(data_folder() / "state")
 
 
-def private_folder(folder: Path) -> Path:
+def ensure_private_folder(folder: Path) -> Path:
     """Return `folder`, made with mode 0700 if it is missing.
 
     Raises:
@@ -310,7 +310,7 @@ def private_folder(folder: Path) -> Path:
     try:
         with contextlib.suppress(FileExistsError):
             folder.mkdir(mode=0o700, parents=True)
-        _private(folder, stat.S_IFDIR, "folder", "700")
+        _require_private(folder, stat.S_IFDIR, "folder", "700")
     except OSError as error:
         raise SetupError(f"{folder} cannot be made: {error.strerror}.") from error
     return folder
@@ -330,17 +330,17 @@ class StateFileError(SetupError):
         self.way = way
 
 
-def private_file(path: Path) -> os.stat_result:
+def require_private_file(path: Path) -> os.stat_result:
     """Return the status of a file that is this user's alone.
 
     Raises:
         FileNotFoundError: It is not there.
         StateFileError: It is a link or no file, belongs to another user, or lets others in.
     """
-    return _private(path, stat.S_IFREG, "file", "600")
+    return _require_private(path, stat.S_IFREG, "file", "600")
 
 
-def _private(path: Path, kind: int, what: str, mode: str) -> os.stat_result:
+def _require_private(path: Path, kind: int, what: str, mode: str) -> os.stat_result:
     found = path.lstat()
     if stat.S_IFMT(found.st_mode) != kind:
         raise StateFileError(path, f"it is a link, or not a {what}", "Move it away.")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from iac_base.errors import SetupError
-from iac_base.text import escaped
+from iac_base.text import escape_hidden
 
 LOGGER: Final = "iac"
 """The logger that every module of ours is below."""
@@ -18,21 +18,21 @@ KEPT: Final = 3
 _FORM: Final = "%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"
 
 
-class _Plain(logging.Formatter):
+class _EscapingFormatter(logging.Formatter):
     """Writes a record as lines on which nothing acts: apps and strangers are quoted in them."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return "\n".join(escaped(line) for line in super().format(record).split("\n"))
+        return "\n".join(escape_hidden(line) for line in super().format(record).split("\n"))
 
 
-class _Errors(logging.Handler):
+class _StandardErrorHandler(logging.Handler):
     """Writes to what standard error is at that time: the server moves its descriptors."""
 
     def emit(self, record: logging.LogRecord) -> None:
         sys.stderr.write(f"{self.format(record)}\n")
 
 
-def begin(*, verbose: bool = False, file: str | Path | None = None, most: int = 0) -> None:
+def start_logging(*, verbose: bool = False, file: str | Path | None = None, most: int = 0) -> None:
     """Begin to log; a second call replaces the first.
 
     Args:
@@ -44,21 +44,21 @@ def begin(*, verbose: bool = False, file: str | Path | None = None, most: int = 
     Raises:
         SetupError: The file cannot be written.
     """
-    handlers: list[logging.Handler] = [_Errors()]
+    handlers: list[logging.Handler] = [_StandardErrorHandler()]
     handlers[0].setLevel(logging.DEBUG if verbose else logging.WARNING)
     if file is not None:
-        handlers.append(_file(Path(file).expanduser(), most))
+        handlers.append(_file_handler(Path(file).expanduser(), most))
     logger = logging.getLogger(LOGGER)
     for old in [*logger.handlers]:
         logger.removeHandler(old)
         old.close()
     for handler in handlers:
-        handler.setFormatter(_Plain(_FORM))
+        handler.setFormatter(_EscapingFormatter(_FORM))
         logger.addHandler(handler)
     logger.setLevel(min(handler.level for handler in handlers))
 
 
-def _file(path: Path, most: int) -> logging.Handler:
+def _file_handler(path: Path, most: int) -> logging.Handler:
     # Heavy, and most programs log to no file.
     from logging.handlers import RotatingFileHandler
 

@@ -31,20 +31,20 @@ class TextError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class _Mark:
+class _KeyPosition:
     """A value: the line of its key, or of itself in a list, and the marks of what it holds."""
 
     line: int
-    parts: "dict[str | int, _Mark]" = field(default_factory=dict)
+    parts: "dict[str | int, _KeyPosition]" = field(default_factory=dict)
 
 
-class Document(NamedTuple):
+class PositionedDocument(NamedTuple):
     """A text that was read: its value, and where its keys stand."""
 
     value: Any
-    root: _Mark
+    root: _KeyPosition
 
-    def line(self, path: Path) -> int:
+    def line_of(self, path: Path) -> int:
         """Return the line, from 1, of a path or of the nearest of its parents; 0 if none is there.
 
         A key stands where it is first written, a table where its header is, an item of a list
@@ -62,7 +62,7 @@ _TOML_PLACE: Final = re.compile(r" \(at (?:line (\d+), column (\d+)|end of docum
 _TOO_DEEP: Final = "it is nested too deeply"
 
 
-def read_toml(text: str) -> Document:
+def read_toml(text: str) -> PositionedDocument:
     """Return a TOML document.
 
     Raises:
@@ -71,7 +71,9 @@ def read_toml(text: str) -> Document:
     import tomllib  # A server without a policy starts without it.
 
     try:
-        return Document(tomllib.loads(text), _Walk(text, toml=True).root())
+        return PositionedDocument(
+            tomllib.loads(text), _PositionScanner(text, toml=True).scan_document()
+        )
     except RecursionError:
         raise TextError(_TOO_DEEP) from None
     except ValueError as error:
@@ -87,14 +89,16 @@ def read_toml(text: str) -> Document:
         raise TextError(reason, written.count("\n") + 1, column) from None
 
 
-def read_json(text: str) -> Document:
+def read_json(text: str) -> PositionedDocument:
     """Return a JSON document; of a key given twice the last one counts, for its line too.
 
     Raises:
         TextError: It is none.
     """
     try:
-        return Document(json.loads(text), _Walk(text, toml=False).root())
+        return PositionedDocument(
+            json.loads(text), _PositionScanner(text, toml=False).scan_document()
+        )
     except RecursionError:
         raise TextError(_TOO_DEEP) from None
     except json.JSONDecodeError as error:
@@ -116,7 +120,7 @@ _STRING: Final = re.compile(
 )
 
 
-class _Walk:
+class _PositionScanner:
     """A walk over a text that has parsed. Nothing here recurs: JSON may be nested deeply."""
 
     def __init__(self, text: str, *, toml: bool) -> None:
@@ -125,90 +129,92 @@ class _Walk:
         self._at = 0
         self._line = 1
         self._counted = 0
-        self._root = _Mark(0)
-        self._open: list[tuple[_Mark, str]] = []
+        self._root = _KeyPosition(0)
+        self._open: list[tuple[_KeyPosition, str]] = []
         """The braces and brackets around, each with what ends it."""
 
-    def root(self) -> _Mark:
+    def scan_document(self) -> _KeyPosition:
         if self._toml:
-            self._tables()
+            self._scan_tables()
         else:
-            self._blank()
-            self._value(self._root)
-            self._items()
+            self._skip_blanks()
+            self._scan_value(self._root)
+            self._scan_items()
         return self._root
 
-    def _tables(self) -> None:
+    def _scan_tables(self) -> None:
         table = self._root
-        while self._blank() < len(self._text):
+        while self._skip_blanks() < len(self._text):
             if self._text[self._at] == "[":
-                table = self._header()
+                table = self._scan_header()
             else:
-                self._pair(table)
-                self._items()
+                self._scan_pair(table)
+                self._scan_items()
 
-    def _header(self) -> _Mark:
+    def _scan_header(self) -> _KeyPosition:
         many = self._text.startswith("[[", self._at)
         self._at += 2 if many else 1
-        line, keys = self._here(), self._keys()
+        line, keys = self._current_line(), self._scan_keys()
         self._at += 2 if many else 1
         mark = self._root
         for number, key in enumerate(keys, 1):
-            mark = mark.parts.setdefault(key, _Mark(line))
+            mark = mark.parts.setdefault(key, _KeyPosition(line))
             if number < len(keys):
                 # A header speaks of the last item of every list of tables on its way.
                 mark = mark.parts.get(len(mark.parts) - 1, mark)
-        return mark.parts.setdefault(len(mark.parts), _Mark(line)) if many else mark
+        return mark.parts.setdefault(len(mark.parts), _KeyPosition(line)) if many else mark
 
-    def _items(self) -> None:
+    def _scan_items(self) -> None:
         """Walk what is in the open braces and brackets, to the end of the outermost."""
         while self._open:
             owner, closing = self._open[-1]
-            self._blank()
+            self._skip_blanks()
             if self._text[self._at] == closing:
                 self._open.pop()
                 self._at += 1
             elif self._text[self._at] == ",":
                 self._at += 1
             elif closing == "}":
-                self._pair(owner)
+                self._scan_pair(owner)
             else:
-                self._value(owner.parts.setdefault(len(owner.parts), _Mark(self._here())))
+                self._scan_value(
+                    owner.parts.setdefault(len(owner.parts), _KeyPosition(self._current_line()))
+                )
 
-    def _pair(self, table: _Mark) -> None:
-        line = self._here()
-        for key in self._keys():
+    def _scan_pair(self, table: _KeyPosition) -> None:
+        line = self._current_line()
+        for key in self._scan_keys():
             if not self._toml:
                 table.parts.pop(key, None)
-            table = table.parts.setdefault(key, _Mark(line))
+            table = table.parts.setdefault(key, _KeyPosition(line))
         self._at += 1
-        self._blank()
-        self._value(table)
+        self._skip_blanks()
+        self._scan_value(table)
 
-    def _value(self, mark: _Mark) -> None:
+    def _scan_value(self, mark: _KeyPosition) -> None:
         """Pass a text or a bare value; open a brace or bracket."""
         first = self._text[self._at]
         if first in "{[":
             self._open.append((mark, "}" if first == "{" else "]"))
             self._at += 1
         else:
-            self._passed(_STRING if first in "\"'" else _BARE_VALUE)
+            self._consume_match(_STRING if first in "\"'" else _BARE_VALUE)
 
-    def _keys(self) -> list[str]:
+    def _scan_keys(self) -> list[str]:
         """Read a key, dotted or not, and stop at the sign after it."""
         keys: list[str] = []
         while True:
-            self._blank()
+            self._skip_blanks()
             if self._text[self._at] in "\"'":
-                keys.append(self._unquoted(self._passed(_STRING)))
+                keys.append(self._unquote_key(self._consume_match(_STRING)))
             else:
-                keys.append(self._passed(_BARE_KEY))
-            self._blank()
+                keys.append(self._consume_match(_BARE_KEY))
+            self._skip_blanks()
             if self._text[self._at] != ".":
                 return keys
             self._at += 1
 
-    def _unquoted(self, quoted: str) -> str:
+    def _unquote_key(self, quoted: str) -> str:
         if "\\" not in quoted:
             return quoted[1:-1]
         if self._toml:
@@ -217,18 +223,18 @@ class _Walk:
             return str(tomllib.loads(f"key = {quoted}")["key"])
         return str(json.loads(quoted))
 
-    def _passed(self, kind: re.Pattern[str]) -> str:
+    def _consume_match(self, kind: re.Pattern[str]) -> str:
         found = kind.match(self._text, self._at)
         assert found is not None, "a text that has parsed"
         self._at = found.end()
         return found[0]
 
-    def _blank(self) -> int:
+    def _skip_blanks(self) -> int:
         """Pass blanks, ends of lines and comments; return where the walk is."""
-        self._passed(_BLANK)
+        self._consume_match(_BLANK)
         return self._at
 
-    def _here(self) -> int:
+    def _current_line(self) -> int:
         """Return the line of the place where the walk is."""
         self._line += self._text.count("\n", self._counted, self._at)
         self._counted = self._at

@@ -143,16 +143,16 @@ def redact_text(text: str, secrets: Collection[str] = ()) -> str:
             text = re.sub(rf"\b{secret}\b", REDACTED, text)
     if len(text) < _SHORTEST:
         return text
-    return _without(text, secret_spans(text))
+    return _remove_spans(text, secret_spans(text))
 
 
 def secret_spans(text: str) -> list[tuple[int, int]]:
     """Return where secrets stand in a text, by their shape or by what names them, in order."""
     # All are sought in the same text, or one that goes could take the name of the next along.
-    return sorted((*_shaped(text), *_named(text)))
+    return sorted((*_spans_by_shape(text), *_spans_by_name(text)))
 
 
-def _shaped(text: str) -> Iterator[tuple[int, int]]:
+def _spans_by_shape(text: str) -> Iterator[tuple[int, int]]:
     """Yield where texts stand that have the shape of a secret."""
     for shape, proof in SHAPES:
         for found in shape.finditer(text):
@@ -160,7 +160,7 @@ def _shaped(text: str) -> Iterator[tuple[int, int]]:
                 yield found.span("secret") if "secret" in shape.groupindex else found.span()
 
 
-def _named(text: str) -> Iterator[tuple[int, int]]:
+def _spans_by_name(text: str) -> Iterator[tuple[int, int]]:
     """Yield where the values stand that a name or an option tells of; they may overlap."""
     end = 0
     for found in _NAMED.finditer(text):
@@ -168,21 +168,21 @@ def _named(text: str) -> Iterator[tuple[int, int]]:
         named = found.end() >= end and _names_secret(text, found.start(), name)
         if named and not _ends_there(text, found):
             rest = found["sign"] == ":" and name.casefold().endswith(_HEADERS)
-            if span := _value(text, found.end(), _LINE if rest else _RUN):
+            if span := _value_span(text, found.end(), _LINE if rest else _RUN):
                 yield span
                 end = span[1]
     for found in _ANSWER.finditer(text):
         begin, stop = text.rfind("\n", 0, found.start()) + 1, text.find("\n", found.end())
         asks = _HIDDEN.search(text, begin, stop if stop >= 0 else len(text))
-        if asks and (span := _value(text, found.end(), _RUN)) and span[0] < span[1]:
+        if asks and (span := _value_span(text, found.end(), _RUN)) and span[0] < span[1]:
             yield span
     if "-" not in text:
         return
     for found in _OPTION.finditer(text):
-        if is_secret(found["name"]) and (span := _span(_ARGUMENT.match(text, found.end()))):
+        if is_secret(found["name"]) and (span := _secret_span(_ARGUMENT.match(text, found.end()))):
             yield span
     for found in _PROGRAM_OPTION.finditer(text):
-        if span := _span(_ARGUMENT.match(text, found.end())):
+        if span := _secret_span(_ARGUMENT.match(text, found.end())):
             yield span
 
 
@@ -204,20 +204,20 @@ def _names_secret(text: str, start: int, name: str) -> bool:
     return any(_sounds_secret(f"{tail} {name}") and not _sounds_secret(tail) for tail in tails)
 
 
-def _value(text: str, start: int, plain: re.Pattern[str]) -> tuple[int, int] | None:
+def _value_span(text: str, start: int, plain: re.Pattern[str]) -> tuple[int, int] | None:
     """Return where the value that begins at `start` stands, without its marks."""
     if literal := _LITERAL.match(text, start):
         opening = next(filter(None, literal.group("open", "open1", "open2", "open3")))
         closing = next(filter(None, literal.group("close", "close1", "close2")), "")
         return literal.start() + len(opening), literal.end() - len(closing)
-    return _span(plain.match(text, start))
+    return _secret_span(plain.match(text, start))
 
 
-def _span(found: re.Match[str] | None) -> tuple[int, int] | None:
+def _secret_span(found: re.Match[str] | None) -> tuple[int, int] | None:
     return None if found is None or found[0] in _NO_SECRETS else found.span()
 
 
-def _without(text: str, spans: Iterable[tuple[int, int]]) -> str:
+def _remove_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
     """Return a text without some parts, given in order; what overlaps goes as one."""
     parts: list[str] = []
     done = 0
@@ -232,7 +232,7 @@ def _without(text: str, spans: Iterable[tuple[int, int]]) -> str:
 # Out of values.
 
 
-def redact(
+def redact_arguments(
     arguments: Mapping[str, Any], types: Mapping[str, str] | None = None
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return the arguments as JSON can hold them, without secrets, and the secrets that were found.
@@ -249,10 +249,10 @@ def redact(
     for name, value in arguments.items():
         kind = (types or {}).get(name, "text")
         if is_secret(name, kind) or kind in _BINARY:
-            secrets.extend(_leaves(value))
+            secrets.extend(_text_leaves(value))
             kept[name] = REDACTED
         else:
-            kept[name] = _redacted(value, secrets)
+            kept[name] = _redact_value(value, secrets)
     return kept, tuple(dict.fromkeys(secrets))
 
 
@@ -275,13 +275,13 @@ def without_secrets(value: Any, secrets: Collection[str] = ()) -> Any:
 def secrets_in(value: Any) -> set[str]:
     """Return the secrets of a value that a name or a shape tells of, to take them out elsewhere."""
     if isinstance(value, str):
-        spans = (*_shaped(value), *_named(value))
+        spans = (*_spans_by_shape(value), *_spans_by_name(value))
         found = {value[start:end] for start, end in spans}
     elif isinstance(value, Mapping):
         found = set[str]()
         for key, item in value.items():
             secret = is_secret(str(key)) and not isinstance(item, bool | None)
-            found.update(_leaves(item) if secret else secrets_in(item))
+            found.update(_text_leaves(item) if secret else secrets_in(item))
     elif isinstance(value, list | tuple):
         found = set[str]().union(*map(secrets_in, value))
     else:
@@ -298,7 +298,7 @@ def secrets_of(environment: Mapping[str, str]) -> set[str]:
     }
 
 
-def _redacted(value: Any, secrets: list[str], depth: int = 0) -> Any:
+def _redact_value(value: Any, secrets: list[str], depth: int = 0) -> Any:
     if isinstance(value, str):
         return redact_text(value)
     if depth > DEPTH:
@@ -309,17 +309,17 @@ def _redacted(value: Any, secrets: list[str], depth: int = 0) -> Any:
             name = str(key)
             # A yes or no is no secret, whatever its name.
             if is_secret(name) and not isinstance(part, bool | None):
-                secrets.extend(_leaves(part))
+                secrets.extend(_text_leaves(part))
                 fields[redact_text(name)] = REDACTED
             else:
-                fields[redact_text(name)] = _redacted(part, secrets, depth + 1)
+                fields[redact_text(name)] = _redact_value(part, secrets, depth + 1)
         return fields
     if isinstance(value, list | tuple):
-        return [_redacted(part, secrets, depth + 1) for part in value]
-    return _scalar(value)
+        return [_redact_value(part, secrets, depth + 1) for part in value]
+    return _json_scalar(value)
 
 
-def _scalar(value: Any) -> Any:
+def _json_scalar(value: Any) -> Any:
     """Return what JSON can hold, and SQLite's reading of JSON too."""
     if value is None or isinstance(value, bool):
         return value
@@ -332,16 +332,16 @@ def _scalar(value: Any) -> Any:
     return f"[{type(value).__name__}]"
 
 
-def _leaves(value: Any, depth: int = 0) -> Iterator[str]:
+def _text_leaves(value: Any, depth: int = 0) -> Iterator[str]:
     if depth > DEPTH:
         return
     if isinstance(value, Mapping):
         for part in value.values():
-            yield from _leaves(part, depth + 1)
+            yield from _text_leaves(part, depth + 1)
     elif isinstance(value, list | tuple):
         for part in value:
-            yield from _leaves(part, depth + 1)
+            yield from _text_leaves(part, depth + 1)
     elif isinstance(value, str):
         yield value
     elif isinstance(value, int | float) and not isinstance(value, bool):
-        yield str(_scalar(value))
+        yield str(_json_scalar(value))

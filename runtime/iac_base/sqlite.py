@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from iac_base.errors import SetupError
-from iac_base.files import PRIVATE, StateFileError, locked, private_file
+from iac_base.files import PRIVATE, StateFileError, hold_lock, require_private_file
 
 WAIT: Final = 5.0
 """Seconds that a write waits for another program's; each takes milliseconds."""
@@ -78,23 +78,23 @@ def open_database(
             else, is held by another program, or cannot be read or written.
     """
     try:
-        with locked(path.with_name(f"{path.name}.lock")):
+        with hold_lock(path.with_name(f"{path.name}.lock")):
             try:
-                return _open(path, schema, wait, suspect=suspect)
+                return _open_connection(path, schema, wait, suspect=suspect)
             except (_DamagedError, sqlite3.DatabaseError) as error:
                 if not (repair and _is_damage(error)):
                     raise
             set_aside(path)
-            return _open(path, schema, wait)
+            return _open_connection(path, schema, wait)
     except (_DamagedError, sqlite3.Error, OSError) as error:
-        raise explain(error, path) from error
+        raise state_file_error(error, path) from error
 
 
-def _open(
+def _open_connection(
     path: Path, schema: DatabaseSchema, wait: float, *, suspect: bool = False
 ) -> sqlite3.Connection:
     try:
-        size = private_file(path).st_size
+        size = require_private_file(path).st_size
     except FileNotFoundError:
         size = 0
         # SQLite would follow a link, and make the file as open as the umask lets it. Only what is
@@ -116,21 +116,21 @@ def _open(
                 raise _DamagedError(found)
         if schema.vacuum:
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-        _write_ahead(connection, wait)
+        _enable_write_ahead(connection, wait)
         connection.execute(f"PRAGMA synchronous = {'FULL' if schema.durable else 'NORMAL'}")
         if schema.durable:
             # On a Mac, fsync leaves data in the drive's own memory; elsewhere these do nothing.
             connection.execute("PRAGMA fullfsync = ON")
             connection.execute("PRAGMA checkpoint_fullfsync = ON")
         if version < len(schema.migrations):
-            _bring_forward(connection, schema, version)
+            _run_migrations(connection, schema, version)
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def _write_ahead(connection: sqlite3.Connection, wait: float) -> None:
+def _enable_write_ahead(connection: sqlite3.Connection, wait: float) -> None:
     # A reader that looks in at this moment makes it fail at once, without waiting.
     deadline = time.monotonic() + wait
     while True:
@@ -144,7 +144,7 @@ def _write_ahead(connection: sqlite3.Connection, wait: float) -> None:
             return
 
 
-def _bring_forward(connection: sqlite3.Connection, schema: DatabaseSchema, version: int) -> None:
+def _run_migrations(connection: sqlite3.Connection, schema: DatabaseSchema, version: int) -> None:
     with transaction(connection):
         for statements in schema.migrations[version:]:
             for statement in statements:
@@ -217,7 +217,7 @@ def set_aside(path: Path) -> Path:
     return kept
 
 
-def kept_aside(path: Path) -> list[str]:
+def list_damaged_files(path: Path) -> list[str]:
     """Return the names of the damaged files that were set aside for `path`, oldest first."""
     found = path.parent.glob(f"{path.name}.damaged-*")
     return sorted(file.name for file in found if not file.name.endswith("-wal"))
@@ -243,7 +243,7 @@ def open_to_read(path: Path, schema: DatabaseSchema, *, wait: float = WAIT) -> s
             connection.close()
             raise
     except (_DamagedError, sqlite3.Error) as error:
-        raise explain(error, path) from error
+        raise state_file_error(error, path) from error
     return connection
 
 
@@ -261,9 +261,9 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
             raise
 
 
-def _in_memory(schema: DatabaseSchema) -> sqlite3.Connection:
+def _open_in_memory(schema: DatabaseSchema) -> sqlite3.Connection:
     connection = sqlite3.connect(_MEMORY, isolation_level=None, check_same_thread=False)
-    _bring_forward(connection, schema, 0)
+    _run_migrations(connection, schema, 0)
     return connection
 
 
@@ -285,7 +285,7 @@ class Database:
         self._suspect = False
 
     @contextlib.contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
+    def hold_connection(self) -> Iterator[sqlite3.Connection]:
         """Give the connection, to no other thread meanwhile.
 
         Raises:
@@ -293,24 +293,24 @@ class Database:
         """
         with self._lock:
             try:
-                yield self._current()
+                yield self._current_connection()
             except (_DamagedError, sqlite3.Error, OSError, UnicodeDecodeError) as error:
-                self._give_up()
+                self._drop_connection()
                 self._suspect = self._suspect or _is_damage(error)
-                raise explain(error, self.path) from error
+                raise state_file_error(error, self.path) from error
             except SetupError:
-                self._give_up()
+                self._drop_connection()
                 raise
 
     @contextlib.contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
+    def begin_transaction(self) -> Iterator[sqlite3.Connection]:
         """Give the connection inside one transaction; what raises undoes it.
 
         Raises:
             StateFileError: The file cannot be used, or another program has meanwhile brought it
                 to a newer version; nothing was changed.
         """
-        with self.reading() as connection, transaction(connection):
+        with self.hold_connection() as connection, transaction(connection):
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             if version != len(self._schema.migrations):
                 check_version(connection, self.path, self._schema)
@@ -319,13 +319,13 @@ class Database:
     def close(self) -> None:
         """Close the file."""
         with self._lock:
-            self._give_up()
+            self._drop_connection()
 
-    def _current(self) -> sqlite3.Connection:
+    def _current_connection(self) -> sqlite3.Connection:
         if not self._kept:
-            self._connection = self._connection or _in_memory(self._schema)
+            self._connection = self._connection or _open_in_memory(self._schema)
         elif self._connection is None or not self._is_same_file():
-            self._give_up()
+            self._drop_connection()
             self._connection = open_database(
                 self.path, self._schema, wait=self._wait, suspect=self._suspect
             )
@@ -341,7 +341,7 @@ class Database:
             return False
         return (found.st_dev, found.st_ino) == self._file
 
-    def _give_up(self) -> None:
+    def _drop_connection(self) -> None:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -365,7 +365,7 @@ _FAULTS: Final = (
 """Names of SQLite's errors, which begin with `SQLITE_` and may have an ending; cause; way out."""
 
 
-def explain(error: Exception, path: Path) -> StateFileError:
+def state_file_error(error: Exception, path: Path) -> StateFileError:
     """Return what a failure of SQLite, or of the file system, means for a file."""
     if isinstance(error, OSError):
         why = (error.strerror or "it cannot be opened").lower()

@@ -122,7 +122,7 @@ AROUND: Final = 8
 """Characters before and after a place where something is left out, by which it is known again."""
 
 
-def hidden(char: str) -> bool:
+def is_hidden_character(char: str) -> bool:
     """Say whether a character shows nothing, or acts instead of being shown.
 
     Newline and tab are not hidden; every other control character is.
@@ -139,10 +139,10 @@ def clean_text(text: str, limit: int | None = None) -> str:
     NFC of `text`. A text that was cut ends in an ellipsis.
     """
     if not _PLAIN.fullmatch(text):
-        text = _cleaned(text)
+        text = _remove_hidden(text)
     if limit is not None and len(text) > limit:
         # What a character needs may have been cut off.
-        text = _cleaned(text[: max(limit - 1, 0)]) + "…"[:limit]
+        text = _remove_hidden(text[: max(limit - 1, 0)]) + "…"[:limit]
     return text
 
 
@@ -152,7 +152,7 @@ def visible_text(text: str) -> str:
     For comparing what a person sees.
     """
     text = clean_text(text)
-    return text.translate({ord(char): None for char in set(text) if hidden(char)})
+    return text.translate({ord(char): None for char in set(text) if is_hidden_character(char)})
 
 
 def left_out(text: str) -> list[str]:
@@ -162,13 +162,13 @@ def left_out(text: str) -> list[str]:
     """
     if _PLAIN.fullmatch(text):
         return []
-    parts = _cleaned(text, "\0").split("\0")
+    parts = _remove_hidden(text, "\0").split("\0")
     whole, places = "".join(parts), itertools.accumulate(map(len, parts[:-1]))
     around = (whole[max(place - AROUND, 0) : place + AROUND] for place in places)
     return [unicodedata.normalize("NFC", part) for part in around]
 
 
-def _cleaned(text: str, mark: str = "") -> str:
+def _remove_hidden(text: str, mark: str = "") -> str:
     """Return `text` as data, with `mark` where something was left out."""
     # A text has few different characters, however long it is; most steps are for few texts.
     found = set(text)
@@ -180,13 +180,15 @@ def _cleaned(text: str, mark: str = "") -> str:
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
         text = _SURROGATE.sub("\ufffd\0", text)
     text = unicodedata.normalize("NFC", _ALIKE.sub("\\g<0>\0", text))
-    unseen = "".join(char for char in set(text) if hidden(char) and not _SEEN.match(char))
+    unseen = "".join(
+        char for char in set(text) if is_hidden_character(char) and not _SEEN.match(char)
+    )
     if unseen:
         text = unicodedata.normalize("NFC", _without(text, unseen, mark))
     marks = "".join(char for char in set(text) if unicodedata.category(char) in _MARK_CATEGORIES)
     if marks:
         piled = f"[{re.escape(marks)}]{{{MARKS + 1},}}"
-        text = re.sub(piled, lambda run: _fewer(run.group(), mark), text)
+        text = re.sub(piled, lambda run: _limit_marks(run.group(), mark), text)
     return text
 
 
@@ -226,7 +228,7 @@ def _base(text: str) -> str:
     return next((char for char in reversed(text) if not unicodedata.combining(char)), "")
 
 
-def _fewer(run: str, mark: str) -> str:
+def _limit_marks(run: str, mark: str) -> str:
     kept: list[str] = []
     accents = 0
     for sign in run:
@@ -236,7 +238,7 @@ def _fewer(run: str, mark: str) -> str:
     return "".join(kept) + (mark if len(kept) < len(run) else "")
 
 
-def clean(value: Any, exact: type[str] | None = None) -> Any:
+def clean_value(value: Any, exact: type[str] | None = None) -> Any:
     """Return `value` with every text in it cleaned, at every depth; keys too.
 
     Texts of the type `exact` are escaped instead of cleaned, and keep their type. Two keys that
@@ -244,19 +246,19 @@ def clean(value: Any, exact: type[str] | None = None) -> Any:
     """
     if isinstance(value, str):
         if exact is not None and isinstance(value, exact):
-            return exact(escaped(value))
+            return exact(escape_hidden(value))
         return clean_text(value)
     if isinstance(value, list | tuple):
-        return [clean(part, exact) for part in value]
+        return [clean_value(part, exact) for part in value]
     if isinstance(value, Mapping):
         fields: dict[str, Any] = {}
         for key, part in value.items():
-            fields[_free(clean_text(str(key)), fields)] = clean(part, exact)
+            fields[_unused_key(clean_text(str(key)), fields)] = clean_value(part, exact)
         return fields
     return value
 
 
-def _free(key: str, taken: Mapping[str, Any]) -> str:
+def _unused_key(key: str, taken: Mapping[str, Any]) -> str:
     name, number = key, 1
     while name in taken:
         number += 1
@@ -264,7 +266,7 @@ def _free(key: str, taken: Mapping[str, Any]) -> str:
     return name
 
 
-def escaped(text: str) -> str:
+def escape_hidden(text: str) -> str:
     r"""Return `text` on one line, with what is hidden in it written as `\uXXXX`.
 
     For text whose quoted parts are JavaScript or JSON (references, lines of JXA): there the escape
@@ -274,13 +276,16 @@ def escaped(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    shown = "".join(_escape(char) if char in _KEPT or hidden(char) else char for char in text)
+    shown = "".join(
+        _escape_character(char) if char in _KEPT or is_hidden_character(char) else char
+        for char in text
+    )
     if not unicodedata.is_normalized("NFC", shown):
-        shown = "".join(char if char.isascii() else _escape(char) for char in shown)
+        shown = "".join(char if char.isascii() else _escape_character(char) for char in shown)
     return shown
 
 
-def _escape(char: str) -> str:
+def _escape_character(char: str) -> str:
     units = char.encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
 

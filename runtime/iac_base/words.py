@@ -18,7 +18,7 @@ _NO_PLURAL: Final = frozenset("access address bus class news process status this
 
 # Names are few, and one call compares the same ones many times.
 @lru_cache(maxsize=4096)
-def fold(name: str) -> str:
+def fold_name(name: str) -> str:
     """Return `name` as it is compared: dictionary and JXA spellings of one term are equal."""
     return "".join(ch for ch in name.casefold() if ch.isalnum())
 
@@ -28,7 +28,7 @@ def split_name(name: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(name)]
 
 
-def split(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Return the words of `text` in lower case; `NetNewsWire` gives its parts and the whole."""
     found: list[str] = []
     for word in _PLAIN.findall(unicodedata.normalize("NFKC", text)):
@@ -39,25 +39,25 @@ def split(text: str) -> list[str]:
     return found
 
 
-def stems(text: str) -> list[str]:
+def stem_words(text: str) -> list[str]:
     """Return the stems of the words of `text`, in order."""
-    return [stem(word) for word in split(text)]
+    return [stem_word(word) for word in split_words(text)]
 
 
 @lru_cache(maxsize=20_000)
-def stem(word: str) -> str:
+def stem_word(word: str) -> str:
     """Return the stem of a word in lower case."""
     if len(word) <= 3 or word in _NO_PLURAL:
         return word
-    base = _singular(word)
+    base = _strip_plural(word)
     for ending in ("ing", "ed"):
         cut = base.removesuffix(ending)
         if cut != base and len(cut) >= 3 and _VOWEL.search(cut):
-            return _shortened(cut)
-    return _shortened(base)
+            return _shorten_stem(cut)
+    return _shorten_stem(base)
 
 
-def _singular(word: str) -> str:
+def _strip_plural(word: str) -> str:
     if word.endswith("ies") and len(word) > 4:
         return f"{word[:-3]}y"
     if word.endswith(("sses", "xes", "ches", "shes", "zzes")):
@@ -67,7 +67,7 @@ def _singular(word: str) -> str:
     return word
 
 
-def _shortened(word: str) -> str:
+def _shorten_stem(word: str) -> str:
     """Return `word` without a doubled last letter and a silent e: stopp, stop; make, mak."""
     if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "ls":
         return word[:-1]

@@ -17,13 +17,13 @@ from typing import Any
 
 import click
 
-from iac_base.commands import Commands
+from iac_base.commands import CommandGroup
 from iac_base.distribution import DISTRIBUTION, pip_install
-from iac_base.errors import IacError, SetupError, quoted
+from iac_base.errors import IacError, SetupError, quote_text
 from iac_base.files import open_state
-from iac_base.text import escaped
+from iac_base.text import escape_hidden
 from iac_fleet import approving, database, versions
-from iac_fleet.forward import facts_of, forward, forward_once, note
+from iac_fleet.forward import forward_once, host_facts, run_forwarder, save_progress
 from iac_fleet.settings import BEHIND, FleetSettings, read_settings, write_settings
 from iac_runtime.audit.store import FORWARDED
 from iac_runtime.version import VERSION
@@ -38,7 +38,7 @@ DATABASE = click.option(
 )
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name=DISTRIBUTION)
 def cli() -> None:
     """Keep one record of what assistants did on many Macs, in a PostgreSQL database.
@@ -55,8 +55,8 @@ def cli() -> None:
 @DATABASE
 def migrate(address: str | None) -> None:
     """Create or update the tables of the database. Run this as the database's owner."""
-    with database.connected(_address(address)) as connection:
-        ran = database.migrate(connection)
+    with database.open_connection(_database_address(address)) as connection:
+        ran = database.run_migrations(connection)
     click.echo(f"Ran {', '.join(ran)}." if ran else "The tables are up to date.")
 
 
@@ -78,7 +78,7 @@ def add_team(
     """
     if duty and host:
         raise click.UsageError("--host is for the role of a Mac: leave out --reads and --leads.")
-    with database.connected(_address(address)) as connection:
+    with database.open_connection(_database_address(address)) as connection:
         database.add_team(connection, team, role, duty or "mac", host)
     click.echo(f"{role} is now a {duty or 'mac'} of {team}.")
 
@@ -106,13 +106,13 @@ def join(address: str, host: str | None, behind: int, key: str, approver: tuple[
     import socket
 
     settings = FleetSettings(address, host or socket.gethostname(), behind, key, approver)
-    with database.connected(address) as connection:
+    with database.open_connection(address) as connection:
         # Also says whether this role may write.
-        database.tell(connection, settings.host, {"version": VERSION})
+        database.report_host(connection, settings.host, {"version": VERSION})
     path, state = write_settings(settings), open_state()
     if not (state / FORWARDED).exists():
         # From now on too much may not wait, even if the forwarder never runs.
-        note(state, settings, 0)
+        save_progress(state, settings, 0)
     click.echo(f"{settings.host} has joined the fleet ({path}). Now run: iac-fleet forward")
 
 
@@ -122,24 +122,25 @@ def forward_rows(once: bool) -> None:
     """Send this Mac's audit log to the team's database, until you press Ctrl-C."""
     settings, state = read_settings(), open_state()
     if once:
-        with database.connected(settings.database) as connection:
+        with database.open_connection(settings.database) as connection:
             done = forward_once(settings, state, connection)
-            if said := versions.take(connection, settings, state):
+            if said := versions.adopt_version(connection, settings, state):
                 click.echo(said)
-            database.tell(connection, settings.host, _facts())
+            database.report_host(connection, settings.host, _current_facts())
         click.echo(f"Sent {done.sent} rows; {done.waiting} are waiting.")
         return
     end = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: end.set())
-    forward(settings, state, _facts, lambda line: click.echo(line, err=True), end.wait)
+    run_forwarder(
+        settings, state, _current_facts, lambda line: click.echo(line, err=True), end.wait
+    )
 
 
-def _facts() -> dict[str, Any]:
-    from iac_runtime.tools.catalogue import Catalogue
-    from iac_runtime.tools.folders import tool_folders
+def _current_facts() -> dict[str, Any]:
+    from iac_runtime.tools.catalogue import Catalogue, tool_folders
 
-    found = facts_of(Catalogue(tool_folders([])), VERSION)
+    found = host_facts(Catalogue(tool_folders([])), VERSION)
     return {**found, **versions.team_facts(open_state())}
 
 
@@ -196,13 +197,13 @@ def publish(
     here = versions.own_levels() if names else {}
     if missing := [name for name in names if name not in here]:
         raise SetupError(
-            f"No tool, class or property of your tools is called {quoted(missing[0])}."
+            f"No tool, class or property of your tools is called {quote_text(missing[0])}."
         )
     texts = {path.name: path.read_text("utf-8") for path in paths}
     levels = {name: here[name] for name in names}
     files = versions.TeamFiles(policy.read_text("utf-8"), texts, levels)
-    with database.connected(_address(address)) as connection:
-        number = versions.publish(connection, signer, files, share)
+    with database.open_connection(_database_address(address)) as connection:
+        number = versions.publish_version(connection, signer, files, share)
     click.echo(f"Published version {number} to {share}% of the Macs.")
 
 
@@ -226,9 +227,9 @@ def _check_quirks(paths: list[Path]) -> None:
 def rollback(number: int, key: Path, share: int, address: str | None) -> None:
     """Publish an earlier version of the policy again, under a new number."""
     signer = versions.read_key(key)
-    with database.connected(_address(address)) as connection:
-        files = versions.published(connection, number)
-        new = versions.publish(connection, signer, files, share)
+    with database.open_connection(_database_address(address)) as connection:
+        files = versions.read_version(connection, number)
+        new = versions.publish_version(connection, signer, files, share)
     click.echo(f"Published version {new}, a copy of version {number}, to {share}% of the Macs.")
 
 
@@ -237,13 +238,15 @@ def rollback(number: int, key: Path, share: int, address: str | None) -> None:
 @DATABASE
 def list_questions(as_json: bool, address: str | None) -> None:
     """Show the approval prompts of other Macs that wait for an answer."""
-    with database.connected(_address(address)) as connection:
-        rows = approving.questions(connection)
+    with database.open_connection(_database_address(address)) as connection:
+        rows = approving.waiting_questions(connection)
     if as_json:
-        _lines([row._asdict() for row in rows])
+        _print_rows([row._asdict() for row in rows])
         return
     for row in rows:
-        click.echo(f"{escaped(row.host)} {escaped(row.id)}\n{_shown(row.text)}\n")
+        click.echo(
+            f"{escape_hidden(row.host)} {escape_hidden(row.id)}\n{_escape_lines(row.text)}\n"
+        )
 
 
 @cli.command("answer")
@@ -254,16 +257,16 @@ def list_questions(as_json: bool, address: str | None) -> None:
 def answer_question(host: str, question: str, key: Path, address: str | None) -> None:
     """Show an approval prompt of another Mac, and answer it."""
     signer = versions.read_key(key)
-    with database.connected(_address(address)) as connection:
+    with database.open_connection(_database_address(address)) as connection:
         found = approving.find_question(connection, host, question)
-        click.echo(_shown(found.text))
+        click.echo(_escape_lines(found.text))
         said = click.prompt("Answer", type=click.Choice(found.answers, case_sensitive=False))
-        approving.give(connection, signer, found, said)
+        approving.submit_answer(connection, signer, found, said)
     click.echo("Your answer is signed and saved. The Mac will fetch it.")
 
 
-def _shown(text: str) -> str:
-    return "\n".join(map(escaped, text.split("\n")))
+def _escape_lines(text: str) -> str:
+    return "\n".join(map(escape_hidden, text.split("\n")))
 
 
 @cli.command()
@@ -271,18 +274,18 @@ def _shown(text: str) -> str:
 @DATABASE
 def hosts(as_json: bool, address: str | None) -> None:
     """Show each Mac: when it last reported, its version, apps, rows and alarms."""
-    with database.connected(_address(address)) as connection:
-        rows = database.hosts(connection)
+    with database.open_connection(_database_address(address)) as connection:
+        rows = database.list_hosts(connection)
     if as_json:
-        _lines(rows)
+        _print_rows(rows)
         return
     for row in rows:
         tools = sum(sum(app["tools"].values()) for app in row["apps"])
         alarms = f", {row['alarms']} alarms" if row["alarms"] else ""
         policy = f", policy {row['team']}" if row["team"] else ""
         click.echo(
-            f"{escaped(row['host'])}  {row['seen']:%Y-%m-%d %H:%M}  version"
-            f" {escaped(row['version'])}, {len(row['apps'])} apps, {tools} tools,"
+            f"{escape_hidden(row['host'])}  {row['seen']:%Y-%m-%d %H:%M}  version"
+            f" {escape_hidden(row['version'])}, {len(row['apps'])} apps, {tools} tools,"
             f" {row['rows']} rows{policy}{alarms}"
         )
 
@@ -292,8 +295,8 @@ def hosts(as_json: bool, address: str | None) -> None:
 @DATABASE
 def levels(as_json: bool, address: str | None) -> None:
     """Show each Mac's number of tools per level, and levels that differ from the accepted ones."""
-    with database.connected(_address(address)) as connection:
-        found = database.hosts(connection)
+    with database.open_connection(_database_address(address)) as connection:
+        found = database.list_hosts(connection)
     rows, accepted = (
         [{"host": row["host"], **one} for row in found for one in row[key]]
         for key in ("apps", "levels")
@@ -303,38 +306,38 @@ def levels(as_json: bool, address: str | None) -> None:
     for row in rows:
         row["differs"] = row.pop("levels", "") != most[row["key"]]
     if as_json:
-        _lines([*rows, *accepted])
+        _print_rows([*rows, *accepted])
         return
     for row in rows:
         counts = ", ".join(f"{count} {level}" for level, count in sorted(row["tools"].items()))
         other = "  differs from most Macs" if row["differs"] else ""
-        click.echo(f"{escaped(row['host'])}  {escaped(row['name'])}  {counts}{other}")
+        click.echo(f"{escape_hidden(row['host'])}  {escape_hidden(row['name'])}  {counts}{other}")
     for row in accepted:
-        told = {key: escaped(value) for key, value in row.items()}
+        told = {key: escape_hidden(value) for key, value in row.items()}
         click.echo("{host}  {name} is {here}; the accepted level is {accepted}".format(**told))
 
 
-def _filters(command: Callable[..., Any]) -> Callable[..., Any]:
+def _filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for name in ("text", "until", "since", "decision", "level", "client", "tool", "app", "host"):
         command = click.option(f"--{name}", default="", metavar="TEXT")(command)
     return command
 
 
 @cli.command()
-@_filters
+@_filter_options
 @click.option("-n", "--last", type=click.IntRange(1, 10_000), default=20, show_default=True)
 @JSON
 @DATABASE
 def audit(last: int, as_json: bool, address: str | None, **wanted: str) -> None:
     """Search the calls of all Macs. Write times in UTC, such as 2026-03-09T14:30."""
-    with database.connected(_address(address)) as connection:
-        rows = database.calls(connection, wanted, last)
+    with database.open_connection(_database_address(address)) as connection:
+        rows = database.find_calls(connection, wanted, last)
     if as_json:
-        _lines(rows)
+        _print_rows(rows)
         return
     for row in reversed(rows):
         told = (row["time"], row["host"], row["client"], row["tool"], row["level"], row["decision"])
-        click.echo("  ".join(escaped(str(value or "-")) for value in told))
+        click.echo("  ".join(escape_hidden(str(value or "-")) for value in told))
 
 
 @cli.command()
@@ -350,14 +353,14 @@ def audit(last: int, as_json: bool, address: str | None, **wanted: str) -> None:
 @DATABASE
 def verify(silent: float, as_json: bool, address: str | None) -> int:
     """Check every Mac's audit log again; exit with 1 if one was changed or a Mac is silent."""
-    with database.connected(_address(address)) as connection:
-        rows, alarms = database.check(connection, silent)
+    with database.open_connection(_database_address(address)) as connection:
+        rows, alarms = database.check_chains(connection, silent)
     if as_json:
-        _lines([alarm._asdict() for alarm in alarms])
+        _print_rows([alarm._asdict() for alarm in alarms])
         return bool(alarms)
     for alarm in alarms:
         place = f", row {alarm.seq} of chain {alarm.store}" if alarm.store else ""
-        click.echo(f"{escaped(alarm.host)}{place}: {escaped(alarm.why)}.")
+        click.echo(f"{escape_hidden(alarm.host)}{place}: {escape_hidden(alarm.why)}.")
     click.echo(f"{rows} rows, {len(alarms)} alarms.")
     return bool(alarms)
 
@@ -371,18 +374,18 @@ def verify(silent: float, as_json: bool, address: str | None) -> int:
 )
 def demo(keep: Path | None, page: bool) -> None:
     """Start a database and three simulated Macs, and show what they did."""
-    from iac_fleet.demo import play
+    from iac_fleet.demo import run_demo
 
     # A server that was started is ended, whatever ends this.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    play(keep, click.echo, page=page)
+    run_demo(keep, click.echo, page=page)
 
 
-def _address(named: str | None) -> str:
+def _database_address(named: str | None) -> str:
     return named or read_settings().database
 
 
-def _lines(rows: list[dict[str, Any]]) -> None:
+def _print_rows(rows: list[dict[str, Any]]) -> None:
     for row in rows:
         click.echo(json.dumps(row, default=str))
 

@@ -16,7 +16,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.json import Jsonb
 
 from iac_base.errors import SetupError
-from iac_runtime.audit.chain import AuditRow
+from iac_runtime.audit.store import AuditRow
 
 _OPTIONS: Final[dict[str, Any]] = {
     "application_name": "iac-fleet",
@@ -38,7 +38,7 @@ class Alarm(NamedTuple):
 
 
 @contextmanager
-def connected(address: str) -> Iterator[psycopg.Connection[Any]]:
+def open_connection(address: str) -> Iterator[psycopg.Connection[Any]]:
     """Give a connection; each statement is a transaction of its own.
 
     Raises:
@@ -72,7 +72,7 @@ def _first_line(error: psycopg.Error) -> str:
     return said.splitlines()[0].rstrip(".")
 
 
-def migrate(connection: psycopg.Connection[Any]) -> list[str]:
+def run_migrations(connection: psycopg.Connection[Any]) -> list[str]:
     """Bring the schema up to date, each step whole or not at all; return the steps that ran."""
     ran = []
     with connection.transaction():
@@ -122,10 +122,7 @@ _REVOKES: Final = (
     "REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA fleet FROM {}",
     "REVOKE SELECT ON ALL TABLES IN SCHEMA fleet FROM {}",
 )
-_USES: Final = (
-    "GRANT USAGE ON SCHEMA fleet TO {}",
-    "GRANT EXECUTE ON FUNCTION my_team TO {}",
-)
+_USES: Final = ("GRANT USAGE ON SCHEMA fleet TO {}", "GRANT EXECUTE ON FUNCTION my_team TO {}")
 _READS: Final = "GRANT SELECT ON hosts, chains, rows, faults, versions, questions, answers TO {}"
 _GRANTS: Final[dict[Duty, tuple[LiteralString, ...]]] = {
     "mac": ("GRANT EXECUTE ON FUNCTION arrive, last_of, tell, shortened, newest, ask TO {}",),
@@ -134,7 +131,7 @@ _GRANTS: Final[dict[Duty, tuple[LiteralString, ...]]] = {
 }
 
 
-def send(
+def send_rows(
     connection: psycopg.Connection[Any],
     host: str,
     store: str,
@@ -162,17 +159,17 @@ def last_sent(connection: psycopg.Connection[Any], host: str, store: str) -> int
     return int(found[0])
 
 
-def tell(connection: psycopg.Connection[Any], host: str, facts: dict[str, Any]) -> None:
+def report_host(connection: psycopg.Connection[Any], host: str, facts: dict[str, Any]) -> None:
     """Say what a host has: version, apps, tools and levels."""
     connection.execute("SELECT tell(%s, %s)", (host, Jsonb(facts)))
 
 
-def shortened(connection: psycopg.Connection[Any], host: str, store: str, seq: int) -> None:
+def report_shortened(connection: psycopg.Connection[Any], host: str, store: str, seq: int) -> None:
     """Say that a host's own audit ends at a place before the last that it sent."""
     connection.execute("SELECT shortened(%s, %s, %s)", (host, store, seq))
 
 
-def hosts(connection: psycopg.Connection[Any]) -> list[dict[str, Any]]:
+def list_hosts(connection: psycopg.Connection[Any]) -> list[dict[str, Any]]:
     """Return each host: name, when it was last heard, version, apps, rows and alarms."""
     rows = connection.execute(
         """SELECT h.host, h.seen, h.facts,
@@ -181,12 +178,12 @@ def hosts(connection: psycopg.Connection[Any]) -> list[dict[str, Any]]:
         FROM hosts h ORDER BY h.host"""
     )
     return [
-        {"host": host, "seen": seen, **_said(facts), "rows": sent, "alarms": faults}
+        {"host": host, "seen": seen, **_checked_facts(facts), "rows": sent, "alarms": faults}
         for host, seen, facts, sent, faults in rows
     ]
 
 
-def _said(facts: Any) -> dict[str, Any]:
+def _checked_facts(facts: Any) -> dict[str, Any]:
     """Return what a host says of itself, in the form that it should have: it may say anything."""
     told = facts if isinstance(facts, dict) else {}
     apps, levels, team = (told.get(key) for key in ("apps", "levels", "team"))
@@ -224,7 +221,7 @@ _FILTERS: Final = {
 }
 
 
-def calls(
+def find_calls(
     connection: psycopg.Connection[Any], wanted: dict[str, str], limit: int
 ) -> list[dict[str, Any]]:
     """Return the newest calls of all hosts that fit, newest first.
@@ -287,7 +284,7 @@ def _follow(connection: psycopg.Connection[Any], host: str, store: str) -> tuple
     raise AssertionError("said_in raises nothing")
 
 
-def check(connection: psycopg.Connection[Any], silent: float) -> tuple[int, list[Alarm]]:
+def check_chains(connection: psycopg.Connection[Any], silent: float) -> tuple[int, list[Alarm]]:
     """Follow every chain anew; return how many rows there are, and what is wrong.
 
     A host that was not heard of for `silent` hours is an alarm.

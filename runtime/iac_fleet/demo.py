@@ -25,7 +25,7 @@ _CALLS: Final = (
 _MACS: Final = ("studio", "reception", "mini")
 
 
-class Server(NamedTuple):
+class PostgresServer(NamedTuple):
     """A PostgreSQL server of our own: its programs, its folder, its port on loopback."""
 
     programs: Path
@@ -33,12 +33,12 @@ class Server(NamedTuple):
     port: int
     user: str
 
-    def address(self, role: str = "owner", name: str = "fleet") -> str:
+    def address_for(self, role: str = "owner", name: str = "fleet") -> str:
         """Return the address of a database for a role."""
         return f"postgresql://{role}@127.0.0.1:{self.port}/{name}"
 
 
-def programs() -> Path:
+def postgres_programs() -> Path:
     """Return the folder of PostgreSQL's programs.
 
     Raises:
@@ -57,7 +57,7 @@ def programs() -> Path:
 
 
 @contextlib.contextmanager
-def served(folder: Path) -> Iterator[Server]:
+def running_postgres(folder: Path) -> Iterator[PostgresServer]:
     """Start a server in an empty folder or one of an earlier run; it ends afterwards.
 
     It listens on loopback alone, and trusts who comes from this machine.
@@ -70,35 +70,37 @@ def served(folder: Path) -> Iterator[Server]:
         port = free.getsockname()[1]
     # PostgreSQL refuses to run as root.
     user = "postgres" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
-    server = Server(programs(), folder, port, user)
+    server = PostgresServer(postgres_programs(), folder, port, user)
     folder.mkdir(parents=True, exist_ok=True)
     if os.geteuid() == 0:
         shutil.chown(folder, user)
     data = folder / "data"
     if not data.exists():
-        _run(server, "initdb", "-D", str(data), "-U", "owner", "-A", "trust", "-E", "UTF8", "-N")
-    start(server)
+        _run_program(
+            server, "initdb", "-D", str(data), "-U", "owner", "-A", "trust", "-E", "UTF8", "-N"
+        )
+    start_postgres(server)
     try:
         yield server
     finally:
-        stop(server)
+        stop_postgres(server)
 
 
-def start(server: Server) -> None:
+def start_postgres(server: PostgresServer) -> None:
     """Start a server and wait until it answers. Raises SetupError."""
     options = f"-c listen_addresses=127.0.0.1 -p {server.port} -k {server.folder}"
     log, data = str(server.folder / "log"), str(server.folder / "data")
-    _run(server, "pg_ctl", "-D", data, "-w", "-l", log, "-o", options, "start")
+    _run_program(server, "pg_ctl", "-D", data, "-w", "-l", log, "-o", options, "start")
 
 
-def stop(server: Server, mode: str = "fast") -> None:
+def stop_postgres(server: PostgresServer, mode: str = "fast") -> None:
     """Stop a server; `immediate` is as if it were killed."""
     data = str(server.folder / "data")
     with contextlib.suppress(SetupError):
-        _run(server, "pg_ctl", "-D", data, "-w", "-m", mode, "stop")
+        _run_program(server, "pg_ctl", "-D", data, "-w", "-m", mode, "stop")
 
 
-def _run(server: Server, program: str, *arguments: str) -> None:
+def _run_program(server: PostgresServer, program: str, *arguments: str) -> None:
     done = subprocess.run(
         [server.programs / program, *arguments],
         cwd=server.folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -110,7 +112,7 @@ def _run(server: Server, program: str, *arguments: str) -> None:
         raise SetupError(f"{program} failed: {said[-1]}")
 
 
-def play(keep: Path | None, tell: Callable[[str], None], *, page: bool = False) -> None:
+def run_demo(keep: Path | None, tell: Callable[[str], None], *, page: bool = False) -> None:
     """Start all, let each Mac make its calls and send its record; show it, with `page` there too.
 
     Raises:
@@ -123,39 +125,39 @@ def play(keep: Path | None, tell: Callable[[str], None], *, page: bool = False) 
             folder.chmod(0o755)
         except OSError as error:
             raise SetupError(f"{folder} cannot be used: {error.strerror}.") from None
-        server = stack.enter_context(served(folder / "postgresql"))
+        server = stack.enter_context(running_postgres(folder / "postgresql"))
         tell(f"PostgreSQL is running on port {server.port}, for this machine only.")
-        with database.connected(server.address(name="postgres")) as connection:
+        with database.open_connection(server.address_for(name="postgres")) as connection:
             for line in ("DATABASE fleet", "ROLE mac LOGIN", "ROLE lead LOGIN"):
                 # A folder that was kept has them.
                 with contextlib.suppress(DuplicateDatabase, DuplicateObject):
                     connection.execute(f"CREATE {line}".encode())
-        with database.connected(server.address()) as connection:
-            database.migrate(connection)
+        with database.open_connection(server.address_for()) as connection:
+            database.run_migrations(connection)
             database.add_team(connection, "studio", "mac")
             database.add_team(connection, "studio", "lead", "lead")
         for host in _MACS:
             env = {**os.environ, "IAC_DATA": str(folder / host)}
-            _iac(env, "iac_fleet", "join", server.address("mac"), "--host", host)
+            _run_module(env, "iac_fleet", "join", server.address_for("mac"), "--host", host)
             for tool, arguments in _CALLS:
                 given = arguments.replace("{host}", host)
-                _iac(env, "iac_mcp", "call", "--simulate", "--allow", "MODIFY", tool, given)
-            _iac(env, "iac_fleet", "forward", "--once")
+                _run_module(env, "iac_mcp", "call", "--simulate", "--allow", "MODIFY", tool, given)
+            _run_module(env, "iac_fleet", "forward", "--once")
             tell(f"{host} made {len(_CALLS)} calls and sent its audit log.")
         env = {**os.environ, "IAC_DATA": str(folder / "lead")}
-        env["IAC_FLEET_DATABASE"] = server.address("lead")
+        env["IAC_FLEET_DATABASE"] = server.address_for("lead")
         for words in (["hosts"], ["audit", "--level", "MODIFY"], ["verify"]):
             tell(f"\n$ iac-fleet {' '.join(words)}")
-            tell(_iac(env, "iac_fleet", *words))
+            tell(_run_module(env, "iac_fleet", *words))
         if page:
             argv = [sys.executable, "-m", "iac_mcp", "open", "--simulate", "--fleet"]
             with contextlib.suppress(KeyboardInterrupt):
                 subprocess.run(argv, env=env)
         if keep:
-            tell(f"\nThe database is in {folder}. Its owner's address was {server.address()}.")
+            tell(f"\nThe database is in {folder}. Its owner's address was {server.address_for()}.")
 
 
-def _iac(env: dict[str, str], module: str, *arguments: str) -> str:
+def _run_module(env: dict[str, str], module: str, *arguments: str) -> str:
     done = subprocess.run(
         [sys.executable, "-m", module, *arguments], env=env, capture_output=True, text=True
     )

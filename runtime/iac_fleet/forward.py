@@ -14,13 +14,20 @@ from typing import Any, Final, NamedTuple
 from iac_base.errors import SetupError
 from iac_base.files import write_whole
 from iac_fleet import database
-from iac_fleet.approving import pass_on
+from iac_fleet.approving import sync_questions
 from iac_fleet.settings import FleetSettings
-from iac_fleet.versions import take
-from iac_runtime.audit.chain import AuditRow
-from iac_runtime.audit.reading import opened
-from iac_runtime.audit.store import FILE, FORWARDED, forwarded, last_drop, last_place, store_id
-from iac_runtime.policy.page import close_page
+from iac_fleet.versions import adopt_version
+from iac_runtime.audit.reading import open_audit_database
+from iac_runtime.audit.store import (
+    FILE,
+    FORWARDED,
+    AuditRow,
+    last_drop,
+    last_place,
+    read_forwarded,
+    store_id,
+)
+from iac_runtime.policy.prompts import close_page
 
 BATCH: Final = 1_000
 """Rows of one transaction."""
@@ -35,7 +42,7 @@ _TELLING: Final = 3600.0
 """Seconds after which a host says anew what it has; that it is there, it says with each look."""
 
 
-class Forwarded(NamedTuple):
+class ForwardResult(NamedTuple):
     """What was done: rows sent, the last place that the database has, rows that wait."""
 
     sent: int
@@ -43,21 +50,21 @@ class Forwarded(NamedTuple):
     waiting: int
 
 
-def forward_once(settings: FleetSettings, state: Path, connection: Any) -> Forwarded:
+def forward_once(settings: FleetSettings, state: Path, connection: Any) -> ForwardResult:
     """Send what the database does not have yet.
 
     Raises:
         SetupError: The audit is gone, or the database does not take the rows.
     """
-    if not (state / FILE).exists() and not (forwarded(state) or (0,))[0]:
-        return Forwarded(0, 0, 0)  # No call was made here yet.
+    if not (state / FILE).exists() and not (read_forwarded(state) or (0,))[0]:
+        return ForwardResult(0, 0, 0)  # No call was made here yet.
     sent = 0
-    with opened(state) as audit:
+    with open_audit_database(state) as audit:
         store = store_id(audit)
         last = database.last_sent(connection, settings.host, store)
         end = last_place(audit)
         if end < last:
-            database.shortened(connection, settings.host, store, end)
+            database.report_shortened(connection, settings.host, store, end)
         while last < end:
             found = audit.execute(
                 "SELECT seq, time, session, call, event, body, hash FROM rows"
@@ -69,22 +76,22 @@ def forward_once(settings: FleetSettings, state: Path, connection: Any) -> Forwa
             rows = rows[1:] if before is not None else rows
             if not rows:
                 break
-            last = database.send(connection, settings.host, store, rows[:BATCH], before)
+            last = database.send_rows(connection, settings.host, store, rows[:BATCH], before)
             sent += len(rows[:BATCH])
-            note(state, settings, last)
+            save_progress(state, settings, last)
         end = last_place(audit)
-    note(state, settings, last)
-    return Forwarded(sent, last, max(end - last, 0))
+    save_progress(state, settings, last)
+    return ForwardResult(sent, last, max(end - last, 0))
 
 
-def note(state: Path, settings: FleetSettings, last: int) -> None:
+def save_progress(state: Path, settings: FleetSettings, last: int) -> None:
     """Say how much the database has: writes stop where too much waits, and drops keep the rest."""
     write_whole(
         state / FORWARDED, json.dumps({"sent": last, "behind": settings.behind}), mode=0o600
     )
 
 
-def forward(
+def run_forwarder(
     settings: FleetSettings,
     state: Path,
     facts: Callable[[], dict[str, Any]],
@@ -98,12 +105,12 @@ def forward(
         tell: Is given lines for a person.
     """
     try:
-        _forward(settings, state, facts, tell, ended)
+        _forward_rows(settings, state, facts, tell, ended)
     finally:
         close_page(state)
 
 
-def _forward(
+def _forward_rows(
     settings: FleetSettings,
     state: Path,
     facts: Callable[[], dict[str, Any]],
@@ -114,25 +121,25 @@ def _forward(
     refused: set[bytes] = set()
     while True:
         try:
-            with database.connected(settings.database) as connection:
+            with database.open_connection(settings.database) as connection:
                 told = -_TELLING
                 while True:
                     if time.monotonic() - told >= _TELLING:
-                        database.tell(connection, settings.host, facts())
+                        database.report_host(connection, settings.host, facts())
                         told = time.monotonic()
                     done = forward_once(settings, state, connection)
-                    pass_on(connection, settings, state, refused)
-                    if said := take(connection, settings, state):
+                    sync_questions(connection, settings, state, refused)
+                    if said := adopt_version(connection, settings, state):
                         tell(said)
                         told = -_TELLING
                     wait, out = (
                         PAUSE,
-                        _told(tell, "The database can be reached again.", out, now=False),
+                        _report_change(tell, "The database can be reached again.", out, now=False),
                     )
                     if ended(0.0 if done.waiting else PAUSE):
                         return
         except SetupError as error:
-            out = _told(
+            out = _report_change(
                 tell,
                 f"{error} Rows of the audit log stay on this Mac until they can be sent.",
                 out,
@@ -143,13 +150,13 @@ def _forward(
             return
 
 
-def _told(tell: Callable[[str], None], line: str, before: bool, *, now: bool) -> bool:
+def _report_change(tell: Callable[[str], None], line: str, before: bool, *, now: bool) -> bool:
     if now != before:
         tell(line)
     return now
 
 
-def facts_of(catalogue: Any, version: str) -> dict[str, Any]:
+def host_facts(catalogue: Any, version: str) -> dict[str, Any]:
     """Return what a host says of itself: `{"version", "apps": [{"key", "tools", "levels"}]}`.
 
     `levels` of an app changes with the level or ceiling of any tool.
@@ -159,10 +166,12 @@ def facts_of(catalogue: Any, version: str) -> dict[str, Any]:
     told = {"version": version, **list_apps(catalogue, "DANGEROUS")}
     for app in told["apps"]:
         tools = catalogue.tools.items()
-        own = sorted((name, *_span(tool)) for name, tool in tools if tool.app.key == app["key"])
+        own = sorted(
+            (name, *_level_range(tool)) for name, tool in tools if tool.app.key == app["key"]
+        )
         app["levels"] = hashlib.sha256(json.dumps(own).encode()).hexdigest()[:16]
     return told
 
 
-def _span(tool: Any) -> tuple[str, str]:
+def _level_range(tool: Any) -> tuple[str, str]:
     return tool.level, tool.ceiling

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from iac_base.errors import SetupError
-from iac_base.files import config_file, private_file, write_whole
+from iac_base.files import config_file, require_private_file, write_whole
 
 BEHIND: Final = 1_000_000
 """Rows that may wait for the database before writes stop: about 700 MB."""
@@ -39,7 +39,7 @@ def read_settings() -> FleetSettings:
     """
     path = settings_path()
     try:
-        private_file(path)
+        require_private_file(path)
         table = tomllib.loads(path.read_text("utf-8"))["fleet"]
         table["approvers"] = tuple(map(str, table.get("approvers", ())))
         found = FleetSettings(**{"host": socket.gethostname(), **table})
@@ -61,7 +61,7 @@ def read_settings() -> FleetSettings:
 def write_settings(settings: FleetSettings) -> Path:
     """Keep the settings for this user alone, and return where. Raises SetupError."""
     path = settings_path()
-    lines = (f"{key} = {_toml(value)}\n" for key, value in settings._asdict().items())
+    lines = (f"{key} = {_toml_literal(value)}\n" for key, value in settings._asdict().items())
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_whole(path, "[fleet]\n" + "".join(lines))
@@ -70,7 +70,7 @@ def write_settings(settings: FleetSettings) -> Path:
     return path
 
 
-def _toml(value: str | int | tuple[str, ...]) -> str:
+def _toml_literal(value: str | int | tuple[str, ...]) -> str:
     import tomlkit
 
     return str(tomlkit.item(list(value) if isinstance(value, tuple) else value).as_string())

@@ -28,13 +28,13 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from iac_base.errors import IacError, SetupError
-from iac_base.files import TEAM_BUILD, private_file, write_whole
+from iac_base.files import TEAM_BUILD, require_private_file, write_whole
 from iac_fleet.settings import FleetSettings
 from iac_runtime.audit import Audit, AuditIntent, AuditOutcome
-from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.permissions import TEAM
+from iac_runtime.policy.policy_file import parse_policy
 from iac_runtime.tool import LEVELS
-from iac_runtime.tools.folders import tool_folders
+from iac_runtime.tools.catalogue import tool_folders
 from iac_runtime.tools.lock import read_part
 
 _QUIRK_NAME: Final = re.compile(r"[A-Za-z0-9][\w-]{0,80}\.toml", re.ASCII)
@@ -53,13 +53,13 @@ class TeamFiles(NamedTuple):
     quirks: Mapping[str, str] = MappingProxyType({})
     accepted: Mapping[str, Sequence[str]] = MappingProxyType({})
 
-    def text(self) -> str:
+    def to_text(self) -> str:
         """Return it as it is published."""
         told = {**self._asdict(), "quirks": dict(self.quirks), "accepted": dict(self.accepted)}
         return json.dumps(told, ensure_ascii=False, sort_keys=True)
 
 
-def read_files(body: str) -> TeamFiles:
+def parse_team_files(body: str) -> TeamFiles:
     """Return what a published version holds. Raises SetupError, or what is wrong with a policy."""
     wrong = SetupError("it does not contain a policy, quirks and accepted levels")
     try:
@@ -90,7 +90,7 @@ class TeamVersion(NamedTuple):
     share: int
     body: str
 
-    def signed(self) -> bytes:
+    def signed_content(self) -> bytes:
         """Return what its signature covers."""
         return json.dumps(["iac-fleet version", self.number, self.share, self.body]).encode()
 
@@ -111,10 +111,10 @@ def make_key(path: Path) -> str:
         write_whole(path, text, mode=0o600)
     except OSError as error:
         raise SetupError(f"{path} cannot be written: {error.strerror}.") from None
-    return public(key)
+    return public_key(key)
 
 
-def public(key: Ed25519PrivateKey) -> str:
+def public_key(key: Ed25519PrivateKey) -> str:
     """Return the public half of a key, in base64."""
     return base64.b64encode(key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)).decode()
 
@@ -122,7 +122,7 @@ def public(key: Ed25519PrivateKey) -> str:
 def read_key(path: Path) -> Ed25519PrivateKey:
     """Return a private key. Raises SetupError."""
     try:
-        private_file(path)
+        require_private_file(path)
         key = load_pem_private_key(path.read_bytes(), None)
     except (OSError, ValueError, TypeError):
         raise SetupError(
@@ -133,30 +133,32 @@ def read_key(path: Path) -> Ed25519PrivateKey:
     return key
 
 
-def publish(connection: Any, key: Ed25519PrivateKey, files: TeamFiles, share: int) -> int:
+def publish_version(connection: Any, key: Ed25519PrivateKey, files: TeamFiles, share: int) -> int:
     """Publish a version to a share of the team's Macs; return its number.
 
     Raises:
         SetupError: It is no policy, or a file is no quirk file.
     """
-    body = files.text()
-    read_files(body)
+    body = files.to_text()
+    parse_team_files(body)
     [number] = connection.execute("SELECT coalesce(max(number), 0) + 1 FROM versions").fetchone()
     version = TeamVersion(number, share, body)
-    connection.execute("SELECT publish(%s, %s, %s, %s)", (*version, key.sign(version.signed())))
+    connection.execute(
+        "SELECT publish(%s, %s, %s, %s)", (*version, key.sign(version.signed_content()))
+    )
     return int(number)
 
 
-def published(connection: Any, number: int) -> TeamFiles:
+def read_version(connection: Any, number: int) -> TeamFiles:
     """Return what a version holds by its number. Raises SetupError."""
     query = "SELECT body FROM versions WHERE number = %s"
     found = connection.execute(query, (number,)).fetchone()
     if found is None:
         raise SetupError(f"The team has no version {number}.")
-    return read_files(found[0])
+    return parse_team_files(found[0])
 
 
-def take(connection: Any, settings: FleetSettings, state: Path) -> str:
+def adopt_version(connection: Any, settings: FleetSettings, state: Path) -> str:
     """Take the newest version over that is meant for this Mac; return what came of it, in words.
 
     Empty where there is nothing new, or no key. What is refused is written into the audit, once.
@@ -165,22 +167,22 @@ def take(connection: Any, settings: FleetSettings, state: Path) -> str:
         return ""
     query = "SELECT number, share, body, signature FROM newest(%s)"
     found = connection.execute(query, (settings.host,)).fetchone()
-    told = taken(state)
+    told = adopted_version(state)
     if found is None or found[0] == told.number or found[0] in told.refused:
         return ""
     version = TeamVersion(*found[:3])
-    why = _wrong(version, bytes(found[3]), settings, told.number)
+    why = _refusal_reason(version, bytes(found[3]), settings, told.number)
     if why:
-        _note(state, told._replace(refused=(*told.refused, version.number)[-_KEPT:]))
-        record(state, {"version": version.number}, "refused", why)
+        _save_adopted(state, told._replace(refused=(*told.refused, version.number)[-_KEPT:]))
+        record_outcome(state, {"version": version.number}, "refused", why)
         return f"This Mac refuses version {version.number} of the team's policy: {why}."
-    files = read_files(version.body)
+    files = parse_team_files(version.body)
     corrections = {"quirks": dict(files.quirks), "accepted": dict(files.accepted)}
     corrected = files.quirks or files.accepted or (state / TEAM_BUILD).exists()
     if corrected:
         write_whole(state / TEAM_BUILD, json.dumps(corrections), mode=0o600)
     write_whole(state / TEAM, files.policy, mode=0o600)
-    _note(state, TakenVersion(version.number))
+    _save_adopted(state, AdoptedVersion(version.number))
     build = " Build the tools again with: iac-gen build" if corrected else ""
     return (
         f"This Mac has version {version.number} of the team's policy. It applies to servers"
@@ -188,8 +190,10 @@ def take(connection: Any, settings: FleetSettings, state: Path) -> str:
     )
 
 
-def _wrong(version: TeamVersion, signature: bytes, settings: FleetSettings, last: int) -> str:
-    if not is_signed(version.signed(), signature, settings.key):
+def _refusal_reason(
+    version: TeamVersion, signature: bytes, settings: FleetSettings, last: int
+) -> str:
+    if not is_signed(version.signed_content(), signature, settings.key):
         return "it is not signed with the team's key"
     # As the database reckons it: nobody but the holder of the key stages a version further.
     place = int(hashlib.md5(settings.host.encode(), usedforsecurity=False).hexdigest()[:7], 16)
@@ -198,26 +202,26 @@ def _wrong(version: TeamVersion, signature: bytes, settings: FleetSettings, last
     if version.number < last:
         return f"it is older than version {last}"
     try:
-        read_files(version.body)
+        parse_team_files(version.body)
     except IacError as error:
         return f"it is not a valid policy ({error})"
     return ""
 
 
-class TakenVersion(NamedTuple):
+class AdoptedVersion(NamedTuple):
     """The version that this Mac has, and those that it refused lately."""
 
     number: int = 0
     refused: tuple[int, ...] = ()
 
 
-def taken(state: Path) -> TakenVersion:
+def adopted_version(state: Path) -> AdoptedVersion:
     """Return what this Mac has of its team; version 0 is none."""
     try:
         number, refused = json.loads((state / _TAKEN).read_bytes())
-        return TakenVersion(int(number), tuple(map(int, refused)))
+        return AdoptedVersion(int(number), tuple(map(int, refused)))
     except (OSError, ValueError, TypeError):
-        return TakenVersion()
+        return AdoptedVersion()
 
 
 _KINDS: Final = ("class", "property", "field")
@@ -251,24 +255,24 @@ def team_facts(state: Path) -> dict[str, Any]:
 
     `{"team": 3, "levels": [{"name": "mail_send", "accepted": "MODIFY", "here": "DANGEROUS"}]}`
     """
-    told: dict[str, Any] = {"team": taken(state).number, "levels": []}
+    told: dict[str, Any] = {"team": adopted_version(state).number, "levels": []}
     try:
         accepted = json.loads((state / TEAM_BUILD).read_bytes())["accepted"]
         here = own_levels() if accepted else {}
     except (OSError, ValueError, KeyError, TypeError, SetupError):
         return told
     for name in sorted(accepted.keys() & here.keys()):
-        wanted, levels = (_words(one) for one in (accepted[name], here[name]))
+        wanted, levels = (_format_levels(one) for one in (accepted[name], here[name]))
         if wanted != levels:
             told["levels"].append({"name": name, "accepted": wanted, "here": levels})
     return told
 
 
-def _words(levels: Sequence[str]) -> str:
+def _format_levels(levels: Sequence[str]) -> str:
     return levels[0] if levels[0] == levels[-1] else f"{levels[0]} to {levels[-1]}"
 
 
-def _note(state: Path, told: TakenVersion) -> None:
+def _save_adopted(state: Path, told: AdoptedVersion) -> None:
     write_whole(state / _TAKEN, json.dumps(told), mode=0o600)
 
 
@@ -281,12 +285,12 @@ def is_signed(text: bytes, signature: bytes, key: str) -> bool:
     return True
 
 
-def record(state: Path, told: dict[str, Any], result: str, why: str) -> None:
+def record_outcome(state: Path, told: dict[str, Any], result: str, why: str) -> None:
     """Write into the audit what came of something from the team: `done` or `refused`."""
     audit = Audit.open(state)
     intent = AuditIntent(
         "iac-fleet", "DANGEROUS", client="iac-fleet", source="the team", reasons=(why,),
         decision="allow" if result == "done" else "deny", arguments=told,
     )  # fmt: skip
-    audit.outcome(audit.intent(intent), AuditOutcome(result, 0.0))
+    audit.record_outcome(audit.record_intent(intent), AuditOutcome(result, 0.0))
     audit.close()

@@ -2,7 +2,8 @@
 
 import gc
 import sys
-from collections.abc import Mapping
+
+from iac_mcp import start_server
 
 
 def main() -> int:
@@ -12,28 +13,17 @@ def main() -> int:
     """
     arguments = sys.argv[1:]
     if arguments[:1] == ["serve"]:
-        from iac_runtime.serve.options import read_quickly
+        from iac_runtime.serve.listing import read_quickly
 
         raw = read_quickly(arguments[1:])
         if raw is not None:
-            return _serve(raw)
+            return _run_server(raw)
     from iac_mcp.cli.main import main as run
 
     return run()
 
 
-def start_server(raw: Mapping[str, object]) -> int:
-    """Serve on standard input and output, or over HTTP. Raises SetupError."""
-    if raw.get("http"):
-        from iac_mcp.http.serve import start as start_http
-
-        return start_http(raw)
-    from iac_runtime.serve.front import start
-
-    return start(raw)
-
-
-def _serve(raw: dict[str, object]) -> int:
+def _run_server(raw: dict[str, object]) -> int:
     # Imports leave nothing to collect, and would be looked through a dozen times for it.
     gc.set_threshold(20_000, 20, 20)
     from iac_base.errors import IacError

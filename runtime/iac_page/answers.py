@@ -16,16 +16,15 @@ from starlette.responses import RedirectResponse, Response
 from iac_base.errors import InvalidParameterError, ToolError
 from iac_page import changes, rules, views
 from iac_page.guard import PageKeys
-from iac_runtime.audit.reading import verified
+from iac_runtime.audit.reading import verify_audit
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Asks, Call, Done, Refused
-from iac_runtime.gate.results import clean
-from iac_runtime.policy.decide import looked_at
-from iac_runtime.policy.file import policy_path
-from iac_runtime.policy.page import answer
+from iac_runtime.gate.plans import Call, CompletedCall, PendingCall, RefusedCall
+from iac_runtime.gate.results import clean_value
+from iac_runtime.policy.decide import explain_rules
 from iac_runtime.policy.permissions import Requester
-from iac_runtime.policy.question import ANSWERS
-from iac_runtime.serve.pages import ToolSearch
+from iac_runtime.policy.policy_file import policy_path
+from iac_runtime.policy.prompts import ANSWERS, write_answer
+from iac_runtime.serve.tool_pages import ToolSearch
 
 
 class PageSources(NamedTuple):
@@ -37,7 +36,7 @@ class PageSources(NamedTuple):
 
     state: Path
     gate: Gate
-    simulated: Callable[[], Gate]
+    simulated_gate: Callable[[], Gate]
     keys: PageKeys
     fleet: str = ""
     approver: Path | None = None
@@ -48,43 +47,47 @@ Make = Callable[[PageSources, Request, Show], Response]
 Change = Callable[[PageSources, Request, Show, Mapping[str, str]], Response]
 
 
-def _now(sources: PageSources, request: Request, show: Show) -> Response:
+def _now_page(sources: PageSources, request: Request, show: Show) -> Response:
     part = "part" in request.query_params
     said = request.query_params.get("said", "")
-    values = {**views.now(sources.state), "said": said}
+    values = {**views.now_view(sources.state), "said": said}
     return show("now_part" if part else "now", values)
 
 
-def _answer(
+def _post_answer(
     sources: PageSources, _request: Request, _show: Show, fields: Mapping[str, str]
 ) -> Response:
-    given = answer(sources.state, fields.get("question", ""), fields.get("answer", ""))
+    given = write_answer(sources.state, fields.get("question", ""), fields.get("answer", ""))
     return RedirectResponse(f"/now?said={'answered' if given else 'late'}", 303)
 
 
-def _apps(sources: PageSources, _request: Request, show: Show) -> Response:
+def _apps_page(sources: PageSources, _request: Request, show: Show) -> Response:
     assert sources.gate.catalogue is not None
-    return show("apps", views.apps(sources.gate.catalogue))
+    return show("apps", views.apps_view(sources.gate.catalogue))
 
 
-def _app(sources: PageSources, request: Request, show: Show) -> Response:
+def _app_page(sources: PageSources, request: Request, show: Show) -> Response:
     assert sources.gate.catalogue is not None
     row = sources.gate.catalogue.apps.get(request.path_params["key"])
     if row is None:
         return show("fault", {"says": "no_app"}, 404)
-    return show("app", views.app(sources.gate, row))
+    return show("app", views.app_view(sources.gate, row))
 
 
-def _tool(sources: PageSources, request: Request, show: Show) -> Response:
-    return show("tool", {**views.tool(sources.gate, request.path_params["name"]), "tried": None})
+def _tool_page(sources: PageSources, request: Request, show: Show) -> Response:
+    return show(
+        "tool", {**views.tool_view(sources.gate, request.path_params["name"]), "tried": None}
+    )
 
 
-def _try(sources: PageSources, request: Request, show: Show, fields: Mapping[str, str]) -> Response:
-    values = views.tool(sources.gate, request.path_params["name"])
+def _post_trial(
+    sources: PageSources, request: Request, show: Show, fields: Mapping[str, str]
+) -> Response:
+    values = views.tool_view(sources.gate, request.path_params["name"])
     values["given"] = fields.get("arguments", "")
     try:
         call = _read_call(sources, values["row"].name, values["given"])
-        tried = _tried(sources, call, fields.get("how", "dry"))
+        tried = _trial_view(sources, call, fields.get("how", "dry"))
     except ToolError as error:
         tried = {"wrong": f"{error.message} {error.suggestion}".strip()}
     return show("tool", {**values, "tried": tried})
@@ -97,100 +100,104 @@ def _read_call(sources: PageSources, name: str, text: str) -> Call:
         raise InvalidParameterError(f"The arguments are not valid JSON: {error}.") from None
     if not isinstance(arguments, dict):
         raise InvalidParameterError("The arguments are not a JSON object.")
-    return Call(name, arguments, _person(sources))
+    return Call(name, arguments, _page_requester(sources))
 
 
-def _tried(sources: PageSources, call: Call, how: str) -> dict[str, Any]:
+def _trial_view(sources: PageSources, call: Call, how: str) -> dict[str, Any]:
     gate = sources.gate
     if how == "judge":
-        facts, decision = gate.judge(gate.plan(call), call.caller)
+        facts, decision = gate.judge_plan(gate.plan_call(call), call.caller)
         looked = [
             {"where": match.source, "kind": kind, "fails": fails}
-            for kind, match, fails in looked_at(facts, gate.permissions.policy, decision.level)
+            for kind, match, fails in explain_rules(facts, gate.permissions.policy, decision.level)
         ]
         return {"decision": decision, "line": facts.line, "looked": looked}
     if how == "dry":
         done = gate.call(call, dry_run=True)
-        return {"line": done.line} if isinstance(done, Done) else _said(done, call)
-    return _said((sources.simulated() if how == "simulated" else gate).call(call), call, how)
+        return {"line": done.line} if isinstance(done, CompletedCall) else _outcome_view(done, call)
+    return _outcome_view(
+        (sources.simulated_gate() if how == "simulated" else gate).call(call), call, how
+    )
 
 
-def _said(outcome: Done | Refused | Asks, call: Call, how: str = "") -> dict[str, Any]:
-    if isinstance(outcome, Done):
-        return {"value": clean(outcome.value), "line": outcome.line, "note": outcome.note}
-    if isinstance(outcome, Refused):
+def _outcome_view(
+    outcome: CompletedCall | RefusedCall | PendingCall, call: Call, how: str = ""
+) -> dict[str, Any]:
+    if isinstance(outcome, CompletedCall):
+        return {"value": clean_value(outcome.value), "line": outcome.line, "note": outcome.note}
+    if isinstance(outcome, RefusedCall):
         return {"refused": outcome}
-    return {"asks": outcome, "call": views.pretty(dict(call.arguments)), "how": how}
+    return {"asks": outcome, "call": views.pretty_json(dict(call.arguments)), "how": how}
 
 
-def _weigh(
+def _post_verdict(
     sources: PageSources, request: Request, show: Show, fields: Mapping[str, str]
 ) -> Response:
     """Carry on a call that was asked about on this page."""
-    values = views.tool(sources.gate, request.path_params["name"])
+    values = views.tool_view(sources.gate, request.path_params["name"])
     values["given"] = fields.get("arguments", "")
     how = fields.get("how", "")
     try:
         call = _read_call(sources, values["row"].name, values["given"])
         said = ANSWERS.get(fields.get("answer", ""), "decline")
-        gate = sources.simulated() if how == "simulated" else sources.gate
+        gate = sources.simulated_gate() if how == "simulated" else sources.gate
         again = call._replace(token=fields.get("token", ""), verdict=said)
-        tried = _said(gate.call(again), call, how)
+        tried = _outcome_view(gate.call(again), call, how)
     except ToolError as error:
         tried = {"wrong": f"{error.message} {error.suggestion}".strip()}
     return show("tool", {**values, "tried": tried})
 
 
-def _person(sources: PageSources) -> Requester:
+def _page_requester(sources: PageSources) -> Requester:
     ways = sources.gate.permissions.policy.approvers
     return Requester("iac-mcp open", tuple(way for way in ways if way == "page"))
 
 
-def _search(sources: PageSources, request: Request, show: Show) -> Response:
+def _search_page(sources: PageSources, request: Request, show: Show) -> Response:
     wanted = request.query_params.get("q", "")
     found: dict[str, Any] = {"tools": [], "more": {}}
     catalogue = sources.gate.catalogue
     if wanted and catalogue is not None:
         search = ToolSearch(lambda: catalogue, read_only=sources.gate.read_only)
         try:
-            found |= search.find({"query": wanted})
+            found |= search.find_pages({"query": wanted})
         except ToolError as error:
             found["note"] = error.message
     return show("search", {"wanted": wanted, "found": found, "note": found.get("note", "")})
 
 
-def _calls(sources: PageSources, request: Request, show: Show) -> Response:
-    return show("calls", views.calls(sources.state, dict(request.query_params)))
+def _calls_page(sources: PageSources, request: Request, show: Show) -> Response:
+    return show("calls", views.calls_view(sources.state, dict(request.query_params)))
 
 
-def _call(sources: PageSources, request: Request, show: Show) -> Response:
-    found = views.call(sources.state, request.path_params["seq"])
+def _call_page(sources: PageSources, request: Request, show: Show) -> Response:
+    found = views.find_call(sources.state, request.path_params["seq"])
     return show("call", {"call": found}, 200 if found else 404)
 
 
-def _chain(sources: PageSources, _request: Request, show: Show) -> Response:
-    return show("chain", {"found": verified(sources.state)})
+def _chain_page(sources: PageSources, _request: Request, show: Show) -> Response:
+    return show("chain", {"found": verify_audit(sources.state)})
 
 
-def _rules(sources: PageSources, request: Request, show: Show) -> Response:
+def _rules_page(sources: PageSources, request: Request, show: Show) -> Response:
     seq = request.query_params.get("from", "")
-    entry = views.call(sources.state, int(seq)) if seq.isdecimal() else None
-    text = rules.from_call(entry) if entry else ""
-    return _with_rules(sources, show, text, None)
+    entry = views.find_call(sources.state, int(seq)) if seq.isdecimal() else None
+    text = rules.rule_from_call(entry) if entry else ""
+    return _rules_response(sources, show, text, None)
 
 
-def _rule(
+def _post_rule(
     sources: PageSources, _request: Request, show: Show, fields: Mapping[str, str]
 ) -> Response:
     text = fields.get("rule", "")
     draft = rules.try_rule(sources.state, sources.gate, text)
     if fields.get("how") == "save" and not draft.wrong:
         rules.save_rule(text)
-        return _with_rules(sources, show, "", None, kept=True)
-    return _with_rules(sources, show, text, draft)
+        return _rules_response(sources, show, "", None, kept=True)
+    return _rules_response(sources, show, text, draft)
 
 
-def _with_rules(
+def _rules_response(
     sources: PageSources,
     show: Show,
     text: str,
@@ -199,60 +206,68 @@ def _with_rules(
     kept: bool = False,
 ) -> Response:
     path = policy_path()
-    found = rules.rules(sources.state, sources.gate)
+    found = rules.list_rules(sources.state, sources.gate)
     values = {"path": path, "exists": path.exists(), "rules": found, "text": text}
     return show("rules", {**values, "draft": draft, "kept": kept})
 
 
-def _changes(sources: PageSources, request: Request, show: Show) -> Response:
+def _changes_page(sources: PageSources, request: Request, show: Show) -> Response:
     app = request.query_params.get("app", "")
     wanted = "compare" in request.query_params
-    review = changes.review(app) if wanted else changes.nothing()
-    return show("changes", {**changes.view(sources.gate, app), "review": review, "said": ""})
+    review = changes.review_build(app) if wanted else changes.empty_review()
+    return show(
+        "changes", {**changes.updates_view(sources.gate, app), "review": review, "said": ""}
+    )
 
 
-def _why(sources: PageSources, request: Request, show: Show) -> Response:
+def _why_page(sources: PageSources, request: Request, show: Show) -> Response:
     assert sources.gate.catalogue is not None
     app = sources.gate.catalogue.apps.get(request.path_params["key"])
     if app is None:
         return show("fault", {"says": "no_app"}, 404)
     name = request.path_params["name"]
-    lines, wrong = changes.why(app.key, name)
+    lines, wrong = changes.explain_levels(app.key, name)
     return show("why", {"app": app, "name": name, "lines": lines, "wrong": wrong})
 
 
-def _accept(
+def _post_accept(
     sources: PageSources, _request: Request, show: Show, fields: Mapping[str, str]
 ) -> Response:
     app = fields.get("app", "")
     accepted = [name.partition(" ")[2] for name in fields if name.startswith("accept ")]
-    review, said = changes.build(sources.gate, app, fields.get("shown", ""), accepted)
-    return show("changes", {**changes.view(sources.gate, app), "review": review, "said": said})
+    review, said = changes.build_accepted(sources.gate, app, fields.get("shown", ""), accepted)
+    return show(
+        "changes", {**changes.updates_view(sources.gate, app), "review": review, "said": said}
+    )
 
 
-def _fleet(sources: PageSources, request: Request, show: Show) -> Response:
+def _fleet_page(sources: PageSources, request: Request, show: Show) -> Response:
     # Needs psycopg, which a page of one Mac does without.
     from iac_fleet import approving, database
 
     if not sources.fleet:
         return show("fault", {"says": "no_fleet"}, 404)
     asked = {name: value for name in _ASKED if (value := request.query_params.get(name, ""))}
-    with database.connected(sources.fleet) as connection:
-        alarms = database.check(connection, 24.0)[1] if "check" in request.query_params else None
+    with database.open_connection(sources.fleet) as connection:
+        alarms = (
+            database.check_chains(connection, 24.0)[1] if "check" in request.query_params else None
+        )
         values = {
-            "hosts": database.hosts(connection),
-            "calls": database.calls(connection, asked, views.PAGE),
-            "questions": [(row, _seen(row.text)) for row in approving.questions(connection)],
+            "hosts": database.list_hosts(connection),
+            "calls": database.find_calls(connection, asked, views.PAGE),
+            "questions": [
+                (row, _text_digest(row.text)) for row in approving.waiting_questions(connection)
+            ],
             "answers": sources.approver is not None,
         }
     return show("fleet", {**values, "asked": asked, "alarms": alarms})
 
 
-def _seen(text: str) -> str:
+def _text_digest(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def _approve(
+def _post_approval(
     sources: PageSources, _request: Request, show: Show, fields: Mapping[str, str]
 ) -> Response:
     from iac_fleet import approving, database, versions
@@ -260,12 +275,12 @@ def _approve(
     if not sources.fleet or sources.approver is None:
         return show("fault", {"says": "no_fleet"}, 404)
     signer = versions.read_key(sources.approver)
-    with database.connected(sources.fleet) as connection:
+    with database.open_connection(sources.fleet) as connection:
         host, ident = fields.get("host", ""), fields.get("question", "")
         found = approving.find_question(connection, host, ident)
-        if _seen(found.text) != fields.get("seen"):
+        if _text_digest(found.text) != fields.get("seen"):
             return show("fault", {"says": "other_question"}, 409)
-        approving.give(connection, signer, found, fields.get("answer", ""))
+        approving.submit_answer(connection, signer, found, fields.get("answer", ""))
     return RedirectResponse("/fleet", 303)
 
 
@@ -273,25 +288,25 @@ _ASKED: Final = ("host", "app", "tool", "client", "level", "decision", "since", 
 
 VIEWS: Final[Mapping[str, Make]] = {
     "/": lambda *_: RedirectResponse("/now", 303),
-    "/now": _now,
-    "/apps": _apps,
-    "/apps/{key}": _app,
-    "/tools/{name}": _tool,
-    "/why/{key}/{name}": _why,
-    "/search": _search,
-    "/calls": _calls,
-    "/calls/{seq:int}": _call,
-    "/chain": _chain,
-    "/changes": _changes,
-    "/rules": _rules,
-    "/fleet": _fleet,
+    "/now": _now_page,
+    "/apps": _apps_page,
+    "/apps/{key}": _app_page,
+    "/tools/{name}": _tool_page,
+    "/why/{key}/{name}": _why_page,
+    "/search": _search_page,
+    "/calls": _calls_page,
+    "/calls/{seq:int}": _call_page,
+    "/chain": _chain_page,
+    "/changes": _changes_page,
+    "/rules": _rules_page,
+    "/fleet": _fleet_page,
 }
 CHANGES: Final[Mapping[str, Change]] = {
-    "/now": _answer,
-    "/tools/{name}": _try,
-    "/tools/{name}/answer": _weigh,
-    "/changes": _accept,
-    "/rules": _rule,
-    "/fleet": _approve,
+    "/now": _post_answer,
+    "/tools/{name}": _post_trial,
+    "/tools/{name}/answer": _post_verdict,
+    "/changes": _post_accept,
+    "/rules": _post_rule,
+    "/fleet": _post_approval,
 }
 """Addresses of views, and of forms that change something -> what answers there."""

@@ -12,9 +12,8 @@ from iac_base.distribution import pip_install
 from iac_base.files import data_folder
 from iac_mcp.setup.interpreter import run_generator
 from iac_runtime.gate.gate import Gate
-from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.folders import tool_folders
-from iac_runtime.tools.freshness import freshness
+from iac_runtime.tools.catalogue import Catalogue, tool_folders
+from iac_runtime.tools.freshness import check_freshness
 
 View = dict[str, Any]
 
@@ -38,21 +37,21 @@ class UpdateReview(NamedTuple):
     compared: bool = False
 
 
-def view(gate: Gate, app: str) -> View:
+def updates_view(gate: Gate, app: str) -> View:
     """Return what is known without a comparison: apps that are newer than their tools."""
     assert gate.catalogue is not None
     known = sorted(gate.catalogue.apps.values(), key=lambda one: one.name.casefold())
-    return {"stale": freshness(gate.catalogue.tool_folders).stale, "app": app, "known": known}
+    return {"stale": check_freshness(gate.catalogue.tool_folders).stale, "app": app, "known": known}
 
 
-def nothing() -> UpdateReview:
+def empty_review() -> UpdateReview:
     """Return a review of nothing: no comparison was asked for."""
     return UpdateReview()
 
 
-def review(app: str) -> UpdateReview:
+def review_build(app: str) -> UpdateReview:
     """Return what a build of an app would change, of all apps without one."""
-    found, wrong = _said("diff", app)
+    found, wrong = _generator_json("diff", app)
     if found is None:
         return UpdateReview(wrong)
     apps: dict[str, list[str]] = {}
@@ -63,44 +62,46 @@ def review(app: str) -> UpdateReview:
     return UpdateReview("", apps, found["levels"], falls, json.dumps(falls), compared=True)
 
 
-def build(gate: Gate, app: str, shown: str, accepted: Sequence[str]) -> tuple[UpdateReview, str]:
+def build_accepted(
+    gate: Gate, app: str, shown: str, accepted: Sequence[str]
+) -> tuple[UpdateReview, str]:
     """Build, with the levels accepted that were shown; return what is left, and what was done.
 
     What a person accepted is what was on the page: where the dictionary has changed since, the new
     review is shown instead.
     """
-    before = review(app)
+    before = review_build(app)
     if before.wrong or before.shown != shown:
         return before, "" if before.wrong else "moved"
     if {one["name"] for one in before.falls} - {*accepted}:
         return before, "stopped"
-    found, wrong = _said("build", app, *(f"--accept-levels={name}" for name in accepted))
+    found, wrong = _generator_json("build", app, *(f"--accept-levels={name}" for name in accepted))
     if found is None:
         return UpdateReview(wrong), ""
     if found["falls"]:
         return before, "stopped"
-    gate.renew(Catalogue(tool_folders()))
+    gate.replace_tools(Catalogue(tool_folders()))
     return UpdateReview(), "built"
 
 
-def _said(command: str, app: str, *options: str) -> tuple[Any, str]:
+def _generator_json(command: str, app: str, *options: str) -> tuple[Any, str]:
     """Return what the generator printed as JSON, else None and why."""
     folder = str(data_folder() / "tools")
     names = ("--", app) if app else ()
-    text, wrong = _run(command, "--json", "--output", folder, *options, *names)
+    text, wrong = _generator_output(command, "--json", "--output", folder, *options, *names)
     try:
         return json.loads(text), ""
     except ValueError:
         return None, wrong
 
 
-def why(app: str, name: str) -> tuple[list[str], str]:
+def explain_levels(app: str, name: str) -> tuple[list[str], str]:
     """Return the evidence of the levels of a tool or a class, else why there is none."""
-    text, wrong = _run("show", "--why", app, name)
+    text, wrong = _generator_output("show", "--why", app, name)
     return text.splitlines(), "" if text else wrong
 
 
-def _run(*arguments: str) -> tuple[str, str]:
+def _generator_output(*arguments: str) -> tuple[str, str]:
     """Return what the generator printed, and the last line of what it said was wrong."""
     done = run_generator(*arguments)
     if done is None:

@@ -48,13 +48,13 @@ def open_page(
       iac-mcp open --fleet                 with the audit logs of your team's Macs
     """
     try:
-        from iac_page.server import serve
+        from iac_page.server import serve_page
     except ModuleNotFoundError as error:
         raise SetupError(
             f"The page needs the package {error.name}: {pip_install('page')}"
         ) from None
 
-    def tell(address: str) -> None:
+    def show_address(address: str) -> None:
         if no_browser or not webbrowser.open(address):
             click.echo(f"Open {address}")
             click.echo(f"You can open this address once. {_ENDS}")
@@ -62,7 +62,9 @@ def open_page(
             click.echo(f"The page is open in your browser. {_ENDS}")
 
     database = _fleet_address() if fleet else ""
-    serve(GateOptions(simulate="" if simulate else None), port, idle * 60, tell, database, key)
+    serve_page(
+        GateOptions(simulate="" if simulate else None), port, idle * 60, show_address, database, key
+    )
 
 
 def _fleet_address() -> str:

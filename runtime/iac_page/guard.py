@@ -43,14 +43,14 @@ class PageKeys:
         self.looked = time.monotonic()
         self.watching = 0
 
-    def enter(self, token: str) -> bool:
+    def redeem_token(self, token: str) -> bool:
         """Use the token of the address up; False if it is not the one, or was used before."""
         fits = bool(self.entry) and secrets.compare_digest(token.encode(), self.entry.encode())
         if fits:
             self.entry = ""
         return fits
 
-    def idle(self) -> float:
+    def idle_seconds(self) -> float:
         """Return for how many seconds nobody has looked."""
         return 0.0 if self.watching else time.monotonic() - self.looked
 
@@ -68,40 +68,44 @@ class PageGuard:
             await self._app(scope, receive, send)
             return
 
-        async def guarded(message: Message) -> None:
+        async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).update(HEADERS)
             await send(message)
 
-        refused = self._refusal(Request(scope))
-        await (refused or self._app)(scope, receive, guarded)
+        refused = self._check_request(Request(scope))
+        await (refused or self._app)(scope, receive, send_guarded)
 
-    def _refusal(self, request: Request) -> Response | None:
+    def _check_request(self, request: Request) -> Response | None:
         headers: Headers = request.headers
         if headers.get("host", "") not in self._hosts:
-            return _no("You can open this page only at the address 127.0.0.1.")
+            return _refusal_response("You can open this page only at the address 127.0.0.1.")
         origin = headers.get("origin")
         if origin is not None and origin not in {f"http://{host}" for host in self._hosts}:
-            return _no("This request came from another web site, so it was refused.")
+            return _refusal_response("This request came from another web site, so it was refused.")
         path = request.url.path
         if path == "/enter":
-            return self._enter(request)
+            return self._start_session(request)
         known = request.cookies.get(COOKIE, "")
         if not secrets.compare_digest(known.encode(), self._keys.session.encode()):
-            return _no("Open the page with: iac-mcp open", 401)
+            return _refusal_response("Open the page with: iac-mcp open", 401)
         if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-            return _no("This request came from another web site, so it was refused.")
+            return _refusal_response("This request came from another web site, so it was refused.")
         if path != "/events":
             self._keys.looked = time.monotonic()
         return None
 
-    def _enter(self, request: Request) -> Response:
-        if request.method != "GET" or not self._keys.enter(request.query_params.get("token", "")):
-            return _no("This address was used before. Open the page with: iac-mcp open", 401)
+    def _start_session(self, request: Request) -> Response:
+        if request.method != "GET" or not self._keys.redeem_token(
+            request.query_params.get("token", "")
+        ):
+            return _refusal_response(
+                "This address was used before. Open the page with: iac-mcp open", 401
+            )
         answer = RedirectResponse("/now", 303)
         answer.set_cookie(COOKIE, self._keys.session, httponly=True, samesite="strict")
         return answer
 
 
-def _no(text: str, status: int = 403) -> Response:
+def _refusal_response(text: str, status: int = 403) -> Response:
     return PlainTextResponse(f"{text}\n", status)

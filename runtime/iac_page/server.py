@@ -27,15 +27,14 @@ from starlette.staticfiles import StaticFiles
 
 from iac_base.errors import IacError, SetupError
 from iac_base.files import open_state
-from iac_base.text import escaped
+from iac_base.text import escape_hidden
 from iac_page import views
 from iac_page.answers import CHANGES, VIEWS, Change, Make, PageSources, Show
 from iac_page.guard import PageGuard, PageKeys
 from iac_runtime.audit.reading import row_lines
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.opening import GateOptions, open_gate
-from iac_runtime.policy.page import close_page, open_page, waiting
-from iac_runtime.policy.question import told
+from iac_runtime.gate.opening import GateOptions, build_gate
+from iac_runtime.policy.prompts import close_page, open_page, paragraphs, read_waiting_questions
 
 HERE: Final = Path(__file__).parent
 MOST: Final = 200_000
@@ -47,7 +46,7 @@ _LOOK: Final = 0.5
 _CHECK: Final = 5.0
 
 
-def serve(
+def serve_page(
     options: GateOptions,
     port: int,
     idle: float,
@@ -66,12 +65,12 @@ def serve(
     state = open_state()
     keys = PageKeys()
     with contextlib.ExitStack() as stack:
-        gate = stack.enter_context(closing(open_gate(options)))
+        gate = stack.enter_context(closing(build_gate(options)))
         made: list[Gate] = []
 
         def simulated() -> Gate:
             if not made:
-                made.append(open_gate(options._replace(simulate="")))
+                made.append(build_gate(options._replace(simulate="")))
                 stack.callback(made[0].close)
             return made[0]
 
@@ -92,7 +91,7 @@ def serve(
             tell(f"http://127.0.0.1:{at}/enter?token={keys.entry}")
             while not serving.done():
                 await asyncio.wait({serving}, timeout=min(_CHECK, idle))
-                server.should_exit = server.should_exit or keys.idle() > idle
+                server.should_exit = server.should_exit or keys.idle_seconds() > idle
             await serving
 
         open_page(state)
@@ -103,22 +102,24 @@ def serve(
 
 def make_app(sources: PageSources, port: int) -> PageGuard:
     """Return the page as an application; `port` is where it is reached."""
-    show = partial(_show, _environment(sources.keys, fleet=bool(sources.fleet)))
+    show = partial(_render_page, _template_environment(sources.keys, fleet=bool(sources.fleet)))
     routes = [
-        Route(path, _endpoint(make, sources, show), methods=["GET"]) for path, make in VIEWS.items()
+        Route(path, _view_endpoint(make, sources, show), methods=["GET"])
+        for path, make in VIEWS.items()
     ]
     routes += [
-        Route(path, _form(make, sources, show), methods=["POST"]) for path, make in CHANGES.items()
+        Route(path, _form_endpoint(make, sources, show), methods=["POST"])
+        for path, make in CHANGES.items()
     ]
     routes += [
-        Route("/events", partial(_events, sources)),
-        Route("/calls.jsonl", partial(_export, sources)),
+        Route("/events", partial(_event_stream, sources)),
+        Route("/calls.jsonl", partial(_export_audit, sources)),
     ]
     app = Starlette(routes=[*routes, Mount("/static", StaticFiles(directory=HERE / "static"))])
     return PageGuard(app, sources.keys, port)
 
 
-def _environment(keys: PageKeys, *, fleet: bool) -> Environment:
+def _template_environment(keys: PageKeys, *, fleet: bool) -> Environment:
     found = Environment(
         loader=PackageLoader("iac_page"),
         autoescape=True,
@@ -127,41 +128,43 @@ def _environment(keys: PageKeys, *, fleet: bool) -> Environment:
         lstrip_blocks=True,
         # What apps and dictionaries say is data: what is hidden in it shows as an escape.
         finalize=lambda one: (
-            one if isinstance(one, Markup) or not isinstance(one, str) else seen(one)
+            one if isinstance(one, Markup) or not isinstance(one, str) else escape_value(one)
         ),
     )
     found.globals["t"] = tomllib.loads((HERE / "texts.toml").read_text(encoding="utf-8"))
     found.globals["form_token"] = keys.form
     found.globals["fleet"] = fleet
-    found.filters["json"] = views.pretty
+    found.filters["json"] = views.pretty_json
     found.filters["query"] = urlencode
-    found.filters["told"] = lambda question: told(question.text)
+    found.filters["told"] = lambda question: paragraphs(question.text)
     return found
 
 
-def seen(value: object) -> object:
+def escape_value(value: object) -> object:
     """Return a text with all that is hidden in it written out, lines kept; other values as is."""
     if isinstance(value, Markup) or not isinstance(value, str):
         return value
-    return "\n".join(map(escaped, value.split("\n")))
+    return "\n".join(map(escape_hidden, value.split("\n")))
 
 
-def _show(found: Environment, name: str, values: Mapping[str, Any], status: int = 200) -> Response:
+def _render_page(
+    found: Environment, name: str, values: Mapping[str, Any], status: int = 200
+) -> Response:
     return HTMLResponse(found.get_template(f"{name}.html").render(values, here=name), status)
 
 
-def _endpoint(make: Make, sources: PageSources, show: Show) -> Callable[[Request], Any]:
-    async def answered(request: Request) -> Response:
+def _view_endpoint(make: Make, sources: PageSources, show: Show) -> Callable[[Request], Any]:
+    async def answer_view(request: Request) -> Response:
         try:
             return await run_in_threadpool(make, sources, request, show)
         except IacError as error:
             return show("fault", {"says": str(error)}, 404)
 
-    return answered
+    return answer_view
 
 
-def _form(change: Change, sources: PageSources, show: Show) -> Callable[[Request], Any]:
-    async def answered(request: Request) -> Response:
+def _form_endpoint(change: Change, sources: PageSources, show: Show) -> Callable[[Request], Any]:
+    async def answer_form(request: Request) -> Response:
         body = b""
         async for part in request.stream():
             body += part
@@ -170,45 +173,45 @@ def _form(change: Change, sources: PageSources, show: Show) -> Callable[[Request
         rows = parse_qsl(body.decode(errors="replace"), keep_blank_values=True)
         # A browser ends the lines of a text as the mail of old did.
         fields = {name: value.replace("\r\n", "\n") for name, value in rows}
-        if not _same(fields.get("form", ""), sources.keys.form):
+        if not _is_same_secret(fields.get("form", ""), sources.keys.form):
             return show("fault", {"says": "other_form"}, 403)
         try:
             return await run_in_threadpool(change, sources, request, show, fields)
         except IacError as error:
             return show("fault", {"says": str(error)}, 400)
 
-    return answered
+    return answer_form
 
 
-def _same(given: str, wanted: str) -> bool:
+def _is_same_secret(given: str, wanted: str) -> bool:
     return hashlib.sha256(given.encode()).digest() == hashlib.sha256(wanted.encode()).digest()
 
 
-async def _export(sources: PageSources, _request: Request) -> Response:
+async def _export_audit(sources: PageSources, _request: Request) -> Response:
     lines = (f"{line}\n" for line in row_lines(sources.state))
     return StreamingResponse(lines, media_type="application/jsonl")
 
 
-async def _events(sources: PageSources, request: Request) -> Response:
+async def _event_stream(sources: PageSources, request: Request) -> Response:
     """Say when what the first view shows has changed, as server-sent events."""
 
-    async def changes() -> AsyncIterator[str]:
+    async def watch_changes() -> AsyncIterator[str]:
         sources.keys.watching += 1
         try:
             before = ""
             while not await request.is_disconnected():
-                after = await run_in_threadpool(_stamp, sources.state)
+                after = await run_in_threadpool(_state_stamp, sources.state)
                 yield "data: changed\n\n" if after != before else ": still here\n\n"
                 before = after
                 await asyncio.sleep(_LOOK)
         finally:
             sources.keys.watching -= 1
 
-    return StreamingResponse(changes(), media_type="text/event-stream")
+    return StreamingResponse(watch_changes(), media_type="text/event-stream")
 
 
-def _stamp(state: Path) -> str:
-    found = [one.id for one in waiting(state)]
+def _state_stamp(state: Path) -> str:
+    found = [one.id for one in read_waiting_questions(state)]
     for path in (*state.glob("servers/*.json"), state / "audit.db-wal"):
         with contextlib.suppress(OSError):
             status = path.stat()

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from iac_base.errors import SetupError, ToolError
-from iac_runtime.audit.reading import AuditEntry, Query, counts, find
+from iac_runtime.audit.reading import AuditEntry, AuditQuery, count_calls, find_calls
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call
-from iac_runtime.policy.effects import Decision
-from iac_runtime.policy.page import waiting
+from iac_runtime.policy.facts import Decision
 from iac_runtime.policy.permissions import Requester
+from iac_runtime.policy.prompts import read_waiting_questions
 from iac_runtime.search import SearchHit
-from iac_runtime.serve.pages import any_page
 from iac_runtime.serve.status import status_facts
+from iac_runtime.serve.tool_pages import any_page
 from iac_runtime.tool import LEVELS, Class
 from iac_runtime.tools.catalogue import AppRow, Catalogue, ToolRow
 from iac_runtime.tools.shape import Tool
@@ -33,7 +33,7 @@ _NAMES: Final = 160
 _LANE: Final = 20
 
 
-class Bar(NamedTuple):
+class ChartBar(NamedTuple):
     """A bar of a chart, in units of its drawing."""
 
     x: float
@@ -52,14 +52,14 @@ class TimelineMark(NamedTuple):
     call: AuditEntry
 
 
-def now(state: Path) -> View:
+def now_view(state: Path) -> View:
     """Return what runs, and what waits for an answer."""
     facts = status_facts()
-    running = _calls(state, Query(result="running", since=_days_ago(1)), PAGE)[::-1]
-    return {**facts, "running": running, "asked": list(waiting(state))}
+    running = _find_calls(state, AuditQuery(result="running", since=_days_ago(1)), PAGE)[::-1]
+    return {**facts, "running": running, "asked": list(read_waiting_questions(state))}
 
 
-def apps(catalogue: Catalogue) -> View:
+def apps_view(catalogue: Catalogue) -> View:
     """Return the apps with how many of their tools need which level."""
     counted: dict[str, dict[str, int]] = {key: dict.fromkeys(LEVELS, 0) for key in catalogue.apps}
     for row in catalogue.tools.values():
@@ -68,61 +68,65 @@ def apps(catalogue: Catalogue) -> View:
     return {"apps": [{"app": one, "levels": counted[one.key]} for one in rows]}
 
 
-def app(gate: Gate, row: AppRow) -> View:
+def app_view(gate: Gate, row: AppRow) -> View:
     """Return the tools and classes of an app, and what the policy makes of each tool."""
-    catalogue = _catalogue(gate)
+    catalogue = _require_catalogue(gate)
     tools = [one for one in catalogue.tools.values() if one.app.key == row.key]
     classes = [
-        {"name": name, "row": one, "set": _settable(one)}
-        for name, one in sorted(catalogue.tables(row).classes.items())
+        {"name": name, "row": one, "set": _settable_properties(one)}
+        for name, one in sorted(catalogue.load_tables(row).classes.items())
     ]
     shown = [
-        {"row": one, "tool": catalogue.tool(one), "decision": _usual(gate, one, catalogue)}
+        {
+            "row": one,
+            "tool": catalogue.load_tool(one),
+            "decision": _example_decision(gate, one, catalogue),
+        }
         for one in tools
     ]
     return {"app": row, "tools": shown, "classes": classes}
 
 
-def _settable(row: Class) -> Mapping[str, list[str]]:
+def _settable_properties(row: Class) -> Mapping[str, list[str]]:
     """Return level -> the properties of a class that can be set at it."""
     can = [part for part in row.properties if part.access != "r"]
     found = {level: [part.term for part in can if part.level == level] for level in LEVELS}
     return {level: terms for level, terms in found.items() if terms}
 
 
-def _usual(gate: Gate, row: ToolRow, catalogue: Catalogue) -> Decision | None:
+def _example_decision(gate: Gate, row: ToolRow, catalogue: Catalogue) -> Decision | None:
     """Return what is done with the example of a tool, None where it cannot be told."""
     try:
-        plan = gate.plan(Call(row.name, _example(row, catalogue)))
-        return gate.judge(plan, _person(gate))[1]
+        plan = gate.plan_call(Call(row.name, _tool_example(row, catalogue)))
+        return gate.judge_plan(plan, _page_requester(gate))[1]
     except (ToolError, SetupError):
         return None
 
 
-def _example(row: ToolRow, catalogue: Catalogue) -> Mapping[str, Any]:
+def _tool_example(row: ToolRow, catalogue: Catalogue) -> Mapping[str, Any]:
     """Return the example that a model is shown of a tool."""
     hit = SearchHit(row.name, 0, "", "command", "", (), row.level)
     return any_page(catalogue, hit).example
 
 
-def _person(gate: Gate) -> Requester:
+def _page_requester(gate: Gate) -> Requester:
     return Requester("iac-mcp open", gate.permissions.policy.approvers)
 
 
-def tool(gate: Gate, name: str) -> View:
+def tool_view(gate: Gate, name: str) -> View:
     """Return the page of a tool. Raises UnknownToolError."""
-    catalogue = _catalogue(gate)
-    row = catalogue.find(name)
-    found = catalogue.tool(row)
+    catalogue = _require_catalogue(gate)
+    row = catalogue.find_row(name)
+    found = catalogue.load_tool(row)
     return {
         "row": row,
         "tool": found,
-        "given": pretty(_example(row, catalogue)),
-        "fields": _fields(found),
+        "given": pretty_json(_tool_example(row, catalogue)),
+        "fields": _argument_fields(found),
     }
 
 
-def _fields(found: Tool) -> Iterator[View]:
+def _argument_fields(found: Tool) -> Iterator[View]:
     required = found.input.get("required", ())
     for key, schema in found.input.get("properties", {}).items():
         kinds = [schema, *schema.get("anyOf", ())]
@@ -133,28 +137,29 @@ def _fields(found: Tool) -> Iterator[View]:
                "choices": ", ".join(map(str, values))}  # fmt: skip
 
 
-def calls(state: Path, asked: Mapping[str, str]) -> View:
+def calls_view(state: Path, asked: Mapping[str, str]) -> View:
     """Return the calls that fit what a form asks, the newest first, and charts."""
     names = ("text", "app", "tool", "client", "level", "result", "decision", "since", "until")
     given: dict[str, Any] = {name: asked.get(name, "").strip() for name in names}
     before = asked.get("before", "")
-    query = Query(**given, before=int(before) if before.isdecimal() else 0)
-    shown = _calls(state, query, PAGE)[::-1]
+    query = AuditQuery(**given, before=int(before) if before.isdecimal() else 0)
+    shown = _find_calls(state, query, PAGE)[::-1]
     older = {**asked, "before": shown[-1].seq} if len(shown) == PAGE else None
-    counted = _counts(state)
+    counted = _call_counts(state)
     return {"calls": shown, "asked": asked, "older": older, "levels": LEVELS,
-            "lanes": lanes(shown), "days": by_day(counted), "by_app": by_app(counted)}  # fmt: skip
+            "lanes": timeline_lanes(shown), "days": bars_by_day(counted),
+            "by_app": bars_by_app(counted)}  # fmt: skip
 
 
-def call(state: Path, seq: int) -> AuditEntry | None:
+def find_call(state: Path, seq: int) -> AuditEntry | None:
     """Return one call with its whole story."""
-    found = _calls(state, Query(seq=seq), 1)
+    found = _find_calls(state, AuditQuery(seq=seq), 1)
     if found and found[0].story:
-        found = _calls(state, Query(text=found[0].story), 1) or found
+        found = _find_calls(state, AuditQuery(text=found[0].story), 1) or found
     return found[0] if found else None
 
 
-def lanes(found: Sequence[AuditEntry]) -> Mapping[str, list[TimelineMark]]:
+def timeline_lanes(found: Sequence[AuditEntry]) -> Mapping[str, list[TimelineMark]]:
     """Return app -> its calls on a timeline from the first of these calls to the last."""
     if not found:
         return {}
@@ -168,7 +173,7 @@ def lanes(found: Sequence[AuditEntry]) -> Mapping[str, list[TimelineMark]]:
     return drawn
 
 
-def by_day(counted: Mapping[tuple[str, str], int]) -> list[Bar]:
+def bars_by_day(counted: Mapping[tuple[str, str], int]) -> list[ChartBar]:
     """Return a bar for each of the last days."""
     today = datetime.now(UTC).date()
     days = [today - timedelta(days=_DAYS - 1 - at) for at in range(_DAYS)]
@@ -179,13 +184,13 @@ def by_day(counted: Mapping[tuple[str, str], int]) -> list[Bar]:
             sums[at] += number
     most, width = max(sums.values(), default=0) or 1, _WIDTH / _DAYS
     return [
-        Bar(at * width + 1, _HEIGHT - tall, width - 2, tall, day.isoformat(), number)
+        ChartBar(at * width + 1, _HEIGHT - tall, width - 2, tall, day.isoformat(), number)
         for at, (day, number) in enumerate(sums.items())
         for tall in (_HEIGHT * number / most,)
     ]
 
 
-def by_app(counted: Mapping[tuple[str, str], int]) -> list[Bar]:
+def bars_by_app(counted: Mapping[tuple[str, str], int]) -> list[ChartBar]:
     """Return a bar for each of the apps that were called most."""
     sums: dict[str, int] = {}
     for (_, name), number in counted.items():
@@ -193,14 +198,14 @@ def by_app(counted: Mapping[tuple[str, str], int]) -> list[Bar]:
     top = sorted(sums.items(), key=lambda one: -one[1])[:8]
     most = top[0][1] if top else 1
     return [
-        Bar(0, at * 24, 420 * number / most, 18, name, number)
+        ChartBar(0, at * 24, 420 * number / most, 18, name, number)
         for at, (name, number) in enumerate(top)
     ]
 
 
-def _counts(state: Path) -> Mapping[tuple[str, str], int]:
+def _call_counts(state: Path) -> Mapping[tuple[str, str], int]:
     try:
-        return counts(state, _days_ago(_DAYS))
+        return count_calls(state, _days_ago(_DAYS))
     except SetupError:
         return {}
 
@@ -209,18 +214,18 @@ def _days_ago(days: int) -> str:
     return (datetime.now(UTC) - timedelta(days=days)).date().isoformat()
 
 
-def _calls(state: Path, query: Query, limit: int) -> list[AuditEntry]:
+def _find_calls(state: Path, query: AuditQuery, limit: int) -> list[AuditEntry]:
     try:
-        return find(state, query, limit)
+        return find_calls(state, query, limit)
     except SetupError:
         return []
 
 
-def pretty(value: Any) -> str:
+def pretty_json(value: Any) -> str:
     """Return a value as JSON that people read."""
     return json.dumps(value, ensure_ascii=False, indent=2)
 
 
-def _catalogue(gate: Gate) -> Catalogue:
+def _require_catalogue(gate: Gate) -> Catalogue:
     assert gate.catalogue is not None
     return gate.catalogue

@@ -11,11 +11,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from iac_base.errors import InvalidParameterError, NextCall, near_text, nearest
-from iac_base.text import clean
-from iac_base.words import fold
-from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.lock import damaged, read_part
+from iac_base.errors import InvalidParameterError, NextCall, near_text, nearest_names
+from iac_base.text import clean_value
+from iac_base.words import fold_name
+from iac_runtime.toolkit import Catalogue
+from iac_runtime.tools.lock import damaged_file_error, read_part
 
 MOST: Final = 20_000
 """Characters of a program."""
@@ -45,24 +45,24 @@ _SHOWN: Final = 10
 _LONGEST: Final = 240
 
 
-class Used(NamedTuple):
+class ProgramUsage(NamedTuple):
     """What a program uses: of each app's key the names of its functions, and their stub."""
 
     functions: Mapping[str, Mapping[str, str]]
     stubs: Mapping[str, str]
 
 
-def signatures(catalogue: Catalogue, names: tuple[str, ...]) -> list[str]:
+def tool_signatures(catalogue: Catalogue, names: tuple[str, ...]) -> list[str]:
     """Return tools by name in the form that plans use, `mail.list(element: ..., *, ...) -> ...`."""
-    rows = (catalogue.find(name) for name in names)
+    rows = (catalogue.find_row(name) for name in names)
     return [
         re.sub(r"\Adef (\w+)(.*): \.\.\.\Z", rf"{row.module}.\1\2", text, flags=re.DOTALL)
         for row in rows
-        for text in [_module(row.app.folder, row.module)[row.function]]
+        for text in [_module_parts(row.app.folder, row.module)[row.function]]
     ]
 
 
-def read_program(program: str, catalogue: Catalogue) -> Used:
+def read_program(program: str, catalogue: Catalogue) -> ProgramUsage:
     """Return what a program uses, as far as its form tells.
 
     Raises:
@@ -75,25 +75,27 @@ def read_program(program: str, catalogue: Catalogue) -> Used:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", None) or 1
         said = getattr(error, "msg", "") or "it is nested too deeply"
-        raise wrong([f"line {line}: {said}"]) from None
+        raise program_error([f"line {line}: {said}"]) from None
     try:
-        faults = list(_faults(tree))
+        faults = list(_find_faults(tree))
         named = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     except RecursionError:
-        raise wrong(["it is nested too deeply"]) from None
+        raise program_error(["it is nested too deeply"]) from None
     if faults:
-        raise wrong(faults)
+        raise program_error(faults)
     functions: dict[str, dict[str, str]] = {key: {} for key in catalogue.apps if key in named}
     for name, row in catalogue.tools.items():
         if row.module in functions:
             functions[row.module][row.function] = name
-    modules = {key: _module(catalogue.apps[key].folder, key) for key in functions}
-    if faults := list(_properties(tree, modules)):
-        raise wrong(faults)
-    return Used(functions, {key: _stub(modules[key], functions[key]) for key in functions})
+    modules = {key: _module_parts(catalogue.apps[key].folder, key) for key in functions}
+    if faults := list(_check_properties(tree, modules)):
+        raise program_error(faults)
+    return ProgramUsage(
+        functions, {key: _render_stub(modules[key], functions[key]) for key in functions}
+    )
 
 
-def _faults(tree: ast.AST) -> Iterator[str]:
+def _find_faults(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         said = _KINDS.get(type(node), "")
         if isinstance(node, ast.Name) and (node.id in _REFUSED or node.id.startswith("__")):
@@ -112,28 +114,31 @@ def _faults(tree: ast.AST) -> Iterator[str]:
             yield f"line {getattr(node, 'lineno', 1)}: {said}"
 
 
-def wrong(faults: list[str]) -> InvalidParameterError:
+def program_error(faults: list[str]) -> InvalidParameterError:
     """Return the error for a program with faults, a line each."""
     more = [f"and {len(faults) - _SHOWN} more"] if len(faults) > _SHOWN else []
     return InvalidParameterError("\n".join(["The plan was not run:", *faults[:_SHOWN], *more]))
 
 
-def mistyped(diagnostics: str, program: str, used: Used) -> InvalidParameterError:
+def type_check_error(diagnostics: str, program: str, used: ProgramUsage) -> InvalidParameterError:
     """Return the error for what the type checker said, with the form of the call that is wrong."""
-    error, lines = wrong(_told(diagnostics, program, used)), program.splitlines()
+    error, lines = (
+        program_error(_describe_diagnostics(diagnostics, program, used)),
+        program.splitlines(),
+    )
     said = re.findall(r"^\S+?:(\d+):\d+: error\S* (.*)$", diagnostics, re.MULTILINE)
     for line, text in said:
         for key, functions in used.functions.items():
             calls = re.findall(rf"\b{key}\.(\w+)\s*\(", lines[int(line) - 1])
             name = next((name for name in calls if f"`{name}`" in text and name in functions), "")
             if name:
-                error.suggestion = f"Write {_form(key, name, used.stubs[key])}."
+                error.suggestion = f"Write {_call_form(key, name, used.stubs[key])}."
                 error.next = NextCall("find_tools", {"query": functions[name]})
                 return error
     return error
 
 
-def _form(key: str, name: str, stub: str) -> str:
+def _call_form(key: str, name: str, stub: str) -> str:
     """Return how a function is called, `mail.count(element=..., of=...)`, and what is optional."""
     [function] = (node for node in ast.parse(stub).body if getattr(node, "name", "") == name)
     assert isinstance(function, ast.FunctionDef)
@@ -148,41 +153,41 @@ def _form(key: str, name: str, stub: str) -> str:
     return f"{form}; optional: {', '.join(optional)}" if optional else form
 
 
-def _told(diagnostics: str, program: str, used: Used) -> list[str]:
+def _describe_diagnostics(diagnostics: str, program: str, used: ProgramUsage) -> list[str]:
     """Return what the type checker said, one line each, with the nearest name if one is meant."""
     found = re.findall(r"^\S+?:(\d+):\d+: error\[[a-z-]+\] (.*)$", diagnostics, re.MULTILINE)
-    lines, known = program.splitlines(), _words("\n".join(used.stubs.values()))
+    lines, known = program.splitlines(), _quoted_parts("\n".join(used.stubs.values()))
 
-    def plain(said: str, text: str) -> str:
-        unknown = [word for word in _words(text) if not {word, "[", "."} & {*known, *word}]
-        meant = next((word for word in unknown if nearest(word, known)), "")
+    def simplify_message(said: str, text: str) -> str:
+        unknown = [word for word in _quoted_parts(text) if not {word, "[", "."} & {*known, *word}]
+        meant = next((word for word in unknown if nearest_names(word, known)), "")
         if "Literal[" in said and meant:
             return f'"{meant}" is not a name here. {near_text(meant, known)}'
         for needless in ("`", "bound method ", "<module '", "'>"):
             said = said.replace(needless, "")
         return said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"
 
-    said = [f"line {line}: {plain(said, lines[int(line) - 1])}" for line, said in found]
-    return said or [clean(diagnostics)[:_LONGEST]]
+    said = [f"line {line}: {simplify_message(said, lines[int(line) - 1])}" for line, said in found]
+    return said or [clean_value(diagnostics)[:_LONGEST]]
 
 
-def _words(text: str) -> list[str]:
+def _quoted_parts(text: str) -> list[str]:
     """Return what stands in quotes in a text."""
     return re.findall(r'"([^"\n]+)"', text.replace("'", '"'))
 
 
-def _properties(tree: ast.AST, modules: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+def _check_properties(tree: ast.AST, modules: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
     """Yield what is wrong with the names of properties, which may be written in any spelling."""
     for node in ast.walk(tree):
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=key)), keywords=named) if (
                 key in modules
             ):
-                known = _words(modules[key].get(_NAMES, ""))
+                known = _quoted_parts(modules[key].get(_NAMES, ""))
                 values: list[Any] = [row.value for row in named if row.arg == "properties"]
                 for part in (part for row in values for part in _parts_of(row)):
                     name = getattr(part, "value", None)
-                    if isinstance(name, str) and fold(name) not in map(fold, known):
+                    if isinstance(name, str) and fold_name(name) not in map(fold_name, known):
                         near = near_text(name, known)
                         yield f'line {part.lineno}: {key} has no property "{name}". {near}'
 
@@ -191,23 +196,23 @@ def _parts_of(node: ast.AST) -> list[Any]:
     return getattr(node, "keys", None) or getattr(node, "elts", None) or []
 
 
-def _stub(parts: Mapping[str, str], functions: Mapping[str, str]) -> str:
+def _render_stub(parts: Mapping[str, str], functions: Mapping[str, str]) -> str:
     names = [part for name, part in parts.items() if name[:1].isupper() and name != _NAMES]
     return "\n".join((_HEAD, *names, *(parts[name] for name in functions if name in parts)))
 
 
-def _module(folder: Path, key: str) -> Mapping[str, str]:
+def _module_parts(folder: Path, key: str) -> Mapping[str, str]:
     # What is built anew is read anew.
-    return _parts(folder / f"{key}.py", (folder / "catalogue.json").stat().st_mtime_ns)
+    return _parse_module(folder / f"{key}.py", (folder / "catalogue.json").stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=64)
-def _parts(path: Path, _built: int) -> Mapping[str, str]:
+def _parse_module(path: Path, _built: int) -> Mapping[str, str]:
     """Return the functions and named literals of a generated module by name, as lines of a stub."""
     try:
         tree = ast.parse(read_part(path))
     except (OSError, SyntaxError, ValueError, RecursionError) as error:
-        raise damaged(path) from error
+        raise damaged_file_error(path) from error
     found: dict[str, str] = {}
     for node in tree.body:
         match node:

@@ -10,8 +10,8 @@ from typing import Any, Final, NamedTuple
 
 from iac_base.distribution import pip_install
 from iac_base.errors import ErrorType, SetupError, ToolError
-from iac_base.text import clean
-from iac_plans.check import PRELUDE, Used, mistyped
+from iac_base.text import clean_value
+from iac_plans.check import PRELUDE, ProgramUsage, type_check_error
 
 SECONDS: Final = 5.0
 """For reckoning, in all; what calls take is not counted."""
@@ -28,14 +28,14 @@ Answer = Callable[[str, str, tuple[Any, ...], Mapping[str, Any]], Any]
 program, and any other exception ends it."""
 
 
-class Frozen(NamedTuple):
+class FrozenWorld(NamedTuple):
     """What a program is told of the world beside its calls: the same in each of its runs."""
 
     now: datetime
     seed: str
 
 
-def monty() -> Any:
+def load_sandbox() -> Any:
     """Return the package of the sandbox.
 
     Raises:
@@ -48,7 +48,7 @@ def monty() -> Any:
     return pydantic_monty
 
 
-def check(program: str, used: Used, frozen: Frozen) -> None:
+def check_program(program: str, used: ProgramUsage, frozen: FrozenWorld) -> None:
     """Check a program against the signatures of its tools; it stops at its first call.
 
     Raises:
@@ -58,11 +58,11 @@ def check(program: str, used: Used, frozen: Frozen) -> None:
     class _Enough(Exception):  # noqa: N818 (no error)
         pass
 
-    def stop(*_given: Any) -> Any:
+    def stop_at_call(*_given: Any) -> Any:
         raise _Enough
 
     try:
-        interpret(program, used, stop, frozen)
+        run_program(program, used, stop_at_call, frozen)
     except _Enough:
         pass
     except ToolError as error:
@@ -70,11 +70,11 @@ def check(program: str, used: Used, frozen: Frozen) -> None:
             raise
 
 
-def interpret(
+def run_program(
     program: str,
-    used: Used,
+    used: ProgramUsage,
     answer: Answer,
-    frozen: Frozen,
+    frozen: FrozenWorld,
     *,
     checked: bool = False,
     seconds: float = SECONDS,
@@ -85,9 +85,9 @@ def interpret(
         InvalidParameterError: It does not fit the signatures; unless it is `checked` already.
         ToolError: It failed, or reached a limit; of a call that failed in it, that error.
     """
-    sandbox = monty()
+    sandbox = load_sandbox()
     modules = {
-        key: sandbox.ExternalModule(dict.fromkeys(names, _never), stubs=used.stubs[key])
+        key: sandbox.ExternalModule(dict.fromkeys(names, _reject_call), stubs=used.stubs[key])
         for key, names in used.functions.items()
     }
     failed: list[ToolError] = []
@@ -118,24 +118,26 @@ def interpret(
             at = session.feed_start(program, print_callback=quiet)
             while not isinstance(at, sandbox.MontyComplete):
                 if isinstance(at, sandbox.FunctionSnapshot):
-                    at = at.resume(_answered(at, used, answer, failed))
+                    at = at.resume(_resume_value(at, used, answer, failed))
                 elif isinstance(at, sandbox.NameLookupSnapshot):
                     # There is no such name.
                     at = at.resume()
                 else:
                     raise ToolError("EXECUTION_ERROR", "A plan cannot use await.")
-            return plain(at.output)
+            return result_to_json(at.output)
         except sandbox.MontyTypingError as error:
-            raise mistyped(error.display(), program, used) from None
+            raise type_check_error(error.display(), program, used) from None
         except sandbox.MontyError as error:
-            raise _failure(sandbox, error, failed) from None
+            raise _program_failure(sandbox, error, failed) from None
 
 
-def _never(*_args: Any, **_kwargs: Any) -> None:
+def _reject_call(*_args: Any, **_kwargs: Any) -> None:
     raise AssertionError("Calls run one by one.")
 
 
-def _answered(at: Any, used: Used, answer: Answer, failed: list[ToolError]) -> dict[str, Any]:
+def _resume_value(
+    at: Any, used: ProgramUsage, answer: Answer, failed: list[ToolError]
+) -> dict[str, Any]:
     """Return what the sandbox goes on with."""
     key, _, function = str(at.function_name).partition(".")
     if at.is_os_function or function not in used.functions.get(key, ()):
@@ -147,7 +149,7 @@ def _answered(at: Any, used: Used, answer: Answer, failed: list[ToolError]) -> d
         return {"exception": RuntimeError(str(error))}
 
 
-def _failure(sandbox: Any, error: Any, failed: list[ToolError]) -> ToolError:
+def _program_failure(sandbox: Any, error: Any, failed: list[ToolError]) -> ToolError:
     """Return why a program ended: the error of a call, where that was not caught in it."""
     if isinstance(error, sandbox.MontyCrashedError):
         return ToolError(
@@ -155,8 +157,8 @@ def _failure(sandbox: Any, error: Any, failed: list[ToolError]) -> ToolError:
         )
     frames = error.traceback() if hasattr(error, "traceback") else []
     line = f" in line {frames[-1].line}" if frames else ""
-    said = clean(error.display("type-msg") if frames else str(error))[:500]
-    if failed and str(failed[-1]) in clean(str(error)):
+    said = clean_value(error.display("type-msg") if frames else str(error))[:500]
+    if failed and str(failed[-1]) in clean_value(str(error)):
         failed[-1].message = f"The plan stopped{line}: {failed[-1].message}"
         return failed[-1]
     kind: ErrorType = "TIMEOUT" if said.startswith("TimeoutError") else "EXECUTION_ERROR"
@@ -168,7 +170,7 @@ _ISO: Final = "argument must be str"
 """What `fromisoformat` says to who gives it a date that is read already."""
 
 
-def plain(value: Any, depth: int = 0) -> Any:
+def result_to_json(value: Any, depth: int = 0) -> Any:
     """Return a result of a program as JSON has it.
 
     Raises:
@@ -183,9 +185,9 @@ def plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, date):
         return value.isoformat()
     if depth < _INSIDE and isinstance(value, dict):
-        return {str(plain(k)): plain(v, depth + 1) for k, v in value.items()}
+        return {str(result_to_json(k)): result_to_json(v, depth + 1) for k, v in value.items()}
     if depth < _INSIDE and isinstance(value, list | tuple | set | frozenset):
-        return [plain(part, depth + 1) for part in value]
+        return [result_to_json(part, depth + 1) for part in value]
     raise ToolError(
         "EXECUTION_ERROR",
         "A plan can return text, numbers, dates, lists and dictionaries.",

@@ -15,33 +15,40 @@ from datetime import datetime
 from typing import Any, Final
 
 from iac_base.errors import CallRefusedError, InvalidParameterError, ToolError
-from iac_plans.check import Used, read_program
-from iac_plans.interpreter import Frozen, interpret
+from iac_plans.check import ProgramUsage, read_program
+from iac_plans.interpreter import FrozenWorld, run_program
 from iac_plans.rehearse import (
-    EndedError,
-    Made,
     ProgramCalls,
+    ProgramEndedError,
     Rehearsal,
-    by_place,
-    key_of,
-    own,
-    reads,
-    rehearse,
-    table,
+    RehearsedCall,
+    call_key,
+    effects_table,
+    has_position,
+    is_read_only,
+    rehearse_program,
+    to_program_value,
 )
 from iac_plans.store import find_plan
-from iac_plans.tools import REHEARSE
-from iac_runtime.gate.batch import TOLD_AS, Looks, joined, of_plan
-from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.planning import short_enough
-from iac_runtime.gate.plans import Call, Done, Plan, ToolContext, ToolResult
-from iac_runtime.gate.results import shown
-from iac_runtime.outcomes.outcome import Outcome, together
-from iac_runtime.policy.effects import CallFacts, Decision
-from iac_runtime.policy.question import LIFETIME
-from iac_runtime.policy.wording import each_call
+from iac_runtime.gate.batch import TOLD_AS, BatchTargetReader, join_plans, part_with_decision
+from iac_runtime.policy.prompts import LIFETIME
 from iac_runtime.tool import at_most, highest
-from iac_runtime.tools.shape import Tool
+from iac_runtime.toolkit import (
+    Call,
+    CallFacts,
+    CompletedCall,
+    Decision,
+    Gate,
+    Outcome,
+    Plan,
+    Tool,
+    ToolContext,
+    ToolResult,
+    clean_result,
+    combined_outcome,
+    describe_each_call,
+    fit_to_limit,
+)
 
 
 class PlanStoppedError(ToolError):
@@ -73,20 +80,20 @@ class PlanStoppedError(ToolError):
         return {**super().facts(), **more}
 
 
-class Moments:
+class RehearsalTimes:
     """When each plan was first rehearsed: until its question is answered, that is its `now`."""
 
     def __init__(self, _context: ToolContext | None = None) -> None:
         self._seen: dict[str, tuple[float, datetime]] = {}
 
-    def of(self, digest: str) -> Frozen:
+    def frozen_for(self, digest: str) -> FrozenWorld:
         """Return what the program of a digest is told of the time and of chance."""
         at = time.monotonic()
         self._seen = {key: row for key, row in self._seen.items() if at - row[0] < LIFETIME}
         _, now = self._seen.setdefault(digest, (at, datetime.now().astimezone()))
-        return Frozen(now, digest)
+        return FrozenWorld(now, digest)
 
-    def forget(self, digest: str) -> None:
+    def forget_time(self, digest: str) -> None:
         """Let the next run have a time of its own."""
         self._seen.pop(digest, None)
 
@@ -107,35 +114,37 @@ def plan_run(tool: Tool, call: Call, context: ToolContext) -> Plan:
             'Give either "program", or "plan" with the name of a saved plan.'
         )
     if "plan" in given:
-        program = find_plan(given["plan"], _folders(context)).call(given.get("arguments", {}))
+        program = find_plan(given["plan"], _catalogue_folders(context)).program_for(
+            given.get("arguments", {})
+        )
     else:
         program = given["program"]
-    return _planned(tool, call, context, program, only=tool.name == REHEARSE)
+    return _plan_rehearsed(tool, call, context, program, only=tool.name == "rehearse_plan")
 
 
 def plan_kept(tool: Tool, call: Call, context: ToolContext) -> Plan:
     """Return the plan of a tool that stands for a plan that is kept. Raises as `plan_run` does."""
-    found = find_plan(tool.name.removeprefix("plan_"), _folders(context))
-    if found.tool().input != tool.input:
+    found = find_plan(tool.name.removeprefix("plan_"), _catalogue_folders(context))
+    if found.to_tool().input != tool.input:
         raise InvalidParameterError(
             f"The plan {found.name} has changed since it was listed as a tool.",
             f"The user can update the tool with: iac-mcp plans add --pin {found.path}",
         )
-    return _planned(tool, call, context, found.call(call.arguments))
+    return _plan_rehearsed(tool, call, context, found.program_for(call.arguments))
 
 
-def _folders(context: ToolContext) -> list[Any]:
+def _catalogue_folders(context: ToolContext) -> list[Any]:
     assert context.catalogue is not None
     return [folder.folder for folder in context.catalogue.tool_folders]
 
 
-def _planned(
+def _plan_rehearsed(
     tool: Tool, call: Call, context: ToolContext, program: str, *, only: bool = False
 ) -> Plan:
-    gate, moments = context.gate, context.kept(Moments)
+    gate, moments = context.gate, context.get_or_create(RehearsalTimes)
     assert context.catalogue is not None
     itself = CallFacts(tool.name, arguments=call.arguments)
-    decision = gate.judge(Plan(tool, itself, lambda _cancel: ToolResult(None)), call.caller)[1]
+    decision = gate.judge_plan(Plan(tool, itself, lambda _cancel: ToolResult(None)), call.caller)[1]
     if decision.action == "deny" and not decision.requires_prompt:
         # Its calls are judged each by itself; this is about plans as such.
         said = " ".join(decision.reasons)
@@ -144,117 +153,123 @@ def _planned(
     whose = json.dumps([tool.name, program, call.caller.client])
     digest = hashlib.sha256(whose.encode()).hexdigest()
     try:
-        found = rehearse(program, used, gate, call, moments.of(digest))
+        found = rehearse_program(program, used, gate, call, moments.frozen_for(digest))
     except ToolError:
-        moments.forget(digest)
+        moments.forget_time(digest)
         raise
     facts = CallFacts(tool.name, found.reads, call.arguments)
     if only or not found.calls:
 
         def perform(_cancel: Any) -> ToolResult:
-            moments.forget(digest)
+            moments.forget_time(digest)
             value: dict[str, Any] = {"result": found.result}
             if only:
                 parts = [made.plan.facts for made in found.calls]
-                judged = [gate.judge(made.plan, call.caller)[1] for made in found.calls]
+                judged = [gate.judge_plan(made.plan, call.caller)[1] for made in found.calls]
                 level = highest(decision.level for decision in judged)
-                value |= {"effects": table(parts), "level": level}
-            cleaned = shown(ToolResult(value), call, context.permissions.taint, way="")
-            return short_enough(cleaned, context.limit, facts.effects, call.caller.holder)
+                value |= {"effects": effects_table(parts), "level": level}
+            cleaned = clean_result(ToolResult(value), call, context.permissions.taint, way="")
+            return fit_to_limit(cleaned, context.limit, facts.effects, call.caller.token_client)
 
-        return Plan(tool, facts, perform)
-    run = _Run(tool, call, gate, program, used, moments, digest, found)
+        return Plan(tool, facts, perform, resumable=False)
+    run = _RehearsedProgram(tool, call, gate, program, used, moments, digest, found)
     plans = [made.plan for made in found.calls]
-    whole = joined(plans, [made.facts for made in plans], context.kept(Looks))
-    return run.held(whole, replace(whole.facts, tool=tool.name, arguments=call.arguments))
+    whole = join_plans(
+        plans, [made.facts for made in plans], context.get_or_create(BatchTargetReader)
+    )
+    return run.whole_plan(whole, replace(whole.facts, tool=tool.name, arguments=call.arguments))
 
 
 @dataclass(frozen=True)
-class _Run:
+class _RehearsedProgram:
     """A program that was rehearsed, and what it may do."""
 
     tool: Tool
     call: Call
     gate: Gate
     program: str
-    used: Used
-    moments: Moments
+    usage: ProgramUsage
+    rehearsal_times: RehearsalTimes
     digest: str
-    found: Rehearsal
+    rehearsal: Rehearsal
 
-    def held(self, whole: Plan, facts: CallFacts) -> Plan:
+    def whole_plan(self, whole: Plan, facts: CallFacts) -> Plan:
         """Return the plan of all its calls, as one of this tool."""
-        looks = self.gate.context.kept(Looks)
+        looks = self.gate.context.get_or_create(BatchTargetReader)
 
-        def look(known: CallFacts) -> Plan:
-            seen = looks.at([made.plan for made in self.found.calls], known.parts)
-            found = joined(seen, [part.facts for part in seen], looks)
+        def look_again(known: CallFacts) -> Plan:
+            seen = looks.read_targets([made.plan for made in self.rehearsal.calls], known.parts)
+            found = join_plans(seen, [part.facts for part in seen], looks)
             now = found.facts
             # What the plan itself changed before is not as it was seen.
             parts = tuple(
                 replace(part, perform=made.plan.perform) if later else part
                 for part, made, later in zip(
-                    seen, self.found.calls, _later(self.found.calls), strict=True
+                    seen, self.rehearsal.calls, _held_by_name(self.rehearsal.calls), strict=True
                 )
             )
             facts = replace(known, parts=now.parts, shown=now.shown, pin=now.pin)
-            return self.held(replace(found, parts=parts), facts)
+            return self.whole_plan(replace(found, parts=parts), facts)
 
-        seeing = look if whole.look else None
-        return replace(whole, tool=self.tool, facts=facts, look=seeing, carry=self.carry)
+        seeing = look_again if whole.look else None
+        return replace(
+            whole, tool=self.tool, facts=facts, look=seeing, carry=self.carry_out, resumable=False
+        )
 
-    def carry(self, plan: Plan, decision: Decision, run: Any) -> ToolResult:
+    def carry_out(self, plan: Plan, decision: Decision, run: Any) -> ToolResult:
         """Run the program; each change must be a call of the plan that was not made yet.
 
         Raises:
             PlanStoppedError: It wanted to do more, or a call failed.
             ToolError: What the first call names had changed; nothing was sent.
         """
-        held = _Held(plan, decision, run, self)
-        calls = ProgramCalls(self.gate, self.used, self.call)
+        held = _ApprovedCalls(plan, decision, run, self)
+        calls = ProgramCalls(self.gate, self.usage, self.call)
 
-        def answer(app: str, function: str, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
-            bound = calls.bound(app, function, args, named)
-            known = held.match(bound)
+        def answer_call(
+            app: str, function: str, args: Sequence[Any], named: Mapping[str, Any]
+        ) -> Any:
+            bound = calls.bind_call(app, function, args, named)
+            known = held.match_call(bound)
             if known is not None:
-                return own(held.change(known, bound))
-            found = self.gate.plan(bound)
-            if reads(found):
-                return own(calls.read(bound, found))
-            (says,) = each_call([found.facts])
+                return to_program_value(held.perform_change(known, bound))
+            found = self.gate.plan_call(bound)
+            if is_read_only(found):
+                return to_program_value(calls.read_through_gate(bound, found))
+            (says,) = describe_each_call([found.facts])
             beyond = (
                 "What the plan reads has changed. It would now do something that its table"
                 f" did not show: {says[5:]}."
             )
             again = "Rehearse it again: call with the same program."
-            raise EndedError(ToolError("LIST_CHANGED", beyond, again))
+            raise ProgramEndedError(ToolError("LIST_CHANGED", beyond, again))
 
         try:
-            frozen = self.moments.of(self.digest)
-            value = interpret(self.program, self.used, answer, frozen, checked=True)
-        except EndedError as ended:
-            raise held.stopped(ended.error) from None
+            frozen = self.rehearsal_times.frozen_for(self.digest)
+            value = run_program(self.program, self.usage, answer_call, frozen, checked=True)
+        except ProgramEndedError as ended:
+            raise held.stopped_error(ended.error) from None
         except ToolError as error:
-            raise held.stopped(error) from None
-        self.moments.forget(self.digest)
+            raise held.stopped_error(error) from None
+        self.rehearsal_times.forget_time(self.digest)
         left = len(held.left)
         notes = (f"{left} changes of the table were not needed",) if left else ()
         made = {"result": value, "changes": len(held.done)}
-        whole = ToolResult(made, notes, outcome=together(held.outcomes))
-        return shown(whole, self.call, self.gate.permissions.taint, way="")
+        whole = ToolResult(made, notes, outcome=combined_outcome(held.outcomes))
+        return clean_result(whole, self.call, self.gate.permissions.taint, way="")
 
 
 _BY_ID: Final = re.compile(r"\.byId\([^()]*\)\Z")
 
 
-def _later(calls: Sequence[Made]) -> list[bool]:
+def _held_by_name(calls: Sequence[RehearsedCall]) -> list[bool]:
     """Say of each call whether its names alone hold it: one before it changed the same app."""
     apps: set[str] = set()
     later = []
     for made in calls:
         facts = made.plan.facts
         named = [effect.reference for effect in facts.effects if effect.reference]
-        by_id = all(_BY_ID.search(text) for text in named) and not by_place(facts.arguments)
+        by_id = all(_BY_ID.search(text) for text in named) and not has_position(facts.arguments)
         app = facts.app[0]
         later.append(app in apps and by_id)
         apps.add(app)
@@ -262,25 +277,25 @@ def _later(calls: Sequence[Made]) -> list[bool]:
 
 
 @dataclass
-class _Held:
+class _ApprovedCalls:
     """The calls of a plan, held against those that its program makes."""
 
     plan: Plan
     decision: Decision
     run: Any
-    of: _Run
+    rehearsed: _RehearsedProgram
     done: list[str] = field(default_factory=list)
-    ids: list[str] = field(default_factory=list)
+    undo_ids: list[str] = field(default_factory=list)
     outcomes: list[Outcome | None] = field(default_factory=list)
-    names: dict[str, str] = field(default_factory=dict)
+    rehearsed_names: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.left = list(range(len(self.plan.parts)))
 
-    def match(self, bound: Call) -> int | None:
+    def match_call(self, bound: Call) -> int | None:
         """Return which call of the plan this is; None for none that is left."""
-        key = key_of(bound._replace(arguments=self._as_rehearsed(bound.arguments)))
-        calls = self.of.found.calls
+        key = call_key(bound._replace(arguments=self._as_rehearsed(bound.arguments)))
+        calls = self.rehearsed.rehearsal.calls
         return next((at for at in self.left if calls[at].key == key), None)
 
     def _as_rehearsed(self, value: Any) -> Any:
@@ -289,58 +304,64 @@ class _Held:
             return {key: self._as_rehearsed(part) for key, part in value.items()}
         if isinstance(value, list):
             return [self._as_rehearsed(part) for part in value]
-        for real in sorted(self.names, key=len, reverse=True) if isinstance(value, str) else ():
-            value = value.replace(real, self.names[real])
+        for real in (
+            sorted(self.rehearsed_names, key=len, reverse=True) if isinstance(value, str) else ()
+        ):
+            value = value.replace(real, self.rehearsed_names[real])
         return value
 
-    def change(self, at: int, bound: Call) -> Any:
+    def perform_change(self, at: int, bound: Call) -> Any:
         """Carry out a call of the plan, and return its answer.
 
         Raises:
             EndedError: It failed, or may not run as it is now.
         """
-        made, facts = self.of.found.calls[at], self.plan.facts.parts[at]
+        made, facts = self.rehearsed.rehearsal.calls[at], self.plan.facts.parts[at]
         part = replace(self.plan.parts[at], facts=facts)
         self.left.remove(at)
         try:
-            if key_of(bound) != made.key:
-                part = self._named_anew(bound)
-            done: Done = self.run(*of_plan(self.plan, part, at + 1, self.decision))
+            if call_key(bound) != made.key:
+                part = self._replan_call(bound)
+            done: CompletedCall = self.run(
+                *part_with_decision(self.plan, part, at + 1, self.decision)
+            )
         except ToolError as error:
             self.left.append(at)
-            raise EndedError(error) from error
-        self.done.append(self._says(at))
+            raise ProgramEndedError(error) from error
+        self.done.append(self._describe_call(at))
         # The number by which what it did is taken back, where that is kept.
         self.outcomes.append(done.outcome)
-        self.ids += [str(done.outcome.call)] if done.outcome and done.outcome.call else []
-        self._learn(done.value, made.value)
+        self.undo_ids += [str(done.outcome.call)] if done.outcome and done.outcome.call else []
+        self._remember_object(done.value, made.value)
         return done.value
 
-    def _named_anew(self, bound: Call) -> Plan:
+    def _replan_call(self, bound: Call) -> Plan:
         """Return the plan of a call on what this run made, judged as it is now."""
-        part = self.of.gate.plan(bound)
-        facts, decision = self.of.gate.judge(part, self.of.call.caller)
+        part = self.rehearsed.gate.plan_call(bound)
+        facts, decision = self.rehearsed.gate.judge_plan(part, self.rehearsed.call.caller)
         denied = decision.action == "deny" and not decision.requires_prompt
         if denied or not at_most(decision.level, self.decision.level):
             raise ToolError("REFUSED", " ".join(decision.reasons), decision.suggestion)
         return replace(part, facts=facts)
 
-    def _learn(self, real: Any, rehearsed: Any) -> None:
+    def _remember_object(self, real: Any, rehearsed: Any) -> None:
         """Remember what an object that was made is called in the rehearsal."""
         if isinstance(real, str) and isinstance(rehearsed, str) and '.byId("new-' in rehearsed:
-            self.names[str(real)] = str(rehearsed)
+            self.rehearsed_names[str(real)] = str(rehearsed)
 
-    def _says(self, at: int) -> str:
-        (row,) = each_call([self.plan.facts.parts[at]])
+    def _describe_call(self, at: int) -> str:
+        (row,) = describe_each_call([self.plan.facts.parts[at]])
         return row[5:]
 
-    def stopped(self, error: ToolError) -> ToolError:
+    def stopped_error(self, error: ToolError) -> ToolError:
         """Return the error for a run that ended early."""
         if error.type == "STALE" and not self.done and self.plan.facts.pin:
             # It is asked about once more.
             return error
-        self.of.moments.forget(self.of.digest)
-        undo = [f"iac-mcp undo {ident}" for ident in reversed(self.ids)]
+        self.rehearsed.rehearsal_times.forget_time(self.rehearsed.digest)
+        undo = [f"iac-mcp undo {ident}" for ident in reversed(self.undo_ids)]
         if self.done and not undo:
             undo = [f"iac-mcp undo last {len(self.done)}"]
-        return PlanStoppedError(error, self.done, [*map(self._says, sorted(self.left))], undo)
+        return PlanStoppedError(
+            error, self.done, [*map(self._describe_call, sorted(self.left))], undo
+        )

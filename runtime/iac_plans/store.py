@@ -15,20 +15,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from iac_base.errors import InvalidParameterError, SetupError, near_text, quoted
+from iac_base.errors import InvalidParameterError, SetupError, near_text, quote_text
 from iac_base.files import data_folder, read_bounded, write_whole
-from iac_base.text import clean
+from iac_base.text import clean_value
 from iac_plans.check import MOST
-from iac_runtime.tools.checking import check_arguments
-from iac_runtime.tools.folders import check_own
-from iac_runtime.tools.shape import Tool, later
+from iac_runtime.toolkit import Tool, check_arguments, check_own, import_later
 
 PINNED: Final = "pinned.json"
 _PLAIN: Final = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
 _DATES: Final = ("date", "datetime")
 
 
-class KeptPlan(NamedTuple):
+class SavedPlan(NamedTuple):
     """A plan that is kept by a name; `dates` are those of its parameters that are dates."""
 
     name: str
@@ -38,7 +36,7 @@ class KeptPlan(NamedTuple):
     input: Mapping[str, Any]
     dates: Mapping[str, str]
 
-    def call(self, arguments: Mapping[str, Any]) -> str:
+    def program_for(self, arguments: Mapping[str, Any]) -> str:
         """Return the program that runs it with arguments.
 
         Raises:
@@ -53,24 +51,24 @@ class KeptPlan(NamedTuple):
         )
         return f"{self.source}\n{self.name}({', '.join(parts)})"
 
-    def tool(self) -> Tool:
+    def to_tool(self) -> Tool:
         """Return the tool that stands for it where it is pinned."""
         return pinned_tool(self.name, {"purpose": self.purpose, "input": self.input})
 
 
-def own_folder() -> Path:
+def own_plans_folder() -> Path:
     """Return the folder of the user's own plans; it may not be there yet."""
     return data_folder() / "plans"
 
 
-def plans(tools: Sequence[Path]) -> dict[str, KeptPlan]:
+def load_plans(tools: Sequence[Path]) -> dict[str, SavedPlan]:
     """Return the plans by name: the user's own, then those beside folders of tools.
 
     Raises:
         SetupError: A file is not right, or the user's folder is not safe.
     """
-    found: dict[str, KeptPlan] = {}
-    own = own_folder()
+    found: dict[str, SavedPlan] = {}
+    own = own_plans_folder()
     if own.is_dir():
         check_own(own)
     for folder in (own, *(folder / "plans" for folder in tools)):
@@ -80,21 +78,21 @@ def plans(tools: Sequence[Path]) -> dict[str, KeptPlan]:
     return found
 
 
-def find_plan(name: str, tools: Sequence[Path]) -> KeptPlan:
+def find_plan(name: str, tools: Sequence[Path]) -> SavedPlan:
     """Return the plan of a name.
 
     Raises:
         InvalidParameterError: There is none; the nearest are named.
         SetupError: As `plans`.
     """
-    found = plans(tools)
+    found = load_plans(tools)
     if name not in found:
         near = near_text(name, list(found)) if found else "Save one with: iac-mcp plans add FILE"
-        raise InvalidParameterError(f"There is no plan {quoted(name)}.", near)
+        raise InvalidParameterError(f"There is no plan {quote_text(name)}.", near)
     return found[name]
 
 
-def read_plans(path: Path) -> list[KeptPlan]:
+def read_plans(path: Path) -> list[SavedPlan]:
     """Return the plans in a file.
 
     Raises:
@@ -118,15 +116,15 @@ def read_plans(path: Path) -> list[KeptPlan]:
     made = []
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
-            input, dates = _parameters(node, path)
-            purpose = clean(
+            input, dates = _read_parameters(node, path)
+            purpose = clean_value(
                 (ast.get_docstring(node) or f"Run the plan {node.name}.").split("\n\n")[0]
             )
-            made.append(KeptPlan(node.name, " ".join(purpose.split()), path, source, input, dates))
+            made.append(SavedPlan(node.name, " ".join(purpose.split()), path, source, input, dates))
     return made
 
 
-def _parameters(node: ast.FunctionDef, path: Path) -> tuple[dict[str, Any], dict[str, str]]:
+def _read_parameters(node: ast.FunctionDef, path: Path) -> tuple[dict[str, Any], dict[str, str]]:
     given = node.args
     if given.posonlyargs or given.vararg or given.kwarg:
         raise SetupError(f"{path}, line {node.lineno}: a plan can have only named parameters.")
@@ -141,7 +139,7 @@ def _parameters(node: ast.FunctionDef, path: Path) -> tuple[dict[str, Any], dict
     dates: dict[str, str] = {}
     for arg in (*given.args, *given.kwonlyargs):
         kind = ast.unparse(arg.annotation).removesuffix(" | None") if arg.annotation else ""
-        schema = _schema(kind)
+        schema = _annotation_schema(kind)
         if schema is None:
             raise SetupError(
                 f"{path}, line {arg.lineno}: {arg.arg} needs a type: str, int, float, bool, date,"
@@ -155,13 +153,13 @@ def _parameters(node: ast.FunctionDef, path: Path) -> tuple[dict[str, Any], dict
     return {**closed, "additionalProperties": False}, dates
 
 
-def _schema(kind: str) -> dict[str, Any] | None:
+def _annotation_schema(kind: str) -> dict[str, Any] | None:
     if kind in _PLAIN:
         return {"type": _PLAIN[kind]}
     if kind in _DATES:
         return {"type": "string", "description": "A date, as in 2026-01-31 or 2026-01-31T09:00."}
     if found := re.fullmatch(r"list\[(.*)\]", kind):
-        items = None if found[1] in _DATES else _schema(found[1])
+        items = None if found[1] in _DATES else _annotation_schema(found[1])
         return items and {"type": "array", "items": items}
     if found := re.fullmatch(r"Literal\[(.*)\]", kind):
         words = ast.literal_eval(f"[{found[1]}]")
@@ -169,34 +167,34 @@ def _schema(kind: str) -> dict[str, Any] | None:
     return None
 
 
-def pinned() -> dict[str, Mapping[str, Any]]:
+def read_pinned() -> dict[str, Mapping[str, Any]]:
     """Return the plans that are listed as tools, by name: `{purpose, input}`.
 
     A file that is damaged lists none: the server starts without them.
     """
     try:
-        found = json.loads(read_bounded(own_folder() / PINNED, MOST * 10)[0])
+        found = json.loads(read_bounded(own_plans_folder() / PINNED, MOST * 10)[0])
     except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 
 
-def pin(plan: KeptPlan | None, name: str = "") -> bool:
+def pin_plan(plan: SavedPlan | None, name: str = "") -> bool:
     """List a plan as a tool, or with None the plan `name` no more; say whether that changed it."""
-    rows = pinned()
+    rows = read_pinned()
     before = dict(rows)
     if plan is not None:
         rows[plan.name] = {"purpose": plan.purpose, "input": plan.input}
     else:
         rows.pop(name, None)
     if rows != before:
-        write_whole(own_folder() / PINNED, json.dumps(rows, indent=1) + "\n")
+        write_whole(own_plans_folder() / PINNED, json.dumps(rows, indent=1) + "\n")
     return rows != before
 
 
 def pinned_tool(name: str, row: Mapping[str, Any]) -> Tool:
     """Return the tool of a pinned plan."""
-    perform = later("iac_plans.performing:plan_kept")
+    perform = import_later("iac_plans.performing:plan_kept")
     return Tool(
         f"plan_{name}", row["purpose"], row["input"], perform, ceiling="DANGEROUS", words=name
     )
@@ -204,12 +202,12 @@ def pinned_tool(name: str, row: Mapping[str, Any]) -> Tool:
 
 def pinned_tools() -> Iterator[Tool]:
     """Yield the tools of the plans that are pinned."""
-    for name, row in pinned().items():
+    for name, row in read_pinned().items():
         if isinstance(row, dict) and row.keys() >= {"purpose", "input"}:
             yield pinned_tool(name, row)
 
 
-def add(path: Path) -> list[KeptPlan]:
+def save_plans(path: Path) -> list[SavedPlan]:
     """Keep the plans of a file among the user's own; return them.
 
     Raises:
@@ -220,7 +218,7 @@ def add(path: Path) -> list[KeptPlan]:
         raise SetupError(
             f"{path} contains no plan. A plan is a function whose parameters have types."
         )
-    folder = own_folder()
+    folder = own_plans_folder()
     target = folder / path.name
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -231,13 +229,13 @@ def add(path: Path) -> list[KeptPlan]:
     return read_plans(target)
 
 
-def remove(plan: KeptPlan) -> list[str]:
+def remove_plan(plan: SavedPlan) -> list[str]:
     """Remove the user's own file of a plan, and the pins of the plans in it; return their names.
 
     Raises:
         SetupError: It is a team's, or cannot be removed.
     """
-    if plan.path.parent != own_folder():
+    if plan.path.parent != own_plans_folder():
         raise SetupError(
             f"{plan.name} is not your own plan. It is in {plan.path}; remove it there."
         )
@@ -247,5 +245,5 @@ def remove(plan: KeptPlan) -> list[str]:
     except OSError as error:
         raise SetupError(f"{plan.path} cannot be removed: {error.strerror}.") from None
     for name in names:
-        pin(None, name)
+        pin_plan(None, name)
     return names

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     )
     from iac_runtime.library import Session, confirm, connect, each, outcome, timeout
     from iac_runtime.objects import its, read
-    from iac_runtime.policy.model import register_rule
+    from iac_runtime.policy.settings import register_rule
 
 __all__ = [
     "CallRefusedError",
@@ -53,7 +53,7 @@ _HOMES = {
     "its": "iac_runtime.objects",
     "outcome": "iac_runtime.library",
     "read": "iac_runtime.objects",
-    "register_rule": "iac_runtime.policy.model",
+    "register_rule": "iac_runtime.policy.settings",
     "timeout": "iac_runtime.library",
 }
 
@@ -66,16 +66,16 @@ def __getattr__(name: str) -> Any:
     return getattr(import_module(_HOMES.get(name, "iac_base.errors")), name)
 
 
-def _dispatch(function: Callable[..., Any], arguments: Mapping[str, Any], /) -> Any:
+def _dispatch_call(function: Callable[..., Any], arguments: Mapping[str, Any], /) -> Any:
     from iac_runtime.library import dispatch
 
     return dispatch(function, arguments)
 
 
 def _user_folders() -> Sequence[str]:
-    from iac_runtime.tools.folders import user_folders
+    from iac_runtime.tools.catalogue import user_folders
 
     return user_folders()
 
 
-_install(_dispatch, _user_folders)
+_install(_dispatch_call, _user_folders)

@@ -52,27 +52,27 @@ class AppleError(NamedTuple):
 _DATA: Final = json.loads(Path(__file__).with_suffix(".json").read_bytes())
 
 
-def _row(facts: dict[str, Any]) -> AppleError:
+def _parse_error(facts: dict[str, Any]) -> AppleError:
     kept = {key: facts[key] for key in AppleError._fields if key in facts}
     if "suggestion" in kept:
         kept["suggestion"] = _DATA["suggestions"].get(kept["suggestion"], kept["suggestion"])
     like = facts.get("like")
-    return _row(_DATA["shared"][like])._replace(**kept) if like else AppleError(**kept)
+    return _parse_error(_DATA["shared"][like])._replace(**kept) if like else AppleError(**kept)
 
 
-def _rows() -> dict[int, AppleError]:
+def _load_errors() -> dict[int, AppleError]:
     found: dict[int, AppleError] = {}
     for facts in _DATA["errors"]:
         number = facts["number"]
         first, last = number if isinstance(number, list) else (number, number)
-        found |= dict.fromkeys(range(first, last + 1), _row(facts))
+        found |= dict.fromkeys(range(first, last + 1), _parse_error(facts))
     return found
 
 
-APP_GONE: Final = _row(_DATA["shared"]["gone"])
-UNLOADED: Final = _row(_DATA["shared"]["unloaded"])
-APP_ERROR: Final = _row(_DATA["shared"]["app error"])
+APP_GONE: Final = _parse_error(_DATA["shared"]["gone"])
+UNLOADED: Final = _parse_error(_DATA["shared"]["unloaded"])
+APP_ERROR: Final = _parse_error(_DATA["shared"]["app error"])
 """What has no number, or one of the app's own."""
 
-APPLE_ERRORS: Final = _rows()
+APPLE_ERRORS: Final = _load_errors()
 """Error number -> what it means."""

@@ -10,12 +10,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from iac_base.errors import SetupError, quoted
+from iac_base.errors import SetupError, quote_text
 from iac_runtime.tool import LEVELS, Level, spec_of, tool_prefix
 
 if TYPE_CHECKING:
@@ -62,9 +61,9 @@ class Session:
             ToolError: The call was refused or failed.
         """
         from iac_runtime.gate.plans import Call
-        from iac_runtime.tools.checking import taken
+        from iac_runtime.tools.checking import to_json_types
 
-        return self._value(Call(tool, taken(arguments)))
+        return self._call_value(Call(tool, to_json_types(arguments)))
 
     def call_all(self, tool: str, calls: Sequence[Mapping[str, Any]], /) -> list[Any]:
         """Call a tool several times, with each of the arguments; return the results in order.
@@ -75,37 +74,39 @@ class Session:
             ToolError: They were refused, or one failed; those after it were not sent.
         """
         from iac_runtime.gate.plans import Call
-        from iac_runtime.tools.checking import taken
+        from iac_runtime.tools.checking import to_json_types
 
         if not calls:
             return []
-        given = tuple(map(taken, calls))
-        return list(self._value(Call(tool, {}, calls=given))["results"])
+        given = tuple(map(to_json_types, calls))
+        return list(self._call_value(Call(tool, {}, calls=given))["results"])
 
     def run(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
         """Carry out the call that a generated function stands for."""
         from iac_runtime.gate.plans import Call
         from iac_runtime.tools.catalogue import find_tool, module_tables
-        from iac_runtime.tools.checking import taken
+        from iac_runtime.tools.checking import to_json_types
 
         module = sys.modules[function.__module__]
         key = module_tables(module).key
         name = f"{tool_prefix(key)}{function.__name__.rstrip('_')}"
         tool = find_tool(module, function.__name__, name)
-        given = {key: taken(value, key) for key, value in arguments.items() if value is not None}
-        return self._value(Call(tool.name, given), tool)
+        given = {
+            key: to_json_types(value, key) for key, value in arguments.items() if value is not None
+        }
+        return self._call_value(Call(tool.name, given), tool)
 
-    def _value(self, call: "Call", tool: "Tool | None" = None) -> Any:
-        from iac_runtime.gate.plans import Done, asking
-        from iac_runtime.policy.question import ask_dialog, dialog_at_hand
+    def _call_value(self, call: "Call", tool: "Tool | None" = None) -> Any:
+        from iac_runtime.gate.plans import CompletedCall, call_with_prompts
+        from iac_runtime.policy.prompts import ask_dialog, can_show_dialog
 
-        dialog = ask_dialog if dialog_at_hand() else None
+        dialog = ask_dialog if can_show_dialog() else None
         _came.set(None)
         call = call._replace(raw=True, timeout=_seconds.get(), confirm=_confirm.get())
-        answer = asking(partial(self._gate.call, tool=tool), call, {"dialog": dialog})
-        if isinstance(answer, Done):
+        answer = call_with_prompts(self._gate, call, {"dialog": dialog}, tool)
+        if isinstance(answer, CompletedCall):
             _came.set(answer.outcome)
-            return _own(answer.value)
+            return _python_value(answer.value)
         raise answer.error
 
     def close(self) -> None:
@@ -152,25 +153,24 @@ def connect(
         SetupError: `allow` is no level, the folder holds no tools, the policy is not right, or
             the simulator or its state cannot be had.
     """
-    from iac_runtime.tools.catalogue import Catalogue
-    from iac_runtime.tools.folders import tool_folders
+    from iac_runtime.tools.catalogue import Catalogue, tool_folders
 
     if allow not in LEVELS:
-        raise SetupError(f"allow must be one of {', '.join(LEVELS)}, not {quoted(str(allow))}.")
+        raise SetupError(f"allow must be one of {', '.join(LEVELS)}, not {quote_text(str(allow))}.")
     folders = tool_folders([Path(tools)] if tools else [])
     catalogue = Catalogue(folders) if folders else None
     launch = [_bundle_id(catalogue, app) for app in launch]
     if simulate is None or simulate is False:
-        return _begin(_session(catalogue, timeout, allow, launch))
-    from iac_runtime.gate.opening import simulation
+        return _begin_session(_build_session(catalogue, timeout, allow, launch))
+    from iac_runtime.gate.opening import open_simulation
 
     if catalogue is None:
         raise SetupError("There are no tools yet; build them with: iac-gen build")
-    world = simulation(catalogue, None if simulate is True else Path(simulate))
-    return _begin(_session(catalogue, timeout, allow, launch, world))
+    world = open_simulation(catalogue, None if simulate is True else Path(simulate))
+    return _begin_session(_build_session(catalogue, timeout, allow, launch, world))
 
 
-def _session(
+def _build_session(
     catalogue: "Catalogue | None",
     timeout: float,
     allow: Level,
@@ -181,11 +181,11 @@ def _session(
     from iac_runtime.execution.executor import Executor
     from iac_runtime.gate.gate import Gate
     from iac_runtime.gate.opening import HOME, open_audit
+    from iac_runtime.policy.effects import identify_from_catalogue, identify_no_app
     from iac_runtime.policy.permissions import open_permissions
-    from iac_runtime.policy.reach import identify_in, nobody
 
     home = HOME if world else None
-    identify = identify_in(catalogue) if catalogue else nobody
+    identify = identify_from_catalogue(catalogue) if catalogue else identify_no_app
     gate = Gate(
         catalogue,
         Executor(world, timeout=timeout),
@@ -204,7 +204,7 @@ def _bundle_id(catalogue: "Catalogue | None", app: str) -> str:
     return found.id if found else app
 
 
-def _begin(session: Session) -> Session:
+def _begin_session(session: Session) -> Session:
     with _lock:
         _sessions.append(session)
     return session
@@ -281,24 +281,24 @@ def dispatch(function: Callable[..., Any], arguments: Mapping[str, Any], /) -> A
         raise SetupError(f"{function.__module__}.{function.__name__} is not a tool.")
     with _lock:
         session = _sessions[-1] if _sessions else None
-    return (session or _default()).run(function, arguments)
+    return (session or _default_session()).run(function, arguments)
 
 
-def _default() -> Session:
+def _default_session() -> Session:
     with _lock:
         if not _standing:
-            _standing.append(_session(None, _TIMEOUT, "DANGEROUS", ()))
+            _standing.append(_build_session(None, _TIMEOUT, "DANGEROUS", ()))
         return _standing[0]
 
 
-def _own(value: Any) -> Any:
+def _python_value(value: Any) -> Any:
     """Return a result in Python's own types: a moment is an aware `datetime`."""
-    from iac_runtime.language.plain import DateText
+    from iac_runtime.language.reader import DateText
 
     if isinstance(value, DateText):
         return datetime.fromisoformat(value)
     if isinstance(value, list):
-        return [_own(part) for part in value]
+        return [_python_value(part) for part in value]
     if isinstance(value, dict):
-        return {key: _own(part) for key, part in value.items()}
+        return {key: _python_value(part) for key, part in value.items()}
     return value

@@ -46,9 +46,11 @@ __all__ = [
     "Ref",
     "Schema",
     "Spec",
+    "Toolset",
     "at_most",
     "highest",
     "install",
+    "limits",
     "objects",
     "spec_of",
     "tool",
@@ -197,7 +199,7 @@ class Schema(NamedTuple):
 
 
 class Spec(NamedTuple):
-    """What `tool` says about a function; read with `spec_of`."""
+    """What `tool` says about a function; read with `spec_of`. See there for what each means."""
 
     event: str
     level: Level
@@ -209,6 +211,35 @@ class Spec(NamedTuple):
     bind: Mapping[str, Any]
     example: Mapping[str, Any] = {}
     intent: Intent | None = None
+    plan: Callable[..., Any] | None = None
+    answer: Any = None
+    words: str = ""
+    timeout: float | None = None
+    open_world: bool = False
+    always: bool = False
+    large: bool = False
+
+
+class Toolset(NamedTuple):
+    """What a package adds, under the name of its entry point in the group `iac.toolsets`.
+
+    `nox -s regen` writes the tools into one file, which a server reads: it imports a package only
+    when a tool of it is called. Functions are named as `module:function`.
+
+    Attributes:
+        modules: Those whose functions under `tool` are the tools.
+        order: The names that lead a listing; those that are not named follow.
+        added: A function that returns the tools that this user's files add.
+        offers: One that returns what is offered for a request beside tools.
+        guides: One that returns guides of apps by their names; `is_for` says whether an app is
+            meant.
+    """
+
+    modules: tuple[str, ...]
+    order: tuple[str, ...] = ()
+    added: str = ""
+    offers: str = ""
+    guides: str = ""
 
 
 class App(NamedTuple):
@@ -243,9 +274,9 @@ _user_tools: Callable[[], Sequence[str]] | None = None
 
 def tool(
     *,
-    event: str,
     level: Level,
-    params: Mapping[str, Param],
+    event: str = "",
+    params: Mapping[str, Param] = _NOTHING,
     ceiling: Level | None = None,
     op: Op = "command",
     jxa: str = "",
@@ -253,12 +284,22 @@ def tool(
     bind: Mapping[str, Any] = _NOTHING,
     example: Mapping[str, Any] = _NOTHING,
     intent: Intent | None = None,
+    plan: Callable[..., Any] | None = None,
+    answer: Any = None,
+    words: str = "",
+    timeout: float | None = None,
+    open_world: bool = False,
+    always: bool = False,
+    large: bool = False,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Mark a function as a tool and return it unchanged.
 
+    Its signature says what arguments the tool takes, its docstring what a client is told.
+
     Args:
-        event: The eight characters of class and id of the Apple event that is sent.
         level: The least that any call needs.
+        event: The eight characters of class and id of the Apple event that is sent; empty for a
+            tool that no dictionary declares, as for `params`.
         params: Schema key -> parameter, in the order of the signature.
         ceiling: The most that arguments can reach; `level` where it is left out.
         op: `command`, or the object tool that is meant.
@@ -268,12 +309,18 @@ def tool(
             the parameter `name`, and is left out where that one is.
         example: Arguments of a call.
         intent: Of an App Intent, whose identifier is then the `event`.
+        plan: Of a tool that no dictionary declares, the function that plans a call
+            (`tools.shape.Perform`); None for one that the server answers by itself.
+        answer: The type of such a tool's structured answer, a TypedDict; None for none.
+        words: What people say for it beside its description: the search finds it by them.
+        timeout, open_world, always, large: As `tools.shape.Tool` has them.
     """
 
     def mark(function: Callable[P, R]) -> Callable[P, R]:
         name = jxa or function.__name__.rstrip("_")
-        spec = Spec(event, level, ceiling or level, params, op, name, result, bind, example, intent)
-        setattr(function, _SPEC, spec)
+        sent = (event, level, ceiling or level, params, op, name, result, bind, example, intent)
+        listed = (plan, answer, words, timeout, open_world, always, large)
+        setattr(function, _SPEC, Spec(*sent, *listed))
         return function
 
     return mark
@@ -283,6 +330,14 @@ def spec_of(function: Callable[..., Any]) -> Spec | None:
     """Return what `tool` said about `function`, or None for a function that is not a tool."""
     spec: Spec | None = getattr(function, _SPEC, None)
     return spec
+
+
+def limits(**keywords: float) -> tuple[tuple[str, float], ...]:
+    """Return keywords of JSON Schema for an `Annotated` type: `limits(minimum=1, maximum=50)`.
+
+    A text beside them is the description; for an argument, the docstring's stands as well.
+    """
+    return tuple(keywords.items())
 
 
 INTENTS: Final = "_intents"

@@ -72,14 +72,14 @@ class DataType(NamedTuple):
     aliases: tuple[str, ...] = ()
 
 
-def _read() -> dict[str, DataType]:
+def _load_types() -> dict[str, DataType]:
     raw: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_bytes())
     for row in raw.values():
         row |= {key: tuple(row.get(key, ())) for key in ("spellings", "codes", "aliases")}
     return {name: DataType(**row) for name, row in raw.items()}
 
 
-TYPES: Final[Mapping[str, DataType]] = _read()
+TYPES: Final[Mapping[str, DataType]] = _load_types()
 """Term -> type. Of a value that may be of several, the first here that has a hint gives it."""
 
 SPELLINGS: Final[Mapping[str, str]] = {"list": "list of any"} | {
@@ -117,7 +117,7 @@ class Alternative(NamedTuple):
 ANY: Final = (Alternative("any"),)
 
 
-def alternatives(kind: str) -> list[str]:
+def type_alternatives(kind: str) -> list[str]:
     """Return the alternatives of a type as they are written, without `missing value`."""
     return [part for part in kind.split(" | ") if part != "missing value"]
 

@@ -7,8 +7,8 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from iac_base.positions import Document
 from iac_base.positions import Path as Where
+from iac_base.positions import PositionedDocument
 from iac_scenario import model
 
 Part = TypeVar("Part")
@@ -18,7 +18,7 @@ _NAME: Final = re.compile(r"\$\{(\w+)\}")
 
 
 def build_scenario(
-    document: dict[str, Any], path: Path, identity: model.SessionIdentity, lines: Document
+    document: dict[str, Any], path: Path, identity: model.SessionIdentity, lines: PositionedDocument
 ) -> model.ScenarioScript:
     """Return the scenario of a document that fits the format."""
     default = document.get("default_response")
@@ -31,7 +31,7 @@ def build_scenario(
         identity=identity,
         prompts=tuple(document.get("prompts", ())),
         prompt_lines=tuple(
-            lines.line(("prompts", index)) for index, _ in enumerate(document.get("prompts", ()))
+            lines.line_of(("prompts", index)) for index, _ in enumerate(document.get("prompts", ()))
         ),
         rules=tuple(
             _build_rule(item, ("responses", index), lines) for index, item in enumerate(rules)
@@ -49,7 +49,7 @@ def build_scenario(
 
 
 def build_servers(
-    table: Mapping[str, Any], lines: Document | None = None
+    table: Mapping[str, Any], lines: PositionedDocument | None = None
 ) -> dict[str, model.StdioServer]:
     """Return servers from a table of them, in the shape that Claude's `mcpServers` has too."""
     return {
@@ -57,7 +57,7 @@ def build_servers(
             model.StdioServer,
             value,
             args=tuple(value.get("args", ())),
-            line=lines.line(("mcp_servers", name)) if lines else 0,
+            line=lines.line_of(("mcp_servers", name)) if lines else 0,
         )
         for name, value in table.items()
     }
@@ -73,7 +73,9 @@ def _build_part(kind: type[Part], value: Mapping[str, Any], **made: Any) -> Part
     return kind(**{**{key: value[key] for key in value if key in names}, **made})
 
 
-def _build_rule(value: dict[str, Any], where: Where, lines: Document) -> model.ResponseRule:
+def _build_rule(
+    value: dict[str, Any], where: Where, lines: PositionedDocument
+) -> model.ResponseRule:
     return _build_part(
         model.ResponseRule,
         value,
@@ -85,15 +87,17 @@ def _build_rule(value: dict[str, Any], where: Where, lines: Document) -> model.R
                 turn,
                 **_answer_fields(turn, (*where, "turns", index), lines),
                 expect=_build_pattern(turn["expect"]),
-                line=lines.line((*where, "turns", index)),
+                line=lines.line_of((*where, "turns", index)),
             )
             for index, turn in enumerate(value.get("turns", ()))
         ),
-        line=lines.line(where),
+        line=lines.line_of(where),
     )
 
 
-def _answer_fields(value: dict[str, Any], where: Where, lines: Document) -> dict[str, Any]:
+def _answer_fields(
+    value: dict[str, Any], where: Where, lines: PositionedDocument
+) -> dict[str, Any]:
     reply = _build_reply(value.get("response", ""), (*where, "response"), lines)
     speaks = "response" in value or "failure" in value
     return {"reply": reply, "failure": _build_failure(value), "speaks": speaks}
@@ -106,7 +110,9 @@ def _build_pattern(value: dict[str, Any]) -> model.PromptPattern:
     )
 
 
-def _build_reply(value: str | dict[str, Any], where: Where, lines: Document) -> model.ScriptedReply:
+def _build_reply(
+    value: str | dict[str, Any], where: Where, lines: PositionedDocument
+) -> model.ScriptedReply:
     if isinstance(value, str):
         return model.ScriptedReply(value)
     calls = enumerate(value.get("tool_calls", ()))
@@ -127,7 +133,7 @@ def _split_dependent_calls(reply: model.ScriptedReply) -> model.ScriptedReply:
     return reply
 
 
-def _build_call(value: dict[str, Any], where: Where, lines: Document) -> model.ToolCall:
+def _build_call(value: dict[str, Any], where: Where, lines: PositionedDocument) -> model.ToolCall:
     return _build_part(
         model.ToolCall,
         value,
@@ -137,18 +143,18 @@ def _build_call(value: dict[str, Any], where: Where, lines: Document) -> model.T
         failure=_build_failure(value),
         elicitations=_build_client_answers(model.ElicitationAnswer, value.get("elicitations", ())),
         sampling=_build_client_answers(model.SamplingAnswer, value.get("sampling", ())),
-        line=lines.line(where),
+        line=lines.line_of(where),
     )
 
 
 def _build_expectations(
-    value: dict[str, Any], where: Where, lines: Document
+    value: dict[str, Any], where: Where, lines: PositionedDocument
 ) -> tuple[model.Expectation, ...]:
     return tuple(
         model.Expectation(
             kind,
             _build_expectations(want, (*where, kind), lines) if kind == "not" else want,
-            lines.line((*where, kind)),
+            lines.line_of((*where, kind)),
         )
         for kind, want in value.items()
     )

@@ -12,7 +12,7 @@ from typing import Final
 
 import click
 
-from iac_base.commands import Commands
+from iac_base.commands import CommandGroup
 from iac_base.distribution import DISTRIBUTION
 from iac_scenario.cli_run import (
     ALLOW,
@@ -31,7 +31,7 @@ from iac_scenario.reader import load_scenario
 from iac_scenario.verdict import static_problems
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name=DISTRIBUTION)
 def cli() -> None:
     """Run scripted conversations with tools: mocked, simulated or real."""

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from iac_base.files import IrregularFileError, TooLargeError, read_bounded
-from iac_base.positions import Document, TextError, read_json, read_toml
 from iac_base.positions import Path as Where
+from iac_base.positions import PositionedDocument, TextError, read_json, read_toml
 from iac_base.secrets import without_secrets
 from iac_scenario.building import build_scenario
 from iac_scenario.checking import check_document, format_field_path
@@ -104,12 +104,14 @@ def load_scenario(path: Path) -> LoadedScenario:
 
     def add_problem(where: Where, message: str) -> None:
         problems.append(
-            ScenarioProblem(path.name, parsed.line(where), format_field_path(where), message)
+            ScenarioProblem(path.name, parsed.line_of(where), format_field_path(where), message)
         )
 
     def add_warning(where: Where, message: str) -> None:
         warnings.append(
-            str(ScenarioProblem(path.name, parsed.line(where), format_field_path(where), message))
+            str(
+                ScenarioProblem(path.name, parsed.line_of(where), format_field_path(where), message)
+            )
         )
 
     document = resolve_includes(parsed.value, path.parent, add_problem)
@@ -124,7 +126,7 @@ def load_scenario(path: Path) -> LoadedScenario:
     # Variables and files are the ways to keep a secret elsewhere; the text names them only.
     said = "contains what looks like a secret; write `${NAME}` and set the variable."
     secrets = (
-        str(ScenarioProblem(path.name, parsed.line(where), format_field_path(where), said))
+        str(ScenarioProblem(path.name, parsed.line_of(where), format_field_path(where), said))
         for where in secret_locations(parsed.value)
     )
     return LoadedScenario(scenario, tuple(warnings), secrets)
@@ -153,7 +155,7 @@ def _scenario_text(path: Path) -> str:
         raise ScenarioError([ScenarioProblem(path.name, line, "", "is not UTF-8 text.")]) from None
 
 
-def _parse_text(path: Path, text: str) -> Document:
+def _parse_text(path: Path, text: str) -> PositionedDocument:
     is_json = path.suffix == ".json"
     try:
         parsed = read_json(text) if is_json else read_toml(text)

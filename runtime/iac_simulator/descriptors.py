@@ -116,7 +116,7 @@ class DescriptorReader:
             name = CLASS_PROPERTY.jxa if code != _ALL else "properties"
             return CLASS_PROPERTY._replace(jxa=name, term=name)
         of_class = self.tables.properties(term) if term in self.tables.classes and term else ()
-        kin = [t for t in self.tables.classes if term and self.tables.descends(t, term)]
+        kin = [t for t in self.tables.classes if term and self.tables.is_descendant(t, term)]
         rows = [*of_class, *(row for t in kin for row in self.tables.properties(t))]
         rows += [row for kind in self.tables.classes.values() for row in kind.properties]
         rows += [row for record in self.tables.records.values() for row in record.properties]

@@ -50,7 +50,9 @@ def _habit_rows(kind: str, tables: Tables, term: str | None = None) -> Iterator[
     for row in _load_habits()[kind]:
         if tables.app.id not in row["app"]:
             continue
-        if term is None or (row["class"] in tables.classes and tables.descends(term, row["class"])):
+        if term is None or (
+            row["class"] in tables.classes and tables.is_descendant(term, row["class"])
+        ):
             yield row
 
 
@@ -125,7 +127,7 @@ def _matches_row(call: VerbCall, row: Row) -> bool:
     world = call.world
     if "direct" in row:
         terms = [node.term for node in direct_objects(world, call.direct)] if call.direct else []
-        return bool(terms) and world.tables.descends(terms[0], row["direct"])
+        return bool(terms) and world.tables.is_descendant(terms[0], row["direct"])
     wanted = row.get("when", {})
     return all(world.data.get(name) == value for name, value in wanted.items())
 
@@ -192,7 +194,7 @@ def _row_value(call: VerbCall, value: Any, row: Row) -> Any:
     if word is not None and word.startswith("first "):
         term = word.removeprefix("first ")
         nodes = world.descendant_objects(world.root)
-        found = next((n for n in nodes if world.tables.descends(n.term, term)), None)
+        found = next((n for n in nodes if world.tables.is_descendant(n.term, term)), None)
         return {"ref": format_chain(found.chain)} if found else UNDEFINED
     return UNDEFINED if word == "nothing" else value
 
@@ -261,7 +263,7 @@ def check_allowed(
         taken = {
             (world.object_name(other.data) or "").casefold()
             for other in world.all_list_items(owner)
-            if other.data is not data and world.tables.descends(other.term, row["class"])
+            if other.data is not data and world.tables.is_descendant(other.term, row["class"])
         }
         name = world.object_name(data)
         if name is not None and name.casefold() in taken:

@@ -68,7 +68,7 @@ def element_class(tables: Tables, term: str | None, plural: str) -> str | None:
     for element in tables.elements(term) if named else ():
         # The class itself goes before its subclasses.
         for name in sorted(named, key=lambda name: name != element.term):
-            if tables.descends(name, element.term):
+            if tables.is_descendant(name, element.term):
                 return name
     return None
 
@@ -76,7 +76,7 @@ def element_class(tables: Tables, term: str | None, plural: str) -> str | None:
 @lru_cache(maxsize=4096)
 def class_descendants(tables: Tables, term: str) -> tuple[str, ...]:
     """Return `term` and the classes that descend from it."""
-    return tuple(name for name in tables.classes if tables.descends(name, term))
+    return tuple(name for name in tables.classes if tables.is_descendant(name, term))
 
 
 def member_names(tables: Tables, term: str) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from iac_base.words import fold
+from iac_base.words import fold_name
 from iac_simulator.errors import EventRefusedError
 from iac_simulator.follow import Found, FoundItems, FoundValue, resolve_chain, resolve_reference
 from iac_simulator.values import AppReference, Chain
@@ -190,7 +190,7 @@ def _plural_for(world: AppWorld, owner: WorldObject, term: str) -> str | None:
     if owner.term not in classes or term not in classes:
         return None
     elements = world.tables.elements(owner.term)
-    if not any(world.tables.descends(term, element.term) for element in elements):
+    if not any(world.tables.is_descendant(term, element.term) for element in elements):
         return None
     plurals = [row.plural for _, row in world.tables.lineage(term)]
     held = (plural for plural in plurals if isinstance(owner.data.get(plural), list))
@@ -199,7 +199,12 @@ def _plural_for(world: AppWorld, owner: WorldObject, term: str) -> str | None:
 
 def _default_objects(world: AppWorld, owner: WorldObject, depth: int = 3) -> Iterator[WorldObject]:
     for key, value in owner.data.items():
-        if depth and fold(key).startswith("default") and isinstance(value, dict) and "ref" in value:
+        if (
+            depth
+            and fold_name(key).startswith("default")
+            and isinstance(value, dict)
+            and "ref" in value
+        ):
             found = resolve_reference(world, value["ref"])
             if found is not None:
                 yield found

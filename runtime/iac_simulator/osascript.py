@@ -22,8 +22,7 @@ from pathlib import Path
 
 from iac_base import files
 from iac_base.errors import SetupError
-from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.folders import shipped_folder
+from iac_runtime.tools.catalogue import Catalogue, shipped_folder
 from iac_runtime.tools.tables import Tables
 from iac_simulator import state as storage
 from iac_simulator.engine import MissingEngineError
@@ -59,7 +58,7 @@ def load_tables(folders: Sequence[Path]) -> list[Tables]:
     found: list[Tables] = []
     for app in catalogue.dictionaries:
         try:
-            found.append(catalogue.tables(app))
+            found.append(catalogue.load_tables(app))
         except AttributeError as error:
             path = app.folder / f"{app.key}.py"
             raise SetupError(f"{path}: not a generated module: {error}") from None

@@ -100,7 +100,7 @@ def answer_by_type(world: AppWorld, command: AppCommand, direct: Any, now: str) 
             if isinstance(direct, AppReference):
                 return direct
             nodes = world.descendant_objects(world.root)
-            found = next((n for n in nodes if world.tables.descends(n.term, term)), None)
+            found = next((n for n in nodes if world.tables.is_descendant(n.term, term)), None)
             return world.make_reference(found.chain) if found else UNDEFINED
         return default_value(world.tables, term)
     return UNDEFINED

@@ -108,7 +108,7 @@ def _inline_toml(value: Any) -> str:
 
 def lock_state(path: Path) -> AbstractContextManager[None]:
     """Hold the lock of a state file against other processes."""
-    return files.locked(path.with_name(f"{path.name}.lock"))
+    return files.hold_lock(path.with_name(f"{path.name}.lock"))
 
 
 _OF_WORLD: Final = frozenset(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
-from iac_base.words import fold
+from iac_base.words import fold_name
 from iac_runtime.tool import Enum, Property
 from iac_runtime.tools.tables import Tables
 from iac_runtime.types import Reading, find_type, parse_type
@@ -52,7 +52,7 @@ def encode_value(tables: Tables, value: Any, type_: str) -> Any:
 def _encode_word(tables: Tables, value: str, type_: str) -> Any:
     for term, _ in parse_type(type_):
         for name, code in enumeration_rows(tables, term):
-            if name == value or fold(name) == fold(value) != "":
+            if name == value or fold_name(name) == fold_name(value) != "":
                 return {"enum": code}
         if term in _TYPES:
             cls = tables.find_class(value)

@@ -191,12 +191,16 @@ class AppWorld:
         if term is None:
             return None
         near = [
-            node for node in self.all_list_items(owner) if self.tables.descends(node.term, term)
+            node
+            for node in self.all_list_items(owner)
+            if self.tables.is_descendant(node.term, term)
         ]
         if near:
             return near
         below = [
-            node for node in self._indirect_objects(owner) if self.tables.descends(node.term, term)
+            node
+            for node in self._indirect_objects(owner)
+            if self.tables.is_descendant(node.term, term)
         ]
         listed = [node for node in below if node.home is not None]
         if owner.chain:

@@ -75,7 +75,7 @@ def test_levels_say_what_is_dangerous_and_why(gtk: User) -> None:
     def level(tool: str, **arguments: str) -> tuple[str, str]:
         plan = prepare(gtk.toolset, tool, {"app": gtk.app.pid, **arguments})
         assert plan.facts.app == (gtk.app.id, gtk.app.name)
-        return plan.facts.level, "; ".join(row.says for row in plan.facts.raised)
+        return plan.facts.level, "; ".join(row.reason for row in plan.facts.raised)
 
     press = {"action": "press"}
     path = gtk.path(title="Press", role="button")
@@ -94,7 +94,7 @@ def test_the_default_button_of_a_dialog_is_dangerous_and_cancel_is_not(gtk: User
         gtk.toolset, "perform_action", {"app": gtk.app.pid, "element": ok, "action": "press"}
     )
     assert plan.facts.level == "DANGEROUS"
-    assert [row.says for row in plan.facts.raised] == ["It is the default button of a dialog."]
+    assert [row.reason for row in plan.facts.raised] == ["It is the default button of a dialog."]
     cancel = gtk.path(title="Cancel", role="button")
     answer = gtk("perform_action", element=cancel, action="press")
     assert gtk.plan is not None

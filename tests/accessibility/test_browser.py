@@ -72,12 +72,10 @@ def test_a_form_takes_an_option_and_a_date_beside_texts(browser: User) -> None:
         return str(next(one["id"] for one in found if one["title"].startswith(title)))
 
     values = {
-        named("text_field", "Coupon code"): "SPRING",
-        named("combo_box", "Sort by"): "Name",
-        named("incrementor", "Month Due"): 5,
-        named("incrementor", "Day Due"): 7,
+        named("text_field", "Coupon code"): "SPRING", named("combo_box", "Sort by"): "Name",
+        named("incrementor", "Month Due"): 5, named("incrementor", "Day Due"): 7,
         named("incrementor", "Year Due"): 1990,
-    }
+    }  # fmt: skip
     fields = [{"element": element, "value": value} for element, value in values.items()]
     answer = browser("fill_form", fields=fields)
     assert answer["success"], answer

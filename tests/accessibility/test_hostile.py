@@ -53,11 +53,9 @@ def test_an_endless_chain_ends_at_the_depth() -> None:
 
 def test_a_cycle_is_read_once() -> None:
     rows = {
-        "app": node("app", "application", "", "w"),
-        "w": node("w", "window", "A", "g"),
-        "g": node("g", "group", "", "w", "g", "app", "b"),
-        "b": node("b", "button", "Go"),
-    }
+        "app": node("app", "application", "", "w"), "w": node("w", "window", "A", "g"),
+        "g": node("g", "group", "", "w", "g", "app", "b"), "b": node("b", "button", "Go"),
+    }  # fmt: skip
     answer = tool(Memory(tree(rows)), "get_ui_tree", depth=100)
     assert answer["result_count"] == 3
     assert not answer["incomplete"]
@@ -173,11 +171,9 @@ def test_no_window_and_no_focus_are_answers() -> None:
     bridge = Memory(tree({"app": node("app", "application")}))
     assert tool(bridge, "list_windows")["windows"] == []
     assert tool(bridge, "get_focused_element") == {
-        "app": {"name": "Memory", "id": "com.example.Memory", "pid": 100},
-        "element": None,
-        "has_focus": False,
-        "notes": [],
-    }
+        "app": {"name": "Memory", "id": "com.example.Memory", "pid": 100}, "element": None,
+        "has_focus": False, "notes": [],
+    }  # fmt: skip
     bridge.running = [APP._replace(frontmost=False)]
     toolset = UiToolset(bridge)
     answer = answered(toolset, "get_focused_element", {})

@@ -144,15 +144,12 @@ def test_every_name_and_every_call_is_one_that_pyobjc_has(folder: Path) -> None:
 
 
 @needs_wheels
-@pytest.mark.parametrize(
-    ("right", "mistaken", "said"),
-    [
-        ("AXUIElementPerformAction(", "AXUIElementPerformActions(", "has no"),
-        ("AXUIElementPerformAction(", "AXUIElementPerformAction(None, ", "takes 2 arguments"),
-        ("kAXErrorCannotComplete", "kAXErrorCanNotComplete", "has no"),
-        ("CGEventPostToPid(", "CGEventPostToPid(0, ", "takes 2 arguments"),
-    ],
-)
+@pytest.mark.parametrize(("right", "mistaken", "said"), [
+    ("AXUIElementPerformAction(", "AXUIElementPerformActions(", "has no"),
+    ("AXUIElementPerformAction(", "AXUIElementPerformAction(None, ", "takes 2 arguments"),
+    ("kAXErrorCannotComplete", "kAXErrorCanNotComplete", "has no"),
+    ("CGEventPostToPid(", "CGEventPostToPid(0, ", "takes 2 arguments"),
+])  # fmt: skip
 def test_a_mistake_in_the_bridge_is_found(right: str, mistaken: str, said: str) -> None:
     sources = {file: text.replace(right, mistaken) for file, text in SOURCES.items()}
     assert sources != SOURCES

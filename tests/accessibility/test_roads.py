@@ -20,15 +20,15 @@ from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.process import Completed
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.limiter import Limiter, Permit
-from iac_runtime.gate.opening import HOME, simulation
-from iac_runtime.gate.plans import Asks, Call, Done
-from iac_runtime.gate.stored import shorten
-from iac_runtime.policy.effects import Effect
-from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.model import Flags, read_settings
+from iac_runtime.gate.opening import HOME, open_simulation
+from iac_runtime.gate.plans import Call, CompletedCall, PendingCall
+from iac_runtime.gate.stored import truncate
+from iac_runtime.policy.effects import identify_from_catalogue
+from iac_runtime.policy.facts import Effect
 from iac_runtime.policy.permissions import Permissions, Requester
-from iac_runtime.policy.reach import identify_in
-from iac_runtime.serve.calling import through_door
+from iac_runtime.policy.policy_file import parse_policy
+from iac_runtime.policy.settings import PolicyFlags, read_settings
+from iac_runtime.serve.call import unwrap_call_tool
 from iac_runtime.tools.catalogue import Catalogue, find_tool
 from iac_runtime.tools.own import added_tools
 from iac_runtime.tools.shape import Tool
@@ -47,53 +47,25 @@ class Deed(NamedTuple):
 
 
 DEEDS: Final = (
-    Deed(
-        "Notes",
-        [
-            ("notes_get", {"target": "notes[0].name"}),
-            ("notes_get", {"target": "notes[0]", "properties": ["name"]}),
-            ("notes_list_notes", {}),
-        ],
-        "get name of note 1",
-        "notes[0].name()",
-    ),
+    Deed("Notes",
+     [("notes_get", {"target": "notes[0].name"}),
+      ("notes_get", {"target": "notes[0]", "properties": ["name"]}), ("notes_list_notes", {})],
+     "get name of note 1", "notes[0].name()"),
     Deed("Mail", [("mail_count", {"element": "account"})], "count accounts"),
-    Deed(
-        "Notes",
-        [
-            ("notes_make", {"element": "note", "properties": {"name": "x"}}),
-            ("notes_make_note", {"name": "x"}),
-        ],
-        'make new note with properties {name:"x"}',
-    ),
-    Deed(
-        "Notes",
-        [
-            ("notes_set", {"target": "notes[0]", "properties": {"name": "x"}}),
-        ],
-        'set name of note 1 to "x"',
-    ),
-    Deed(
-        "Notes",
-        [("notes_delete", {"target": "notes[0]"})],
-        "delete note 1",
-        "delete(app.notes[0])",
-        press="Delete",
-    ),
-    Deed(
-        "Mail",
-        [("mail_send", {"target": "outgoingMessages[0]"})],
-        "send outgoing message 1",
-    ),
+    Deed("Notes",
+     [("notes_make", {"element": "note", "properties": {"name": "x"}}),
+      ("notes_make_note", {"name": "x"})], 'make new note with properties {name:"x"}'),
+    Deed("Notes", [("notes_set", {"target": "notes[0]", "properties": {"name": "x"}})],
+     'set name of note 1 to "x"'),
+    Deed("Notes", [("notes_delete", {"target": "notes[0]"})], "delete note 1",
+     "delete(app.notes[0])", press="Delete"),
+    Deed("Mail", [("mail_send", {"target": "outgoingMessages[0]"})], "send outgoing message 1"),
     Deed("Music", [("app_quit", {"app": "Music"})], "quit", "quit()"),
     Deed("Music", [("app_launch", {"app": "Music"})], "launch"),
     Deed("Music", [("music_pause", {})], "pause", "pause()"),
-    Deed(
-        "Finder",
-        [("finder_make", {"element": "folder", "at": "~/Documents"})],
-        "make new folder",
-    ),
-)
+    Deed("Finder", [("finder_make", {"element": "folder", "at": "~/Documents"})],
+     "make new folder"),
+)  # fmt: skip
 
 
 SCREEN: Final = {
@@ -110,7 +82,7 @@ class Counted(Limiter):
         super().__init__()
         self.taken: list[tuple[str, int]] = []
 
-    def take(self, kind: str, places: int = 1) -> Permit:
+    def reserve_places(self, kind: str, places: int = 1) -> Permit:
         self.taken.append((kind, places))
         return Permit(0.0)
 
@@ -153,7 +125,7 @@ def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def world(generated: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     catalogue = Catalogue([generated])
-    executor = Executor(simulation(catalogue, None))
+    executor = Executor(open_simulation(catalogue, None))
 
     def run(_argv: Any, _stdin: bytes, _timeout: float, **_more: Any) -> Completed:
         return Completed(f'"{ANSWER}"'.encode(), b"", 0)
@@ -184,12 +156,12 @@ def seen(
     parsed = parse_policy(policy)
     permissions = Permissions(
         parsed,
-        read_settings(Flags(), {}, parsed),
+        read_settings(PolicyFlags(), {}, parsed),
         home=HOME,
-        identify=identify_in(world.catalogue),
+        identify=identify_from_catalogue(world.catalogue),
     )
     remembered: list[Any] = []
-    permissions.taint.add = remembered.append  # type: ignore[method-assign]
+    permissions.taint.remember_texts = remembered.append  # type: ignore[method-assign]
     limiter, audit = Counted(), Recorded()
     app = APP._replace(name=button, id=f"com.apple.{button}")
     screen = Memory(tree(SCREEN), apps=(app,))
@@ -205,8 +177,14 @@ def seen(
         launch=["*"],
     )
     try:
-        found = gate.call(through_door(call), tool=tool, cancel=Cancellation())
-        ended = "done" if isinstance(found, Done) else "asks" if isinstance(found, Asks) else "no"
+        found = gate.call(unwrap_call_tool(call), tool=tool, cancel=Cancellation())
+        ended = (
+            "done"
+            if isinstance(found, CompletedCall)
+            else "asks"
+            if isinstance(found, PendingCall)
+            else "no"
+        )
     except ToolError:
         ended = "done"
     (row,) = audit.rows
@@ -239,7 +217,7 @@ def roads(deed: Deed) -> Iterator[tuple[str, Call, dict[str, Any]]]:
     if all(name.split("_")[1] in ("get", "list", "count") for name, _ in deed.tools):
         whose = f"com.apple.{deed.app}" if deed.app != "Mail" else "com.apple.mail"
         read = Effect("read", whose, deed.app)
-        _, note = shorten("x" * 50, 20, [read])
+        _, note = truncate("x" * 50, 20, [read])
         yield "read on", Call("read_more", {"result": note.split('"')[1], "offset": 20}, ASKED), {}
     script = deed.applescript
     if deed.app != "Standard Additions":

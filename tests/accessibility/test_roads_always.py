@@ -13,12 +13,11 @@ from iac_applescript.toolset import open_toolset as scripts
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import HOME
 from iac_runtime.gate.plans import Call
-from iac_runtime.policy.approvals import remember, revoke
-from iac_runtime.policy.model import Flags as PolicyFlags
-from iac_runtime.policy.model import Policy, read_settings
+from iac_runtime.policy.approvals import remember_approval, revoke_approvals
+from iac_runtime.policy.effects import identify_from_catalogue
 from iac_runtime.policy.permissions import Permissions
-from iac_runtime.policy.reach import identify_in
-from iac_runtime.serve.calling import through_door
+from iac_runtime.policy.settings import Policy, PolicyFlags, read_settings
+from iac_runtime.serve.call import unwrap_call_tool
 from iac_runtime.tools.catalogue import find_tool
 from iac_runtime.tools.own import added_tools
 
@@ -97,7 +96,7 @@ def gate(world: World) -> Gate:
         policy,
         read_settings(PolicyFlags(), {}, policy),
         home=HOME,
-        identify=identify_in(world.catalogue),
+        identify=identify_from_catalogue(world.catalogue),
     )
     return Gate(
         world.catalogue,
@@ -118,11 +117,11 @@ def test_what_was_allowed_always_runs_by_every_road_and_nothing_else_does(
     call, more = data.draw(st.sampled_from([*roads(first)]))
     other, others = data.draw(st.sampled_from([*roads(second)]))
     store = gate.permissions.store
-    revoke(store, None)
-    facts, decision = gate.judge(gate.plan(through_door(call), **more), ASKED)
+    revoke_approvals(store, None)
+    facts, decision = gate.judge_plan(gate.plan_call(unwrap_call_tool(call), **more), ASKED)
     assert decision.offers_always, (call, decision)
-    remember(store, facts)
-    _, found = gate.judge(gate.plan(through_door(other), **others), ASKED)
+    remember_approval(store, facts)
+    _, found = gate.judge_plan(gate.plan_call(unwrap_call_tool(other), **others), ASKED)
     expected = "allow" if first.means == second.means else "ask"
     assert found.action == expected, (call, other, decision.scope, found)
 
@@ -131,8 +130,10 @@ def test_what_was_allowed_always_runs_by_every_road_and_nothing_else_does(
 def test_a_script_is_asked_about_each_time(gate: Gate, script: str) -> None:
     for way in WAYS:
         call, more = next(roads(way))
-        remember(gate.permissions.store, gate.judge(gate.plan(call, **more), ASKED)[0])
+        remember_approval(
+            gate.permissions.store, gate.judge_plan(gate.plan_call(call, **more), ASKED)[0]
+        )
     call = Call("execute_applescript", {"script": script}, ASKED)
-    _, decision = gate.judge(gate.plan(call), ASKED)
+    _, decision = gate.judge_plan(gate.plan_call(call), ASKED)
     assert (decision.action, decision.offers_always) == ("ask", False)
-    revoke(gate.permissions.store, None)
+    revoke_approvals(gate.permissions.store, None)

@@ -21,12 +21,14 @@ from iac_accessibility.paths import (
     path_text,
     role_name,
 )
-from iac_accessibility.tools import TOOLS
 from iac_accessibility.toolset import UiToolset
 from iac_accessibility.traverse import steps_of
 from iac_accessibility.writes import coerce_value
 from iac_base.errors import ToolError
-from iac_runtime.tools.shape import entry as listing_entry
+from iac_runtime.tools.own import toolset_tools
+from iac_runtime.tools.shape import listing_entry as listing_entry
+
+TOOLS = toolset_tools(("accessibility",))
 
 _ROLES = st.from_regex(r"[a-z][a-z0-9]{0,9}(_[a-z0-9]{1,9}){0,2}", fullmatch=True).map(role_name)
 _STEPS = st.one_of(
@@ -92,36 +94,28 @@ WINDOW = node("w", "window", "Document")
 DIALOG = node("d", "dialog", "Question")
 
 
-@pytest.mark.parametrize(
-    ("facts", "level"),
-    [
-        (facts(node("b", "button", "Bold"), WINDOW), "MODIFY"),
-        (facts(node("b", "button", "Delete"), WINDOW), "DANGEROUS"),
-        (facts(node("b", "button", "", description="Send mail"), WINDOW),
-         "DANGEROUS"),
-        (facts(node("b", "button", "", identifier="btnDeleteAll"), WINDOW),
-         "DANGEROUS"),
-        (facts(node("b", "button", "Löschen"), WINDOW), "DANGEROUS"),
-        (facts(node("b", "button", "Ｄｅｌｅｔｅ"), WINDOW), "DANGEROUS"),
-        (facts(node("b", "button", "削除する"), WINDOW), "DANGEROUS"),
-        (facts(node("b", "button", "OK"), DIALOG, default=True), "DANGEROUS"),
-        (facts(node("b", "button", "OK"), WINDOW, default=True), "MODIFY"),
-        (facts(node("b", "button", "Cancel"), DIALOG), "MODIFY"),
-        (facts(node("b", "button", "OK"),
-               node("d", "alert", "Delete 40 items?")), "DANGEROUS"),
-        (facts(node("f", "secure_text_field", states=["secure"]), WINDOW),
-         "DANGEROUS"),
-        (facts(node("f", "text_field", "Name"), WINDOW, runs=True), "DANGEROUS"),
-        (facts(node("f", "text_field", "Name"), WINDOW, does="sends"), "DANGEROUS"),
-        (facts(node("f", "text_field", "Name"), WINDOW), "MODIFY"),
-        (facts(node("m", "menu_item", "Bin"), WINDOW, words=("Empty",)),
-         "DANGEROUS"),
-        (ChangeFacts("com.apple.Terminal", node("b", "button", "Bold"), WINDOW), "DANGEROUS"),
-        (ChangeFacts("com.apple.ScreenSharing", node("b", "button", "Bold"), WINDOW), "DANGEROUS"),
-        (ChangeFacts("local.xterm", node("b", "button", "Bold"), WINDOW), "DANGEROUS"),
-        (ChangeFacts("", node("b", "button", "Bold"), WINDOW), "DANGEROUS"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("facts", "level"), [
+    (facts(node("b", "button", "Bold"), WINDOW), "MODIFY"),
+    (facts(node("b", "button", "Delete"), WINDOW), "DANGEROUS"),
+    (facts(node("b", "button", "", description="Send mail"), WINDOW), "DANGEROUS"),
+    (facts(node("b", "button", "", identifier="btnDeleteAll"), WINDOW), "DANGEROUS"),
+    (facts(node("b", "button", "Löschen"), WINDOW), "DANGEROUS"),
+    (facts(node("b", "button", "Ｄｅｌｅｔｅ"), WINDOW), "DANGEROUS"),
+    (facts(node("b", "button", "削除する"), WINDOW), "DANGEROUS"),
+    (facts(node("b", "button", "OK"), DIALOG, default=True), "DANGEROUS"),
+    (facts(node("b", "button", "OK"), WINDOW, default=True), "MODIFY"),
+    (facts(node("b", "button", "Cancel"), DIALOG), "MODIFY"),
+    (facts(node("b", "button", "OK"), node("d", "alert", "Delete 40 items?")), "DANGEROUS"),
+    (facts(node("f", "secure_text_field", states=["secure"]), WINDOW), "DANGEROUS"),
+    (facts(node("f", "text_field", "Name"), WINDOW, runs=True), "DANGEROUS"),
+    (facts(node("f", "text_field", "Name"), WINDOW, does="sends"), "DANGEROUS"),
+    (facts(node("f", "text_field", "Name"), WINDOW), "MODIFY"),
+    (facts(node("m", "menu_item", "Bin"), WINDOW, words=("Empty",)), "DANGEROUS"),
+    (ChangeFacts("com.apple.Terminal", node("b", "button", "Bold"), WINDOW), "DANGEROUS"),
+    (ChangeFacts("com.apple.ScreenSharing", node("b", "button", "Bold"), WINDOW), "DANGEROUS"),
+    (ChangeFacts("local.xterm", node("b", "button", "Bold"), WINDOW), "DANGEROUS"),
+    (ChangeFacts("", node("b", "button", "Bold"), WINDOW), "DANGEROUS"),
+])  # fmt: skip
 def test_levels(facts: ChangeFacts, level: str) -> None:
     verdict = assess_level(facts)
     assert verdict.level == level
@@ -133,46 +127,16 @@ def test_a_word_counts_whatever_stands_around_it(before: str, after: str) -> Non
     assert danger_word(f"{before} delete {after}")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("Supprimer", "Elimina", "Verwijder", "Slet", "Radera", "Poista", "Usuń", "Удалить"),
-        *("Видалити", "Smazat", "Odstrániť", "Törlés", "Șterge", "Διαγραφή", "Sil", "حذف", "מחק"),
-        *(
-            "Hapus",
-            "Padam",
-            "Xóa",
-            "Obriši",
-            "Suprimeix",
-            "हटाएँ",
-            "削除",
-            "删除",
-            "刪除",
-            "삭제",
-            "ลบ",
-        ),
-        *(
-            "Überweisen",
-            "Virement",
-            "振込",
-            "转账",
-            "송금",
-            "Paga ora",
-            "Betal",
-            "Revoke",
-            "Widerrufen",
-        ),
-        *(
-            "Transfer",
-            "Ne pas enregistrer",
-            "Don’t Save",
-            "保存しない",
-            "Άρση: Αποστολή",
-            "Gửi",
-            "Kirim",
-        ),
-    ],
-)
+@pytest.mark.parametrize("text", [
+    *("Supprimer", "Elimina", "Verwijder", "Slet", "Radera", "Poista", "Usuń", "Удалить"),
+    *("Видалити", "Smazat", "Odstrániť", "Törlés", "Șterge", "Διαγραφή", "Sil", "حذف", "מחק"),
+    *("Hapus", "Padam", "Xóa", "Obriši", "Suprimeix", "हटाएँ", "削除", "删除", "刪除", "삭제",
+     "ลบ"),
+    *("Überweisen", "Virement", "振込", "转账", "송금", "Paga ora", "Betal", "Revoke",
+     "Widerrufen"),
+    *("Transfer", "Ne pas enregistrer", "Don’t Save", "保存しない", "Άρση: Αποστολή", "Gửi",
+     "Kirim"),
+])  # fmt: skip
 def test_what_deletes_pays_and_sends_is_known_in_the_languages_of_the_system(text: str) -> None:
     assert danger_word(text)
 
@@ -242,14 +206,12 @@ def test_the_table_of_tools_is_what_clients_take() -> None:
 
 
 ROWS = {
-    "app": node("app", "application", "", "w", "d"),
-    "w": node("w", "window", "Doc", "f", "g", "t"),
-    "d": node("d", "dialog", "Ask", "ok"),
-    "ok": node("ok", "button", "OK", actions=("press",)),
+    "app": node("app", "application", "", "w", "d"), "w": node("w", "window", "Doc", "f", "g", "t"),
+    "d": node("d", "dialog", "Ask", "ok"), "ok": node("ok", "button", "OK", actions=("press",)),
     "f": node("f", "text_field", "Name", value="old", states=["editable", "focusable"]),
     "g": node("g", "button", "Go", actions=("press",), identifier="go"),
     "t": node("t", "toggle_button", "Bold", actions=("press",), value=False),
-}
+}  # fmt: skip
 
 
 def test_a_plan_names_what_a_gate_judges() -> None:
@@ -284,18 +246,10 @@ def test_where_there_are_no_keys_what_cannot_be_set_is_refused_in_one_line() -> 
     assert bridge.done == []
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("cmd+Q", "command+q"),
-        ("Ctrl+Shift+S", "control+shift+s"),
-        ("enter", "return"),
-        ("ctrl++", "control++"),
-        ("A", "A"),
-        ("Page Down", "page_down"),
-        ("alt+F4", "option+f4"),
-    ],
-)
+@pytest.mark.parametrize(("text", "shown"), [
+    ("cmd+Q", "command+q"), ("Ctrl+Shift+S", "control+shift+s"), ("enter", "return"),
+    ("ctrl++", "control++"), ("A", "A"), ("Page Down", "page_down"), ("alt+F4", "option+f4"),
+])  # fmt: skip
 def test_combinations_by_name(text: str, shown: str) -> None:
     assert parse_stroke(text).text == shown
 

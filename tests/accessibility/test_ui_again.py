@@ -102,13 +102,11 @@ class Counting(Memory):
 def rows() -> dict[str, UiNode]:
     """Return a window with two pages, each with a button."""
     return {
-        "app": node("app", "application", "", "w"),
-        "w": node("w", "window", "Doc", "p", "q"),
+        "app": node("app", "application", "", "w"), "w": node("w", "window", "Doc", "p", "q"),
         "p": node("p", "group", "Alice", "go", *(f"x{number}" for number in range(50))),
-        "q": node("q", "group", "Bob"),
-        "go": node("go", "button", "Go", actions=("press",)),
+        "q": node("q", "group", "Bob"), "go": node("go", "button", "Go", actions=("press",)),
         **{f"x{number}": node(f"x{number}", "image") for number in range(50)},
-    }
+    }  # fmt: skip
 
 
 def prepared(bridge: Memory, toolset: UiToolset, path: str) -> Plan:
@@ -133,17 +131,14 @@ def test_elements_beside_the_way_are_not_read_again() -> None:
     assert bridge.done == [("perform", "go", "press")]
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"p": node("p", "group", "Carol", "go")},
-        {"p": node("p", "group", "Alice", "other", "go"), "other": node("other", "button", "Go")},
-        {"go": node("go", "button", "Delete", actions=("press",))},
-        {"go": node("go", "check_box", "Go", actions=("press",))},
-        {"p": node("p", "group", "Alice"), "q": node("q", "group", "Bob", "go")},
-        {"w": node("w", "window", "Other", "p", "q")},
-    ],
-)
+@pytest.mark.parametrize("change", [
+    {"p": node("p", "group", "Carol", "go")},
+    {"p": node("p", "group", "Alice", "other", "go"), "other": node("other", "button", "Go")},
+    {"go": node("go", "button", "Delete", actions=("press",))},
+    {"go": node("go", "check_box", "Go", actions=("press",))},
+    {"p": node("p", "group", "Alice"), "q": node("q", "group", "Bob", "go")},
+    {"w": node("w", "window", "Other", "p", "q")},
+])  # fmt: skip
 def test_whatever_changed_on_the_way_ends_in_a_refusal(change: dict[str, UiNode]) -> None:
     bridge = Counting(rows())
     toolset = UiToolset(bridge)

@@ -30,7 +30,7 @@ def test_a_command_is_not_run_by_a_press_and_a_confirm_is_asked_about(runner: Us
     runner("perform_action", element=field, action="confirm")
     facts = runner.plan.facts
     assert (facts.level, facts.memory) == ("DANGEROUS", "")
-    said = [row.says for row in facts.raised]
+    said = [row.reason for row in facts.raised]
     assert said == ["This confirms the text, and what follows is unknown."]
     assert facts.line.startswith('confirm text field "Command"')
     stack.wait_until(lambda: runner.sees("ran true"), "the command")
@@ -64,18 +64,12 @@ def test_a_line_break_is_not_typed_where_it_would_confirm(
     assert not runner.sees("ran true")
 
 
-@pytest.mark.parametrize(
-    ("role", "around", "does"),
-    [
-        ("text_field", "window", "confirms the text, and what follows is unknown"),
-        ("search_field", "window", "confirms the text, and what follows is unknown"),
-        ("text_field", "dialog", "confirms a dialog"),
-        ("button", "dialog", "confirms a dialog"),
-        ("text_field", "web_area", "sends"),
-        ("text_area", "window", ""),
-        ("combo_box", "window", ""),
-    ],
-)
+@pytest.mark.parametrize(("role", "around", "does"), [
+    ("text_field", "window", "confirms the text, and what follows is unknown"),
+    ("search_field", "window", "confirms the text, and what follows is unknown"),
+    ("text_field", "dialog", "confirms a dialog"), ("button", "dialog", "confirms a dialog"),
+    ("text_field", "web_area", "sends"), ("text_area", "window", ""), ("combo_box", "window", ""),
+])  # fmt: skip
 def test_what_return_does_where_the_keyboard_is(role: str, around: str, does: str) -> None:
     assert return_does([node("w", around), node("n", role)]) == does
 

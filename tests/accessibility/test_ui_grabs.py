@@ -64,14 +64,10 @@ def refuse_paste(user: User, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.mark.sweep
-@pytest.mark.parametrize(
-    ("tool", "arguments"),
-    [
-        ("set_value", {"value": "for the field"}),
-        ("type_text", {"text": "for the field"}),
-        ("press_keys", {"keys": ["f", "o", "r"]}),
-    ],
-)
+@pytest.mark.parametrize(("tool", "arguments"), [
+    ("set_value", {"value": "for the field"}), ("type_text", {"text": "for the field"}),
+    ("press_keys", {"keys": ["f", "o", "r"]}),
+])  # fmt: skip
 def test_nothing_is_typed_while_another_program_holds_the_keyboard(
     keyed: User, prompt: Prompt, tool: str, arguments: dict[str, Any]
 ) -> None:

@@ -13,7 +13,7 @@ from iac_accessibility.toolset import UiToolset, open_toolset
 from iac_base.errors import ToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Answer, Asks, Call, Done, Refused
+from iac_runtime.gate.plans import Call, CallAnswer, CompletedCall, PendingCall, RefusedCall
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import added_tools
@@ -54,20 +54,20 @@ class World:
             kept={open_toolset: gated},
         )
 
-    def call(self, tool: str, token: str = "", **arguments: Any) -> Answer:
+    def call(self, tool: str, token: str = "", **arguments: Any) -> CallAnswer:
         call = Call(tool, {"app": APP.pid, **arguments}, ASKED, token=token)
         return self.gate.call(call._replace(verdict="once") if token else call)
 
-    def press(self, path: str = GO, token: str = "") -> Answer:
+    def press(self, path: str = GO, token: str = "") -> CallAnswer:
         return self.call("perform_action", token, element=path, action="press")
 
     def asked(self, path: str = GO) -> str:
         outcome = self.press(path)
-        assert isinstance(outcome, Asks)
+        assert isinstance(outcome, PendingCall)
         return outcome.token
 
     def read(self) -> "World":
-        assert isinstance(self.call("get_ui_tree", depth=2), Done)
+        assert isinstance(self.call("get_ui_tree", depth=2), CompletedCall)
         return self
 
     def stale(self, token: str, path: str = GO) -> None:
@@ -80,14 +80,14 @@ def u02(tools: Path) -> None:
     """Windows of consent and of secrets are never pressed, and never asked about."""
     for name in CONSENT:
         world = World(tools, APP._replace(id=name))
-        assert isinstance(world.press(), Refused), name
+        assert isinstance(world.press(), RefusedCall), name
         assert not world.bridge.done
 
 
 def u03(tools: Path) -> None:
     """Another case and another name change nothing: the bundle id of the process counts."""
     world = World(tools, APP._replace(id="COM.Apple.KeychainAccess", name="Notes"))
-    assert isinstance(world.press(), Refused)
+    assert isinstance(world.press(), RefusedCall)
     assert not world.bridge.done
 
 
@@ -123,49 +123,43 @@ def u07(tools: Path) -> None:
         ("find_element", {"role": "secure_text_field"}),
     ):
         outcome = world.call(tool, **more)
-        assert isinstance(outcome, Done)
+        assert isinstance(outcome, CompletedCall)
         assert "hunter2" not in str(outcome.value)
         assert "[secret]" in str(outcome.value)
     world = World(tools, APP._replace(id="com.1password.1password"))
     world.rows["b"] = node("b", "text_field", "Note", value="my other secret")
     outcome = world.call("get_ui_tree", depth=9)
-    assert isinstance(outcome, Done)
+    assert isinstance(outcome, CompletedCall)
     assert "my other secret" not in str(outcome.value)
 
 
 def u11(tools: Path) -> None:
     """A yes to a button of a window is none to one that deletes, nor to another window."""
     world = World(tools)
-    assert isinstance(world.press(token=world.asked()), Done)
-    assert isinstance(world.press(SAVE), Done)
+    assert isinstance(world.press(token=world.asked()), CompletedCall)
+    assert isinstance(world.press(SAVE), CompletedCall)
     world.rows["s"] = world.rows["s"]._replace(title="Delete")
     outcome = world.press("window[@title='A']/button[@title='Delete']")
-    assert isinstance(outcome, Asks)
+    assert isinstance(outcome, PendingCall)
     assert outcome.level == "DANGEROUS"
     world.rows["w"] = world.rows["w"]._replace(title="B")
     outcome = world.press("window[@title='B']/button[@title='Go']")
-    assert isinstance(outcome, Asks)
+    assert isinstance(outcome, PendingCall)
 
 
 def u18(tools: Path) -> None:
     """What was asked about is what runs: an answer is none to another element."""
     world = World(tools)
     outcome = world.press()
-    assert isinstance(outcome, Asks)
+    assert isinstance(outcome, PendingCall)
     assert '"Go" in window "A"' in outcome.question.text
-    assert isinstance(world.press(SAVE, token=outcome.token), Refused)
+    assert isinstance(world.press(SAVE, token=outcome.token), RefusedCall)
     assert not world.bridge.done
 
 
 ROWS: dict[str, Callable[[Path], None]] = {
-    "U02": u02,
-    "U03": u03,
-    "U04": u04,
-    "U05": u05,
-    "U07": u07,
-    "U11": u11,
-    "U18": u18,
-}
+    "U02": u02, "U03": u03, "U04": u04, "U05": u05, "U07": u07, "U11": u11, "U18": u18,
+}  # fmt: skip
 ELSEWHERE = {"U09", "U10", "U12", "U13", "U14", "U16"}
 """Of the limiter, the policy, the audit and the learned patterns."""
 

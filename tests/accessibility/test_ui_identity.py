@@ -14,7 +14,7 @@ from iac_accessibility.toolset import UiToolset, open_toolset
 from iac_base.errors import ToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Answer, Asks, Call, Done, Refused
+from iac_runtime.gate.plans import Call, CallAnswer, CompletedCall, PendingCall, RefusedCall
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import added_tools
@@ -116,14 +116,14 @@ class Asking:
         )
         self.pid = pid
 
-    def press(self, path: str, token: str = "") -> Answer:
+    def press(self, path: str, token: str = "") -> CallAnswer:
         arguments = {"app": self.pid, "element": path, "action": "press"}
         call = Call("perform_action", arguments, ASKED, token=token)
         return self.gate.call(call._replace(verdict="once") if token else call)
 
     def asked(self, path: str) -> str:
         outcome = self.press(path)
-        assert isinstance(outcome, Asks)
+        assert isinstance(outcome, PendingCall)
         return outcome.token
 
     def stale(self, path: str, token: str) -> None:
@@ -169,7 +169,7 @@ def test_a_path_that_was_never_read_is_bound_by_the_question(user: User, generat
 def test_what_did_not_change_is_acted_on_after_the_answer(user: User, generated: Path) -> None:
     path = second(user, "Delete")
     asking = Asking(user.toolset, user.app.pid, generated)
-    assert isinstance(asking.press(path, asking.asked(path)), Done)
+    assert isinstance(asking.press(path, asking.asked(path)), CompletedCall)
     assert done(user) == "Delete Item 1"
 
 
@@ -195,9 +195,9 @@ def test_an_answer_to_an_older_question_is_none_to_a_newer_one(generated: Path) 
     first = asking.asked(SECOND)
     rows.update(listed("new", "one"))
     second = asking.asked(SECOND)
-    assert isinstance(asking.press(SECOND, first), Refused)
+    assert isinstance(asking.press(SECOND, first), RefusedCall)
     assert bridge.done == []
-    assert isinstance(asking.press(SECOND, second), Done)
+    assert isinstance(asking.press(SECOND, second), CompletedCall)
     assert bridge.done == [("perform", "bone", "press")]
 
 
@@ -206,7 +206,9 @@ def test_an_answer_that_comes_to_another_process_is_none(generated: Path) -> Non
     bridge = Memory(lambda handle: tree(rows)(handle))
     token = Asking(UiToolset(bridge), APP.pid, generated).asked(SECOND)
     rows.update(listed("new", "one"))
-    assert isinstance(Asking(UiToolset(bridge), APP.pid, generated).press(SECOND, token), Refused)
+    assert isinstance(
+        Asking(UiToolset(bridge), APP.pid, generated).press(SECOND, token), RefusedCall
+    )
     assert bridge.done == []
 
 

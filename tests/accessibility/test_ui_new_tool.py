@@ -1,26 +1,24 @@
-"""A new accessibility tool is one row and one function; the gate does the rest."""
+"""A new accessibility tool is a function and what it does; the gate does the rest."""
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import pytest
 from ui_memory import APP, Memory, node, tree
 
-from iac_accessibility import tools
 from iac_accessibility.apps import UiSession
+from iac_accessibility.calls import UiCall
 from iac_accessibility.changes import ElementChange, check_action, describe_element
-from iac_accessibility.toolset import UiCall, UiToolset, change_tool, open_toolset
+from iac_accessibility.toolset import UiToolset, change_tool, open_toolset
 from iac_base.errors import UnknownToolError
+from iac_gen.toolsets import toolset_rows
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Asks, Call, Done
+from iac_runtime.gate.plans import Call, CompletedCall, PendingCall
 from iac_runtime.policy.permissions import Requester
-from iac_runtime.tools import own
+from iac_runtime.tool import tool
 from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.shape import Tool, later
+from iac_runtime.tools.own import added_tools, tool_of_row
 
 ASKED = Requester("tester", ("client",))
 ROWS = {
@@ -30,28 +28,9 @@ ROWS = {
     "delete": node("delete", "button", "Delete", actions=("show_menu",)),
 }
 
-PATH = {"type": "string", "description": "Path of the element."}
-ROW = Tool(
-    "open_context_menu",
-    "Open the menu of an element.",
-    {
-        "type": "object",
-        "properties": {
-            "app": {"type": "integer", "description": "Process id."},
-            "element": PATH,
-        },
-        "required": ["app", "element"],
-        "additionalProperties": False,
-    },
-    later("new_tool:open_context_menu"),
-    level="MODIFY",
-    ceiling="DANGEROUS",
-    timeout=1.0,
-)
-
 
 @change_tool
-def open_context_menu(session: UiSession, call: UiCall) -> ElementChange:
+def plan_open_context_menu(session: UiSession, call: UiCall) -> ElementChange:
     """Open the menu of an element."""
     found = call.resolve_element(session)
     check_action(found.node, "show_menu")
@@ -63,39 +42,45 @@ def open_context_menu(session: UiSession, call: UiCall) -> ElementChange:
     )
 
 
+@tool(level="MODIFY", ceiling="DANGEROUS", plan=plan_open_context_menu, timeout=1.0)
+def open_context_menu(app: int, element: str) -> None:
+    """Open the menu of an element.
+
+    Args:
+        app: Process id.
+        element: Path of the element.
+    """
+
+
 @pytest.fixture
 def bridge() -> Memory:
     return Memory(tree(dict(ROWS)))
 
 
 @pytest.fixture
-def gate(generated: Path, bridge: Memory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
-    """A gate with nine tools."""
-    module: Any = ModuleType("new_tool")
-    module.open_context_menu = open_context_menu
-    monkeypatch.setitem(sys.modules, "new_tool", module)
-    monkeypatch.setattr(tools, "TOOLS", (*tools.TOOLS, ROW))
-    own.added_tools.cache_clear()
-    yield Gate(
+def gate(generated: Path, bridge: Memory) -> Gate:
+    """A gate with a tool more."""
+    rows = toolset_rows([sys.modules[__name__]])
+    more = {row["name"]: tool_of_row(row) for row in rows}
+    return Gate(
         Catalogue([generated]),
         Executor(),
         home="/Users/me",
-        added=own.added_tools,
+        added=lambda: {**added_tools(), **more},
         kept={open_toolset: UiToolset(bridge)},
     )
-    own.added_tools.cache_clear()
 
 
-def test_a_new_tool_is_one_row_and_one_function(gate: Gate, bridge: Memory) -> None:
+def test_a_new_tool_is_a_function_and_what_it_does(gate: Gate, bridge: Memory) -> None:
     arguments = {"app": APP.pid, "element": "window[0]/button[0]"}
     call = Call("open_context_menu", arguments, ASKED)
     asked = gate.call(call)
-    assert isinstance(asked, Asks)
+    assert isinstance(asked, PendingCall)
     assert asked.level == "MODIFY"
     assert 'open the menu of button "Keep" in window "Doc" of Memory' in asked.question.line
     assert bridge.done == []
     done = gate.call(call._replace(token=asked.token, verdict="once"))
-    assert isinstance(done, Done)
+    assert isinstance(done, CompletedCall)
     assert bridge.done == [("perform", "keep", "show_menu")]
     assert done.value["element_state"]["title"] == "Keep"
 
@@ -104,7 +89,7 @@ def test_its_level_and_its_staleness_are_as_for_all(gate: Gate, bridge: Memory) 
     arguments = {"app": APP.pid, "element": "window[0]/button[1]"}
     call = Call("open_context_menu", arguments, ASKED)
     asked = gate.call(call)
-    assert isinstance(asked, Asks)
+    assert isinstance(asked, PendingCall)
     assert asked.level == "DANGEROUS"
     bridge.grow = tree({**ROWS, "w": node("w", "window", "Doc", "delete", "keep")})
     with pytest.raises(Exception, match="out of date"):

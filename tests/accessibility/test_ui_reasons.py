@@ -43,13 +43,10 @@ def test_a_session_without_a_bus_has_no_interface(
     assert (facts["reason"], facts["type"]) == ("no_interface", "UNAVAILABLE")
 
 
-@pytest.mark.parametrize(
-    ("fault", "reason", "type_"),
-    [
-        (ActionFailed("the app refused the action"), "failed", "EXECUTION_ERROR"),
-        (AccessDenied("not trusted"), "no_permission", "PERMISSION_DENIED"),
-    ],
-)
+@pytest.mark.parametrize(("fault", "reason", "type_"), [
+    (ActionFailed("the app refused the action"), "failed", "EXECUTION_ERROR"),
+    (AccessDenied("not trusted"), "no_permission", "PERMISSION_DENIED"),
+])  # fmt: skip
 def test_what_the_bridge_is_told_of_an_action(fault: Exception, reason: str, type_: str) -> None:
     class Refusing(Memory):
         def perform_action(self, handle: Handle, action: str, timeout: float) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import ui_stack as stack
 
-from iac_accessibility.tools import TOOLS
+from iac_runtime.tools.own import toolset_tools
 from iac_scenario.cli import main
 from iac_scenario.modes import scenario_calls
 from iac_scenario.reader import load_scenario
@@ -50,4 +50,4 @@ def test_a_scenario_passes(
 
 def test_every_tool_has_a_scenario() -> None:
     called = {call.tool for path in FILES for call in scenario_calls(load_scenario(path).scenario)}
-    assert {tool.name for tool in TOOLS} <= called
+    assert {tool.name for tool in toolset_tools(("accessibility",))} <= called

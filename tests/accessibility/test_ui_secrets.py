@@ -37,22 +37,15 @@ def test_a_secret_is_not_spelled_out_by_looking_for_it(vault: User) -> None:
 
 
 @pytest.mark.sweep
-@pytest.mark.parametrize(
-    ("tool", "arguments"),
-    [
-        ("find_element", {"role": "text_field"}),
-        ("get_ui_tree", {}),
-        ("get_ui_tree", {"depth": 40}),
-        ("get_ui_tree", {"element": "", "offset": 1}),
-        ("get_focused_element", {}),
-        ("wait_for", {"element": "", "until": "changes", "timeout": 0.3}),
-        ("perform_action", {"element": "", "action": "confirm"}),
-        ("type_text", {"element": "", "text": NEW}),
-        ("set_value", {"element": "", "value": NEW}),
-        ("fill_form", {"fields": [{"element": "", "value": NEW}]}),
-        ("press_keys", {"element": "", "keys": list(NEW.replace(" ", ""))}),
-    ],
-)
+@pytest.mark.parametrize(("tool", "arguments"), [
+    ("find_element", {"role": "text_field"}), ("get_ui_tree", {}), ("get_ui_tree", {"depth": 40}),
+    ("get_ui_tree", {"element": "", "offset": 1}), ("get_focused_element", {}),
+    ("wait_for", {"element": "", "until": "changes", "timeout": 0.3}),
+    ("perform_action", {"element": "", "action": "confirm"}),
+    ("type_text", {"element": "", "text": NEW}), ("set_value", {"element": "", "value": NEW}),
+    ("fill_form", {"fields": [{"element": "", "value": NEW}]}),
+    ("press_keys", {"element": "", "keys": list(NEW.replace(" ", ""))}),
+])  # fmt: skip
 def test_a_secret_stands_in_no_answer_and_in_no_question(
     vault: User, tool: str, arguments: dict[str, Any]
 ) -> None:

@@ -13,16 +13,23 @@ from ui_memory import APP, Memory, node, tree
 from ui_user import User
 
 from iac_accessibility.model import Frame
-from iac_accessibility.tools import TOOLS
 from iac_accessibility.toolset import UiToolset, open_toolset
 from iac_base.errors import ToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Answer, Asks, Call, Done, Refused, ToolImage
-from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.model import Flags, read_settings
+from iac_runtime.gate.plans import (
+    Call,
+    CallAnswer,
+    CompletedCall,
+    PendingCall,
+    RefusedCall,
+    ToolImage,
+)
 from iac_runtime.policy.permissions import Permissions, Requester
-from iac_runtime.serve.calling import outcome_result
+from iac_runtime.policy.policy_file import parse_policy
+from iac_runtime.policy.settings import PolicyFlags, read_settings
+from iac_runtime.serve.call import outcome_result
+from iac_runtime.tools.own import toolset_tools
 
 Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
 BLACK = (0, 0, 0)
@@ -98,11 +105,11 @@ def test_a_window_without_a_tree_is_read_by_the_systems_own_recognition(
     assert "text" not in seen(Memory(tree(rows())))[0]
 
 
-def asked(policy: str, app: str = APP.id) -> Answer:
+def asked(policy: str, app: str = APP.id) -> CallAnswer:
     bridge = Memory(tree(rows()), apps=[APP._replace(id=app)])
     given = parse_policy(policy)
-    permissions = Permissions(given, read_settings(Flags(), {}, given), home="/Users/me")
-    tools = {row.name: row for row in TOOLS}
+    permissions = Permissions(given, read_settings(PolicyFlags(), {}, given), home="/Users/me")
+    tools = {row.name: row for row in toolset_tools(("accessibility",))}
     kept = {open_toolset: UiToolset(bridge)}
     gate = Gate(
         None, Executor(), home="/Users/me", permissions=permissions, kept=kept, added=lambda: tools
@@ -112,18 +119,18 @@ def asked(policy: str, app: str = APP.id) -> Answer:
 
 def test_a_person_is_asked_and_some_apps_are_never_shown() -> None:
     asks = asked("")
-    assert isinstance(asks, Asks)
+    assert isinstance(asks, PendingCall)
     assert asks.level == "MODIFY"
-    assert isinstance(asked("preset = 'read-only'"), Refused)
-    assert isinstance(asked("", "com.1password.1password"), Refused)
-    assert isinstance(asked("[[deny]]\napp = 'Memory'"), Refused)
+    assert isinstance(asked("preset = 'read-only'"), RefusedCall)
+    assert isinstance(asked("", "com.1password.1password"), RefusedCall)
+    assert isinstance(asked("[[deny]]\napp = 'Memory'"), RefusedCall)
 
 
 def test_a_picture_travels_as_the_protocols_image() -> None:
     import mcp_types as types
 
     picture = ToolImage(b"\x89PNG\r\n")
-    result = outcome_result(Done({"width": 1}, "", "MODIFY", images=(picture,)))
+    result = outcome_result(CompletedCall({"width": 1}, "", "MODIFY", images=(picture,)))
     assert result["content"][1]["data"] == base64.b64encode(picture.data).decode()
     known = types.CallToolResult.model_validate(result)
     again = known.model_dump(mode="json", by_alias=True, exclude_none=True)

@@ -15,7 +15,7 @@ from mcp import Client, StdioServerParameters
 from ui_calls import ROWS
 from ui_user import User
 
-from iac_accessibility.tools import TOOLS
+from iac_runtime.tools.own import toolset_tools
 
 pytestmark = pytest.mark.process
 
@@ -50,7 +50,7 @@ def served(desk: stack.Desktop, tmp_path: Path) -> Callable[..., None]:
 
 
 def test_a_server_that_only_reads_offers_what_only_reads(served: Callable[..., None]) -> None:
-    writing = {tool.name for tool in TOOLS if tool.ceiling != "SAFE"}
+    writing = {tool.name for tool in toolset_tools(("accessibility",)) if tool.ceiling != "SAFE"}
     assert {"perform_action", "press_keys", "fill_form", "drag"} <= writing
 
     async def talk(client: Client) -> None:

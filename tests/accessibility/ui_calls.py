@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from iac_accessibility.tools import TOOLS
 from iac_accessibility.toolset import UiToolset
 from iac_base.cancellation import Cancellation
 from iac_runtime.gate.plans import Call, Plan
 from iac_runtime.policy.permissions import Permissions, default_permissions
 from iac_runtime.tools.checking import check_arguments
+from iac_runtime.tools.own import toolset_tools
 
-ROWS = {tool.name: tool for tool in TOOLS}
+ROWS = {tool.name: tool for tool in toolset_tools(("accessibility",))}
 
 
 class Context:
@@ -20,7 +20,7 @@ class Context:
         self._toolset = toolset
         self.permissions = permissions or default_permissions("/Users/me")
 
-    def kept(self, _make: object) -> UiToolset:
+    def get_or_create(self, _make: object) -> UiToolset:
         return self._toolset
 
 

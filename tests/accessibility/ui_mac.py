@@ -39,19 +39,15 @@ LAYOUT = dict(enumerate("qwertyuiopasdfghjklzxcvbnm", 1))
 """A layout on which no letter is where the tables of a US keyboard have it."""
 
 _ROLES = {
-    "secure_text_field": ("AXTextField", "AXSecureTextField"),
-    "dialog": ("AXWindow", "AXDialog"),
-    "alert": ("AXWindow", "AXDialog"),
-    "window": ("AXWindow", "AXStandardWindow"),
+    "secure_text_field": ("AXTextField", "AXSecureTextField"), "dialog": ("AXWindow", "AXDialog"),
+    "alert": ("AXWindow", "AXDialog"), "window": ("AXWindow", "AXStandardWindow"),
     "toggle_button": ("AXCheckBox", "AXToggle"),
-}
+}  # fmt: skip
 _CHANGES = {
-    "AXValueChanged": "value_changed",
-    "AXTitleChanged": "title_changed",
-    "AXFocusedUIElementChanged": "focus_changed",
-    "AXWindowCreated": "window_created",
+    "AXValueChanged": "value_changed", "AXTitleChanged": "title_changed",
+    "AXFocusedUIElementChanged": "focus_changed", "AXWindowCreated": "window_created",
     "AXUIElementDestroyed": "window_closed",
-}
+}  # fmt: skip
 
 
 def _camel(name: str) -> str:
@@ -145,20 +141,13 @@ class Mac:
         role, subrole = _ROLES.get(node.role, (_camel(node.role), None))
         wrap = [Element(element.pid, child) for child in node.children]
         held: dict[str, Any] = {
-            "AXRole": role,
-            "AXSubrole": subrole,
-            "AXTitle": node.title,
-            "AXDescription": node.description,
-            "AXIdentifier": node.identifier,
-            "AXEnabled": "enabled" in node.states,
-            "AXFocused": "focused" in node.states,
-            "AXMinimized": "minimized" in node.states,
-            "AXMain": "active" in node.states,
-            "AXModal": "modal" in node.states,
-            "AXHidden": not node.is_visible,
-            "AXValue": node.value,
-            "AXChildren": wrap,
-        }
+            "AXRole": role, "AXSubrole": subrole, "AXTitle": node.title,
+            "AXDescription": node.description, "AXIdentifier": node.identifier,
+            "AXEnabled": "enabled" in node.states, "AXFocused": "focused" in node.states,
+            "AXMinimized": "minimized" in node.states, "AXMain": "active" in node.states,
+            "AXModal": "modal" in node.states, "AXHidden": not node.is_visible,
+            "AXValue": node.value, "AXChildren": wrap,
+        }  # fmt: skip
         if node.frame and name in ("AXPosition", "AXSize"):
             x, y, width, height = node.frame
             point, size = self.ax["kAXValueTypeCGPoint"], self.ax["kAXValueTypeCGSize"]
@@ -236,14 +225,11 @@ class Mac:
         bounds = {"X": 0.0, "Y": 0.0, "Width": 100.0, "Height": 100.0}
         return [
             {
-                "kCGWindowOwnerPID": app.pid,
-                "kCGWindowNumber": app.pid,
-                "kCGWindowLayer": 0,
-                "kCGWindowName": "",
-                "kCGWindowBounds": bounds,
+                "kCGWindowOwnerPID": app.pid, "kCGWindowNumber": app.pid, "kCGWindowLayer": 0,
+                "kCGWindowName": "", "kCGWindowBounds": bounds,
             }
             for app in order
-        ]
+        ]  # fmt: skip
 
     def AXUIElementCopyParameterizedAttributeValue(  # noqa: N802
         self, element: Element, _name: str, part: AXValueRef, _: None

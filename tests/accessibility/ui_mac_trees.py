@@ -342,12 +342,10 @@ class Trees:
         order = sorted(self.running, key=lambda app: app.pid != self.front)
         return [
             {
-                "kCGWindowOwnerPID": app.pid,
-                "kCGWindowNumber": one.number,
-                "kCGWindowLayer": 0,
+                "kCGWindowOwnerPID": app.pid, "kCGWindowNumber": one.number, "kCGWindowLayer": 0,
                 "kCGWindowName": "",
                 "kCGWindowBounds": {"X": 0.0, "Y": 0.0, "Width": 100.0, "Height": 100.0},
             }
             for app in order
             for one in app.windows
-        ]
+        ]  # fmt: skip

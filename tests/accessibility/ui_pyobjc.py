@@ -16,11 +16,9 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[2]
 FRAMEWORKS = {
-    "HIServices": "HIServices/_metadata.py",
-    "AppKit": "AppKit/_metadata.py",
-    "Quartz": "Quartz/CoreGraphics/_metadata.py",
-    "CoreFoundation": "CoreFoundation/_metadata.py",
-}
+    "HIServices": "HIServices/_metadata.py", "AppKit": "AppKit/_metadata.py",
+    "Quartz": "Quartz/CoreGraphics/_metadata.py", "CoreFoundation": "CoreFoundation/_metadata.py",
+}  # fmt: skip
 _TOKEN = re.compile(rb"[rnNoORVA]*(\^*(?:\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|\?|[a-zA-Z@#:*]))")
 
 

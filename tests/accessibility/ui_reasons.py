@@ -88,8 +88,7 @@ CASES: dict[tuple[str, str], Case] = {
     ("app_not_running", "APP_NOT_RUNNING"): lambda u, _: u.fails("get_ui_tree", app="galculator"),
     ("app_ambiguous", "INVALID_PARAMETER"): ambiguous,
     ("app_unknown", "APP_NOT_FOUND"): lambda u, _: u.fails("get_ui_tree", app="No Such App"),
-    ("app_silent", "TIMEOUT"): silent,
-    ("app_gone", "APP_NOT_RUNNING"): gone,
+    ("app_silent", "TIMEOUT"): silent, ("app_gone", "APP_NOT_RUNNING"): gone,
     ("no_element", "NOT_FOUND"): lambda u, _: act(u, f"{ROW}/button[@title='Nowhere']"),
     ("stale", "NOT_FOUND"): stale,
     ("bad_path", "INVALID_PARAMETER"): lambda u, _: act(u, "button["),
@@ -99,7 +98,6 @@ CASES: dict[tuple[str, str], Case] = {
     ("not_settable", "NOT_SUPPORTED"): not_settable,
     ("disabled", "NOT_SUPPORTED"): lambda u, _: act(u, f"{ROW}/button[@title='Off']"),
     ("no_menu", "NOT_FOUND"): lambda u, _: u.fails("click_menu", menu_path="File > Sav"),
-    ("no_menu", "NOT_SUPPORTED"): no_menu_bar,
-    ("level_rose", "REFUSED"): rose,
-}
+    ("no_menu", "NOT_SUPPORTED"): no_menu_bar, ("level_rose", "REFUSED"): rose,
+}  # fmt: skip
 """Reason and type -> what brings it about; called with a user of the app and with `start`."""

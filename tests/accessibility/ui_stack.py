@@ -138,17 +138,11 @@ def desktop() -> Iterator[Desktop]:
     folder.chmod(0o700)
     keep = {key: os.environ[key] for key in ("PATH", "LANG") if key in os.environ}
     env = {
-        **keep,
-        "HOME": str(folder),
-        "XDG_RUNTIME_DIR": str(folder),
-        "DBUS_SYSTEM_BUS_ADDRESS": f"unix:path={folder}/none",
-        "GDK_BACKEND": "x11",
-        "QT_QPA_PLATFORM": "xcb",
-        "QT_LINUX_ACCESSIBILITY_ALWAYS_ON": "1",
-        "LC_ALL": "C.UTF-8",
-        "LIBGL_ALWAYS_SOFTWARE": "1",
-        "GSETTINGS_BACKEND": "memory",
-    }
+        **keep, "HOME": str(folder), "XDG_RUNTIME_DIR": str(folder),
+        "DBUS_SYSTEM_BUS_ADDRESS": f"unix:path={folder}/none", "GDK_BACKEND": "x11",
+        "QT_QPA_PLATFORM": "xcb", "QT_LINUX_ACCESSIBILITY_ALWAYS_ON": "1", "LC_ALL": "C.UTF-8",
+        "LIBGL_ALWAYS_SOFTWARE": "1", "GSETTINGS_BACKEND": "memory",
+    }  # fmt: skip
     desk = Desktop(folder, env)
     try:
         env["DISPLAY"] = f":{_display(desk)}"

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from script_calls import in_turns
 
-from iac_applescript.analysis.analyser import Analyser
+from iac_applescript.analysis.analyser import ScriptAnalyzer
 from iac_applescript.toolset import ScriptToolset
-from iac_runtime.execution.streams import run_process
-from iac_runtime.search import Index
+from iac_runtime.execution.workers import run_process
+from iac_runtime.search.index import Index
 from iac_runtime.tools.catalogue import Catalogue
 
 RECORDED = Path(__file__).with_name("recorded_osascript.py")
@@ -21,8 +21,8 @@ def catalogue(generated: Path) -> Catalogue:
 
 
 @pytest.fixture(scope="session")
-def analyser(catalogue: Catalogue) -> Analyser:
-    return Analyser(catalogue)
+def analyser(catalogue: Catalogue) -> ScriptAnalyzer:
+    return ScriptAnalyzer(catalogue)
 
 
 @pytest.fixture(scope="session")

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from iac_applescript.analysis.analyser import Analyser
+from iac_applescript.analysis.analyser import ScriptAnalyzer
 from iac_applescript.skills import Skill
-from iac_base.words import fold
+from iac_base.words import fold_name
 from iac_runtime.tool import Property
 from iac_runtime.tools.tables import Tables
 
@@ -18,19 +18,19 @@ def scripts(skill: Skill) -> list[tuple[str, str]]:
     return [(language, script) for language, script in _FENCE.findall(skill.text)]
 
 
-def lint(skill: Skill, tables: Tables, analyser: Analyser) -> list[str]:
+def lint(skill: Skill, tables: Tables, analyser: ScriptAnalyzer) -> list[str]:
     """Return what is wrong with a guide: terms and codes that the dictionary lacks, scripts that
     are not understood, or that are DANGEROUS."""
-    terms = {fold(term) for term in _all_terms(tables)}
+    terms = {fold_name(term) for term in _all_terms(tables)}
     codes = set(_all_codes(tables))
-    found = [f"no term {term!r}" for term in skill.terms if fold(term) not in terms]
+    found = [f"no term {term!r}" for term in skill.terms if fold_name(term) not in terms]
     found += [f"no code {code!r}" for code in skill.codes if code not in codes]
     if tables.app.id != skill.app:
         found.append(f"{skill.app} is not the app {tables.app.id}")
     for language, script in scripts(skill):
-        analysis = analyser.analyse(script, language)
+        analysis = analyser.analyze_script(script, language)
         found += [
-            f"{language}: {reason.text!r} {reason.says}"
+            f"{language}: {reason.text!r} {reason.message}"
             for reason in analysis.reasons
             if reason.rule in _NOT_UNDERSTOOD or reason.level == "DANGEROUS"
         ]

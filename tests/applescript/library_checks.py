@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import iac_gen.render
-from iac_applescript.analysis.analyser import Analyser, Analysis
-from iac_applescript.library import SavedScript, shipped
+from iac_applescript.analysis.analyser import ScriptAnalysis, ScriptAnalyzer
+from iac_applescript.library import SavedScript, shipped_scripts
 from iac_gen.discover import from_paths, load_includes, read_sources
 from iac_gen.pipeline import BuildInputs, build_folder
 from iac_gen.quirks import known_apps, load_quirks
@@ -53,23 +53,25 @@ def dictionaries(folder: Path) -> Path:
     return folder
 
 
-def locked(script: SavedScript, found: Analysis) -> str:
+def locked(script: SavedScript, found: ScriptAnalysis) -> str:
     """Return the line of the lock of a script."""
-    did = sorted({" ".join(filter(None, effect.row()[:2])) for effect in found.effects})
+    did = sorted({" ".join(filter(None, effect.audit_row()[:2])) for effect in found.effects})
     return f"{script.name}\t{found.level}\t{', '.join(did)}"
 
 
-def judged(analyser: Analyser) -> dict[str, Analysis]:
+def judged(analyser: ScriptAnalyzer) -> dict[str, ScriptAnalysis]:
     """Return the analysis of each shipped script by its name."""
-    return {row.name: analyser.analyse(row.script, row.language) for row in shipped()}
+    return {
+        row.name: analyser.analyze_script(row.script, row.language) for row in shipped_scripts()
+    }
 
 
-def lock(found: Mapping[str, Analysis]) -> str:
+def lock(found: Mapping[str, ScriptAnalysis]) -> str:
     """Return the text of the lock."""
-    return "".join(f"{locked(row, found[row.name])}\n" for row in shipped())
+    return "".join(f"{locked(row, found[row.name])}\n" for row in shipped_scripts())
 
 
-def taken(script: SavedScript, analyser: Analyser) -> list[str]:
+def taken(script: SavedScript, analyser: ScriptAnalyzer) -> list[str]:
     """Return the names of a script that are words of the language or of its apps."""
     text = script.script
     names = set(re.findall(r"\brepeat with (\w+)", text))
@@ -83,7 +85,7 @@ def taken(script: SavedScript, analyser: Analyser) -> list[str]:
     terms, properties = set(_TAKEN), set[str]()
     for app in (ADDITIONS, *script.apps):
         row = analyser.catalogue.find_app(app)
-        words = analyser.vocabulary(row.key) if row else None
+        words = analyser.app_vocabulary(row.key) if row else None
         for term, uses in words.terms.items() if words else ():
             settable = any(use.use == "property" for use in uses)
             (properties if settable and app != ADDITIONS else terms).add(term)
@@ -93,12 +95,12 @@ def taken(script: SavedScript, analyser: Analyser) -> list[str]:
     return sorted(found)
 
 
-def problems(found: Analysis) -> Iterator[str]:
+def problems(found: ScriptAnalysis) -> Iterator[str]:
     """Yield what the analysis did not understand of a script."""
     blind = ("unknown", "fault", "target", "shape", "raw", "handler", "dynamic", "member")
     for reason in found.reasons:
         if reason.rule in blind:
-            yield f"{reason.place.line}: {reason.text} {reason.says}"
+            yield f"{reason.place.line}: {reason.text} {reason.message}"
 
 
 if __name__ == "__main__":
@@ -109,5 +111,5 @@ if __name__ == "__main__":
     shipped_tools = HERE.parent.parent / "generated" / "iac_tools"
     with tempfile.TemporaryDirectory() as made:
         catalogue = Catalogue([dictionaries(Path(made)), shipped_tools])
-        LOCK.write_text(lock(judged(Analyser(catalogue))), encoding="utf-8")
+        LOCK.write_text(lock(judged(ScriptAnalyzer(catalogue))), encoding="utf-8")
     sys.exit(0)

@@ -6,13 +6,13 @@ from typing import Any
 
 import jsonschema
 
-from iac_applescript.tools import TOOLS
 from iac_applescript.toolset import ScriptToolset
 from iac_runtime.execution.process import Completed, RunInTurns, Runner
 from iac_runtime.gate.plans import Call, Plan
 from iac_runtime.policy.permissions import default_permissions
+from iac_runtime.tools.own import toolset_tools
 
-ROWS = {tool.name: tool for tool in TOOLS}
+ROWS = {tool.name: tool for tool in toolset_tools(("applescript",))}
 
 
 def in_turns(runner: Runner) -> RunInTurns:
@@ -29,7 +29,7 @@ def plan_of(toolset: ScriptToolset, tool: str, **arguments: Any) -> Plan:
     row = ROWS[tool]
     assert row.perform is not None
     context: Any = SimpleNamespace(
-        kept=lambda _make: toolset,
+        get_or_create=lambda _make: toolset,
         home="/Users/me",
         permissions=default_permissions("/Users/me"),
     )

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from script_calls import ROWS, call, in_turns, plan_of
 
-from iac_applescript.dictionary import PAGE, view, weight
+from iac_applescript.dictionary import PAGE, dictionary_page, text_weight
 from iac_applescript.toolset import ScriptToolset
 from iac_base.errors import ToolError
 from iac_gen.discover import from_paths, load_includes, read_sources
@@ -26,7 +26,7 @@ TOKENS = 1_500
 
 def tokens(value: Any) -> float:
     """Return how many tokens an answer takes at most: three ASCII characters each, or one other."""
-    return weight(json.dumps(value, ensure_ascii=False)) / 3
+    return text_weight(json.dumps(value, ensure_ascii=False)) / 3
 
 
 def questions(tables: Tables) -> Iterator[dict[str, str]]:
@@ -59,7 +59,7 @@ def too_large(catalogue: Catalogue, state: Path) -> list[tuple[str, dict[str, st
     toolset = ScriptToolset(catalogue, state, in_turns(lambda *_: Completed(b"", b"", 1)))
     found = []
     for app in catalogue.apps.values():
-        tables = catalogue.tables(app)
+        tables = catalogue.load_tables(app)
         for asked in questions(tables):
             page, pages = 1, 1
             while page <= pages:
@@ -102,22 +102,18 @@ def dictionaries(draw: st.DrawFn) -> Tables:
 @given(dictionaries())
 def test_no_dictionary_breaks_the_bound(tables: Tables) -> None:
     for asked in ({}, {"term": "classes"}, {"term": "kind"}, {"search": "a"}):
-        shown = view(tables, **asked)
+        shown = dictionary_page(tables, **asked)
         for page in range(1, shown.pages + 1):
-            text = view(tables, **asked, page=page).text
-            assert 0 < weight(text) <= PAGE
+            text = dictionary_page(tables, **asked, page=page).text
+            assert 0 < text_weight(text) <= PAGE
 
 
 VALUES: dict[str, st.SearchStrategy[Any]] = {
-    "string": st.text(min_size=1, max_size=60)
-    | st.sampled_from(
-        ["finder", "Mail", "own", "messag", "x" * 200, "return 1", 'tell app "Mail"']
-    ),
-    "integer": st.integers(-30000, 30000),
-    "number": st.floats(1, 300),
-    "boolean": st.booleans(),
+    "string": (st.text(min_size=1, max_size=60) | st.sampled_from(["finder", "Mail", "own",
+       "messag", "x" * 200, "return 1", 'tell app "Mail"'])),
+    "integer": st.integers(-30000, 30000), "number": st.floats(1, 300), "boolean": st.booleans(),
     "object": st.dictionaries(st.text(max_size=5), st.integers(), max_size=3),
-}
+}  # fmt: skip
 
 
 def arguments(tool: str) -> st.SearchStrategy[dict[str, Any]]:

@@ -7,7 +7,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from script_calls import data
 
-from iac_applescript.analysis.analyser import Analyser, Analysis, Language, reach_of
+from iac_applescript.analysis.analyser import Language, ScriptAnalysis, ScriptAnalyzer, script_reach
 from iac_applescript.analysis.findings import MAX_SCRIPT
 from iac_applescript.toolset import ScriptToolset
 
@@ -84,17 +84,21 @@ PARTS: dict[Language, st.SearchStrategy[str]] = {
 }
 
 
-def judged(analyser: Analyser, script: str, language: Language) -> tuple[Analysis, float]:
+def judged(
+    analyser: ScriptAnalyzer, script: str, language: Language
+) -> tuple[ScriptAnalysis, float]:
     """Return what is found of a script, and the seconds of reckoning that it took."""
     begun = time.thread_time()
-    found = analyser.analyse(script, language)
-    reach_of(script, language, found)
+    found = analyser.analyze_script(script, language)
+    script_reach(script, language, found)
     return found, time.thread_time() - begun
 
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("name", LONG)
-def test_the_longest_scripts_are_judged_within_a_second(analyser: Analyser, name: str) -> None:
+def test_the_longest_scripts_are_judged_within_a_second(
+    analyser: ScriptAnalyzer, name: str
+) -> None:
     language, script = LONG[name]
     assert len(script) <= MAX_SCRIPT
     _, seconds = judged(analyser, script, language)
@@ -114,17 +118,17 @@ def test_a_script_that_is_too_much_is_dangerous_and_says_why(
     assert found["targets"] == ["com.apple.mail"]
 
 
-def test_a_long_script_that_goes_straight_is_judged_as_it_is(analyser: Analyser) -> None:
+def test_a_long_script_that_goes_straight_is_judged_as_it_is(analyser: ScriptAnalyzer) -> None:
     steps = "".join(f"mail.messages[{i}].subject();\n" for i in range(1_900))
     long = f'const mail = Application("Mail");\n{steps}'
-    assert analyser.analyse(long, "javascript").level == "MODIFY"
+    assert analyser.analyze_script(long, "javascript").level == "MODIFY"
     lines = "".join(f"set x{i} to subject of message {i} of inbox\n" for i in range(1_000))
-    assert analyser.analyse(f"{TELL}{lines}end tell", "applescript").level == "SAFE"
+    assert analyser.analyze_script(f"{TELL}{lines}end tell", "applescript").level == "SAFE"
 
 
 @settings(max_examples=40, phases=[Phase.explicit, Phase.generate])
 @given(st.data())
-def test_any_text_is_judged_within_a_second(analyser: Analyser, data: st.DataObject) -> None:
+def test_any_text_is_judged_within_a_second(analyser: ScriptAnalyzer, data: st.DataObject) -> None:
     language = data.draw(st.sampled_from(sorted(PARTS)))
     parts = st.lists(PARTS[language], min_size=1, max_size=8).map("".join)
     first, again, last = (data.draw(parts) for _ in range(3))

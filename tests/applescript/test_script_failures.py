@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iac_applescript.failures import explain, number_in
+from iac_applescript.failures import explain_failure, find_error_number
 from iac_runtime.apple_errors import APPLE_ERRORS
 
 TEXTS = [
@@ -17,109 +17,71 @@ TEXTS = [
 
 
 def test_real_error_texts_get_their_cause() -> None:
-    wrong = [(text, explain(text).cause) for text, cause in TEXTS if explain(text).cause != cause]
+    wrong = [
+        (text, explain_failure(text).cause)
+        for text, cause in TEXTS
+        if explain_failure(text).cause != cause
+    ]
     assert len(TEXTS) >= 300
     assert len(wrong) <= len(TEXTS) * 0.05, wrong
 
 
 def test_every_known_number_is_explained() -> None:
     for number in APPLE_ERRORS:
-        found = explain("", number)
+        found = explain_failure("", number)
         if number not in (0, -2700):
             assert found.cause != "unknown", number
-            assert found.says.endswith("."), number
+            assert found.message.endswith("."), number
 
 
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [
-        ("execution error: x (-1728)", -1728),
-        ("fehlgeschlagen（-600）", -600),
-        ("error number −1712", -1712),
-        ("errAEEventNotPermitted", -1743),
-        ("something 12 happened", None),
-        ("it ended with -1708 again", -1708),
-    ],
-)
+@pytest.mark.parametrize(("text", "number"), [
+    ("execution error: x (-1728)", -1728), ("fehlgeschlagen（-600）", -600),
+    ("error number −1712", -1712), ("errAEEventNotPermitted", -1743),
+    ("something 12 happened", None), ("it ended with -1708 again", -1708),
+])  # fmt: skip
 def test_the_number_is_found_in_any_form(text: str, number: int | None) -> None:
-    assert number_in(text) == number
+    assert find_error_number(text) == number
 
 
-@pytest.mark.parametrize(
-    ("error", "language", "script", "corrected"),
-    [
-        (
-            "Error: TypeError: console.error is not a function. (-2700)",
-            "javascript",
-            'console.error("x"); console.warn("y")',
-            'console.log("x"); console.log("y")',
-        ),
-        (
-            "Error: TypeError: app.displayDialog is not a function. (-2700)",
-            "javascript",
-            'const app = Application.currentApplication();\napp.displayDialog("x")',
-            "const app = Application.currentApplication();\napp.includeStandardAdditions = true;\n"
-            'app.displayDialog("x")',
-        ),
-        (
-            'TypeError: Application("Notes").notes.whose is not a function. (-2700)',
-            "javascript",
-            'Application("Notes").notes.name()',
-            'Application("com.apple.Notes").notes.name()',
-        ),
-        (
-            "syntax error: Expected end of line but found unknown token. (-2741)",
-            "applescript",
-            "return “x”",
-            'return "x"',
-        ),
-        (
-            "syntax error: Expected “end” but found end of script. (-2741)",
-            "applescript",
-            'tell application "Finder"\n\tget name',
-            'tell application "Finder"\n\tget name\nend tell',
-        ),
-        (
-            "Error: Application can't be found. (-2700)",
-            "javascript",
-            'Application("Calender").name()',
-            'Application("com.apple.iCal").name()',
-        ),
-        (
-            'Can’t get application "Calender". (-1728)',
-            "applescript",
-            'tell application "Calender" to activate',
-            'tell application id "com.apple.iCal" to activate',
-        ),
-        (
-            "AppleEvent timed out. (-1712)",
-            "applescript",
-            'tell application "Mail" to count messages of inbox',
-            "with timeout of 300 seconds\n"
-            'tell application "Mail" to count messages of inbox\nend timeout',
-        ),
-    ],
-)
+@pytest.mark.parametrize(("error", "language", "script", "corrected"), [
+    ("Error: TypeError: console.error is not a function. (-2700)", "javascript",
+     'console.error("x"); console.warn("y")', 'console.log("x"); console.log("y")'),
+    ("Error: TypeError: app.displayDialog is not a function. (-2700)", "javascript",
+     'const app = Application.currentApplication();\napp.displayDialog("x")',
+     "const app = Application.currentApplication();\napp.includeStandardAdditions = true;\n"
+     'app.displayDialog("x")'),
+    ('TypeError: Application("Notes").notes.whose is not a function. (-2700)', "javascript",
+     'Application("Notes").notes.name()', 'Application("com.apple.Notes").notes.name()'),
+    ("syntax error: Expected end of line but found unknown token. (-2741)", "applescript",
+     "return “x”", 'return "x"'),
+    ("syntax error: Expected “end” but found end of script. (-2741)", "applescript",
+     'tell application "Finder"\n\tget name', 'tell application "Finder"\n\tget name\nend tell'),
+    ("Error: Application can't be found. (-2700)", "javascript", 'Application("Calender").name()',
+     'Application("com.apple.iCal").name()'),
+    ('Can’t get application "Calender". (-1728)', "applescript",
+     'tell application "Calender" to activate', 'tell application id "com.apple.iCal" to activate'),
+    ("AppleEvent timed out. (-1712)", "applescript",
+     'tell application "Mail" to count messages of inbox',
+     "with timeout of 300 seconds\n"
+     'tell application "Mail" to count messages of inbox\nend timeout'),
+])  # fmt: skip
 def test_certain_repairs(error: str, language: str, script: str, corrected: str) -> None:
-    found = explain(error, None, script, language, lambda _name: "com.apple.iCal")
+    found = explain_failure(error, None, script, language, lambda _name: "com.apple.iCal")
     assert found.corrected == corrected
     assert found.change
 
 
-@pytest.mark.parametrize(
-    ("error", "language", "script"),
-    [
-        ("Error: Can't get object. (-1728)", "javascript", "x"),
-        ("TypeError: x is not a function (-2700)", "javascript", "x()"),
-        ("syntax error: x (-2741)", "applescript", 'return "x"'),
-        ("Expected “end” but found end of script", "applescript", "tell x\nrepeat"),
-        ("Application can't be found. (-2700)", "javascript", 'Application("A"); Application("B")'),
-        ("AppleEvent timed out. (-1712)", "javascript", "1"),
-        ("Application can't be found. (-2700)", "javascript", 'Application("Zzz")'),
-    ],
-)
+@pytest.mark.parametrize(("error", "language", "script"), [
+    ("Error: Can't get object. (-1728)", "javascript", "x"),
+    ("TypeError: x is not a function (-2700)", "javascript", "x()"),
+    ("syntax error: x (-2741)", "applescript", 'return "x"'),
+    ("Expected “end” but found end of script", "applescript", "tell x\nrepeat"),
+    ("Application can't be found. (-2700)", "javascript", 'Application("A"); Application("B")'),
+    ("AppleEvent timed out. (-1712)", "javascript", "1"),
+    ("Application can't be found. (-2700)", "javascript", 'Application("Zzz")'),
+])  # fmt: skip
 def test_nothing_is_corrected_that_is_not_certain(error: str, language: str, script: str) -> None:
-    assert explain(error, None, script, language).corrected is None
+    assert explain_failure(error, None, script, language).corrected is None
 
 
 TRAPS = r"""
@@ -237,8 +199,8 @@ Error: TypeError: r.textReturned is not a function (-2700) | const r = app.displ
 def test_error_and_script_together_say_why(row: str) -> None:
     error, script, says = row.replace(" ¶ ", "\n").split(" | ")
     language = "javascript" if "Error: " in error else "applescript"
-    found = explain(error, None, script, language)
-    assert says in found.says, found.says
+    found = explain_failure(error, None, script, language)
+    assert says in found.message, found.message
     assert found.fixes
 
 
@@ -258,12 +220,12 @@ Error: TypeError: n.name.trim is not a function. (-2700) | const n = app.notes[0
 def test_a_trap_leaves_what_another_explains_better(row: str) -> None:
     error, script, says = row.replace(" ¶ ", "\n").split(" | ")
     language = "javascript" if "Error: " in error else "applescript"
-    found = explain(error, None, script, language)
-    assert says in found.says, found.says
+    found = explain_failure(error, None, script, language)
+    assert says in found.message, found.message
 
 
 @given(st.text(max_size=120), st.none() | st.integers(-20000, 20000))
 def test_any_error_is_explained(text: str, number: int | None) -> None:
-    found = explain(text, number, text, "javascript")
-    assert found.says
+    found = explain_failure(text, number, text, "javascript")
+    assert found.message
     assert found.cause

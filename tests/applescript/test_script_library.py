@@ -14,44 +14,34 @@ from library_checks import LOCK, dictionaries, judged, lock, problems, taken
 from script_calls import call, data
 
 from iac_applescript import library
-from iac_applescript.analysis.analyser import Analyser, Analysis
-from iac_applescript.library import find_script, own_scripts, shipped
+from iac_applescript.analysis.analyser import ScriptAnalysis, ScriptAnalyzer
+from iac_applescript.library import find_script, own_scripts, shipped_scripts
 from iac_applescript.library_search import find_scripts
-from iac_applescript.skills import skills
+from iac_applescript.skills import load_skills
 from iac_applescript.toolset import ScriptToolset
-from iac_applescript.wrapping import wrapped
+from iac_applescript.wrapping import wrap_script
 from iac_base.errors import ToolError
 from iac_runtime.execution.process import Completed
-from iac_runtime.serve.pages import ToolSearch
+from iac_runtime.serve.tool_pages import ToolSearch
 from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator.simulator import Simulator
 
 HERE = Path(__file__).parent
-SCRIPTS = shipped()
+SCRIPTS = shipped_scripts()
 JAVASCRIPT = [row for row in SCRIPTS if row.language == "javascript"]
 BRIDGED = ("mac.join_pdfs", "mac.pdf_pages", "mac.pdf_text")
 """Scripts that go to Objective-C, which the reader of AppleScript does not follow."""
 
 GIVEN: dict[str, Any] = {
-    "calendar": "Work",
-    "title": "Board meeting",
-    "list": "Shopping",
-    "playlist": "Evening",
-    "group": "Group 1",
-    "family": "Font family 1",
-    "tag": "Flattened tag 1.1",
-}
+    "calendar": "Work", "title": "Board meeting", "list": "Shopping", "playlist": "Evening",
+    "group": "Group 1", "family": "Font family 1", "tag": "Flattened tag 1.1",
+}  # fmt: skip
 """What the simulated world has, by the name of a parameter."""
 
 VALUES: dict[str, Any] = {
-    "text": "a",
-    "integer": 2,
-    "number": 2.5,
-    "boolean": True,
-    "list": ["a", "b"],
-    "date": "2026-03-02T10:00",
-    "path": "/Users/me/Desktop",
-}
+    "text": "a", "integer": 2, "number": 2.5, "boolean": True, "list": ["a", "b"],
+    "date": "2026-03-02T10:00", "path": "/Users/me/Desktop",
+}  # fmt: skip
 OWN = """app = "Notes"
 [greet]
 purpose = "Greet a friend by name"
@@ -61,13 +51,13 @@ script = "on run {who}\\nreturn who\\nend run"
 
 
 @pytest.fixture(scope="module")
-def known(generated: Path, tmp_path_factory: pytest.TempPathFactory) -> Analyser:
+def known(generated: Path, tmp_path_factory: pytest.TempPathFactory) -> ScriptAnalyzer:
     made = dictionaries(tmp_path_factory.mktemp("dictionaries"))
-    return Analyser(Catalogue([made, generated]))
+    return ScriptAnalyzer(Catalogue([made, generated]))
 
 
 @pytest.fixture(scope="module")
-def found(known: Analyser) -> dict[str, Analysis]:
+def found(known: ScriptAnalyzer) -> dict[str, ScriptAnalysis]:
     return judged(known)
 
 
@@ -109,7 +99,7 @@ def test_no_two_scripts_of_an_app_are_the_same_but_for_a_word() -> None:
 
 @pytest.mark.slow
 def test_each_is_understood_and_speaks_to_the_apps_that_it_names(
-    known: Analyser, found: dict[str, Analysis]
+    known: ScriptAnalyzer, found: dict[str, ScriptAnalysis]
 ) -> None:
     names = {app.id: app.name for app in known.catalogue.apps.values()}
     for row in SCRIPTS:
@@ -121,33 +111,35 @@ def test_each_is_understood_and_speaks_to_the_apps_that_it_names(
         assert not found[row.name].unknown
 
 
-def test_no_script_takes_a_word_of_its_apps_for_a_variable(known: Analyser) -> None:
+def test_no_script_takes_a_word_of_its_apps_for_a_variable(known: ScriptAnalyzer) -> None:
     rows = (row for row in SCRIPTS if row.language == "applescript")
     assert {row.name: found for row in rows if (found := taken(row, known))} == {}
 
 
-def test_every_guide_speaks_of_what_the_dictionary_has(known: Analyser, tmp_path: Path) -> None:
-    guides = skills(tmp_path)
+def test_every_guide_speaks_of_what_the_dictionary_has(
+    known: ScriptAnalyzer, tmp_path: Path
+) -> None:
+    guides = load_skills(tmp_path)
     assert len(guides) >= 21
     for name, guide in guides.items():
-        assert lint(guide, known.catalogue.tables(known.catalogue.apps[name]), known) == []
-        levels = [known.analyse(text, language).level for language, text in worked(guide)]
+        assert lint(guide, known.catalogue.load_tables(known.catalogue.apps[name]), known) == []
+        levels = [known.analyze_script(text, language).level for language, text in worked(guide)]
         assert name == "messages" or "MODIFY" in levels, name
 
 
-def test_what_each_needs_and_does_is_as_it_was_reviewed(found: dict[str, Analysis]) -> None:
+def test_what_each_needs_and_does_is_as_it_was_reviewed(found: dict[str, ScriptAnalysis]) -> None:
     was, now = LOCK.read_text(encoding="utf-8").splitlines(), lock(found).splitlines()
     says = "changed: look at each, then run tests/applescript/library_checks.py"
     assert [*difflib.unified_diff(was, now, lineterm="", n=0)] == [], says
 
 
 def test_each_javascript_does_it_in_the_simulator(
-    known: Analyser, found: dict[str, Analysis]
+    known: ScriptAnalyzer, found: dict[str, ScriptAnalysis]
 ) -> None:
     catalogue = known.catalogue
-    simulator = Simulator([catalogue.tables(app) for app in catalogue.apps.values()])
+    simulator = Simulator([catalogue.load_tables(app) for app in catalogue.apps.values()])
     for row in JAVASCRIPT:
-        given = row.given(
+        given = row.bind_arguments(
             {
                 name: GIVEN[name]
                 if name in GIVEN and one.type == "text"
@@ -157,9 +149,9 @@ def test_each_javascript_does_it_in_the_simulator(
                 for name, one in row.parameters.items()
             }
         )
-        asked = found[row.name].asked
-        worn = wrapped(row.script, "javascript", 30, asked, given)
-        argv = ["osascript", "-l", "JavaScript", "-", *worn.given]
+        asked = found[row.name].bounds
+        worn = wrap_script(row.script, "javascript", 30, asked, given)
+        argv = ["osascript", "-l", "JavaScript", "-", *worn.arguments]
         done = simulator(argv, worn.text.encode(), 10)
         assert done.stderr == b"", (row.name, done.stderr)
         assert simulator.events or row.apps == ("Standard Additions",), row.name
@@ -175,21 +167,12 @@ def test_wishes_in_other_words_find_the_script() -> None:
     assert right / len(rows) >= 0.85
 
 
-@pytest.mark.parametrize(
-    "wish",
-    [
-        "sharpen the kitchen knives",
-        "book a table for two at the harbour",
-        "mow the lawn before my parents arrive",
-        "explain why the sky is blue",
-        "iron my shirts for Monday",
-        "paint the fence green",
-        "feed the cat twice a day",
-        "win the lottery for me",
-        "fix the flat tyre of my bike",
-        "bake a birthday cake with cherries",
-    ],
-)
+@pytest.mark.parametrize("wish", [
+    "sharpen the kitchen knives", "book a table for two at the harbour",
+    "mow the lawn before my parents arrive", "explain why the sky is blue",
+    "iron my shirts for Monday", "paint the fence green", "feed the cat twice a day",
+    "win the lottery for me", "fix the flat tyre of my bike", "bake a birthday cake with cherries",
+])  # fmt: skip
 def test_what_no_script_does_finds_none(toolset: ScriptToolset, wish: str) -> None:
     assert data(toolset, "get_workflow_pattern", intent=wish)["patterns"] == []
 
@@ -222,35 +205,31 @@ def test_a_wish_is_answered_with_the_script_and_the_call_that_runs_it(
 
 def test_find_tools_offers_a_script_that_surely_does_it(catalogue: Catalogue) -> None:
     search = ToolSearch(lambda: catalogue, read_only=False)
-    (row,) = search.find({"query": "put the two front windows side by side"})["scripts"]
+    (row,) = search.find_pages({"query": "put the two front windows side by side"})["scripts"]
     assert row["saved"] == "system_events.side_by_side"
     assert row["call"]["arguments"] == {"saved": row["saved"]}
     assert row["call_with"] == {"MODIFY": "write_tool", "DANGEROUS": "dangerous_tool"}[row["level"]]
-    assert "scripts" not in search.find({"query": "sharpen the kitchen knives"})
+    assert "scripts" not in search.find_pages({"query": "sharpen the kitchen knives"})
     looks = ToolSearch(lambda: catalogue, read_only=True)
-    assert "scripts" not in looks.find({"query": "put the two front windows side by side"})
+    assert "scripts" not in looks.find_pages({"query": "put the two front windows side by side"})
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        {},
-        {"title": 1, "line": "x"},
-        {"title": "x"},
-        ["a", "b", "c"],
-        {"title": "", "text": "", "z": 1},
-    ],
-)
+@pytest.mark.parametrize("given", [
+    {}, {"title": 1, "line": "x"}, {"title": "x"}, ["a", "b", "c"],
+    {"title": "", "text": "", "z": 1},
+])  # fmt: skip
 def test_arguments_are_held_to_their_types(given: Any) -> None:
     script = find_script("notes.append_line")
     assert script is not None
     with pytest.raises(ToolError, match="takes title, text: The title"):
-        script.given(given)
+        script.bind_arguments(given)
     event = find_script("calendar.new_event")
     assert event is not None
-    assert event.given(["Dentist", "2027-03-14T09:30"]) == ["Dentist", "2027-03-14T09:30", 60, ""]
+    assert event.bind_arguments(["Dentist", "2027-03-14T09:30"]) == [
+        "Dentist", "2027-03-14T09:30", 60, "",
+    ]  # fmt: skip
     with pytest.raises(ToolError, match="takes"):
-        event.given(["Dentist", "tomorrow"])
+        event.bind_arguments(["Dentist", "tomorrow"])
 
 
 def test_the_users_scripts_come_first_and_what_is_wrong_is_a_line(
@@ -275,7 +254,7 @@ def test_the_users_scripts_come_first_and_what_is_wrong_is_a_line(
     assert overridden.purpose == "Welcome a friend by name"
     assert find_scripts("welcome a friend")[0].script.source == str(own / "notes.toml")
     (first, *_) = (row.script for row in find_scripts("water the tomatoes in my notes"))
-    assert (first.name, first.given({"bed": "north"})) == ("tomatoes", ["north"])
+    assert (first.name, first.bind_arguments({"bed": "north"})) == ("tomatoes", ["north"])
     answer = data(toolset, "get_workflow_pattern", intent="greet a friend by name in Notes")
     assert answer["patterns"][0]["provenance"] == str(own / "mine.toml")
     assert "broken.toml is not TOML" in answer["note"]
@@ -286,7 +265,7 @@ def test_the_users_scripts_come_first_and_what_is_wrong_is_a_line(
 @pytest.mark.process
 def test_nothing_is_read_before_a_script_is_looked_for() -> None:
     look = (
-        "import sys; import iac_applescript.tools, iac_runtime.serve.front, iac_runtime.tools.own;"
+        "import sys; import iac_runtime.serve.stdio, iac_runtime.tools.own;"
         "iac_runtime.tools.own.added_tools(); assert 'iac_applescript.library' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", look], check=True)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from iac_applescript.analysis.analyser import Analyser, Asked
-from iac_applescript.wrapping import mediated
+from iac_applescript.analysis.analyser import JavaScriptBounds, ScriptAnalyzer
+from iac_applescript.wrapping import wrap_javascript
 from iac_runtime.tool import LEVELS
 from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator.simulator import Simulator
@@ -112,7 +112,7 @@ class Levels:
     """What each event needs by the dictionaries."""
 
     def __init__(self, catalogue: Catalogue) -> None:
-        self.tables = {app: catalogue.tables(catalogue.apps[app]) for app in APPS}
+        self.tables = {app: catalogue.load_tables(catalogue.apps[app]) for app in APPS}
         self.of: dict[tuple[str, str], str] = {}
         for tables in self.tables.values():
             for tool in tables.tools.values():
@@ -137,27 +137,27 @@ def simulator(levels: Levels) -> Simulator:
     return Simulator(list(levels.tables.values()))
 
 
-def sent(simulator: Simulator, script: str, asked: Asked) -> tuple[list[SentEvent], str]:
+def sent(simulator: Simulator, script: str, asked: JavaScriptBounds) -> tuple[list[SentEvent], str]:
     """Return what a script sends behind the bridge, and what osascript complains of."""
     simulator.events.clear()
     argv = ["osascript", "-l", "JavaScript", "-"]
-    done = simulator(argv, mediated(script, asked).encode(), 5)
+    done = simulator(argv, wrap_javascript(script, asked).encode(), 5)
     return list(simulator.events), done.stderr.decode()
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(script=programs())
 def test_nothing_is_sent_above_what_was_predicted(
-    script: str, analyser: Analyser, levels: Levels, simulator: Simulator
+    script: str, analyser: ScriptAnalyzer, levels: Levels, simulator: Simulator
 ) -> None:
-    found = analyser.analyse(script, "javascript")
-    assert found.asked is not None
+    found = analyser.analyze_script(script, "javascript")
+    assert found.bounds is not None
     if found.level == "DANGEROUS":
-        nothing = Asked(tuple(OBJECTS), (), (), open=False, code=False, bridge=False)
+        nothing = JavaScriptBounds(tuple(OBJECTS), (), (), open=False, code=False, bridge=False)
         events, _ = sent(simulator, script, nothing)
         assert all(event.event in READS for event in events), script
         return
-    events, complaint = sent(simulator, script, found.asked)
+    events, complaint = sent(simulator, script, found.bounds)
     assert "was not approved" not in complaint, script
     for event in events:
         needed = levels.level(event)
@@ -168,68 +168,53 @@ def test_nothing_is_sent_above_what_was_predicted(
             assert done or needed == "SAFE", (event, found.effects, script)
 
 
-@pytest.mark.parametrize(
-    ("script", "refused"),
-    [
-        ('Application("Finder").quit()', "quit"),
-        ('Application("Mail").name()', "Application(Mail)"),
-        ('Application("Finder").home.name = "x"', "setting name"),
-        ('const a = Application.currentApplication(); a.doShellScript("id")', "doShellScript"),
-        ('eval("1")', "eval"),
-        ('(() => {}).constructor("return 1")()', "Function"),
-        ('(async () => {}).constructor("return 1")()', "Function"),
-        ("$.NSTemporaryDirectory()", "$"),
-        ('ObjC.import("Foundation")', "ObjC"),
-        ('try { Application("Finder").quit() } catch (e) {} Application("Finder").name()', "quit"),
-        ('Reflect.apply(Application("Finder").quit, null, [])', "quit"),
-        ('Application("Finder").home["de" + "lete"]()', "delete"),
-        (
-            "Set.prototype.has = WeakMap.prototype.has = Array.prototype.at = () => true;"
-            "Application('Finder').quit()",
-            "quit",
-        ),
-        ("function run() { return Application('Finder') } run().quit()", "quit"),
-        (
-            "var own = 0; function run() { return own++ ? Application('Finder') : run().quit() }",
-            "quit",
-        ),
-        ("for (const k of ['quit']) [Application('Finder')].map((a) => a[k]())", "quit"),
-    ],
-)
+@pytest.mark.parametrize(("script", "refused"), [
+    ('Application("Finder").quit()', "quit"), ('Application("Mail").name()', "Application(Mail)"),
+    ('Application("Finder").home.name = "x"', "setting name"),
+    ('const a = Application.currentApplication(); a.doShellScript("id")', "doShellScript"),
+    ('eval("1")', "eval"), ('(() => {}).constructor("return 1")()', "Function"),
+    ('(async () => {}).constructor("return 1")()', "Function"), ("$.NSTemporaryDirectory()", "$"),
+    ('ObjC.import("Foundation")', "ObjC"),
+    ('try { Application("Finder").quit() } catch (e) {} Application("Finder").name()', "quit"),
+    ('Reflect.apply(Application("Finder").quit, null, [])', "quit"),
+    ('Application("Finder").home["de" + "lete"]()', "delete"),
+    ("Set.prototype.has = WeakMap.prototype.has = Array.prototype.at = () => true;"
+     "Application('Finder').quit()", "quit"),
+    ("function run() { return Application('Finder') } run().quit()", "quit"),
+    ("var own = 0; function run() { return own++ ? Application('Finder') : run().quit() }", "quit"),
+    ("for (const k of ['quit']) [Application('Finder')].map((a) => a[k]())", "quit"),
+])  # fmt: skip
 def test_what_was_not_approved_ends_the_script(
     simulator: Simulator, script: str, refused: str
 ) -> None:
-    asked = Asked(("Finder",), ("name",), (), open=False, code=False, bridge=False)
+    asked = JavaScriptBounds(("Finder",), ("name",), (), open=False, code=False, bridge=False)
     events, complaint = sent(simulator, script, asked)
     assert f"{refused} was not approved" in complaint
     assert all(event.event in READS for event in events)
 
 
-@pytest.mark.parametrize(
-    ("script", "printed"),
-    [
-        ('Application("Finder").home', 'Application("Finder").home'),
-        ('"use strict"; [Application("Finder").home, 1]', '[Application("Finder").home, 1]'),
-        ('function run() { return Application("Finder").home.name() }', '"me"'),
-        ("let a = 1", ""),
-        ("#!/usr/bin/osascript\n1 + 1;", "2"),
-        ('Application("Finder").home.name() // the end', '"me"'),
-        ('JSON.stringify({a: [null, new Date(0), Path("/x").toString()]}) ; ', None),
-        ('Application("Finder") instanceof ObjectSpecifier', None),
-        ('Automation.getDisplayString(Application("Finder").home)', None),
-        ('ObjectSpecifier.classOf(Application("Finder").home)', None),
-        ('"name" in Application("Finder").home', None),
-        ('Application("Finder").windows.whose({name: "x"}).length', None),
-        ("throw new Error('x')", None),
-    ],
-)
+@pytest.mark.parametrize(("script", "printed"), [
+    ('Application("Finder").home', 'Application("Finder").home'),
+    ('"use strict"; [Application("Finder").home, 1]', '[Application("Finder").home, 1]'),
+    ('function run() { return Application("Finder").home.name() }', '"me"'), ("let a = 1", ""),
+    ("#!/usr/bin/osascript\n1 + 1;", "2"), ('Application("Finder").home.name() // the end', '"me"'),
+    ('JSON.stringify({a: [null, new Date(0), Path("/x").toString()]}) ; ', None),
+    ('Application("Finder") instanceof ObjectSpecifier', None),
+    ('Automation.getDisplayString(Application("Finder").home)', None),
+    ('ObjectSpecifier.classOf(Application("Finder").home)', None),
+    ('"name" in Application("Finder").home', None),
+    ('Application("Finder").windows.whose({name: "x"}).length', None),
+    ("throw new Error('x')", None),
+])  # fmt: skip
 def test_the_bridge_changes_nothing_of_what_was_approved(
-    simulator: Simulator, analyser: Analyser, script: str, printed: str | None
+    simulator: Simulator, analyser: ScriptAnalyzer, script: str, printed: str | None
 ) -> None:
-    asked = analyser.analyse(script, "javascript").asked
+    asked = analyser.analyze_script(script, "javascript").bounds
     assert asked is not None
     argv = ["osascript", "-l", "JavaScript", "-s", "s", "-"]
-    plain, held = (simulator(argv, text.encode(), 5) for text in (script, mediated(script, asked)))
+    plain, held = (
+        simulator(argv, text.encode(), 5) for text in (script, wrap_javascript(script, asked))
+    )
     assert held.stdout == plain.stdout
     assert held.stderr == plain.stderr
     if printed is not None and printed != '"me"':

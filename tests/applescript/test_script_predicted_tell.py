@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_script_predicted import READS, Levels
 
-from iac_applescript.analysis.analyser import Analyser
+from iac_applescript.analysis.analyser import ScriptAnalyzer
 from iac_runtime.tool import LEVELS
 from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator.simulator import Simulator
@@ -33,15 +33,11 @@ STARTS = ("miscactv", "ascrnoop", "aevtoapp", "aevtrapp")
 """Events that start an app or show it; that one starts is counted when it is known what runs."""
 
 OBJECTS = {
-    "Finder": {
-        "home": "home", "file 1 of desktop": "desktop.files[0]", "trash": "trash",
-        "folder 1 of desktop": "desktop.folders[0]", "window 1": "windows[0]",
-        "first folder of home": "home.folders[0]",
-    },
-    "Music": {
-        "current track": "currentTrack", "playlist 1": "playlists[0]",
-        "track 1 of playlist 1": "playlists[0].tracks[0]",
-    },
+    "Finder": {"home": "home", "file 1 of desktop": "desktop.files[0]", "trash": "trash",
+     "folder 1 of desktop": "desktop.folders[0]", "window 1": "windows[0]",
+     "first folder of home": "home.folders[0]"},
+    "Music": {"current track": "currentTrack", "playlist 1": "playlists[0]",
+     "track 1 of playlist 1": "playlists[0].tracks[0]"},
     "Notes": {"note 1": "notes[0]", "folder 1": "folders[0]", "last note": "notes.at(-1)"},
     "Safari": {"document 1": "documents[0]", "tab 1 of window 1": "windows[0].tabs[0]"},
 }  # fmt: skip
@@ -68,12 +64,8 @@ ACTS = {
     "run": "A.run()", "reopen": "A.reopen()",
 }  # fmt: skip
 HELD = (
-    "T",
-    "tell O to T",
-    "set o to O\nU",
-    "set o to a reference to O\nU",
-    "set {o, p} to {O, 1}\nU",
-)
+    "T", "tell O to T", "set o to O\nU", "set o to a reference to O\nU", "set {o, p} to {O, 1}\nU",
+)  # fmt: skip
 BLOCKS = (
     "S", "S", "try\nS\nend try", "with timeout of 9 seconds\nS\nend timeout",
     "ignoring application responses\nS\nend ignoring", "considering case\nS\nend considering",
@@ -142,11 +134,11 @@ def sent(simulator: Simulator, script: str) -> list[SentEvent]:
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(made=programs())
 def test_no_event_is_above_the_verdict(
-    made: tuple[str, str, str], analyser: Analyser, levels: Levels, simulator: Simulator
+    made: tuple[str, str, str], analyser: ScriptAnalyzer, levels: Levels, simulator: Simulator
 ) -> None:
     app, script, same = made
     bundle = next(t.app.id for t in levels.tables.values() if t.app.name == app)
-    found = analyser.analyse(script.replace("ID", bundle), "applescript")
+    found = analyser.analyze_script(script.replace("ID", bundle), "applescript")
     note(found.level)
     if found.level == "DANGEROUS":
         return
@@ -162,20 +154,14 @@ def test_no_event_is_above_the_verdict(
             assert done or needed == "SAFE", (event, found.effects, script)
 
 
-@pytest.mark.parametrize(
-    ("act", "app", "level"),
-    [
-        ("get name of note 1", "Notes", "SAFE"),
-        ("count notes", "Notes", "SAFE"),
-        ("set name of note 1 to \"x\"", "Notes", "MODIFY"),
-        ("make new note", "Notes", "MODIFY"),
-        ("play track 1 of playlist 1", "Music", "SAFE"),
-        ("delete note 1", "Notes", "DANGEROUS"),
-        ("empty trash", "Finder", "DANGEROUS"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("act", "app", "level"), [
+    ("get name of note 1", "Notes", "SAFE"), ("count notes", "Notes", "SAFE"),
+    ("set name of note 1 to \"x\"", "Notes", "MODIFY"), ("make new note", "Notes", "MODIFY"),
+    ("play track 1 of playlist 1", "Music", "SAFE"), ("delete note 1", "Notes", "DANGEROUS"),
+    ("empty trash", "Finder", "DANGEROUS"),
+])  # fmt: skip
 def test_the_verdict_is_no_higher_than_it_must_be(
-    act: str, app: str, level: str, analyser: Analyser
+    act: str, app: str, level: str, analyser: ScriptAnalyzer
 ) -> None:
-    found = analyser.analyse(f'tell application "{app}"\n{act}\nend tell', "applescript")
+    found = analyser.analyze_script(f'tell application "{app}"\n{act}\nend tell', "applescript")
     assert found.level == level

@@ -5,19 +5,13 @@ import pytest
 from iac_base.secrets import REDACTED, redact_text
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        'display dialog "Your password:" default answer "?" with hidden answer',
-        'app.displayDialog("Enter", {defaultAnswer: "?", hiddenAnswer: true})',
-        'do shell script "echo ? | sudo -S rm x"',
-        "security add-generic-password -a me -s srv -w ?",
-        "openssl enc -aes256 -k ?",
-        "networksetup -setairportnetwork en0 Home ?",
-        "https://example.com/reset?auth=?&next=1",
-        'set thePin to "?"',
-    ],
-)
+@pytest.mark.parametrize("text", [
+    'display dialog "Your password:" default answer "?" with hidden answer',
+    'app.displayDialog("Enter", {defaultAnswer: "?", hiddenAnswer: true})',
+    'do shell script "echo ? | sudo -S rm x"', "security add-generic-password -a me -s srv -w ?",
+    "openssl enc -aes256 -k ?", "networksetup -setairportnetwork en0 Home ?",
+    "https://example.com/reset?auth=?&next=1", 'set thePin to "?"',
+])  # fmt: skip
 def test_secrets_of_dialogs_commands_and_addresses(text: str) -> None:
     secret = "hunter2xx"
     assert redact_text(text.replace("?", secret).replace(f"t{secret}a", "t?a")) == text.replace(

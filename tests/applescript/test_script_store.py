@@ -10,11 +10,11 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from iac_applescript.analysis.analyser import Analyser
-from iac_applescript.answers import SAME, pattern, suggest
+from iac_applescript.analysis.analyser import ScriptAnalyzer
+from iac_applescript.answers import SAME, pattern_fields, rank_suggestions
 from iac_applescript.cli_patterns import patterns as command
 from iac_applescript.patterns import RunOutcome, pattern_from_json, pattern_to_json
-from iac_applescript.slots import kept, without_private
+from iac_applescript.slots import redact_script, without_private
 from iac_applescript.store import OFF, PatternStore
 from iac_base.errors import SetupError
 
@@ -37,42 +37,45 @@ def rows(name: str) -> list[list[str]]:
 
 def test_new_phrasings_find_what_was_stored(store: PatternStore) -> None:
     for intent, app in (*rows("patterns.tsv"), *rows("patterns_more.tsv")):
-        store.remember(intent, app, "applescript", f"-- {intent}\nreturn 1", GOOD)
+        store.remember_run(intent, app, "applescript", f"-- {intent}\nreturn 1", GOOD)
     asked = [*rows("phrasings.tsv"), *rows("phrasings_more.tsv")]
-    found = [wanted in [row.pattern.intent for row in store.find(query)] for query, wanted in asked]
+    found = [
+        wanted in [row.pattern.intent for row in store.find_patterns(query)]
+        for query, wanted in asked
+    ]
     assert len(asked) >= 190
     assert sum(found) / len(found) >= 0.9
 
 
 def test_what_was_stored_for_just_this_is_found_for_certain(store: PatternStore) -> None:
     said = "how many calendars there are"
-    store.remember(said, "com.apple.iCal", "javascript", "bad way", BAD)
-    store.remember(said, "com.apple.iCal", "javascript", "good way", GOOD)
-    found = store.find("There are how many calendars?")
+    store.remember_run(said, "com.apple.iCal", "javascript", "bad way", BAD)
+    store.remember_run(said, "com.apple.iCal", "javascript", "good way", GOOD)
+    found = store.find_patterns("There are how many calendars?")
     assert [row.pattern.script for row in found] == ["good way", "bad way"]
     assert found[0].score >= SAME
 
 
 def test_a_word_of_nearly_all_patterns_finds_the_newest_of_them(tmp_path: Path) -> None:
     store = PatternStore(tmp_path)
-    first = store.remember("frob window", "", "applescript", "return 0", GOOD)
+    first = store.remember_run("frob window", "", "applescript", "return 0", GOOD)
     row = store.get(first or 0)
     assert row is not None
     more = [
         row._replace(digest=str(n), intent=f"frob window number{n}", script=f"return {n}")
         for n in range(2_300)
     ]
-    store.add_all(more)
-    newest = store.remember("move window", "", "applescript", "return 1", GOOD)
-    assert [row.pattern.id for row in store.find("window", limit=1)] == [newest]
+    store.add_patterns(more)
+    newest = store.remember_run("move window", "", "applescript", "return 1", GOOD)
+    assert [row.pattern.id for row in store.find_patterns("window", limit=1)] == [newest]
     store.close()
 
 
 def test_runs_of_one_script_are_counted_together(store: PatternStore) -> None:
-    first = store.remember(
+    first = store.remember_run(
         "count windows", "com.apple.finder", "applescript", "count windows", GOOD
     )
-    again = store.remember(
+    again = store.remember_run(
         "Count window", "com.apple.finder", "applescript", "count windows\n", BAD
     )
     assert first == again
@@ -83,15 +86,18 @@ def test_runs_of_one_script_are_counted_together(store: PatternStore) -> None:
 
 def test_what_worked_comes_before_what_failed(store: PatternStore) -> None:
     for _ in range(3):
-        store.remember("count the windows", "", "applescript", "bad way", BAD)
-        store.remember("count the windows", "", "applescript", "good way", GOOD)
-    assert [row.pattern.script for row in store.find("count windows")] == ["good way", "bad way"]
+        store.remember_run("count the windows", "", "applescript", "bad way", BAD)
+        store.remember_run("count the windows", "", "applescript", "good way", GOOD)
+    assert [row.pattern.script for row in store.find_patterns("count windows")] == [
+        "good way",
+        "bad way",
+    ]
 
 
 def test_the_app_that_is_asked_for_comes_first(store: PatternStore) -> None:
-    store.remember("list tabs", "com.google.Chrome", "applescript", "one", GOOD)
-    store.remember("list tabs", "com.apple.Safari", "applescript", "two", GOOD)
-    assert store.find("list tabs", app="com.apple.Safari")[0].pattern.script == "two"
+    store.remember_run("list tabs", "com.google.Chrome", "applescript", "one", GOOD)
+    store.remember_run("list tabs", "com.apple.Safari", "applescript", "two", GOOD)
+    assert store.find_patterns("list tabs", app="com.apple.Safari")[0].pattern.script == "two"
 
 
 def test_nothing_private_is_stored(store: PatternStore, tmp_path: Path) -> None:
@@ -101,7 +107,7 @@ def test_nothing_private_is_stored(store: PatternStore, tmp_path: Path) -> None:
         'set k to "ghp_0123456789abcdefABCDEF"\n'
         f'set body to "{"private words " * 20}"'
     )
-    store.remember("mail to anna@example.com", "", "applescript", script, GOOD)
+    store.remember_run("mail to anna@example.com", "", "applescript", script, GOOD)
     store.close()
     raw = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     for secret in (b"anna@", b"/Users/anna", b"1234567", b"ghp_0123", b"private words private"):
@@ -112,13 +118,15 @@ def test_nothing_private_is_stored(store: PatternStore, tmp_path: Path) -> None:
 def test_what_varies_between_successes_is_a_parameter(store: PatternStore) -> None:
     script = 'tell application "Notes" to make new note with properties {name:"?", body:"x"}'
     for name in ("Milk", "Stamps"):
-        store.remember(f"make a note {name}", "", "applescript", script.replace("?", name), GOOD)
-    (row,) = store.every()
+        store.remember_run(
+            f"make a note {name}", "", "applescript", script.replace("?", name), GOOD
+        )
+    (row,) = store.all_patterns()
     assert row.script == script.replace('"?"', "‹text›")
     assert row.successes == 2
-    assert pattern(store.find("make a note")[0])["parameters"] == ["text 1"]
+    assert pattern_fields(store.find_patterns("make a note")[0])["parameters"] == ["text 1"]
     # What it is done to is no parameter, and a failure teaches no value.
-    store.remember(
+    store.remember_run(
         "make a note Eggs",
         "",
         "applescript",
@@ -126,48 +134,47 @@ def test_what_varies_between_successes_is_a_parameter(store: PatternStore) -> No
         BAD,
     )
     other = script.replace("Notes", "Reminders").replace("?", "Milk")
-    store.remember("make a note Milk", "", "applescript", other, GOOD)
-    assert sorted(found.script.count("‹text›") for found in store.every()) == [0, 1]
+    store.remember_run("make a note Milk", "", "applescript", other, GOOD)
+    assert sorted(found.script.count("‹text›") for found in store.all_patterns()) == [0, 1]
 
 
 def test_of_a_dangerous_script_every_value_counts(store: PatternStore) -> None:
     for line in ("ls", "rm -rf ~"):
         script = f'do shell script "{line}"'
-        store.remember("run it", "", "applescript", script, GOOD, "DANGEROUS")
-    assert len(store.every()) == 2
-    assert not any(row.trusted for row in store.every())
+        store.remember_run("run it", "", "applescript", script, GOOD, "DANGEROUS")
+    assert len(store.all_patterns()) == 2
+    assert not any(row.is_trusted for row in store.all_patterns())
 
 
-@pytest.mark.parametrize(
-    ("language", "script", "kept_as"),
-    [
-        ("applescript", 'set a to "anna@example.com"', "set a to ‹text›"),
-        ("applescript", 'return "x" -- +49 170 1234567', 'return "x" -- [redacted]'),
-        ("applescript", "set card to 4111111111111111", "set card to ‹number›"),
-        ("javascript", 'const token = "abc123";', "const token = ‹text›;"),
-        ("javascript", "const token = `abc123secret`;", ""),
-        ("applescript", 'set x to "/Users/anna/x', ""),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("language", "script", "kept_as"), [
+    ("applescript", 'set a to "anna@example.com"', "set a to ‹text›"),
+    ("applescript", 'return "x" -- +49 170 1234567', 'return "x" -- [redacted]'),
+    ("applescript", "set card to 4111111111111111", "set card to ‹number›"),
+    ("javascript", 'const token = "abc123";', "const token = ‹text›;"),
+    ("javascript", "const token = `abc123secret`;", ""),
+    ("applescript", 'set x to "/Users/anna/x', ""),
+])  # fmt: skip
 def test_what_is_private_is_a_slot_or_nothing_is_kept(
-    language: str, script: str, kept_as: str, analyser: Analyser
+    language: str, script: str, kept_as: str, analyser: ScriptAnalyzer
 ) -> None:
-    found = kept(script, language, "MODIFY")  # type: ignore[arg-type]
+    found = redact_script(script, language, "MODIFY")  # type: ignore[arg-type]
     assert found.script == kept_as
     if "‹" in kept_as:
-        assert analyser.analyse(found.script, language).level == "DANGEROUS"  # type: ignore[arg-type]
+        assert analyser.analyze_script(found.script, language).level == "DANGEROUS"  # type: ignore[arg-type]
 
 
 def test_imports_start_at_zero_trust_and_dangerous_ones_come_last(store: PatternStore) -> None:
-    store.remember("empty the trash", "", "applescript", "a", GOOD, "DANGEROUS")
-    store.remember("empty the trash", "", "applescript", "a", GOOD, "DANGEROUS")
-    store.remember("empty the big bin", "", "applescript", "b", GOOD)
-    line = {**pattern_to_json(store.every()[0]), "successes": 99, "level": "SAFE", "script": "c"}
-    store.add_all([pattern_from_json(line)])
-    found = store.find("empty the trash")
+    store.remember_run("empty the trash", "", "applescript", "a", GOOD, "DANGEROUS")
+    store.remember_run("empty the trash", "", "applescript", "a", GOOD, "DANGEROUS")
+    store.remember_run("empty the big bin", "", "applescript", "b", GOOD)
+    line = {
+        **pattern_to_json(store.all_patterns()[0]), "successes": 99, "level": "SAFE", "script": "c",
+    }  # fmt: skip
+    store.add_patterns([pattern_from_json(line)])
+    found = store.find_patterns("empty the trash")
     assert [row.pattern.script for row in found] == ["b", "a", "c"]
-    assert [row.pattern.trusted for row in found] == [True, True, False]
-    ways = suggest("empty the trash", "", (), found, {})
+    assert [row.pattern.is_trusted for row in found] == [True, True, False]
+    ways = rank_suggestions("empty the trash", "", (), found, {})
     assert [(row.script, row.level) for row in ways] == [("b", "MODIFY"), ("a", "DANGEROUS")]
 
 
@@ -176,7 +183,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     folder = tmp_path_factory.mktemp("written")
     store = PatternStore(folder)
     for number in range(40):
-        store.remember(f"thing {number}", "", "applescript", f"do{number} it", GOOD)
+        store.remember_run(f"thing {number}", "", "applescript", f"do{number} it", GOOD)
     store.close()
     return (folder / "patterns.db").read_bytes()
 
@@ -191,9 +198,9 @@ def test_damage_anywhere_is_found_and_mended(written: bytes, place: float, much:
         file.write_bytes(raw)
         file.chmod(0o600)
         store = PatternStore(Path(folder))
-        store.find("thing")
-        store.remember("count windows", "", "applescript", "x", GOOD)
-        assert store.find("count windows")
+        store.find_patterns("thing")
+        store.remember_run("count windows", "", "applescript", "x", GOOD)
+        assert store.find_patterns("count windows")
         store.close()
 
 
@@ -203,18 +210,18 @@ def test_taking_out_what_is_personal_ends(text: str) -> None:
 
 
 def test_hidden_characters_do_not_come_back(store: PatternStore) -> None:
-    store.remember("count\u202e windows", "", "applescript", "count\u200b windows", GOOD)
-    row = store.every()[0]
+    store.remember_run("count\u202e windows", "", "applescript", "count\u200b windows", GOOD)
+    row = store.all_patterns()[0]
     assert row.intent == "count windows"
     assert row.script == "count windows"
 
 
 def test_the_store_stays_within_its_bound(tmp_path: Path) -> None:
     store = PatternStore(tmp_path, limit=40)
-    store.remember("the one that works", "", "applescript", "keep me", GOOD)
+    store.remember_run("the one that works", "", "applescript", "keep me", GOOD)
     for number in range(100):
-        store.remember(f"failing thing {number}", "", "applescript", f"bad {number}", BAD)
-    found = list(store.every())
+        store.remember_run(f"failing thing {number}", "", "applescript", f"bad {number}", BAD)
+    found = list(store.all_patterns())
     assert len(found) <= 40
     assert "keep me" in [row.script for row in found]
     base = sqlite3.connect(tmp_path / "patterns.db")
@@ -225,21 +232,21 @@ def test_the_store_stays_within_its_bound(tmp_path: Path) -> None:
 
 def test_learning_can_be_switched_off(store: PatternStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(OFF, "off")
-    assert store.remember("count windows", "", "applescript", "x", GOOD) is None
-    assert list(store.every()) == []
+    assert store.remember_run("count windows", "", "applescript", "x", GOOD) is None
+    assert list(store.all_patterns()) == []
 
 
 def test_without_an_intent_nothing_is_learned(store: PatternStore) -> None:
-    assert store.remember("  ", "", "applescript", "x", GOOD) is None
+    assert store.remember_run("  ", "", "applescript", "x", GOOD) is None
 
 
 def test_a_damaged_file_is_moved_aside(tmp_path: Path) -> None:
     (tmp_path / "patterns.db").write_bytes(b"no database at all" * 100)
     (tmp_path / "patterns.db").chmod(0o600)
     store = PatternStore(tmp_path)
-    store.remember("count windows", "", "applescript", "x", GOOD)
+    store.remember_run("count windows", "", "applescript", "x", GOOD)
     assert len(list(tmp_path.glob("patterns.db.damaged-2*"))) == 1
-    assert len(list(store.every())) == 1
+    assert len(list(store.all_patterns())) == 1
     store.close()
 
 
@@ -249,38 +256,38 @@ def test_a_newer_file_and_a_link_are_refused(tmp_path: Path) -> None:
     base.close()
     (tmp_path / "patterns.db").chmod(0o600)
     with pytest.raises(SetupError, match="newer version"):
-        PatternStore(tmp_path).stats()
+        PatternStore(tmp_path).read_stats()
     other = tmp_path / "other"
     other.mkdir()
     (other / "patterns.db").symlink_to(tmp_path / "elsewhere.db")
     with pytest.raises(SetupError, match="it is a link"):
-        PatternStore(other).stats()
+        PatternStore(other).read_stats()
 
 
 def test_the_file_is_for_its_owner_alone(store: PatternStore, tmp_path: Path) -> None:
-    store.remember("count windows", "", "applescript", "x", GOOD)
+    store.remember_run("count windows", "", "applescript", "x", GOOD)
     assert (tmp_path / "patterns.db").stat().st_mode & 0o077 == 0
 
 
 def test_a_second_process_sees_what_was_learned(store: PatternStore, tmp_path: Path) -> None:
     other = PatternStore(tmp_path)
-    assert other.find("count windows") == []
-    store.remember("count the open windows", "", "applescript", "x", GOOD)
-    assert len(other.find("count the open windows")) == 1
+    assert other.find_patterns("count windows") == []
+    store.remember_run("count the open windows", "", "applescript", "x", GOOD)
+    assert len(other.find_patterns("count the open windows")) == 1
     other.close()
 
 
 def test_forgetting_forgets_the_words_too(store: PatternStore) -> None:
-    id = store.remember("count windows", "", "applescript", "x", GOOD)
-    assert store.forget([id or 0]) == 1
-    assert store.find("count windows") == []
-    assert store.forget() == 0
+    id = store.remember_run("count windows", "", "applescript", "x", GOOD)
+    assert store.forget_patterns([id or 0]) == 1
+    assert store.find_patterns("count windows") == []
+    assert store.forget_patterns() == 0
 
 
 def test_statistics(store: PatternStore) -> None:
-    store.remember("a thing", "com.apple.mail", "applescript", "x", GOOD)
-    store.remember("another thing", "com.apple.mail", "applescript", "y", BAD)
-    stats = store.stats()
+    store.remember_run("a thing", "com.apple.mail", "applescript", "x", GOOD)
+    store.remember_run("another thing", "com.apple.mail", "applescript", "y", BAD)
+    stats = store.read_stats()
     assert (stats.patterns, stats.successes, stats.failures) == (2, 1, 1)
     assert stats.apps == (("com.apple.mail", 1, 1),)
     assert [row.script for row in stats.failing] == ["y"]
@@ -300,8 +307,8 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     from iac_base.files import open_state
 
     store = PatternStore(open_state())
-    store.remember("count windows", "com.apple.finder", "applescript", "count windows", GOOD)
-    store.remember("list tabs", "com.apple.Safari", "applescript", "tabs", BAD)
+    store.remember_run("count windows", "com.apple.finder", "applescript", "count windows", GOOD)
+    store.remember_run("list tabs", "com.apple.Safari", "applescript", "tabs", BAD)
     store.close()
     return run
 
@@ -326,15 +333,10 @@ def test_an_export_can_be_taken_in(cli, tmp_path: Path) -> None:
     assert "count windows" in cli("list").output
 
 
-@pytest.mark.parametrize(
-    ("line", "says"),
-    [
-        ("{", "is not JSON"),
-        ("[]", "is not an object"),
-        ('{"intent": 1}', "intent"),
-        ('{"trust": 1}', "unknown field"),
-    ],
-)
+@pytest.mark.parametrize(("line", "says"), [
+    ("{", "is not JSON"), ("[]", "is not an object"), ('{"intent": 1}', "intent"),
+    ('{"trust": 1}', "unknown field"),
+])  # fmt: skip
 def test_a_bad_line_takes_nothing_in(cli, tmp_path: Path, line: str, says: str) -> None:
     file = tmp_path / "in.jsonl"
     good = cli("export").output
@@ -351,12 +353,8 @@ def test_a_bad_line_takes_nothing_in(cli, tmp_path: Path, line: str, says: str) 
 def test_a_row_with_a_wrong_field_is_refused(field: str, value: object) -> None:
     row = {
         **dict.fromkeys(("intent", "app", "script", "kind", "error", "first", "last"), "x"),
-        "language": "applescript",
-        "number": None,
-        "milliseconds": 1,
-        "successes": 1,
-        "failures": 0,
-    }
+        "language": "applescript", "number": None, "milliseconds": 1, "successes": 1, "failures": 0,
+    }  # fmt: skip
     assert pattern_from_json(row).successes == 0
     with pytest.raises(ValueError, match=r"."):
         pattern_from_json({**row, field: value})

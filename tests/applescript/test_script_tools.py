@@ -13,13 +13,13 @@ from script_calls import ROWS, call, data, plan_of
 
 from iac_applescript import dictionary as installed
 from iac_applescript import system_state
-from iac_applescript.answers import suggest
+from iac_applescript.answers import rank_suggestions
 from iac_applescript.running import read_answer
 from iac_applescript.skills import Skill
 from iac_applescript.store import OFF
 from iac_applescript.toolset import ScriptToolset
 from iac_runtime.execution.process import Completed
-from iac_runtime.search import Index
+from iac_runtime.search.index import Index
 
 BROKEN = 'tell application "Finder" to get name of fldr 1'
 MENDED = 'tell application "Finder" to get name of folder 1 of home'
@@ -101,17 +101,14 @@ def test_without_osascript_it_says_so(
     assert found["error"]["type"] == "UNAVAILABLE"
 
 
-@pytest.mark.parametrize(
-    ("left", "type"),
-    [
-        (Completed(b"", b"", -9, cancelled=True), "USER_CANCELLED"),
-        (Completed(b"", b"", -9, too_large=True), "EXECUTION_ERROR"),
-        (Completed(b"", b"", 1), "PERMISSION_DENIED"),
-        (Completed(b"", b"log\n0:1: execution error: x (-1743)\n", 1), "PERMISSION_DENIED"),
-        (Completed(b"", b"0:1: execution error: x (-10006)\n", 1), "NOT_SUPPORTED"),
-        (Completed(b"\xff\xfe", b"", 0), ""),
-    ],
-)
+@pytest.mark.parametrize(("left", "type"), [
+    (Completed(b"", b"", -9, cancelled=True), "USER_CANCELLED"),
+    (Completed(b"", b"", -9, too_large=True), "EXECUTION_ERROR"),
+    (Completed(b"", b"", 1), "PERMISSION_DENIED"),
+    (Completed(b"", b"log\n0:1: execution error: x (-1743)\n", 1), "PERMISSION_DENIED"),
+    (Completed(b"", b"0:1: execution error: x (-10006)\n", 1), "NOT_SUPPORTED"),
+    (Completed(b"\xff\xfe", b"", 0), ""),
+])  # fmt: skip
 def test_every_end_of_a_run_is_told(toolset: ScriptToolset, left: Completed, type: str) -> None:
     found = call(
         toolset, "execute_applescript", runner=lambda *_: left, script="return 1", intent="x"
@@ -191,9 +188,9 @@ def test_a_tool_comes_before_a_script(toolset: ScriptToolset) -> None:
 
 def test_lines_of_a_guide_are_suggested() -> None:
     guide = Skill("mail", "com.apple.mail", "Mail: x", (), (), "- filter large mailboxes\n", False)
-    found = suggest("filter large mailboxes", "mail", (), (), {"mail": guide})
+    found = rank_suggestions("filter large mailboxes", "mail", (), (), {"mail": guide})
     assert [row.kind for row in found] == ["skill"]
-    assert suggest("filter large mailboxes", "", (), (), {"mail": guide}) == []
+    assert rank_suggestions("filter large mailboxes", "", (), (), {"mail": guide}) == []
 
 
 def test_learning_that_is_off_learns_nothing(toolset: ScriptToolset, monkeypatch) -> None:
@@ -216,35 +213,23 @@ def test_a_store_that_cannot_be_written_does_not_undo_the_run(
     assert not call(toolset, "get_learning_stats")["success"]
 
 
-@pytest.mark.parametrize(
-    ("printed", "language", "value", "kind"),
-    [
-        ('"a \\"b\\""', "applescript", 'a "b"', "text"),
-        ("42", "applescript", 42, "number"),
-        ("1,5", "applescript", 1.5, "number"),
-        ("true", "applescript", True, "boolean"),
-        ("missing value", "applescript", None, "nothing"),
-        ("", "applescript", None, "nothing"),
-        ('{1, "a", {true, missing value}}', "applescript", [1, "a", [True, None]], "list"),
-        ("{}", "applescript", [], "list"),
-        ('{name:"x", |due date|:2}', "applescript", {"name": "x", "due date": 2}, "record"),
-        (
-            '{folder "a" of disk "b, c", 2}',
-            "applescript",
-            ['folder "a" of disk "b, c"', 2],
-            "list",
-        ),
-        ('date "Monday"', "applescript", 'date "Monday"', "reference"),
-        ("{1, 2", "applescript", "{1, 2", "reference"),
-        ("{1, , 2}", "applescript", "{1, , 2}", "reference"),
-        ("{" * 99, "applescript", "{" * 99, "reference"),
-        ('{"a":[1, null]}', "javascript", {"a": [1, None]}, "record"),
-        ('"{\\"a\\":1}"', "javascript", {"a": 1}, "record"),
-        ('"[x"', "javascript", "[x", "text"),
-        ('Application("Mail").inbox', "javascript", 'Application("Mail").inbox', "reference"),
-        ("undefined", "javascript", None, "nothing"),
-    ],
-)
+@pytest.mark.parametrize(("printed", "language", "value", "kind"), [
+    ('"a \\"b\\""', "applescript", 'a "b"', "text"), ("42", "applescript", 42, "number"),
+    ("1,5", "applescript", 1.5, "number"), ("true", "applescript", True, "boolean"),
+    ("missing value", "applescript", None, "nothing"), ("", "applescript", None, "nothing"),
+    ('{1, "a", {true, missing value}}', "applescript", [1, "a", [True, None]], "list"),
+    ("{}", "applescript", [], "list"),
+    ('{name:"x", |due date|:2}', "applescript", {"name": "x", "due date": 2}, "record"),
+    ('{folder "a" of disk "b, c", 2}', "applescript", ['folder "a" of disk "b, c"', 2], "list"),
+    ('date "Monday"', "applescript", 'date "Monday"', "reference"),
+    ("{1, 2", "applescript", "{1, 2", "reference"),
+    ("{1, , 2}", "applescript", "{1, , 2}", "reference"),
+    ("{" * 99, "applescript", "{" * 99, "reference"),
+    ('{"a":[1, null]}', "javascript", {"a": [1, None]}, "record"),
+    ('"{\\"a\\":1}"', "javascript", {"a": 1}, "record"), ('"[x"', "javascript", "[x", "text"),
+    ('Application("Mail").inbox', "javascript", 'Application("Mail").inbox', "reference"),
+    ("undefined", "javascript", None, "nothing"),
+])  # fmt: skip
 def test_answers_are_typed(printed: str, language: str, value: Any, kind: str) -> None:
     found = read_answer(f"{printed}\n", language)
     assert (found.value, found.kind) == (value, kind)
@@ -270,14 +255,11 @@ def test_each_part_of_the_state_may_fail_alone(toolset: ScriptToolset, recorded:
     assert list(only) == ["volume"]
 
 
-@pytest.mark.parametrize(
-    ("left", "says"),
-    [
-        (Completed(b"", b"", -9, timed_out=True), "No answer about front_app"),
-        (Completed(b"{", b"", 0), "cannot be read"),
-        (Completed(b"", b"execution error: x (-1743)", 1), "control the app"),
-    ],
-)
+@pytest.mark.parametrize(("left", "says"), [
+    (Completed(b"", b"", -9, timed_out=True), "No answer about front_app"),
+    (Completed(b"{", b"", 0), "cannot be read"),
+    (Completed(b"", b"execution error: x (-1743)", 1), "control the app"),
+])  # fmt: skip
 def test_a_part_says_why_it_is_missing(left: Completed, says: str) -> None:
     found = system_state.read_state(lambda *_: left, ["front_app"])
     assert says in found["front_app"]["error"]
@@ -307,10 +289,10 @@ def test_apps_on_disk_are_found(tmp_path: Path, toolset: ScriptToolset, monkeypa
     (tmp_path / "Broken.app" / "Contents").mkdir(parents=True)
     (tmp_path / "Broken.app" / "Contents" / "Info.plist").write_text("no plist", encoding="utf-8")
     (tmp_path / "Empty.app").mkdir()
-    found = installed.scriptable([tmp_path])
+    found = installed.find_scriptable_apps([tmp_path])
     assert [bundle.id for bundle in found] == ["org.good", "org.old"]
     assert isinstance(installed.running_bundles(), set)
-    monkeypatch.setattr(installed, "scriptable", lambda: found)
+    monkeypatch.setattr(installed, "find_scriptable_apps", lambda: found)
     rows = data(toolset, "list_scriptable_apps", filter="org.")["apps"]
     assert [(row["name"], row["tools"], row["running"]) for row in rows] == [
         ("Good", False, False),

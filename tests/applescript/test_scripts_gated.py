@@ -1,35 +1,36 @@
 """Scripts behind the gate's plan, over simulated apps: what runs decides what reading may do."""
 
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from script_calls import data, in_turns, plan_of
 
-from iac_applescript import performing, tools
-from iac_applescript.toolset import Arguments, ScriptToolset, looks_up, open_toolset
+from iac_applescript.toolset import Arguments, ScriptToolset, lookup_tool, open_toolset
 from iac_base.errors import ToolError
 from iac_base.files import open_state
-from iac_runtime.audit import Audit
-from iac_runtime.audit.reading import Query, find
+from iac_gen.toolsets import toolset_rows
+from iac_runtime.audit.reading import AuditQuery, find_calls
+from iac_runtime.audit.writer import Audit
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.process import Completed
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.limiter import Limiter, Limits, Window
-from iac_runtime.gate.opening import simulation
-from iac_runtime.gate.plans import Answer, Asks, Call, Done, Plan, Refused
-from iac_runtime.language.request import Event
-from iac_runtime.policy.approvals import MOST
-from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.model import Flags, read_settings
+from iac_runtime.gate.limiter import Limiter, RateLimits, RateWindow
+from iac_runtime.gate.opening import open_simulation
+from iac_runtime.gate.plans import Call, CallAnswer, CompletedCall, PendingCall, Plan, RefusedCall
+from iac_runtime.language.steps import Event
+from iac_runtime.policy.approvals import MAX_UNAPPROVED
+from iac_runtime.policy.effects import identify_from_catalogue
 from iac_runtime.policy.permissions import Permissions, Requester
-from iac_runtime.policy.reach import identify_in
-from iac_runtime.policy.wording import LINE_LIMIT
-from iac_runtime.serve.listing import Choice, own_tools
+from iac_runtime.policy.policy_file import parse_policy
+from iac_runtime.policy.prompts import LINE_LIMIT
+from iac_runtime.policy.settings import PolicyFlags, read_settings
+from iac_runtime.tool import limits, tool
 from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.own import added_tools
+from iac_runtime.tools.own import added_tools, tool_of_row
 
 READS = 'tell application "Music" to get name of current track'
 ASKS = f'if application "Music" is running then {READS}'
@@ -38,7 +39,7 @@ PLAYER = "com.apple.Music"
 
 @pytest.fixture
 def executor(catalogue: Catalogue) -> Executor:
-    return Executor(simulation(catalogue, None))
+    return Executor(open_simulation(catalogue, None))
 
 
 @pytest.fixture
@@ -71,7 +72,7 @@ def test_a_script_that_reads_is_safe_while_its_app_runs(
     )
     stopped = plan(toolset, READS)
     assert stopped.facts.level == "MODIFY"
-    assert [row.says for row in stopped.facts.raised] == ["would start Music (com.apple.Music)"]
+    assert [row.reason for row in stopped.facts.raised] == ["would start Music (com.apple.Music)"]
     assert [app for app, _ in stopped.facts.apps] == [PLAYER]
     assert "would start Music" in stopped.facts.line
     assert executor.test_app(PLAYER).running == "no"
@@ -105,9 +106,9 @@ def gate_of(toolset: ScriptToolset, catalogue: Catalogue, executor: Executor):
 
     def make(policy: str = "", now: Callable[[], float] = time.time, **more: Any) -> Gate:
         parsed = parse_policy(policy)
-        settings = read_settings(Flags(), {}, parsed)
+        settings = read_settings(PolicyFlags(), {}, parsed)
         permissions = Permissions(
-            parsed, settings, home="/Users/me", identify=identify_in(catalogue), now=now
+            parsed, settings, home="/Users/me", identify=identify_from_catalogue(catalogue), now=now
         )
         audit = lambda: Audit.open(open_state())  # noqa: E731
         gates.append(
@@ -116,9 +117,8 @@ def gate_of(toolset: ScriptToolset, catalogue: Catalogue, executor: Executor):
                 executor,
                 permissions=permissions,
                 audit=audit,
-                added=added_tools,
                 kept={open_toolset: toolset},
-                **more,
+                **{"added": added_tools, **more},
             )
         )
         return gates[-1]
@@ -128,7 +128,7 @@ def gate_of(toolset: ScriptToolset, catalogue: Catalogue, executor: Executor):
         gate.close()
 
 
-def run(gate: Gate, script: str, caller: Requester = ASKED, **more: Any) -> Answer:
+def run(gate: Gate, script: str, caller: Requester = ASKED, **more: Any) -> CallAnswer:
     language = "javascript" if "Application(" in script else "applescript"
     given = {"script": script, "language": language}
     return gate.call(Call("execute_applescript", given, caller, **more))
@@ -139,14 +139,14 @@ def test_a_denied_app_is_not_told_by_a_script(gate_of: Callable[..., Gate], app:
     gate = gate_of(f'[[deny]]\napp = "{app}"\nwhy = "Mine."')
     for script in (READS, "Application('Music').pause()", SCREEN.format("Music")):
         found = run(gate, script, vouched(ASKED))
-        assert isinstance(found, Refused)
+        assert isinstance(found, RefusedCall)
         assert "Mine." in found.reason
     other = run(gate, READS.replace("Music", "Notes").replace("current track", "note 1"))
-    assert not isinstance(other, Refused)
+    assert not isinstance(other, RefusedCall)
 
 
 def vouched(caller: Requester) -> Requester:
-    return caller._replace(vouched="DANGEROUS")
+    return caller._replace(preapproved_level="DANGEROUS")
 
 
 @pytest.mark.parametrize(
@@ -157,10 +157,10 @@ def test_what_may_reach_a_denied_app_never_runs_silently(
 ) -> None:
     gate = gate_of('[[deny]]\napp = "Music"')
     asks = run(gate, script, vouched(ASKED))
-    assert isinstance(asks, Asks)
+    assert isinstance(asks, PendingCall)
     assert "IAC cannot know which apps this reaches" in asks.question.text
-    found = run(gate, script, Requester("tester", vouched="DANGEROUS"))
-    assert isinstance(found, Refused)
+    found = run(gate, script, Requester("tester", preapproved_level="DANGEROUS"))
+    assert isinstance(found, RefusedCall)
     assert found.requires_prompt
 
 
@@ -170,23 +170,23 @@ def test_an_app_of_the_blocklist_is_not_operated_through_its_process(
     for name in ("Terminal", "SecurityAgent"):
         press = f'tell application "System Events" to tell process "{name}" to click button 1'
         found = run(gate_of(), press)
-        assert isinstance(found, Refused)
+        assert isinstance(found, RefusedCall)
         assert found.source.startswith("blocklist entry")
 
 
 def test_reads_of_apps_that_were_opted_in_run(gate_of: Callable[..., Gate]) -> None:
     gate = gate_of('preset = "private"\nreads = ["Music"]')
-    assert isinstance(run(gate, READS), Done)
+    assert isinstance(run(gate, READS), CompletedCall)
     both = f'{READS}\ntell application "Notes" to count notes'
     asks = run(gate, both)
-    assert isinstance(asks, Asks)
+    assert isinstance(asks, PendingCall)
     assert "Notes" in asks.question.text
 
 
 def test_scripts_count_for_the_limits(gate_of: Callable[..., Gate]) -> None:
-    limits = Limits(reads=Window(1, 60.0))
+    limits = RateLimits(reads=RateWindow(1, 60.0))
     gate = gate_of(limiter=Limiter(None, limits))
-    assert isinstance(run(gate, READS), Done)
+    assert isinstance(run(gate, READS), CompletedCall)
     with pytest.raises(ToolError, match="Too many calls"):
         run(gate, READS)
 
@@ -199,14 +199,14 @@ def test_what_a_script_returns_is_a_strangers_and_the_audit_names_its_apps(
     gate = gate_of()
     both = f'{READS}\ntell application "Notes" to count notes'
     found = run(gate, both, vouched(ASKED))
-    assert isinstance(found, Done)
-    assert gate.permissions.taint.holds("https://evil.example/x")
+    assert isinstance(found, CompletedCall)
+    assert gate.permissions.taint.contains_text("https://evil.example/x")
     assert found.note == "hidden characters are left out of a text"
     gate.close()
     for app in ("com.apple.Music", "com.apple.notes"):
-        (row,) = find(open_state(), Query(app=app), 9)
+        (row,) = find_calls(open_state(), AuditQuery(app=app), 9)
         assert row.app == "com.apple.Music,com.apple.Notes"
-    assert not find(open_state(), Query(app="com.apple"), 9)
+    assert not find_calls(open_state(), AuditQuery(app="com.apple"), 9)
 
 
 @pytest.mark.parametrize(
@@ -223,15 +223,15 @@ def test_a_literal_of_a_script_that_stood_in_a_result_raises_it(
     gate_of: Callable[..., Gate], script: str, rules: bool
 ) -> None:
     gate = gate_of()
-    gate.permissions.taint.add("see https://evil.example/x")
-    planned = gate.plan(Call("execute_applescript", {"script": script}, ASKED))
+    gate.permissions.taint.remember_texts("see https://evil.example/x")
+    planned = gate.plan_call(Call("execute_applescript", {"script": script}, ASKED))
     assert ("from-a-result" in [row.rule for row in planned.facts.raised]) is rules
     gate.close()
 
 
 def decline(gate: Gate, caller: Requester, verdict: Any = "decline") -> None:
     asks = run(gate, NOTES, caller)
-    assert isinstance(asks, Asks)
+    assert isinstance(asks, PendingCall)
     run(gate, NOTES, caller, token=asks.token, verdict=verdict)
 
 
@@ -242,11 +242,11 @@ def test_a_client_that_is_declined_five_times_stops_no_other(
     one, other = ASKED, Requester("other", ("client",))
     gate = gate_of(now=lambda: moment[0])
     open_question = run(gate, NOTES, one)
-    assert isinstance(open_question, Asks)
-    for _ in range(MOST):
+    assert isinstance(open_question, PendingCall)
+    for _ in range(MAX_UNAPPROVED):
         decline(gate, one)
     found = run(gate, NOTES, one)
-    assert isinstance(found, Refused)
+    assert isinstance(found, RefusedCall)
     assert (
         "prompts of tester were declined or ignored. No more will appear for 10 minutes"
         in found.reason
@@ -254,20 +254,20 @@ def test_a_client_that_is_declined_five_times_stops_no_other(
     assert "iac-mcp policy resume" in found.suggestion
     decline(gate, other)
     moment[0] += 599
-    assert isinstance(run(gate, NOTES, one), Refused)
+    assert isinstance(run(gate, NOTES, one), RefusedCall)
     moment[0] += 1
-    assert isinstance(run(gate, NOTES, one), Asks)
+    assert isinstance(run(gate, NOTES, one), PendingCall)
 
 
 def test_a_yes_to_an_open_question_ends_the_stop(gate_of: Callable[..., Gate]) -> None:
     gate = gate_of()
     asks = run(gate, NOTES)
-    assert isinstance(asks, Asks)
-    for _ in range(MOST):
+    assert isinstance(asks, PendingCall)
+    for _ in range(MAX_UNAPPROVED):
         decline(gate, ASKED)
-    assert isinstance(run(gate, NOTES), Refused)
-    assert isinstance(run(gate, NOTES, token=asks.token, verdict="once"), Done)
-    assert isinstance(run(gate, NOTES), Asks)
+    assert isinstance(run(gate, NOTES), RefusedCall)
+    assert isinstance(run(gate, NOTES, token=asks.token, verdict="once"), CompletedCall)
+    assert isinstance(run(gate, NOTES), PendingCall)
 
 
 @pytest.mark.parametrize("verdict", ["once", "cancel", "error", "timeout", "unable"])
@@ -275,34 +275,29 @@ def test_only_what_a_person_saw_and_did_not_accept_stops_a_client(
     gate_of: Callable[..., Gate], verdict: str
 ) -> None:
     gate = gate_of()
-    for _ in range(MOST * 2):
+    for _ in range(MAX_UNAPPROVED * 2):
         decline(gate, ASKED, verdict)
-    assert isinstance(run(gate, NOTES), Asks)
+    assert isinstance(run(gate, NOTES), PendingCall)
 
 
-def test_a_new_script_tool_is_one_row_and_one_function(
-    gate_of: Callable[..., Gate], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def count_apps(toolset: ScriptToolset, given: Arguments, _run: Any) -> dict[str, Any]:
-        return {"count": sum(given["letter"] in app for app in toolset.catalogue.apps)}
+@lookup_tool
+def plan_count_apps(toolset: ScriptToolset, given: Arguments, _run: Any) -> dict[str, Any]:
+    return {"count": sum(given["letter"] in app for app in toolset.catalogue.apps)}
 
-    letter = {"type": "string", "maxLength": 1}
-    row = tools._tool(
-        "count_apps", "count_apps", "Count apps.", tools._input(("letter",), letter=letter)
-    )
-    monkeypatch.setattr(performing, "count_apps", looks_up(count_apps), raising=False)
-    monkeypatch.setattr(tools, "TOOLS", (*tools.TOOLS, row))
-    added_tools.cache_clear()
-    try:
-        assert "count_apps" in {tool.name for tool in own_tools(Choice(("applescript",)))}
-        gate = gate_of()
-        found = gate.call(Call("count_apps", {"letter": "x"}, ASKED))
-        assert isinstance(found, Done)
-        assert found.value["data"]["count"] > 0
-        with pytest.raises(ToolError, match="letter"):
-            gate.call(Call("count_apps", {}, ASKED))
-    finally:
-        added_tools.cache_clear()
+
+@tool(level="SAFE", plan=plan_count_apps)
+def count_apps(letter: Annotated[str, limits(maxLength=1)]) -> None:
+    """Count apps."""
+
+
+def test_a_new_script_tool_is_a_function_and_what_it_does(gate_of: Callable[..., Gate]) -> None:
+    (row,) = toolset_rows([sys.modules[__name__]])
+    gate = gate_of(added=lambda: {"count_apps": tool_of_row(row)})
+    found = gate.call(Call("count_apps", {"letter": "x"}, ASKED))
+    assert isinstance(found, CompletedCall)
+    assert found.value["data"]["count"] > 0
+    with pytest.raises(ToolError, match="letter"):
+        gate.call(Call("count_apps", {}, ASKED))
 
 
 def test_of_a_long_script_a_person_sees_the_dangerous_lines_and_not_its_head(
@@ -311,7 +306,7 @@ def test_of_a_long_script_a_person_sees_the_dangerous_lines_and_not_its_head(
     harmless = [f'set x{n} to "harmless {n}"' for n in range(40)]
     script = "\r".join([*harmless, 'do shell script "rm -rf ~"', *harmless])
     asks = gate_of().call(Call("execute_applescript", {"script": script}, ASKED))
-    assert isinstance(asks, Asks)
+    assert isinstance(asks, PendingCall)
     lines = asks.question.text.splitlines()
     why = "do shell script runs a command of the shell"
     assert f'  line 41: do shell script "rm -rf ~" ({why})' in lines
@@ -332,18 +327,18 @@ def test_a_file_that_changes_after_the_question_is_not_run(
     given = {"script_path": str(file)}
     gate = gate_of()
 
-    def again(**more: Any) -> Answer:
+    def again(**more: Any) -> CallAnswer:
         return gate.call(Call("execute_applescript", given, ASKED, **more))
 
     asks = again()
-    assert isinstance(asks, Asks)
+    assert isinstance(asks, PendingCall)
     assert f"{file} (SHA-256 " in asks.question.text
     file.write_text("Application('Notes').notes().length", encoding="utf-8")
     found = again(token=asks.token, verdict="once")
-    assert isinstance(found, Refused)
+    assert isinstance(found, RefusedCall)
     assert found.kind == "STALE"
     asks = again()
-    assert isinstance(asks, Asks)
+    assert isinstance(asks, PendingCall)
     file.rename(folder / "y.js")
     file.symlink_to(folder / "y.js")
     with pytest.raises(ToolError, match="is a link") as raised:

@@ -17,15 +17,15 @@ from iac_base.files import (
     TooLargeError,
     config_file,
     data_folder,
-    find,
-    locked,
+    ensure_private_folder,
+    hold_lock,
+    open_replacement,
     open_state,
-    private_file,
-    private_folder,
     read_bounded,
-    remove,
-    replace,
-    replacing,
+    read_file_content,
+    remove_file,
+    replace_file_content,
+    require_private_file,
     try_lock,
     write_whole,
 )
@@ -83,7 +83,7 @@ def test_what_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None
         raise ValueError
 
     def halfway() -> None:
-        with replacing(path) as file:
+        with open_replacement(path) as file:
             file.write(b"half")
             changed()
 
@@ -150,7 +150,7 @@ def test_a_link_is_read_where_it_may_be_followed(tmp_path: Path) -> None:
 
 def test_a_lock_holds_against_others_until_it_is_let_go(tmp_path: Path) -> None:
     path = tmp_path / "lock"
-    with locked(path):
+    with hold_lock(path):
         assert try_lock(path) is None
         program = (
             "import sys, pathlib, iac_base.files as files\n"
@@ -164,7 +164,7 @@ def test_a_lock_holds_against_others_until_it_is_let_go(tmp_path: Path) -> None:
     assert mode(path) == 0o600
     os.close(handle)
     (tmp_path / "link").symlink_to("lock")
-    with pytest.raises(OSError, match="symbolic links"), locked(tmp_path / "link"):
+    with pytest.raises(OSError, match="symbolic links"), hold_lock(tmp_path / "link"):
         pass
     fresh = try_lock(tmp_path / "fresh")
     assert fresh is not None
@@ -192,48 +192,45 @@ def test_what_is_kept_lies_where_the_user_says_or_the_system(
 
 def test_a_file_of_the_users_is_found_replaced_and_removed(tmp_path: Path) -> None:
     path = tmp_path / "new" / "deep" / "a"
-    found = find(path)
+    found = read_file_content(path)
     assert found == FileContent(path, None, 0o600)
-    remove(found)
-    replace(found, b"one")
+    remove_file(found)
+    replace_file_content(found, b"one")
     path.chmod(0o640)
     (tmp_path / "link").symlink_to(path)
-    again = find(tmp_path / "link")
+    again = read_file_content(tmp_path / "link")
     assert again == FileContent(path.resolve(), b"one", 0o640)
-    replace(again, b"two")
+    replace_file_content(again, b"two")
     assert (path.read_bytes(), mode(path)) == (b"two", 0o640)
     for late in (found, again):
         with pytest.raises(SetupError, match=f"{path} was just changed"):
-            replace(late, b"three")
+            replace_file_content(late, b"three")
         with pytest.raises(SetupError, match=f"{path} was just changed"):
-            remove(late)
+            remove_file(late)
     assert path.read_bytes() == b"two"
-    remove(find(path))
+    remove_file(read_file_content(path))
     assert not path.exists()
 
 
 def test_a_replaced_file_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[int] = []
     monkeypatch.setattr(os, "fsync", synced.append)
-    replace(find(tmp_path / "a"), b"x")
+    replace_file_content(read_file_content(tmp_path / "a"), b"x")
     assert len(synced) == 1
 
 
 def test_a_copy_can_take_the_mode_of_another_file(tmp_path: Path) -> None:
-    replace(find(tmp_path / "a")._replace(mode=0o640), b"x")
+    replace_file_content(read_file_content(tmp_path / "a")._replace(mode=0o640), b"x")
     assert mode(tmp_path / "a") == 0o640
 
 
-@pytest.mark.parametrize(
-    ("name", "says"),
-    [
-        ("nowhere", "{} is a link to a missing file; remove or correct the link."),
-        ("folder", "{} is not a file; move it away."),
-        ("large", f"{{}} is larger than {64 * 1024 * 1024} bytes, so it was not changed."),
-        ("loop", "{} cannot be read: Too many levels of symbolic links."),
-        ("open/a", "All users can write to {open}. Prevent this with: chmod o-w '{open}'"),
-    ],
-)
+@pytest.mark.parametrize(("name", "says"), [
+    ("nowhere", "{} is a link to a missing file; remove or correct the link."),
+    ("folder", "{} is not a file; move it away."),
+    ("large", f"{{}} is larger than {64 * 1024 * 1024} bytes, so it was not changed."),
+    ("loop", "{} cannot be read: Too many levels of symbolic links."),
+    ("open/a", "All users can write to {open}. Prevent this with: chmod o-w '{open}'"),
+])  # fmt: skip
 def test_a_file_that_is_not_changed_says_why(tmp_path: Path, name: str, says: str) -> None:
     (tmp_path / "nowhere").symlink_to("none")
     (tmp_path / "loop").symlink_to("loop")
@@ -244,7 +241,7 @@ def test_a_file_that_is_not_changed_says_why(tmp_path: Path, name: str, says: st
     with (tmp_path / "large").open("wb") as file:
         file.truncate(64 * 1024 * 1024 + 1)
     with pytest.raises(SetupError) as found:
-        find(tmp_path / name)
+        read_file_content(tmp_path / name)
     assert str(found.value) == says.format(tmp_path / name, open=tmp_path / "open")
 
 
@@ -252,17 +249,17 @@ def test_where_everyone_puts_his_own_files_one_is_changed(tmp_path: Path) -> Non
     (tmp_path / "a").touch()
     for allowed in (0o1777, 0o1700, 0o755):
         tmp_path.chmod(allowed)
-        assert find(tmp_path / "a").content == b""
+        assert read_file_content(tmp_path / "a").content == b""
 
 
 def test_a_file_that_cannot_be_put_or_removed_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    found = find(tmp_path / "file")
+    found = read_file_content(tmp_path / "file")
     inside = found._replace(path=tmp_path / "file" / "inside", content=None)
     with pytest.raises(SetupError, match=r"inside cannot be written: (Not a dir|File exists)"):
-        replace(inside, b"x")
+        replace_file_content(inside, b"x")
     with pytest.raises(SetupError, match=r"inside cannot be removed: Not a directory\.$"):
-        remove(inside)
+        remove_file(inside)
 
 
 def test_another_users_file_is_neither_changed_nor_trusted(
@@ -272,9 +269,9 @@ def test_another_users_file_is_neither_changed_nor_trusted(
     path.touch(0o600)
     monkeypatch.setattr(os, "geteuid", lambda: path.stat().st_uid + 1)
     for use, says in (
-        (find, f"{path} belongs to another user, so it was not changed."),
+        (read_file_content, f"{path} belongs to another user, so it was not changed."),
         (
-            private_file,
+            require_private_file,
             f"{path} cannot be used: it belongs to another user. {MOVE}, or make"
             " yourself its owner.",
         ),
@@ -283,21 +280,24 @@ def test_another_users_file_is_neither_changed_nor_trusted(
             use(path)
         assert str(found.value) == says
     with pytest.raises(StateFileError, match="belongs to another user"):
-        private_folder(tmp_path)
+        ensure_private_folder(tmp_path)
 
 
 @pytest.mark.parametrize("kind", ["file", "folder"])
 def test_what_decides_lies_where_no_one_else_can_write(tmp_path: Path, kind: str) -> None:
-    path, use = tmp_path / "deep" / kind, private_folder if kind == "folder" else private_file
+    path, use = (
+        tmp_path / "deep" / kind,
+        ensure_private_folder if kind == "folder" else require_private_file,
+    )
     if kind == "folder":
-        assert private_folder(path) == path
+        assert ensure_private_folder(path) == path
         assert mode(path) == 0o700
     else:
         path.parent.mkdir()
         with pytest.raises(FileNotFoundError):
-            private_file(path)
+            require_private_file(path)
         path.touch(0o600)
-        assert private_file(path).st_size == 0
+        assert require_private_file(path).st_size == 0
     private, word = mode(path), "700" if kind == "folder" else "600"
     for bit in (0o001, 0o002, 0o004, 0o010, 0o020, 0o040):
         path.chmod(private | bit)
@@ -322,4 +322,4 @@ def test_what_decides_lies_where_no_one_else_can_write(tmp_path: Path, kind: str
 def test_a_folder_below_a_file_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(SetupError, match=r"inside cannot be made: Not a directory\.$"):
-        private_folder(tmp_path / "file" / "inside")
+        ensure_private_folder(tmp_path / "file" / "inside")

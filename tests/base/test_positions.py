@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iac_base.positions import Document, TextError, read_json, read_toml
+from iac_base.positions import PositionedDocument, TextError, read_json, read_toml
 
 SPELLINGS = '''\
 a.b.c = 1
@@ -42,58 +42,43 @@ h = ''
 def test_a_line_is_found_whatever_the_spelling(end: str) -> None:
     document = read_toml(SPELLINGS.replace("\n", end))
     places: list[tuple[tuple[str | int, ...], int]] = [
-        (("a",), 1),
-        (("a", "b", "c"), 1),
-        (("d",), 4),
-        (("t",), 7),
-        (("t", 0), 7),
-        (("t", 0, "u"), 8),
-        (("t", 0, "u", 0), 9),
-        (("t", 0, "u", 1), 10),
-        (("t", 0, "u", 2, "w.x", 1, 0), 11),
-        (("t", 1), 12),
-        (("t", 1, 'é"', "y", "z"), 13),
-        (("t", 1, "s", 0), 14),
-        (("t", 1, "s", 0, "e"), 15),
-        (("t", 1, "s", 0, "f"), 16),
-        (("t", 1, "s", 0, "g"), 18),
-        (("t", 1, "s", 0, "g", "i#"), 20),
-        (("k",), 21),
+        (("a",), 1), (("a", "b", "c"), 1), (("d",), 4), (("t",), 7), (("t", 0), 7),
+        (("t", 0, "u"), 8), (("t", 0, "u", 0), 9), (("t", 0, "u", 1), 10),
+        (("t", 0, "u", 2, "w.x", 1, 0), 11), (("t", 1), 12), (("t", 1, 'é"', "y", "z"), 13),
+        (("t", 1, "s", 0), 14), (("t", 1, "s", 0, "e"), 15), (("t", 1, "s", 0, "f"), 16),
+        (("t", 1, "s", 0, "g"), 18), (("t", 1, "s", 0, "g", "i#"), 20), (("k",), 21),
         (("k", "l m", ""), 22),
-    ]
-    assert {path: document.line(path) for path, _ in places} == dict(places)
+    ]  # fmt: skip
+    assert {path: document.line_of(path) for path, _ in places} == dict(places)
 
 
 def test_what_is_not_there_stands_where_the_nearest_parent_does() -> None:
     document = read_toml("\n[a]\nb = [1]\n")
-    assert document.line(("a", "c", "d")) == 2
-    assert document.line(("a", "b", 7)) == 3
-    assert document.line(("q",)) == 0
-    assert document.line(()) == 0
+    assert document.line_of(("a", "c", "d")) == 2
+    assert document.line_of(("a", "b", 7)) == 3
+    assert document.line_of(("q",)) == 0
+    assert document.line_of(()) == 0
 
 
 def test_of_a_key_of_json_given_twice_the_last_one_counts() -> None:
     document = read_json('{"a": {"x": 1},\n"a": {"y": 2}, "\\ud83d\\ude00": [\n[], {}]}')
     assert document.value["a"] == {"y": 2}
-    assert document.line(("a", "y")) == 2
-    assert document.line(("a", "x")) == 2
-    assert document.line(("😀", 1)) == 3
+    assert document.line_of(("a", "y")) == 2
+    assert document.line_of(("a", "x")) == 2
+    assert document.line_of(("😀", 1)) == 3
 
 
-@pytest.mark.parametrize(
-    ("read", "text", "place", "reason"),
-    [
-        (read_toml, "a = 1\nb = nope", (2, 5), "Invalid value"),
-        (read_toml, "a = 1\n\nb = ", (3, 4), "Invalid value"),
-        (read_toml, "x = 1\nx = 2\n", (2, 6), "Cannot overwrite a value"),
-        (read_toml, f"x = {'[' * 9000}", (0, 0), "it is nested too deeply"),
-        (read_json, '{"a":\n  nope}', (2, 3), "Expecting value"),
-        (read_json, "", (1, 1), "Expecting value"),
-        (read_json, f"[{'9' * 5000}]", (0, 0), "Exceeds the limit"),
-    ],
-)
+@pytest.mark.parametrize(("read", "text", "place", "reason"), [
+    (read_toml, "a = 1\nb = nope", (2, 5), "Invalid value"),
+    (read_toml, "a = 1\n\nb = ", (3, 4), "Invalid value"),
+    (read_toml, "x = 1\nx = 2\n", (2, 6), "Cannot overwrite a value"),
+    (read_toml, f"x = {'[' * 9000}", (0, 0), "it is nested too deeply"),
+    (read_json, '{"a":\n  nope}', (2, 3), "Expecting value"),
+    (read_json, "", (1, 1), "Expecting value"),
+    (read_json, f"[{'9' * 5000}]", (0, 0), "Exceeds the limit"),
+])  # fmt: skip
 def test_what_is_wrong_has_a_place(
-    read: Callable[[str], Document], text: str, place: tuple[int, int], reason: str
+    read: Callable[[str], PositionedDocument], text: str, place: tuple[int, int], reason: str
 ) -> None:
     with pytest.raises(TextError) as caught:
         read(text)
@@ -103,23 +88,18 @@ def test_what_is_wrong_has_a_place(
 
 
 @pytest.mark.sweep
-@pytest.mark.parametrize(
-    ("read", "text"),
-    [
-        (
-            read_toml,
-            "a = 1\n" + "".join(f"[[t]]\nk{n} = {{ v = [1] }}\n" for n in range(4000)),
-        ),
-        (read_toml, 'a = """' + "x" * 999_000 + '"""\n'),
-        (read_toml, "a = '''" + "''x" * 330_000 + "'''\n"),
-        (read_toml, "a = 1 #" + "=[" * 490_000 + "\n" * 9_000),
-        (read_json, json.dumps({str(n): [n] for n in range(60_000)}, indent=1)),
-        (read_json, '"' + '\\\\\\"' * 240_000 + '"'),
-    ],
-    ids=["tables", "text", "quotes", "comment", "keys", "escapes"],
-)
+@pytest.mark.parametrize(("read", "text"), [
+    (read_toml, "a = 1\n" + "".join(f"[[t]]\nk{n} = {{ v = [1] }}\n" for n in range(4000))),
+    (read_toml, 'a = """' + "x" * 999_000 + '"""\n'),
+    (read_toml, "a = '''" + "''x" * 330_000 + "'''\n"),
+    (read_toml, "a = 1 #" + "=[" * 490_000 + "\n" * 9_000),
+    (read_json, json.dumps({str(n): [n] for n in range(60_000)}, indent=1)),
+    (read_json, '"' + '\\\\\\"' * 240_000 + '"'),
+], ids=["tables", "text", "quotes", "comment", "keys", "escapes"])  # fmt: skip
 @pytest.mark.uncounted
-def test_a_long_text_is_read_in_linear_time(read: Callable[[str], Document], text: str) -> None:
+def test_a_long_text_is_read_in_linear_time(
+    read: Callable[[str], PositionedDocument], text: str
+) -> None:
     begun = time.process_time()
     read(text)
     assert time.process_time() - begun < 5
@@ -275,7 +255,7 @@ def test_each_key_stands_on_the_line_that_is_told(
     text = writer.text.replace("\n", end)
     document = read_toml(text)
     assert document.value == tomllib.loads(text) == table
-    assert {path: document.line(path) for path in paths(table)} == writer.lines
+    assert {path: document.line_of(path) for path in paths(table)} == writer.lines
     assert set(paths(document.value)) == set(marked(document.root))
 
 
@@ -294,6 +274,6 @@ def test_the_keys_of_json_are_all_found(value: Any, indent: Any, ascii_only: boo
     assert set(paths(value)) == set(marked(document.root))
     lines = text.split("\n")
     for path in paths(value):
-        line = lines[document.line(path) - 1]
+        line = lines[document.line_of(path) - 1]
         if isinstance(path[-1], str):
             assert json.dumps(path[-1], ensure_ascii=ascii_only) in line

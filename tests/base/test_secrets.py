@@ -13,14 +13,19 @@ from iac_base.secrets import (
     DEPTH,
     REDACTED,
     is_secret,
-    redact,
+    redact_arguments,
     redact_text,
     secrets_of,
     without_secrets,
 )
 from iac_base.text import text_literal
-from iac_runtime.audit import Audit, AuditIntent, AuditOutcome
-from iac_runtime.audit.writer import digest, shorten
+from iac_runtime.audit.writer import (
+    Audit,
+    AuditIntent,
+    AuditOutcome,
+    arguments_digest,
+    shorten_value,
+)
 
 SHAPES = [
     "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
@@ -87,7 +92,7 @@ HARMLESS = [
 @pytest.mark.parametrize("secret", SHAPES)
 def test_a_secret_is_known_by_its_shape(secret: str) -> None:
     around = f"https://{secret}@host/x" if ":" in secret and "\n" not in secret else f"x {secret}."
-    kept, _ = redact({"body": around, "list": [{"deep": around}]})
+    kept, _ = redact_arguments({"body": around, "list": [{"deep": around}]})
     assert secret not in json.dumps(kept)
     assert REDACTED in kept["body"]
 
@@ -97,71 +102,59 @@ def test_what_is_no_secret_stays(text: str) -> None:
     assert redact_text(text) == text
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("password=letmein;x=1", "password=[redacted];x=1"),
-        ("token=ab", "token=[redacted]"),
-        ("ghp_16C7e42F292c6912E7710c838347Ae178B4a", "[redacted]"),
-        ('-----BEGIN PRIVATE KEY-----\npassword="', "[redacted]"),
-        ('password: token="ab cd"', 'password: [redacted]"[redacted]"'),
-        (
-            "https://e.example/?access_token=abc&x=1",
-            "https://e.example/?access_token=[redacted]&x=1",
-        ),
-        ('a.password = "let me \\" in"', 'a.password = "[redacted]"'),
-        ('{"api key": "k"}', '{"api key": "[redacted]"}'),
-        ("curl -H 'Authorization: Bearer abcdefgh12'", None),
-        ("mysql --password letmein db", "mysql --password [redacted] db"),
-        ("usePassword: true, password == 1", "usePassword: true, password == 1"),
-        ("{'password': 'let me in', 'a': 1}", "{'password': '[redacted]', 'a': 1}"),
-        (r'"{\"password\": \"let me in\"}"', r'"{\"password\": \"[redacted]\"}"'),
-        ("session_key=ab12&x=1", "session_key=[redacted]&x=1"),
-        ('sessionKey = "ab 12"', 'sessionKey = "[redacted]"'),
-        ("API key: ab12, x", "API key: [redacted], x"),
-        ("API keys: ab12, x", "API keys: [redacted], x"),
-        ("PGPASSWORD=letmein psql", "PGPASSWORD=[redacted] psql"),
-        ("_token=abcd", "_token=[redacted]"),
-        ("secret => 'abcd'", "secret => '[redacted]'"),
-        ('env["DB_PASS"] := "abcd"', 'env["DB_PASS"] := "[redacted]"'),
-        ('user name "me" password "let me in"', 'user name "me" password "[redacted]"'),
-        ('set password to "let me in"', 'set password to "[redacted]"'),
-        ('password = "never closed; x', 'password = "[redacted]'),
-        ("Cookie: a=b; c=d\nHost: x", "Cookie: [redacted]\nHost: x"),
-        ("Authorization: Basic abc\nHost: x", "Authorization: [redacted]\nHost: x"),
-        ("tool --token abcd -v", "tool --token [redacted] -v"),
-        ("tool --api-key=abcd -v", "tool --api-key=[redacted] -v"),
-        ("tool -token 'ab cd' -v", "tool -token [redacted] -v"),
-        ('tool --Client-Secret "ab \\" cd" -v', "tool --Client-Secret [redacted] -v"),
-        ("sshpass -p letmein ssh me@host", "sshpass -p [redacted] ssh me@host"),
-        ("mysql -u me -pletmein db", "mysql -u me -p[redacted] db"),
-        ("curl -s -u me:letmein https://x/", "curl -s -u [redacted] https://x/"),
-        ("mkdir -p /tmp/a; cp -pr b c", "mkdir -p /tmp/a; cp -pr b c"),
-        ("openssl rsa -passin pass:letmein", "openssl rsa -passin pass:[redacted]"),
-        ("the compass: north, by the overpass: left", "the compass: north, by the overpass: left"),
-    ],
-)
+@pytest.mark.parametrize(("text", "shown"), [
+    ("password=letmein;x=1", "password=[redacted];x=1"), ("token=ab", "token=[redacted]"),
+    ("ghp_16C7e42F292c6912E7710c838347Ae178B4a", "[redacted]"),
+    ('-----BEGIN PRIVATE KEY-----\npassword="', "[redacted]"),
+    ('password: token="ab cd"', 'password: [redacted]"[redacted]"'),
+    ("https://e.example/?access_token=abc&x=1", "https://e.example/?access_token=[redacted]&x=1"),
+    ('a.password = "let me \\" in"', 'a.password = "[redacted]"'),
+    ('{"api key": "k"}', '{"api key": "[redacted]"}'),
+    ("curl -H 'Authorization: Bearer abcdefgh12'", None),
+    ("mysql --password letmein db", "mysql --password [redacted] db"),
+    ("usePassword: true, password == 1", "usePassword: true, password == 1"),
+    ("{'password': 'let me in', 'a': 1}", "{'password': '[redacted]', 'a': 1}"),
+    (r'"{\"password\": \"let me in\"}"', r'"{\"password\": \"[redacted]\"}"'),
+    ("session_key=ab12&x=1", "session_key=[redacted]&x=1"),
+    ('sessionKey = "ab 12"', 'sessionKey = "[redacted]"'),
+    ("API key: ab12, x", "API key: [redacted], x"),
+    ("API keys: ab12, x", "API keys: [redacted], x"),
+    ("PGPASSWORD=letmein psql", "PGPASSWORD=[redacted] psql"), ("_token=abcd", "_token=[redacted]"),
+    ("secret => 'abcd'", "secret => '[redacted]'"),
+    ('env["DB_PASS"] := "abcd"', 'env["DB_PASS"] := "[redacted]"'),
+    ('user name "me" password "let me in"', 'user name "me" password "[redacted]"'),
+    ('set password to "let me in"', 'set password to "[redacted]"'),
+    ('password = "never closed; x', 'password = "[redacted]'),
+    ("Cookie: a=b; c=d\nHost: x", "Cookie: [redacted]\nHost: x"),
+    ("Authorization: Basic abc\nHost: x", "Authorization: [redacted]\nHost: x"),
+    ("tool --token abcd -v", "tool --token [redacted] -v"),
+    ("tool --api-key=abcd -v", "tool --api-key=[redacted] -v"),
+    ("tool -token 'ab cd' -v", "tool -token [redacted] -v"),
+    ('tool --Client-Secret "ab \\" cd" -v', "tool --Client-Secret [redacted] -v"),
+    ("sshpass -p letmein ssh me@host", "sshpass -p [redacted] ssh me@host"),
+    ("mysql -u me -pletmein db", "mysql -u me -p[redacted] db"),
+    ("curl -s -u me:letmein https://x/", "curl -s -u [redacted] https://x/"),
+    ("mkdir -p /tmp/a; cp -pr b c", "mkdir -p /tmp/a; cp -pr b c"),
+    ("openssl rsa -passin pass:letmein", "openssl rsa -passin pass:[redacted]"),
+    ("the compass: north, by the overpass: left", "the compass: north, by the overpass: left"),
+])  # fmt: skip
 def test_a_value_under_a_secret_name_in_a_text_goes(text: str, shown: str | None) -> None:
     found = redact_text(text)
     assert found == shown if shown else "abcdefgh12" not in found
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"with_password": "hunter2"},
-        {"target": "accounts[0]", "properties": {"password": "hunter2"}},
-        {"where": {"password": {"contains": "hunter2"}}},
-        {"properties": [{"apiKey": ["hunter2", {"x": "hunter2"}]}]},
-    ],
-)
+@pytest.mark.parametrize("arguments", [
+    {"with_password": "hunter2"}, {"target": "accounts[0]", "properties": {"password": "hunter2"}},
+    {"where": {"password": {"contains": "hunter2"}}},
+    {"properties": [{"apiKey": ["hunter2", {"x": "hunter2"}]}]},
+])  # fmt: skip
 def test_a_named_secret_is_in_neither_row_nor_line_nor_error(
     tmp_path: Path, arguments: dict[str, Any]
 ) -> None:
     audit = Audit.open(tmp_path / "state")
     line = 'Application("com.apple.mail").accounts[0].password = "hunter2"; login(hunter2)'
-    call = audit.intent(AuditIntent("mail_set", "DANGEROUS", arguments=arguments, line=line))
-    audit.outcome(
+    call = audit.record_intent(AuditIntent("mail_set", "DANGEROUS", arguments=arguments, line=line))
+    audit.record_outcome(
         call, AuditOutcome("EXECUTION_ERROR", 0.1, error="Can't set password to hunter2.")
     )
     audit.close()
@@ -174,7 +167,7 @@ def test_a_named_secret_is_in_neither_row_nor_line_nor_error(
 @given(st.text(min_size=4, max_size=20))
 def test_a_secret_of_any_spelling_leaves_the_line(secret: str) -> None:
     line = f'Application("x").make({{password: {text_literal(secret)}}})'
-    kept, secrets = redact({"password": secret})
+    kept, secrets = redact_arguments({"password": secret})
     assert kept == {"password": REDACTED}
     found = redact_text(line, secrets)
     assert text_literal(secret) not in found
@@ -182,7 +175,7 @@ def test_a_secret_of_any_spelling_leaves_the_line(secret: str) -> None:
 
 
 def test_a_short_number_goes_where_it_is_a_word() -> None:
-    _, secrets = redact({"pin_code": 12})
+    _, secrets = redact_arguments({"pin_code": 12})
     assert redact_text("enter(12); wait(120)", secrets) == "enter([redacted]); wait(120)"
 
 
@@ -208,13 +201,15 @@ def test_a_given_secret_goes_wherever_it_stands(
 
 
 def test_a_secret_deep_in_an_argument_is_replaced_and_known() -> None:
-    kept, secrets = redact({"a": {"b": [{"password": "hunter2", "c": 1}], "d": {"token": "ab"}}})
+    kept, secrets = redact_arguments(
+        {"a": {"b": [{"password": "hunter2", "c": 1}], "d": {"token": "ab"}}}
+    )
     assert kept == {"a": {"b": [{"password": REDACTED, "c": 1}], "d": {"token": REDACTED}}}
     assert secrets == ("hunter2", "ab")
 
 
 def test_types_tell_of_secrets_and_of_raw_data() -> None:
-    kept, _ = redact(
+    kept, _ = redact_arguments(
         {"value": "abc", "blob": "00ff", "ask": True},
         {"value": "AXSecureTextField", "blob": "data", "ask": "boolean"},
     )
@@ -222,20 +217,26 @@ def test_types_tell_of_secrets_and_of_raw_data() -> None:
 
 
 def test_a_card_number_given_as_a_number_goes() -> None:
-    assert redact({"n": 4111111111111111, "m": 41})[0] == {"n": REDACTED, "m": 41}
+    assert redact_arguments({"n": 4111111111111111, "m": 41})[0] == {"n": REDACTED, "m": 41}
 
 
 def test_the_digest_tells_arguments_apart_and_no_secret() -> None:
-    assert digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1}) != digest({"a": 1})
-    first, second = redact({"password": "a"})[0], redact({"password": "b"})[0]
-    assert digest(first) == digest(second)
+    assert (
+        arguments_digest({"a": 1, "b": 2})
+        == arguments_digest({"b": 2, "a": 1})
+        != arguments_digest({"a": 1})
+    )
+    first, second = redact_arguments({"password": "a"})[0], redact_arguments({"password": "b"})[0]
+    assert arguments_digest(first) == arguments_digest(second)
 
 
 def test_what_is_long_is_cut_and_says_so() -> None:
-    found = shorten({"t": "x" * 5_000, "l": list(range(99))})
+    found = shorten_value({"t": "x" * 5_000, "l": list(range(99))})
     assert found["t"].endswith("[5000 characters]")
     assert found["l"][-1] == "… [99 items]"
-    assert shorten([["y" * 900] * 40]) == f"[{len(json.dumps([['y' * 900] * 40]))} characters]"
+    assert (
+        shorten_value([["y" * 900] * 40]) == f"[{len(json.dumps([['y' * 900] * 40]))} characters]"
+    )
 
 
 def test_what_json_cannot_hold_is_told_by_its_kind() -> None:
@@ -243,18 +244,18 @@ def test_what_json_cannot_hold_is_told_by_its_kind() -> None:
     for _ in range(5_000):
         deep = [deep]
     values = {"a": float("nan"), "b": b"x", "c": 1 << 60_000, "d": deep, "password": deep}
-    kept, _ = redact(values)
+    kept, _ = redact_arguments(values)
     assert (kept["a"], kept["b"], kept["c"]) == ("nan", "[bytes]", "[integer of 60001 bits]")
     assert "[deeper]" in json.dumps(kept, allow_nan=False)
     for _ in range(5_000):
         deep = {"a": deep}
-    redact({"password": deep})
+    redact_arguments({"password": deep})
 
 
 def test_what_json_can_hold_stays_as_it_is() -> None:
     values = {"a": 2.5, "b": None, "c": True, "d": 1 << 511, "e": -7, "f": [None, {"g": 0.5}]}
-    assert redact(values) == (values, ())
-    assert redact({"a": 1 << 512})[0] == {"a": "[integer of 513 bits]"}
+    assert redact_arguments(values) == (values, ())
+    assert redact_arguments({"a": 1 << 512})[0] == {"a": "[integer of 513 bits]"}
 
 
 @pytest.mark.parametrize("lists", [True, False])
@@ -264,14 +265,16 @@ def test_an_argument_is_looked_at_as_deep_as_it_says(lists: bool) -> None:
             value = [value] if lists else {"a": value}
         return value
 
-    assert redact({"password": nested("hunter2", DEPTH)})[1] == ("hunter2",)
-    assert redact({"password": nested("hunter2", DEPTH + 1)})[1] == ()
-    assert redact({"x": nested(7, DEPTH)})[0] == {"x": nested(7, DEPTH)}
-    assert redact({"x": nested(7, DEPTH + 1)})[0] == {"x": nested("[deeper]", DEPTH + 1)}
+    assert redact_arguments({"password": nested("hunter2", DEPTH)})[1] == ("hunter2",)
+    assert redact_arguments({"password": nested("hunter2", DEPTH + 1)})[1] == ()
+    assert redact_arguments({"x": nested(7, DEPTH)})[0] == {"x": nested(7, DEPTH)}
+    assert redact_arguments({"x": nested(7, DEPTH + 1)})[0] == {"x": nested("[deeper]", DEPTH + 1)}
 
 
 def test_under_a_secret_name_only_texts_and_numbers_are_looked_for() -> None:
-    kept, secrets = redact({"password": [None, True, b"x", "hunter2", 1234, 2.5, "hunter2"]})
+    kept, secrets = redact_arguments(
+        {"password": [None, True, b"x", "hunter2", 1234, 2.5, "hunter2"]}
+    )
     assert kept == {"password": REDACTED}
     assert secrets == ("hunter2", "1234", "2.5")
 
@@ -285,9 +288,9 @@ JSON = st.recursive(
 
 @given(st.dictionaries(st.text(max_size=12), JSON, max_size=4))
 def test_any_arguments_can_be_stored(arguments: dict[str, Any]) -> None:
-    kept, _ = redact(arguments)
-    assert len(digest(kept)) == 64
-    json.dumps(shorten(kept), allow_nan=False)
+    kept, _ = redact_arguments(arguments)
+    assert len(arguments_digest(kept)) == 64
+    json.dumps(shorten_value(kept), allow_nan=False)
 
 
 def test_a_value_loses_its_secrets_and_keeps_the_rest() -> None:
@@ -295,25 +298,15 @@ def test_a_value_loses_its_secrets_and_keeps_the_rest() -> None:
     known = secrets_of(environment | {"TOKEN": "abcde"})
     assert known == {"hunter22", "123456"}
     value = {
-        "password": "p",
-        "session_key": 7,
-        "token": None,
-        "secret": "",
-        "note": "it is hunter22",
-        "header": "Bearer abcdefghij",
-        "n": [1, 2.5, ("a",)],
+        "password": "p", "session_key": 7, "token": None, "secret": "", "note": "it is hunter22",
+        "header": "Bearer abcdefghij", "n": [1, 2.5, ("a",)],
         "notes": ["hunter22 it is", {"x": ["hunter22"]}],
-    }
+    }  # fmt: skip
     assert without_secrets(value, known) == {
-        "password": REDACTED,
-        "session_key": REDACTED,
-        "token": None,
-        "secret": "",
-        "note": f"it is {REDACTED}",
-        "header": f"Bearer {REDACTED}",
-        "n": [1, 2.5, ("a",)],
+        "password": REDACTED, "session_key": REDACTED, "token": None, "secret": "",
+        "note": f"it is {REDACTED}", "header": f"Bearer {REDACTED}", "n": [1, 2.5, ("a",)],
         "notes": [f"{REDACTED} it is", {"x": [REDACTED]}],
-    }
+    }  # fmt: skip
     assert without_secrets("postgres://me:pw1@host/db") == f"postgres://{REDACTED}@host/db"
 
 
@@ -325,7 +318,7 @@ def test_a_value_loses_its_secrets_and_keeps_the_rest() -> None:
 )
 def test_a_name_of_a_secret_is_known_in_any_spelling(name: str) -> None:
     assert is_secret(name)
-    assert redact({name: "abc"})[0] == without_secrets({name: "abc"}) == {name: REDACTED}
+    assert redact_arguments({name: "abc"})[0] == without_secrets({name: "abc"}) == {name: REDACTED}
 
 
 @pytest.mark.parametrize(
@@ -336,18 +329,12 @@ def test_other_names_are_none(name: str) -> None:
     assert not is_secret(name)
 
 
-@pytest.mark.parametrize(
-    ("name", "type", "secret"),
-    [
-        ("require password", "boolean | missing value", False),
-        ("password changed", "date", False),
-        ("token", "boolean | date | point | rectangle", False),
-        ("token", "boolean | text", True),
-        ("token", "missing value", True),
-        ("value", "text | missing value", False),
-        ("value", "secure text | missing value", True),
-    ],
-)
+@pytest.mark.parametrize(("name", "type", "secret"), [
+    ("require password", "boolean | missing value", False), ("password changed", "date", False),
+    ("token", "boolean | date | point | rectangle", False), ("token", "boolean | text", True),
+    ("token", "missing value", True), ("value", "text | missing value", False),
+    ("value", "secure text | missing value", True),
+])  # fmt: skip
 def test_a_type_tells_whether_a_name_is_believed(name: str, type: str, secret: bool) -> None:
     assert is_secret(name, type) == secret
 
@@ -376,21 +363,10 @@ RECORDED += [
 ]
 AROUND = st.text(max_size=20) | st.sampled_from(
     [
-        "",
-        "x ",
-        "{",
-        '{"a": "',
-        "f('",
-        "--",
-        "a=b ",
-        "https://x/?a=b ",
-        "\n",
-        "token ",
-        '"',
-        "'",
+        "", "x ", "{", '{"a": "', "f('", "--", "a=b ", "https://x/?a=b ", "\n", "token ", '"', "'",
         "é",
     ]
-)
+)  # fmt: skip
 
 
 @given(st.sampled_from(RECORDED), AROUND, AROUND)

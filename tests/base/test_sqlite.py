@@ -15,7 +15,7 @@ from iac_base.files import StateFileError
 from iac_base.sqlite import (
     Database,
     DatabaseSchema,
-    kept_aside,
+    list_damaged_files,
     open_database,
     open_to_read,
 )
@@ -64,7 +64,7 @@ def test_a_new_file_is_private_and_written_ahead(path: Path) -> None:
     connection.execute("INSERT INTO notes (text) VALUES ('x')")
     assert {file.stat().st_mode & 0o077 for file in path.parent.iterdir()} == {0}
     connection.close()
-    assert kept_aside(path) == []
+    assert list_damaged_files(path) == []
 
 
 def test_an_older_file_is_brought_forward_and_keeps_its_rows(path: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_step_that_fails_leaves_the_file_at_its_version(path: Path) -> None:
     broken = SCHEMA._replace(migrations=(FIRST, SECOND, ("CREATE TABLE more (x)", "NONSENSE")))
     refusal(path, broken)
     assert count(path) == 3
-    assert kept_aside(path) == []
+    assert list_damaged_files(path) == []
 
 
 def test_a_file_of_a_newer_version_is_refused_and_stays(path: Path) -> None:
@@ -92,7 +92,7 @@ def test_a_file_of_a_newer_version_is_refused_and_stays(path: Path) -> None:
     with pytest.raises(StateFileError, match="newer version"):
         open_to_read(path, SCHEMA)
     assert path.read_bytes() == before
-    assert kept_aside(path) == []
+    assert list_damaged_files(path) == []
 
 
 def test_a_file_of_something_else_is_refused_and_stays(path: Path) -> None:
@@ -144,20 +144,10 @@ def nothing(_whole: bytes) -> bytes:
 
 
 @pytest.mark.sweep
-@pytest.mark.parametrize(
-    "damage",
-    [
-        cut,
-        cut_in_a_page,
-        zero_the_first_page,
-        zero_the_schema,
-        zero_pages,
-        swap_pages,
-        garbage,
-        garbage_below_a_header,
-        nothing,
-    ],
-)
+@pytest.mark.parametrize("damage", [
+    cut, cut_in_a_page, zero_the_first_page, zero_the_schema, zero_pages, swap_pages, garbage,
+    garbage_below_a_header, nothing,
+])  # fmt: skip
 def test_a_damaged_file_is_kept_with_a_date_and_begun_anew(
     path: Path, damage: Callable[[bytes], bytes], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -168,7 +158,7 @@ def test_a_damaged_file_is_kept_with_a_date_and_begun_anew(
         with pytest.raises(StateFileError, match="it is damaged"):
             open_database(path, SCHEMA, repair=False)
     assert count(path) == 0
-    (name,) = kept_aside(path)
+    (name,) = list_damaged_files(path)
     assert (path.parent / name).read_bytes() == torn
     assert name.startswith("notes.db.damaged-2")
     assert [row.getMessage() for row in caplog.records if row.levelno == logging.WARNING] == [
@@ -176,7 +166,7 @@ def test_a_damaged_file_is_kept_with_a_date_and_begun_anew(
     ]
     fill(path, 5)
     assert count(path) == 5
-    assert kept_aside(path) == [name]
+    assert list_damaged_files(path) == [name]
 
 
 def test_a_large_file_is_mended_once_it_shows_damage(
@@ -188,13 +178,13 @@ def test_a_large_file_is_mended_once_it_shows_damage(
     database = Database(path, SCHEMA)
 
     def counted() -> int:
-        with database.reading() as connection:
+        with database.hold_connection() as connection:
             return int(connection.execute("SELECT sum(length(text)) FROM notes").fetchone()[0] or 0)
 
     with pytest.raises(StateFileError, match="it is damaged"):
         counted()
     assert counted() == 0
-    assert len(kept_aside(path)) == 1
+    assert len(list_damaged_files(path)) == 1
     database.close()
 
 
@@ -203,7 +193,7 @@ def test_every_damaged_file_is_kept(path: Path) -> None:
         fill(path, 1)
         path.write_bytes(b"x" * 100)
         assert count(path) == 0
-    assert len(kept_aside(path)) == 3
+    assert len(list_damaged_files(path)) == 3
 
 
 def test_what_was_written_ahead_goes_along(path: Path) -> None:
@@ -214,7 +204,7 @@ def test_what_was_written_ahead_goes_along(path: Path) -> None:
     assert b"late" in ahead
     path.write_bytes(b"x" * 5000)
     assert count(path) == 0
-    (name,) = kept_aside(path)
+    (name,) = list_damaged_files(path)
     assert (path.parent / f"{name}-wal").read_bytes() == ahead
     left.close()
 
@@ -244,7 +234,7 @@ def held(path: Path) -> Iterator[Path]:
 @pytest.mark.process
 def test_a_file_that_another_process_holds_is_waited_for_and_told(held: Path) -> None:
     assert refusal(held).why == "another program is using it"
-    assert kept_aside(held) == []
+    assert list_damaged_files(held) == []
 
 
 def test_a_file_in_use_is_waited_for(path: Path) -> None:
@@ -254,7 +244,7 @@ def test_a_file_in_use_is_waited_for(path: Path) -> None:
     other.execute("BEGIN IMMEDIATE")
     ended = threading.Timer(0.2, lambda: other.execute("COMMIT"))
     ended.start()
-    with database.writing() as connection:
+    with database.begin_transaction() as connection:
         connection.execute("INSERT INTO notes (text) VALUES ('x')")
     ended.join()
     other.close()
@@ -335,14 +325,14 @@ def test_without_room_nothing_is_half_written_and_later_it_goes_on(path: Path) -
     why, left = done.stdout.split("\n")[:2]
     assert why in ("the disk failed", "the disk is full")
     assert left == "2"
-    assert kept_aside(path) == []
+    assert list_damaged_files(path) == []
 
 
 def test_a_block_that_raises_changes_nothing(path: Path) -> None:
     database = Database(path, SCHEMA)
 
     def broken() -> None:
-        with database.writing() as connection:
+        with database.begin_transaction() as connection:
             connection.execute("INSERT INTO notes (text) VALUES ('x')")
             raise RuntimeError("oops")
 
@@ -356,7 +346,7 @@ def test_a_file_that_is_moved_away_or_damaged_is_begun_anew_by_who_has_it_open(p
     database = Database(path, SCHEMA)
 
     def write() -> int:
-        with database.writing() as connection:
+        with database.begin_transaction() as connection:
             connection.execute("INSERT INTO notes (text) VALUES ('x')")
             return int(connection.execute("SELECT count(*) FROM notes").fetchone()[0])
 
@@ -366,7 +356,7 @@ def test_a_file_that_is_moved_away_or_damaged_is_begun_anew_by_who_has_it_open(p
     database.close()
     path.write_bytes(b"x" * 5000)
     assert write() == 1
-    assert len(kept_aside(path)) == 1
+    assert len(list_damaged_files(path)) == 1
     database.close()
 
 
@@ -386,7 +376,7 @@ def test_many_threads_and_files_open_it_at_once(path: Path) -> None:
     def work() -> None:
         database = Database(path, SCHEMA)
         for _ in range(20):
-            with database.writing() as connection:
+            with database.begin_transaction() as connection:
                 connection.execute("INSERT INTO notes (text) VALUES ('x')")
         database.close()
 

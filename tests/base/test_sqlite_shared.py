@@ -30,7 +30,7 @@ OTHER = textwrap.dedent(
 
 def add(database: Database, *numbers: int) -> None:
     for number in numbers:
-        with database.writing() as connection:
+        with database.begin_transaction() as connection:
             connection.execute("INSERT INTO notes VALUES (?)", (number,))
 
 

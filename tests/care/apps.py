@@ -15,11 +15,9 @@ def install_app(
     resources.mkdir(parents=True, exist_ok=True)
     (resources / f"{name}.sdef").write_bytes(dictionary)
     facts = {
-        "CFBundleIdentifier": bundle_id,
-        "CFBundleShortVersionString": "2.0",
-        "OSAScriptingDefinition": f"{name}.sdef",
-        **info,
-    }
+        "CFBundleIdentifier": bundle_id, "CFBundleShortVersionString": "2.0",
+        "OSAScriptingDefinition": f"{name}.sdef", **info,
+    }  # fmt: skip
     (path / "Contents" / "Info.plist").write_bytes(plistlib.dumps(facts, fmt=plistlib.FMT_BINARY))
     return path
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from iac_mcp.setup.clients import CLIENTS, place
+from iac_mcp.setup.clients import CLIENTS, client_file
 
 
 @pytest.fixture(autouse=True)
@@ -21,6 +21,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def desktop(home: Path) -> Path:
     """The file of Claude Desktop on this platform; it is not there yet."""
-    path = place(CLIENTS["claude-desktop"], {"HOME": str(home)})
+    path = client_file(CLIENTS["claude-desktop"], {"HOME": str(home)})
     path.parent.mkdir(parents=True)
     return path

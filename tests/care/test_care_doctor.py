@@ -15,16 +15,16 @@ from apps import build_tools, install_app
 from iac_mcp.cli import doctor as cli_doctor
 from iac_mcp.cli.main import main
 from iac_mcp.setup import checks
-from iac_mcp.setup.findings import (
+from iac_mcp.setup.checks import (
+    DoctorContext,
     DoctorFinding,
     ServerProcess,
-    Surroundings,
     server_processes,
 )
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.mac import AppState, Version
 from iac_runtime.execution.process import Completed
-from iac_runtime.policy.approvals import MOST, ApprovalStore, count
+from iac_runtime.policy.approvals import MAX_UNAPPROVED, ApprovalStore, record_answer
 from iac_runtime.serve.status import StatusFile
 
 
@@ -35,7 +35,7 @@ class Mac:
         self._apps = {app.bundle_id: app for app in apps}
         self._osascript = osascript
 
-    def version(self) -> Version:
+    def installed_versions(self) -> Version:
         return Version("15.1", self._osascript)
 
     def test_app(self, bundle_id: str, timeout: float = 10.0) -> AppState:
@@ -50,11 +50,13 @@ def state(name: str, installed="yes", scriptable="yes", running="yes", may="yes"
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Surroundings:
-    monkeypatch.setattr("iac_runtime.tools.folders.shipped_folder", lambda: None)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DoctorContext:
+    monkeypatch.setattr("iac_runtime.tools.catalogue.shipped_folder", lambda: None)
     tools = build_tools(tmp_path / "tools", APPS)
     run = lambda argv, stdin, timeout: Completed(b"", b"flags=0x0(none)", 0)  # noqa: E731
-    return Surroundings(Mac(), (tools,), system="linux", folders=(str(tmp_path / "Apps"),), run=run)
+    return DoctorContext(
+        Mac(), (tools,), system="linux", folders=(str(tmp_path / "Apps"),), run=run
+    )
 
 
 def only(found) -> DoctorFinding:
@@ -62,7 +64,7 @@ def only(found) -> DoctorFinding:
     return finding
 
 
-def test_the_automation_permission_is_that_of_each_app(place: Surroundings) -> None:
+def test_the_automation_permission_is_that_of_each_app(place: DoctorContext) -> None:
     mac = Mac(
         state("A"),
         state("b", may="no", reason="no"),
@@ -71,26 +73,22 @@ def test_the_automation_permission_is_that_of_each_app(place: Surroundings) -> N
         state("e", installed="no", may="unknown"),
         state("f", scriptable="no"),
     )
-    found = [*checks.automation(replace(place, examiner=mac))]
+    found = [*checks.check_automation(replace(place, examiner=mac))]
     assert [(line.state, line.says.partition(" ")[0]) for line in found] == [
-        ("ok", "A"),
-        ("problem", "macOS"),
-        ("ok", "c:"),
-        ("problem", "The"),
+        ("ok", "A"), ("problem", "macOS"), ("ok", "c:"), ("problem", "The"), ("ok", "Not"),
         ("ok", "Not"),
-        ("ok", "Not"),
-    ]
+    ]  # fmt: skip
     assert "Automation: switch on b under" in found[1].mend
     assert found[4].says.endswith("the permission is unknown: d")
 
 
-def test_only_the_apps_that_were_named_are_asked(place: Surroundings) -> None:
+def test_only_the_apps_that_were_named_are_asked(place: DoctorContext) -> None:
     asked = replace(place, examiner=Mac(state("A", may="unknown")), apps=("com.example.A",))
-    assert "the permission is unknown" in only(checks.automation(asked)).says
+    assert "the permission is unknown" in only(checks.check_automation(asked)).says
     wedged = Mac(state("A", may="unknown", reason="It did not answer."))
-    finding = only(checks.automation(replace(asked, examiner=wedged)))
+    finding = only(checks.check_automation(replace(asked, examiner=wedged)))
     assert (finding.state, finding.says) == ("warning", "A: It did not answer.")
-    wrong = only(checks.automation(replace(asked, apps=("Acb",))))
+    wrong = only(checks.check_automation(replace(asked, apps=("Acb",))))
     assert (wrong.state, wrong.mend) == ("problem", "iac-mcp tools")
 
 
@@ -103,144 +101,138 @@ def test_a_real_process_is_asked_about_each_app(
     program.chmod(0o755)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
     executor = Executor(program=str(program))
-    asked = Surroundings(executor, (generated,), ("notes", "Mail"), system="linux")
-    found = [*checks.osascript(asked), *checks.automation(asked)]
+    asked = DoctorContext(executor, (generated,), ("notes", "Mail"), system="linux")
+    found = [*checks.check_osascript(asked), *checks.check_automation(asked)]
     executor.close()
     assert [line.state for line in found] == ["ok", *["ok"] * (len(found) - 1)]
     assert str(program) in found[0].says
     assert "Mail" in " ".join(line.says for line in found[1:])
 
 
-def test_without_osascript_no_app_is_asked(place: Surroundings) -> None:
+def test_without_osascript_no_app_is_asked(place: DoctorContext) -> None:
     without = replace(place, examiner=Mac(osascript=None))
-    assert [*checks.automation(without)] == []
-    assert only(checks.osascript(without)).state == "warning"
-    assert only(checks.osascript(replace(without, system="darwin"))).state == "problem"
-    assert only(checks.osascript(place)).says == "/usr/bin/osascript on macOS 15.1"
+    assert [*checks.check_automation(without)] == []
+    assert only(checks.check_osascript(without)).state == "warning"
+    assert only(checks.check_osascript(replace(without, system="darwin"))).state == "problem"
+    assert only(checks.check_osascript(place)).says == "/usr/bin/osascript on macOS 15.1"
 
 
 @pytest.mark.parametrize(
     ("answer", "wanted"), [(True, "ok"), (False, "warning"), (None, "warning")]
 )
 def test_accessibility_is_asked_of_a_mac(
-    place: Surroundings, monkeypatch: pytest.MonkeyPatch, answer: bool | None, wanted: str
+    place: DoctorContext, monkeypatch: pytest.MonkeyPatch, answer: bool | None, wanted: str
 ) -> None:
-    assert [*checks.accessibility(place)] == []
-    monkeypatch.setattr(checks, "trusted", lambda system: answer)
-    assert only(checks.accessibility(replace(place, system="darwin"))).state == wanted
+    assert [*checks.check_accessibility(place)] == []
+    monkeypatch.setattr(checks, "is_accessibility_trusted", lambda system: answer)
+    assert only(checks.check_accessibility(replace(place, system="darwin"))).state == wanted
 
 
 def test_accessibility_cannot_be_asked_elsewhere() -> None:
-    assert checks.trusted("linux") is None
+    assert checks.is_accessibility_trusted("linux") is None
     if sys.platform != "darwin":
-        assert checks.trusted("darwin") is None
+        assert checks.is_accessibility_trusted("darwin") is None
 
 
-def test_python_is_named_and_on_a_mac_its_signature_judged(place: Surroundings) -> None:
-    assert sys.executable in only(checks.python(place)).says
+def test_python_is_named_and_on_a_mac_its_signature_judged(place: DoctorContext) -> None:
+    assert sys.executable in only(checks.check_python(place)).says
     mac = replace(place, system="darwin")
-    assert only(checks.python(mac)).state == "ok"
+    assert only(checks.check_python(mac)).state == "ok"
     hard = lambda argv, stdin, timeout: Completed(b"", b"flags=0x10000(runtime)", 0)  # noqa: E731
-    finding = only(checks.python(replace(mac, run=hard)))
+    finding = only(checks.check_python(replace(mac, run=hard)))
     assert finding.state == "problem"
     assert "iac-mcp install again" in finding.mend
 
 
-@pytest.mark.parametrize(
-    ("version", "wanted"),
-    [
-        ("2.3.0", "ok"),
-        ("2.11.1", "ok"),
-        ("2.2.9", "problem"),
-        ("3.0", "problem"),
-        ("1.9", "problem"),
-    ],
-)
+@pytest.mark.parametrize(("version", "wanted"), [
+    ("2.3.0", "ok"), ("2.11.1", "ok"), ("2.2.9", "problem"), ("3.0", "problem"), ("1.9", "problem"),
+])  # fmt: skip
 def test_the_sdk_must_be_one_that_the_server_was_made_for(
-    place: Surroundings, monkeypatch: pytest.MonkeyPatch, version: str, wanted: str
+    place: DoctorContext, monkeypatch: pytest.MonkeyPatch, version: str, wanted: str
 ) -> None:
     monkeypatch.setattr(checks.metadata, "version", lambda name: version)
-    assert only(checks.sdk(place)).state == wanted
+    assert only(checks.check_sdk(place)).state == wanted
 
 
 def test_an_sdk_that_is_missing_is_told(
-    place: Surroundings, monkeypatch: pytest.MonkeyPatch
+    place: DoctorContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(name: str) -> str:
         raise checks.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(checks.metadata, "version", missing)
-    assert "pip install 'mcp>=2.3,<3'" in only(checks.sdk(place)).mend
+    assert "pip install 'mcp>=2.3,<3'" in only(checks.check_sdk(place)).mend
 
 
-def test_tools_are_counted_and_a_damaged_catalogue_is_a_problem(place: Surroundings) -> None:
-    assert only(checks.tools(place)).says == "6 tools of 6 apps: 6 SAFE, 0 MODIFY, 0 DANGEROUS"
-    none = only(checks.tools(replace(place, tools=())))
+def test_tools_are_counted_and_a_damaged_catalogue_is_a_problem(place: DoctorContext) -> None:
+    assert (
+        only(checks.check_tools(place)).says == "6 tools of 6 apps: 6 SAFE, 0 MODIFY, 0 DANGEROUS"
+    )
+    none = only(checks.check_tools(replace(place, tools=())))
     assert (none.state, none.mend) == ("problem", "iac-gen build")
     (place.tools[0] / "catalogue.json").write_text("{")
-    finding = only(checks.tools(place))
+    finding = only(checks.check_tools(place))
     assert (finding.state, finding.mend) == ("problem", "iac-gen build")
-    assert [*checks.fresh(place)] == []
+    assert [*checks.check_freshness(place)] == []
 
 
-def test_an_updated_app_is_named_with_the_command(place: Surroundings, tmp_path: Path) -> None:
-    assert only(checks.fresh(place)).says == "No installed app to compare the tools with"
+def test_an_updated_app_is_named_with_the_command(place: DoctorContext, tmp_path: Path) -> None:
+    assert only(checks.check_freshness(place)).says == "No installed app to compare the tools with"
     install_app(tmp_path / "Apps", "A", "com.example.A", b"")
-    assert only(checks.fresh(place)).says == "Installed apps with matching tools: 1"
+    assert only(checks.check_freshness(place)).says == "Installed apps with matching tools: 1"
     install_app(tmp_path / "Apps", "A", "com.example.A", b"new")
-    finding = only(checks.fresh(place))
+    finding = only(checks.check_freshness(place))
     assert (finding.state, finding.mend) == ("warning", "iac-gen build com.example.A")
 
 
 def test_a_state_folder_that_others_can_read_is_a_problem(
-    place: Surroundings, tmp_path: Path
+    place: DoctorContext, tmp_path: Path
 ) -> None:
-    assert only(checks.state(place)).state == "ok"
+    assert only(checks.check_state_folder(place)).state == "ok"
     folder = tmp_path / "data" / "state"
     folder.chmod(0o755)
-    finding = only(checks.state(place))
+    finding = only(checks.check_state_folder(place))
     assert (finding.state, finding.mend) == ("problem", f"chmod 700 '{folder}'")
 
 
 def test_questions_without_a_yes_are_counted_before_a_client_must_wait(
-    place: Surroundings, tmp_path: Path
+    place: DoctorContext, tmp_path: Path
 ) -> None:
-    assert only(checks.questions(place)).says == "every client can show approval prompts"
+    assert (
+        only(checks.check_approval_prompts(place)).says == "every client can show approval prompts"
+    )
     store = ApprovalStore(tmp_path / "data" / "state")
-    for times in range(1, MOST + 1):
-        with store.change() as connection:
-            count(connection, "Claude", "client", "decline", time.time())
-        finding = only(checks.questions(place))
-        if times < MOST:
+    for times in range(1, MAX_UNAPPROVED + 1):
+        with store.open_transaction() as connection:
+            record_answer(connection, "Claude", "client", "decline", time.time())
+        finding = only(checks.check_approval_prompts(place))
+        if times < MAX_UNAPPROVED:
             assert finding.says.startswith(
-                f"Claude got no approval for {times} prompts; after {MOST}"
+                f"Claude got no approval for {times} prompts; after {MAX_UNAPPROVED}"
             )
     assert (finding.state, finding.mend) == ("warning", "iac-mcp policy resume")
 
 
-def test_a_policy_with_a_mistake_is_a_problem(place: Surroundings, tmp_path: Path) -> None:
-    finding = only(checks.policy(replace(place, environ={"IAC_READ_ONLY": "1"})))
+def test_a_policy_with_a_mistake_is_a_problem(place: DoctorContext, tmp_path: Path) -> None:
+    finding = only(checks.check_policy(replace(place, environ={"IAC_READ_ONLY": "1"})))
     assert finding.says == "preset cautious, read-only (no file, so the defaults apply)"
     path = tmp_path / "data" / "policy.toml"
     path.parent.mkdir(exist_ok=True)
     path.write_text('preset = "caution"\n')
-    finding = only(checks.policy(place))
+    finding = only(checks.check_policy(place))
     assert finding.state == "problem"
     assert "line 1" in finding.says
 
 
-@pytest.mark.parametrize(
-    ("command", "wanted", "words"),
-    [
-        ("iac-mcp", "problem", "give the full path"),
-        ("/nowhere/bin/iac-mcp", "problem", "does not exist"),
-        (sys.executable, "ok", "Claude Desktop starts"),
-        ("/bin/sh", "warning", "not the Python of this command"),
-        ("{tmp}/python3", "problem", "is not a Python that can start"),
-    ],
-)
+@pytest.mark.parametrize(("command", "wanted", "words"), [
+    ("iac-mcp", "problem", "give the full path"),
+    ("/nowhere/bin/iac-mcp", "problem", "does not exist"),
+    (sys.executable, "ok", "Claude Desktop starts"),
+    ("/bin/sh", "warning", "not the Python of this command"),
+    ("{tmp}/python3", "problem", "is not a Python that can start"),
+])  # fmt: skip
 def test_a_client_must_point_at_a_python_that_is_there(
-    place: Surroundings, desktop: Path, tmp_path: Path, command: str, wanted: str, words: str
+    place: DoctorContext, desktop: Path, tmp_path: Path, command: str, wanted: str, words: str
 ) -> None:
     broken = tmp_path / "python3"
     broken.write_text("#!/bin/sh\nexit 1\n")
@@ -248,60 +240,60 @@ def test_a_client_must_point_at_a_python_that_is_there(
     command = command.replace("{tmp}", str(tmp_path))
     entry = {"command": command, "args": ["-m", "iac_mcp", "serve"]}
     desktop.write_text(json.dumps({"mcpServers": {"iac": entry}}))
-    finding = only(checks.clients(replace(place, system=sys.platform)))
+    finding = only(checks.check_clients(replace(place, system=sys.platform)))
     assert finding.state == wanted
     assert words in finding.says
     if wanted != "ok":
         assert finding.mend == "iac-mcp install claude-desktop"
 
 
-def test_a_shim_in_a_client_is_told(place: Surroundings, desktop: Path, tmp_path: Path) -> None:
+def test_a_shim_in_a_client_is_told(place: DoctorContext, desktop: Path, tmp_path: Path) -> None:
     shim = tmp_path / "shims" / "python3"
     shim.parent.mkdir()
     shim.symlink_to(sys.executable)
     entry = {"command": str(shim), "args": ["-m", "iac_mcp", "serve"]}
     desktop.write_text(json.dumps({"mcpServers": {"iac": entry}}))
-    assert "is a shim" in only(checks.clients(replace(place, system=sys.platform))).says
+    assert "is a shim" in only(checks.check_clients(replace(place, system=sys.platform))).says
 
 
-def test_an_entry_of_an_earlier_version_is_told(place: Surroundings, desktop: Path) -> None:
+def test_an_entry_of_an_earlier_version_is_told(place: DoctorContext, desktop: Path) -> None:
     entry = {"command": sys.executable, "args": ["-P", "-m", "iac_runtime", "serve"]}
     desktop.write_text(json.dumps({"mcpServers": {"iac": entry}}))
-    finding = only(checks.clients(replace(place, system=sys.platform)))
+    finding = only(checks.check_clients(replace(place, system=sys.platform)))
     assert (finding.state, finding.mend) == ("problem", "iac-mcp install claude-desktop")
     assert "earlier version" in finding.says
 
 
 def test_a_client_that_cannot_be_read_and_no_client_at_all(
-    place: Surroundings, desktop: Path
+    place: DoctorContext, desktop: Path
 ) -> None:
     here = replace(place, system=sys.platform)
-    assert only(checks.clients(here)).says == "No client has this server."
+    assert only(checks.check_clients(here)).says == "No client has this server."
     desktop.write_text("{ // words\n}")
-    found = [*checks.clients(here)]
+    found = [*checks.check_clients(here)]
     assert [line.state for line in found] == ["warning", "warning"]
     assert found[0].mend == "iac-mcp install claude-desktop --print"
 
 
-def test_what_stands_in_the_way_in_clients_is_named(place: Surroundings, desktop: Path) -> None:
+def test_what_stands_in_the_way_in_clients_is_named(place: DoctorContext, desktop: Path) -> None:
     ours = {"command": sys.executable, "args": ["-P", "-m", "iac_mcp", "serve"]}
     servers = {"iac": {"command": "someone"}, "mac": ours}
     desktop.write_text(json.dumps({"mcpServers": servers}))
     bundle = desktop.with_name("Claude Extensions") / "iac"
     bundle.mkdir(parents=True)
     (bundle / "manifest.json").write_text('{"name": "iac", "version": "0.0.1"}')
-    says = [finding.says for finding in checks.clients(place) if finding.state == "warning"]
+    says = [finding.says for finding in checks.check_clients(place) if finding.state == "warning"]
     assert 'Claude Desktop has another server called "iac".' in says
     assert 'Claude Desktop has this server under the name "mac" too.' in says
     assert any("bundle in Claude Desktop has version 0.0.1" in line for line in says)
     desktop.write_text(json.dumps({"mcpServers": {"iac": ours}}))
-    assert any("twice" in finding.says for finding in checks.clients(place))
+    assert any("twice" in finding.says for finding in checks.check_clients(place))
 
 
 def test_an_sqlite_without_trigrams_is_a_problem(
-    place: Surroundings, monkeypatch: pytest.MonkeyPatch
+    place: DoctorContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert only(checks.search(place)).state == "ok"
+    assert only(checks.check_search(place)).state == "ok"
 
     class Old:
         def execute(self, _statement: str) -> None:
@@ -310,11 +302,11 @@ def test_an_sqlite_without_trigrams_is_a_problem(
         def close(self) -> None: ...
 
     monkeypatch.setattr(checks.sqlite3, "connect", lambda _path: Old())
-    assert only(checks.search(place)).state == "problem"
+    assert only(checks.check_search(place)).state == "problem"
 
 
 def test_servers_that_were_left_over_are_named(
-    place: Surroundings, monkeypatch: pytest.MonkeyPatch
+    place: DoctorContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = [
         ServerProcess(11, True, "launchd", ("iac-mcp", "serve")),
@@ -323,9 +315,9 @@ def test_servers_that_were_left_over_are_named(
     ]
     monkeypatch.setattr(checks, "server_processes", lambda: rows)
     board = StatusFile("search", 1, {})
-    board.update(version="0.0.1")
-    board._write()
-    found = [*checks.servers(place)]
+    board.update_fields(version="0.0.1")
+    board._write_file()
+    found = [*checks.check_servers(place)]
     board.close()
     assert [line.state for line in found] == ["warning", "warning", "ok"]
     assert found[0].mend == "kill 11"
@@ -333,7 +325,7 @@ def test_servers_that_were_left_over_are_named(
     assert found[2].says.startswith("Claude started 2 servers")
     elsewhere = ServerProcess(14, False, "Claude", ("iac-mcp", "serve"), "/Users/other")
     monkeypatch.setattr(checks, "server_processes", lambda: [elsewhere])
-    assert only(checks.servers(place)).says == "0 running; 1 of other homes"
+    assert only(checks.check_servers(place)).says == "0 running; 1 of other homes"
 
 
 @pytest.mark.process
@@ -352,27 +344,27 @@ def test_a_running_server_is_found_by_how_it_was_started() -> None:
 
 
 def test_a_check_that_breaks_is_one_line_and_the_others_run(
-    place: Surroundings, monkeypatch: pytest.MonkeyPatch
+    place: DoctorContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(_place: Surroundings):
+    def broken(_place: DoctorContext):
         raise RuntimeError("odd")
 
-    monkeypatch.setattr(checks, "CHECKS", {"odd": broken, "sdk": checks.sdk})
-    found = [*checks.examined(place)]
+    monkeypatch.setattr(checks, "CHECKS", {"odd": broken, "sdk": checks.check_sdk})
+    found = [*checks.run_checks(place)]
     assert [line.state for line in found] == ["problem", "ok"]
     assert "RuntimeError: odd" in found[0].says
 
 
 def test_colours_are_for_terminals_and_for_those_who_want_them(
-    place: Surroundings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    place: DoctorContext, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("click._compat.isatty", lambda stream: True)
-    cli_doctor.tell(DoctorFinding("problem", "an app said \x1b[2J", "mend it", "x"))
+    cli_doctor.print_finding(DoctorFinding("problem", "an app said \x1b[2J", "mend it", "x"))
     out = capsys.readouterr().out
     assert out.startswith("\x1b[31mproblem")
     assert "\x1b[2J" not in out
     monkeypatch.setenv("NO_COLOR", "1")
-    cli_doctor.tell(DoctorFinding("problem", "bad", check="x"))
+    cli_doctor.print_finding(DoctorFinding("problem", "bad", check="x"))
     assert "\x1b" not in capsys.readouterr().out
 
 
@@ -396,13 +388,13 @@ def test_the_command_prints_lines_and_ends_with_1_where_there_is_a_problem(
 
 
 def test_a_script_of_the_users_that_cannot_be_read_is_a_line(
-    place: Surroundings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    place: DoctorContext, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("iac_applescript.library.data_folder", lambda: tmp_path)
     folder = tmp_path / "scripts"
     folder.mkdir(mode=0o700)
-    assert only(checks.scripts(place)).says == "own scripts: 0"
+    assert only(checks.check_scripts(place)).says == "own scripts: 0"
     (folder / "mine.toml").write_text("app = ", encoding="utf-8")
-    found = only(checks.scripts(place))
+    found = only(checks.check_scripts(place))
     assert found.state == "warning"
     assert "mine.toml is not TOML" in found.says

@@ -13,8 +13,8 @@ import click
 import pytest
 
 from iac_base.errors import SetupError
-from iac_base.logs import LOGGER, begin
-from iac_gen.cli.group import cli as gen
+from iac_base.logs import LOGGER, start_logging
+from iac_gen.cli import cli as gen
 from iac_mcp.cli.main import cli as mcp
 from iac_mcp.cli.main import main
 
@@ -121,8 +121,8 @@ def test_the_log_goes_to_standard_error_and_the_file_never_to_standard_output(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "iac.log"
-    begin(file=path)
-    begin(file=path)
+    start_logging(file=path)
+    start_logging(file=path)
     logging.getLogger(f"{LOGGER}.gate").debug("took %s ms", 3)
     logging.getLogger(f"{LOGGER}.gate").warning("an app said \x1b[2J")
     out, err = capsys.readouterr()
@@ -134,7 +134,7 @@ def test_the_log_goes_to_standard_error_and_the_file_never_to_standard_output(
     assert len(lines) == 2
     assert lines[0].endswith("DEBUG iac.gate: took 3 ms")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    begin(verbose=True)
+    start_logging(verbose=True)
     logging.getLogger(f"{LOGGER}.gate").debug("more")
     assert "more" in capsys.readouterr().err
     assert "more" not in path.read_text()
@@ -145,7 +145,7 @@ def test_a_log_file_that_cannot_be_written_is_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SetupError, match="cannot be written"):
-        begin(file=tmp_path / "missing" / "iac.log")
+        start_logging(file=tmp_path / "missing" / "iac.log")
     assert main(["--log-file", str(tmp_path), "status"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
@@ -165,15 +165,10 @@ def test_a_group_without_a_command_shows_its_help_as_it_is(words: list[str]) -> 
 @pytest.mark.sweep
 @pytest.mark.process
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a file that is always full")
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["iac_gen", "list", "--bundled"],
-        ["iac_mcp", "tools"],
-        ["iac_mcp", "doctor"],
-        ["iac_scenario", "--help"],
-    ],
-)
+@pytest.mark.parametrize("words", [
+    ["iac_gen", "list", "--bundled"], ["iac_mcp", "tools"], ["iac_mcp", "doctor"],
+    ["iac_scenario", "--help"],
+])  # fmt: skip
 def test_output_that_cannot_be_written_is_one_line(words: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
         ran = subprocess.run(

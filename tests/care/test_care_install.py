@@ -17,20 +17,20 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from iac_base.errors import SetupError
-from iac_base.files import find, replace
+from iac_base.files import read_file_content, replace_file_content
 from iac_mcp.cli.main import main
 from iac_mcp.setup import interpreter as signature
 from iac_mcp.setup.clients import (
     CLIENTS,
     Launch,
     NotMergedError,
-    entry,
-    install,
+    client_entry,
+    client_file,
+    install_server,
     installed_entry,
     is_ours,
-    place,
-    snippet,
-    uninstall,
+    settings_snippet,
+    uninstall_server,
 )
 from iac_mcp.setup.interpreter import launch_arguments
 
@@ -103,7 +103,7 @@ def test_what_the_user_changed_meanwhile_stays(run, desktop: Path) -> None:
 def test_other_clients_have_their_own_file_and_shape(run, home: Path, client: str) -> None:
     assert run("install", client)[0] == 0
     row = CLIENTS[client]
-    said = json.loads(place(row, {"HOME": str(home)}).read_text())[row.root]["iac"]
+    said = json.loads(client_file(row, {"HOME": str(home)}).read_text())[row.root]["iac"]
     assert said.get("type") == ("stdio" if row.typed else None)
     assert is_ours(said)
 
@@ -212,10 +212,10 @@ def test_a_folder_that_everyone_can_write_to_is_refused(run, desktop: Path) -> N
 def test_a_change_by_another_program_meanwhile_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "settings.json"
     path.write_text("{}")
-    found = find(path)
+    found = read_file_content(path)
     path.write_text('{"newer": 1}')
     with pytest.raises(SetupError, match="just changed"):
-        replace(found, b"ours")
+        replace_file_content(found, b"ours")
     assert path.read_text() == '{"newer": 1}'
     assert list(tmp_path.glob(".*")) == []
 
@@ -235,13 +235,13 @@ def test_whatever_a_file_holds_it_is_given_back_or_never_touched(
         path.write_bytes(text.encode())
         path.chmod(mode)
         try:
-            assert install(client, path, "iac", launch).changed
+            assert install_server(client, path, "iac", launch).changed
         except NotMergedError:
             assert list(Path(folder).iterdir()) == [path]
         else:
             assert installed_entry(client, path, "iac")
-            assert not install(client, path, "iac", launch).changed
-            assert uninstall(client, path, "iac") == "as before"
+            assert not install_server(client, path, "iac", launch).changed
+            assert uninstall_server(client, path, "iac") == "as before"
         assert path.read_bytes() == text.encode()
         assert stat.S_IMODE(path.stat().st_mode) == mode
         assert list(Path(folder).iterdir()) == [path]
@@ -284,8 +284,10 @@ def test_print_changes_nothing(run, home: Path, desktop: Path) -> None:
 
 def test_toml_says_the_same_whatever_is_in_the_texts() -> None:
     launch = Launch('/a "b"\\\x7f\u2028', ("-m", "\t\n"), {"A_B": "ü😀"})
-    said = entry(CLIENTS["codex"], launch)
-    assert tomllib.loads(snippet(CLIENTS["codex"], "iac", said))["mcp_servers"]["iac"] == said
+    said = client_entry(CLIENTS["codex"], launch)
+    assert (
+        tomllib.loads(settings_snippet(CLIENTS["codex"], "iac", said))["mcp_servers"]["iac"] == said
+    )
 
 
 def test_without_a_name_the_one_client_that_is_here_is_taken(run, home: Path) -> None:
@@ -300,9 +302,9 @@ def test_without_a_name_the_one_client_that_is_here_is_taken(run, home: Path) ->
 
 def test_windows_and_mac_have_other_places() -> None:
     row = CLIENTS["vscode"]
-    mac = place(row, {"HOME": "/Users/me"}, "darwin")
+    mac = client_file(row, {"HOME": "/Users/me"}, "darwin")
     assert str(mac) == "/Users/me/Library/Application Support/Code/User/mcp.json"
-    windows = place(row, {"APPDATA": "/x/Roaming", "USERPROFILE": "/x"}, "win32")
+    windows = client_file(row, {"APPDATA": "/x/Roaming", "USERPROFILE": "/x"}, "win32")
     assert str(windows) == "/x/Roaming/Code/User/mcp.json"
 
 
@@ -316,15 +318,11 @@ def test_a_shim_is_resolved_to_the_python_behind_it(run, desktop: Path, tmp_path
     assert said["command"] == sys.executable
 
 
-@pytest.mark.parametrize(
-    ("answer", "words"),
-    [
-        ("exit 3", "not a Python that can start"),
-        ("echo nonsense", "not a Python that can start"),
-        ("""echo '["/x", [3, 9, 6], false, "/", "/x"]'""", "is Python 3.9"),
-        ("""echo '["/x", [3, 12, 1], false, "/", "/x"]'""", "IAC is not installed in"),
-    ],
-)
+@pytest.mark.parametrize(("answer", "words"), [
+    ("exit 3", "not a Python that can start"), ("echo nonsense", "not a Python that can start"),
+    ("""echo '["/x", [3, 9, 6], false, "/", "/x"]'""", "is Python 3.9"),
+    ("""echo '["/x", [3, 12, 1], false, "/", "/x"]'""", "IAC is not installed in"),
+])  # fmt: skip
 def test_a_python_that_will_not_do_is_told_before_anything_is_written(
     run, desktop: Path, tmp_path: Path, answer: str, words: str
 ) -> None:
@@ -357,9 +355,9 @@ def test_a_checkout_that_is_found_by_pythonpath_says_so_in_the_entry(
 def test_a_python_that_macos_refuses_is_told_with_one_that_works(
     run, desktop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    refused = signature.Signature("a developer", hardened=True)
-    monkeypatch.setattr(signature, "signature", lambda path: refused)
-    monkeypatch.setattr(signature, "better", lambda: "/opt/python3.12")
+    refused = signature.CodeSignature("a developer", hardened=True)
+    monkeypatch.setattr(signature, "read_signature", lambda path: refused)
+    monkeypatch.setattr(signature, "find_better_python", lambda: "/opt/python3.12")
     status, _, err = run("install", "claude-desktop")
     assert status == 0
     assert "without asking" in err

@@ -8,8 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iac_mcp.setup.client_files import NotJsonError, entry_of, merged, servers_of, undone, without
-from iac_mcp.setup.clients import CLIENTS, Launch, install, installed_entry, uninstall
+from iac_mcp.setup.client_files import (
+    NotJsonError,
+    entry_of,
+    merge_entry,
+    remove_entry,
+    restore_text,
+    servers_of,
+)
+from iac_mcp.setup.clients import CLIENTS, Launch, install_server, installed_entry, uninstall_server
 
 ENTRY = {"command": "/usr/bin/python3", "args": ["-P", "-m", "iac_mcp", "serve"]}
 
@@ -59,14 +66,14 @@ def test_any_json_object_is_merged_and_given_back_to_the_byte(
     if "\r\n" in before + after:
         text = text.replace("\r\n", "\n").replace("\n", "\r\n")
     whole = json.loads(text.removeprefix("\ufeff"))
-    done = merged(text, "mcpServers", "iac", ENTRY)
+    done = merge_entry(text, "mcpServers", "iac", ENTRY)
     expected = {**whole, "mcpServers": {**whole.get("mcpServers", {}), "iac": ENTRY}}
     assert json.loads(done.removeprefix("\ufeff")) == expected
     assert done.startswith(mark)
-    assert merged(done, "mcpServers", "iac", ENTRY) == done
-    assert undone(done, "mcpServers", "iac", text) == text
+    assert merge_entry(done, "mcpServers", "iac", ENTRY) == done
+    assert restore_text(done, "mcpServers", "iac", text) == text
     # Without the backup, all that is left of it is an empty key where there was none.
-    left = json.loads(without(done, "mcpServers", "iac").removeprefix("\ufeff"))
+    left = json.loads(remove_entry(done, "mcpServers", "iac").removeprefix("\ufeff"))
     assert left == {**whole, "mcpServers": whole.get("mcpServers", {})}
 
 
@@ -75,10 +82,10 @@ def test_what_was_changed_meanwhile_stays(
     value: dict[str, Any], layout: dict[str, Any], later: Any
 ) -> None:
     text = written(value, layout, "", "")
-    done = json.loads(merged(text, "mcpServers", "iac", ENTRY))
+    done = json.loads(merge_entry(text, "mcpServers", "iac", ENTRY))
     done["mcpServers"]["later"] = later
     changed = written(done, layout, "", "\n")
-    left = undone(changed, "mcpServers", "iac", text)
+    left = restore_text(changed, "mcpServers", "iac", text)
     assert left is not None
     del done["mcpServers"]["iac"]
     assert json.loads(left) == json.loads(written(done, layout, "", ""))
@@ -86,7 +93,7 @@ def test_what_was_changed_meanwhile_stays(
 
 def test_it_is_spaced_like_its_neighbours() -> None:
     text = '{\n    "mcpServers": {\n        "other": {"command": "x"}\n    },\n    "n": 1.0e5\n}\n'
-    assert merged(text, "mcpServers", "iac", {"command": "p", "args": []}) == (
+    assert merge_entry(text, "mcpServers", "iac", {"command": "p", "args": []}) == (
         '{\n    "mcpServers": {\n        "other": {"command": "x"},\n'
         '        "iac": {\n            "command": "p",\n            "args": []\n        }\n'
         '    },\n    "n": 1.0e5\n}\n'
@@ -95,58 +102,51 @@ def test_it_is_spaced_like_its_neighbours() -> None:
 
 def test_keys_that_a_person_added_to_the_entry_stay() -> None:
     text = '{"mcpServers": {"iac": {"command": "old", "timeout": 6.0e1, "args": ["serve"]}}}'
-    done = merged(text, "mcpServers", "iac", {**ENTRY, "env": {"A": "b"}})
+    done = merge_entry(text, "mcpServers", "iac", {**ENTRY, "env": {"A": "b"}})
     assert '"timeout": 6.0e1' in done
     assert entry_of(done, "mcpServers", "iac") == {**ENTRY, "timeout": 60.0, "env": {"A": "b"}}
 
 
 def test_an_entry_that_is_no_object_is_replaced_whole() -> None:
-    done = merged('{"mcpServers": {"iac": null}}', "mcpServers", "iac", ENTRY)
+    done = merge_entry('{"mcpServers": {"iac": null}}', "mcpServers", "iac", ENTRY)
     assert json.loads(done) == {"mcpServers": {"iac": ENTRY}}
 
 
 def test_a_key_that_stands_there_twice_counts_once_and_goes_for_good() -> None:
     text = '{"mcpServers": {"iac": {"command": "a"}, "b": {}, "iac": {"command": "c"}}}'
     assert entry_of(text, "mcpServers", "iac") == {"command": "c"}
-    assert json.loads(without(text, "mcpServers", "iac")) == {"mcpServers": {"b": {}}}
+    assert json.loads(remove_entry(text, "mcpServers", "iac")) == {"mcpServers": {"b": {}}}
 
 
 @pytest.mark.parametrize("text", [None, "", "  \n", "\ufeff"])
 def test_a_blank_file_becomes_a_whole_one_and_is_given_back(text: str | None) -> None:
-    done = merged(text, "servers", "iac", ENTRY)
+    done = merge_entry(text, "servers", "iac", ENTRY)
     assert servers_of(done, "servers") == {"iac": ENTRY}
-    assert undone(done, "servers", "iac", text) == text
+    assert restore_text(done, "servers", "iac", text) == text
 
 
 def test_a_damaged_backup_is_as_good_as_none() -> None:
-    done = merged('{"a": 1}', "mcpServers", "iac", ENTRY)
-    assert json.loads(undone(done, "mcpServers", "iac", "{broken") or "") == {
+    done = merge_entry('{"a": 1}', "mcpServers", "iac", ENTRY)
+    assert json.loads(restore_text(done, "mcpServers", "iac", "{broken") or "") == {
         "a": 1,
         "mcpServers": {},
     }
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ('{"a": 1, // words\n}', "line 1 column 10"),
-        ('{"a": 1,}', "line 1"),
-        ("[]", "not an object"),
-        ('{"mcpServers": []}', '"mcpServers" is not an object'),
-        ('{"a": NaN}', "NaN is not JSON"),
-        ('{"a": 1} {"b": 2}', "extra data"),
-        ('{"a":' * 100_000, "nested too deep"),
-        ('{"a": "\n"}', "invalid control character"),
-    ],
-)
+@pytest.mark.parametrize(("text", "reason"), [
+    ('{"a": 1, // words\n}', "line 1 column 10"), ('{"a": 1,}', "line 1"), ("[]", "not an object"),
+    ('{"mcpServers": []}', '"mcpServers" is not an object'), ('{"a": NaN}', "NaN is not JSON"),
+    ('{"a": 1} {"b": 2}', "extra data"), ('{"a":' * 100_000, "nested too deep"),
+    ('{"a": "\n"}', "invalid control character"),
+])  # fmt: skip
 def test_what_is_not_plain_json_is_refused_with_the_place(text: str, reason: str) -> None:
     with pytest.raises(NotJsonError, match=reason):
-        merged(text, "mcpServers", "iac", ENTRY)
+        merge_entry(text, "mcpServers", "iac", ENTRY)
 
 
 def test_a_number_of_thousands_of_digits_stays_as_it_is() -> None:
     text = '{"n": ' + "9" * 5000 + "}"
-    assert merged(text, "mcpServers", "iac", ENTRY).startswith(text[:-1])
+    assert merge_entry(text, "mcpServers", "iac", ENTRY).startswith(text[:-1])
     with pytest.raises(NotJsonError, match="infinite number"):
         entry_of('{"s": {"iac": {"n": ' + "9" * 5000 + "}}}", "s", "iac")
 
@@ -181,13 +181,13 @@ def commented(draw: st.DrawFn, servers: bool = True) -> str:
 @given(commented(), st.booleans())
 def test_a_file_with_comments_keeps_them_and_is_given_back(text: str, again: bool) -> None:
     before = servers_of(text, "s", "jsonc")
-    done = merged(text, "s", "iac", ENTRY, "jsonc")
+    done = merge_entry(text, "s", "iac", ENTRY, "jsonc")
     assert servers_of(done, "s", "jsonc") == {**before, "iac": ENTRY}
     for piece in ("// c", "/* c"):
         assert done.count(piece) == text.count(piece)
-    assert undone(done, "s", "iac", text, "jsonc") == text
+    assert restore_text(done, "s", "iac", text, "jsonc") == text
     if again:
-        left = without(done, "s", "iac", "jsonc")
+        left = remove_entry(done, "s", "iac", "jsonc")
         assert servers_of(left, "s", "jsonc") == before
         assert left.count("// c") == text.count("// c")
         assert left.count("/* c") == text.count("/* c")
@@ -212,10 +212,10 @@ def test_comments_and_layout_stay(tmp_path: Path, key: str) -> None:
     text = TOML if client.form == "toml" else COMMENTED.replace("ROOT", client.root)
     path.write_text(text)
     launch = Launch("/usr/bin/python3", tuple(ENTRY["args"]))
-    assert install(client, path, "iac", launch).changed
+    assert install_server(client, path, "iac", launch).changed
     assert installed_entry(client, path, "iac")
     lines = path.read_text().splitlines()
     assert [line for line in text.splitlines() if line not in lines] == []
-    assert not install(client, path, "iac", launch).changed
-    assert uninstall(client, path, "iac") == "as before"
+    assert not install_server(client, path, "iac", launch).changed
+    assert uninstall_server(client, path, "iac") == "as before"
     assert path.read_text() == text

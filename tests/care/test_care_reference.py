@@ -84,16 +84,11 @@ def test_every_variable_that_is_read_is_in_the_settings(reference: ModuleType) -
     read = {
         word
         for package in (
-            "iac_base",
-            "iac_fleet",
-            "iac_mcp",
-            "iac_page",
-            "iac_runtime",
-            "iac_simulator",
+            "iac_base", "iac_fleet", "iac_mcp", "iac_page", "iac_runtime", "iac_simulator",
         )
         for path in (ROOT / "runtime" / package).rglob("*.py")
         for word in words.findall(path.read_text(encoding="utf-8"))
-    }
+    }  # fmt: skip
     # The variable of shell completion is click's; the other one makes tests strict.
     assert read - reference.VARIABLES.keys() - {"IAC_MCP_COMPLETE", "IAC_STRICT"} == set()
 

@@ -12,10 +12,10 @@ import pytest
 from iac_base.errors import SetupError
 from iac_mcp.cli.main import main
 from iac_mcp.setup import service
-from iac_mcp.setup.interpreter import Interpreter
+from iac_mcp.setup.interpreter import PythonInterpreter
 from iac_runtime.execution.process import Completed
 
-PYTHON = Interpreter("/opt/py/bin/python3", (3, 12, 1), {}, "/opt/py/real")
+PYTHON = PythonInterpreter("/opt/py/bin/python3", (3, 12, 1), {}, "/opt/py/real")
 
 
 class Launchctl:
@@ -37,49 +37,43 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_agent_says_what_launchd_needs_and_no_more(home: Path) -> None:
-    said = plistlib.loads(service.agent(PYTHON, ("--port", "8800"), {"PATH": "/bin", "X": "y"}))
+    said = plistlib.loads(
+        service.agent_plist(PYTHON, ("--port", "8800"), {"PATH": "/bin", "X": "y"})
+    )
     logs = home / "Library" / "Logs" / "iac"
     assert said == {
         "Label": "iac-for-mac.server",
-        "ProgramArguments": [
-            *("/opt/py/bin/python3", "-P", "-m", "iac_mcp", "serve", "--http"),
-            *("--log-file", str(logs / "server.log"), "--port", "8800"),
-        ],
-        "RunAtLoad": True,
-        "KeepAlive": {"SuccessfulExit": False},
-        "ThrottleInterval": 30,
-        "ProcessType": "Interactive",
-        "LimitLoadToSessionType": "Aqua",
-        "StandardOutPath": str(logs / "start.log"),
-        "StandardErrorPath": str(logs / "start.log"),
-        "WorkingDirectory": "/",
-        "Umask": 0o077,
-        "SoftResourceLimits": {"NumberOfFiles": 8192},
-    }
-    again = service.agent(PYTHON, ("--log-file", "/l"), {"IAC_DATA": "/data"})
+        "ProgramArguments": [*("/opt/py/bin/python3", "-P", "-m", "iac_mcp", "serve", "--http"),
+         *("--log-file", str(logs / "server.log"), "--port", "8800")],
+        "RunAtLoad": True, "KeepAlive": {"SuccessfulExit": False}, "ThrottleInterval": 30,
+        "ProcessType": "Interactive", "LimitLoadToSessionType": "Aqua",
+        "StandardOutPath": str(logs / "start.log"), "StandardErrorPath": str(logs / "start.log"),
+        "WorkingDirectory": "/", "Umask": 0o077, "SoftResourceLimits": {"NumberOfFiles": 8192},
+    }  # fmt: skip
+    again = service.agent_plist(PYTHON, ("--log-file", "/l"), {"IAC_DATA": "/data"})
     assert plistlib.loads(again)["EnvironmentVariables"] == {"IAC_DATA": "/data"}
     assert plistlib.loads(again)["ProgramArguments"].count("--log-file") == 1
 
 
 def test_it_is_installed_looked_at_and_removed(home: Path) -> None:
     run, mine = Launchctl(), f"gui/{os.getuid()}/{service.LABEL}"
-    assert "not installed" in service.status(run, "darwin")
-    path = service.install(service.agent(PYTHON, (), {}), run, "darwin")
+    assert "not installed" in service.agent_status(run, "darwin")
+    path = service.install_agent(service.agent_plist(PYTHON, (), {}), run, "darwin")
     assert path == home / "Library" / "LaunchAgents" / "iac-for-mac.server.plist"
     # launchd refuses a file that others can write to.
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
     assert run.told == [["bootout", mine], ["bootstrap", f"gui/{os.getuid()}", str(path)]]
     running = Completed(b"gui = {\n\tpid = 4711\n\tstate = running\n}\n", b"", 0)
-    assert "running, pid 4711" in service.status(Launchctl(print=running), "darwin")
+    assert "running, pid 4711" in service.agent_status(Launchctl(print=running), "darwin")
     ended = Completed(b"\tlast exit code = 2\n", b"", 0)
-    assert "ended with 2" in service.status(Launchctl(print=ended), "darwin")
-    assert "not loaded" in service.status(Launchctl(print=Completed(b"", b"", 113)), "darwin")
-    assert service.uninstall(run, "darwin")
+    assert "ended with 2" in service.agent_status(Launchctl(print=ended), "darwin")
+    assert "not loaded" in service.agent_status(Launchctl(print=Completed(b"", b"", 113)), "darwin")
+    assert service.uninstall_agent(run, "darwin")
     assert not path.exists()
-    assert not service.uninstall(run, "darwin")
+    assert not service.uninstall_agent(run, "darwin")
     refuses = Launchctl(bootstrap=Completed(b"", b"Bootstrap failed: 5\n", 5))
     with pytest.raises(SetupError, match="Bootstrap failed: 5"):
-        service.install(b"", refuses, "darwin")
+        service.install_agent(b"", refuses, "darwin")
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="launchd is there")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from iac_mcp.cli.main import main
-from iac_runtime.serve.status import StatusFile, servers, servers_folder, status_facts
+from iac_runtime.serve.status import StatusFile, running_servers, servers_folder, status_facts
 
 
 def until(condition: Callable[[], bool]) -> None:
@@ -31,11 +31,11 @@ def board():
 
 
 def test_a_server_is_seen_with_its_numbers(board: StatusFile) -> None:
-    board.update(client="Claude")
+    board.update_fields(client="Claude")
     for number in range(50):
-        board.count(failed=number % 10 == 0)
-    until(lambda: servers()[0].calls == 50)
-    (server,) = servers()
+        board.count_call(failed=number % 10 == 0)
+    until(lambda: running_servers()[0].calls == 50)
+    (server,) = running_servers()
     assert (server.pid, server.errors, server.client) == (os.getpid(), 5, "Claude")
     assert (server.apps, server.tools) == (14, {"SAFE": 2, "MODIFY": 1})
     assert server.workers == {"com.a": "idle"}
@@ -44,7 +44,7 @@ def test_a_server_is_seen_with_its_numbers(board: StatusFile) -> None:
 
 def test_many_threads_count_right(board: StatusFile) -> None:
     threads = [
-        threading.Thread(target=lambda: [board.count() for _ in range(200)]) for _ in range(8)
+        threading.Thread(target=lambda: [board.count_call() for _ in range(200)]) for _ in range(8)
     ]
     for thread in threads:
         thread.start()
@@ -55,9 +55,9 @@ def test_many_threads_count_right(board: StatusFile) -> None:
 
 
 def test_a_server_that_closes_is_gone(board: StatusFile) -> None:
-    board.count()
+    board.count_call()
     board.close()
-    assert servers() == []
+    assert running_servers() == []
     assert status_facts()["servers"] == []
 
 
@@ -75,15 +75,15 @@ def test_files_of_servers_that_are_gone_or_damaged_are_removed(board: StatusFile
     (folder / "99999999999999999999.json").write_text(
         json.dumps({**good, "pid": 99999999999999999999})
     )
-    assert [server.pid for server in servers()] == [os.getpid()]
+    assert [server.pid for server in running_servers()] == [os.getpid()]
     assert len(list(folder.glob("*.json"))) == 1
 
 
 def test_status_prints_it_for_people_and_as_json(
     board: StatusFile, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    board.update(client="Cla\x1bude")
-    until(lambda: servers()[0].client != "")
+    board.update_fields(client="Cla\x1bude")
+    until(lambda: running_servers()[0].client != "")
     assert main(["status"]) == 0
     out = capsys.readouterr().out
     assert f"{os.getpid()} for Cla" in out

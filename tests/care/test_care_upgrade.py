@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from iac_base.files import open_state
+from iac_mcp.cli.doctor import changes_since, record_version, recorded_version
 from iac_mcp.cli.main import main
-from iac_mcp.cli.upgrade import changes_since, record, recorded
 from iac_runtime.version import VERSION
 
 LOG = """# Changelog
@@ -34,9 +34,9 @@ def test_an_upgrade_shows_the_changes_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("IAC_DATA", str(tmp_path / "data"))
-    assert recorded() == ""
-    record()
-    assert recorded() == VERSION
+    assert recorded_version() == ""
+    record_version()
+    assert recorded_version() == VERSION
     (open_state() / "version").write_text("0.0.1\n")
     assert main(["upgrade"]) == 0
     shown = capsys.readouterr().out

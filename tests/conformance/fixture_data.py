@@ -7,7 +7,7 @@ of each scenario).
 import json
 from typing import Any, Final
 
-from iac_runtime.serve.messages import ServerIdentity
+from iac_runtime.serve.protocol import ServerIdentity
 
 # One red pixel, and a WAV file without a sample.
 PNG: Final = (
@@ -29,76 +29,42 @@ def _text(*, uri: str = "", mime: str = "text/plain", text: str) -> dict[str, An
 
 
 RICH_SCHEMA: Final[dict[str, Any]] = {
-    "$schema": "https://json-schema.org/draft/2020-12/schema",
-    "type": "object",
-    "$defs": {
-        "address": {
-            "$anchor": "addressDef",
-            "type": "object",
-            "properties": {"street": {"type": "string"}, "city": {"type": "string"}},
-        }
-    },
-    "properties": {
-        "name": {"type": "string"},
-        "address": {"$ref": "#/$defs/address"},
-        "contactMethod": {"type": "string", "enum": ["phone", "email"]},
-        "phone": {"type": "string"},
-        "email": {"type": "string"},
-    },
+    "$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object",
+    "$defs": {"address": {"$anchor": "addressDef", "type": "object",
+      "properties": {"street": {"type": "string"}, "city": {"type": "string"}}}},
+    "properties": {"name": {"type": "string"}, "address": {"$ref": "#/$defs/address"},
+     "contactMethod": {"type": "string", "enum": ["phone", "email"]}, "phone": {"type": "string"},
+     "email": {"type": "string"}},
     "allOf": [{"anyOf": [{"required": ["phone"]}, {"required": ["email"]}]}],
     "if": {"properties": {"contactMethod": {"const": "phone"}}, "required": ["contactMethod"]},
-    "then": {"required": ["phone"]},
-    "else": {"required": ["email"]},
-    "additionalProperties": False,
-}
+    "then": {"required": ["phone"]}, "else": {"required": ["email"]}, "additionalProperties": False,
+}  # fmt: skip
 """A schema with every keyword that must reach the client as it is."""
 
 IMAGE: Final = {"type": "image", "data": PNG, "mimeType": "image/png"}
 
 CONTENTS: Final[dict[str, list[dict[str, Any]]]] = {
-    "test_simple_text": [
-        {"type": "text", "text": "This is a simple text response for testing."},
-    ],
+    "test_simple_text": [{"type": "text", "text": "This is a simple text response for testing."}],
     "test_image_content": [IMAGE],
     "test_audio_content": [{"type": "audio", "data": WAV, "mimeType": "audio/wav"}],
-    "test_embedded_resource": [
-        {
-            "type": "resource",
-            "resource": _text(
-                uri="test://embedded-resource", text="This is an embedded resource content."
-            ),
-        },
-    ],
-    "test_multiple_content_types": [
-        {"type": "text", "text": "Multiple content types test:"},
-        IMAGE,
-        {
-            "type": "resource",
-            "resource": _text(
-                uri="test://mixed-content-resource",
-                mime="application/json",
-                text='{"test":"data","value":123}',
-            ),
-        },
-    ],
+    "test_embedded_resource": [{"type": "resource",
+      "resource": _text(uri="test://embedded-resource",
+       text="This is an embedded resource content.")}],
+    "test_multiple_content_types": [{"type": "text", "text": "Multiple content types test:"}, IMAGE,
+     {"type": "resource",
+      "resource": _text(uri="test://mixed-content-resource", mime="application/json",
+       text='{"test":"data","value":123}')}],
     "json_schema_2020_12_tool": [{"type": "text", "text": "ok"}],
-}
+}  # fmt: skip
 """Tools that always answer the same."""
 
 DEFAULTS: Final[dict[str, Any]] = {
     "type": "object",
-    "properties": {
-        "name": {"type": "string", "default": "John Doe"},
-        "age": {"type": "integer", "default": 30},
-        "score": {"type": "number", "default": 95.5},
-        "status": {
-            "type": "string",
-            "enum": ["active", "inactive", "pending"],
-            "default": "active",
-        },
-        "verified": {"type": "boolean", "default": True},
-    },
-}
+    "properties": {"name": {"type": "string", "default": "John Doe"},
+     "age": {"type": "integer", "default": 30}, "score": {"type": "number", "default": 95.5},
+     "status": {"type": "string", "enum": ["active", "inactive", "pending"], "default": "active"},
+     "verified": {"type": "boolean", "default": True}},
+}  # fmt: skip
 
 
 def _titled(*names: str) -> list[dict[str, str]]:
@@ -111,22 +77,15 @@ ENUMS: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {
         "untitledSingle": {"type": "string", "enum": _PLAIN},
-        "titledSingle": {
-            "type": "string",
-            "oneOf": _titled("First Option", "Second Option", "Third Option"),
-        },
-        "legacyEnum": {
-            "type": "string",
-            "enum": ["opt1", "opt2", "opt3"],
-            "enumNames": ["Option One", "Option Two", "Option Three"],
-        },
+        "titledSingle": {"type": "string",
+         "oneOf": _titled("First Option", "Second Option", "Third Option")},
+        "legacyEnum": {"type": "string", "enum": ["opt1", "opt2", "opt3"],
+         "enumNames": ["Option One", "Option Two", "Option Three"]},
         "untitledMulti": {"type": "array", "items": {"type": "string", "enum": _PLAIN}},
-        "titledMulti": {
-            "type": "array",
-            "items": {"anyOf": _titled("First Choice", "Second Choice", "Third Choice")},
-        },
+        "titledMulti": {"type": "array",
+         "items": {"anyOf": _titled("First Choice", "Second Choice", "Third Choice")}},
     },
-}
+}  # fmt: skip
 
 ASKING: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "test_elicitation": ("", _asking(username="string", email="string")),
@@ -179,11 +138,9 @@ ROUNDS: Final[dict[str, list[dict[str, Any]]]] = {
 """Tools (and one prompt) that ask by their result (2026-07-28): what each round wants."""
 
 STATEFUL: Final = {
-    "test_input_required_result_request_state",
-    "test_input_required_result_tampered_state",
-    "test_input_required_result_multiple_inputs",
-    "test_input_required_result_multi_round",
-}
+    "test_input_required_result_request_state", "test_input_required_result_tampered_state",
+    "test_input_required_result_multiple_inputs", "test_input_required_result_multi_round",
+}  # fmt: skip
 """Those whose rounds hand the client a state to give back."""
 
 PROMPT_ROUND: Final = "test_input_required_result_prompt"
@@ -220,29 +177,18 @@ RESOURCES: Final[dict[str, dict[str, Any]]] = {
 TEMPLATE: Final = "test://template/{id}/data"
 
 PROMPTS: Final[dict[str, tuple[str, ...]]] = {
-    "test_simple_prompt": (),
-    "test_prompt_with_arguments": ("arg1", "arg2"),
-    "test_prompt_with_embedded_resource": ("resourceUri",),
-    "test_prompt_with_image": (),
+    "test_simple_prompt": (), "test_prompt_with_arguments": ("arg1", "arg2"),
+    "test_prompt_with_embedded_resource": ("resourceUri",), "test_prompt_with_image": (),
     PROMPT_ROUND: (),
-}
+}  # fmt: skip
 """Name -> arguments."""
 
 _CHANGES: Final = {"listChanged": True}
 CAPABILITIES: Final[dict[str, dict[str, Any]]] = {
-    "legacy": {
-        "completions": {},
-        "logging": {},
-        "prompts": _CHANGES,
-        "resources": {"subscribe": True, "listChanged": False},
-        "tools": _CHANGES,
-    },
-    "modern": {
-        "completions": {},
-        "prompts": _CHANGES,
-        "resources": {"subscribe": True, "listChanged": True},
-        "tools": _CHANGES,
-    },
-}
+    "legacy": {"completions": {}, "logging": {}, "prompts": _CHANGES,
+     "resources": {"subscribe": True, "listChanged": False}, "tools": _CHANGES},
+    "modern": {"completions": {}, "prompts": _CHANGES,
+     "resources": {"subscribe": True, "listChanged": True}, "tools": _CHANGES},
+}  # fmt: skip
 
 IDENTITY: Final = ServerIdentity("iac-conformance", "1", "A fixture.", CAPABILITIES)

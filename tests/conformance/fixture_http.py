@@ -16,15 +16,15 @@ from typing import Any
 import uvicorn
 from fixture_server import build
 
-from iac_mcp.http.clients import LocalTokens, add
-from iac_mcp.http.serve import http_config, make_app, read_http
+from iac_mcp.http.clients import LocalTokenVerifier, add_client
+from iac_mcp.http.serve import http_config, make_app, read_http_settings
 
 
 async def serve(listener: socket.socket) -> None:
     """Serve until standard input ends."""
-    token = add("suite", "DANGEROUS")
-    settings = read_http({}, {}, listener.getsockname()[1])
-    inner = make_app(build(), settings, LocalTokens())
+    token = add_client("suite", "DANGEROUS")
+    settings = read_http_settings({}, {}, listener.getsockname()[1])
+    inner = make_app(build(), settings, LocalTokenVerifier())
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http":

@@ -1,16 +1,59 @@
-"""A server for the official conformance suite: our front and sessions, the suite's catalogue.
+"""A server for the official conformance suite: our front, the suite's catalogue.
 
     python tests/conformance/fixture_server.py
 
-Over standard input and output, as the product serves; `bridge.py` carries it over HTTP.
+Over standard input and output, as the product serves; `bridge.py` carries it over HTTP. The front
+answers what it answers of itself: handshakes, the tool list, who listens, what is refused. What
+leads behind it is of the suite's own making (sampling, logging), and is the SDK's.
 """
 
 import json
-from typing import Any
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
 
 from fixture_data import IDENTITY, LINES
 
-from iac_runtime.serve.front import serve
+from iac_runtime.serve.protocol import refused_reason
+from iac_runtime.serve.stdio import Router, claim_stdio
+from iac_runtime.serve.workers import RequestPool
+
+sys.path.append(str(Path(__file__).parents[1] / "server"))
+
+OURS: Final = ("initialize", "ping", "server/discover", "subscriptions/listen", "tools/list")
+REPLAYED: Final = "replayed"
+"""The id under which the SDK is told of a handshake that the front has answered."""
+
+
+class SuiteRouter(Router):
+    """The front, with sessions of the SDK behind it."""
+
+    def __init__(self, write: Any) -> None:
+        from fixture_tools import BUS
+        from sdk_sessions import OPTIONS, SdkSessions
+
+        lists = {"tools/list": lambda: LINES, "resources/list": list}
+        super().__init__(IDENTITY, lists, RequestPool(dict, IDENTITY, write), write)
+
+        def write_answer(line: bytes) -> None:
+            if json.loads(line).get("id") != REPLAYED:
+                write(line)
+
+        self._sessions = SdkSessions(build, write_answer, OPTIONS)
+        BUS.subscribe(lambda _event: self.notify_changed())
+
+    def _handle_message(self, message: Mapping[str, Any]) -> None:
+        from sdk_sessions import era_of
+
+        method, era = message.get("method"), era_of(message)
+        asked = method is not None and "id" in message
+        if method in OURS or (asked and refused_reason(str(method), message.get("params") or {})):
+            super()._handle_message(message)
+        else:
+            self._sessions.feed(era, json.dumps(message).encode())
+        if method == "initialize":
+            self._sessions.feed(era, json.dumps({**message, "id": REPLAYED}).encode())
 
 
 def build() -> Any:
@@ -24,7 +67,7 @@ def build() -> Any:
     from mcp.server.subscriptions import ListenHandler
     from mcp.shared.exceptions import MCPError
 
-    from iac_runtime.serve.messages import LIST_TTL_MS
+    from iac_runtime.serve.protocol import LIST_TTL_MS
 
     async def list_tools(_ctx: Any, _params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[types.Tool.model_validate(row) for row in TOOLS])
@@ -126,12 +169,8 @@ def prompt_contents(name: str, arguments: dict[str, str]) -> list[dict[str, Any]
     return [text("This is a simple prompt for testing.")]
 
 
-def notifications() -> Any:
-    """Return the notifications that the fixture can send."""
-    from mcp.server.lowlevel import NotificationOptions
-
-    return NotificationOptions(tools_changed=True, prompts_changed=True)
-
-
 if __name__ == "__main__":
-    serve(IDENTITY, lambda: LINES, build, options=notifications)
+    wire = claim_stdio()
+    router = SuiteRouter(wire.write)
+    for line in wire:
+        router.handle_line(line)

@@ -129,12 +129,8 @@ async def _change_prompts(ctx: Any, _arguments: Any) -> types.CallToolResult:
 
 
 DOERS: Final[dict[str, Callable[[Any, Mapping[str, Any]], Awaitable[types.CallToolResult]]]] = {
-    "test_error_handling": _fail,
-    "test_tool_with_progress": _progress,
-    "test_tool_with_logging": _log,
-    "test_logging_tool": _log,
-    "test_sampling": _sample,
-    "test_missing_capability": _need_sampling,
-    "test_trigger_tool_change": _change_tools,
+    "test_error_handling": _fail, "test_tool_with_progress": _progress,
+    "test_tool_with_logging": _log, "test_logging_tool": _log, "test_sampling": _sample,
+    "test_missing_capability": _need_sampling, "test_trigger_tool_change": _change_tools,
     "test_trigger_prompt_change": _change_prompts,
-}
+}  # fmt: skip

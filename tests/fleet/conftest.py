@@ -21,10 +21,10 @@ _NUMBERS = itertools.count(1)
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[demo.Server]:
+def server() -> Iterator[demo.PostgresServer]:
     """A server that runs; it may be stopped and started."""
     try:
-        demo.programs()
+        demo.postgres_programs()
     except SetupError as error:
         pytest.skip(str(error))
     if os.geteuid() == 0:
@@ -35,8 +35,8 @@ def server() -> Iterator[demo.Server]:
     # The folders above those of pytest let nobody else in.
     folder = Path(tempfile.mkdtemp(prefix="iac-fleet-"))
     folder.chmod(0o755)
-    with demo.served(folder / "postgresql") as running:
-        with database.connected(running.address(name="postgres")) as connection:
+    with demo.running_postgres(folder / "postgresql") as running:
+        with database.open_connection(running.address_for(name="postgres")) as connection:
             # Only a machine that loses power loses what was not synced.
             connection.execute("ALTER SYSTEM SET fsync = off")
             connection.execute("SELECT pg_reload_conf()")
@@ -47,14 +47,14 @@ def server() -> Iterator[demo.Server]:
 
 
 @pytest.fixture
-def new_fleet(server: demo.Server, tmp_path: Path) -> Callable[[], Fleet]:
+def new_fleet(server: demo.PostgresServer, tmp_path: Path) -> Callable[[], Fleet]:
     def make() -> Fleet:
         name = f"fleet{os.getpid()}_{next(_NUMBERS)}"
-        with database.connected(server.address(name="postgres")) as connection:
+        with database.open_connection(server.address_for(name="postgres")) as connection:
             connection.execute(f"CREATE DATABASE {name}".encode())
-        with database.connected(server.address(name=name)) as connection:
-            assert len(database.migrate(connection)) == 4
-            assert database.migrate(connection) == []
+        with database.open_connection(server.address_for(name=name)) as connection:
+            assert len(database.run_migrations(connection)) == 4
+            assert database.run_migrations(connection) == []
             database.add_team(connection, "red", "mac")
             database.add_team(connection, "red", "lead", "lead")
             database.add_team(connection, "blue", "stranger", "lead")

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from iac_fleet import database
-from iac_fleet.demo import Server
-from iac_fleet.forward import Forwarded, forward_once
+from iac_fleet.demo import PostgresServer
+from iac_fleet.forward import ForwardResult, forward_once
 from iac_fleet.settings import FleetSettings
-from iac_runtime.audit import Audit, AuditIntent, AuditOutcome
-from iac_runtime.audit.reading import opened, rows
+from iac_runtime.audit.reading import iterate_rows, open_audit_database
+from iac_runtime.audit.writer import Audit, AuditIntent, AuditOutcome
 
 HOST = "studio"
 
@@ -21,12 +21,12 @@ HOST = "studio"
 class Fleet:
     """One Mac's record in `state`, and the database `name` of a server."""
 
-    def __init__(self, server: Server, name: str, state: Path) -> None:
+    def __init__(self, server: PostgresServer, name: str, state: Path) -> None:
         self.server, self.name, self.state = server, name, state
 
     def address(self, role: str, port: int = 0) -> str:
         server = self.server._replace(port=port or self.server.port)
-        return server.address(role, self.name)
+        return server.address_for(role, self.name)
 
     def settings(self, behind: int = 1_000_000) -> FleetSettings:
         return FleetSettings(self.address("mac"), HOST, behind)
@@ -38,29 +38,29 @@ class Fleet:
             given = {"text": text, "number": number}
             intent = AuditIntent("notes_count", "SAFE", app="com.apple.Notes", client="tester",
                                  arguments=given, line=f"line {number}")  # fmt: skip
-            audit.outcome(audit.intent(intent), AuditOutcome("done", 0.002))
+            audit.record_outcome(audit.record_intent(intent), AuditOutcome("done", 0.002))
         audit.close()
 
-    def forward(self, port: int = 0, **more: Any) -> Forwarded:
-        with database.connected(self.address("mac", port)) as connection:
+    def forward(self, port: int = 0, **more: Any) -> ForwardResult:
+        with database.open_connection(self.address("mac", port)) as connection:
             return forward_once(self.settings(**more), self.state, connection)
 
     def local(self) -> list[tuple[Any, ...]]:
         """Return the rows of the Mac's own record."""
-        with opened(self.state) as audit:
-            return [tuple(row) for row in rows(audit)]
+        with open_audit_database(self.state) as audit:
+            return [tuple(row) for row in iterate_rows(audit)]
 
     def there(self) -> list[tuple[Any, ...]]:
         """Return the rows of the database in the order in which they came."""
-        with database.connected(self.address("owner")) as owner:
+        with database.open_connection(self.address("owner")) as owner:
             found = owner.execute(
                 "SELECT seq, time, session, call, event, body, hash FROM rows ORDER BY arrived, seq"
             )
             return [tuple(row) for row in found]
 
     def alarms(self, silent: float = 24.0) -> list[str]:
-        with database.connected(self.address("lead")) as lead:
-            return [alarm.why for alarm in database.check(lead, silent)[1]]
+        with database.open_connection(self.address("lead")) as lead:
+            return [alarm.why for alarm in database.check_chains(lead, silent)[1]]
 
 
 @contextlib.contextmanager

@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 from iac_base.errors import SetupError
 from iac_fleet import database, demo
 from iac_fleet.settings import FleetSettings, read_settings, settings_path, write_settings
-from iac_runtime.audit import Audit, AuditError, AuditIntent, writer
-from iac_runtime.audit.chain import AuditRow, text_of
-from iac_runtime.audit.dropping import drop
+from iac_runtime.audit import writer
+from iac_runtime.audit.store import AuditError, AuditRow, hashed_text
+from iac_runtime.audit.upkeep import drop_rows
+from iac_runtime.audit.writer import Audit, AuditIntent
 
 
 def test_rows_come_once_and_in_order(fleet: Fleet) -> None:
@@ -37,11 +38,11 @@ def test_rows_come_once_and_in_order(fleet: Fleet) -> None:
 def test_what_was_sent_before_an_answer_was_lost_is_passed_over(fleet: Fleet) -> None:
     fleet.write(3)
     fleet.forward()
-    with database.connected(fleet.address("mac")) as connection:
+    with database.open_connection(fleet.address("mac")) as connection:
         rows = [AuditRow(*row) for row in fleet.local()]
         (store,) = connection.execute("SELECT 'x'").fetchone() or ("",)
-        last = database.send(connection, "other", store, rows, None)
-        assert database.send(connection, "other", store, rows[2:], rows[1].hash) == last
+        last = database.send_rows(connection, "other", store, rows, None)
+        assert database.send_rows(connection, "other", store, rows[2:], rows[1].hash) == last
     assert len(fleet.there()) == 2 * len(rows)
 
 
@@ -60,7 +61,7 @@ def test_a_database_that_was_set_back_gets_its_rows_again(fleet: Fleet) -> None:
     fleet.write(20)
     fleet.forward()
     keep = fleet.local()[9]
-    with database.connected(fleet.address("owner")) as owner:
+    with database.open_connection(fleet.address("owner")) as owner:
         owner.execute("DELETE FROM rows WHERE seq > %s", (keep[0],))
         owner.execute("UPDATE chains SET last_seq = %s, last_hash = %s", (keep[0], keep[6]))
     fleet.forward()
@@ -88,7 +89,7 @@ def test_a_database_that_was_set_back_gets_its_rows_again(fleet: Fleet) -> None:
 def test_what_is_changed_in_the_database_is_an_alarm(fleet: Fleet, line: str, why: str) -> None:
     fleet.write(10)
     fleet.forward()
-    with database.connected(fleet.address("owner")) as owner:
+    with database.open_connection(fleet.address("owner")) as owner:
         owner.execute(line.encode())
     assert fleet.alarms() == [why]
 
@@ -96,11 +97,11 @@ def test_what_is_changed_in_the_database_is_an_alarm(fleet: Fleet, line: str, wh
 def test_what_is_changed_on_a_mac_is_an_alarm_and_kept(fleet: Fleet) -> None:
     fleet.write(5)
     fleet.forward()
-    with database.connected(fleet.address("mac")) as connection:
+    with database.open_connection(fleet.address("mac")) as connection:
         rows = [AuditRow(*row) for row in fleet.local()]
         at = next(at for at, row in enumerate(rows) if row.event == "intent")
         changed = rows[at]._replace(body=rows[at].body.replace("tester", "nobody"))
-        database.send(connection, "forged", "s", [*rows[:at], changed, *rows[at + 2 :]], None)
+        database.send_rows(connection, "forged", "s", [*rows[:at], changed, *rows[at + 2 :]], None)
     assert sorted(fleet.alarms()) == ["it was changed", "rows are missing before it"]
     assert len(fleet.there()) == 2 * len(rows) - 1
 
@@ -108,12 +109,12 @@ def test_what_is_changed_on_a_mac_is_an_alarm_and_kept(fleet: Fleet) -> None:
 def test_a_record_that_was_begun_anew_under_its_name_is_an_alarm(fleet: Fleet) -> None:
     fleet.write(5)
     fleet.forward()
-    with database.connected(fleet.address("owner")) as owner:
+    with database.open_connection(fleet.address("owner")) as owner:
         owner.execute("UPDATE chains SET last_hash = %s", (bytes(32),))
     fleet.write(1)
     fleet.forward()
     assert "the host has another row here" in fleet.alarms()
-    with database.connected(fleet.address("owner")) as owner:
+    with database.open_connection(fleet.address("owner")) as owner:
         owner.execute(b"TRUNCATE faults")
         owner.execute(b"UPDATE chains SET last_seq = last_seq + 100")
     fleet.forward()
@@ -123,7 +124,7 @@ def test_a_record_that_was_begun_anew_under_its_name_is_an_alarm(fleet: Fleet) -
 def test_a_silent_mac_is_an_alarm(fleet: Fleet) -> None:
     fleet.write(1)
     fleet.forward()
-    with database.connected(fleet.address("owner")) as owner:
+    with database.open_connection(fleet.address("owner")) as owner:
         owner.execute("UPDATE hosts SET seen = '2026-03-01 09:30+00'")
     assert fleet.alarms(silent=1.0) == ["no report since 2026-03-01 09:30"]
 
@@ -131,28 +132,28 @@ def test_a_silent_mac_is_an_alarm(fleet: Fleet) -> None:
 def test_a_team_sees_its_own_and_a_host_writes_by_one_door(fleet: Fleet) -> None:
     fleet.write(2)
     fleet.forward()
-    with database.connected(fleet.address("stranger")) as other:
-        assert database.hosts(other) == []
-        assert database.calls(other, {}, 10) == []
-        assert database.check(other, 24.0) == (0, [])
-    with database.connected(fleet.address("lead")) as lead:
-        assert [row["host"] for row in database.hosts(lead)] == [HOST]
+    with database.open_connection(fleet.address("stranger")) as other:
+        assert database.list_hosts(other) == []
+        assert database.find_calls(other, {}, 10) == []
+        assert database.check_chains(other, 24.0) == (0, [])
+    with database.open_connection(fleet.address("lead")) as lead:
+        assert [row["host"] for row in database.list_hosts(lead)] == [HOST]
         wanted = {"app": "com.apple.Notes", "client": "tester", "text": "LINE 1"}
-        assert [row["tool"] for row in database.calls(lead, wanted, 10)] == ["notes_count"]
+        assert [row["tool"] for row in database.find_calls(lead, wanted, 10)] == ["notes_count"]
     for line in ("SELECT * FROM rows", "DELETE FROM rows", "INSERT INTO teams VALUES ('mac', 'b')"):
         with pytest.raises(SetupError, match="does not allow this: permission denied"):  # noqa: SIM117
-            with database.connected(fleet.address("mac")) as host:
+            with database.open_connection(fleet.address("mac")) as host:
                 host.execute(line.encode())
 
 
 def test_a_reader_reads_and_writes_nothing(fleet: Fleet) -> None:
     fleet.write(2)
     fleet.forward()
-    with database.connected(fleet.address("owner")) as owner:
+    with database.open_connection(fleet.address("owner")) as owner:
         # What it was before, a Mac's role, is no more.
         database.add_team(owner, "red", "mac", "reader")
-    with database.connected(fleet.address("mac")) as reader:
-        assert database.check(reader, 24.0) == (len(fleet.there()), [])
+    with database.open_connection(fleet.address("mac")) as reader:
+        assert database.check_chains(reader, 24.0) == (len(fleet.there()), [])
         writing = [
             f"{name}({', '.join(['NULL'] * count)})"
             for name, count in reader.execute(
@@ -163,22 +164,22 @@ def test_a_reader_reads_and_writes_nothing(fleet: Fleet) -> None:
         ]
         assert writing == ["my_team()"]
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
-            database.tell(reader, HOST, {})
+            database.report_host(reader, HOST, {})
 
 
 def test_a_role_of_one_mac_writes_under_its_name_alone(fleet: Fleet) -> None:
-    with database.connected(fleet.address("owner")) as owner:
+    with database.open_connection(fleet.address("owner")) as owner:
         database.add_team(owner, "red", "mac", host=HOST)
     fleet.write(1)
     fleet.forward()
-    with database.connected(fleet.address("mac")) as mac:
-        database.tell(mac, HOST, {})
+    with database.open_connection(fleet.address("mac")) as mac:
+        database.report_host(mac, HOST, {})
         for line in ("tell('other', '{}')", "ask('other', '[]')", "shortened('other', 's', 1)"):
             with pytest.raises(psycopg.errors.InsufficientPrivilege, match="another Mac"):
                 mac.execute(f"SELECT {line}".encode())
         rows = [AuditRow(*row) for row in fleet.local()]
         with pytest.raises(psycopg.errors.InsufficientPrivilege, match="another Mac"):
-            database.send(mac, "other", "s", rows, None)
+            database.send_rows(mac, "other", "s", rows, None)
 
 
 def test_what_the_database_has_not_is_not_dropped(fleet: Fleet) -> None:
@@ -186,7 +187,7 @@ def test_what_the_database_has_not_is_not_dropped(fleet: Fleet) -> None:
     fleet.forward()
     sent = fleet.local()[-1][0]
     fleet.write(5)
-    assert drop(fleet.state, "2026-11-23T12:00:00.000Z", keep=0).through == sent
+    assert drop_rows(fleet.state, "2026-11-23T12:00:00.000Z", keep=0).through == sent
     fleet.forward()
     assert [row[0] for row in fleet.there()][-1] == fleet.local()[-1][0]
     assert fleet.alarms() == []
@@ -199,9 +200,9 @@ def test_writes_stop_before_more_waits_than_may(fleet: Fleet) -> None:
     audit = Audit.open(fleet.state)
     try:
         read = AuditIntent("notes_count", "SAFE")
-        audit.intent(read)
+        audit.record_intent(read)
         write = AuditIntent("notes_make", "MODIFY", effects=(("create", "a", "A", "note"),))
-        audit.intent(write)
+        audit.record_intent(write)
     except AuditError as error:
         said = str(error)
     finally:
@@ -209,7 +210,7 @@ def test_writes_stop_before_more_waits_than_may(fleet: Fleet) -> None:
     assert "rows wait for the team's database" in said
     fleet.forward(behind=10)
     again = Audit.open(fleet.state)
-    assert again.intent(write)
+    assert again.record_intent(write)
     again.close()
 
 
@@ -217,7 +218,7 @@ def test_a_secret_that_the_mac_hides_is_not_in_the_database(fleet: Fleet) -> Non
     secret = "hf_" + "aZ9" * 12
     fleet.write(1, text=f"--token {secret}")
     fleet.forward()
-    with database.connected(fleet.address("owner")) as owner:
+    with database.open_connection(fleet.address("owner")) as owner:
         every = owner.execute("SELECT rows::text, to_jsonb(rows)::text FROM rows").fetchall()
     assert every
     assert not any(secret in text for row in every for text in row)
@@ -227,7 +228,7 @@ TEXTS = st.text(st.characters(min_codepoint=0, max_codepoint=0x2FF), max_size=30
 
 
 def test_the_database_hashes_what_the_mac_hashes(fleet: Fleet) -> None:
-    with database.connected(fleet.address("owner")) as owner:
+    with database.open_connection(fleet.address("owner")) as owner:
 
         @given(st.integers(1, 2**53), TEXTS, st.integers(0, 2**31), st.dictionaries(TEXTS, TEXTS))
         def same(seq: int, text: str, call: int, body: dict[str, str]) -> None:
@@ -235,7 +236,7 @@ def test_the_database_hashes_what_the_mac_hashes(fleet: Fleet) -> None:
             row = (seq, "2026-03-01T09:30:00.000Z", "ab", call, "intent", json.dumps([text, body]))
             found = owner.execute("SELECT text_of(%s, %s, %s, %s, %s, %s)", row).fetchone()
             assert found is not None
-            assert bytes(found[0]) == text_of(*row)
+            assert bytes(found[0]) == hashed_text(*row)
 
         same()
 
@@ -245,7 +246,7 @@ def test_the_database_hashes_what_the_mac_hashes(fleet: Fleet) -> None:
     "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.stress) for seed in range(2, 200))]
 )
 def test_nothing_is_lost_or_doubled_whatever_fails(
-    new_fleet: Callable[[], Fleet], server: demo.Server, seed: int
+    new_fleet: Callable[[], Fleet], server: demo.PostgresServer, seed: int
 ) -> None:
     fleet, chance = new_fleet(), random.Random(seed)
     keep: list[tuple[int, bytes]] = []
@@ -261,9 +262,9 @@ def test_nothing_is_lost_or_doubled_whatever_fails(
             sending = threading.Thread(target=lambda: suppress_forward(fleet))
             sending.start()
             threading.Event().wait(chance.random() * 0.05)
-            demo.stop(server, "immediate")
+            demo.stop_postgres(server, "immediate")
             sending.join()
-            demo.start(server)
+            demo.start_postgres(server)
         elif fate == "two":
             both = [threading.Thread(target=lambda: suppress_forward(fleet)) for _ in range(2)]
             for one in both:
@@ -273,7 +274,7 @@ def test_nothing_is_lost_or_doubled_whatever_fails(
         elif fate == "back" and keep:
             # A database that was restored from before.
             seq, head = chance.choice(keep)
-            with database.connected(fleet.address("owner")) as owner:
+            with database.open_connection(fleet.address("owner")) as owner:
                 # It has none of the connections that a cut network left behind.
                 owner.execute(
                     "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
@@ -293,7 +294,7 @@ def test_a_clock_that_steps_changes_no_order(fleet: Fleet, monkeypatch: pytest.M
         "2031-01-01T00:00:00.000Z",
         "1970-01-01T00:00:00.000Z",
     ):
-        monkeypatch.setattr(writer, "_now", lambda moment=moment: moment)
+        monkeypatch.setattr(writer, "_utc_now", lambda moment=moment: moment)
         fleet.write(5)
         fleet.forward()
     assert fleet.there() == fleet.local()
@@ -307,12 +308,12 @@ def test_a_full_disk_loses_nothing(fleet: Fleet, tmp_path: Path) -> None:
     if subprocess.run(mount, capture_output=True).returncode:
         pytest.skip("no file system of its own can be mounted here")
     try:
-        with demo.served(disk / "postgresql") as server:
+        with demo.running_postgres(disk / "postgresql") as server:
             full = Fleet(server, "postgres", tmp_path / "state")
-            with database.connected(full.address("owner")) as owner:
+            with database.open_connection(full.address("owner")) as owner:
                 owner.execute("CREATE ROLE mac LOGIN")
                 owner.execute("CREATE ROLE lead LOGIN")
-                database.migrate(owner)
+                database.run_migrations(owner)
                 database.add_team(owner, "red", "mac")
                 database.add_team(owner, "red", "lead", "lead")
             full.write(200)
@@ -348,10 +349,13 @@ def test_what_is_wrong_is_one_line_without_the_password(
     address = "postgresql://mac:hunter2@127.0.0.1:1/fleet"
     write_settings(FleetSettings(address, 'the "old" Mac', 5))
     assert tuple(read_settings()) == (address, 'the "old" Mac', 5, "", ())
-    with pytest.raises(SetupError) as caught, database.connected(address):
+    with pytest.raises(SetupError) as caught, database.open_connection(address):
         pass
     assert "127.0.0.1/fleet cannot be used" in str(caught.value)
-    with pytest.raises(SetupError) as wrong, database.connected("postgresql://mac:hunter2@[/x"):
+    with (
+        pytest.raises(SetupError) as wrong,
+        database.open_connection("postgresql://mac:hunter2@[/x"),
+    ):
         pass
     assert "hunter2" not in f"{caught.value}{wrong.value}"
     assert "\n" not in str(caught.value)

@@ -14,9 +14,8 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
-from iac_gen.classify.codes import EVENTS, FILE, LevelFloors, shipped_floors
-from iac_gen.classify.judge import judge_command, judge_setter
-from iac_gen.classify.setters import acts_later
+from iac_gen.classify.evidence import EVENTS, FILE, LevelFloors, shipped_floors
+from iac_gen.classify.judge import acts_later, judge_command, judge_setter
 from iac_gen.discover import from_bundled_snapshots, from_paths, load_includes, read_sources
 from iac_gen.quirks import known_apps
 from iac_gen.resolve import ResolvedDictionary, resolve_dictionary

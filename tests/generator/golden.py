@@ -3,27 +3,39 @@
     python tests/generator/golden.py [--write] [NAME...]
 
 A case is built alone, with the bundled standard suites and without quirks; the dictionary's
-title names the app. A file that is lost gives an empty module. `--write` rewrites what differs,
-prints it, and then ends with 1, so that it cannot stay switched on unnoticed.
+title names the app. The case BASE holds its whole module. Every other case holds how its module
+differs from that of BASE, part by part: a part is a statement, or a row of a table. A file that is
+lost gives an empty module. `--write` rewrites what differs, prints it, and then ends with 1, so
+that it cannot stay switched on unnoticed.
+
+A difference lists the parts of BASE that the case is `without`, then each part that differs (`-`
+what BASE has, `+` what the case has) or that only the case has, with the part that it comes after.
+A line that is only added follows the line before it. The facts of the app (title, identifier,
+digest) count as equal; blank lines between parts and the breaks of short statements are black's.
 """
 
 import argparse
+import ast
 import difflib
+import hashlib
+import re
 import sys
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from iac_gen.load import LoadedDictionary, LoadError, parse_dictionary
 from iac_gen.model import Dictionary, Source
 from iac_gen.pipeline import BuildInputs, build_folder
 from iac_gen.resolve import STANDARD
 from iac_gen.snapshot import read_snapshot
+from iac_gen.xml import LoadedDictionary, LoadError, parse_dictionary
 
 CASES = Path(__file__).parent.parent / "cases"
 DICTIONARY = "app.sdef"
+BASE = "radiant-player-undeclared-prefix"
 MODULE = "expected.py"
+DIFFERENCE = "expected.diff"
 DIAGNOSTICS = "expected.txt"
 
 
@@ -39,22 +51,98 @@ def names() -> list[str]:
     return sorted(path.parent.name for path in CASES.glob(f"*/{DICTIONARY}"))
 
 
-def built(name: str) -> dict[str, str]:
-    """Return the files that case `name` should hold beside its dictionary."""
+def build_case(name: str) -> tuple[str, str]:
+    """Return the module of case `name` and its diagnostics, one a line."""
     try:
         dictionary, found = parse_dictionary((CASES / name / DICTIONARY).read_bytes(), DICTIONARY)
     except LoadError as lost:
-        return {MODULE: "", DIAGNOSTICS: f"{lost}\n"}
+        return "", f"{lost}\n"
     title = dictionary.title
     source = Source(dictionary, title, f"com.example.{title.replace(' ', '')}", title)
     made, report = build_folder(
         BuildInputs([LoadedDictionary(source, tuple(found))], standard(), [])
     )
     told = [*report.failed, *(one for app in report.apps for one in app.diagnostics)]
-    return {
-        MODULE: "".join(made[f"{app.key}.py"] for app in report.apps),
-        DIAGNOSTICS: "".join(f"{one}\n" for one in told),
-    }
+    module = "".join(made[f"{app.key}.py"] for app in report.apps)
+    return module, "".join(f"{one}\n" for one in told)
+
+
+def built(name: str) -> dict[str, str]:
+    """Return the files that case `name` should hold beside its dictionary."""
+    module, diagnostics = build_case(name)
+    if name == BASE:
+        return {MODULE: module, DIAGNOSTICS: diagnostics}
+    return {DIFFERENCE: compare_with_base(name, module), DIAGNOSTICS: diagnostics}
+
+
+def compare_with_base(name: str, module: str) -> str:
+    """Return how the module of case `name` differs from the one of BASE."""
+    base = (CASES / BASE / MODULE).read_text(encoding="utf-8")
+    if not module:
+        return ""
+    for old, new in zip(_facts_of(base, BASE), _facts_of(module, name), strict=True):
+        base = base.replace(old, new)
+    return compare_modules(base, module)
+
+
+def _facts_of(module: str, name: str) -> tuple[str, str, str, str]:
+    """Return what each case has of its own: digest, identifier, name of the objects, title."""
+    digest = hashlib.sha256((CASES / name / DICTIONARY).read_bytes()).hexdigest()[:12]
+    app = re.search(r'^APP: Final = App\("([\w.]+)", "(.+)"\)$', module, re.MULTILINE)
+    assert app is not None, "a module names its app"
+    return digest, app[1], f"{app[2].lower().replace(' ', '_')}_objects", app[2]
+
+
+def split_module(module: str) -> dict[str, list[str]]:
+    """Return the lines of a module's statements and of its tables' rows, by name."""
+    lines = module.splitlines()
+    parts: dict[str, list[str]] = {}
+    end = 0
+    for node in ast.parse(module).body:
+        start = next(at for at in range(end, len(lines)) if lines[at])
+        end = node.end_lineno or node.lineno
+        named = re.match(r"(?:def )?((?:from |if )?[\w.]+)", lines[node.lineno - 1])
+        name, part = named[1] if named else "docstring", lines[start:end]
+        if isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Dict):
+            parts[name] = [line.removesuffix("}") for line in lines[start : node.lineno]]
+            for key, value in zip(node.value.keys, node.value.values, strict=True):
+                assert key is not None
+                parts[f"{name} {ast.literal_eval(key)}"] = lines[key.lineno - 1 : value.end_lineno]
+        elif isinstance(node, ast.Assign | ast.AnnAssign | ast.ImportFrom):
+            parts[name] = [" ".join(map(str.strip, part))]
+        else:
+            parts[name] = part
+    return parts
+
+
+def compare_modules(base: str, module: str) -> str:
+    """Return how a case's module differs from the base's, part by part."""
+    old, new = split_module(base), split_module(module)
+    told = (
+        [f"without {', '.join(gone)}"]
+        if (gone := [name for name in old if name not in new])
+        else []
+    )
+    before = ""
+    for name, lines in new.items():
+        if name not in old:
+            told += [f"@@ {name}, after {before} @@", *(f"+{line}" for line in lines)]
+        elif old[name] != lines:
+            told += [f"@@ {name} @@", *_compare_lines(old[name], lines)]
+        before = name
+    return "".join(f"{line}\n" for line in told)
+
+
+def _compare_lines(old: list[str], new: list[str]) -> list[str]:
+    """Return the lines that differ; those of `new` alone where that is shorter."""
+    told: list[str] = []
+    for kind, at, to, there, until in difflib.SequenceMatcher(None, old, new).get_opcodes():
+        if kind == "insert" and at:
+            told.append(f" {old[at - 1]}")
+        if kind != "equal":
+            told += [f"-{line}" for line in old[at:to]]
+            told += [f"+{line}" for line in new[there:until]]
+    return min(told, [f"+{line}" for line in new], key=len)
 
 
 def committed(name: str) -> dict[str, str | None]:
@@ -62,7 +150,7 @@ def committed(name: str) -> dict[str, str | None]:
     folder = CASES / name
     return {
         file: (folder / file).read_text(encoding="utf-8") if (folder / file).is_file() else None
-        for file in (MODULE, DIAGNOSTICS)
+        for file in (MODULE if name == BASE else DIFFERENCE, DIAGNOSTICS)
     }
 
 

@@ -1,6 +1,7 @@
 """Small dictionaries for tests, and ways to put them through the pipeline."""
 
 import importlib.util
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,12 +16,12 @@ from golden import standard
 from iac_gen.discover import DiscoveredSources
 from iac_gen.discover import read_sources as read_found
 from iac_gen.ir import Module
-from iac_gen.load import LoadedDictionary, parse_dictionary
 from iac_gen.model import Dictionary, Source
 from iac_gen.pipeline import BuildInputs, build_folder, represent_app
 from iac_gen.quirks import QuirkDecisions, QuirkFile, apply_quirks
 from iac_gen.resolve import resolve_dictionary
 from iac_gen.write import lock_folder, write_files
+from iac_gen.xml import LoadedDictionary, parse_dictionary
 
 DIARY = """
 <class name="application" code="capp">
@@ -48,6 +49,33 @@ DIARY = """
 </command>
 """
 """The items of a suite of an invented app."""
+
+SOUND = """<class name="application" code="capp"><element type="entry"/></class>
+<class name="entry" code="entr" plural="entries"><property name="body" code="body" type="text"/>
+<responds-to command="reread"/></class>
+<command name="reread" code="diarrere"><direct-parameter type="entry"/></command>
+"""
+"""Sound items, on lines 3 to 6 of the file; those of a case follow from line 7."""
+
+INCLUDE = (
+    '<xi:include xmlns:xi="http://www.w3.org/2003/XInclude" href="file:///{}"'
+    """ xpointer="xpointer(/dictionary/suite/node()[not(self::command and @name = 'none')])"/>"""
+)
+COCOA = INCLUDE.format("System/Library/ScriptingDefinitions/CocoaStandard.sdef")
+
+
+def read_cases(file: str) -> list[tuple[str, list[str]]]:
+    """Return the cases of a file: items of a suite, and the lines that they lead to.
+
+    In the file, such a line begins with `> `, a blank line ends a case, and INCLUDE(path) stands
+    for an include of that file.
+    """
+    cases = []
+    for text in Path(__file__).with_name(file).read_text(encoding="utf-8").split("\n\n"):
+        lines = re.sub(r"INCLUDE\((.*)\)", lambda file: INCLUDE.format(file[1]), text).splitlines()
+        items = [line for line in lines if not line.startswith("> ")]
+        cases.append(("\n".join(items), [line[2:] for line in lines[len(items) :]]))
+    return cases
 
 
 def sdef(items: str = DIARY, suite: str = 'name="Diary" code="diar"') -> bytes:

@@ -8,8 +8,8 @@ from dictionaries import HOSTILE
 from hypothesis import strategies as st
 
 from iac_gen.intents.read import MetadataPart, read_intents
-from iac_gen.load import LoadedDictionary
 from iac_gen.model import Source
+from iac_gen.xml import LoadedDictionary
 
 PROTOCOL = "com.apple.link.systemProtocol."
 
@@ -40,44 +40,31 @@ def action(identifier: str, *parameters: Any, title: str = "", **more: Any) -> d
     """Return an action, its protocols under their short names."""
     protocols = [PROTOCOL + one for one in more.pop("protocols", ())]
     row: dict[str, Any] = {
-        "identifier": identifier,
-        "fullyQualifiedTypeName": f"Diary.{identifier}",
-        "parameters": list(parameters),
-        "outputType": None,
-        "isDiscoverable": True,
+        "identifier": identifier, "fullyQualifiedTypeName": f"Diary.{identifier}",
+        "parameters": list(parameters), "outputType": None, "isDiscoverable": True,
         "visibilityMetadata": {"isDiscoverable": True, "assistantOnly": False},
-        "openAppWhenRun": False,
-        "supportedModes": 1,
-        "systemProtocols": protocols,
-        "availabilityAnnotations": {"LNPlatformNameWildcard": {"introducedVersion": "*"}},
-        **more,
-    }
+        "openAppWhenRun": False, "supportedModes": 1, "systemProtocols": protocols,
+        "availabilityAnnotations": {"LNPlatformNameWildcard": {"introducedVersion": "*"}}, **more,
+    }  # fmt: skip
     return {**row, "title": {"key": title}} if title else row
 
 
 BOUNDS = [
-    "LNValueTypeMetadataKeyNumberLowerBound",
-    {"double": {"wrapper": 0}},
-    "LNValueTypeMetadataKeyNumberUpperBound",
-    {"double": {"wrapper": 9.5}},
-]
+    "LNValueTypeMetadataKeyNumberLowerBound", {"double": {"wrapper": 0}},
+    "LNValueTypeMetadataKeyNumberUpperBound", {"double": {"wrapper": 9.5}},
+]  # fmt: skip
 ACTIONS = (
-    action(
-        "CreateEntryLinkAction", parameter("body"), outputType=ENTRY, protocols=["CreateEntity"]
-    ),
+    action("CreateEntryLinkAction", parameter("body"), outputType=ENTRY,
+     protocols=["CreateEntity"]),
     action("DeleteEntriesIntent", parameter("entries", value("array", memberValueType=ENTRY))),
     action("GetEntryIntent", parameter("entry", ENTRY), outputType=TEXT),
-    action(
-        "OpenEntryIntent", parameter("target", ENTRY), protocols=["OpenEntity"], supportedModes=2
-    ),
-    action(
-        "SetMoodAppIntent",
-        parameter("mood", MOOD, {"string": "soSo"}),
-        parameter("strength", NUMBER, typeSpecificMetadata=BOUNDS),
-        parameter("aloud", value("primitive", typeIdentifier=1), {"int": 1}),
-        parameter("since", value("primitive", typeIdentifier=8), isOptional=True),
-        parameter("lasting", value("measurement", unitType=7), isOptional=True),
-    ),
+    action("OpenEntryIntent", parameter("target", ENTRY), protocols=["OpenEntity"],
+     supportedModes=2),
+    action("SetMoodAppIntent", parameter("mood", MOOD, {"string": "soSo"}),
+     parameter("strength", NUMBER, typeSpecificMetadata=BOUNDS),
+     parameter("aloud", value("primitive", typeIdentifier=1), {"int": 1}),
+     parameter("since", value("primitive", typeIdentifier=8), isOptional=True),
+     parameter("lasting", value("measurement", unitType=7), isOptional=True)),
     action("AttachIntent", parameter("file", FILE), parameter("entry", ENTRY)),
     action("PayIntent", parameter("amount", value("intents", typeIdentifier=14))),
     action("StrangeIntent", parameter("thing", value("hologram", depth=3))),
@@ -86,28 +73,18 @@ ACTIONS = (
     action("SiriOnlyIntent", visibilityMetadata={"isDiscoverable": True, "assistantOnly": True}),
     action("InnerIntent", isDiscoverable=False),
     action("PhoneIntent", availabilityAnnotations={"LNPlatformNameIOS": {}}),
-)
+)  # fmt: skip
 DIARY: dict[str, Any] = {
-    "version": 1,
-    "generator": {"name": "xcode-tools", "version": "27.2"},
+    "version": 1, "generator": {"name": "xcode-tools", "version": "27.2"},
     "actions": {one["identifier"]: one for one in ACTIONS},
-    "entities": {
-        "EntryEntity": {
-            "typeName": "EntryEntity",
-            "displayTypeName": {"key": "Entry"},
-            "transient": False,
-            "properties": [
-                {"identifier": "title", "title": {"key": "Title"}, "valueType": TEXT},
-                {"identifier": "wordCount", "title": {"key": "Words"}, "valueType": NUMBER},
-            ],
-        }
-    },
-    "enums": [
-        {"identifier": "MoodAppEnum", "cases": [{"identifier": "glad"}, {"identifier": "soSo"}]}
-    ],
-    "queries": {},
-    "autoShortcuts": [],
-}
+    "entities": {"EntryEntity": {"typeName": "EntryEntity", "displayTypeName": {"key": "Entry"},
+      "transient": False,
+      "properties": [{"identifier": "title", "title": {"key": "Title"}, "valueType": TEXT},
+       {"identifier": "wordCount", "title": {"key": "Words"}, "valueType": NUMBER}]}},
+    "enums": [{"identifier": "MoodAppEnum",
+      "cases": [{"identifier": "glad"}, {"identifier": "soSo"}]}],
+    "queries": {}, "autoShortcuts": [],
+}  # fmt: skip
 
 
 def content(*actions: Mapping[str, Any], **more: Any) -> bytes:

@@ -21,12 +21,12 @@ from golden import standard
 from making import inputs, put, read, sdef, source
 from metadata import TEXT, action, content, loaded, parameter, value
 
-from iac_gen import render, typed
+from iac_gen import object_api, render
 from iac_gen.pipeline import BuildInputs, build_folder
 from iac_runtime import objects, tool
 from iac_runtime.tool import CALL
 from iac_runtime.tools.catalogue import load_module
-from iac_runtime.tools.lock import keys_of
+from iac_runtime.tools.lock import input_keys_of
 
 CHUNKS = 12
 OURS = frozenset({"UUID", "AppIntentDescriptor", CALL})
@@ -149,7 +149,7 @@ def test_any_name_may_stand_in_any_place_of_intents(
         given = action_of(made[name])
         assert given.keys() - {"UUID", "AppIntentDescriptor"} == {name, other} - OURS
         assert given["AppIntentDescriptor"]["AppIntentIdentifier"] == name
-        assert set(keys_of(made[name])) == {name, other} - OURS
+        assert set(input_keys_of(made[name])) == {name, other} - OURS
 
 
 def action_of(workflow: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -160,5 +160,5 @@ def action_of(workflow: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def test_the_generator_knows_the_names_of_every_typed_object() -> None:
     of_object = {*dir(objects.TextObject), *dir(objects.Replaceable)}
-    assert {name for name in of_object if name[0] != "_"} == typed._OBJECT_API
-    assert {name for name in {*of_object, *dir(objects.Items)} if name[0] != "_"} == typed._API
+    assert {name for name in of_object if name[0] != "_"} == object_api._OBJECT_API
+    assert {name for name in {*of_object, *dir(objects.Items)} if name[0] != "_"} == object_api._API

@@ -13,9 +13,8 @@ from click.testing import CliRunner, Result
 from making import sdef
 
 from iac_gen import entry, macos
-from iac_gen.cli import build as cli_build
-from iac_gen.cli.group import cli
-from iac_gen.describe import command_verb
+from iac_gen.cli import cli, common
+from iac_gen.descriptions import command_verb
 from iac_gen.macos import Unscriptable
 
 TRUNCATED = sdef()[:200]
@@ -49,14 +48,9 @@ def test_a_build_says_what_it_built(diary: Path, tools: Path) -> None:
     assert re.search(r"^diary +Diary +6 +", result.stdout, re.M)
     assert f"1 apps or libraries, 6 tools, in {tools}" in result.stdout
     assert {path.name for path in tools.iterdir()} == {
-        "__init__.py",
-        "catalogue.json",
-        "diary.py",
-        "diary_objects.py",
-        "listing.jsonl",
-        "search.jsonl",
-        "tools.lock",
-    }
+        "__init__.py", "catalogue.json", "diary.py", "diary_objects.py", "listing.jsonl",
+        "search.jsonl", "tools.lock",
+    }  # fmt: skip
 
 
 def test_a_build_as_json_is_json_and_nothing_else(diary: Path, tools: Path) -> None:
@@ -269,7 +263,7 @@ def test_without_a_mac_the_bundled_snapshots_are_used(
     tools: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "platform", "linux")
-    monkeypatch.setattr(cli_build, "default_output", lambda: tools)
+    monkeypatch.setattr(common, "default_output", lambda: tools)
     result = run("build", "notes")
     assert result.stderr == "iac-gen: this is not a Mac, so the bundled snapshots are used\n"
     assert (tools / "notes.py").is_file()
@@ -344,7 +338,7 @@ def test_an_item_that_an_unforeseen_error_costs_is_told_and_ends_with_1(
             raise KeyError("sure")
         return command_verb(command, *rest)
 
-    monkeypatch.setattr("iac_gen.lower.command_verb", fails)
+    monkeypatch.setattr("iac_gen.descriptions.command_verb", fails)
     said = "command reread cannot be built: KeyError: 'sure'; it is left out [unforeseen]"
     # The second build only reads what the first one kept.
     for _ in range(2):

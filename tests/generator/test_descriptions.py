@@ -7,14 +7,14 @@ import pytest
 from click.testing import CliRunner
 from making import DIARY, sdef
 
-from iac_gen.cli.group import cli
+from iac_gen.cli import cli
 
 SAID = "Looks for an entry from an earlier year"
 FIND = f'<command name="find" code="diarfind" description="{SAID}"/>'
 
 
 def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *options: str) -> Path:
-    monkeypatch.setattr("iac_gen.remember.user_cache_path", lambda *_, **__: tmp_path / "cache")
+    monkeypatch.setattr("iac_gen.write.user_cache_path", lambda *_, **__: tmp_path / "cache")
     path = tmp_path / "Diary.sdef"
     path.write_bytes(sdef(DIARY + FIND))
     folder = tmp_path / "tools"

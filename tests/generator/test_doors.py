@@ -27,7 +27,6 @@ from iac_gen.model import (
     Suite,
     TypeRef,
 )
-from iac_gen.prove import verify_source
 from iac_gen.text import (
     SourceText,
     clean_json,
@@ -42,6 +41,7 @@ from iac_gen.text import (
 from iac_gen.text import (
     count_invisible as removed,
 )
+from iac_gen.verify_output import verify_source
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | ANY_TEXT,
@@ -212,12 +212,10 @@ def app_that_says(text: str) -> Source:
     )
     make = SdefCommand("make", "corecrel", description=text)
     items = (
-        entry,
-        command,
-        make,
+        entry, command, make,
         Enumeration(mood, "mood", enumerators=(Enumerator(term, "valu"),), description=text),
         RecordType(record, "reco", properties=(body,)),
-    )
+    )  # fmt: skip
     dictionary = Dictionary("app.sdef", "0" * 64, text, (Suite(text, "diar", items),))
     return Source(dictionary, f"Ab {text}", f"com.example.{text}", text, text)
 

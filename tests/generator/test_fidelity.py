@@ -13,10 +13,10 @@ import pytest
 from golden import standard
 
 from iac_gen.ir import Module
-from iac_gen.load import LoadedDictionary, load_dictionary
 from iac_gen.model import SdefCommand, Source
 from iac_gen.pipeline import represent_app
 from iac_gen.resolve import is_hook
+from iac_gen.xml import LoadedDictionary, load_dictionary
 
 FILES = 60
 # Parameters that the object tools carry under names of their own.

@@ -20,7 +20,7 @@ from making import sdef
 from test_hostile_folders import NEW, digest, outside, planted, run, stage, tree
 
 from iac_base.errors import SetupError
-from iac_gen.cli.group import cli
+from iac_gen.cli import cli
 from iac_runtime.tools.catalogue import Catalogue
 
 
@@ -141,7 +141,7 @@ def test_byte_code_beside_a_module_is_neither_run_nor_written(tmp_path: Path) ->
     path.write_bytes(importlib.util.MAGIC_NUMBER + b"\x01" + b"\0" * 11 + marshal.dumps(other))
     before = tree(tools)
     catalogue = Catalogue([tools])
-    assert catalogue.tool(catalogue.find("diary_reread")).name == "diary_reread"
+    assert catalogue.load_tool(catalogue.find_row("diary_reread")).name == "diary_reread"
     assert tree(tools) == before
 
 
@@ -214,8 +214,8 @@ def test_no_planted_state_changes_anything_outside_its_folder(
             served = Catalogue([tools])
             for row in served.tools.values():
                 assert row.app.folder == tools
-                served.tool(row)
-            served.listing()
+                served.load_tool(row)
+            served.read_listing()
         except SetupError as error:
             assert "\n" not in str(error)
         assert outside(home) == before

@@ -17,8 +17,8 @@ from making import imported, inputs, read, sdef, source
 from iac_gen.model import Dictionary
 from iac_gen.naming import app_key
 from iac_gen.pipeline import build_folder
-from iac_gen.prove import verify_source
 from iac_gen.text import sanitize_dictionary
+from iac_gen.verify_output import verify_source
 
 BUILTIN = (
     "__import__ APP call tool match case type _ self cls print exec eval None True False import"

@@ -19,7 +19,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from making import DIARY, sdef
 
-from iac_gen.cli.group import cli
+from iac_gen.cli import cli
 from iac_gen.output import OutputError
 from iac_gen.write import lock_folder, read_files, read_previous, write_files
 
@@ -173,13 +173,10 @@ def a_pipe(tools: Path, folder: Path) -> None:
     os.mkfifo(folder / ".journal")
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        link_target, link_source, link_journal, link_stage, stage_of_another_program,
-        other_content, no_content, a_second_name, a_pipe,
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("change", [
+    link_target, link_source, link_journal, link_stage, stage_of_another_program, other_content,
+    no_content, a_second_name, a_pipe,
+])  # fmt: skip
 def test_a_stage_that_no_build_left_is_refused_whole(
     tmp_path: Path, change: Callable[[Path, Path], None]
 ) -> None:

@@ -81,15 +81,10 @@ def test_importing_modules_of_hostile_text_only_reads_modules(tmp_path: Path) ->
 
 @pytest.mark.sweep
 @pytest.mark.process
-@pytest.mark.parametrize(
-    ("text", "event"),
-    [
-        ("open('/etc/hosts')", "open"),
-        ("import os; os.system('true')", "os.system"),
-        ("exec('1')", "compile"),
-        ("import socket; socket.socket()", "socket.__new__"),
-    ],
-)
+@pytest.mark.parametrize(("text", "event"), [
+    ("open('/etc/hosts')", "open"), ("import os; os.system('true')", "os.system"),
+    ("exec('1')", "compile"), ("import socket; socket.socket()", "socket.__new__"),
+])  # fmt: skip
 def test_the_audit_sees_what_a_module_must_not_do(tmp_path: Path, text: str, event: str) -> None:
     (tmp_path / "bad.py").write_text(f"{text}\n")
     assert event in [one for one, _ in events(tmp_path, "bad")]

@@ -15,17 +15,17 @@ import pytest
 from click.testing import CliRunner, Result
 from making import imported, inputs, read, sdef, source
 
-from iac_gen.cli.group import cli
-from iac_gen.load import LoadedDictionary, parse_dictionary
-from iac_gen.lower import build_module
+from iac_gen.build_tools import build_module
+from iac_gen.cli import cli
 from iac_gen.model import Dictionary, SdefClass, SdefCommand, Source
 from iac_gen.pipeline import build_folder
-from iac_gen.prove import verify_source
 from iac_gen.quirks import QuirkDecisions
 from iac_gen.render import render_module
 from iac_gen.resolve import resolve_dictionary
 from iac_gen.snapshot import write_snapshot
 from iac_gen.text import clean_text
+from iac_gen.verify_output import verify_source
+from iac_gen.xml import LoadedDictionary, parse_dictionary
 
 CANARY = Path("/tmp/iac-hostile-canary")
 CALL = f"__import__('os').system('touch {CANARY}')"
@@ -75,18 +75,12 @@ def command(name: str = "go", code: str = "diargogo", inner: str = "", **more: s
 
 
 BREAKERS = {
-    "S01": f'x"""\n    {CALL}\n    """',
-    "S01 b": f"x'''\n{CALL}\n'''",
-    "S02": f"x' + str({CALL}) + '",
-    "S02 b": f'x" + str({CALLED}) + "',
-    "S03": f"x\r{CALL}",
-    "S03 b": f"x\u2028{CALL}\x85{CALL}",
-    "S06": "ends in one backslash\\",
-    "S06 b": '\\"""',
-    "S07": "{{ config.__class__ }}{% for x in y %}",
-    "S11": "-*- coding: utf-7 -*-",
+    "S01": f'x"""\n    {CALL}\n    """', "S01 b": f"x'''\n{CALL}\n'''",
+    "S02": f"x' + str({CALL}) + '", "S02 b": f'x" + str({CALLED}) + "', "S03": f"x\r{CALL}",
+    "S03 b": f"x\u2028{CALL}\x85{CALL}", "S06": "ends in one backslash\\", "S06 b": '\\"""',
+    "S07": "{{ config.__class__ }}{% for x in y %}", "S11": "-*- coding: utf-7 -*-",
     "S12": "%(a)s {0} ${HOME} $(id) `id`",
-}
+}  # fmt: skip
 
 
 @pytest.mark.sweep
@@ -129,14 +123,9 @@ def test_s08_half_a_character_costs_one_text_and_other_apps_still_build(tmp_path
     assert {"good.py", "odd.py"} <= {path.name for path in (tmp_path / "out" / "tools").iterdir()}
 
 
-@pytest.mark.parametrize(
-    ("names", "count"),
-    [
-        (("a b", "a-b", "a_b"), 3),
-        (("get URL", "GetURL"), 2),
-        (("go\u200b on", "go on", "GO ON"), 3),
-    ],
-)
+@pytest.mark.parametrize(("names", "count"), [
+    (("a b", "a-b", "a_b"), 3), (("get URL", "GetURL"), 2), (("go\u200b on", "go on", "GO ON"), 3),
+])  # fmt: skip
 def test_s13_names_that_become_one_stay_apart(
     names: Sequence[str], count: int, tmp_path: Path
 ) -> None:
@@ -159,16 +148,12 @@ def test_s16_a_code_that_is_none_costs_the_item(code: str, tmp_path: Path) -> No
     assert sum(": error: " in one and "[code]" in one for one in told) == 3
 
 
-@pytest.mark.parametrize(
-    "doctype",
-    [
-        '<!DOCTYPE d [<!ENTITY x SYSTEM "file:///etc/passwd">]>',
-        '<!DOCTYPE d [<!ENTITY % p SYSTEM "http://127.0.0.1:9/x.dtd"> %p;]>',
-        '<!DOCTYPE d [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>',
-        '<!DOCTYPE d [<!ENTITY x PUBLIC "-//x" "file:///etc/passwd" NDATA gif>]>',
-    ],
-    ids=["S17", "S18", "S19", "S19 b"],
-)
+@pytest.mark.parametrize("doctype", [
+    '<!DOCTYPE d [<!ENTITY x SYSTEM "file:///etc/passwd">]>',
+    '<!DOCTYPE d [<!ENTITY % p SYSTEM "http://127.0.0.1:9/x.dtd"> %p;]>',
+    '<!DOCTYPE d [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>',
+    '<!DOCTYPE d [<!ENTITY x PUBLIC "-//x" "file:///etc/passwd" NDATA gif>]>',
+], ids=["S17", "S18", "S19", "S19 b"])  # fmt: skip
 def test_s17_s18_entities_cost_the_app(doctype: str, tmp_path: Path) -> None:
     body = sdef().replace(b"reread", b"reread" if "% p" in doctype else b"&x;").decode()
     (tmp_path / "bad.sdef").write_text(body.replace("?>", f"?>{doctype}", 1))
@@ -187,18 +172,11 @@ def test_s20_the_usual_document_type_is_accepted_and_never_opened(tmp_path: Path
         made(sdef().decode().replace("?>", doctype, 1).encode(), tmp_path)
 
 
-@pytest.mark.parametrize(
-    "href",
-    [
-        'href="file:///Users/me/.ssh/id_rsa" parse="text"',
-        'href="file:///System/Library/ScriptingDefinitions/../../../etc/passwd"',
-        'href="file:///etc/passwd"',
-        'href="http://127.0.0.1:9/x.sdef"',
-        'href="app.sdef"',
-        'href=""',
-    ],
-    ids=["S21", "S22", "S22 b", "S22 c", "S23", "S23 b"],
-)
+@pytest.mark.parametrize("href", [
+    'href="file:///Users/me/.ssh/id_rsa" parse="text"',
+    'href="file:///System/Library/ScriptingDefinitions/../../../etc/passwd"',
+    'href="file:///etc/passwd"', 'href="http://127.0.0.1:9/x.sdef"', 'href="app.sdef"', 'href=""',
+], ids=["S21", "S22", "S22 b", "S22 c", "S23", "S23 b"])  # fmt: skip
 def test_s21_s22_an_include_of_anything_else_is_told(href: str, tmp_path: Path) -> None:
     include = f'<xi:include xmlns:xi="http://www.w3.org/2003/XInclude" {href}/>'
     text, told = made(f"{include}{command()}", tmp_path)
@@ -267,15 +245,10 @@ def test_s32_an_app_that_was_there_keeps_its_key(claimed: str, tmp_path: Path) -
     assert (out / "mail_2.py").is_file()
 
 
-@pytest.mark.parametrize(
-    "items",
-    [
-        command("do script", "diargogo", "<direct-parameter type='text'/>", description="SAFE:"),
-        command("refresh", "coredosc"),
-        command("safe read only", "coredelo"),
-    ],
-    ids=["S35", "S36", "S36 b"],
-)
+@pytest.mark.parametrize("items", [
+    command("do script", "diargogo", "<direct-parameter type='text'/>", description="SAFE:"),
+    command("refresh", "coredosc"), command("safe read only", "coredelo"),
+], ids=["S35", "S36", "S36 b"])  # fmt: skip
 def test_s35_s36_a_level_follows_structure_never_a_text(items: str, tmp_path: Path) -> None:
     text, _ = made(items, tmp_path)
     assert 'level="DANGEROUS"' in text

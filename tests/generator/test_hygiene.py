@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from making import sdef
 
-from iac_gen.load import parse_dictionary
 from iac_gen.model import (
     Dictionary,
     Enumeration,
@@ -34,6 +33,7 @@ from iac_gen.text import (
     sanitize_dictionary,
 )
 from iac_gen.types import AppTypes
+from iac_gen.xml import parse_dictionary
 
 CODES = ("code", "file", "digest", "href", "xpointer")
 

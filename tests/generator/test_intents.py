@@ -2,6 +2,7 @@
 
 import json
 import plistlib
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,8 @@ import pytest
 from builds import once
 from golden import standard
 from hypothesis import given, settings
-from making import imported
+from making import imported, put, sdef
+from making import read as read_sdef
 from metadata import (
     ACTIONS,
     ENTRY,
@@ -24,22 +26,29 @@ from metadata import (
     value,
 )
 
+from iac_base.errors import DeclaredToolError
 from iac_gen.classify.judge import judge_command
 from iac_gen.intents.read import MetadataPart, read_intents
 from iac_gen.intents.wrappers import missing_shortcut_reason, shortcuts_plist
 from iac_gen.ir import Module, ToolFunction
-from iac_gen.lint.linter import lint_source
-from iac_gen.load import LoadError
+from iac_gen.lint.rules import lint_source
+from iac_gen.model import Source
+from iac_gen.output import PreviousBuild
 from iac_gen.pipeline import BuildInputs, build_folder, represent_app
-from iac_gen.prove import verify_module, verify_objects
 from iac_gen.quirks import load_quirks
-from iac_gen.render import render_module
-from iac_gen.render_typed import render_objects
+from iac_gen.render import render_module, render_objects
+from iac_gen.report import explain_level
 from iac_gen.snapshot import facts_only, load_snapshot, write_snapshot
 from iac_gen.types import AppTypes
-from iac_gen.unbound import find_unsupported
-from iac_gen.why import explain_level
+from iac_gen.unsupported import find_unsupported
+from iac_gen.verify_output import verify_module, verify_objects
+from iac_gen.xml import LoadedDictionary, LoadError
+from iac_runtime.search.index import Index
+from iac_runtime.serve.listing import Choice, chosen_lines
+from iac_runtime.serve.tool_pages import any_page, known_names
 from iac_runtime.tool import LEVELS, Intent, spec_of
+from iac_runtime.tools.catalogue import Catalogue, find_tool, load_module
+from iac_runtime.tools.lock import lock_digest
 
 
 def module(*actions: Any, **more: Any) -> Module:
@@ -71,16 +80,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 def test_actions_become_tools_named_by_their_identifiers(diary: Module) -> None:
     assert [tool.name for tool in diary.tools] == [
-        "diary_intent_attach",
-        "diary_intent_create_entry",
-        "diary_intent_delete_entries",
-        "diary_intent_get_entry",
-        "diary_intent_odd_code",
-        "diary_intent_open_entry",
-        "diary_intent_pay",
-        "diary_intent_set_mood",
-        "diary_intent_strange",
-    ]
+        "diary_intent_attach", "diary_intent_create_entry", "diary_intent_delete_entries",
+        "diary_intent_get_entry", "diary_intent_odd_code", "diary_intent_open_entry",
+        "diary_intent_pay", "diary_intent_set_mood", "diary_intent_strange",
+    ]  # fmt: skip
     assert diary.tools[1].event == "CreateEntryLinkAction"
 
 
@@ -329,3 +332,77 @@ def test_whatever_is_forged_is_refused_or_gives_a_module_that_passes_its_proof(r
         tool.event for tool in made.tools if not missing_shortcut_reason(tool, made)
     }
     assert all(tool.level in LEVELS and tool.level == tool.ceiling for tool in made.tools)
+
+
+# Built intents are listed nowhere and run by nobody: their pages say declared, not verified.
+
+
+DICTIONARY = LoadedDictionary(Source(read_sdef(sdef()), "Diary", "com.example.Diary", "Diary", "1"))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The output folder of an app's dictionary and its intents."""
+    made, report = build_folder(BuildInputs([DICTIONARY, loaded(content())], standard(), []))
+    assert not report.failed
+    path = tmp_path_factory.mktemp("both")
+    put(path, made)
+    return path
+
+
+@pytest.fixture(scope="module")
+def catalogue(folder: Path) -> Catalogue:
+    return Catalogue([folder])
+
+
+def test_both_sources_of_an_app_are_in_one_folder(folder: Path) -> None:
+    assert {"diary.py", "diary_intents.py"} <= {one.name for one in folder.iterdir()}
+
+
+def test_no_list_and_no_search_has_them(catalogue: Catalogue) -> None:
+    names = known_names(catalogue)
+    assert any(name.startswith("diary_") for name in names)
+    assert not any("_intent_" in name for name in names)
+    assert list(catalogue.apps) == ["diary"]
+    lines = chosen_lines(catalogue.tool_folders, Choice(("all",)))
+    assert lines
+    assert not any(b"_intent_" in line for line in lines)
+    hits = Index(catalogue).find("delete entries of the diary", limit=20)
+    assert not any("_intent_" in hit.tool for hit in hits)
+
+
+def test_whoever_names_one_is_told_what_it_is(catalogue: Catalogue) -> None:
+    for ask in (catalogue.find_row, lambda name: any_page(catalogue, name)):
+        with pytest.raises(
+            DeclaredToolError, match=r"App Intent \(an action that its app declares\), not verified"
+        ):
+            ask("diary_intent_delete_entries")
+
+
+def test_a_call_from_python_sends_nothing(folder: Path) -> None:
+    module = load_module(folder, "diary_intents")
+    try:
+        with pytest.raises(DeclaredToolError):
+            find_tool(module, "delete_entries", "diary_intent_delete_entries")
+        with pytest.raises(DeclaredToolError):
+            module.delete_entries(entries=['entries.byId("1")'])
+    finally:
+        sys.modules.pop(module.__name__)
+
+
+def test_an_approval_of_the_dictionary_outlives_a_change_of_the_intents(
+    folder: Path, tmp_path: Path
+) -> None:
+    made, _ = build_folder(BuildInputs([DICTIONARY], standard(), []))
+    put(tmp_path, made)
+    assert lock_digest(tmp_path, "diary_get") == lock_digest(folder, "diary_get")
+    assert lock_digest(folder, "diary_intent_pay") != lock_digest(folder, "diary_get")
+
+
+def test_a_build_of_one_source_keeps_the_other(folder: Path) -> None:
+    names = ("catalogue.json", "listing.jsonl", "tools.lock", "search.jsonl")
+    before = PreviousBuild.read(*((folder / name).read_text() for name in names))
+    _, report = build_folder(BuildInputs([DICTIONARY], standard(), [], previous=before))
+    assert report.gone == ()
+    _, report = build_folder(BuildInputs([loaded(content())], standard(), [], previous=before))
+    assert report.gone == ()

@@ -14,11 +14,12 @@ from builds import Built, build, once
 from click.testing import CliRunner
 from metadata import ENTRY, action, content, parameter
 
-from iac_gen.cli.group import cli
+from iac_gen import macos
+from iac_gen.cli import cli
 from iac_gen.discover import DiscoveredSources, from_intents, pick_sources, read_sources
-from iac_gen.intents import facts, places
+from iac_gen.intents import read
 from iac_gen.model import GeneratorError
-from iac_gen.prove import verify_classes, verify_schema, verify_source
+from iac_gen.verify_output import verify_classes, verify_schema, verify_source
 
 
 def bundle(path: Path, raw: bytes, bundle_id: str, where: str = "Contents/Resources") -> Path:
@@ -58,7 +59,7 @@ def test_an_extension_s_copy_is_the_app_s(tmp_path: Path) -> None:
 def test_a_framework_of_macos_gives_an_app_what_names_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(facts, "SYSTEM", (f"{tmp_path}/System/",))
+    monkeypatch.setattr(read, "SYSTEM", (f"{tmp_path}/System/",))
     named = action("OtherIntent", attributionBundleIdentifier="com.apple.diary")
     raw = content(action("InnerIntent"), named)
     framework = tmp_path / "System/Frameworks/DiaryLink.framework"
@@ -184,8 +185,8 @@ def test_a_file_is_read_again_only_when_it_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reads: list[Path] = []
-    real = places.read_file
-    monkeypatch.setattr(places, "read_file", lambda path: (reads.append(path), real(path))[1])
+    real = macos.read_file
+    monkeypatch.setattr(macos, "read_file", lambda path: (reads.append(path), real(path))[1])
     resources = bundle(tmp_path / "Diary.app", content(action("GetIntent")), "com.example.diary")
     first, again = from_intents([tmp_path]), from_intents([tmp_path])
     assert (len(reads), first) == (1, again)

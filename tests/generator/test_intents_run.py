@@ -15,26 +15,28 @@ from click.testing import CliRunner
 from golden import standard
 from making import put, sdef
 from making import read as read_sdef
-from metadata import MOOD, NUMBER, TEXT, action, content, loaded, parameter, value
+from metadata import ENTRY, FILE, MOOD, NUMBER, TEXT, action, content, loaded, parameter, value
 
 from iac_base.errors import DeclaredToolError, InvalidParameterError
 from iac_gen.discover import from_intents, read_sources
-from iac_gen.load import LoadedDictionary
+from iac_gen.intents.wrappers import missing_shortcut_reason, shortcuts_plist
+from iac_gen.ir import Module
 from iac_gen.model import Source
-from iac_gen.pipeline import BuildInputs, build_folder
+from iac_gen.pipeline import BuildInputs, build_folder, represent_app
+from iac_gen.xml import LoadedDictionary
 from iac_mcp.cli.main import cli
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.process import Completed
 from iac_runtime.execution.shortcuts import ShortcutError, run_shortcut
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.opening import GateOptions, open_gate
-from iac_runtime.gate.plans import Asks, Call, Done
-from iac_runtime.language.request import IntentRequest
+from iac_runtime.gate.opening import GateOptions, build_gate
+from iac_runtime.gate.plans import Call, CompletedCall, PendingCall
+from iac_runtime.language.steps import IntentRequest
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.search.index import Index
 from iac_runtime.serve.listing import Choice, chosen_lines
 from iac_runtime.tools.catalogue import Catalogue, load_module, module_tables
-from iac_runtime.tools.lock import installed, keys_of, read_wrappers
+from iac_runtime.tools.lock import input_keys_of, installed_shortcuts, read_wrappers
 from iac_simulator import shortcuts
 
 LATER = value("primitive", typeIdentifier=8)
@@ -134,12 +136,12 @@ def gate(folder: Path) -> Iterator[Gate]:
 
 
 def called(gate: Gate, name: str, given: dict[str, Any], **more: Any) -> Any:
-    return gate.call(Call(name, given, Requester(vouched="DANGEROUS"), **more))
+    return gate.call(Call(name, given, Requester(preapproved_level="DANGEROUS"), **more))
 
 
 def test_an_installed_intent_is_called_and_its_answer_is_typed(gate: Gate, mac: Mac) -> None:
     done = called(gate, "diary_intent_get_streak", {"mood": "soSo"})
-    assert isinstance(done, Done)
+    assert isinstance(done, CompletedCall)
     assert (done.value, done.level, done.outcome) == (12, "SAFE", None)
     assert mac.state["done"] == [
         {"action": f"{APP}.GetStreakIntent", "parameters": {"mood": "soSo"}}
@@ -148,7 +150,7 @@ def test_an_installed_intent_is_called_and_its_answer_is_typed(gate: Gate, mac: 
 
 def test_a_write_gets_what_was_given_and_its_outcome_is_unknown(gate: Gate, mac: Mac) -> None:
     done = called(gate, "diary_intent_add_entry", BODY)
-    assert isinstance(done, Done)
+    assert isinstance(done, CompletedCall)
     assert done.value == "answer"
     assert done.outcome is not None
     assert done.outcome.state == "unknown"
@@ -159,7 +161,7 @@ def test_a_write_gets_what_was_given_and_its_outcome_is_unknown(gate: Gate, mac:
 
 def test_a_model_s_write_is_asked_about(gate: Gate, mac: Mac) -> None:
     asks = gate.call(Call("diary_intent_add_entry", BODY, Requester(ways=("client",))))
-    assert isinstance(asks, Asks)
+    assert isinstance(asks, PendingCall)
     assert "done" not in mac.state
 
 
@@ -168,11 +170,8 @@ def test_what_may_be_missing_is_passed_on_only_where_it_is_given(gate: Gate, mac
         called(gate, "diary_intent_add_entry", {**BODY, **more})
     told = [row["parameters"] for row in mac.state["done"]]
     assert [(row.get("note"), row.get("place")) for row in told] == [
-        ("x", None),
-        (None, None),
-        (None, None),
-        ("x", "y"),
-    ]
+        ("x", None), (None, None), (None, None), ("x", "y"),
+    ]  # fmt: skip
 
 
 def test_what_the_shortcut_does_not_pass_on_is_refused(gate: Gate) -> None:
@@ -192,7 +191,7 @@ def test_only_what_is_installed_is_listed_and_called(folder: Path, gate: Gate) -
     assert [row[0] for row in rows] == ["installed", "installed", "available"]
     assert [row[2] for row in rows] == ["imported", "imported", "declared"]
     called(gate, "diary_intent_get_streak", {"mood": "glad"})
-    assert [installed()[row[3]].proof for row in rows[:2]] == ["imported", "ran"]
+    assert [installed_shortcuts()[row[3]].proof for row in rows[:2]] == ["imported", "ran"]
     run("remove", "diary_intent_get_streak")
     assert list(Catalogue([folder]).tools) == ["diary_intent_add_entry"]
     with pytest.raises(DeclaredToolError):
@@ -204,12 +203,12 @@ def test_simulated_apps_run_what_was_installed_for_them(folder: Path) -> None:
     said = run("install", "--simulate", "--tools", str(folder), name)
     assert said == f"{name}  can be called with simulated apps (--simulate).\n"
     assert run("list", "--tools", str(folder)).splitlines()[2].split()[0] == "simulated"
-    simulated = open_gate(GateOptions(tools=(folder,), simulate=""))
+    simulated = build_gate(GateOptions(tools=(folder,), simulate=""))
     done = called(simulated, name, {})
-    assert isinstance(done, Done)
+    assert isinstance(done, CompletedCall)
     assert (done.value, done.outcome and done.outcome.state) == (None, "unknown")
     done = called(simulated, "diary_intent_get_streak", {"mood": "glad"})
-    assert isinstance(done, Done)
+    assert isinstance(done, CompletedCall)
     assert done.value == 1
     simulated.close()
     real = Gate(Catalogue([folder]), Executor(timeout=5))
@@ -380,9 +379,146 @@ def test_every_shortcut_of_the_real_files_runs(corpus: Path, tmp_path: Path) -> 
             given = {
                 name: next((case for case, _ in tables.enums.get(kinds[name], ())), None)
                 or {"boolean": True, "integer": 1, "real": 0.5}.get(kinds[name], "x")
-                for name in keys_of(workflow)
+                for name in input_keys_of(workflow)
             }
             assert outcome(state, given) in ("", "answer")
             ran += 1
     assert ran == 47
-    assert installed() == {}
+    assert installed_shortcuts() == {}
+
+
+# Wrappers: shortcuts of App Intents, read back by plain plistlib and walked step by step.
+
+
+BUILT_IN = "is.workflow.actions."
+
+
+def modules(*sources: LoadedDictionary) -> list[Module]:
+    return [represent_app(one, "diary_intents", standard(), []).module for one in sources]
+
+
+def walked(workflow: dict[str, Any]) -> tuple[str, dict[str, str], list[str]]:
+    """Follow a shortcut from its end: the action, its parameters by the keys, the answer's lines.
+
+    Fails where a step refers to one that is not before it.
+    """
+    steps: dict[str, dict[str, Any]] = {}
+    seen: set[str] = set()
+
+    def sources(held: Any) -> list[dict[str, Any]]:
+        form, inner = held["WFSerializationType"], held["Value"]
+        if form == "WFTextTokenAttachment":
+            return [inner]
+        assert form == "WFTextTokenString"
+        places = [int(key[1:].partition(",")[0]) for key in inner["attachmentsByRange"]]
+        assert [inner["string"][at] for at in places] == ["\ufffc"] * len(places)
+        return [inner["attachmentsByRange"][f"{{{at}, 1}}"] for at in sorted(places)]
+
+    def read_key(held: Any) -> str:
+        (one,) = sources(held)
+        step = steps[one["OutputUUID"]]
+        assert step["WFWorkflowActionIdentifier"] == f"{BUILT_IN}getvalueforkey"
+        (given,) = sources(step["WFWorkflowActionParameters"]["WFInput"])
+        whole = steps[given["OutputUUID"]]
+        assert whole["WFWorkflowActionIdentifier"] == f"{BUILT_IN}detect.dictionary"
+        assert sources(whole["WFWorkflowActionParameters"]["WFInput"]) == [
+            {"Type": "ExtensionInput"}
+        ]
+        return str(step["WFWorkflowActionParameters"]["WFDictionaryKey"])
+
+    name, given, lines, depth = "", {}, [], 0
+    for step in workflow["WFWorkflowActions"]:
+        held = dict(step["WFWorkflowActionParameters"])
+        identifier, uuid = step["WFWorkflowActionIdentifier"], held.pop("UUID")
+        if identifier == f"{BUILT_IN}conditional":
+            depth += {0: 1, 1: 0, 2: -1}[held["WFControlFlowMode"]]
+            if held["WFControlFlowMode"] == 0:
+                assert held["WFCondition"] == 100
+                read_key(held["WFInput"]["Variable"])
+        elif not identifier.startswith(BUILT_IN):
+            assert name in ("", identifier)
+            assert depth or not name
+            name, descriptor = identifier, held.pop("AppIntentDescriptor")
+            assert descriptor["AppIntentIdentifier"]
+            here = {key: read_key(item) for key, item in held.items()}
+            # The first of all branches has everything, each other less.
+            assert not given or here.items() < given.items()
+            given = given or here
+        if identifier == f"{BUILT_IN}gettext":
+            lines = [one["OutputUUID"] for one in sources(held["WFTextActionText"])]
+            answers = [steps[one]["WFWorkflowActionIdentifier"] for one in lines]
+            last = f"{BUILT_IN}conditional" if f"{BUILT_IN}conditional" in seen else name
+            assert answers in ([f"{BUILT_IN}getvalueforkey"], [f"{BUILT_IN}getvalueforkey", last])
+        assert uuid not in steps
+        steps[uuid] = step
+        seen.add(identifier)
+    assert depth == 0
+    assert workflow["WFWorkflowActions"][-1]["WFWorkflowActionIdentifier"] == f"{BUILT_IN}output"
+    return name, given, lines
+
+
+def test_a_shortcut_takes_typed_input_by_key_and_gives_the_call_and_the_answer() -> None:
+    row = action(
+        "AddIntent",
+        parameter("body"),
+        parameter("mood", MOOD),
+        parameter("strength", NUMBER, {"int": 3}),
+        parameter("later", value("primitive", typeIdentifier=8), isOptional=True),
+        outputType=TEXT,
+    )
+    (module,) = modules(loaded(content(row)))
+    made = plistlib.loads(shortcuts_plist(module).encode())
+    name, given, lines = walked(made["AddIntent"])
+    assert name == "com.example.Diary.AddIntent"
+    assert given == {"body": "body", "mood": "mood", "strength": "strength", "later": "later"}
+    assert len(lines) == 2
+
+
+def test_what_needs_more_than_plain_values_has_no_shortcut() -> None:
+    rows = [
+        action("GetIntent", parameter("entry", ENTRY)),
+        action("SendIntent", parameter("file", FILE)),
+        action("TellIntent", parameter("entry", ENTRY, isOptional=True)),
+    ]
+    (module,) = modules(loaded(content(*rows)))
+    assert [missing_shortcut_reason(tool, module) for tool in module.tools] == [
+        "needs an entity",
+        "needs a value of the type file",
+        "",
+    ]
+    assert list(plistlib.loads(shortcuts_plist(module).encode())) == ["TellIntent"]
+
+
+def test_names_that_differ_from_the_metadata_come_from_a_table() -> None:
+    from dataclasses import replace
+
+    one = loaded(content(action("CreateNoteLinkAction", parameter("contents"))))
+    notes = replace(one, source=replace(one.source, id="com.apple.Notes"))
+    (module,) = modules(notes)
+    (workflow,) = plistlib.loads(shortcuts_plist(module).encode()).values()
+    name, given, _ = walked(workflow)
+    assert name == "com.apple.mobilenotes.SharingExtension"
+    assert given == {"WFCreateNoteInput": "contents"}
+
+
+def test_the_same_build_gives_the_same_bytes_and_the_lock_has_their_digest() -> None:
+    made, _ = build_folder(BuildInputs([loaded(content())], standard(), []))
+    again, _ = build_folder(BuildInputs([loaded(content())], standard(), []))
+    name = "diary_intents.plist"
+    assert made[name] == again[name]
+    assert len(json.loads(made["tools.lock"])["apps"]["diary_intents"]["wrappers"]) == 16
+
+
+def test_every_real_file_s_shortcuts_are_whole(corpus: Path) -> None:
+    folder = corpus / "app-intents"
+    if not folder.is_dir():
+        pytest.skip("needs shared/corpus/app-intents beside the checkout")
+    for module in modules(*read_sources(from_intents([folder]))[0]):
+        made = plistlib.loads(shortcuts_plist(module).encode())
+        assert len(made) == sum(not missing_shortcut_reason(tool, module) for tool in module.tools)
+        for tool in module.tools:
+            if tool.event in made:
+                name, given, _ = walked(made[tool.event])
+                assert name == f"{module.app.id}.{tool.event}"
+                needed = {one.row.code for one in tool.parameters if one.required}
+                assert needed <= set(given.values())

@@ -14,10 +14,10 @@ from click.testing import CliRunner
 from making import DIARY, inputs, read, sdef, source
 
 from iac_gen import limits
-from iac_gen.cli.group import cli
+from iac_gen.cli import cli
 from iac_gen.limits import DeadlineError, LimitError, read_file, screen_xml, wall_time_limit
-from iac_gen.load import LoadError, load_dictionary, parse_dictionary
 from iac_gen.pipeline import build_folder
+from iac_gen.xml import LoadError, load_dictionary, parse_dictionary
 
 
 def refused(content: bytes) -> tuple[str, int, str]:
@@ -84,33 +84,22 @@ def test_two_gigabytes_are_refused_unread(tmp_path: Path) -> None:
         parse_dictionary(sdef() + b" " * limits.MAX_BYTES, "app.sdef")
 
 
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        (b"\n<a>" * 65 + b"</a>" * 65, ("depth", 66, "is nested more than 64 levels deep")),
-        (b"<a>" * 200_000, ("depth", 1, "is nested more than 64 levels deep")),
-        (b"<a>" + b"<b/>" * 100_000 + b"</a>", ("count", 1, "has more than 100000 elements")),
-        (
-            b"<a " + b" ".join(b'a%d=""' % n for n in range(65)) + b"/>",
-            ("count", 1, "has an element with more than 64 attributes"),
-        ),
-        (
-            b"<!DOCTYPE a [<!ATTLIST a "
-            + b" ".join(b'a%d CDATA "x"' % n for n in range(65))
-            + b">]><a/>",
-            ("count", 1, "declares more than 64 attributes"),
-        ),
-        (
-            b'<!DOCTYPE a [<!ENTITY x "y">]><a/>',
-            ("entity", 1, "declares XML entities, which are not accepted"),
-        ),
-        (b"<a>\n<b>\n</a>", ("xml", 3, "is not well-formed XML: mismatched tag")),
-        (b"<?xml version='1.0' encoding='rot13'?><a/>", ("xml", 1, "")),
-        (b"<?xml version='1.0' encoding='utf-7'?><a/>", ("xml", 1, "")),
-        (b"<?xml version='1.0' encoding='shift_jis'?><a/>", ("xml", 1, "")),
-        (b"<?xml version='1.0' encoding='none-such'?><a/>", ("xml", 1, "")),
-    ],
-)
+@pytest.mark.parametrize(("content", "expected"), [
+    (b"\n<a>" * 65 + b"</a>" * 65, ("depth", 66, "is nested more than 64 levels deep")),
+    (b"<a>" * 200_000, ("depth", 1, "is nested more than 64 levels deep")),
+    (b"<a>" + b"<b/>" * 100_000 + b"</a>", ("count", 1, "has more than 100000 elements")),
+    (b"<a " + b" ".join(b'a%d=""' % n for n in range(65)) + b"/>",
+     ("count", 1, "has an element with more than 64 attributes")),
+    (b"<!DOCTYPE a [<!ATTLIST a " + b" ".join(b'a%d CDATA "x"' % n for n in range(65)) + b">]><a/>",
+     ("count", 1, "declares more than 64 attributes")),
+    (b'<!DOCTYPE a [<!ENTITY x "y">]><a/>',
+     ("entity", 1, "declares XML entities, which are not accepted")),
+    (b"<a>\n<b>\n</a>", ("xml", 3, "is not well-formed XML: mismatched tag")),
+    (b"<?xml version='1.0' encoding='rot13'?><a/>", ("xml", 1, "")),
+    (b"<?xml version='1.0' encoding='utf-7'?><a/>", ("xml", 1, "")),
+    (b"<?xml version='1.0' encoding='shift_jis'?><a/>", ("xml", 1, "")),
+    (b"<?xml version='1.0' encoding='none-such'?><a/>", ("xml", 1, "")),
+])  # fmt: skip
 def test_a_document_over_a_limit_is_refused(content: bytes, expected: tuple[str, int, str]) -> None:
     code, line, message = refused(content)
     assert (code, line) == expected[:2]
@@ -132,18 +121,13 @@ def test_the_encodings_that_dictionaries_may_have_are_read(encoding: str) -> Non
     assert "r\u00e9read" in [getattr(one, "name", "") for one in dictionary.declared_items()]
 
 
-@pytest.mark.parametrize(
-    ("attributes", "expected"),
-    [
-        ('href="file:///etc/passwd" parse="text"', "an include of plain text is refused"),
-        (
-            'href="file:///System/Library/ScriptingDefinitions/../../../etc/passwd"',
-            "an include that leaves its folder is refused: file:///System/Library/",
-        ),
-        ('href="%2e%2e/x.sdef"', "an include that leaves its folder is refused: %2e%2e/x.sdef"),
-        ('href="..\\x.sdef"', "an include that leaves its folder is refused"),
-    ],
-)
+@pytest.mark.parametrize(("attributes", "expected"), [
+    ('href="file:///etc/passwd" parse="text"', "an include of plain text is refused"),
+    ('href="file:///System/Library/ScriptingDefinitions/../../../etc/passwd"',
+     "an include that leaves its folder is refused: file:///System/Library/"),
+    ('href="%2e%2e/x.sdef"', "an include that leaves its folder is refused: %2e%2e/x.sdef"),
+    ('href="..\\x.sdef"', "an include that leaves its folder is refused"),
+])  # fmt: skip
 @pytest.mark.parametrize("year", ["2001", "2003"])
 def test_an_include_that_no_dictionary_needs_is_refused_and_told(
     attributes: str, expected: str, year: str

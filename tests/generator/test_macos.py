@@ -83,19 +83,11 @@ def test_a_bundle_without_a_plist_is_told(tmp_path: Path) -> None:
     assert reason(tmp_path) == "has no Info.plist"
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"<plist>",
-        b"<plist><dict><key>a</key></dict></plist>",
-        b"<plist><dict><string/></dict></plist>",
-        b"<plist><integer>x</integer></plist>",
-        b"\x00\xff",
-        b"bplist00\x00",
-        b"bplist00" + b"\xff" * 40,
-    ],
-)
+@pytest.mark.parametrize("content", [
+    b"", b"<plist>", b"<plist><dict><key>a</key></dict></plist>",
+    b"<plist><dict><string/></dict></plist>", b"<plist><integer>x</integer></plist>", b"\x00\xff",
+    b"bplist00\x00", b"bplist00" + b"\xff" * 40,
+])  # fmt: skip
 def test_a_broken_plist_is_told(tmp_path: Path, content: bytes) -> None:
     path = bundle(tmp_path, "Diary.app")
     (path / "Contents" / "Info.plist").write_bytes(content)

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from making import sdef
 
-from iac_gen.load import normalize_line_ends, parse_dictionary, repair_xml
 from iac_gen.model import Include, Suite
+from iac_gen.xml import normalize_line_ends, parse_dictionary, repair_xml
 
 INCLUDE = '<{0}:include href="file:///x.sdef"/>'
 
@@ -63,17 +63,10 @@ def test_blanks_before_the_declaration_keep_their_lines() -> None:
     assert repair_xml(latin) == (latin, [])
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"<dictionary><suite></dictionary>",
-        b"<!-- & <xi:include/>",
-        b"<![CDATA[ &",
-        b"",
-        b"\n<?xml never ends",
-        sdef(),
-    ],
-)
+@pytest.mark.parametrize("content", [
+    b"<dictionary><suite></dictionary>", b"<!-- & <xi:include/>", b"<![CDATA[ &", b"",
+    b"\n<?xml never ends", sdef(),
+])  # fmt: skip
 def test_what_has_no_one_reading_is_left_alone(content: bytes) -> None:
     assert repair_xml(content) == (content, [])
 

@@ -25,25 +25,13 @@ from iac_runtime.tool import Schema, Spec, spec_of
 ROOT = Path(__file__).parent.parent.parent
 # How Python spells the answers that are of one simple type.
 RESULTS: Mapping[str, Any] = {
-    "any": Any,
-    "boolean": bool,
-    "date": str,
-    "file": str,
-    "integer": int,
-    "real": float,
-    "specifier": str,
-    "text": str,
-}
+    "any": Any, "boolean": bool, "date": str, "file": str, "integer": int, "real": float,
+    "specifier": str, "text": str,
+}  # fmt: skip
 MUST_EXIST = (
-    "finder_list_folder",
-    "finder_open",
-    "finder_move",
-    "finder_delete",
-    "safari_get_url",
-    "mail_count_messages",
-    "mail_send_message",
-    "notes_make_note",
-)
+    "finder_list_folder", "finder_open", "finder_move", "finder_delete", "safari_get_url",
+    "mail_count_messages", "mail_send_message", "notes_make_note",
+)  # fmt: skip
 
 
 class Folder(NamedTuple):
@@ -298,12 +286,9 @@ def test_pyright_accepts_every_module_strictly(corpus_build: Built, tmp_path: Pa
 
 # What anyone would write, operators of AppleScript among it; each was looked at.
 COMMON = (
-    "The user's home folder",
-    "is greater than or equal to",
-    "is less than or equal to",
-    "is not equal to",
-    "start the screen saver",
-)
+    "The user's home folder", "is greater than or equal to", "is less than or equal to",
+    "is not equal to", "start the screen saver",
+)  # fmt: skip
 
 
 def words(text: str) -> list[str]:

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from iac_gen.ir import Module
-from iac_gen.load import LoadedDictionary, LoadError, parse_dictionary
 from iac_gen.model import Source
 from iac_gen.pipeline import represent_app
-from iac_gen.prove import verify_module
 from iac_gen.render import render_module
+from iac_gen.verify_output import verify_module
+from iac_gen.xml import LoadedDictionary, LoadError, parse_dictionary
 
 PARSER = etree.XMLParser(resolve_entities=False, load_dtd=False, no_network=True)
 ODD = (

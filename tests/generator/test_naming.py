@@ -2,12 +2,18 @@
 
 import keyword
 import re
+import runpy
+import sys
+from pathlib import Path
 
 import pytest
 from dictionaries import ANY_TEXT
+from floors import dictionaries, floors_text, judged, lower
+from floors import main as floors_main
 from hypothesis import given
 from hypothesis import strategies as st
 
+from iac_gen.classify.evidence import shipped_floors
 from iac_gen.model import SdefClass
 from iac_gen.naming import (
     FUNCTION_RESERVED,
@@ -24,47 +30,27 @@ from iac_gen.naming import (
     snake_case,
     unique_name,
 )
-from iac_gen.objects import OBJECT_EVENTS
+from iac_gen.object_tools import OBJECT_EVENTS
 from iac_gen.text import identifier
 
 SEEN_IN_SCRIPTS = {
-    "URL": "url",
-    "POSIX path": "posixPath",
-    "UI elements": "uiElements",
-    "AirPlay device": "airplayDevice",
-    "AirPlay devices": "airplayDevices",
-    "PDF Windows": "pdfWindows",
-    "unix id": "unixId",
-    "persistent ID": "persistentID",
-    "audio CD playlists": "audioCDPlaylists",
-    "do JavaScript": "doJavaScript",
-    "HTML content": "htmlContent",
-    "to dos": "toDos",
-    "set eof": "setEof",
-    "do shell script": "doShellScript",
-    "set the clipboard to": "setTheClipboardTo",
-    "getvariable": "getvariable",
-    "doscript": "doscript",
-    "in": "in",
-    "from": "from",
-    "for": "for",
-    "as": "as",
-    "new": "new",
-    "with properties": "withProperties",
+    "URL": "url", "POSIX path": "posixPath", "UI elements": "uiElements",
+    "AirPlay device": "airplayDevice", "AirPlay devices": "airplayDevices",
+    "PDF Windows": "pdfWindows", "unix id": "unixId", "persistent ID": "persistentID",
+    "audio CD playlists": "audioCDPlaylists", "do JavaScript": "doJavaScript",
+    "HTML content": "htmlContent", "to dos": "toDos", "set eof": "setEof",
+    "do shell script": "doShellScript", "set the clipboard to": "setTheClipboardTo",
+    "getvariable": "getvariable", "doscript": "doscript", "in": "in", "from": "from", "for": "for",
+    "as": "as", "new": "new", "with properties": "withProperties",
     "button returned": "buttonReturned",
-}
+}  # fmt: skip
 # What the rule gives and nobody was seen to use; only a Mac can confirm these.
 FOLLOWS = {
-    "MIME type": "mimeType",
-    "XML elements": "xmlElements",
-    "EQ enabled": "eqEnabled",
-    "iCloud account": "icloudAccount",
-    "GetURL": "geturl",
-    "openVirtualLocation": "openvirtuallocation",
-    "PackBits": "packbits",
-    "": "",
+    "MIME type": "mimeType", "XML elements": "xmlElements", "EQ enabled": "eqEnabled",
+    "iCloud account": "icloudAccount", "GetURL": "geturl",
+    "openVirtualLocation": "openvirtuallocation", "PackBits": "packbits", "": "",
     "  two  blanks ": "twoBlanks",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("term", "name"), [*SEEN_IN_SCRIPTS.items(), *FOLLOWS.items()])
@@ -72,51 +58,27 @@ def test_the_javascript_name_of_a_term(term: str, name: str) -> None:
     assert javascript_name(term) == name
 
 
-@pytest.mark.parametrize(
-    ("name", "declared", "collection"),
-    [
-        ("person", "people", "people"),
-        ("process", "processes", "processes"),
-        ("settings set", "", "settingsSets"),
-        ("property list item", "", "propertyListItems"),
-        ("outgoing message", "", "outgoingMessages"),
-        ("inbox task", "", "inboxTasks"),
-        ("UI element", "", "uiElements"),
-    ],
-)
+@pytest.mark.parametrize(("name", "declared", "collection"), [
+    ("person", "people", "people"), ("process", "processes", "processes"),
+    ("settings set", "", "settingsSets"), ("property list item", "", "propertyListItems"),
+    ("outgoing message", "", "outgoingMessages"), ("inbox task", "", "inboxTasks"),
+    ("UI element", "", "uiElements"),
+])  # fmt: skip
 def test_the_collection_of_a_class(name: str, declared: str, collection: str) -> None:
     row = SdefClass(name, "clas", plural=declared)
     assert javascript_name(class_plural(row.name, row.plural)) == collection
 
 
-@pytest.mark.parametrize(
-    ("term", "name"),
-    [
-        ("GetURL", "get_url"),
-        ("do JavaScript", "do_javascript"),
-        ("do shell script", "do_shell_script"),
-        ("openVirtualLocation", "open_virtual_location"),
-        ("executeAATFile", "execute_aat_file"),
-        ("path to", "path_to"),
-        ("_load module_", "load_module"),
-        ("open VIDEO_TS", "open_video_ts"),
-        ("import", "import_"),
-        ("break", "break_"),
-        ("tool", "tool_"),
-        ("str", "str_"),
-        ("list", "list"),
-        ("open", "open"),
-        ("match", "match"),
-        ("360p", "n360p"),
-        ("2 up", "n2_up"),
-        ("black & white", "black_and_white"),
-        ("read/write", "read_write"),
-        ("ICN#", "icn"),
-        ("Straße", "strasse"),
-        ("café crème", "cafe_creme"),
-        ("ƒnet", "fnet"),
-    ],
-)
+@pytest.mark.parametrize(("term", "name"), [
+    ("GetURL", "get_url"), ("do JavaScript", "do_javascript"),
+    ("do shell script", "do_shell_script"), ("openVirtualLocation", "open_virtual_location"),
+    ("executeAATFile", "execute_aat_file"), ("path to", "path_to"),
+    ("_load module_", "load_module"), ("open VIDEO_TS", "open_video_ts"), ("import", "import_"),
+    ("break", "break_"), ("tool", "tool_"), ("str", "str_"), ("list", "list"), ("open", "open"),
+    ("match", "match"), ("360p", "n360p"), ("2 up", "n2_up"), ("black & white", "black_and_white"),
+    ("read/write", "read_write"), ("ICN#", "icn"), ("Straße", "strasse"),
+    ("café crème", "cafe_creme"), ("ƒnet", "fnet"),
+])  # fmt: skip
 def test_the_python_name_of_a_command(term: str, name: str) -> None:
     assert function_name(term, "diarrere") == name
 
@@ -125,50 +87,29 @@ def test_a_command_whose_name_leaves_nothing_is_called_by_its_code() -> None:
     assert function_name("漢字", "diarrere") == "event_6469617272657265"
 
 
-@pytest.mark.parametrize(
-    ("term", "key"),
-    [
-        ("in", "in_"),
-        ("as", "as_"),
-        ("from", "from_"),
-        ("with properties", "with_properties"),
-        ("True", "true"),
-        ("using delimiter(s)", "using_delimiter_s"),
-        ("§", "code_a46c7374"),
-    ],
-)
+@pytest.mark.parametrize(("term", "key"), [
+    ("in", "in_"), ("as", "as_"), ("from", "from_"), ("with properties", "with_properties"),
+    ("True", "true"), ("using delimiter(s)", "using_delimiter_s"), ("§", "code_a46c7374"),
+])  # fmt: skip
 def test_the_key_of_a_parameter(term: str, key: str) -> None:
     assert parameter_key(term, "§lst") == key
 
 
-@pytest.mark.parametrize(
-    ("name", "bundle", "key"),
-    [
-        ("Google Chrome", "com.google.Chrome", "google_chrome"),
-        ("TextEdit", "com.apple.TextEdit", "textedit"),
-        ("Straße", "de.example.x", "strasse"),
-        ("1Password", "com.example.x", "n1password"),
-        ("微信", "com.tencent.xinWeChat", "xinwechat"),
-        ("微信", "", "app"),
-        ("Import", "", "import_"),
-        ("A Name That Goes On And On", "", "a_name_that_goes_on"),
-    ],
-)
+@pytest.mark.parametrize(("name", "bundle", "key"), [
+    ("Google Chrome", "com.google.Chrome", "google_chrome"),
+    ("TextEdit", "com.apple.TextEdit", "textedit"), ("Straße", "de.example.x", "strasse"),
+    ("1Password", "com.example.x", "n1password"), ("微信", "com.tencent.xinWeChat", "xinwechat"),
+    ("微信", "", "app"), ("Import", "", "import_"),
+    ("A Name That Goes On And On", "", "a_name_that_goes_on"),
+])  # fmt: skip
 def test_the_key_of_an_app(name: str, bundle: str, key: str) -> None:
     assert app_key(name, bundle) == key
 
 
-@pytest.mark.parametrize(
-    ("term", "name"),
-    [
-        ("save options", "SaveOptions"),
-        ("360p sizes", "N360pSizes"),
-        ("ref", "Ref_"),
-        ("class name", "ClassName_"),
-        ("true", "True_"),
-        ("漢", "Values"),
-    ],
-)
+@pytest.mark.parametrize(("term", "name"), [
+    ("save options", "SaveOptions"), ("360p sizes", "N360pSizes"), ("ref", "Ref_"),
+    ("class name", "ClassName_"), ("true", "True_"), ("漢", "Values"),
+])  # fmt: skip
 def test_the_alias_of_an_enumeration(term: str, name: str) -> None:
     assert literal_alias(term) == name
 
@@ -227,24 +168,11 @@ def test_a_name_seen_in_scripts_is_verified(term: str) -> None:
     assert has_verified_name(term)
 
 
-@pytest.mark.parametrize(
-    "term",
-    [
-        "GetURL",
-        "openVirtualLocation",
-        "PackBits",
-        "iCloud account",
-        "computer-object",
-        "open VIDEO_TS",
-        "Name & Extension panel",
-        "read/write",
-        "Mac OS Simp. Chinese",
-        "360p",
-        "café",
-        "¶",
-        "",
-    ],
-)
+@pytest.mark.parametrize("term", [
+    "GetURL", "openVirtualLocation", "PackBits", "iCloud account", "computer-object",
+    "open VIDEO_TS", "Name & Extension panel", "read/write", "Mac OS Simp. Chinese", "360p", "café",
+    "¶", "",
+])  # fmt: skip
 def test_a_name_without_evidence_is_not(term: str) -> None:
     assert not has_verified_name(term)
 
@@ -296,3 +224,152 @@ def test_long_names_are_cut_the_same_way_every_time(parts: list[str]) -> None:
     for name, given_name in zip(found, names, strict=True):
         if len(given_name) <= MAX_TOOL_NAME and names.count(given_name) == 1:
             assert name == given_name or clipped_name(given_name) != given_name
+
+
+# The benchmark of levels: what it measures, what it prints, and that the bounds hold.
+#
+# `labels.tsv` holds our own labels. They were made before the verdicts were seen (one was corrected
+# afterwards), but rules were mended on them since, so its figures flatter. Rows of apps in the
+# corpus are judged by their dictionary. Those that list what a command `takes` are of other apps
+# and describe it by themselves; most were written from memory, so their codes are not to be relied
+# on.
+
+
+HERE = Path(__file__).parent
+SCRIPT = HERE.parent.parent / "benchmarks" / "labels.py"
+HEADER = "app\tkind\tcode\tname\ttakes\tanswers\tlabel\taccept\n"
+
+
+def run(*arguments: object, capsys: pytest.CaptureFixture[str]) -> tuple[object, str]:
+    """Run the script in this process; return its exit code and all that it printed."""
+    old, sys.argv = sys.argv, ["labels.py", *map(str, arguments)]
+    try:
+        with pytest.raises(SystemExit) as ended:
+            runpy.run_path(str(SCRIPT), run_name="__main__")
+    finally:
+        sys.argv = old
+    told = capsys.readouterr()
+    return ended.value.code, told.out + told.err
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with the dictionary of one small app."""
+    (tmp_path / "Diary.sdef").write_text(
+        '<dictionary><suite name="Diary" code="diar">'
+        '<command name="erase" code="diareras"/>'
+        '<command name="peruse" code="diarperu" hidden="yes"/>'
+        '<class name="entry" code="entr"><property name="mood" code="mood" type="text"/></class>'
+        "</suite></dictionary>"
+    )
+    return tmp_path
+
+
+def write(folder: Path, *rows: str) -> Path:
+    path = folder / "labels.tsv"
+    path.write_text(HEADER + "".join(f"{row}\n" for row in rows), encoding="utf-8")
+    return path
+
+
+GOOD = (
+    "Diary\tcommand\tdiareras\terase\t\t\tDANGEROUS\tDANGEROUS",
+    "Diary\tcommand\tdiarperu\tperuse\t\t\tMODIFY\tMODIFY",
+    "Diary\tproperty_set\tmood\tentry.mood\t\t\tMODIFY\tMODIFY",
+    "Diary\timplicit\t\tcount\t\t\tSAFE\tSAFE",
+    "Elsewhere\tcommand\telseread\tread aloud\ttext; to: file\t\tDANGEROUS\tDANGEROUS",
+    "Elsewhere\tproperty_set\t\taccount.password\t\t\tDANGEROUS\tDANGEROUS",
+)
+
+
+def test_rows_with_and_without_a_dictionary_are_measured(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, told = run(write(folder, *GOOD), folder, capsys=capsys)
+    assert code == 0, told
+    assert "6 rows: 1 SAFE, 2 MODIFY, 3 DANGEROUS" in told
+    assert "3 of them declared by no dictionary" in told
+    assert "strict 100.0%, lenient 100.0%" in told
+
+
+def test_a_miss_is_told_with_its_line_and_reason_and_fails(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = "Diary\tcommand\t\tpurge nothing\t\t\tSAFE\tSAFE"
+    low = "Diary\tcommand\t\tshow diary\t\t\tDANGEROUS\tMODIFY,DANGEROUS"
+    code, told = run(write(folder, *GOOD, wrong, low), folder, capsys=capsys)
+    assert code == 1
+    assert "line 8: Diary command purge nothing: DANGEROUS (destroys); labelled SAFE" in told
+    assert "missed: 1 DANGEROUS below their accept set" in told
+    assert "missed: 1 DANGEROUS called SAFE" in told
+
+
+def test_what_is_no_label_file_is_said_in_one_line(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = write(folder, "Diary\tcommand\t\terase\t\t\tHARMLESS\t")
+    assert "line 2: 'HARMLESS' is no level" in run(odd, folder, capsys=capsys)[1]
+    assert "does not exist" in run(folder / "none.tsv", folder, capsys=capsys)[1]
+
+
+def test_all_rows_are_printed_on_request(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, told = run("--all", write(folder, *GOOD), folder, capsys=capsys)
+    assert told.count("line ") == len(GOOD)
+
+
+def test_the_bounds_hold_for_the_labels_of_the_corpus(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, told = run(capsys=capsys)
+    assert code == 0, told
+
+
+def test_the_bounds_hold_for_our_own_labels(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, told = run(HERE / "labels.tsv", corpus / "sdef", capsys=capsys)
+    assert code == 0, told
+
+
+def test_the_bounds_hold_for_labels_that_readers_of_the_dictionaries_alone_gave(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They knew neither the rules nor the words; rules were mended on all of these rows since."""
+    code, told = run("--no-floors", HERE / "labels_blind.tsv", corpus / "sdef", capsys=capsys)
+    assert (code, "missed" in told) == (0, False), told
+
+
+def test_the_bounds_hold_without_what_is_known_by_code_alone(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, told = run("--no-floors", HERE / "labels.tsv", corpus / "sdef", capsys=capsys)
+    assert code == 0, told
+
+
+@pytest.mark.slow
+def test_the_bounds_hold_as_if_no_app_had_ever_been_seen(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, told = run("--leave-one-app-out", HERE / "labels.tsv", corpus / "sdef", capsys=capsys)
+    assert code == 0, told
+
+
+def test_the_floors_are_no_lower_than_what_is_judged_today() -> None:
+    assert lower(shipped_floors(), judged(dictionaries([]))) == []
+    assert floors_main([]) == 0
+
+
+def test_floors_of_a_new_dictionary_are_told_and_not_written(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert floors_main([str(folder)]) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "events 'diareras': SAFE, judged DANGEROUS",
+        "events 'diarperu': SAFE, judged MODIFY",
+        "setters ('entr', 'mood'): SAFE, judged MODIFY",
+    ]
+
+
+def test_the_file_of_floors_is_what_its_writer_writes(corpus: Path) -> None:
+    path = Path(sys.modules["iac_gen.classify.evidence"].__file__ or "").with_name("floors.json")
+    want = floors_text(judged(dictionaries([corpus / "sdef"])))
+    assert path.read_text(encoding="utf-8") == want

@@ -197,18 +197,12 @@ def test_an_index_with_a_part_missing_is_refused(tmp_path: Path, name: str) -> N
         build(tmp_path, DIARY)
 
 
-@pytest.mark.parametrize(
-    ("name", "table", "key"),
-    [
-        *(("catalogue.json", "apps", key) for key in ("id", "name", "kind", "digest", "tools")),
-        *(
-            ("catalogue.json", "tools", key)
-            for key in ("module", "function", "level", "ceiling", "digest")
-        ),
-        ("tools.lock", "apps", "identity"),
-        ("tools.lock", "apps", "version"),
-    ],
-)
+@pytest.mark.parametrize(("name", "table", "key"), [
+    *(("catalogue.json", "apps", key) for key in ("id", "name", "kind", "digest", "tools")),
+    *(("catalogue.json", "tools", key) for key in ("module", "function", "level", "ceiling",
+      "digest")),
+    ("tools.lock", "apps", "identity"), ("tools.lock", "apps", "version"),
+])  # fmt: skip
 def test_a_row_with_a_part_missing_is_refused(
     tmp_path: Path, name: str, table: str, key: str
 ) -> None:
@@ -218,16 +212,10 @@ def test_a_row_with_a_part_missing_is_refused(
     assert key in spoil(tmp_path, name, json.dumps(data))
 
 
-@pytest.mark.parametrize(
-    ("table", "value"),
-    [
-        ("terms", 3),
-        ("terms", [["entr"], ["MODIFY"]]),
-        ("terms", [["entr"], ["HIGH"], []]),
-        ("sent", 3),
-        ("sent", ["text", {"in_": ["inin"]}, {}]),
-    ],
-)
+@pytest.mark.parametrize(("table", "value"), [
+    ("terms", 3), ("terms", [["entr"], ["MODIFY"]]), ("terms", [["entr"], ["HIGH"], []]),
+    ("sent", 3), ("sent", ["text", {"in_": ["inin"]}, {}]),
+])  # fmt: skip
 def test_a_reviewed_row_of_another_form_is_refused(
     tmp_path: Path, table: str, value: object
 ) -> None:

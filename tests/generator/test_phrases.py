@@ -22,55 +22,41 @@ FORBIDDEN = re.compile(
 MOST_TOKENS = 125
 
 
-@pytest.mark.parametrize(
-    ("noun", "one", "many"),
-    [
-        ("user", "a user", "users"),
-        ("URL", "a URL", "URLs"),
-        ("item", "an item", "items"),
-        ("UI element", "a UI element", "UI elements"),
-        ("hour", "an hour", "hours"),
-        ("HTML page", "an HTML page", "HTML pages"),
-        ("mailbox", "a mailbox", "mailboxes"),
-        ("entry", "an entry", "entries"),
-        ("print settings", "print settings", "print settings"),
-        ("text", "text", "texts"),
-    ],
-)
+@pytest.mark.parametrize(("noun", "one", "many"), [
+    ("user", "a user", "users"), ("URL", "a URL", "URLs"), ("item", "an item", "items"),
+    ("UI element", "a UI element", "UI elements"), ("hour", "an hour", "hours"),
+    ("HTML page", "an HTML page", "HTML pages"), ("mailbox", "a mailbox", "mailboxes"),
+    ("entry", "an entry", "entries"), ("print settings", "print settings", "print settings"),
+    ("text", "text", "texts"),
+])  # fmt: skip
 def test_a_noun_has_its_article_and_its_plural(noun: str, one: str, many: str) -> None:
     assert (with_article(noun), plural_noun(noun)) == (one, many)
 
 
-@pytest.mark.parametrize(
-    ("term", "thing", "answers", "said"),
-    [
-        ("add row above", "a range", False, "Add a row above a range in X"),
-        ("copy selection", "a tab", False, "Copy the selection of a tab in X"),
-        ("set the clipboard to", "text", False, "Set the clipboard to text in X"),
-        ("open for access", "a file", False, "Open a file for access in X"),
-        ("go back", "a tab", False, "Go back in a tab in X"),
-        ("clean up", "a window", False, "Clean up a window in X"),
-        ("data size", "an item", True, "Return the data size of an item in X"),
-        ("reply", "a message", False, "Reply to a message in X"),
-        ("GetURL", "", False, "Get a URL in X"),
-        ("reload calendars", "", False, "Reload calendars in X"),
-    ],
-)
+@pytest.mark.parametrize(("term", "thing", "answers", "said"), [
+    ("add row above", "a range", False, "Add a row above a range in X"),
+    ("copy selection", "a tab", False, "Copy the selection of a tab in X"),
+    ("set the clipboard to", "text", False, "Set the clipboard to text in X"),
+    ("open for access", "a file", False, "Open a file for access in X"),
+    ("go back", "a tab", False, "Go back in a tab in X"),
+    ("clean up", "a window", False, "Clean up a window in X"),
+    ("data size", "an item", True, "Return the data size of an item in X"),
+    ("reply", "a message", False, "Reply to a message in X"),
+    ("GetURL", "", False, "Get a URL in X"),
+    ("reload calendars", "", False, "Reload calendars in X"),
+])  # fmt: skip
 def test_a_command_is_a_verb_with_its_object(
     term: str, thing: str, answers: bool, said: str
 ) -> None:
     assert verb_phrase(term, answers=answers).with_object(thing, "X") == said
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("opening window", "Whether to open a window"),
-        ("routing suppressed", "Whether routing is suppressed"),
-        ("multiple selections allowed", "Whether multiple selections are allowed"),
-        ("without prompts", "Whether to leave out prompts"),
-    ],
-)
+@pytest.mark.parametrize(("name", "said"), [
+    ("opening window", "Whether to open a window"),
+    ("routing suppressed", "Whether routing is suppressed"),
+    ("multiple selections allowed", "Whether multiple selections are allowed"),
+    ("without prompts", "Whether to leave out prompts"),
+])  # fmt: skip
 def test_a_yes_or_no_says_what_it_decides(name: str, said: str) -> None:
     assert whether_clause(name) == said
 
@@ -121,11 +107,9 @@ def test_an_example_is_of_the_class_and_comes_from_its_holder(bundled_build: Bui
         ("mail_reply", "target"): "inbox.messages[0]",
         ("calendar_show", "target"): "calendars[0].events[0]",
         ("google_chrome_reload", "target"): "windows[0].tabs[0]",
-        ("calendar_get", "target"): "calendars[0].events[0]",
-        ("notes_move", "to"): "folders[0]",
-        ("terminal_exists", "target"): "[0]",
-        ("mail_move", "to"): "such as inbox",
-    }
+        ("calendar_get", "target"): "calendars[0].events[0]", ("notes_move", "to"): "folders[0]",
+        ("terminal_exists", "target"): "[0]", ("mail_move", "to"): "such as inbox",
+    }  # fmt: skip
     said = {
         (entry["name"], key): text
         for entry in entries(bundled_build)
@@ -152,22 +136,16 @@ def test_every_class_and_property_of_a_committed_app_has_a_sentence(bundled_buil
 
 
 @pytest.mark.sweep
-@pytest.mark.parametrize(
-    ("kind", "said", "default"),
-    [
-        ("integer", "The least (default: 3)", 3),
-        ("integer", "Default is 2.5", None),
-        ("integer", "Defaults to zero.", 0),
-        ("real", "The upper limit. Default is 1.0", 1),
-        ("boolean", "Whether to wait; default is true, see below", True),
-        ("boolean", "Open it read only? (By Default, false)", False),
-        ("boolean", "Shows it. Yes by default.", True),
-        ("mood", "How it was; defaults to 'so so' if not given", "so so"),
-        ("mood", "How it was, default the mood of today", None),
-        ("text", "Default is x", None),
-        ("integer", "The default button", None),
-    ],
-)
+@pytest.mark.parametrize(("kind", "said", "default"), [
+    ("integer", "The least (default: 3)", 3), ("integer", "Default is 2.5", None),
+    ("integer", "Defaults to zero.", 0), ("real", "The upper limit. Default is 1.0", 1),
+    ("boolean", "Whether to wait; default is true, see below", True),
+    ("boolean", "Open it read only? (By Default, false)", False),
+    ("boolean", "Shows it. Yes by default.", True),
+    ("mood", "How it was; defaults to 'so so' if not given", "so so"),
+    ("mood", "How it was, default the mood of today", None), ("text", "Default is x", None),
+    ("integer", "The default button", None),
+])  # fmt: skip
 def test_a_stated_default_is_in_the_schema(kind: str, said: str, default: object) -> None:
     extra = f'<command name="tidy" code="diartidy"><parameter name="how" code="howw" type="{kind}" \
         optional="yes" description="{said}"/></command>'

@@ -9,11 +9,16 @@ from builds import Built
 from making import build, inputs, module, source
 
 from iac_gen import pipeline
-from iac_gen import prove_imports as prove_imports_module
+from iac_gen import verify_output as prove_imports_module
 from iac_gen.pipeline import build_folder
-from iac_gen.prove import verify_classes, verify_module, verify_schema, verify_source
-from iac_gen.prove_imports import prove_imports
 from iac_gen.render import render_module
+from iac_gen.verify_output import (
+    prove_imports,
+    verify_classes,
+    verify_module,
+    verify_schema,
+    verify_source,
+)
 
 HEAD = '''"""Tools."""
 from typing import Final
@@ -35,44 +40,30 @@ def test_a_module_as_it_should_be_passes() -> None:
 
 
 ADDED = {
-    "import os": "Import is not allowed",
-    "from os import system": "import from os is not allowed",
+    "import os": "Import is not allowed", "from os import system": "import from os is not allowed",
     "from iac_runtime.gate.gate import Gate": "import from iac_runtime.gate.gate is not allowed",
     "from . import mail": "import from None is not allowed",
     "from .tool import App": "import from tool is not allowed",
     "from iac_runtime.tool import install as tool": "under another name",
     "X = eval('1')": "a call of anything but the contract",
-    "X = __import__('os')": "a call of anything but the contract",
-    "X = print": "",
+    "X = __import__('os')": "a call of anything but the contract", "X = print": "",
     "X = APP.id": "an attribute other than APP.call",
     "X = APP.call.__globals__": "an attribute other than APP.call",
     "X = ().__class__": "an attribute other than APP.call",
     "X = (1).call(2)": "an attribute other than APP.call",
     "X = OTHER.call(2)": "an attribute other than APP.call",
-    "class X: pass": "ClassDef is not allowed",
-    "X = lambda: 1": "Lambda is not allowed",
-    "X = f'{APP}'": "JoinedStr is not allowed",
-    "X = [a for a in ()]": "ListComp is not allowed",
-    "X = 1 + 1": "Add is not allowed",
-    "X = {*()}": "is not allowed",
-    "X = await y": "Await is not allowed",
-    "async def x(): pass": "AsyncFunctionDef is not allowed",
-    "for x in (): pass": "For is not allowed",
-    "if True: pass": "If is not allowed",
-    "while False: pass": "While is not allowed",
-    "try: pass\nfinally: pass": "Try is not allowed",
-    "with x: pass": "With is not allowed",
-    "assert x": "Assert is not allowed",
-    "del x": "Delete is not allowed",
-    "global x": "Global is not allowed",
-    "raise x": "Raise is not allowed",
-    "(x := 1)": "NamedExpr is not allowed",
-    "App('com.example.Other', 'Other')": "Expr does not belong in a module",
-    "pass": "Pass",
-    "\u0456 = 1": "is not an ASCII name",
-    "x = (": "does not parse",
-    "x = '\0'": "does not parse",
-}
+    "class X: pass": "ClassDef is not allowed", "X = lambda: 1": "Lambda is not allowed",
+    "X = f'{APP}'": "JoinedStr is not allowed", "X = [a for a in ()]": "ListComp is not allowed",
+    "X = 1 + 1": "Add is not allowed", "X = {*()}": "is not allowed",
+    "X = await y": "Await is not allowed", "async def x(): pass": "AsyncFunctionDef is not allowed",
+    "for x in (): pass": "For is not allowed", "if True: pass": "If is not allowed",
+    "while False: pass": "While is not allowed", "try: pass\nfinally: pass": "Try is not allowed",
+    "with x: pass": "With is not allowed", "assert x": "Assert is not allowed",
+    "del x": "Delete is not allowed", "global x": "Global is not allowed",
+    "raise x": "Raise is not allowed", "(x := 1)": "NamedExpr is not allowed",
+    "App('com.example.Other', 'Other')": "Expr does not belong in a module", "pass": "Pass",
+    "\u0456 = 1": "is not an ASCII name", "x = (": "does not parse", "x = '\0'": "does not parse",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("line", "expected"), ADDED.items())
@@ -149,16 +140,12 @@ def test_a_proof_is_kept_by_the_content_of_the_modules(
 
 
 CHANGED = (
-    (TOOL, TOOL.partition("\n")[2]),
-    ("@tool(", "@App("),
-    ("@tool(", "@APP.call("),
+    (TOOL, TOOL.partition("\n")[2]), ("@tool(", "@App("), ("@tool(", "@APP.call("),
     ("@tool(", "@tool(event='x')\n@tool("),
     ('@tool(event="diarrere", level="SAFE", params={"a": Param("", "----", "text")})', "@tool"),
-    ('"""Reread."""', "APP.call(reread, a=a)"),
-    ('"""Reread."""', '"""Reread."""\n    x = 1'),
-    ('    """Reread."""\n', ""),
-    ("return APP.call(reread, a=a)", '"""More."""'),
-)
+    ('"""Reread."""', "APP.call(reread, a=a)"), ('"""Reread."""', '"""Reread."""\n    x = 1'),
+    ('    """Reread."""\n', ""), ("return APP.call(reread, a=a)", '"""More."""'),
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(("old", "new"), CHANGED)
@@ -250,8 +237,8 @@ def test_bad_schemas_of_a_tool_are_found_on_both_sides() -> None:
 def test_an_app_that_fails_its_proof_costs_that_app(monkeypatch: pytest.MonkeyPatch) -> None:
     render = render_module
 
-    def spoilt(one: Any, **options: Any) -> str:
-        text = render(one, **options)
+    def spoilt(one: Any, layout: Any) -> str:
+        text = render(one, layout)
         return f"{text}import os\n" if one.key == "diary" else text
 
     monkeypatch.setattr(pipeline, "render_module", spoilt)

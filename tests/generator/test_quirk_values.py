@@ -12,45 +12,29 @@ RECIPE = '[[recipe]]\nname = "recent"\ntool = "list"\ndoc = "List."\nwhy = "x"\n
 COMMAND = '[[command]]\nname = "reread"\nwhy = "x"\n'
 
 
-@pytest.mark.parametrize(
-    ("row", "expected"),
-    [
-        (f"{RECIPE}bind = 3", "[[recipe]] has bind = 3; it takes a table"),
-        (f"{RECIPE}bind = [1]", "[[recipe]] has bind = [1]; it takes a table"),
-        (f"{RECIPE}params = 3", "[[recipe]] has params = 3; it takes a table of types"),
-        (f"{RECIPE}params = {{ a = 3 }}", "[[recipe]] has params = {'a': 3}; it takes a table"),
-        (f'{RECIPE}params = {{ a = {{ doc = "x" }} }}', "[[recipe]] has params"),
-        (f'{RECIPE}params = {{ a = {{ type = "x", b = "x" }} }}', "[[recipe]] has params"),
-        (
-            f'{RECIPE}params = {{ "a b" = "text" }}',
-            "[[recipe]] names 'a b', which is not a Python name",
-        ),
-        (f'{RECIPE}optional = "a"', "[[recipe]] has optional = 'a'; it takes a list of texts"),
-        (f"{RECIPE}result = 3", "[[recipe]] has result = 3; it takes a text"),
-        (
-            RECIPE.replace("recent", "two words"),
-            "[[recipe]] names 'two words', which is not a Python name",
-        ),
-        (
-            RECIPE.replace("recent", "import"),
-            "[[recipe]] names 'import', which is not a Python name",
-        ),
-        (f"{COMMAND}doc = 3", "[[command]] has doc = 3; it takes a text"),
-        (f'{COMMAND}hide = "yes"', "[[command]] has hide = 'yes'; it takes true or false"),
-        (f"{COMMAND}level = 3", "[[command]] has level = 3; it takes a text"),
-        (
-            f'{COMMAND}direct = "the entry"',
-            "[[command]] names 'the entry', which is not a Python name",
-        ),
-        (COMMAND.replace('"x"', "[]"), "[[command]] has why = []; it takes a text"),
-        (
-            COMMAND.replace("[[command]]", "[command]"),
-            "command is not a list of tables; write [[co",
-        ),
-        ("command = 3", "command is not a list of tables; write [[command]]"),
-        ("command = [3]", "command is not a list of tables; write [[command]]"),
-    ],
-)
+@pytest.mark.parametrize(("row", "expected"), [
+    (f"{RECIPE}bind = 3", "[[recipe]] has bind = 3; it takes a table"),
+    (f"{RECIPE}bind = [1]", "[[recipe]] has bind = [1]; it takes a table"),
+    (f"{RECIPE}params = 3", "[[recipe]] has params = 3; it takes a table of types"),
+    (f"{RECIPE}params = {{ a = 3 }}", "[[recipe]] has params = {'a': 3}; it takes a table"),
+    (f'{RECIPE}params = {{ a = {{ doc = "x" }} }}', "[[recipe]] has params"),
+    (f'{RECIPE}params = {{ a = {{ type = "x", b = "x" }} }}', "[[recipe]] has params"),
+    (f'{RECIPE}params = {{ "a b" = "text" }}',
+     "[[recipe]] names 'a b', which is not a Python name"),
+    (f'{RECIPE}optional = "a"', "[[recipe]] has optional = 'a'; it takes a list of texts"),
+    (f"{RECIPE}result = 3", "[[recipe]] has result = 3; it takes a text"),
+    (RECIPE.replace("recent", "two words"),
+     "[[recipe]] names 'two words', which is not a Python name"),
+    (RECIPE.replace("recent", "import"), "[[recipe]] names 'import', which is not a Python name"),
+    (f"{COMMAND}doc = 3", "[[command]] has doc = 3; it takes a text"),
+    (f'{COMMAND}hide = "yes"', "[[command]] has hide = 'yes'; it takes true or false"),
+    (f"{COMMAND}level = 3", "[[command]] has level = 3; it takes a text"),
+    (f'{COMMAND}direct = "the entry"', "[[command]] names 'the entry', which is not a Python name"),
+    (COMMAND.replace('"x"', "[]"), "[[command]] has why = []; it takes a text"),
+    (COMMAND.replace("[[command]]", "[command]"), "command is not a list of tables; write [[co"),
+    ("command = 3", "command is not a list of tables; write [[command]]"),
+    ("command = [3]", "command is not a list of tables; write [[command]]"),
+])  # fmt: skip
 def test_a_value_of_the_wrong_kind_is_told_in_one_line(
     tmp_path: Path, row: str, expected: str
 ) -> None:

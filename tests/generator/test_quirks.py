@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 from making import decide, module, read, sdef, source, whole
 
-from iac_gen.cli.group import cli
+from iac_gen.cli import cli
 from iac_gen.discover import from_bundled_snapshots, load_includes
 from iac_gen.quirks import QuirkFile, known_apps, load_quirks, read_quirks
 from iac_gen.resolve import resolve_dictionary
@@ -29,23 +29,17 @@ def lowered(folder: Path, text: str) -> tuple[dict[str, str], list[str]]:
     return {tool.function: tool.level for tool in made.tools}, told
 
 
-@pytest.mark.parametrize(
-    ("row", "expected"),
-    [
-        ('[[gadget]]\nwhy = "x"', "[[gadget]] is not a table of a quirk file; there are command"),
-        ('[[command]]\nname = "a"', "[[command]] gives no reason; add why"),
-        ('[[command]]\nname = "a"\nwhy = ""', "[[command]] gives no reason; add why"),
-        ('[[command]]\nname = "a"\nwhy = "x"\ncolour = 1', "[[command]] has no key colour"),
-        (
-            '[[command]]\nname = "a"\nwhy = "x"\nlevel = "SAVE"',
-            "SAVE is not a level; there are SAFE",
-        ),
-        ('[[command]]\nwhy = "x"', "[[command]] names no command; add name or code"),
-        ('[[property]]\nname = "a"\nlevel = "SAFE"\nwhy = "x"', "[[property]] needs the key class"),
-        ('[[property]]\nclass = "a"\nname = "a"\nwhy = "x"', "[[property]] needs the key level"),
-        ('[[recipe]]\nname = "a"\ndoc = "x"\nwhy = "x"', "[[recipe]] needs the key tool"),
-    ],
-)
+@pytest.mark.parametrize(("row", "expected"), [
+    ('[[gadget]]\nwhy = "x"', "[[gadget]] is not a table of a quirk file; there are command"),
+    ('[[command]]\nname = "a"', "[[command]] gives no reason; add why"),
+    ('[[command]]\nname = "a"\nwhy = ""', "[[command]] gives no reason; add why"),
+    ('[[command]]\nname = "a"\nwhy = "x"\ncolour = 1', "[[command]] has no key colour"),
+    ('[[command]]\nname = "a"\nwhy = "x"\nlevel = "SAVE"', "SAVE is not a level; there are SAFE"),
+    ('[[command]]\nwhy = "x"', "[[command]] names no command; add name or code"),
+    ('[[property]]\nname = "a"\nlevel = "SAFE"\nwhy = "x"', "[[property]] needs the key class"),
+    ('[[property]]\nclass = "a"\nname = "a"\nwhy = "x"', "[[property]] needs the key level"),
+    ('[[recipe]]\nname = "a"\ndoc = "x"\nwhy = "x"', "[[recipe]] needs the key tool"),
+])  # fmt: skip
 def test_a_row_that_is_not_understood_is_told_with_its_line(
     tmp_path: Path, row: str, expected: str
 ) -> None:
@@ -65,15 +59,11 @@ def test_a_file_that_is_no_toml_costs_that_file(tmp_path: Path) -> None:
     assert fault.startswith("quirks/diary.toml:1: error: is not TOML: ")
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
-        '[[command]]\nname = "burn"\nwhy = "x"',
-        '[[command]]\ncode = "diarburn"\nwhy = "x"',
-        '[[command]]\nname = "reread"\ncode = "diarburn"\nwhy = "x"',
-        '[[property]]\nclass = "entry"\nname = "ink"\nlevel = "SAFE"\nwhy = "x"',
-    ],
-)
+@pytest.mark.parametrize("row", [
+    '[[command]]\nname = "burn"\nwhy = "x"', '[[command]]\ncode = "diarburn"\nwhy = "x"',
+    '[[command]]\nname = "reread"\ncode = "diarburn"\nwhy = "x"',
+    '[[property]]\nclass = "entry"\nname = "ink"\nlevel = "SAFE"\nwhy = "x"',
+])  # fmt: skip
 def test_a_row_that_matches_nothing_is_an_error_with_file_and_line(
     tmp_path: Path, row: str
 ) -> None:
@@ -146,15 +136,12 @@ def test_a_quirk_can_show_a_hidden_command(tmp_path: Path) -> None:
 RECIPE = '[[recipe]]\nname = "recent"\ntool = "list"\ndoc = "List entries."\nwhy = "x"\n'
 
 
-@pytest.mark.parametrize(
-    ("rest", "expected"),
-    [
-        ('bind = { element = "$kind" }', "recipe recent must both declare and bind kind"),
-        ('params = { kind = "text" }', "recipe recent must both declare and bind kind"),
-        ('bind = { colour = "red" }', "recipe recent binds colour, which list has not"),
-        ('bind = { where = { body = ["$a"] } }', "recipe recent must both declare and bind a"),
-    ],
-)
+@pytest.mark.parametrize(("rest", "expected"), [
+    ('bind = { element = "$kind" }', "recipe recent must both declare and bind kind"),
+    ('params = { kind = "text" }', "recipe recent must both declare and bind kind"),
+    ('bind = { colour = "red" }', "recipe recent binds colour, which list has not"),
+    ('bind = { where = { body = ["$a"] } }', "recipe recent must both declare and bind a"),
+])  # fmt: skip
 def test_a_recipe_that_does_not_fit_is_told_and_left_out(
     tmp_path: Path, rest: str, expected: str
 ) -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from making import DIARY, inputs, put, sdef, source
 
 from iac_gen import write
-from iac_gen.cli.group import cli
+from iac_gen.cli import cli
 from iac_gen.output import OutputError
 from iac_gen.pipeline import build_folder
 from iac_gen.write import read_previous
@@ -30,7 +30,7 @@ RUNS = READS.replace("find", "eval").replace("diareval", "diarfind")
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """What is remembered of builds lies in this test's own folder."""
     folder = tmp_path / "cache"
-    monkeypatch.setattr("iac_gen.remember.user_cache_path", lambda *_, **__: folder)
+    monkeypatch.setattr("iac_gen.write.user_cache_path", lambda *_, **__: folder)
     return folder
 
 
@@ -132,11 +132,9 @@ def test_diff_says_in_words_what_an_update_changes(diary: Path, tools: Path) -> 
     (diary.parent / "Ledger.sdef").unlink()
     lines = run("diff", diary, tools).stdout.splitlines()
     assert lines == [
-        "diary: the dictionary changed",
-        "diary: diary_eval added (DANGEROUS)",
-        "diary: diary_find: parameter in_ added, required",
-        "ledger: app gone, 6 tools with it",
-    ]
+        "diary: the dictionary changed", "diary: diary_eval added (DANGEROUS)",
+        "diary: diary_find: parameter in_ added, required", "ledger: app gone, 6 tools with it",
+    ]  # fmt: skip
     told = json.loads(run("diff", diary, tools, "--json").stdout)
     levels = {"diary": [["diary_eval", "", "DANGEROUS"]]}
     assert told == {"changes": lines, "levels": levels, "falls": [], "failed": []}
@@ -237,7 +235,7 @@ def test_the_same_input_gives_the_same_bytes_anywhere(tmp_path: Path) -> None:
         folder = tmp_path / f"tools{number}"
         names = ["notes", "mail", "finder", "safari"]
         subprocess.run(
-            [sys.executable, "-c", "from iac_gen.cli.group import cli; cli()", "build", "--bundled",
+            [sys.executable, "-c", "from iac_gen.cli import cli; cli()", "build", "--bundled",
              "--output", str(folder), *(names if number else names[::-1])],
             env={**os.environ, "PYTHONHASHSEED": seed, "LC_ALL": place, "TZ": f"UTC{number}",
                  "XDG_CACHE_HOME": str(tmp_path / str(number))},

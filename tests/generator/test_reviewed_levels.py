@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from making import DIARY, sdef
 
-from iac_gen.cli.group import cli
-from iac_gen.surface import SurfaceRow, find_level_falls
+from iac_gen.cli import cli
+from iac_gen.output import SurfaceRow, find_level_falls
 from iac_runtime.tool import LEVELS
 
 READS = '<command name="find" code="diarfind"><result type="text"/></command>'
@@ -31,7 +31,7 @@ RULES = (
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("iac_gen.remember.user_cache_path", lambda *_, **__: tmp_path / "cache")
+    monkeypatch.setattr("iac_gen.write.user_cache_path", lambda *_, **__: tmp_path / "cache")
 
 
 @pytest.fixture
@@ -55,40 +55,22 @@ def texts(folder: Path) -> dict[str, str]:
 
 
 RENAMED = {
-    "a property": (
-        SECRET, SECRET.replace("password", "label"),
-        {"diary.entry.label": "DANGEROUS to MODIFY"},
-    ),
-    "a class": (
-        RULES, RULES.replace('"rule" code', '"line" code'),
-        {
-            "diary.line": "make DANGEROUS, delete DANGEROUS to make MODIFY, delete DANGEROUS",
-            "diary.line.moment": "DANGEROUS to MODIFY",
-        },
-    ),
-    "a field of a record": (
-        RULES, RULES.replace("password", "label"),
-        {"diary.login.label": "DANGEROUS to MODIFY"},
-    ),
-    "a command": (
-        DIARY + RUNS, DIARY + RUNS.replace("eval", "find"),
-        {"diary_find": "DANGEROUS to SAFE"},
-    ),
-    "a command and what had its name": (
-        DIARY + RUNS + READS.replace("diarfind", "diarlook"),
-        DIARY + RUNS.replace("eval", "find") + READS.replace("diarfind", "diarlook").replace(
-            '"find"', '"eval"'
-        ),
-        {"diary_find": "DANGEROUS to SAFE"},
-    ),
-    "a command beside the one of its event": (
-        DIARY + RUNS, DIARY + RUNS + READS,
-        {"diary_find": "DANGEROUS to SAFE"},
-    ),
-    "an event": (
-        DIARY + RUNS, DIARY + RUNS.replace("diarfind", "coredoex"),
-        {"diary_eval": "DANGEROUS to SAFE"},
-    ),
+    "a property": (SECRET, SECRET.replace("password", "label"),
+     {"diary.entry.label": "DANGEROUS to MODIFY"}),
+    "a class": (RULES, RULES.replace('"rule" code', '"line" code'),
+     {"diary.line": "make DANGEROUS, delete DANGEROUS to make MODIFY, delete DANGEROUS",
+      "diary.line.moment": "DANGEROUS to MODIFY"}),
+    "a field of a record": (RULES, RULES.replace("password", "label"),
+     {"diary.login.label": "DANGEROUS to MODIFY"}),
+    "a command": (DIARY + RUNS, DIARY + RUNS.replace("eval", "find"),
+     {"diary_find": "DANGEROUS to SAFE"}),
+    "a command and what had its name": (DIARY + RUNS + READS.replace("diarfind", "diarlook"),
+     DIARY + RUNS.replace("eval", "find") + READS.replace("diarfind", "diarlook").replace('"find"',
+      '"eval"'), {"diary_find": "DANGEROUS to SAFE"}),
+    "a command beside the one of its event": (DIARY + RUNS, DIARY + RUNS + READS,
+     {"diary_find": "DANGEROUS to SAFE"}),
+    "an event": (DIARY + RUNS, DIARY + RUNS.replace("diarfind", "coredoex"),
+     {"diary_eval": "DANGEROUS to SAFE"}),
 }  # fmt: skip
 
 

@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from making import sdef, source
 
-from iac_gen.load import LoadError
 from iac_gen.model import Include, SdefClass, SdefCommand, Source
 from iac_gen.snapshot import facts_only, load_snapshot, read_snapshot, write_snapshot
 from iac_gen.text import sanitize_dictionary
+from iac_gen.xml import LoadError
 
 
 def without_lines(value: Any) -> Any:
@@ -119,21 +119,16 @@ def refused(path: Path) -> str:
     return text
 
 
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        ("", ":1: error: is not JSON"),
-        ("{", ":1: error: is not JSON"),
-        ('{"format": 1,\n"name": }', ":2: error: is not JSON"),
-        (json.dumps(GOOD)[:-40], "is not JSON"),
-        (sdef().decode(), "is not JSON"),
-        ("[]", "is not a snapshot of format 1; make one with iac-gen snapshot"),
-        ("{}", "is not a snapshot of format 1"),
-        (json.dumps({**GOOD, "format": 2}), "is not a snapshot of format 1"),
-        (json.dumps({**GOOD, "format": "1"}), "is not a snapshot of format 1"),
-        ("[" * 100_000, "is nested too deeply"),
-    ],
-)
+@pytest.mark.parametrize(("content", "expected"), [
+    ("", ":1: error: is not JSON"), ("{", ":1: error: is not JSON"),
+    ('{"format": 1,\n"name": }', ":2: error: is not JSON"), (json.dumps(GOOD)[:-40], "is not JSON"),
+    (sdef().decode(), "is not JSON"),
+    ("[]", "is not a snapshot of format 1; make one with iac-gen snapshot"),
+    ("{}", "is not a snapshot of format 1"),
+    (json.dumps({**GOOD, "format": 2}), "is not a snapshot of format 1"),
+    (json.dumps({**GOOD, "format": "1"}), "is not a snapshot of format 1"),
+    ("[" * 100_000, "is nested too deeply"),
+])  # fmt: skip
 def test_what_is_no_snapshot_is_refused(tmp_path: Path, content: str, expected: str) -> None:
     path = tmp_path / "bad.json"
     path.write_text(content)
@@ -156,23 +151,14 @@ def test_a_snapshot_without_one_of_its_keys_is_refused(tmp_path: Path, key: str)
 
 
 WRONG_SUITES: tuple[object, ...] = (
-    None,
-    {},
-    "Suite",
-    [None],
-    [7],
-    ["Suite"],
-    [{}],
-    [{"is": "Gadget"}],
-    [{"is": []}],
-    [{"is": "Class", "name": "c", "code": "clas"}],
-    [{"is": "Suite"}],
+    None, {}, "Suite", [None], [7], ["Suite"], [{}], [{"is": "Gadget"}], [{"is": []}],
+    [{"is": "Class", "name": "c", "code": "clas"}], [{"is": "Suite"}],
     [{"is": "Suite", "name": 7, "code": "diar"}],
     [{"is": "Suite", "name": "S", "code": "diar", "colour": "red"}],
     [{"is": "Suite", "name": "S", "code": "diar", "hidden": "yes"}],
     [{"is": "Suite", "name": "S", "code": "diar", "items": {"is": "Class"}}],
     [{"is": "Suite", "name": "S", "code": "diar", "items": [{"is": "Suite", "name": "T"}]}],
-)
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("suites", WRONG_SUITES)
@@ -243,31 +229,16 @@ def told(path: Path) -> list[str]:
     return [str(one).removeprefix(f"{path}: ") for one in load_snapshot(path).diagnostics]
 
 
-@pytest.mark.parametrize(
-    ("item", "expected"),
-    [
-        (
-            {"is": "Command", "name": "go", "code": "short"},
-            "command go has the code 'short'",
-        ),
-        (
-            {"is": "Command", "name": "go", "code": "漢字漢字漢字漢字"},
-            "command go has the code",
-        ),
-        ({"is": "Class", "name": "row", "code": "x"}, "class row has the code 'x', not 4"),
-        ({"is": "Enumeration", "name": "e", "code": "\n"}, "enumeration e has the code '\\n'"),
-        ({"is": "ValueType", "name": "v", "code": "abc"}, "valuetype v has the code 'abc'"),
-        (
-            {"is": "Command", "name": "g\ro", "code": "diargogo"},
-            "command g o has a control char",
-        ),
-        ({"is": "Class", "name": "\ud800w", "code": "rowr"}, "class w has a control character"),
-        (
-            {"is": "Class", "name": "\u200b", "code": "rowr"},
-            "class has a name of which nothing",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("item", "expected"), [
+    ({"is": "Command", "name": "go", "code": "short"}, "command go has the code 'short'"),
+    ({"is": "Command", "name": "go", "code": "漢字漢字漢字漢字"}, "command go has the code"),
+    ({"is": "Class", "name": "row", "code": "x"}, "class row has the code 'x', not 4"),
+    ({"is": "Enumeration", "name": "e", "code": "\n"}, "enumeration e has the code '\\n'"),
+    ({"is": "ValueType", "name": "v", "code": "abc"}, "valuetype v has the code 'abc'"),
+    ({"is": "Command", "name": "g\ro", "code": "diargogo"}, "command g o has a control char"),
+    ({"is": "Class", "name": "\ud800w", "code": "rowr"}, "class w has a control character"),
+    ({"is": "Class", "name": "\u200b", "code": "rowr"}, "class has a name of which nothing"),
+])  # fmt: skip
 def test_a_malformed_item_costs_that_item(
     tmp_path: Path, item: dict[str, str], expected: str
 ) -> None:

@@ -7,31 +7,28 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from builds import Built
 from dictionaries import DICTIONARIES
 from golden import standard
 from hypothesis import given
 from lxml import etree
-from making import sdef, source, whole
+from making import COCOA, read_cases, sdef, source, whole
 
+from iac_gen.build_tools import build_module
 from iac_gen.discover import from_paths, load_includes
-from iac_gen.load import LoadedDictionary, parse_dictionary
-from iac_gen.lower import build_module
 from iac_gen.model import Diagnostic, Dictionary, Enumeration, SdefCommand, TypeRef
-from iac_gen.objects import OBJECT_EVENTS
+from iac_gen.object_tools import OBJECT_EVENTS
 from iac_gen.quirks import QuirkDecisions, known_apps
+from iac_gen.report import AppReport, BuildReport
 from iac_gen.resolve import resolve_dictionary
 from iac_gen.types import AppTypes
-from iac_gen.unbound import UnsupportedTerm, find_unsupported
+from iac_gen.unsupported import UnsupportedTerm, find_unsupported
+from iac_gen.xml import LoadedDictionary, parse_dictionary
 
 SOUND = """<class name="application" code="capp"><element type="entry"/></class>
 <class name="entry" code="entr" plural="entries"><property name="body" code="body" type="text"/>
 </class>
 """
-INCLUDE = (
-    '<xi:include xmlns:xi="http://www.w3.org/2003/XInclude" href="file:///{}"'
-    """ xpointer="xpointer(/dictionary/suite/node()[not(self::command and @name = 'none')])"/>"""
-)
-COCOA = INCLUDE.format("System/Library/ScriptingDefinitions/CocoaStandard.sdef")
 
 
 def found(items: str, suite: str = 'name="Diary" code="diar"') -> list[UnsupportedTerm]:
@@ -55,131 +52,7 @@ def test_a_dictionary_that_is_bound_whole_has_nothing_to_list() -> None:
     assert lines(items) == []
 
 
-@pytest.mark.parametrize(
-    ("items", "said"),
-    [
-        (
-            '<command name="burn" code="diarburn" hidden="yes">'
-            '<direct-parameter type="entry"/><parameter name="by" code="byby" type="text"/>'
-            "</command>",
-            [
-                "command burn 'diarburn': it is hidden",
-                "parameter by 'byby' of burn: its command has no tool",
-            ],
-        ),
-        (
-            '<event name="burnt" code="diarburt"><parameter name="by" code="byby" type="text"/>'
-            "</event>",
-            [
-                "event burnt 'diarburt': the app sends it, and no client can call it",
-                "parameter by 'byby' of burnt: it belongs to an event, which no client can call",
-            ],
-        ),
-        (
-            '<command name="burn" code="diarburn">'
-            '<parameter name="by" code="byby" type="text" hidden="yes"/></command>',
-            ["parameter by 'byby' of burn: it is hidden"],
-        ),
-        (
-            '<command name="count" code="corecnte" hidden="yes"/>',
-            ["command count 'corecnte': it is hidden; the object tool count does the same"],
-        ),
-        (
-            '<command name="count" code="corecnte"/>'
-            '<command name="number of" code="corecnte">'
-            '<parameter name="each" code="kocl" type="type"/>'
-            '<parameter name="by" code="byby" type="text"/></command>',
-            [
-                "command number of 'corecnte': the object tool count does the same as count"
-                " (same event)",
-                "parameter each 'kocl' of number of: its command has no tool",
-                "parameter by 'byby' of number of: its command has no tool",
-            ],
-        ),
-        (
-            '<command name="get" code="coregetd"><parameter name="into" code="insh" type="text"/>'
-            '<parameter name="as" code="rtyp" type="type"/></command>',
-            ["parameter into 'insh' of get: the object tool get has no such parameter"],
-        ),
-        (
-            '<value-type name="entry" code="entv"/><value-type name="paper" code="papr"/>',
-            [
-                "value-type entry 'entv': as a type, the name means the class",
-                "value-type paper 'papr': IAC does not know the type of this code, so"
-                " any value is accepted",
-            ],
-        ),
-        (
-            '<record-type name="a" code="aaaa"/><value-type name="a" code="aaav"/>'
-            '<enumeration name="b" code="bbbb"><enumerator name="c" code="cccc"/></enumeration>'
-            '<value-type name="b" code="bbbv"/>',
-            [
-                "value-type a 'aaav': as a type, the name means the record type",
-                "value-type b 'bbbv': as a type, the name means the enumeration",
-            ],
-        ),
-        (
-            '<record-type name="a" code="aaaa"/>'
-            '<record-type name="a" code="aaaa"><property name="p" code="pppp" type="text"/>'
-            "</record-type>",
-            [],
-        ),
-        (
-            '<command name="burn" code="diarburn"><synonym name="char"/></command>'
-            '<class-extension extends="entry"><property name="mood" code="mood" type="text">'
-            '<synonym code="mod2"/></property></class-extension>'
-            '<enumeration name="ink" code="inks"><synonym name="dye" code="dyes"/>'
-            '<enumerator name="red" code="redd"><synonym name="scarlet"/></enumerator>'
-            "</enumeration>",
-            [
-                "synonym char of burn: it is a second name; the tools use the first one",
-                "synonym 'mod2' of mood of entry: it is a second code; the tools use the first one",
-                "synonym scarlet of red of ink: it is a second name; the tools use the first one",
-                "synonym dye 'dyes' of ink: it is a second name with a code of its own; the tools"
-                " use the first one",
-            ],
-        ),
-        (
-            '<class-extension extends="entry"><responds-to command="burn"/></class-extension>',
-            [
-                "responds-to burn of entry: a tool accepts any object; the app decides which"
-                " objects it can use"
-            ],
-        ),
-        (
-            '<class-extension extends="leaf"><property name="vein" code="vein" type="text"/>'
-            '<element type="entry"/></class-extension>'
-            '<class-extension extends="entry"><element type="twig"/></class-extension>',
-            [
-                "class-extension leaf: the class that it extends is declared nowhere",
-                "property vein 'vein' of leaf: its owner is declared nowhere",
-                "element entry of leaf: its owner is declared nowhere",
-                "element twig of entry: its class is declared nowhere",
-            ],
-        ),
-        (
-            '<enumeration name="ink" code="inks"><enumerator name="red" code="redd"/>'
-            '<enumerator name="milk" code="milk" hidden="yes"/></enumeration>',
-            [
-                "enumerator milk 'milk' of ink: it is hidden; no tool offers it, but a result"
-                " may contain it"
-            ],
-        ),
-        (
-            '<enumeration name="ink" code="inks">'
-            '<enumerator name="milk" code="milk" hidden="yes"/></enumeration>',
-            [],
-        ),
-        (
-            '<command name="burn" code="burn"/>',
-            ["item: command burn has the code 'burn', not 8 characters"],
-        ),
-        (
-            INCLUDE.format("Library/Leaves.sdef"),
-            ["include /Library/Leaves.sdef: was not found; its terms are missing"],
-        ),
-    ],
-)
+@pytest.mark.parametrize(("items", "said"), read_cases("unbound_cases.txt"))
 def test_a_term_without_a_trace_is_listed_with_the_reason(items: str, said: Sequence[str]) -> None:
     assert lines(items) == said
 
@@ -213,11 +86,8 @@ def test_what_an_include_brought_has_no_line_and_comes_last() -> None:
     )
     own = [one for one in listed if one.line]
     assert [(one.kind, one.term) for one in own] == [
-        ("responds-to", "close"),
-        ("responds-to", "fold"),
-        ("synonym", "pane"),
-        ("command", "burn"),
-    ]
+        ("responds-to", "close"), ("responds-to", "fold"), ("synonym", "pane"), ("command", "burn"),
+    ]  # fmt: skip
     assert listed[: len(own)] == own
     assert len(listed) > len(own)
 
@@ -350,3 +220,73 @@ def test_value_types_are_atoms_or_listed(corpus: Path) -> None:
         for row in resolved.values:
             kind = types.type_string((TypeRef(row.name),))
             assert (kind in atoms - {"any"} or row.name == "any") != (row.name in listed), row
+
+
+# The corpus of real dictionaries: every one builds, and nothing is lost without a reason.
+
+
+# Why the tables of a module hold other numbers than the file: what each diagnostic stands for.
+REASONS = {
+    "class-again": "a class that is declared twice is one row",
+    "contents": "what a class contains counts as a property of it",
+    "hidden": "hidden commands are no tools",
+    "included": "the standard suites come on top",
+    "overload": "overloads of a command are one tool",
+    "hook": "what the app calls in a script is no tool",
+    "repeated": "what is declared twice in one place is one row",
+    "self-inherits": "a class that inherits itself extends the one that was there",
+    "synthesised": "a class that is used and not declared was made",
+    "unknown-class": "an element of a class that nobody declares has no row",
+}
+
+
+@pytest.fixture
+def report(corpus_build: Built) -> BuildReport:
+    return corpus_build.report
+
+
+def by_file(report: BuildReport, corpus: Path) -> dict[str, AppReport]:
+    found = from_paths([corpus / "sdef"], known_apps())
+    ids = {one.id: Path(one.file).name for one in found.sources}
+    return {ids[app.id]: app for app in report.apps}
+
+
+def test_every_real_dictionary_becomes_a_module(report: BuildReport) -> None:
+    assert report.failed == ()
+    assert len(report.apps) == 60
+
+
+def test_what_is_declared_is_what_the_raw_files_hold(report: BuildReport, corpus: Path) -> None:
+    raw = json.loads((corpus / "counts.json").read_text())
+    for file, app in by_file(report, corpus).items():
+        expected = [raw[file].get(k, 0) for k in ("command", "class", "property", "element")]
+        got = app.declared
+        assert [got.commands, got.classes, got.properties, got.elements] == expected, file
+
+
+def test_what_is_built_differs_only_for_a_reason_that_is_told(
+    report: BuildReport, corpus: Path
+) -> None:
+    for file, app in by_file(report, corpus).items():
+        reasons = {one.code for one in app.diagnostics} & REASONS.keys()
+        if not reasons:
+            assert app.built == app.declared, file
+        elif reasons == {"hidden"}:
+            hidden = sum(one.code == "hidden" for one in app.diagnostics)
+            assert app.built.commands == app.declared.commands - hidden, file
+            assert app.built.classes == app.declared.classes, file
+            assert app.built.properties == app.declared.properties, file
+            assert app.built.elements == app.declared.elements, file
+        elif reasons == {"contents"}:
+            extra = sum(one.code == "contents" for one in app.diagnostics)
+            assert app.built.properties == app.declared.properties + extra, file
+
+
+def test_most_dictionaries_need_no_reason(report: BuildReport) -> None:
+    same = [app.key for app in report.apps if app.built == app.declared]
+    assert len(same) >= 20
+
+
+def test_a_tool_costs_few_tokens(report: BuildReport) -> None:
+    tools = sum(app.tools for app in report.apps)
+    assert sum(app.tokens for app in report.apps) / tools <= 165

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from making import read, sdef, source
 
-from iac_gen.cli.group import cli
+from iac_gen.cli import cli
 from iac_gen.resolve import resolve_dictionary
-from iac_gen.verify import (
+from iac_gen.verify_names import (
     AskedNames,
     ReflectedClass,
     Reflection,
@@ -48,15 +48,12 @@ ITEMS = """
 """
 RIGHT: dict[str, Any] = {
     "commands": ["geturl", "doJavaScript", "quit"],
-    "application": {
-        "properties": ["airplayMode", "class"],
-        "elements": ["dayBooks"],
-        "parent": None,
-    },
+    "application": {"properties": ["airplayMode", "class"], "elements": ["dayBooks"],
+     "parent": None},
     "item": {"properties": ["name"], "elements": [], "parent": None},
     "dayBook": {"properties": ["unixId", "name"], "elements": ["page"], "parent": "item"},
     "page": {"properties": [], "elements": [], "parent": None},
-}
+}  # fmt: skip
 STAND_IN = """
 import json, os, sys
 assert sys.argv[1:3] == ["-l", "JavaScript"], sys.argv
@@ -102,47 +99,25 @@ def changed(where: str, key: str, value: object) -> dict[str, Any]:
     return {**RIGHT, where: {**RIGHT[where], key: value}}
 
 
-@pytest.mark.parametrize(
-    ("world", "lines"),
-    [
-        (RIGHT, []),
-        (
-            {**RIGHT, "commands": ["getURL", "doJavaScript"]},
-            ["command 'GetURL': IAC has geturl, JXA has getURL"],
-        ),
-        (
-            {**RIGHT, "commands": ["geturl"]},
-            ["command 'do JavaScript': IAC has doJavaScript, JXA has no such name"],
-        ),
-        (
-            {**RIGHT, "commands": [*RIGHT["commands"], "whisper", "shout"]},
-            ["command: JXA has shout, which belongs to no term"],
-        ),
-        (
-            changed("application", "properties", ["airPlayMode"]),
-            ["property of application 'AirPlay mode': IAC has airplayMode, JXA has airPlayMode"],
-        ),
-        (
-            changed("dayBook", "elements", ["leaves"]),
-            [
-                "element of day book 'page': IAC has pages, JXA has no such name",
-                "element of day book: JXA has leaves, which belongs to no term",
-            ],
-        ),
-        (
-            changed("dayBook", "properties", ["unixId", "secret", "properties"]),
-            [],
-        ),
-        (
-            changed("dayBook", "parent", "Item"),
-            ["parent of day book 'item': IAC has item, JXA has Item"],
-        ),
-        (
-            {**RIGHT, "dayBook": {"properties": [], "elements": [], "parent": None}},
-            ["class 'day book': IAC has dayBook, JXA has no such name"],
-        ),
-    ],
-)
+@pytest.mark.parametrize(("world", "lines"), [
+    (RIGHT, []),
+    ({**RIGHT, "commands": ["getURL", "doJavaScript"]},
+     ["command 'GetURL': IAC has geturl, JXA has getURL"]),
+    ({**RIGHT, "commands": ["geturl"]},
+     ["command 'do JavaScript': IAC has doJavaScript, JXA has no such name"]),
+    ({**RIGHT, "commands": [*RIGHT["commands"], "whisper", "shout"]},
+     ["command: JXA has shout, which belongs to no term"]),
+    (changed("application", "properties", ["airPlayMode"]),
+     ["property of application 'AirPlay mode': IAC has airplayMode, JXA has airPlayMode"]),
+    (changed("dayBook", "elements", ["leaves"]),
+     ["element of day book 'page': IAC has pages, JXA has no such name",
+      "element of day book: JXA has leaves, which belongs to no term"]),
+    (changed("dayBook", "properties", ["unixId", "secret", "properties"]), []),
+    (changed("dayBook", "parent", "Item"),
+     ["parent of day book 'item': IAC has item, JXA has Item"]),
+    ({**RIGHT, "dayBook": {"properties": [], "elements": [], "parent": None}},
+     ["class 'day book': IAC has dayBook, JXA has no such name"]),
+])  # fmt: skip
 def test_what_reflection_says_otherwise_is_told_with_the_term(
     names: AskedNames, world: dict[str, Any], lines: list[str]
 ) -> None:
@@ -172,40 +147,24 @@ def test_an_app_is_asked_in_one_process(names: AskedNames, program: Callable[[st
     assert names.parameters == 1
 
 
-@pytest.mark.parametrize(
-    ("code", "words"),
-    [
-        ("print('{')", "not come from IAC's script"),
-        ("print('[1]')", "not come from IAC's script"),
-        ('print(\'{"commands": [], "classes": []}\')', "not come from IAC's script"),
-        ("print('[' * 100000)", "not come from IAC's script"),
-        (
-            "import json, sys; n = len(json.load(sys.stdin)['classes']);"
-            "row = {'properties': None, 'elements': [], 'parent': None};"
-            "print(json.dumps({'commands': None, 'classes': [row] * n}))",
-            "shows no names",
-        ),
-        (
-            "import json, sys; n = len(json.load(sys.stdin)['classes']);"
-            "row = {'properties': [3], 'elements': [], 'parent': 4};"
-            "print(json.dumps({'commands': [], 'classes': [row] * n}))",
-            "not come from IAC's script",
-        ),
-        (
-            "import json, sys; n = len(json.load(sys.stdin)['classes']);"
-            "row = {'properties': [], 'elements': [], 'parent': 4};"
-            "print(json.dumps({'commands': [], 'classes': [row] * n}))",
-            "not come from IAC's script",
-        ),
-        (
-            "import sys; print('execution error: Error: Application can\\'t be found. (-2700)',"
-            " file=sys.stderr); sys.exit(1)",
-            "Application can't be found",
-        ),
-        ("import sys; sys.exit(3)", "status 3"),
-        ("import time; time.sleep(600)", "did not end within 0.5 seconds"),
-    ],
-)
+@pytest.mark.parametrize(("code", "words"), [
+    ("print('{')", "not come from IAC's script"), ("print('[1]')", "not come from IAC's script"),
+    ('print(\'{"commands": [], "classes": []}\')', "not come from IAC's script"),
+    ("print('[' * 100000)", "not come from IAC's script"),
+    ("import json, sys; n = len(json.load(sys.stdin)['classes']);"
+     "row = {'properties': None, 'elements': [], 'parent': None};"
+     "print(json.dumps({'commands': None, 'classes': [row] * n}))", "shows no names"),
+    ("import json, sys; n = len(json.load(sys.stdin)['classes']);"
+     "row = {'properties': [3], 'elements': [], 'parent': 4};"
+     "print(json.dumps({'commands': [], 'classes': [row] * n}))", "not come from IAC's script"),
+    ("import json, sys; n = len(json.load(sys.stdin)['classes']);"
+     "row = {'properties': [], 'elements': [], 'parent': 4};"
+     "print(json.dumps({'commands': [], 'classes': [row] * n}))", "not come from IAC's script"),
+    ("import sys; print('execution error: Error: Application can\\'t be found. (-2700)',"
+     " file=sys.stderr); sys.exit(1)", "Application can't be found"),
+    ("import sys; sys.exit(3)", "status 3"),
+    ("import time; time.sleep(600)", "did not end within 0.5 seconds"),
+])  # fmt: skip
 def test_a_program_that_does_not_answer_is_one_line(
     names: AskedNames, program: Callable[[str], Path], code: str, words: str
 ) -> None:
@@ -268,15 +227,11 @@ def test_an_app_that_cannot_be_asked_costs_that_app(
     assert "status 3" in err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ([], "not a Mac"),
-        (["--simulate", "--osascript", "x"], "not both"),
-        (["--tools", "x", "--osascript", "x"], "--simulate"),
-        (["nothing", "--bundled", "--simulate"], "no dictionary"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "words"), [
+    ([], "not a Mac"), (["--simulate", "--osascript", "x"], "not both"),
+    (["--tools", "x", "--osascript", "x"], "--simulate"),
+    (["nothing", "--bundled", "--simulate"], "no dictionary"),
+])  # fmt: skip
 def test_bad_input_is_one_line(
     monkeypatch: pytest.MonkeyPatch, arguments: list[str], words: str
 ) -> None:

@@ -23,16 +23,23 @@ from typing import Any, Final
 from intents import ran
 
 from iac_base.errors import IacError
-from iac_mcp.cli.probe import ROWS, Person, answers, collisions, person, redacted, whose
+from iac_mcp.cli.probe import (
+    ROWS,
+    PersonalDetails,
+    automation_answer,
+    collision_probes,
+    personal_details,
+    redact_person,
+    run_probes,
+)
 from iac_runtime.execution.executor import Executor
-from iac_runtime.execution.mac import permitted
+from iac_runtime.execution.mac import automation_permission
 from iac_runtime.execution.process import Completed, Runner
-from iac_runtime.execution.streams import run_process
+from iac_runtime.execution.workers import run_process
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, Done
+from iac_runtime.gate.plans import Call, CompletedCall
 from iac_runtime.policy.permissions import Requester
-from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.folders import shipped_folder
+from iac_runtime.tools.catalogue import Catalogue, shipped_folder
 from iac_runtime.tools.tables import Tables
 from iac_runtime.version import VERSION
 from iac_simulator import Simulator
@@ -44,11 +51,9 @@ CALLS: Final = tuple(
     tomllib.loads(Path(__file__).with_name("calls.toml").read_text("utf-8"))["call"]
 )
 APPS: Final = {
-    "finder": "com.apple.finder",
-    "system_events": "com.apple.systemevents",
-    "textedit": "com.apple.TextEdit",
-    "notes": "com.apple.Notes",
-}
+    "finder": "com.apple.finder", "system_events": "com.apple.systemevents",
+    "textedit": "com.apple.TextEdit", "notes": "com.apple.Notes",
+}  # fmt: skip
 """Key -> bundle id of what events are sent to; Standard Additions run in osascript itself."""
 
 LOGGED: Final = 15
@@ -69,7 +74,7 @@ def shipped() -> tuple[Catalogue, list[Tables]]:
     if folder is None:
         raise SystemExit("There are no committed modules beside this checkout.")
     catalogue = Catalogue([folder])
-    return catalogue, [catalogue.tables(app) for app in catalogue.apps.values()]
+    return catalogue, [catalogue.load_tables(app) for app in catalogue.apps.values()]
 
 
 def simulated() -> list[Fact]:
@@ -82,7 +87,7 @@ def simulated() -> list[Fact]:
 
     found: list[Fact] = []
     # A script runs when its fact is asked for: what was sent since the last one is its own.
-    for fact in probed(run, ["osascript"], apps, Person(), attended=True):
+    for fact in probed(run, ["osascript"], apps, PersonalDetails(), attended=True):
         sent, simulator.events[:] = [event.event for event in simulator.events], []
         if fact["row"] == LOGGED:
             fact["events"] = sent
@@ -96,15 +101,15 @@ def probed(
     runner: Runner,
     program: Sequence[str],
     apps: Sequence[Tables],
-    who: Person,
+    who: PersonalDetails,
     *,
     attended: bool,
     leave: Collection[str] = (),
 ) -> Iterator[Fact]:
     """Yield what the questions of `iac-mcp probe` are answered with, but for apps of `leave`."""
-    more = list(collisions(apps))
+    more = list(collision_probes(apps))
     rows = [row for row in ROWS if row != 12]
-    asked = answers(runner, program, rows, more=more, scratch=attended, leave=leave, person=who)
+    asked = run_probes(runner, program, rows, more=more, scratch=attended, leave=leave, person=who)
     for answer in asked:
         fact = {**answer, "id": f"probe.{answer['id']}"}
         if answer["row"] == LOGGED and (sent := events_in(answer.get("stderr", ""))):
@@ -140,7 +145,7 @@ def called(
         except IacError as error:
             yield {**fact, "error": getattr(error, "type", type(error).__name__)}
             continue
-        if not isinstance(outcome, Done):
+        if not isinstance(outcome, CompletedCall):
             yield {**fact, "error": type(outcome).__name__}
             continue
         value = json.loads(json.dumps(outcome.value, default=str))
@@ -183,7 +188,9 @@ def names() -> Fact:
         timeout=600,
         check=False,
     )
-    said = [redacted(line, person()) for line in (done.stdout + done.stderr).splitlines()]
+    said = [
+        redact_person(line, personal_details()) for line in (done.stdout + done.stderr).splitlines()
+    ]
     return {"id": "names", "status": done.returncode, "said": said[:2000]}
 
 
@@ -226,9 +233,9 @@ def collect(*, unattended: bool, stand_in: bool) -> dict[str, Any]:
         if stand_in
         else Executor()
     )
-    before = {key: permitted(bundle) for key, bundle in APPS.items()}
+    before = {key: automation_permission(bundle) for key, bundle in APPS.items()}
     wanted = [key for key in APPS if not unattended or stand_in or before[key] == "yes"]
-    who = person()
+    who = personal_details()
     scratch = tempfile.mkdtemp(prefix="iac-scratch-")
     try:
         leave = {APPS[key] for key in APPS if key not in wanted}
@@ -251,9 +258,9 @@ def collect(*, unattended: bool, stand_in: bool) -> dict[str, Any]:
         "unattended": unattended,
         # A "would ask" that is another word afterwards was a prompt that somebody answered.
         "prompts": {
-            "names": whose(who, simulate=stand_in),
+            "names": automation_answer(who, simulate=stand_in),
             "before": before,
-            "after": {key: permitted(bundle) for key, bundle in APPS.items()},
+            "after": {key: automation_permission(bundle) for key, bundle in APPS.items()},
         },
         "facts": facts,
     }

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from iac_base.errors import IacError, ToolError
-from iac_mcp.cli.intents import wrapped
+from iac_mcp.cli.intents import intent_tools
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.shortcuts import ShortcutError
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, Done
+from iac_runtime.gate.plans import Call, CompletedCall
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.tools.catalogue import Catalogue
 
@@ -51,7 +51,7 @@ def harmless(folder: Path) -> list[str]:
     """Return the tools that are tried: they read, and take nothing that must be given."""
     entries = map(json.loads, (folder / "listing.jsonl").read_text("utf-8").splitlines())
     free = {one["name"] for one in entries if not one["inputSchema"].get("required")}
-    known = wrapped([folder]).items()
+    known = intent_tools([folder]).items()
     safe = (name for name, row in known if row.level == "SAFE" and row.workflow is not None)
     return sorted(name for name in safe if name in free)[:_MOST]
 
@@ -67,8 +67,8 @@ def _called(folder: Path, tool: str) -> Fact:
     gate = Gate(Catalogue([folder]), Executor(timeout=_SECONDS))
     fact: Fact = {"id": f"intents.run.{tool}"}
     try:
-        done = gate.call(Call(tool, {}, Requester(vouched="SAFE")))
-        value = type(done.value).__name__ if isinstance(done, Done) else ""
+        done = gate.call(Call(tool, {}, Requester(preapproved_level="SAFE")))
+        value = type(done.value).__name__ if isinstance(done, CompletedCall) else ""
         return {**fact, "answer": type(done).__name__, "value": value}
     except ShortcutError as error:
         return {**fact, "state": error.state, "error": error.original[:300]}

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from iac_runtime.audit import Audit, AuditIntent, AuditOutcome
+from iac_runtime.audit.writer import Audit, AuditIntent, AuditOutcome
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\u202e\x1b[31m'\""
 
@@ -31,9 +31,9 @@ def write_calls(state: Path, count: int) -> None:
     for number in range(count):
         intent = AuditIntent("notes_count", "SAFE", app="com.apple.Notes", client="tester",
                              arguments={"element": "note"}, line=f"line {number}")  # fmt: skip
-        audit.outcome(audit.intent(intent), AuditOutcome("done", 0.002))
+        audit.record_outcome(audit.record_intent(intent), AuditOutcome("done", 0.002))
     effects = (("delete", HOSTILE, HOSTILE, HOSTILE),)
-    audit.intent(
+    audit.record_intent(
         AuditIntent(
             HOSTILE,
             "DANGEROUS",

@@ -13,13 +13,11 @@ import jsonschema
 import pytest
 from opened_page import HOSTILE, environment
 
-from iac_runtime.serve.plain import VIEW_TYPE
-from iac_runtime.serve.plain import VIEWS as EXTENSION
-from iac_runtime.serve.resources import VIEWS
-from iac_runtime.serve.views import document
+from iac_runtime.serve.protocol import VIEW_EXTENSION, VIEW_TYPE
+from iac_runtime.serve.resources import VIEWS, view_document
 
 HOST = Path(__file__).with_name("chat_host.html")
-CAN = {"extensions": {EXTENSION: {"mimeTypes": [VIEW_TYPE]}}, "elicitation": {}}
+CAN = {"extensions": {VIEW_EXTENSION: {"mimeTypes": [VIEW_TYPE]}}, "elicitation": {}}
 
 
 class Chat:
@@ -35,7 +33,7 @@ class Chat:
         threading.Thread(target=self._hear, daemon=True).start()
         info = {"name": "chat", "version": "1"}
         said = {"protocolVersion": "2025-11-25", "capabilities": CAN, "clientInfo": info}
-        assert EXTENSION in self.ask("initialize", **said)["capabilities"]["extensions"]
+        assert VIEW_EXTENSION in self.ask("initialize", **said)["capabilities"]["extensions"]
         self.say({"method": "notifications/initialized"})
 
     def _hear(self) -> None:
@@ -156,7 +154,7 @@ def test_a_card_shows_what_waits_and_cannot_answer(host: Any, chat: Chat) -> Non
     given = {"target": "notes[0]"}
     answer = chat.begin("tools/call", name="notes_delete", arguments=given)
     question = chat.asked.get(timeout=60)
-    view = shown(host, document("approval"), given, None)
+    view = shown(host, view_document("approval"), given, None)
     view.get_by_text("Shopping list").first.wait_for()
     assert "Waiting for your answer DANGEROUS" in view.inner_text()
     assert "cannot approve" in view.inner_text()
@@ -180,7 +178,7 @@ def test_what_apps_say_runs_nothing_and_nothing_is_connected(host: Any, axe: str
     results.insert(0, {"isError": True, "content": [{"text": json.dumps(failed), "type": "text"}]})
     for at, kind in enumerate(VIEWS):
         theme = ("light", "dark")[at % 2]
-        view = shown(host, document(kind), None, None, theme)
+        view = shown(host, view_document(kind), None, None, theme)
         for result in results:
             host.evaluate("(result) => give(null, result)", result)
             view.get_by_text("<script>alert(1)</script>").first.wait_for()
@@ -188,7 +186,7 @@ def test_what_apps_say_runs_nothing_and_nothing_is_connected(host: Any, axe: str
             frame = host.frames[-1]
             assert frame.locator("main script, main img").count() == 0
     for kind, theme in (("day", "light"), ("table", "dark")):
-        shown(host, document(kind), None, results[-1], theme)
+        shown(host, view_document(kind), None, results[-1], theme)
         frame = host.frames[-1]
         frame.evaluate(axe)
         found = frame.evaluate("axe.run()")["violations"]
@@ -215,4 +213,4 @@ def test_what_is_declared_has_the_types_of_the_extension(chat: Chat, modules: Pa
         assert listed[read["uri"]]["mimeType"] == read["mimeType"] == VIEW_TYPE
         assert listed[read["uri"]]["_meta"] == read["_meta"]
         jsonschema.validate(read["_meta"]["ui"], kinds["McpUiResourceMeta"])
-    jsonschema.validate(CAN["extensions"][EXTENSION], kinds["McpUiClientCapabilities"])
+    jsonschema.validate(CAN["extensions"][VIEW_EXTENSION], kinds["McpUiClientCapabilities"])

@@ -25,19 +25,15 @@ from iac_page.guard import COOKIE, PageKeys
 from iac_page.server import make_app
 from iac_runtime.audit.reading import row_lines
 from iac_runtime.audit.store import FILE
-from iac_runtime.gate.opening import GateOptions, open_gate
-from iac_runtime.gate.plans import Call, Done
-from iac_runtime.tools.freshness import freshness
+from iac_runtime.gate.opening import GateOptions, build_gate
+from iac_runtime.gate.plans import Call, CompletedCall
+from iac_runtime.tools.freshness import check_freshness
 
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 
 
 def ask(
-    page: OpenPage,
-    path: str,
-    method: str = "GET",
-    body: str | None = None,
-    **headers: str,
+    page: OpenPage, path: str, method: str = "GET", body: str | None = None, **headers: str
 ) -> tuple[int, dict[str, str], str]:
     """Send a request as anybody on this machine could, and return status, headers and text."""
     connection = http.client.HTTPConnection("127.0.0.1", page.port, timeout=20)
@@ -83,17 +79,11 @@ def test_nobody_is_let_in_without_the_one_time_address(
     assert ask(page, "/calls", cookie="iac_page=")[0] == 401
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"host": "attacker.example"},
-        {"host": "attacker.example:80"},
-        {"origin": "http://attacker.example"},
-        {"origin": "null"},
-        {"sec_fetch_site": "cross-site"},
-        {"sec_fetch_site": "same-site"},
-    ],
-)
+@pytest.mark.parametrize("headers", [
+    {"host": "attacker.example"}, {"host": "attacker.example:80"},
+    {"origin": "http://attacker.example"}, {"origin": "null"}, {"sec_fetch_site": "cross-site"},
+    {"sec_fetch_site": "same-site"},
+])  # fmt: skip
 def test_other_names_and_other_sites_are_refused(
     page: OpenPage, cookie: str, headers: dict[str, str]
 ) -> None:
@@ -155,25 +145,25 @@ def test_pages_of_calls_leave_none_out_and_charts_count_all(tmp_path: Path) -> N
     state = tmp_path / "state"
     state.mkdir(mode=0o700)
     write_calls(state, 230)
-    view = views.calls(state, {})
+    view = views.calls_view(state, {})
     assert sum(bar.calls for bar in view["days"]) == 231
     assert {bar.label: bar.calls for bar in view["by_app"]}["com.apple.notes"] == 230
     lanes = view["lanes"]
     assert sum(map(len, lanes.values())) == len(view["calls"])
     seen = [one.seq for one in view["calls"]]
     while view["older"]:
-        view = views.calls(state, {key: str(value) for key, value in view["older"].items()})
+        view = views.calls_view(state, {key: str(value) for key, value in view["older"].items()})
         seen += [one.seq for one in view["calls"]]
     assert len(seen) == len(set(seen)) == 231
-    (denied,) = views.calls(state, {"decision": "deny"})["calls"]
+    (denied,) = views.calls_view(state, {"decision": "deny"})["calls"]
     assert denied.seq == seen[0]
 
 
 def test_it_ends_when_nobody_looks(tmp_path: Path) -> None:
     data = tmp_path / "data"
     code = (
-        "from iac_page.server import serve; from iac_runtime.gate.opening import GateOptions;"
-        "serve(GateOptions(simulate=''), 0, 1.5, lambda address: print(address, flush=True))"
+        "from iac_page.server import serve_page; from iac_runtime.gate.opening import GateOptions;"
+        "serve_page(GateOptions(simulate=''), 0, 1.5, lambda address: print(address, flush=True))"
     )
     argv = [sys.executable, "-c", code]
     child = subprocess.Popen(argv, env=environment(data), stdout=subprocess.PIPE, text=True)
@@ -217,15 +207,15 @@ def test_a_rule_fits_past_calls_of_recipes_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("IAC_DATA", str(tmp_path))
-    with closing(open_gate(GateOptions(simulate="", allow="MODIFY"))) as gate:
+    with closing(build_gate(GateOptions(simulate="", allow="MODIFY"))) as gate:
         done = gate.call(Call("notes_make_note", {"name": "Milk"}))
-        assert isinstance(done, Done)
+        assert isinstance(done, CompletedCall)
         state = tmp_path / "state"
         for tool, fits in (("notes_make_note", 1), ("notes_make*", 1), ("notes_make", 0)):
             draft = rules.try_rule(state, gate, f'[[deny]]\ntool = "{tool}"')
             assert (draft.wrong, len(draft.calls)) == ("", fits)
-        (entry,) = draft.calls or rules.lately(state)
-        assert rules.from_call(entry).startswith('[[deny]]\ntool = "notes_make_note"')
+        (entry,) = draft.calls or rules.recent_calls(state)
+        assert rules.rule_from_call(entry).startswith('[[deny]]\ntool = "notes_make_note"')
 
 
 def test_an_app_that_was_updated_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -236,10 +226,10 @@ def test_an_app_that_was_updated_is_named(tmp_path: Path, monkeypatch: pytest.Mo
     facts["CFBundleShortVersionString"] = f"9.1{HOSTILE[:8]}"
     (inside / "Info.plist").write_bytes(plistlib.dumps(facts))
     (inside / "Resources" / "Notes.sdef").write_text("<dictionary/>")
-    looked = partial(freshness, folders=[str(tmp_path)])
-    monkeypatch.setattr("iac_page.changes.freshness", looked)
+    looked = partial(check_freshness, folders=[str(tmp_path)])
+    monkeypatch.setattr("iac_page.changes.check_freshness", looked)
     keys = PageKeys()
-    with closing(open_gate(GateOptions(simulate=""))) as gate:
+    with closing(build_gate(GateOptions(simulate=""))) as gate:
         app = make_app(PageSources(open_state(), gate, lambda: gate, keys), 80)
         client = TestClient(app, "http://127.0.0.1:80", cookies={COOKIE: keys.session})
         text = client.get("/changes", headers={"host": "127.0.0.1:80"}).text

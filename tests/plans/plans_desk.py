@@ -7,10 +7,10 @@ from typing import Any
 
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Asks, Call, Done
-from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.model import Flags, read_settings
+from iac_runtime.gate.plans import Call, CompletedCall, PendingCall
 from iac_runtime.policy.permissions import Permissions, Requester
+from iac_runtime.policy.policy_file import parse_policy
+from iac_runtime.policy.settings import PolicyFlags, read_settings
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import added_tools
 from iac_simulator import Simulator
@@ -25,13 +25,15 @@ class Desk:
 
     def __init__(self, state: Any = None, policy: str = "", **more: Any) -> None:
         parsed = parse_policy(policy)
-        tables = [CATALOGUE.tables(app) for app in CATALOGUE.apps.values()]
+        tables = [CATALOGUE.load_tables(app) for app in CATALOGUE.apps.values()]
         self.simulator = Simulator(tables, state)
         self.gate = Gate(
             CATALOGUE,
             Executor(self.simulator),
             home="/Users/me",
-            permissions=Permissions(parsed, read_settings(Flags(), {}, parsed), home="/Users/me"),
+            permissions=Permissions(
+                parsed, read_settings(PolicyFlags(), {}, parsed), home="/Users/me"
+            ),
             added=added_tools,
             **more,
         )
@@ -40,21 +42,21 @@ class Desk:
     def ask(self, tool: str, **arguments: Any) -> Any:
         return self.gate.call(Call(tool, arguments, ASKED))
 
-    def answer(self, asked: Asks, tool: str, **arguments: Any) -> Any:
+    def answer(self, asked: PendingCall, tool: str, **arguments: Any) -> Any:
         self.questions.append(asked.question.text)
         return self.gate.call(Call(tool, arguments, ASKED, token=asked.token, verdict="once"))
 
     def run(self, tool: str, **arguments: Any) -> Any:
         outcome = self.ask(tool, **arguments)
-        while isinstance(outcome, Asks):
+        while isinstance(outcome, PendingCall):
             outcome = self.answer(outcome, tool, **arguments)
-        assert isinstance(outcome, Done), outcome
+        assert isinstance(outcome, CompletedCall), outcome
         return outcome.value
 
     def meanwhile(self, tool: str, **arguments: Any) -> None:
         """Change the world behind the gate's back."""
         other = Gate(CATALOGUE, Executor(self.simulator), "DANGEROUS", home="/Users/me")
-        assert isinstance(other.call(Call(tool, arguments)), Done)
+        assert isinstance(other.call(Call(tool, arguments)), CompletedCall)
 
     def before_each(self, look: Callable[[Any], None]) -> None:
         """Have `look` called with each request before it is sent."""

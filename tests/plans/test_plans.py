@@ -12,11 +12,11 @@ from plans_desk import CATALOGUE, ROOT, Desk
 
 from iac_base.errors import CallRefusedError, InvalidParameterError, SetupError, ToolError
 from iac_mcp.cli.main import cli
-from iac_plans.check import signatures
+from iac_plans.check import tool_signatures
 from iac_plans.performing import PlanStoppedError
-from iac_plans.store import pinned_tools, plans
-from iac_runtime.gate.plans import Asks, Done
-from iac_runtime.serve.front import PLANS, identity
+from iac_plans.store import load_plans, pinned_tools
+from iac_runtime.gate.plans import CompletedCall, PendingCall
+from iac_runtime.serve.stdio import PLANS, server_identity
 
 FLAG = """
 for row in mail.list("message", of="inbox", properties=["subject", "read status"]):
@@ -26,23 +26,18 @@ for row in mail.list("message", of="inbox", properties=["subject", "read status"
 FLAGGED = {"element": "message", "of": "inbox", "where": {"flagged status": True}}
 
 
-@pytest.mark.parametrize(
-    ("program", "says"),
-    [
-        ('notes.list("nte")', 'line 1: "nte" is not a name here. Nearest: note'),
-        ("mail.lst()", "line 1: Module mail has no member lst"),
-        ('mail.list("message", off=1)', "line 1: Argument off does not match"),
-        (
-            'x = 1\nmail.set("m", properties={"read staus": True})',
-            "line 2: mail has no .*Nearest: read status",
-        ),
-        ("import os", "line 1: a plan imports nothing"),
-        ('mail.count("message") + "a"', "line 1: Operator . is not supported"),
-        ("mail._x", "line 1: a plan has no attribute _x"),
-        ("datetime.datetime(2026, 1, 1)", "line 1: write datetime, not datetime.datetime"),
-        ("def f(", "line 1: .* was never closed"),
-    ],
-)
+@pytest.mark.parametrize(("program", "says"), [
+    ('notes.list("nte")', 'line 1: "nte" is not a name here. Nearest: note'),
+    ("mail.lst()", "line 1: Module mail has no member lst"),
+    ('mail.list("message", off=1)', "line 1: Argument off does not match"),
+    ('x = 1\nmail.set("m", properties={"read staus": True})',
+     "line 2: mail has no .*Nearest: read status"),
+    ("import os", "line 1: a plan imports nothing"),
+    ('mail.count("message") + "a"', "line 1: Operator . is not supported"),
+    ("mail._x", "line 1: a plan has no attribute _x"),
+    ("datetime.datetime(2026, 1, 1)", "line 1: write datetime, not datetime.datetime"),
+    ("def f(", "line 1: .* was never closed"),
+])  # fmt: skip
 def test_what_is_wrong_with_a_program_is_a_line_each(desk: Desk, program: str, says: str) -> None:
     with pytest.raises(InvalidParameterError, match=f"The plan was not run:\n{says}"):
         desk.ask("run_plan", program=program)
@@ -140,11 +135,11 @@ rows = reminders.list("reminder", properties=["name", "completed"])
 
 def test_a_change_of_the_world_before_the_answer_is_never_acted_on(desk: Desk) -> None:
     asked = desk.ask("run_plan", program=FLAG)
-    assert isinstance(asked, Asks)
+    assert isinstance(asked, PendingCall)
     one = desk.read("mail_list", element="message", of="inbox", limit=1)[0]["ref"]
     desk.run("mail_set", target=one, properties={"read status": True})
     refused = desk.answer(asked, "run_plan", program=FLAG)
-    assert not isinstance(refused, Done)
+    assert not isinstance(refused, CompletedCall)
     assert desk.read("mail_get", target=one, properties=["flagged status"]) == {
         "flagged status": False
     }
@@ -152,7 +147,7 @@ def test_a_change_of_the_world_before_the_answer_is_never_acted_on(desk: Desk) -
 
 def test_beyond_its_table_a_plan_stops_and_says_how_far_it_came(desk: Desk) -> None:
     asked = desk.ask("run_plan", program=FLAG)
-    assert isinstance(asked, Asks)
+    assert isinstance(asked, PendingCall)
     read = desk.read("mail_list", element="message", of="inbox", where={"read status": True})
     lists = []
 
@@ -186,9 +181,9 @@ def test_a_policy_that_denies_a_call_of_a_plan_refuses_it_whole(
 
 def test_a_rule_that_asks_about_plans_asks_where_every_change_is_allowed() -> None:
     allowed = "preset = 'trusted'\n"
-    assert isinstance(Desk(policy=allowed).ask("run_plan", program=FLAG), Done)
+    assert isinstance(Desk(policy=allowed).ask("run_plan", program=FLAG), CompletedCall)
     rule = Desk(policy=f'{allowed}[[ask]]\ntool = "run_plan"')
-    assert isinstance(rule.ask("run_plan", program=FLAG), Asks)
+    assert isinstance(rule.ask("run_plan", program=FLAG), PendingCall)
 
 
 def test_limits_end_a_program(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,13 +203,16 @@ def test_without_the_sandbox_a_plan_says_how_to_get_it(
 
 
 def test_instructions_name_plans_where_they_are_listed() -> None:
-    assert PLANS not in identity("search").instructions
-    assert identity("search,plans").instructions == identity("search").instructions + PLANS
+    assert PLANS not in server_identity("search").instructions
+    assert (
+        server_identity("search,plans").instructions
+        == server_identity("search").instructions + PLANS
+    )
     assert len(PLANS) / 4 <= 60
 
 
 def test_a_signature_is_in_the_form_of_a_program() -> None:
-    (said,) = signatures(CATALOGUE, ("notes_make_note",))
+    (said,) = tool_signatures(CATALOGUE, ("notes_make_note",))
     assert said == (
         "notes.make_note(name: str, *, body: str | None=None, folder: Ref | None=None) -> Ref"
     )
@@ -246,7 +244,7 @@ def test_a_kept_plan_is_listed_shown_run_pinned_and_removed(desk: Desk, tmp_path
     team = tmp_path / "tools" / "plans"
     team.mkdir(parents=True)
     (team / "team.py").write_text(KEPT.replace("flag_from", "flag_all_from"))
-    assert plans([team.parent]).keys() == {"flag_from", "flag_all_from"}
+    assert load_plans([team.parent]).keys() == {"flag_from", "flag_all_from"}
     assert said("list") == "* flag_from(sender, limit)  Flag the messages of a sender.\n"
     assert said("show", "flag_from") == KEPT
     found = desk.run("run_plan", plan="flag_from", arguments={"sender": "ines@"})
@@ -256,7 +254,7 @@ def test_a_kept_plan_is_listed_shown_run_pinned_and_removed(desk: Desk, tmp_path
     (tool,) = pinned_tools()
     assert (tool.name, tool.input["required"]) == ("plan_flag_from", ["sender"])
     asked = desk.gate.call(_call(tool.name, sender="tom@"), tool=tool)
-    assert isinstance(asked, Asks)
+    assert isinstance(asked, PendingCall)
     assert "change message in Mail (1)" in asked.question.text
     assert said("remove", "flag_from") == "flag_from is removed.\n"
     assert said("list") == ""

@@ -14,15 +14,15 @@ from plans_desk import CATALOGUE
 from plans_escapes import ESCAPES
 
 from iac_base.errors import InvalidParameterError, ToolError
-from iac_plans.check import Used, read_program
-from iac_plans.interpreter import Frozen, interpret
+from iac_plans.check import ProgramUsage, read_program
+from iac_plans.interpreter import FrozenWorld, run_program
 
-FROZEN = Frozen(datetime(2026, 3, 2, tzinfo=UTC), "seed")
+FROZEN = FrozenWorld(datetime(2026, 3, 2, tzinfo=UTC), "seed")
 TOOLS = read_program("notes", CATALOGUE)
 SECRET = "the-secret-of-this-process"
 
 
-def tried(program: str, calls: list[str], used: Used = TOOLS) -> str:
+def tried(program: str, calls: list[str], used: ProgramUsage = TOOLS) -> str:
     """Return all that a program gave back, run past the check of names and types."""
 
     def answer(_app: str, function: str, *_given: Any) -> Any:
@@ -30,7 +30,7 @@ def tried(program: str, calls: list[str], used: Used = TOOLS) -> str:
         return []
 
     try:
-        return repr(interpret(program, used, answer, FROZEN, checked=True, seconds=0.1))
+        return repr(run_program(program, used, answer, FROZEN, checked=True, seconds=0.1))
     except ToolError as error:
         return str(error.facts())
 
@@ -70,8 +70,8 @@ def test_a_worker_that_dies_ends_its_plan_and_nothing_else() -> None:
         return []
 
     with pytest.raises(ToolError, match="sandbox of the plan crashed"):
-        interpret("notes.list('note')", TOOLS, kill, FROZEN)
-    assert interpret("1 + 1", TOOLS, kill, FROZEN) == 2
+        run_program("notes.list('note')", TOOLS, kill, FROZEN)
+    assert run_program("1 + 1", TOOLS, kill, FROZEN) == 2
 
 
 WORDS = st.sampled_from(

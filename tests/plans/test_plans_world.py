@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from plans_desk import Desk
 
 from iac_base.errors import ToolError
-from iac_runtime.gate.plans import Asks
+from iac_runtime.gate.plans import PendingCall
 
 HOME: Final = "accounts[0].folders[0]"
 READ: Final = f'rows = notes.list("note", of="{HOME}", properties=["name", "plaintext"])\n'
@@ -104,7 +104,7 @@ def test_a_plan_never_acts_beyond_its_table(
 ) -> None:
     world = World(names)
     asked = world.ask("run_plan", program=program)
-    if not isinstance(asked, Asks):
+    if not isinstance(asked, PendingCall):
         return
     before = world.notes
     shown = {row["name"] for row in before.values() if f'"{row["name"]}"' in asked.question.text}

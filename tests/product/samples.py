@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from iac_base.words import fold
+from iac_base.words import fold_name
 from iac_gen.discover import from_paths, load_includes
 from iac_gen.pipeline import BuildInputs, build_folder
 from iac_gen.quirks import known_apps, load_quirks
@@ -14,21 +14,11 @@ from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_simulator import SentEvent
 
 VALUES: dict[str, Any] = {
-    "any": "sample",
-    "boolean": True,
-    "color": [1, 0.5, 0],
-    "data": "sample",
-    "date": "2026-03-01T09:30:00Z",
-    "file": "/Users/me/Desktop/Todo.txt",
-    "integer": 1,
-    "number": 2.5,
-    "point": [10, 20],
-    "real": 1.5,
-    "record": {},
-    "rectangle": {"x": 0, "y": 0, "width": 100, "height": 50},
-    "text": "sample",
-    "type": "file",
-}
+    "any": "sample", "boolean": True, "color": [1, 0.5, 0], "data": "sample",
+    "date": "2026-03-01T09:30:00Z", "file": "/Users/me/Desktop/Todo.txt", "integer": 1,
+    "number": 2.5, "point": [10, 20], "real": 1.5, "record": {},
+    "rectangle": {"x": 0, "y": 0, "width": 100, "height": 50}, "text": "sample", "type": "file",
+}  # fmt: skip
 
 
 def route(tables: Tables, wanted: str | None) -> str:
@@ -41,7 +31,7 @@ def route(tables: Tables, wanted: str | None) -> str:
     seen = {start}
     while queue:
         term, path = queue.pop(0)
-        if path and (wanted is None or tables.descends(term, wanted)):
+        if path and (wanted is None or tables.is_descendant(term, wanted)):
             return path
         steps = [(e.term, f"{tables.classes[e.term].plural}[0]") for e in tables.elements(term)]
         steps += [(p.type, p.jxa) for p in tables.properties(term) if p.type in tables.classes]
@@ -123,7 +113,7 @@ def settable(tables: Tables) -> tuple[str, str, str]:
     simple = {"text", "boolean", "integer", "real"}
     for term in tables.classes:
         reference = route(tables, term)
-        if reference == APPLICATION and fold(term) != APPLICATION:
+        if reference == APPLICATION and fold_name(term) != APPLICATION:
             continue
         for prop in tables.properties(term):
             if prop.access != "r" and prop.type in simple:

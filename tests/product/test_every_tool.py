@@ -10,7 +10,7 @@ from unguarded import unguarded
 
 from iac_base.errors import ToolError
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, Done
+from iac_runtime.gate.plans import Call, CompletedCall
 from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator
 
@@ -22,11 +22,9 @@ CATALOGUE = Catalogue([TOOLS])
 
 # What these are about is not there in a simulated app that was just made.
 LACKING = {
-    "system_events_add_login_item",
-    "system_events_get_wallpaper",
-    "system_events_open",
+    "system_events_add_login_item", "system_events_get_wallpaper", "system_events_open",
     "system_events_set_wallpaper",
-}
+}  # fmt: skip
 
 
 # A message is written before it is sent.
@@ -35,22 +33,25 @@ FIRST = dict.fromkeys(("mail_add_recipient", "mail_send", "mail_send_message"), 
 
 def fresh(name: str, catalogue: Catalogue = CATALOGUE) -> tuple[Gate, Simulator]:
     """Return a gate on newly made apps: an earlier call may have quit or emptied one."""
-    row = catalogue.find(name)
+    row = catalogue.find_row(name)
     apps = [app for app in catalogue.apps.values() if app.key == row.module]
-    simulator = Simulator([catalogue.tables(app) for app in apps])
+    simulator = Simulator([catalogue.load_tables(app) for app in apps])
     return unguarded(catalogue, simulator), simulator
 
 
 def run_example(catalogue: Catalogue, name: str) -> ToolError | None:
     """Call a tool as its module shows; return why that failed."""
     gate, simulator = fresh(name, catalogue)
-    tool = catalogue.operation(name)
+    tool = catalogue.load_operation(name)
     if first := FIRST.get(name):
         assert isinstance(
-            gate.call(Call(first, dict(catalogue.operation(first).spec.example))), Done
+            gate.call(Call(first, dict(catalogue.load_operation(first).spec.example))),
+            CompletedCall,
         )
     try:
-        assert isinstance(gate.call(Call(name, dict(tool.spec.example), confirm=False)), Done)
+        assert isinstance(
+            gate.call(Call(name, dict(tool.spec.example), confirm=False)), CompletedCall
+        )
     except ToolError as error:
         return error
     sent = [event.event for event in simulator.events]
@@ -77,7 +78,7 @@ def test_the_examples_of_every_dictionary_are_understood(corpus: Path, tmp_path:
 @pytest.mark.sweep
 @pytest.mark.parametrize("name", sorted(CATALOGUE.tools))
 def test_a_raw_event_is_the_event_that_jxa_sends(name: str) -> None:
-    tool = CATALOGUE.operation(name)
+    tool = CATALOGUE.load_operation(name)
     given = dict(tool.spec.example)
     sent = []
     for seconds in (100.0, 200.0):
@@ -99,7 +100,7 @@ def test_a_raw_event_is_the_event_that_jxa_sends(name: str) -> None:
 @pytest.mark.sweep
 @pytest.mark.parametrize("name", sorted(CATALOGUE.tools))
 def test_the_line_that_is_shown_sends_what_the_call_sends(name: str) -> None:
-    given = dict(CATALOGUE.operation(name).spec.example)
+    given = dict(CATALOGUE.load_operation(name).spec.example)
     gate, called = fresh(name)
     done: object = None
     with contextlib.suppress(ToolError):
@@ -109,8 +110,8 @@ def test_the_line_that_is_shown_sends_what_the_call_sends(name: str) -> None:
     shown(["osascript", "-l", "JavaScript", "-e", line], b"", 10)
     sent, more = called.events[: len(shown.events)], called.events[len(shown.events) :]
     assert sent
-    if CATALOGUE.operation(name).spec.op == "list":
-        found = bool(isinstance(done, Done) and done.value)
+    if CATALOGUE.load_operation(name).spec.op == "list":
+        found = bool(isinstance(done, CompletedCall) and done.value)
         assert same_reads(called.events, shown.events, found=found)
         return
     assert shown.events == sent

@@ -13,12 +13,11 @@ from samples import built, complete, route, same_reads
 from unguarded import HOME, unguarded
 
 from iac_base.errors import InvalidParameterError, ToolError
-from iac_base.words import fold
+from iac_base.words import fold_name
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, Done
-from iac_runtime.language.compose import compose
-from iac_runtime.language.request import ABSENT
-from iac_runtime.language.steps import DateValue, PathValue, RecordValue, RefValue, Value
+from iac_runtime.gate.plans import Call, CompletedCall
+from iac_runtime.language.compose import compose_request
+from iac_runtime.language.steps import ABSENT, DateValue, PathValue, RecordValue, RefValue, Value
 from iac_runtime.tool import Property
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.checking import check_arguments
@@ -32,28 +31,23 @@ APPS = ("finder", "mail", "music", "notes", "standard_additions", "system_events
 NAMES = sorted(
     name
     for name, row in CATALOGUE.tools.items()
-    if row.module in APPS and CATALOGUE.operation(name).spec.event != "aevtquit"
+    if row.module in APPS and CATALOGUE.load_operation(name).spec.event != "aevtquit"
 )
 TEXT = st.text(max_size=12)
 DATES = st.datetimes().map(lambda moment: moment.isoformat() + "Z")
 PATHS = st.sampled_from(["/", "~", "~/Desktop/a b.txt", "/Volumes/USB/x", "~/.Trash", "/tmp/ü\"'"])
 SIMPLE: Mapping[str, st.SearchStrategy[Any]] = {
     "any": st.one_of(TEXT, st.booleans(), st.integers(-99, 99), st.lists(TEXT, max_size=2)),
-    "boolean": st.booleans(),
-    "color": st.lists(st.floats(0, 1), min_size=3, max_size=3),
-    "date": DATES,
-    "file": PATHS,
-    "integer": st.integers(-(2**53), 2**53),
+    "boolean": st.booleans(), "color": st.lists(st.floats(0, 1), min_size=3, max_size=3),
+    "date": DATES, "file": PATHS, "integer": st.integers(-(2**53), 2**53),
     "number": st.floats(allow_nan=False, allow_infinity=False, width=32),
     "point": st.tuples(st.integers(0, 9), st.integers(0, 9)).map(list),
     "real": st.floats(allow_nan=False, allow_infinity=False, width=32),
     "record": st.dictionaries(st.sampled_from(["name", "some thing"]), TEXT, max_size=2),
-    "rectangle": st.fixed_dictionaries(
-        {k: st.integers(0, 9) for k in ("x", "y", "width", "height")}
-    ),
-    "text": TEXT,
-    "type": st.sampled_from(["file", "document", "zzz"]),
-}
+    "rectangle": st.fixed_dictionaries({k: st.integers(0, 9) for k in ("x", "y", "width",
+       "height")}),
+    "text": TEXT, "type": st.sampled_from(["file", "document", "zzz"]),
+}  # fmt: skip
 
 
 def values(kind: str, tables: Tables) -> st.SearchStrategy[Any]:
@@ -103,7 +97,7 @@ def is_sent(value: Any, sent: Value, kind: str, tables: Tables) -> bool:
         if one.name == "date" and isinstance(sent, DateValue):
             return True
         if one.name in tables.enums and (sent, True) in [
-            (term, fold(term) == fold(value)) for term, _ in tables.enums[one.name]
+            (term, fold_name(term) == fold_name(value)) for term, _ in tables.enums[one.name]
         ]:
             return True
         if one.name in ("type", "class") and isinstance(sent, str):
@@ -148,7 +142,7 @@ def judged(tool: Operation, schema: Mapping[str, Any], draw: st.DataObject) -> N
             is_record = row.type in tables.classes and shown == "object"
             found = fields(tables.properties(row.type), tables)
             given[key] = draw.draw(found if is_record else values(row.type, tables))
-    event = compose(tool, check_arguments(given, schema), HOME)
+    event = compose_request(tool, check_arguments(given, schema), HOME)
     named = [value for _, value in event.named]
     for key, row in tool.spec.params.items():
         if key in given and row.code:
@@ -158,12 +152,12 @@ def judged(tool: Operation, schema: Mapping[str, Any], draw: st.DataObject) -> N
     for key, row in tool.spec.params.items():
         for off in misfit(row.type, tool.tables):
             with pytest.raises(InvalidParameterError, match=re.escape(key)):
-                compose(tool, check_arguments({**given, key: off}, schema), HOME)
+                compose_request(tool, check_arguments({**given, key: off}, schema), HOME)
 
 
 def commands(catalogue: Catalogue) -> list[str]:
     found = sorted(catalogue.tools)
-    specs = {name: catalogue.operation(name).spec for name in found}
+    specs = {name: catalogue.load_operation(name).spec for name in found}
     return [n for n in found if specs[n].op == "command" and specs[n].params and not specs[n].bind]
 
 
@@ -171,7 +165,9 @@ def commands(catalogue: Catalogue) -> list[str]:
 def test_what_fits_is_sent_and_what_is_one_step_off_is_refused(
     name: str, draw: st.DataObject
 ) -> None:
-    judged(CATALOGUE.operation(name), CATALOGUE.tool(CATALOGUE.find(name)).input, draw)
+    judged(
+        CATALOGUE.load_operation(name), CATALOGUE.load_tool(CATALOGUE.find_row(name)).input, draw
+    )
 
 
 @pytest.mark.stress
@@ -179,8 +175,8 @@ def test_every_tool_of_every_dictionary_holds_to_its_declaration(
     corpus: Path, tmp_path: Path
 ) -> None:
     catalogue = built(corpus / "sdef", tmp_path)
-    found = {name: catalogue.operation(name) for name in commands(catalogue)}
-    schemas = {name: catalogue.tool(catalogue.find(name)).input for name in found}
+    found = {name: catalogue.load_operation(name) for name in commands(catalogue)}
+    schemas = {name: catalogue.load_tool(catalogue.find_row(name)).input for name in found}
 
     @settings(max_examples=5)
     @given(draw=st.data())
@@ -194,11 +190,11 @@ def test_every_tool_of_every_dictionary_holds_to_its_declaration(
 @st.composite
 def calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     name = draw(st.sampled_from(NAMES))
-    tool: Operation = CATALOGUE.operation(name)
+    tool: Operation = CATALOGUE.load_operation(name)
     spec, tables = tool.spec, tool.tables
     if spec.op != "command" and not spec.bind:
         return name, draw(object_calls(name, tool))
-    required = CATALOGUE.tool(CATALOGUE.find(name)).input.get("required", ())
+    required = CATALOGUE.load_tool(CATALOGUE.find_row(name)).input.get("required", ())
     given: dict[str, Any] = {}
     for key, row in spec.params.items():
         if key in required or draw(st.booleans()):
@@ -234,9 +230,9 @@ def object_calls(draw: st.DrawFn, name: str, tool: Operation) -> dict[str, Any]:
 
 
 def fresh(name: str) -> tuple[Gate, Simulator]:
-    row = CATALOGUE.find(name)
+    row = CATALOGUE.find_row(name)
     apps = [app for app in CATALOGUE.apps.values() if app.key == row.module]
-    simulator = Simulator([CATALOGUE.tables(app) for app in apps])
+    simulator = Simulator([CATALOGUE.load_tables(app) for app in apps])
     return unguarded(CATALOGUE, simulator), simulator
 
 
@@ -249,7 +245,7 @@ def test_the_line_sends_what_the_call_sends(call: tuple[str, dict[str, Any]]) ->
     except ToolError as error:
         assert "\n" not in str(error)
         return
-    assert isinstance(planned, Done)
+    assert isinstance(planned, CompletedCall)
     failed: list[ToolError] = []
     done: object = None
     try:
@@ -270,8 +266,8 @@ def test_the_line_sends_what_the_call_sends(call: tuple[str, dict[str, Any]]) ->
         # Where the app refuses, the harness may go on by another way; the first event is the same.
         assert called.events[0] == shown.events[0]
         return
-    if CATALOGUE.operation(name).spec.op == "list":
-        found = bool(isinstance(done, Done) and done.value)
+    if CATALOGUE.load_operation(name).spec.op == "list":
+        found = bool(isinstance(done, CompletedCall) and done.value)
         assert same_reads(called.events, shown.events, found=found)
         return
     sent, more = called.events[: len(shown.events)], called.events[len(shown.events) :]
@@ -281,13 +277,13 @@ def test_the_line_sends_what_the_call_sends(call: tuple[str, dict[str, Any]]) ->
 
 @pytest.mark.parametrize("app", APPS)
 def test_the_committed_apps_are_all_asked(app: str) -> None:
-    assert any(CATALOGUE.find(name).module == app for name in NAMES)
+    assert any(CATALOGUE.find_row(name).module == app for name in NAMES)
 
 
 def test_a_track_in_two_playlists_is_one_track_in_a_list() -> None:
     gate, simulator = fresh("music_list")
     outcome = gate.call(Call("music_list", {"element": "track", "properties": ["name"]}))
-    assert isinstance(outcome, Done)
+    assert isinstance(outcome, CompletedCall)
     refs = [row["ref"] for row in outcome.value]
     assert len(refs) == len(set(refs)) > 0
     # The name between the ids.

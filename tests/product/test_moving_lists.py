@@ -16,7 +16,7 @@ from unguarded import unguarded
 
 from iac_base.errors import InvalidParameterError, ToolError
 from iac_runtime.execution.process import Completed
-from iac_runtime.gate.plans import Call, Done
+from iac_runtime.gate.plans import Call, CompletedCall
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_simulator import Simulator
@@ -25,7 +25,7 @@ from iac_simulator.scenario import parse_scenario
 
 TOOLS: Final = Path(__file__).parent.parent.parent / "generated" / "iac_tools"
 CATALOGUE: Final = Catalogue([TOOLS])
-TABLES: Final = {app.key: CATALOGUE.tables(app) for app in CATALOGUE.apps.values()}
+TABLES: Final = {app.key: CATALOGUE.load_tables(app) for app in CATALOGUE.apps.values()}
 PLAIN: Final = ("text", "integer", "boolean", "date")
 WAYS: Final = ("insert", "remove", "reorder", "replace")
 _BY_ID: Final = re.compile(r'\.byId\("?([^"]*?)"?\)$')
@@ -182,7 +182,7 @@ def seen_and_told(case: MovingCase) -> tuple[Sequence[dict[str, Any]], list[dict
         if error.type != "LIST_CHANGED" or not error.retryable:
             raise
         return seen, [], error.type
-    assert isinstance(done, Done), done
+    assert isinstance(done, CompletedCall), done
     return seen, list(done.value), done.note
 
 

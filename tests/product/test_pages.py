@@ -86,15 +86,11 @@ def environment(home: Path) -> dict[str, str]:
     warm.program(folder, "iac-mcp", warm.IAC_MCP)
     warm.program(folder, "iac-gen", warm.IAC_GEN)
     return {
-        "HOME": str(home),
-        "PATH": f"{folder}:{BIN}:/usr/bin:/bin",
-        "LANG": "C.UTF-8",
-        "COLUMNS": "200",
-        "EDITOR": "true",
-        "PYTHONDONTWRITEBYTECODE": "1",
+        "HOME": str(home), "PATH": f"{folder}:{BIN}:/usr/bin:/bin", "LANG": "C.UTF-8",
+        "COLUMNS": "200", "EDITOR": "true", "PYTHONDONTWRITEBYTECODE": "1",
         "IAC_OSASCRIPT": str(BIN / "iac-osascript"),
         "IAC_SIMULATOR_STATE": str(home / "world.json"),
-    }
+    }  # fmt: skip
 
 
 def stays(command: str, folder: Path, env: Mapping[str, str], said: str) -> str:

@@ -9,12 +9,12 @@ from samples import arguments
 from unguarded import unguarded
 
 from iac_base.errors import ToolError
-from iac_runtime.gate.planning import bind
-from iac_runtime.gate.plans import Call, Done
-from iac_runtime.search import tokens
+from iac_runtime.gate.planning import expand_recipe
+from iac_runtime.gate.plans import Call, CompletedCall
+from iac_runtime.search.index import count_tokens
 from iac_runtime.serve.listing import Choice, own_tools
 from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.shape import entry
+from iac_runtime.tools.shape import listing_entry
 from iac_simulator import Simulator
 
 # Hundreds of calls over the same lines, which other tests count.
@@ -26,17 +26,14 @@ CATALOGUE = Catalogue([ROOT / "generated" / "iac_tools"])
 BOUND = {
     name: tool
     for name, row in CATALOGUE.tools.items()
-    if (tool := CATALOGUE.operation(name)).spec.bind
+    if (tool := CATALOGUE.load_operation(name)).spec.bind
 }
 # What an app whose objects were made from its tables alone does not have, by the error it gives:
 # a message that is being written, a second desktop, a login item whose path may be set.
 ABSENT = {
-    "mail_add_recipient": -1719,
-    "mail_send_message": -1719,
-    "system_events_add_login_item": -10003,
-    "system_events_get_wallpaper": -1719,
-    "system_events_set_wallpaper": -1719,
-}
+    "mail_add_recipient": -1719, "mail_send_message": -1719, "system_events_add_login_item": -10003,
+    "system_events_get_wallpaper": -1719, "system_events_set_wallpaper": -1719,
+}  # fmt: skip
 
 
 def rows() -> list[tuple[str, dict[str, Any]]]:
@@ -47,19 +44,22 @@ def rows() -> list[tuple[str, dict[str, Any]]]:
     return found
 
 
-def call(name: str) -> tuple[Done | ToolError, list[Any]]:
+def call(name: str) -> tuple[CompletedCall | ToolError, list[Any]]:
     tool = BOUND[name]
     simulator = Simulator([tool.tables])
     gate = unguarded(CATALOGUE, simulator)
     try:
         outcome = gate.call(
             Call(
-                name, arguments(tool.spec, CATALOGUE.tool(CATALOGUE.find(name)).input, tool.tables)
+                name,
+                arguments(
+                    tool.spec, CATALOGUE.load_tool(CATALOGUE.find_row(name)).input, tool.tables
+                ),
             )
         )
     except ToolError as error:
         return error, simulator.events
-    assert isinstance(outcome, Done)
+    assert isinstance(outcome, CompletedCall)
     return outcome, simulator.events
 
 
@@ -94,8 +94,8 @@ def test_every_recipe_is_answered(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(BOUND))
 def test_what_is_bound_is_what_is_sent(name: str) -> None:
     tool = BOUND[name]
-    given = arguments(tool.spec, CATALOGUE.tool(CATALOGUE.find(name)).input, tool.tables)
-    bound = bind(tool.spec, given)
+    given = arguments(tool.spec, CATALOGUE.load_tool(CATALOGUE.find_row(name)).input, tool.tables)
+    bound = expand_recipe(tool.spec, given)
     gate = unguarded(CATALOGUE, Simulator([tool.tables]))
     line = gate.call(Call(name, given), dry_run=True).line
     if "element" in bound and tool.spec.op in ("list", "count"):
@@ -107,16 +107,16 @@ def test_what_is_bound_is_what_is_sent(name: str) -> None:
 
 def test_a_recipe_that_leaves_an_argument_out_asks_for_everything() -> None:
     tool = BOUND["reminders_list_open"]
-    assert bind(tool.spec, {}).keys() == {"element", "where", "properties"}
-    assert bind(tool.spec, {"list": "lists[0]"})["of"] == "lists[0]"
+    assert expand_recipe(tool.spec, {}).keys() == {"element", "where", "properties"}
+    assert expand_recipe(tool.spec, {"list": "lists[0]"})["of"] == "lists[0]"
 
 
 def test_recipes_cost_few_tokens() -> None:
-    entries = {entry["name"]: entry for entry in CATALOGUE.listing()}
+    entries = {entry["name"]: entry for entry in CATALOGUE.read_listing()}
     all_of_them = [entries[name] for name in BOUND]
-    assert tokens(all_of_them) / len(all_of_them) < 110
+    assert count_tokens(all_of_them) / len(all_of_them) < 110
     # Who lists everything pays for everything; without a word recipes are found, and not listed.
-    assert tokens(entries.values()) < 62_000
-    listed = [entry(tool) for tool in own_tools(Choice())]
-    assert tokens(listed) < 1_600
+    assert count_tokens(entries.values()) < 62_000
+    listed = [listing_entry(tool) for tool in own_tools(Choice())]
+    assert count_tokens(listed) < 1_600
     assert not {entry["name"] for entry in listed} & BOUND.keys()

@@ -25,13 +25,9 @@ def test_what_an_old_python_meets_first_parses_there(file: str) -> None:
     ast.parse((ROOT / file).read_text(), feature_version=(3, 9))
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "exec(open('noxfile.py').read())",
-        "from iac_gen.entry import main; main()",
-    ],
-)
+@pytest.mark.parametrize("code", [
+    "exec(open('noxfile.py').read())", "from iac_gen.entry import main; main()",
+])  # fmt: skip
 def test_an_old_python_gets_one_clear_line(code: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", OLD + code], cwd=ROOT, capture_output=True, text=True, check=False

@@ -23,19 +23,14 @@ TOOLS = ROOT / "generated" / "iac_tools"
 CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "calendar": ("calendar_list_calendars", {}),
     "finder": ("finder_list_folder", {"folder": "~/Desktop"}),
-    "google_chrome": ("google_chrome_get_url", {}),
-    "mail": ("mail_count_unread", {}),
-    "music": ("music_get_player_state", {}),
-    "notes": ("notes_list_notes", {}),
-    "numbers": ("numbers_list_documents", {}),
-    "reminders": ("reminders_list_open", {}),
-    "safari": ("safari_get_url", {}),
-    "shortcuts": ("shortcuts_list_shortcuts", {}),
+    "google_chrome": ("google_chrome_get_url", {}), "mail": ("mail_count_unread", {}),
+    "music": ("music_get_player_state", {}), "notes": ("notes_list_notes", {}),
+    "numbers": ("numbers_list_documents", {}), "reminders": ("reminders_list_open", {}),
+    "safari": ("safari_get_url", {}), "shortcuts": ("shortcuts_list_shortcuts", {}),
     "standard_additions": ("standard_additions_current_date", {}),
     "system_events": ("system_events_list_processes", {}),
-    "terminal": ("terminal_get_contents", {}),
-    "textedit": ("textedit_get_text", {}),
-}
+    "terminal": ("terminal_get_contents", {}), "textedit": ("textedit_get_text", {}),
+}  # fmt: skip
 
 
 @asynccontextmanager

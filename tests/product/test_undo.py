@@ -12,7 +12,7 @@ from samples import route, value
 from unguarded import unguarded
 
 from iac_base.errors import ToolError
-from iac_runtime.gate.plans import Call, Done
+from iac_runtime.gate.plans import Call, CompletedCall
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_simulator import Simulator
@@ -44,7 +44,7 @@ def writes() -> list[Write]:
         write
         for app in CATALOGUE.apps.values()
         if app.kind == "application"
-        for write in of_app(app.key, CATALOGUE.tables(app))
+        for write in of_app(app.key, CATALOGUE.load_tables(app))
     ]
 
 
@@ -114,12 +114,12 @@ def test_an_undo_gives_the_world_before_or_changes_nothing(write: Write, meddled
 @cache
 def pristine(app: str) -> Any:
     """Return the world of an app that nothing was done to; one made anew is equal to it."""
-    return default_world(CATALOGUE.tables(CATALOGUE.apps[app]))
+    return default_world(CATALOGUE.load_tables(CATALOGUE.apps[app]))
 
 
 def check(write: Write, *, meddled: bool) -> str:
     app = CATALOGUE.apps[write.app]
-    tables = CATALOGUE.tables(app)
+    tables = CATALOGUE.load_tables(app)
     simulator = Simulator([tables], {})
     gate = unguarded(CATALOGUE, simulator)
 
@@ -131,7 +131,7 @@ def check(write: Write, *, meddled: bool) -> str:
         done = gate.call(Call(write.tool, copy.deepcopy(write.arguments)))
     except ToolError as error:
         return f"refused {error}"
-    assert isinstance(done, Done)
+    assert isinstance(done, CompletedCall)
     if done.outcome is None:
         return "only looks"
     if meddled:
@@ -155,7 +155,7 @@ def check(write: Write, *, meddled: bool) -> str:
         if not meddled and error.type == "STALE" and "not the only one" not in error.message:
             raise AssertionError(f"{write}: {error}") from None
         return f"cannot: {error}"
-    assert isinstance(undone, Done)
+    assert isinstance(undone, CompletedCall)
     assert undone.outcome is not None
     assert not meddled, f"{write}: what somebody changed is gone"
     left = differs(before, world())
@@ -165,12 +165,12 @@ def check(write: Write, *, meddled: bool) -> str:
 
 @pytest.mark.parametrize("tool", ["mail_reply", "mail_forward", "mail_redirect"])
 def test_a_reply_is_a_draft_that_can_be_taken_back(tool: str) -> None:
-    tables = CATALOGUE.tables(CATALOGUE.apps["mail"])
+    tables = CATALOGUE.load_tables(CATALOGUE.apps["mail"])
     gate = unguarded(CATALOGUE, Simulator([tables]))
 
-    def call(name: str, **arguments: Any) -> Done:
+    def call(name: str, **arguments: Any) -> CompletedCall:
         found = gate.call(Call(name, arguments))
-        assert isinstance(found, Done)
+        assert isinstance(found, CompletedCall)
         return found
 
     def drafts() -> Any:

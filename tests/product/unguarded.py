@@ -3,9 +3,9 @@
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.process import Runner
 from iac_runtime.gate.gate import Gate
-from iac_runtime.policy.effects import CallFacts, Decision
-from iac_runtime.policy.model import Flags, Policy, read_settings
+from iac_runtime.policy.facts import CallFacts, Decision
 from iac_runtime.policy.permissions import Permissions
+from iac_runtime.policy.settings import Policy, PolicyFlags, read_settings
 from iac_runtime.tools.catalogue import Catalogue
 
 __all__ = ["unguarded"]
@@ -14,12 +14,12 @@ HOME = "/Users/me"
 
 
 class _Open(Permissions):
-    def judge(self, facts: CallFacts) -> Decision:
+    def judge_call(self, facts: CallFacts) -> Decision:
         return Decision("allow", facts.level, (), "this test")
 
 
 def unguarded(catalogue: Catalogue, simulator: Runner) -> Gate:
     """Return the gate."""
     policy = Policy()
-    permissions = _Open(policy, read_settings(Flags(), {}, policy), home=HOME)
+    permissions = _Open(policy, read_settings(PolicyFlags(), {}, policy), home=HOME)
     return Gate(catalogue, Executor(simulator), home=HOME, permissions=permissions)

@@ -10,8 +10,8 @@ import sys
 import threading
 from pathlib import Path
 
-from iac_runtime.audit import Audit, AuditIntent, AuditOutcome
-from iac_runtime.audit.reading import Query, find, verified
+from iac_runtime.audit.reading import AuditQuery, find_calls, verify_audit
+from iac_runtime.audit.writer import Audit, AuditIntent, AuditOutcome
 
 WORKER = Path(__file__).with_name("audit_worker.py")
 
@@ -41,9 +41,11 @@ def trial(folder: Path, rng: random.Random, *, at_work: bool) -> tuple[int, list
     worker.stdout.close()
 
     after = Audit.open(folder)
-    after.outcome(after.intent(AuditIntent("probe", "MODIFY")), AuditOutcome("done", 0.0))
+    after.record_outcome(
+        after.record_intent(AuditIntent("probe", "MODIFY")), AuditOutcome("done", 0.0)
+    )
     after.close()
-    wrong = list(verified(folder).faults)
+    wrong = list(verify_audit(folder).faults)
     # The probe's run is the last; where the worker got so far, its own is the one before.
     sessions = [
         row[0] for row in rows_of(folder, "SELECT session FROM rows WHERE event = 'opened'")
@@ -60,5 +62,7 @@ def trial(folder: Path, rng: random.Random, *, at_work: bool) -> tuple[int, list
         json.loads(body)
     check = rows_of(folder, "PRAGMA integrity_check")
     wrong += [str(row) for row in check if row != ("ok",)]
-    wrong += [f"{entry.seq} still runs" for entry in find(folder, Query(result="running"), 9)]
+    wrong += [
+        f"{entry.seq} still runs" for entry in find_calls(folder, AuditQuery(result="running"), 9)
+    ]
     return len(acknowledged), wrong

@@ -9,7 +9,7 @@ import sys
 import threading
 from pathlib import Path
 
-from iac_runtime.audit import Audit, AuditIntent, AuditOutcome
+from iac_runtime.audit.writer import Audit, AuditIntent, AuditOutcome
 
 
 def work(audit: Audit, number: int, calls: int | None) -> None:
@@ -19,13 +19,13 @@ def work(audit: Audit, number: int, calls: int | None) -> None:
         write = done % 3 > 0
         level = "MODIFY" if write else "SAFE"
         arguments = {"target": f"notes[{done}]", "properties": {"body": "x" * (done % 500)}}
-        call = audit.intent(
+        call = audit.record_intent(
             AuditIntent("notes_set", level, client=f"t{number}", arguments=arguments)
         )
         if write:
             # One write of less than a page of the pipe is never mixed with another thread's.
             os.write(1, f"{call}\n".encode())
-        audit.outcome(call, AuditOutcome("done", 0.001))
+        audit.record_outcome(call, AuditOutcome("done", 0.001))
 
 
 def main() -> None:

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from diary_output import DIARY, write_output
-from diary_world import WORLD
+from diary_world import DIARY, WORLD, write_output
+from scripted import Scripted, scripted
 
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.tables import Tables, tables_of
@@ -33,10 +33,15 @@ def state_file(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture
+def osascript(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scripted:
+    return scripted(tmp_path, monkeypatch)
+
+
 @pytest.fixture(autouse=True)
 def own_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "data"
     monkeypatch.setenv("IAC_DATA", str(folder))
     monkeypatch.delenv("IAC_OSASCRIPT", raising=False)
-    monkeypatch.setattr("iac_runtime.tools.folders.shipped_folder", lambda: None)
+    monkeypatch.setattr("iac_runtime.tools.catalogue.shipped_folder", lambda: None)
     return folder

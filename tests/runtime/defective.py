@@ -5,10 +5,10 @@ from typing import Any
 
 from diary_world import WORLD
 
-from iac_runtime.execution.executor import Executor, harness
+from iac_runtime.execution.executor import Executor, load_harness
 from iac_runtime.execution.process import Completed
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, Done
+from iac_runtime.gate.plans import Call, CompletedCall
 from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator
 
@@ -48,17 +48,17 @@ class Defective:
     def __init__(
         self, catalogue: Catalogue, defect: str = "", world: dict[str, Any] | None = None
     ) -> None:
-        tables = [catalogue.tables(app) for app in catalogue.apps.values()]
+        tables = [catalogue.load_tables(app) for app in catalogue.apps.values()]
         self.simulator = Simulator(tables, {"diary": WORLD if world is None else world})
-        self.script = f"{harness()}\n(function () {{{defect}}})();"
+        self.script = f"{load_harness()}\n(function () {{{defect}}})();"
         self.gate = Gate(catalogue, Executor(self), "DANGEROUS", home="/Users/me")
 
     def __call__(self, argv: Sequence[str], stdin: bytes, timeout: float) -> Completed:
         return self.simulator([*argv[:3], "-e", self.script], stdin, timeout)
 
-    def call(self, tool: str, **arguments: Any) -> Done:
+    def call(self, tool: str, **arguments: Any) -> CompletedCall:
         outcome = self.gate.call(Call(tool, arguments))
-        assert isinstance(outcome, Done), outcome
+        assert isinstance(outcome, CompletedCall), outcome
         return outcome
 
     @property

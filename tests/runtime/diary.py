@@ -1,32 +1,29 @@
 """Tools for Diary, an app that does not exist: the shape of a generated module, in small."""
 
+import json
 from collections.abc import Mapping
+from inspect import signature
 from typing import Any, Final, Literal
 
 from iac_runtime.tool import (
     App,
+    Class,
+    Element,
+    Enum,
     ListOf,
     Param,
+    Property,
+    Record,
     Ref,
+    Schema,
+    spec_of,
     tool,
 )
 
 __all__ = [
-    "APP",
-    "count",
-    "delete",
-    "entry_of_today",
-    "export",
-    "get",
-    "list",
-    "make",
-    "make_entry",
-    "move",
-    "remind",
-    "search",
-    "set",
-    "write_in",
-]
+    "APP", "count", "delete", "entry_of_today", "export", "get", "list", "make", "make_entry",
+    "move", "remind", "search", "set", "write_in",
+]  # fmt: skip
 
 APP: Final = App("com.example.Diary", "Diary")
 
@@ -266,3 +263,90 @@ def entry_of_today() -> int:
 def write_in(words: str) -> ListOf[Ref]:
     """Search the journal of today."""
     return APP.call(write_in, words=words)
+
+
+# fmt: off
+CLASSES: Final[Mapping[str, Class]] = {
+    "application": Class("capp", "application", "applications", None, "DANGEROUS", "DANGEROUS", (
+        Property("name", "pnam", "name", "text", "r", "SAFE"),
+        Property("today", "tday", "today", "journal", "r", "SAFE"),
+        Property("selection", "seln", "selection", "list of entry", "rw", "SAFE"),
+        Property("front item", "frnt", "frontItem", "any", "r", "SAFE"),
+    ), (Element("journal", "rw"), Element("entry", "rw"))),
+    "item": Class("cobj", "item", "items", None, "MODIFY", "DANGEROUS", (
+        Property("name", "pnam", "name", "text", "rw", "MODIFY"),
+        Property("id", "ID  ", "id", "text", "r", "SAFE"),
+    )),
+    "journal": Class("jour", "journal", "journals", "item", "MODIFY", "DANGEROUS", (
+        Property("password", "pass", "password", "text", "w", "DANGEROUS"),
+        Property("owner", "ownr", "owner", "text", "rw", "MODIFY"),
+    ), (Element("entry", "rw"),)),
+    "day book": Class("dayb", "dayBook", "dayBooks", "journal", "DANGEROUS", "DANGEROUS"),
+    "entry": Class("entr", "entry", "entries", "item", "MODIFY", "DANGEROUS", (
+        Property("body", "body", "body", "text", "rw", "MODIFY"),
+        Property("creation date", "ascd", "creationDate", "date", "rw", "MODIFY"),
+        Property("mood", "mood", "mood", "mood", "rw", "MODIFY"),
+        Property("is private", "priv", "isPrivate", "boolean", "rw", "MODIFY"),
+        Property("words", "wrds", "words", "integer", "r", "SAFE"),
+        Property("container", "cntr", "container", "journal", "r", "SAFE"),
+        Property("URL", "URL ", "url", "text", "rw", "MODIFY"),
+        Property("expanded", "expd", "expanded", "boolean", "rw", "SAFE"),
+    ), (Element("picture", "rw"),)),
+    "picture": Class("pict", "picture", "pictures", None, "MODIFY", "DANGEROUS", (
+        Property("name", "pnam", "name", "text", "rw", "MODIFY"),
+        Property("source file", "file", "sourceFile", "file", "rw", "MODIFY"),
+    )),
+}
+ENUMS: Final[Mapping[str, Enum]] = {
+    "mood": (("happy", "hapy"), ("not so happy", "nhap"), ("QuickTime movie", "qtmo")),
+}
+RECORDS: Final[Mapping[str, Record]] = {
+    "export settings": Record("xset", (
+        Property("page count", "pgct", "pageCount", "integer", "rw", "MODIFY"),
+        Property("mood", "mood", "mood", "mood", "rw", "MODIFY"),
+    )),
+}
+# fmt: on
+_Json = Mapping[str, Any]
+_TEXT: Final[_Json] = {"type": "string"}
+_TEXTS: Final[_Json] = {"type": "array", "items": _TEXT}
+_OPEN: Final[_Json] = {"type": "object"}
+_INTEGER: Final[_Json] = {"type": "integer"}
+_TYPES: Final[Mapping[str, _Json]] = {
+    "any": {}, "boolean": {"type": "boolean"},
+    "class": {"type": "string", "enum": ["application", "day book", "entry", "journal", "picture"]},
+    "date": {"type": "string", "format": "date-time"}, "export settings": _OPEN, "filter": _OPEN,
+    "integer": _INTEGER, "list of property": _TEXTS,
+    "mood": {"type": "string", "enum": ["happy", "not so happy", "QuickTime movie"]},
+    "record": _OPEN,
+}  # fmt: skip
+_RESULTS: Final[Mapping[str, _Json]] = {
+    "entry": {"ref": _TEXT}, "integer": {"result": _INTEGER}, "list of entry": {"result": _TEXTS},
+    "list of record": {"result": {"type": "array", "items": _OPEN}}, "specifier": {"ref": _TEXT},
+}  # fmt: skip
+
+
+def _schema(rows: _Json, required: ListOf[str]) -> str:
+    closed = {"required": required, "additionalProperties": False}
+    return json.dumps({"type": "object", "properties": rows, **closed})
+
+
+def _schemas(function: Any) -> Schema:
+    """Return the schemas that a build would give a tool."""
+    spec = spec_of(function)
+    assert spec is not None
+    rows = {name: _TYPES.get(row.type, _TEXT) for name, row in spec.params.items()}
+    if spec.op == "get":
+        rows["target"] = {"anyOf": [_TEXT, _TEXTS]}
+    if spec.op == "list":
+        rows |= {name: {**_INTEGER, "minimum": 0} for name in ("limit", "offset")}
+    declared = signature(function).parameters.values()
+    schemas = [_schema(rows, [row.name for row in declared if row.default is row.empty])]
+    if spec.result in _RESULTS:
+        schemas.append(_schema(_RESULTS[spec.result], [*_RESULTS[spec.result]]))
+    return Schema(*schemas)
+
+
+SCHEMAS: Final[Mapping[str, Schema]] = {
+    name: _schemas(globals()[name]) for name in sorted(__all__) if name != "APP"
+}

@@ -3,7 +3,7 @@
 from typing import Any
 
 from iac_runtime.language.reader import AppReader
-from iac_runtime.language.references import Last, Reference
+from iac_runtime.language.references import PathKind, Reference
 from iac_runtime.language.steps import Filter, Value
 from iac_runtime.tools.tables import Tables
 
@@ -11,11 +11,11 @@ HOME = "/Users/me"
 
 
 def parse_reference(text: str, tables: Tables, *, strict: bool = True) -> Reference:
-    return AppReader(tables, HOME, strict).reference(text)
+    return AppReader(tables, HOME, strict).read_reference(text)
 
 
 def read_filter(raw: Any, classes: tuple[str, ...] | None, tables: Tables) -> Filter:
-    return AppReader(tables, HOME).filter(raw, classes)
+    return AppReader(tables, HOME).read_filter(raw, classes)
 
 
 def marshal(
@@ -25,7 +25,7 @@ def marshal(
     home: str = HOME,
     *,
     where: str = "value",
-    last: Last = "folder",
+    last: PathKind = "folder",
     direct: bool = False,
 ) -> Value:
-    return AppReader(tables, home).value(value, kind, where, last=last, direct=direct)
+    return AppReader(tables, home).read_value(value, kind, where, last=last, direct=direct)

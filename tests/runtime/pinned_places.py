@@ -44,57 +44,23 @@ def _notes(items: list[Any]) -> dict[str, Any]:
 
 
 PLACES: Final = (
-    Place(
-        "notes_delete",
-        "accounts[0].folders[0].notes",
-        _notes,
-        lambda n: {"id": f"n{n}", "name": f"Note {n}", "body": f"Text {n}"},
-        "id",
-        "name",
-        "body",
-    ),
-    Place(
-        "mail_send",
-        "outgoingMessages",
-        lambda items: {"outgoingMessages": items, "@results": {"emsgsend": True}},
-        lambda n: {
-            "id": n,
-            "subject": f"Subject {n}",
-            "content": f"Text {n}",
-            "toRecipients": [{"name": "A", "address": f"a{n}@example.org"}],
-        },
-        "id",
-        "subject",
-        "content",
-    ),
-    Place(
-        "calendar_delete",
-        'calendars["Home"].events',
-        lambda items: {"calendars": [{"name": "Home", "events": items}]},
-        lambda n: {"uid": f"e{n}", "summary": f"Event {n}", "location": f"Room {n}"},
-        "uid",
-        "summary",
-        "location",
-    ),
-    Place(
-        "finder_delete",
-        'disks["Disk"].files',
-        lambda items: {"disks": [{"id": 1, "name": "Disk", "files": items}]},
-        lambda n: {"name": f"File {n}", "kind": f"Kind {n}", "size": n},
-        "name",
-        "name",
-        "kind",
-    ),
-    Place(
-        "reminders_delete",
-        "lists[0].reminders",
-        lambda items: {"lists": [{"id": "l", "name": "Home", "reminders": items}]},
-        lambda n: {"id": f"r{n}", "name": f"Task {n}", "body": f"More {n}"},
-        "id",
-        "name",
-        "body",
-    ),
-)
+    Place("notes_delete", "accounts[0].folders[0].notes", _notes,
+     lambda n: {"id": f"n{n}", "name": f"Note {n}", "body": f"Text {n}"}, "id", "name", "body"),
+    Place("mail_send", "outgoingMessages",
+     lambda items: {"outgoingMessages": items, "@results": {"emsgsend": True}},
+     lambda n: {"id": n, "subject": f"Subject {n}", "content": f"Text {n}",
+      "toRecipients": [{"name": "A", "address": f"a{n}@example.org"}]}, "id", "subject", "content"),
+    Place("calendar_delete", 'calendars["Home"].events',
+     lambda items: {"calendars": [{"name": "Home", "events": items}]},
+     lambda n: {"uid": f"e{n}", "summary": f"Event {n}", "location": f"Room {n}"}, "uid", "summary",
+     "location"),
+    Place("finder_delete", 'disks["Disk"].files',
+     lambda items: {"disks": [{"id": 1, "name": "Disk", "files": items}]},
+     lambda n: {"name": f"File {n}", "kind": f"Kind {n}", "size": n}, "name", "name", "kind"),
+    Place("reminders_delete", "lists[0].reminders",
+     lambda items: {"lists": [{"id": "l", "name": "Home", "reminders": items}]},
+     lambda n: {"id": f"r{n}", "name": f"Task {n}", "body": f"More {n}"}, "id", "name", "body"),
+)  # fmt: skip
 
 Change = tuple[str, int]
 CHANGES: Final = st.tuples(
@@ -165,7 +131,7 @@ class Desk:
 
     def __init__(self, place: Place, items: list[dict[str, Any]], meanwhile: list[Change]) -> None:
         known = catalogue()
-        tables = [known.tables(app) for app in known.apps.values()]
+        tables = [known.load_tables(app) for app in known.apps.values()]
         self.simulator = Simulator(tables, {place.app: place.world(items)})
         # The world itself, for it is to change behind the gate's back.
         self.simulator._state[place.app] = place.world(items)

@@ -7,15 +7,15 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from iac_runtime.gate.planning import bind
-from iac_runtime.language.compose import compose, effective_level
-from iac_runtime.policy.approvals import ApprovalStore, left
-from iac_runtime.policy.dataflow import without_secrets
-from iac_runtime.policy.effects import CallFacts, Decision, Verdict
-from iac_runtime.policy.file_rules import RuleContext
-from iac_runtime.policy.model import Flags, Policy, PolicySettings, read_settings
+from iac_runtime.gate.planning import expand_recipe
+from iac_runtime.language.compose import compose_request, effective_level
+from iac_runtime.policy.approvals import ApprovalStore, remaining_pause
+from iac_runtime.policy.escalation import RuleContext
+from iac_runtime.policy.facts import CallFacts, Decision, Verdict
 from iac_runtime.policy.permissions import Permissions
-from iac_runtime.policy.places import Kind
+from iac_runtime.policy.places import FileKind
+from iac_runtime.policy.settings import Policy, PolicyFlags, PolicySettings, read_settings
+from iac_runtime.policy.taint import remove_secret_columns
 from iac_runtime.tools.tables import Operation, tables_of
 
 HOME = "/Users/me"
@@ -25,15 +25,15 @@ class Disk:
     """A file system of a few paths; what it does not know is not there."""
 
     def __init__(
-        self, kinds: Mapping[str, Kind] | None = None, links: Mapping[str, str] = {}
+        self, kinds: Mapping[str, FileKind] | None = None, links: Mapping[str, str] = {}
     ) -> None:
         self.kinds = dict(kinds or {})
         self.links = dict(links)
 
-    def kind(self, path: str) -> Kind:
-        return self.kinds.get(self.real(path), "none")
+    def file_kind(self, path: str) -> FileKind:
+        return self.kinds.get(self.resolve_links(path), "none")
 
-    def real(self, path: str) -> str:
+    def resolve_links(self, path: str) -> str:
         for link, target in self.links.items():
             if path == link or path.startswith(link + "/"):
                 return target + path[len(link) :]
@@ -42,14 +42,12 @@ class Disk:
 
 DISK = Disk(
     {
-        "/Users/me": "folder",
-        "/Users/me/Documents": "folder",
-        "/Users/me/Documents/old.txt": "file",
-        "/Users/me/Documents/old.pages": "folder",
+        "/Users/me": "folder", "/Users/me/Documents": "folder",
+        "/Users/me/Documents/old.txt": "file", "/Users/me/Documents/old.pages": "folder",
         "/Users/me/pipe": "special",
     },
     {"/Users/me/Documents/agents": "/Users/me/Library/LaunchAgents"},
-)
+)  # fmt: skip
 
 
 WORLD = RuleContext(DISK)
@@ -64,8 +62,8 @@ def facts_of(
     tables = tables_of(importlib.import_module(f"iac_tools.{app}"))
     spec = tables.tools[function]
     found = Operation(f"{app}_{function}", tables, spec)
-    operation = bind(spec, arguments)
-    event = without_secrets(compose(found, operation, HOME), tables)
+    operation = expand_recipe(spec, arguments)
+    event = remove_secret_columns(compose_request(found, operation, HOME), tables)
     facts = CallFacts(
         found.name,
         arguments=operation,
@@ -75,7 +73,7 @@ def facts_of(
         ways=("client",),
     )
     level = effective_level(found, operation, HOME)
-    facts = permissions_of(world).request(facts, event, level, found)
+    facts = permissions_of(world).request_facts(facts, event, level, found)
     return replace(facts, **more)
 
 
@@ -107,15 +105,15 @@ def permissions_of(world: RuleContext) -> Permissions:
 
 def settings_of(policy: Policy = CAUTIOUS, **flags: Any) -> PolicySettings:
     """Return the settings of a policy without an environment."""
-    return read_settings(Flags(**flags), {}, policy)
+    return read_settings(PolicyFlags(**flags), {}, policy)
 
 
 def answer(permissions: Permissions, facts: CallFacts, token: str, verdict: Verdict) -> Decision:
     """Return what is to be done with a call after an answer."""
-    return permissions.weigh(facts, permissions.judge(facts), token, verdict)[1]
+    return permissions.apply_answer(facts, permissions.judge_call(facts), token, verdict)[1]
 
 
 def stopped(store: ApprovalStore, client: str, now: Callable[[], float] = time.time) -> bool:
     """Say whether the questions of a client are denied unasked."""
-    with store.change() as connection:
-        return left(connection, client, now()) > 0
+    with store.open_transaction() as connection:
+        return remaining_pause(connection, client, now()) > 0

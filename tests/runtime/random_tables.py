@@ -1,26 +1,28 @@
 """Random class tables, and random references into them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from iac_base.words import fold
+from iac_base.words import fold_name
 from iac_runtime.language.steps import (
+    AllElements,
     Boundary,
     ById,
     ByIndex,
     ByName,
     Compare,
     DateValue,
-    Every,
     Filter,
-    Go,
     Join,
+    Operator,
+    PropertyStep,
     Step,
     Value,
     Whose,
 )
-from iac_runtime.language.terms import camel, object_classes
+from iac_runtime.language.terms import camel_case, object_classes
 from iac_runtime.tool import App, Class, Element, Property
 from iac_runtime.tools.tables import Tables
 
@@ -39,11 +41,14 @@ PICK: st.SearchStrategy[Step] = st.one_of(
 )
 MOMENT = st.builds(DateValue, st.integers(-62135596800000, 253402300799999))
 VALUES: dict[str, st.SearchStrategy[Value]] = {
-    "text": st.text(),
-    "integer": st.integers(-(2**53), 2**53),
-    "boolean": st.booleans(),
+    "text": st.text(), "integer": st.integers(-(2**53), 2**53), "boolean": st.booleans(),
     "date": MOMENT,
     "any": st.one_of(st.none(), st.booleans(), st.floats(allow_nan=False, allow_infinity=False)),
+}  # fmt: skip
+
+OPERATORS: dict[str, tuple[Operator, ...]] = {
+    "text": ("=", "<", ">", "_contains", "_beginsWith", "_endsWith"),
+    "integer": ("=", "<", ">", "<=", ">="),
 }
 
 
@@ -60,26 +65,30 @@ class Place:
 
 @st.composite
 def tables(draw: st.DrawFn) -> Tables:
-    found = draw(st.lists(TERM, min_size=4, max_size=14, unique_by=fold))
-    terms = [term for term in found if fold(term) not in TAKEN and fold(f"{term}s") not in TAKEN]
+    found = draw(st.lists(TERM, min_size=4, max_size=14, unique_by=fold_name))
+    terms = [
+        term
+        for term in found
+        if fold_name(term) not in TAKEN and fold_name(f"{term}s") not in TAKEN
+    ]
     terms = terms or ["thing"]
     count = draw(st.integers(1, max(1, len(terms) // 2)))
     names, rest = terms[:count], terms[count:]
-    plurals = {name: camel(f"{name} of all") for name in names}
+    plurals = {name: camel_case(f"{name} of all") for name in names}
     classes: dict[str, Class] = {}
     kinds = [*PLAIN, *names, *(f"list of {name}" for name in names)]
     for number, name in enumerate(["application", *names]):
         own = draw(st.lists(st.sampled_from(rest), unique=True)) if rest else []
         rest = [term for term in rest if term not in own]
         properties = tuple(
-            Property(term, "xxxx", camel(term), draw(st.sampled_from(kinds)), "rw", "SAFE")
+            Property(term, "xxxx", camel_case(term), draw(st.sampled_from(kinds)), "rw", "SAFE")
             for term in own
         )
         held = draw(st.lists(st.sampled_from(names), unique=True))
         parent = draw(st.sampled_from([None, *names[: number - 1]])) if number > 1 else None
         classes[name] = Class(
             "xxxx",
-            camel(name),
+            camel_case(name),
             plurals.get(name, "applications"),
             parent,
             "SAFE",
@@ -114,7 +123,7 @@ def _options(known: Tables, place: Place) -> list[st.SearchStrategy[tuple[Step, 
         ends = st.sampled_from(["end", "beginning"])
         options.append(ends.map(lambda word: (Boundary(word), place)))
     if place.classes is None:
-        options.append(st.just((Go("wildName"), Place(None))))
+        options.append(st.just((PropertyStep("wildName"), Place(None))))
         return options
     for term in place.classes:
         for prop in known.properties(term):
@@ -123,24 +132,40 @@ def _options(known: Tables, place: Place) -> list[st.SearchStrategy[tuple[Step, 
                 continue
             listed = prop.type.startswith("list of")
             there = Place(object_classes(prop.type, known), brackets=listed)
-            options.append(st.just((Go(prop.jxa), there)))
+            options.append(st.just((PropertyStep(prop.jxa), there)))
         for element in known.elements(term):
             plural = known.classes[element.term].plural
             if place.brackets and not plural.isascii():
                 continue
-            options.append(st.just((Every(plural), Place((element.term,), True, True))))
+            options.append(st.just((AllElements(plural), Place((element.term,), True, True))))
     return options
+
+
+def _properties_of(known: Tables, one: Property) -> Sequence[Property]:
+    return known.properties(one.type) if one.type in known.classes else ()
 
 
 def _tests(known: Tables, classes: tuple[str, ...] | None) -> st.SearchStrategy[Filter]:
     rows = [
-        prop for term in classes or () for prop in known.properties(term) if prop.type in VALUES
+        (*path, row)
+        for term in classes or ()
+        for one in known.properties(term)
+        for path, rows in (((), [one]), ((one,), _properties_of(known, one)))
+        for row in rows
+        if row.type in VALUES
     ]
     tests: list[st.SearchStrategy[Filter]] = [
-        st.builds(Compare, st.just((Go(row.jxa),)), st.sampled_from("=><"), VALUES[row.type])
-        for row in rows
+        st.builds(
+            Compare,
+            st.just(tuple(PropertyStep(one.jxa) for one in path)),
+            st.sampled_from(OPERATORS.get(path[-1].type, ("=", "<", ">"))),
+            VALUES[path[-1].type],
+        )
+        for path in rows
     ]
-    tests.append(st.builds(Compare, st.just((Go("class"),)), st.just("="), st.just("zzz")))
+    tests.append(
+        st.builds(Compare, st.just((PropertyStep("class"),)), st.just("="), st.just("zzz"))
+    )
     one = st.one_of(tests)
     return st.recursive(
         one,

@@ -3,10 +3,10 @@
 from typing import Any
 
 from iac_runtime.gate.gate import Gate
-from iac_runtime.serve.front import identity
-from iac_runtime.serve.handlers import build_server
+from iac_runtime.serve.http_sdk import build_server
 from iac_runtime.serve.listing import Choice, Listings
-from iac_runtime.serve.methods import methods_of
+from iac_runtime.serve.methods import build_methods
+from iac_runtime.serve.stdio import server_identity
 
 __all__ = ["server_of"]
 
@@ -17,4 +17,4 @@ def server_of(gate: Gate, *expose: str) -> Any:
     folders = [tool_folder.folder for tool_folder in gate.catalogue.tool_folders]
     choice = Choice(expose or ("all",), read_only=gate.read_only)
     lines = Listings(folders, choice)
-    return build_server(methods_of(gate, lines), lines, identity())
+    return build_server(build_methods(gate, lines), lines, server_identity())

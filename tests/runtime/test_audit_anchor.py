@@ -18,10 +18,10 @@ from iac_base.errors import SetupError
 from iac_base.files import open_state
 from iac_base.sqlite import open_database
 from iac_mcp.cli import audit as cli_audit
-from iac_runtime.audit import Audit, AuditIntent, AuditOutcome, store
-from iac_runtime.audit.anchor import Anchor, judge, read
-from iac_runtime.audit.chain import ChainCheck, LastDrop, link, text_of
-from iac_runtime.audit.dropping import drop
+from iac_runtime.audit import store
+from iac_runtime.audit.store import ChainCheck, LastDrop, hashed_text, row_hash
+from iac_runtime.audit.upkeep import Anchor, drop_rows, find_anchor_fault, read_anchors
+from iac_runtime.audit.writer import Audit, AuditIntent, AuditOutcome
 
 NOW = "2100-01-01T00:00:00.000Z"
 
@@ -36,8 +36,8 @@ def record(count: int = 3) -> Path:
     folder = open_state()
     audit = Audit.open(folder)
     for number in range(count):
-        call = audit.intent(AuditIntent("notes_set", "MODIFY", arguments={"number": number}))
-        audit.outcome(call, AuditOutcome("done", 0.25))
+        call = audit.record_intent(AuditIntent("notes_set", "MODIFY", arguments={"number": number}))
+        audit.record_outcome(call, AuditOutcome("done", 0.25))
     audit.close()
     return folder
 
@@ -85,7 +85,7 @@ def rolled_back_and_written_on(folder: Path) -> None:
 
 def rolled_back_written_on_and_dropped(folder: Path) -> None:
     rolled_back_and_written_on(folder)
-    drop(folder, NOW, keep=2)
+    drop_rows(folder, NOW, keep=2)
 
 
 def replaced(folder: Path) -> None:
@@ -95,7 +95,7 @@ def replaced(folder: Path) -> None:
 
 def replaced_and_dropped(folder: Path) -> None:
     replaced(folder)
-    drop(folder, NOW, keep=2)
+    drop_rows(folder, NOW, keep=2)
 
 
 def rewritten(folder: Path) -> None:
@@ -104,22 +104,19 @@ def rewritten(folder: Path) -> None:
     connection.execute("UPDATE rows SET body = replace(body, '\"number\":1', '\"number\":7')")
     before = bytes(32)
     for row in connection.execute("SELECT * FROM rows ORDER BY seq").fetchall():
-        before = link(before, text_of(*row[:6]))
+        before = row_hash(before, hashed_text(*row[:6]))
         connection.execute("UPDATE rows SET hash = ? WHERE seq = ?", (before, row[0]))
     connection.close()
 
 
-@pytest.mark.parametrize(
-    ("change", "meaning"),
-    [
-        (rolled_back, "the audit log was rolled back: it ends at row 8."),
-        (rolled_back_and_written_on, "rolled back and continued, or rewritten: the row has"),
-        (rolled_back_written_on_and_dropped, "with no record of this anchor"),
-        (replaced, "the audit log was replaced by another one"),
-        (replaced_and_dropped, "the audit log was replaced by another one"),
-        (rewritten, "rolled back and continued, or rewritten: the row has another hash"),
-    ],
-)
+@pytest.mark.parametrize(("change", "meaning"), [
+    (rolled_back, "the audit log was rolled back: it ends at row 8."),
+    (rolled_back_and_written_on, "rolled back and continued, or rewritten: the row has"),
+    (rolled_back_written_on_and_dropped, "with no record of this anchor"),
+    (replaced, "the audit log was replaced by another one"),
+    (replaced_and_dropped, "the audit log was replaced by another one"),
+    (rewritten, "rolled back and continued, or rewritten: the row has another hash"),
+])  # fmt: skip
 def test_a_valid_chain_that_is_not_the_anchored_one_is_found(
     change: object, meaning: str, kept: Path
 ) -> None:
@@ -155,13 +152,13 @@ def test_an_anchor_older_than_drops_is_still_judged(kept: Path) -> None:
     folder = open_state()
     for keep in (3, 1):
         record()
-        assert drop(folder, NOW, keep=keep).rows
+        assert drop_rows(folder, NOW, keep=keep).rows
         assert checked(kept)[1][0] == "2 anchors match, 2 of them for rows that were dropped since."
     anchored(kept)
     assert checked(kept)[1][0] == "3 anchors match, 2 of them for rows that were dropped since."
     # One of a row that was dropped, and never was what it says.
     line = json.loads(kept.read_text().splitlines()[0])
-    kept.write_text(Anchor(line["store"], line["row"], "0" * 64, line["time"]).line)
+    kept.write_text(Anchor(line["store"], line["row"], "0" * 64, line["time"]).json_line)
     status, lines = checked(kept)
     assert status == 1
     assert "with no record of this anchor" in lines[0]
@@ -169,18 +166,18 @@ def test_an_anchor_older_than_drops_is_still_judged(kept: Path) -> None:
 
 def test_a_file_that_an_older_version_dropped_from_has_one_name(kept: Path) -> None:
     folder = record()
-    drop(folder, NOW, keep=2)
+    drop_rows(folder, NOW, keep=2)
     connection = open_database(folder / store.FILE, store.SCHEMA)
-    ((seq, time, body, _),) = store.upkeep(connection, "dropped")
+    ((seq, time, body, _),) = store.upkeep_rows(connection, "dropped")
     old = {name: value for name, value in json.loads(body).items() if name in ("through", "hash")}
     (before,) = connection.execute("SELECT hash FROM rows WHERE seq = ?", (seq - 1,)).fetchone()
     connection.execute("DELETE FROM rows WHERE seq = ?", (seq,))
     connection.execute("UPDATE sqlite_sequence SET seq = ? WHERE name = 'rows'", (seq - 1,))
-    store.append(connection, [store.Part(time, "", 0, "dropped", json.dumps(old))])
+    store.append_rows(connection, [store.UnplacedRow(time, "", 0, "dropped", json.dumps(old))])
     connection.close()
     assert before
     anchored(kept)
-    drop(folder, NOW, keep=3)
+    drop_rows(folder, NOW, keep=3)
     anchored(kept)
     assert len({json.loads(line)["store"] for line in kept.read_text().splitlines()}) == 1
     assert checked(kept)[0] == 0
@@ -192,7 +189,7 @@ def test_anchors_are_found_between_other_lines_of_a_log(kept: Path) -> None:
     kept.write_text(f'{line[:40]}Nov 22 host iac-mcp[7]: {line} end\nother {{"row":1}}\n\n')
     with kept.open("ab") as file:
         file.write(b"\xff\n")
-    anchors, others = read(kept)
+    anchors, others = read_anchors(kept)
     assert (list(anchors), others) == ([1], 2)
     status, lines = checked(kept)
     assert status == 0
@@ -229,7 +226,7 @@ def test_a_command_gets_the_head_and_its_failure_is_one_line(kept: Path) -> None
 
 def test_a_command_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     record()
-    monkeypatch.setattr("iac_runtime.audit.anchor.COMMAND_SECONDS", 0.5)
+    monkeypatch.setattr("iac_runtime.audit.upkeep.COMMAND_SECONDS", 0.5)
     with pytest.raises(SetupError, match="did not end"):
         run("anchor", "--", sys.executable, "-c", "while True: pass")
 
@@ -282,31 +279,18 @@ ROLLED = (
 )
 
 
-@pytest.mark.parametrize(
-    ("found", "heads", "through", "changes", "meaning"),
-    [
-        (HASH, {}, 0, {}, ""),
-        (OTHER, {}, 0, {}, REWRITTEN),
-        (None, {}, 0, {}, "the row is missing"),
-        (None, {"5": HASH}, 5, {}, ""),
-        (None, {"5": HASH}, 4, {}, "the row is missing"),
-        (None, {"5": OTHER}, 5, {}, ROLLED),
-        (None, {}, 6, {}, ROLLED),
-        (None, {}, 0, {"last": 4}, "the audit log was rolled back: it ends at row 4"),
-        (OTHER, {}, 0, {"last": 5}, REWRITTEN),
-        (
-            None,
-            {},
-            0,
-            {"store": "y", "last": 4},
-            "the audit log was replaced by another one",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("found", "heads", "through", "changes", "meaning"), [
+    (HASH, {}, 0, {}, ""), (OTHER, {}, 0, {}, REWRITTEN), (None, {}, 0, {}, "the row is missing"),
+    (None, {"5": HASH}, 5, {}, ""), (None, {"5": HASH}, 4, {}, "the row is missing"),
+    (None, {"5": OTHER}, 5, {}, ROLLED), (None, {}, 6, {}, ROLLED),
+    (None, {}, 0, {"last": 4}, "the audit log was rolled back: it ends at row 4"),
+    (OTHER, {}, 0, {"last": 5}, REWRITTEN),
+    (None, {}, 0, {"store": "y", "last": 4}, "the audit log was replaced by another one"),
+])  # fmt: skip
 def test_what_an_anchor_that_fails_means(
     found: str | None, heads: dict[str, str], through: int, changes: dict[str, Any], meaning: str
 ) -> None:
     hashes = {5: bytes.fromhex(found)} if found else {}
     drop = LastDrop(9, "", through, heads=heads)
     check = replace(ChainCheck(9, 1, 9, (), hashes, store="x", drop=drop), **changes)
-    assert judge(Anchor("x", 5, HASH, NOW), check) == meaning
+    assert find_anchor_fault(Anchor("x", 5, HASH, NOW), check) == meaning

@@ -13,11 +13,12 @@ import pytest
 from audit_trial import rows_of
 
 from iac_base.errors import SetupError
-from iac_runtime.audit import Audit, AuditError, AuditIntent, AuditOutcome
 from iac_runtime.audit import store as schema
 from iac_runtime.audit import writer as writer_module
-from iac_runtime.audit.dropping import drop
-from iac_runtime.audit.reading import Query, find, verified
+from iac_runtime.audit.reading import AuditQuery, find_calls, verify_audit
+from iac_runtime.audit.store import AuditError
+from iac_runtime.audit.upkeep import drop_rows
+from iac_runtime.audit.writer import Audit, AuditIntent, AuditOutcome
 
 WRITE = AuditIntent("notes_set", "MODIFY")
 READ = AuditIntent("notes_get", "SAFE")
@@ -31,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def call(audit: Audit, intent: AuditIntent) -> None:
-    audit.outcome(audit.intent(intent), DONE)
+    audit.record_outcome(audit.record_intent(intent), DONE)
 
 
 class Fault:
@@ -100,8 +101,8 @@ def test_a_failure_of_any_statement_once_costs_that_call_and_no_more(
         following = Audit.open(folder)
         call(following, WRITE)
         following.close()
-        assert verified(folder).holds
-        ends = [entry.result for entry in find(folder, Query(), 99)]
+        assert verify_audit(folder).is_intact
+        ends = [entry.result for entry in find_calls(folder, AuditQuery(), 99)]
         assert len(ends) == sent + 1
         assert set(ends) <= {"done", "interrupted"}
 
@@ -114,7 +115,7 @@ def test_while_it_cannot_be_written_reads_go_on_and_are_written_later(
     (folder / "audit.db").mkdir()
     audit = Audit.open(folder)
     with pytest.raises(AuditError, match="no tool changes anything"):
-        audit.intent(WRITE)
+        audit.record_intent(WRITE)
     call(audit, READ)
     assert audit.warning
     (folder / "audit.db").rmdir()
@@ -122,7 +123,7 @@ def test_while_it_cannot_be_written_reads_go_on_and_are_written_later(
         pass
     call(audit, WRITE)
     audit.close()
-    assert [entry.result for entry in find(folder, Query(), 9)] == ["done", "done"]
+    assert [entry.result for entry in find_calls(folder, AuditQuery(), 9)] == ["done", "done"]
 
 
 def test_rows_that_wait_too_long_are_counted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,7 +132,7 @@ def test_rows_that_wait_too_long_are_counted(folder: Path, monkeypatch: pytest.M
     (folder / "audit.db").mkdir()
     audit = Audit.open(folder)
     with pytest.raises(AuditError):
-        audit.intent(WRITE)
+        audit.record_intent(WRITE)
     for _ in range(100):
         call(audit, READ)
     (folder / "audit.db").rmdir()
@@ -140,7 +141,7 @@ def test_rows_that_wait_too_long_are_counted(folder: Path, monkeypatch: pytest.M
     lost = rows_of(folder, "SELECT json_extract(body, '$.rows') FROM rows WHERE event = 'lost'")
     kept = rows_of(folder, "SELECT count(*) FROM rows WHERE event IN ('intent', 'outcome')")
     assert sum(count for (count,) in lost) + kept[0][0] == 202
-    assert verified(folder).holds
+    assert verify_audit(folder).is_intact
 
 
 def test_a_file_that_was_moved_away_is_begun_anew(folder: Path) -> None:
@@ -150,8 +151,8 @@ def test_a_file_that_was_moved_away_is_begun_anew(folder: Path) -> None:
         path.rename(folder / f"old-{path.name}")
     call(audit, WRITE)
     audit.close()
-    assert verified(folder).holds
-    assert len(find(folder, Query(), 9)) == 1
+    assert verify_audit(folder).is_intact
+    assert len(find_calls(folder, AuditQuery(), 9)) == 1
 
 
 @pytest.mark.parametrize("text", [b"no database" * 200, b"SQLite format 3\x00" + b"\xff" * 4096])
@@ -163,9 +164,9 @@ def test_a_damaged_file_is_kept_and_a_new_chain_says_so(
     path.write_bytes(text)
     path.chmod(0o600)
     with pytest.raises(SetupError, match="cannot be read"):
-        find(folder, Query(), 1)
+        find_calls(folder, AuditQuery(), 1)
     with pytest.raises(SetupError, match=r"Nothing was dropped \(it is damaged\)"):
-        drop(folder, NOW, keep=0)
+        drop_rows(folder, NOW, keep=0)
     assert path.read_bytes() == text
     audit = Audit.open(folder)
     call(audit, WRITE)
@@ -173,9 +174,9 @@ def test_a_damaged_file_is_kept_and_a_new_chain_says_so(
     (kept,) = folder.glob("audit.db.damaged-2*")
     assert kept.read_bytes() == text
     assert f"IAC keeps it as {kept.name}" in caplog.text
-    assert len(find(folder, Query(), 9)) == 1
-    found = verified(folder)
-    assert found.holds
+    assert len(find_calls(folder, AuditQuery(), 9)) == 1
+    found = verify_audit(folder)
+    assert found.is_intact
     assert found.kept == (kept.name,)
     assert rows_of(folder, "SELECT event FROM rows ORDER BY seq LIMIT 1") == [("replaced",)]
 
@@ -194,7 +195,7 @@ def test_a_chain_that_was_torn_is_kept_whole_and_begun_anew(folder: Path) -> Non
     audit.close()
     (kept,) = folder.glob("audit.db.damaged-2*")
     assert kept.read_bytes() == torn
-    assert verified(folder).kept == (kept.name,)
+    assert verify_audit(folder).kept == (kept.name,)
 
 
 def test_two_programs_that_find_it_damaged_share_the_new_one(folder: Path) -> None:
@@ -207,8 +208,8 @@ def test_two_programs_that_find_it_damaged_share_the_new_one(folder: Path) -> No
     ]
     assert [program.wait(60) for program in programs] == [0] * 4
     assert len(list(folder.glob("audit.db.damaged-2*"))) == 1
-    assert len(find(folder, Query(), 9)) == 4
-    assert verified(folder).holds
+    assert len(find_calls(folder, AuditQuery(), 9)) == 4
+    assert verify_audit(folder).is_intact
 
 
 ONE_CALL = """
@@ -216,7 +217,8 @@ ONE_CALL = """
     from pathlib import Path
     from iac_runtime.audit import Audit, AuditIntent, AuditOutcome
     audit = Audit.open(Path(sys.argv[1]))
-    audit.outcome(audit.intent(AuditIntent("notes_set", "MODIFY")), AuditOutcome("done", 0.0))
+    call = audit.record_intent(AuditIntent("notes_set", "MODIFY"))
+    audit.record_outcome(call, AuditOutcome("done", 0.0))
     audit.close()
 """
 
@@ -230,12 +232,15 @@ def test_a_newer_file_is_refused_with_the_way_out(folder: Path) -> None:
     # Also for a server that had it open.
     for _ in range(2):
         with pytest.raises(AuditError, match="a newer version of IAC wrote it") as caught:
-            audit.intent(WRITE)
+            audit.record_intent(WRITE)
         assert "Use that version" in caught.value.suggestion
         audit.close()
         audit = Audit.open(folder)
     audit.close()
-    for read in (lambda: find(folder, Query(), 1), lambda: drop(folder, NOW, keep=0)):
+    for read in (
+        lambda: find_calls(folder, AuditQuery(), 1),
+        lambda: drop_rows(folder, NOW, keep=0),
+    ):
         with pytest.raises(SetupError, match="newer version"):
             read()
 
@@ -252,7 +257,7 @@ def test_an_older_file_is_brought_forward(folder: Path, monkeypatch: pytest.Monk
     audit.close()
     assert rows_of(folder, "SELECT count(*) FROM more") == [(0,)]
     assert rows_of(folder, "PRAGMA user_version") == [(3,)]
-    assert verified(folder).holds
+    assert verify_audit(folder).is_intact
 
 
 def test_a_database_of_something_else_is_left_alone(folder: Path) -> None:
@@ -263,7 +268,7 @@ def test_a_database_of_something_else_is_left_alone(folder: Path) -> None:
     (folder / "audit.db").chmod(0o600)
     audit = Audit.open(folder)
     with pytest.raises(AuditError, match="something that IAC did not write"):
-        audit.intent(WRITE)
+        audit.record_intent(WRITE)
     audit.close()
     assert rows_of(folder, "SELECT name FROM sqlite_master") == [("theirs",)]
 
@@ -273,7 +278,7 @@ def test_a_link_in_place_of_the_file_is_not_followed(folder: Path, tmp_path: Pat
     (folder / "audit.db").symlink_to(tmp_path / "elsewhere")
     audit = Audit.open(folder)
     with pytest.raises(AuditError):
-        audit.intent(WRITE)
+        audit.record_intent(WRITE)
     audit.close()
     assert not (tmp_path / "elsewhere").exists()
 
@@ -293,14 +298,14 @@ def test_a_program_that_holds_the_file_is_told_of(
     holder = sqlite3.connect(folder / "audit.db", isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     with pytest.raises(AuditError, match="another program is using it"):
-        audit.intent(WRITE)
+        audit.record_intent(WRITE)
     with pytest.raises(SetupError, match="another program is using it"):
-        drop(folder, NOW, keep=0)
+        drop_rows(folder, NOW, keep=0)
     holder.execute("ROLLBACK")
     holder.close()
     call(audit, WRITE)
     audit.close()
-    assert verified(folder).holds
+    assert verify_audit(folder).is_intact
 
 
 def test_a_fault_of_ours_does_not_hang_the_calls(
@@ -313,7 +318,7 @@ def test_a_fault_of_ours_does_not_hang_the_calls(
 
     monkeypatch.setattr(audit._store, "write", broken)
     with pytest.raises(AuditError, match="RuntimeError: oops"):
-        audit.intent(WRITE)
+        audit.record_intent(WRITE)
     audit.close()
 
 
@@ -325,11 +330,11 @@ def test_a_forked_process_is_refused_and_does_not_hang(
     with monkeypatch.context() as forked:
         forked.setattr("os.getpid", lambda: 1)
         with pytest.raises(AuditError, match="forked"):
-            audit.intent(WRITE)
+            audit.record_intent(WRITE)
         call(audit, READ)
         audit.close()
     audit.close()
-    assert len(find(folder, Query(), 9)) == 1
+    assert len(find_calls(folder, AuditQuery(), 9)) == 1
 
 
 LIMITED = """
@@ -341,13 +346,14 @@ LIMITED = """
         sent = refused = 0
         for _ in range(count):
             try:
-                call = audit.intent(AuditIntent("w", "MODIFY", arguments={"t": "x" * 900}))
+                call = audit.record_intent(AuditIntent("w", "MODIFY", arguments={"t": "x" * 900}))
             except AuditError as error:
                 refused += 1
             else:
                 sent += 1
-                audit.outcome(call, AuditOutcome("done", 0.0))
-        audit.outcome(audit.intent(AuditIntent("r", "SAFE")), AuditOutcome("done", 0.0))
+                audit.record_outcome(call, AuditOutcome("done", 0.0))
+        call = audit.record_intent(AuditIntent("r", "SAFE"))
+        audit.record_outcome(call, AuditOutcome("done", 0.0))
         return sent, refused
 
     audit = Audit.open(Path(sys.argv[1]))
@@ -388,11 +394,11 @@ def test_with_no_room_or_no_descriptors_writes_are_refused_until_there_are(
     sent, refused, none = map(int, done.stdout.split())
     assert refused > 0
     assert none == 0
-    assert verified(folder).holds
-    entries = find(folder, Query(tool="w"), 999)
+    assert verify_audit(folder).is_intact
+    entries = find_calls(folder, AuditQuery(tool="w"), 999)
     assert len(entries) == sent
     assert {entry.result for entry in entries} <= {"done", "interrupted"}
-    assert {entry.result for entry in find(folder, Query(tool="r"), 9)} == {"done"}
+    assert {entry.result for entry in find_calls(folder, AuditQuery(tool="r"), 9)} == {"done"}
 
 
 @pytest.fixture
@@ -435,15 +441,15 @@ def test_on_a_full_disk_and_on_a_read_only_one_nothing_is_half_written(small_dis
     call(audit, WRITE)
     os.sync()
     audit.close()
-    assert verified(folder).holds
-    count = len(find(folder, Query(), 999))
+    assert verify_audit(folder).is_intact
+    count = len(find_calls(folder, AuditQuery(), 999))
 
     remount = ["mount", "-o", "remount,ro", str(small_disk)]
     subprocess.run(remount, check=True, capture_output=True)
     audit = Audit.open(folder)
     with pytest.raises(AuditError, match="read-only"):
-        audit.intent(WRITE)
+        audit.record_intent(WRITE)
     call(audit, READ)
     audit.close()
     subprocess.run([*remount[:2], "remount,rw", remount[3]], check=True, capture_output=True)
-    assert len(find(folder, Query(), 999)) == count
+    assert len(find_calls(folder, AuditQuery(), 999)) == count

@@ -1,6 +1,7 @@
 """Several calls of one tool: planned together, asked about once, and no more than was asked."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,20 +9,24 @@ import pytest
 from pinned_places import catalogue
 
 import iac_runtime
-from iac_base.errors import CallRefusedError, InvalidParameterError, ToolError
-from iac_runtime.audit import Audit
+from iac_base.errors import CallRefusedError, InvalidParameterError, SharedNameError, ToolError
+from iac_runtime.audit.writer import Audit
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate import batch
 from iac_runtime.gate.batch import BatchError
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.limiter import Limiter, Limits, Window
+from iac_runtime.gate.limiter import Limiter, RateLimits, RateWindow
 from iac_runtime.gate.opening import open_audit
-from iac_runtime.gate.plans import Asks, Call, Done, Refused
-from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.model import Flags, read_settings
-from iac_runtime.policy.permissions import Permissions, Requester
-from iac_runtime.policy.wording import LINE_LIMIT
+from iac_runtime.gate.plans import Call, CompletedCall, PendingCall, RefusedCall
+from iac_runtime.library import connect
+from iac_runtime.policy.permissions import Permissions, Requester, open_permissions
+from iac_runtime.policy.policy_file import parse_policy
+from iac_runtime.policy.prompts import LINE_LIMIT
+from iac_runtime.policy.settings import PolicyFlags, read_settings
 from iac_simulator import Simulator
+from iac_simulator.simulator import demo_state
+from iac_simulator.values import SentEvent
+from iac_tools import notes
 
 ASKED = Requester("Claude", ("client",))
 DELETE, MAKE = "notes_delete", "notes_make_note"
@@ -42,8 +47,10 @@ class Desk:
 
     def __init__(self, policy: str = "", count: int = 6, **more: Any) -> None:
         known, parsed = catalogue(), parse_policy(policy)
-        settings = read_settings(Flags(), {}, parsed)
-        self.simulator = Simulator([known.tables(app) for app in known.apps.values()], world(count))
+        settings = read_settings(PolicyFlags(), {}, parsed)
+        self.simulator = Simulator(
+            [known.load_tables(app) for app in known.apps.values()], world(count)
+        )
         self.gate = Gate(
             known,
             Executor(self.simulator),
@@ -56,7 +63,7 @@ class Desk:
     def names(self) -> list[str]:
         read = {"element": "note", "of": "accounts[0].folders[0]", "properties": ["name"]}
         found = self.gate.call(Call("notes_list", read))
-        assert isinstance(found, Done)
+        assert isinstance(found, CompletedCall)
         return [row["name"] for row in found.value]
 
     def call(self, tool: str, calls: Sequence[Mapping[str, Any]], **more: Any) -> Any:
@@ -64,13 +71,13 @@ class Desk:
 
     def allowed(self, tool: str, calls: Sequence[Mapping[str, Any]]) -> Any:
         asked = self.call(tool, calls)
-        assert isinstance(asked, Asks), asked
+        assert isinstance(asked, PendingCall), asked
         return self.call(tool, calls, token=asked.token, verdict="once")
 
 
 def test_one_question_is_a_table_of_all_the_calls() -> None:
     asked = Desk().call(DELETE, [note(1), note(3)])
-    assert isinstance(asked, Asks)
+    assert isinstance(asked, PendingCall)
     one, two, three, *_ = asked.question.text.splitlines()
     assert one == "Claude wants to use notes_delete for 2 calls together:"
     assert two.startswith("  1. delete")
@@ -82,7 +89,7 @@ def test_one_question_is_a_table_of_all_the_calls() -> None:
 
 def test_a_long_table_is_counted_and_whole_in_a_file() -> None:
     asked = Desk(count=30).call(MAKE, [{"name": f"New {at}"} for at in range(30)])
-    assert isinstance(asked, Asks)
+    assert isinstance(asked, PendingCall)
     lines = asked.question.text.splitlines()
     assert len(lines) <= LINE_LIMIT
     assert any(line.startswith("  and ") and line.endswith(" more") for line in lines)
@@ -95,7 +102,7 @@ def test_a_long_table_is_counted_and_whole_in_a_file() -> None:
 def test_a_yes_runs_exactly_these_calls_in_order() -> None:
     desk = Desk()
     done = desk.allowed(DELETE, [note(4), note(0)])
-    assert isinstance(done, Done)
+    assert isinstance(done, CompletedCall)
     assert len(done.value["results"]) == 2
     assert desk.names == ["Note 1", "Note 2", "Note 3", "Note 5"]
     made = desk.allowed(MAKE, [{"name": "a"}, {"name": "b"}])
@@ -111,16 +118,16 @@ def test_a_yes_holds_for_no_other_calls(other: list[dict[str, str]]) -> None:
     desk = Desk()
     asked = desk.call(DELETE, [note(1), note(2)])
     refused = desk.call(DELETE, other, token=asked.token, verdict="once")
-    assert not isinstance(refused, Done)
+    assert not isinstance(refused, CompletedCall)
     assert len(desk.names) == 6
 
 
 def test_a_no_runs_none() -> None:
     desk = Desk()
     asked = desk.call(DELETE, [note(1), note(2)])
-    assert isinstance(asked, Asks)
+    assert isinstance(asked, PendingCall)
     assert not isinstance(
-        desk.call(DELETE, [note(1), note(2)], token=asked.token, verdict="decline"), Done
+        desk.call(DELETE, [note(1), note(2)], token=asked.token, verdict="decline"), CompletedCall
     )
     assert len(desk.names) == 6
 
@@ -137,16 +144,16 @@ def test_a_denied_call_refuses_all_and_is_named() -> None:
     deny = "preset = 'trusted'\n[[deny]]\ntool = 'notes_make_note'\nargument = { name = 'c' }"
     desk = Desk(deny)
     found = desk.call(MAKE, [{"name": "a"}, {"name": "b"}, {"name": "c"}])
-    assert isinstance(found, Refused)
+    assert isinstance(found, RefusedCall)
     assert "This is about call 3 of 3." in found.reason
     assert len(desk.names) == 6
-    assert isinstance(desk.call(MAKE, [{"name": "a"}, {"name": "b"}]), Done)
+    assert isinstance(desk.call(MAKE, [{"name": "a"}, {"name": "b"}]), CompletedCall)
 
 
 def test_one_call_that_asks_asks_about_all() -> None:
     rule = "preset = 'trusted'\n[[ask]]\ntool = 'notes_make_note'\nargument = { name = 'c' }"
     desk = Desk(rule)
-    assert isinstance(desk.call(MAKE, [{"name": "a"}, {"name": "c"}]), Asks)
+    assert isinstance(desk.call(MAKE, [{"name": "a"}, {"name": "c"}]), PendingCall)
     assert len(desk.names) == 6
 
 
@@ -155,12 +162,12 @@ def test_what_changes_before_the_answer_is_asked_about_anew() -> None:
     calls = [note(1), note(2)]
     asked = desk.call(DELETE, calls)
     rename = {"target": note(2)["target"], "properties": {"name": "Other"}}
-    desk.gate.call(Call("notes_set", rename, Requester(vouched="DANGEROUS")))
+    desk.gate.call(Call("notes_set", rename, Requester(preapproved_level="DANGEROUS")))
     again = desk.call(DELETE, calls, token=asked.token, verdict="once")
-    assert isinstance(again, Asks)
+    assert isinstance(again, PendingCall)
     assert '"Other"' in again.question.text
     assert len(desk.names) == 6
-    assert isinstance(desk.call(DELETE, calls, token=again.token, verdict="once"), Done)
+    assert isinstance(desk.call(DELETE, calls, token=again.token, verdict="once"), CompletedCall)
     assert desk.names == ["Note 0", "Note 3", "Note 4", "Note 5"]
 
 
@@ -171,7 +178,7 @@ def test_an_answer_is_held_to_as_many_looks_as_its_question(monkeypatch: Any) ->
     monkeypatch.setattr(batch, "SECONDS", -1)
     asked = desk.call(DELETE, calls)
     monkeypatch.undo()
-    assert isinstance(desk.call(DELETE, calls, token=asked.token, verdict="once"), Done)
+    assert isinstance(desk.call(DELETE, calls, token=asked.token, verdict="once"), CompletedCall)
     assert desk.names == ["Note 0", "Note 4", "Note 5"]
 
 
@@ -206,7 +213,7 @@ def test_each_call_has_a_row_in_the_audit_beside_that_of_the_question() -> None:
     desk.allowed(DELETE, [note(1), note(2)])
     desk.gate.close()
     tail = Desk(audit=open_audit).gate.call(Call("audit_tail", {}))
-    assert isinstance(tail, Done)
+    assert isinstance(tail, CompletedCall)
     rows = [row for row in tail.value["calls"] if row["tool"] == DELETE]
     said = sorted(
         reason for row in rows for reason in row["reasons"] if "approved together" in reason
@@ -226,12 +233,12 @@ class Clock:
 
 
 def test_every_effect_counts_for_the_limits() -> None:
-    limits = Limits(writes=Window(2, 0.2), dangerous=Window(3, 60.0))
+    limits = RateLimits(writes=RateWindow(2, 0.2), dangerous=RateWindow(3, 60.0))
     desk = Desk("preset = 'trusted'", limiter=Limiter(limits=limits, clock=Clock()))
-    assert isinstance(desk.call(MAKE, [{"name": str(at)} for at in range(5)]), Done)
+    assert isinstance(desk.call(MAKE, [{"name": str(at)} for at in range(5)]), CompletedCall)
     with pytest.raises(InvalidParameterError, match="at most 3 effects"):
         desk.call(DELETE, [note(at) for at in range(4)])
-    assert isinstance(desk.allowed(DELETE, [note(0), note(1)]), Done)
+    assert isinstance(desk.allowed(DELETE, [note(0), note(1)]), CompletedCall)
     with pytest.raises(ToolError, match="Too many calls"):
         desk.allowed(DELETE, [note(2), note(3)])
     assert len([name for name in desk.names if name.startswith("Note")]) == 4
@@ -250,3 +257,149 @@ def test_the_library_calls_a_tool_several_times(generated: Path) -> None:
         with pytest.raises(CallRefusedError):
             session.call_all(MAKE, [{"name": "a"}])
         assert session.call("notes_count", element="note") == before - 2
+
+
+# A name that several objects bear: a write is refused with them, a read answers and says so.
+
+
+TOOLS = Path(notes.__file__).parent
+
+
+class Names:
+    """Two notes "Ideas", one in each of two folders, and what is sent about them."""
+
+    def __init__(self, second: str = "Work") -> None:
+        known = catalogue()
+        world = demo_state()
+        folders = world["notes"]["accounts"][0]["folders"]
+        folders[1]["name"] = second
+        for ident, folder in zip(("a", "b"), folders, strict=True):
+            folder["notes"].append({"id": ident, "name": "Ideas", "body": ident})
+        self.simulator = Simulator([known.load_tables(app) for app in known.apps.values()], world)
+        executor = Executor(self.simulator)
+        self.gate = Gate(
+            known, executor, "DANGEROUS", home="/Users/me", permissions=open_permissions()
+        )
+        self.asking = Gate(known, executor, home="/Users/me", permissions=open_permissions())
+
+    def call(self, tool: str, **arguments: Any) -> CompletedCall:
+        done = self.gate.call(Call(tool, arguments))
+        assert isinstance(done, CompletedCall), done
+        return done
+
+    def refused(self, tool: str, **arguments: Any) -> SharedNameError:
+        """Return the error of a call that is to change nothing."""
+        before = self.notes()
+        with pytest.raises(SharedNameError) as caught:
+            self.gate.call(Call(tool, arguments))
+        assert self.notes() == before
+        return caught.value
+
+    def rename(self, target: str, name: str) -> None:
+        self.call("notes_set", target=target, properties={"name": name})
+
+    def notes(self) -> list[Any]:
+        listed = self.call("notes_list", element="note", properties=["name", "body"]).value
+        return [(str(row["ref"]), row["name"], row["body"]) for row in listed]
+
+    def sent(self) -> list[SentEvent]:
+        """Return the events since the last look."""
+        events = [*self.simulator.events]
+        self.simulator.events.clear()
+        return events
+
+
+@pytest.fixture
+def names() -> Iterator[Names]:
+    made = Names()
+    yield made
+    made.gate.close()
+    made.asking.close()
+
+
+IDEAS = 'notes["Ideas"]'
+
+
+@pytest.mark.parametrize(("tool", "arguments"), [
+    ("notes_delete", {"target": IDEAS}), ("notes_delete", {"target": ["notes[0]", IDEAS]}),
+    ("notes_set", {"target": IDEAS, "properties": {"body": "gone"}}),
+    ("notes_move", {"target": IDEAS, "to": "accounts[0].folders[1]"}),
+    ("notes_write_note", {"note": IDEAS, "body": "gone"}),
+    ("notes_make", {"element": "attachment", "at": f"{IDEAS}.attachments"}),
+])  # fmt: skip
+def test_a_write_to_a_name_that_two_objects_bear_is_refused_with_both(
+    names: Names, tool: str, arguments: dict[str, Any]
+) -> None:
+    facts = names.refused(tool, **arguments).facts()
+    assert facts["message"] == f"2 notes have the name of {IDEAS}. Nothing was sent."
+    assert [row["ref"] for row in facts["candidates"]] == ['notes.byId("a")', 'notes.byId("b")']
+    assert ['container "Notes"' in row["is"] for row in facts["candidates"]] == [True, False]
+    assert 'container "Work"' in facts["candidates"][1]["is"]
+    assert facts["next"]["arguments"] == {"element": "note", "where": {"name": "Ideas"}}
+    # What is proposed names one of them.
+    names.call("notes_delete", target=facts["candidates"][1]["ref"])
+    assert [row[2] for row in names.notes() if row[1] == "Ideas"] == ["a"]
+
+
+def test_a_name_on_the_way_and_in_a_place_to_put_something_counts_too() -> None:
+    names = Names("Notes")
+    way = 'accounts[0].folders["Notes"]'
+    calls: dict[str, dict[str, Any]] = {
+        "notes_set": {"target": f"{way}.notes[0]", "properties": {"body": "gone"}},
+        "notes_move": {"target": "notes[0]", "to": way},
+        "notes_make_note": {"name": "New", "folder": way},
+    }
+    for tool, arguments in calls.items():
+        message = names.refused(tool, **arguments).message
+        assert message.startswith(f"2 folders have the name of {way}")
+
+
+def test_a_person_is_not_asked_about_a_name_of_two(names: Names) -> None:
+    with pytest.raises(SharedNameError):
+        names.asking.call(Call("notes_delete", {"target": IDEAS}, ASKED))
+    asks = names.asking.call(Call("notes_delete", {"target": 'notes["Gift ideas"]'}, ASKED))
+    assert isinstance(asks, PendingCall)
+
+
+def test_a_name_that_came_to_be_shared_after_the_answer_is_refused(names: Names) -> None:
+    names.rename('notes.byId("b")', "Thoughts")
+    asks = names.asking.call(Call("notes_delete", {"target": IDEAS}, ASKED))
+    assert isinstance(asks, PendingCall)
+    names.rename('notes.byId("b")', "Ideas")
+    call = Call("notes_delete", {"target": IDEAS}, ASKED, token=asks.token, verdict="once")
+    with pytest.raises(SharedNameError):
+        names.asking.call(call)
+    assert len(names.notes()) == 5
+
+
+def test_a_read_by_such_a_name_answers_and_says_so(names: Names) -> None:
+    done = names.call("notes_get", target=IDEAS, properties=["body"])
+    assert done.value == {"body": "a"}
+    assert done.note == f"2 notes have the name of {IDEAS}; this is of the first"
+    assert not names.call("notes_get", target='notes["Gift ideas"]').note
+    listed = Names("Notes").call("notes_list", element="note", of='accounts[0].folders["Notes"]')
+    assert "2 folders have the name" in listed.note
+
+
+def test_a_name_of_one_costs_a_write_one_event_and_an_id_none(names: Names) -> None:
+    names.call("notes_set", target='notes.byId("a")', properties={"body": "x"})
+    without = len(names.sent())
+    names.call("notes_set", target='notes["Gift ideas"]', properties={"body": "x"})
+    events = names.sent()
+    assert [row.event for row in events][:1] == ["corecnte"]
+    assert len(events) == without + 1
+
+
+def test_a_file_has_its_name_alone_and_is_not_counted(names: Names) -> None:
+    names.call("finder_set", target="/Users/me/Desktop", properties={"comment": "x"})
+    assert not [row for row in names.sent() if row.event == "corecnte"]
+
+
+def test_typed_objects_are_held_to_names_of_one(tmp_path: Path) -> None:
+    world = demo_state()
+    for ident, folder in zip(("a", "b"), world["notes"]["accounts"][0]["folders"], strict=True):
+        folder["notes"].append({"id": ident, "name": "Ideas", "body": ident})
+    state = tmp_path / "world.json"
+    state.write_text(json.dumps(world))
+    with connect(simulate=state, tools=TOOLS), pytest.raises(SharedNameError):
+        notes.app.notes["Ideas"].delete()

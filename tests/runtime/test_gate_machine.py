@@ -8,34 +8,30 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
 
-from diary_output import write_output
-from diary_world import WORLD
+from diary_world import WORLD, write_output
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, rule
 
 from iac_base.errors import ToolError
 from iac_base.files import open_state
-from iac_runtime.audit.reading import Query, find, verified
+from iac_runtime.audit.reading import AuditQuery, find_calls, verify_audit
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import open_audit
-from iac_runtime.gate.plans import Asks, Call, Done, Refused
-from iac_runtime.policy.approvals import resume
-from iac_runtime.policy.effects import YES, Verdict
+from iac_runtime.gate.plans import Call, CompletedCall, PendingCall, RefusedCall
+from iac_runtime.policy.approvals import resume_clients
+from iac_runtime.policy.facts import ACCEPTED, Verdict
 from iac_runtime.policy.permissions import Requester, open_permissions
 from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator
 
 CALLS: tuple[tuple[str, Mapping[str, Any]], ...] = (
-    ("diary_get", {"target": "entries[0]"}),
-    ("diary_make_entry", {"title": "a"}),
-    ("diary_make_entry", {"title": "b"}),
-    ("diary_make", {"element": "entry"}),
-    ("diary_delete", {"target": "entries[0]"}),
-    ("diary_delete", {"target": "entries[1]"}),
+    ("diary_get", {"target": "entries[0]"}), ("diary_make_entry", {"title": "a"}),
+    ("diary_make_entry", {"title": "b"}), ("diary_make", {"element": "entry"}),
+    ("diary_delete", {"target": "entries[0]"}), ("diary_delete", {"target": "entries[1]"}),
     ("diary_set", {"target": "today", "properties": {"owner": "x", "password": "x"}}),
-)
+)  # fmt: skip
 ASKED = Requester("tester", ("client",))
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
@@ -43,7 +39,7 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 class Machine(RuleBasedStateMachine):
     """One user's state folder, and servers that come and go."""
 
-    questions: Bundle[tuple[Call, Asks]] = Bundle("questions")
+    questions: Bundle[tuple[Call, PendingCall]] = Bundle("questions")
 
     @initialize()
     def begin(self) -> None:
@@ -61,7 +57,7 @@ class Machine(RuleBasedStateMachine):
 
     def open(self) -> None:
         catalogue = Catalogue([self.output])
-        tables = [catalogue.tables(app) for app in catalogue.apps.values()]
+        tables = [catalogue.load_tables(app) for app in catalogue.apps.values()]
         self.simulator = Simulator(tables, {"diary": WORLD})
         self.gate = Gate(
             catalogue,
@@ -74,8 +70,8 @@ class Machine(RuleBasedStateMachine):
     def teardown(self) -> None:
         self.gate.close()
         state = open_state()
-        assert verified(state).holds
-        written = find(state, Query(), 10_000)
+        assert verify_audit(state).is_intact
+        written = find_calls(state, AuditQuery(), 10_000)
         done = sorted(entry.tool for entry in written if entry.result == "done")
         assert done == sorted(self.ran)
         assert len([entry for entry in written if entry.result == "NOT_FOUND"]) == self.failed
@@ -94,54 +90,54 @@ class Machine(RuleBasedStateMachine):
         name, arguments = call
         asked = Call(name, dict(arguments), ASKED)
         outcome = self.run(asked)
-        if isinstance(outcome, Done):
+        if isinstance(outcome, CompletedCall):
             # Nobody was asked just now: it reads, or the person said always.
             assert outcome.level == "SAFE" or (outcome.level == "MODIFY" and name in self.always)
-        return (asked, outcome) if isinstance(outcome, Asks) else (asked, None)
+        return (asked, outcome) if isinstance(outcome, PendingCall) else (asked, None)
 
     @rule(asked=questions, verdict=st.sampled_from(VERDICTS))
-    def answer(self, asked: tuple[Call, Asks | None], verdict: Verdict) -> None:
+    def answer(self, asked: tuple[Call, PendingCall | None], verdict: Verdict) -> None:
         call, question = asked
         if question is None:
             return
         outcome = self.run(call._replace(token=question.token, verdict=verdict))
         fresh = question.token not in self.used
         self.used.add(question.token)
-        if isinstance(outcome, Asks):
+        if isinstance(outcome, PendingCall):
             # What it names has changed meanwhile.
             assert fresh
-            assert verdict in YES
+            assert verdict in ACCEPTED
             assert "This has changed since the last prompt:" in outcome.question.text
-        if isinstance(outcome, Refused) and fresh:
+        if isinstance(outcome, RefusedCall) and fresh:
             assert ("The user declined." in outcome.reason) == (verdict == "decline")
-        if isinstance(outcome, Done):
+        if isinstance(outcome, CompletedCall):
             assert fresh
-            assert verdict in YES
+            assert verdict in ACCEPTED
             if verdict == "always" and question.level == "MODIFY":
                 self.always.add(call.tool)
 
     @rule(asked=questions, other=st.sampled_from(CALLS))
     def answer_another(
-        self, asked: tuple[Call, Asks | None], other: tuple[str, Mapping[str, Any]]
+        self, asked: tuple[Call, PendingCall | None], other: tuple[str, Mapping[str, Any]]
     ) -> None:
         call, question = asked
         if question is None or (call.tool, call.arguments) == (other[0], dict(other[1])):
             return
         forged = Call(other[0], dict(other[1]), ASKED, token=question.token, verdict="once")
         self.used.add(question.token)
-        assert isinstance(self.run(forged), Refused)
+        assert isinstance(self.run(forged), RefusedCall)
 
     @rule(call=st.sampled_from(CALLS), text=st.text(max_size=30))
     def forge(self, call: tuple[str, Mapping[str, Any]], text: str) -> None:
         forged = Call(call[0], dict(call[1]), ASKED, token=text or "x", verdict="always")
-        assert isinstance(self.run(forged), Refused)
+        assert isinstance(self.run(forged), RefusedCall)
 
     @rule(call=st.sampled_from(CALLS))
     def alone(self, call: tuple[str, Mapping[str, Any]]) -> None:
         """Call where nobody can be asked."""
         outcome = self.run(Call(call[0], dict(call[1])))
-        assert not isinstance(outcome, Asks)
-        if isinstance(outcome, Refused):
+        assert not isinstance(outcome, PendingCall)
+        if isinstance(outcome, RefusedCall):
             assert outcome.requires_prompt
 
     @rule()
@@ -164,7 +160,7 @@ class Machine(RuleBasedStateMachine):
     @rule()
     def go_on(self) -> None:
         """The person lets questions be asked again."""
-        resume(self.gate.permissions.store)
+        resume_clients(self.gate.permissions.store)
 
     def run(self, call: Call) -> Any:
         before = len(self.simulator.events)
@@ -175,10 +171,10 @@ class Machine(RuleBasedStateMachine):
             assert error.type == "NOT_FOUND"
             self.failed += 1
             level = "MODIFY" if call.tool in self.always else "DANGEROUS"
-            return Done(None, "", level)  # type: ignore[arg-type]
+            return CompletedCall(None, "", level)  # type: ignore[arg-type]
         # The gate looks by itself at what it asks about.
         sent = [row for row in self.simulator.events[before:] if row.event != "coregetd"]
-        if isinstance(outcome, Done):
+        if isinstance(outcome, CompletedCall):
             self.ran.append(call.tool)
         else:
             assert not sent, "something was sent for a call that did not run"

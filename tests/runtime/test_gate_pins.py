@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from pinned_places import CHANGES, PLACES, Change, Desk, Place, calls, happen, named
 
 from iac_base.errors import ToolError
-from iac_runtime.gate import resolving
-from iac_runtime.gate.plans import Asks, Call, Done
+from iac_runtime.gate import targets
+from iac_runtime.gate.plans import Call, CompletedCall, PendingCall
 from iac_runtime.policy.permissions import Requester
 
 ASKED = Requester("Claude", ("client",))
@@ -21,7 +21,7 @@ NOTES, DRAFTS = PLACES[:2]
 def unhurried() -> Iterator[None]:
     """On a busy machine too, what is looked at is seen."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(resolving, "SECONDS", 60.0)
+        patch.setattr(targets, "SECONDS", 60.0)
         yield
 
 
@@ -37,7 +37,7 @@ def test_nothing_is_acted_on_but_what_a_person_was_shown(
     asked = Call(place.tool, {"target": reference}, ASKED)
     outcome = desk.gate.call(asked)
     rounds = 0
-    while isinstance(outcome, Asks):
+    while isinstance(outcome, PendingCall):
         rounds += 1
         assert rounds <= 3, "nothing changes any more, and it is asked about again"
         shown = named(place, reference, desk.items)
@@ -54,9 +54,9 @@ def test_nothing_is_acted_on_but_what_a_person_was_shown(
             assert error.type == "NOT_FOUND", error
             assert shown == named(place, reference, desk.before) == []
             return
-        if isinstance(outcome, Asks):
+        if isinstance(outcome, PendingCall):
             assert desk.acted == 0
-    assert isinstance(outcome, Done)
+    assert isinstance(outcome, CompletedCall)
     assert shown == named(place, reference, desk.before)
 
 
@@ -66,9 +66,11 @@ def test_where_nothing_changes_one_yes_is_enough(call: tuple[Place, str]) -> Non
     desk = Desk(place, [place.new(n) for n in range(3)], [])
     asked = Call(place.tool, {"target": reference}, ASKED)
     outcome = desk.gate.call(asked)
-    assert isinstance(outcome, Asks)
+    assert isinstance(outcome, PendingCall)
     before = copy.deepcopy(desk.items)
-    assert isinstance(desk.gate.call(asked._replace(token=outcome.token, verdict="once")), Done)
+    assert isinstance(
+        desk.gate.call(asked._replace(token=outcome.token, verdict="once")), CompletedCall
+    )
     gone = [one for one in before if one not in desk.items]
     if place != DRAFTS:
         assert len(gone) == len(named(place, reference, before))
@@ -79,9 +81,9 @@ def test_of_a_long_list_of_references_the_last_is_held_too() -> None:
     targets = [f"{NOTES.target}[{n}]" for n in range(30)]
     asked = Call(NOTES.tool, {"target": targets}, ASKED)
     first = desk.gate.call(asked)
-    assert isinstance(first, Asks)
+    assert isinstance(first, PendingCall)
     desk.items[29], desk.items[30] = desk.items[30], desk.items[29]
     anew = desk.gate.call(asked._replace(token=first.token, verdict="once"))
-    assert isinstance(anew, Asks)
+    assert isinstance(anew, PendingCall)
     assert "More has changed than is shown here." in anew.question.text
     assert desk.acted == 0

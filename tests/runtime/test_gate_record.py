@@ -6,16 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from diary_gate import gate_of
-from diary_world import WORLD
+from diary_world import WORLD, gate_of
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError
 from iac_base.files import open_state
-from iac_runtime.audit.reading import Query, find
-from iac_runtime.gate.limiter import Limiter, Limits, Window
+from iac_runtime.audit.reading import AuditQuery, find_calls
+from iac_runtime.gate.limiter import Limiter, RateLimits, RateWindow
 from iac_runtime.gate.opening import open_audit
-from iac_runtime.gate.plans import Call, Done
+from iac_runtime.gate.plans import Call, CompletedCall
 from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator.scenario import FaultScenario, InjectedFault
 
@@ -41,7 +40,7 @@ def test_the_log_tells_how_long_each_stage_of_a_call_took(
 
 def audited(gate: Any) -> list[Any]:
     gate.close()
-    return find(open_state(), Query(), 50)
+    return find_calls(open_state(), AuditQuery(), 50)
 
 
 def test_a_failure_is_recorded_as_what_it_was(catalogue: Catalogue, own_data_folder: Path) -> None:
@@ -84,10 +83,10 @@ def test_a_call_that_was_cancelled_is_recorded_so(
 def test_what_an_app_answers_is_remembered_as_text_of_strangers(catalogue: Catalogue) -> None:
     gate = gate_of(catalogue, WORLD)
     taint = gate.permissions.taint
-    assert not taint.holds(LONG)
+    assert not taint.contains_text(LONG)
     gate.call(Call("diary_set", {"target": MONDAY, "properties": {"body": LONG}}))
     # What was written is read back, and is the app's from then on.
-    assert taint.holds(LONG)
+    assert taint.contains_text(LONG)
 
 
 def test_a_result_that_is_cut_is_remembered_whole(catalogue: Catalogue) -> None:
@@ -95,9 +94,9 @@ def test_a_result_that_is_cut_is_remembered_whole(catalogue: Catalogue) -> None:
     gate.call(Call("diary_set", {"target": MONDAY, "properties": {"body": "x" * 500 + LONG}}))
     fresh = gate_of(catalogue, gate.simulator.state()["diary"], limit=300)  # type: ignore[attr-defined]
     answer = fresh.call(Call("diary_get", {"target": f"{MONDAY}.body"}))
-    assert isinstance(answer, Done)
+    assert isinstance(answer, CompletedCall)
     assert LONG not in str(answer.value)
-    assert fresh.permissions.taint.holds(LONG)
+    assert fresh.permissions.taint.contains_text(LONG)
 
 
 def test_what_an_error_says_is_remembered_too(catalogue: Catalogue) -> None:
@@ -105,17 +104,17 @@ def test_what_an_error_says_is_remembered_too(catalogue: Catalogue) -> None:
     gate = gate_of(catalogue, WORLD, faults=says)
     with pytest.raises(ToolError) as caught:
         gate.call(Call("diary_get", {"target": f"{MONDAY}.name"}))
-    assert gate.permissions.taint.holds(caught.value.original)
+    assert gate.permissions.taint.contains_text(caught.value.original)
 
 
 def test_several_calls_wait_for_their_places_one_by_one(
     catalogue: Catalogue, own_data_folder: Path
 ) -> None:
-    limits = Limits(writes=Window(1, 1.1))
+    limits = RateLimits(writes=RateWindow(1, 1.1))
     gate = gate_of(catalogue, WORLD, audit=open_audit, limiter=Limiter(limits=limits))
     given = tuple({"target": MONDAY, "properties": {"body": f"{n}"}} for n in range(2))
     answer = gate.call(Call("diary_set", {}, calls=given))
-    assert isinstance(answer, Done)
+    assert isinstance(answer, CompletedCall)
     # A call of its own would be refused rather than wait for so long.
     assert len(answer.value["results"]) == 2
     assert [row.result for row in audited(gate)] == ["done", "done"]

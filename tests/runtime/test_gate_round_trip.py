@@ -6,17 +6,16 @@ from collections.abc import Iterator
 from copy import deepcopy
 
 import pytest
-from diary_gate import gate_of
-from diary_world import WORLD
+from diary_world import WORLD, gate_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_cleaning import ALONE, LANGUAGES, NEEDS, TAGS
 
 from iac_base.errors import InvalidParameterError
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, Done
+from iac_runtime.gate.plans import Call, CompletedCall
 from iac_runtime.policy.permissions import Requester
-from iac_runtime.serve.calling import done_result
+from iac_runtime.serve.call import done_result
 from iac_runtime.tools.catalogue import Catalogue
 
 MONDAY = 'journals.byId("j1").entries.byId("e1")'
@@ -69,15 +68,17 @@ def keeping(catalogue: Catalogue, body: str) -> Gate:
     return gate
 
 
-def read(gate: Gate, **more: bool) -> Done:
+def read(gate: Gate, **more: bool) -> CompletedCall:
     found = gate.call(Call("diary_get", {"target": f"{MONDAY}.body", **more}))
-    assert isinstance(found, Done)
+    assert isinstance(found, CompletedCall)
     return found
 
 
 def write(gate: Gate, body: str, who: str = "", **more: bool) -> None:
     given = {"target": MONDAY, "properties": {"body": body}, **more}
-    assert isinstance(gate.call(Call("diary_set", given, Requester(holder=who))), Done)
+    assert isinstance(
+        gate.call(Call("diary_set", given, Requester(token_client=who))), CompletedCall
+    )
 
 
 def test_there_are_many_scripts_and_emoji() -> None:
@@ -99,13 +100,11 @@ def test_a_text_in_any_script_comes_back_as_it_was(catalogue: Catalogue, text: s
 
 HIDING = {
     "tags": f"Dear Ines,{TAGS}\nsee you on Monday.",
-    "override": "Please pay \u202e0001\u202c euros.",
-    "zero-width": "Mee\u200bting at noon",
-    "short": "a\u200b",
-    "own sign of the Mac": "Bought at the \uf8ff store",
+    "override": "Please pay \u202e0001\u202c euros.", "zero-width": "Mee\u200bting at noon",
+    "short": "a\u200b", "own sign of the Mac": "Bought at the \uf8ff store",
     "soft line end": "Dear Ines,\u2028see you on Monday.",
     "name": "\u795e\ufa19\u6b63\u4eba\u304b\u3089\u306e\u624b\u7d19",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("text", HIDING.values(), ids=HIDING)
@@ -142,7 +141,7 @@ def test_a_text_that_was_edited_elsewhere_is_known_again(catalogue: Catalogue) -
 def test_an_undo_puts_hidden_characters_back(catalogue: Catalogue) -> None:
     gate = keeping(catalogue, HIDING["tags"])
     write(gate, "Snow")
-    assert isinstance(gate.call(Call("undo_call", {})), Done)
+    assert isinstance(gate.call(Call("undo_call", {})), CompletedCall)
     assert read(gate, raw=True).value == HIDING["tags"]
 
 

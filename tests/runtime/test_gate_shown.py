@@ -11,14 +11,14 @@ from pinned_places import catalogue
 from iac_base.secrets import is_secret
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.process import Completed
-from iac_runtime.gate import resolving
+from iac_runtime.gate import targets
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Asks, Call
-from iac_runtime.gate.resolving import describing, table
+from iac_runtime.gate.plans import Call, PendingCall
+from iac_runtime.gate.targets import describing_properties, load_shown_properties
 from iac_runtime.language.reader import AppReader
-from iac_runtime.policy.file import load_policy
 from iac_runtime.policy.permissions import Requester, open_permissions
-from iac_runtime.policy.wording import LINE_LIMIT
+from iac_runtime.policy.policy_file import load_policy
+from iac_runtime.policy.prompts import LINE_LIMIT
 from iac_simulator import Simulator
 from iac_simulator.simulator import demo_state
 
@@ -55,12 +55,12 @@ PATIENCE = 30.0
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resolving, "SECONDS", PATIENCE)
+    monkeypatch.setattr(targets, "SECONDS", PATIENCE)
 
 
 def gate_of(world: dict[str, Any], slow: float = 0.0) -> Gate:
     known = catalogue()
-    simulator = Simulator([known.tables(app) for app in known.apps.values()], world)
+    simulator = Simulator([known.load_tables(app) for app in known.apps.values()], world)
 
     def run(argv: Sequence[str], stdin: bytes, timeout: float) -> Completed:
         if timeout < slow:
@@ -72,126 +72,66 @@ def gate_of(world: dict[str, Any], slow: float = 0.0) -> Gate:
 
 def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> list[str]:
     outcome = (gate or gate_of(state())).call(Call(tool, arguments, ASKED))
-    assert isinstance(outcome, Asks), outcome
+    assert isinstance(outcome, PendingCall), outcome
     return outcome.question.text.splitlines()
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "expected"),
-    [
-        (
-            "notes_delete",
-            {"target": f"{NOTES}[0]"},
-            [
-                'Claude wants to delete the note "Shopping list" in Notes.',
-                '  note "Shopping list", plaintext "Shopping list Milk, eggs, bread",'
-                " modification date 2026-02-25 18:00",
-                "Reason: DANGEROUS calls always require approval.",
-                "Can it be undone? Yes, for a while: it moves to Recently Deleted in Notes. It can"
-                " be moved back while this program runs.",
-                f"DANGEROUS: notes_delete, {NOTES}[0]",
-            ],
-        ),
-        (
-            "notes_delete",
-            {"target": NOTES},
-            [
-                "Claude wants to delete 2 notes in Notes.",
-                '  note "Shopping list", modification date 2026-02-25 18:00',
-            ],
-        ),
-        (
-            "notes_move",
-            {"target": f"{NOTES}[0]", "to": "accounts[0].folders[1]"},
-            [
-                'Claude wants to move the note "Shopping list" in Notes.',
-                '  note "Shopping list", plaintext "Shopping list Milk, eggs, bread",'
-                " modification date 2026-02-25 18:00",
-                'Arguments: to = the folder "Work".',
-                "Reason: MODIFY calls require approval (preset cautious).",
-                "Can it be undone? Yes, while this program runs: it can be moved back.",
-            ],
-        ),
-        (
-            "mail_send",
-            {"target": "outgoingMessages[0]"},
-            [
-                "Claude wants to send the outgoing message \"Lunch', to recipients 'nobody\""
-                " in Mail.",
-                "  outgoing message \"Lunch', to recipients 'nobody\", to"
-                ' recipients "p0@example.org", "p1@example.org", "p2@example.org",'
-                ' "p3@example.org", "p4@example.org" and 2 more, content "At noon by the river by'
-                ' the river by the river by the river by the river by the…"',
-                "Reason: DANGEROUS calls always require approval.",
-                "Can it be undone? No: a sent message cannot be called back.",
-            ],
-        ),
-        (
-            "mail_delete",
-            {"target": "inbox.messages[0]"},
-            [
-                'Claude wants to delete the message "Lunch on Thursday?" in Mail.',
-                '  message "Lunch on Thursday?", sender "Ines Mora <ines@example.org>",'
-                " date received 2026-03-01 17:42",
-            ],
-        ),
-        (
-            "calendar_delete",
-            {"target": 'calendars["Home"].events[0]'},
-            [
-                'Claude wants to delete the event "Dentist" in Calendar.',
-                '  event "Dentist", start date 2026-03-03 08:00, end'
-                ' date 2026-03-03 08:45, location "12 High Street"',
-                "Reason: DANGEROUS calls always require approval.",
-                "Can it be undone? No: it is gone, but IAC keeps what it could read while this"
-                " program runs.",
-            ],
-        ),
-        (
-            "finder_delete",
-            {"target": "/Users/me/Desktop/Todo.txt"},
-            [
-                'Claude wants to delete the item "Todo.txt" in Finder.',
-                '  item "Todo.txt", at "/Users/me/Desktop/Todo.txt", kind "Plain Text Document",'
-                " size 412 bytes",
-                "Reason: DANGEROUS calls always require approval.",
-                "Can it be undone? Yes, until the Trash is emptied. It can be moved"
-                " back while this program runs.",
-                'DANGEROUS: finder_delete, desktop.items["Todo.txt"]',
-            ],
-        ),
-        (
-            "reminders_delete",
-            {"target": "lists[0].reminders[0]"},
-            [
-                'Claude wants to delete the reminder "Call the roofer" in Reminders.',
-                '  reminder "Call the roofer", due date 2026-03-04 09:00, completed no',
-            ],
-        ),
-        (
-            "safari_close",
-            {"target": "windows[0].tabs[0]"},
-            [
-                'Claude wants to close the tab "Example Domain" in Safari.',
-                '  tab "Example Domain", URL "https://example.com/"',
-                "Reason: MODIFY calls require approval (preset cautious).",
-                "Can it be undone? Yes: it can be opened again.",
-            ],
-        ),
-        (
-            "calendar_set",
-            {"target": 'calendars["Home"]', "properties": {"name": "House"}},
-            [
-                'Claude wants to change the calendar "Home" in Calendar.',
-                'It sets name to "House".',
-                "Reason: MODIFY calls require approval (preset cautious).",
-                "Can it be undone? Yes, while this program runs: the old values are kept and can"
-                " be restored.",
-            ],
-        ),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
+@pytest.mark.parametrize(("tool", "arguments", "expected"), [
+    ("notes_delete", {"target": f"{NOTES}[0]"},
+     ['Claude wants to delete the note "Shopping list" in Notes.',
+      '  note "Shopping list", plaintext "Shopping list Milk, eggs, bread",'
+      " modification date 2026-02-25 18:00", "Reason: DANGEROUS calls always require approval.",
+      "Can it be undone? Yes, for a while: it moves to Recently Deleted in Notes. It can"
+      " be moved back while this program runs.", f"DANGEROUS: notes_delete, {NOTES}[0]"]),
+    ("notes_delete", {"target": NOTES},
+     ["Claude wants to delete 2 notes in Notes.",
+      '  note "Shopping list", modification date 2026-02-25 18:00']),
+    ("notes_move", {"target": f"{NOTES}[0]", "to": "accounts[0].folders[1]"},
+     ['Claude wants to move the note "Shopping list" in Notes.',
+      '  note "Shopping list", plaintext "Shopping list Milk, eggs, bread",'
+      " modification date 2026-02-25 18:00", 'Arguments: to = the folder "Work".',
+      "Reason: MODIFY calls require approval (preset cautious).",
+      "Can it be undone? Yes, while this program runs: it can be moved back."]),
+    ("mail_send", {"target": "outgoingMessages[0]"},
+     ["Claude wants to send the outgoing message \"Lunch', to recipients 'nobody\""
+      " in Mail.",
+      "  outgoing message \"Lunch', to recipients 'nobody\", to"
+      ' recipients "p0@example.org", "p1@example.org", "p2@example.org",'
+      ' "p3@example.org", "p4@example.org" and 2 more, content "At noon by the river by'
+      ' the river by the river by the river by the river by the…"',
+      "Reason: DANGEROUS calls always require approval.",
+      "Can it be undone? No: a sent message cannot be called back."]),
+    ("mail_delete", {"target": "inbox.messages[0]"},
+     ['Claude wants to delete the message "Lunch on Thursday?" in Mail.',
+      '  message "Lunch on Thursday?", sender "Ines Mora <ines@example.org>",'
+      " date received 2026-03-01 17:42"]),
+    ("calendar_delete", {"target": 'calendars["Home"].events[0]'},
+     ['Claude wants to delete the event "Dentist" in Calendar.',
+      '  event "Dentist", start date 2026-03-03 08:00, end'
+      ' date 2026-03-03 08:45, location "12 High Street"',
+      "Reason: DANGEROUS calls always require approval.",
+      "Can it be undone? No: it is gone, but IAC keeps what it could read while this"
+      " program runs."]),
+    ("finder_delete", {"target": "/Users/me/Desktop/Todo.txt"},
+     ['Claude wants to delete the item "Todo.txt" in Finder.',
+      '  item "Todo.txt", at "/Users/me/Desktop/Todo.txt", kind "Plain Text Document",'
+      " size 412 bytes", "Reason: DANGEROUS calls always require approval.",
+      "Can it be undone? Yes, until the Trash is emptied. It can be moved"
+      " back while this program runs.", 'DANGEROUS: finder_delete, desktop.items["Todo.txt"]']),
+    ("reminders_delete", {"target": "lists[0].reminders[0]"},
+     ['Claude wants to delete the reminder "Call the roofer" in Reminders.',
+      '  reminder "Call the roofer", due date 2026-03-04 09:00, completed no']),
+    ("safari_close", {"target": "windows[0].tabs[0]"},
+     ['Claude wants to close the tab "Example Domain" in Safari.',
+      '  tab "Example Domain", URL "https://example.com/"',
+      "Reason: MODIFY calls require approval (preset cautious).",
+      "Can it be undone? Yes: it can be opened again."]),
+    ("calendar_set", {"target": 'calendars["Home"]', "properties": {"name": "House"}},
+     ['Claude wants to change the calendar "Home" in Calendar.', 'It sets name to "House".',
+      "Reason: MODIFY calls require approval (preset cautious).",
+      "Can it be undone? Yes, while this program runs: the old values are kept and can"
+      " be restored."]),
+], ids=lambda value: value if isinstance(value, str) else "")  # fmt: skip
 def test_a_question_says_what_to_what_in_which_app_why_and_how_it_is_undone(
     tool: str, arguments: dict[str, Any], expected: list[str]
 ) -> None:
@@ -243,9 +183,9 @@ def test_an_object_that_is_not_there_is_said_to_be_not_there() -> None:
 
 def test_every_class_of_every_app_is_described_without_its_secrets() -> None:
     for row in catalogue().apps.values():
-        tables = catalogue().tables(row)
+        tables = catalogue().load_tables(row)
         for term in tables.classes:
-            for way in describing(term, tables):
+            for way in describing_properties(term, tables):
                 assert not is_secret(way), (row.key, term, way)
                 if "." not in way:
                     assert tables.find_property(term, way) is not None, (row.key, term, way)
@@ -253,10 +193,12 @@ def test_every_class_of_every_app_is_described_without_its_secrets() -> None:
 
 def test_every_row_of_the_table_is_of_an_app_and_a_class_that_there_are() -> None:
     apps = {row.key: row for row in catalogue().apps.values()}
-    for key, rows in table().items():
-        tables = catalogue().tables(apps[key])
+    for key, rows in load_shown_properties().items():
+        tables = catalogue().load_tables(apps[key])
         for term, ways in rows.items():
             assert term in tables.classes, (key, term)
             plural = tables.classes[term].plural
             for way in ways:
-                AppReader(tables, strict=False).reference(f"{plural}[0].{way.replace(' ', '')}")
+                AppReader(tables, strict=False).read_reference(
+                    f"{plural}[0].{way.replace(' ', '')}"
+                )

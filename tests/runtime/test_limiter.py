@@ -7,8 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from diary_gate import gate_of
-from diary_world import WORLD
+from diary_world import WORLD, gate_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,18 +17,20 @@ from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.limiter import (
     LONGEST_DELAY,
     Limiter,
-    Limits,
     Permit,
-    Wait,
-    Window,
-    rate,
+    RateLimits,
+    RateWindow,
+    RetryAfter,
+    calls_per_second,
     wait_turn,
-    window,
+    window_of_rate,
 )
-from iac_runtime.gate.plans import Call, Done
+from iac_runtime.gate.plans import Call, CompletedCall
 from iac_runtime.tools.catalogue import Catalogue
 
-SMALL = Limits(reads=Window(5, 1.0), writes=Window(2, 1.0), dangerous=Window(3, 60.0))
+SMALL = RateLimits(
+    reads=RateWindow(5, 1.0), writes=RateWindow(2, 1.0), dangerous=RateWindow(3, 60.0)
+)
 
 
 class Clock:
@@ -49,59 +50,59 @@ def clock() -> Clock:
 
 def test_calls_within_the_limit_run_at_once_then_wait_then_are_refused(clock: Clock) -> None:
     limiter = Limiter(clock=clock, limits=SMALL)
-    assert [limiter.take("write") for _ in range(2)] == [Permit(0.0)] * 2
-    assert [limiter.take("write") for _ in range(2)] == [Permit(1.0)] * 2
-    assert limiter.take("write") == Wait(2.0)
+    assert [limiter.reserve_places("write") for _ in range(2)] == [Permit(0.0)] * 2
+    assert [limiter.reserve_places("write") for _ in range(2)] == [Permit(1.0)] * 2
+    assert limiter.reserve_places("write") == RetryAfter(2.0)
     clock.now += 1.5
-    assert limiter.take("write") == Permit(0.5)
+    assert limiter.reserve_places("write") == Permit(0.5)
 
 
 def test_reads_and_writes_do_not_wait_for_each_other(clock: Clock) -> None:
     limiter = Limiter(clock=clock, limits=SMALL)
     for _ in range(4):
-        limiter.take("write")
-    assert limiter.take("read") == Permit(0.0)
+        limiter.reserve_places("write")
+    assert limiter.reserve_places("read") == Permit(0.0)
 
 
 def test_ten_writes_a_second_are_the_default(clock: Clock) -> None:
     limiter = Limiter(clock=clock)
-    assert [limiter.take("write") for _ in range(10)] == [Permit(0.0)] * 10
-    assert limiter.take("write") == Permit(1.0)
+    assert [limiter.reserve_places("write") for _ in range(10)] == [Permit(0.0)] * 10
+    assert limiter.reserve_places("write") == Permit(1.0)
 
 
 def test_a_refused_call_takes_no_place(clock: Clock) -> None:
     limiter = Limiter(clock=clock, limits=SMALL)
     for _ in range(50):
-        limiter.take("write")
+        limiter.reserve_places("write")
     clock.now += 2.0
-    assert limiter.take("write") == Permit(0.0)
+    assert limiter.reserve_places("write") == Permit(0.0)
 
 
 def test_a_dangerous_call_is_a_write_too(clock: Clock) -> None:
     limiter = Limiter(clock=clock, limits=SMALL)
-    assert [limiter.take("dangerous").__class__ for _ in range(2)] == [Permit, Permit]
-    assert limiter.take("write") == Permit(1.0)
+    assert [limiter.reserve_places("dangerous").__class__ for _ in range(2)] == [Permit, Permit]
+    assert limiter.reserve_places("write") == Permit(1.0)
 
 
 def test_a_restart_does_not_empty_the_window_of_dangerous_calls(
     tmp_path: Path, clock: Clock
 ) -> None:
     for _ in range(3):
-        assert isinstance(Limiter(tmp_path, SMALL, clock).take("dangerous"), Permit)
-    assert Limiter(tmp_path, SMALL, clock).take("dangerous") == Wait(60.0)
+        assert isinstance(Limiter(tmp_path, SMALL, clock).reserve_places("dangerous"), Permit)
+    assert Limiter(tmp_path, SMALL, clock).reserve_places("dangerous") == RetryAfter(60.0)
     clock.now += 60.0
-    assert Limiter(tmp_path, SMALL, clock).take("dangerous") == Permit(0.0)
+    assert Limiter(tmp_path, SMALL, clock).reserve_places("dangerous") == Permit(0.0)
 
 
 def test_after_a_start_of_the_machine_the_window_is_closed_for_its_length_at_most(
     tmp_path: Path, clock: Clock
 ) -> None:
     for _ in range(3):
-        Limiter(tmp_path, SMALL, clock).take("dangerous")
+        Limiter(tmp_path, SMALL, clock).reserve_places("dangerous")
     clock.now = 30.0
-    assert Limiter(tmp_path, SMALL, clock).take("dangerous") == Wait(60.0)
+    assert Limiter(tmp_path, SMALL, clock).reserve_places("dangerous") == RetryAfter(60.0)
     clock.now = 90.0
-    assert Limiter(tmp_path, SMALL, clock).take("dangerous") == Permit(0.0)
+    assert Limiter(tmp_path, SMALL, clock).reserve_places("dangerous") == Permit(0.0)
 
 
 def test_the_clock_on_the_wall_is_never_asked(
@@ -111,37 +112,27 @@ def test_the_clock_on_the_wall_is_never_asked(
         raise AssertionError("the clock on the wall can be set")
 
     monkeypatch.setattr("time.time", asked)
-    assert isinstance(Limiter(tmp_path, SMALL, clock).take("dangerous"), Permit)
+    assert isinstance(Limiter(tmp_path, SMALL, clock).reserve_places("dangerous"), Permit)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "{",
-        "[]",
-        '{"dangerous": 5}',
-        '{"dangerous": ["x"]}',
-        '{"dangerous": [NaN]}',
-        '{"dangerous": [1e999]}',
-        '{"dangerous": [null]}',
-        "\xff",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "", "{", "[]", '{"dangerous": 5}', '{"dangerous": ["x"]}', '{"dangerous": [NaN]}',
+    '{"dangerous": [1e999]}', '{"dangerous": [null]}', "\xff",
+])  # fmt: skip
 def test_a_file_that_cannot_be_read_counts_as_a_full_window_once(
     tmp_path: Path, clock: Clock, text: str
 ) -> None:
     (tmp_path / "limits.json").write_text(text, "latin-1")
-    assert Limiter(tmp_path, SMALL, clock).take("dangerous") == Wait(60.0)
+    assert Limiter(tmp_path, SMALL, clock).reserve_places("dangerous") == RetryAfter(60.0)
     clock.now += 60.0
-    assert Limiter(tmp_path, SMALL, clock).take("dangerous") == Permit(0.0)
+    assert Limiter(tmp_path, SMALL, clock).reserve_places("dangerous") == Permit(0.0)
 
 
 def test_times_far_ahead_lock_nobody_out(tmp_path: Path, clock: Clock) -> None:
     (tmp_path / "limits.json").write_text(json.dumps({"dangerous": [1e300] * 99}))
-    assert Limiter(tmp_path, SMALL, clock).take("dangerous") == Wait(60.0)
+    assert Limiter(tmp_path, SMALL, clock).reserve_places("dangerous") == RetryAfter(60.0)
     clock.now += 60.0
-    assert Limiter(tmp_path, SMALL, clock).take("dangerous") == Permit(0.0)
+    assert Limiter(tmp_path, SMALL, clock).reserve_places("dangerous") == Permit(0.0)
 
 
 @pytest.mark.parametrize("ahead", [0.5, LONGEST_DELAY])
@@ -150,7 +141,7 @@ def test_places_that_another_server_took_ahead_count_when_they_come(
 ) -> None:
     taken = json.dumps({"dangerous": [clock.now + ahead] * 3})
     (tmp_path / "limits.json").write_text(taken)
-    assert Limiter(tmp_path, SMALL, clock).take("dangerous") == Wait(60.0 + ahead)
+    assert Limiter(tmp_path, SMALL, clock).reserve_places("dangerous") == RetryAfter(60.0 + ahead)
 
 
 def test_where_the_window_cannot_be_kept_no_dangerous_call_runs(
@@ -159,24 +150,24 @@ def test_where_the_window_cannot_be_kept_no_dangerous_call_runs(
     (tmp_path / "limits.json").mkdir()
     limiter = Limiter(tmp_path, SMALL, clock)
     with pytest.raises(SetupError, match="cannot be written"):
-        limiter.take("dangerous")
-    assert limiter.take("write") == Permit(0.0)
+        limiter.reserve_places("dangerous")
+    assert limiter.reserve_places("write") == Permit(0.0)
 
 
 def test_a_link_in_place_of_the_lock_is_not_followed(tmp_path: Path, clock: Clock) -> None:
     (tmp_path / "limits.lock").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(SetupError):
-        Limiter(tmp_path, SMALL, clock).take("dangerous")
+        Limiter(tmp_path, SMALL, clock).reserve_places("dangerous")
     assert not (tmp_path / "elsewhere").exists()
 
 
 def test_threads_and_servers_share_the_windows(tmp_path: Path, clock: Clock) -> None:
-    limits = Limits(Window(50, 1.0), Window(1000, 1.0), Window(40, 60.0))
+    limits = RateLimits(RateWindow(50, 1.0), RateWindow(1000, 1.0), RateWindow(40, 60.0))
     servers = [Limiter(tmp_path, limits, clock) for _ in range(3)]
     answers: list[object] = []
 
     def work(limiter: Limiter) -> None:
-        answers.extend(limiter.take("dangerous") for _ in range(20))
+        answers.extend(limiter.reserve_places("dangerous") for _ in range(20))
 
     threads = [threading.Thread(target=work, args=(limiter,)) for limiter in servers * 2]
     for thread in threads:
@@ -188,8 +179,8 @@ def test_threads_and_servers_share_the_windows(tmp_path: Path, clock: Clock) -> 
 
 
 def test_a_window_without_places_lets_nothing_pass(clock: Clock) -> None:
-    limiter = Limiter(clock=clock, limits=Limits(writes=Window(0, 1.0)))
-    assert limiter.take("write") == Wait(float("inf"))
+    limiter = Limiter(clock=clock, limits=RateLimits(writes=RateWindow(0, 1.0)))
+    assert limiter.reserve_places("write") == RetryAfter(float("inf"))
 
 
 @given(
@@ -198,13 +189,13 @@ def test_a_window_without_places_lets_nothing_pass(clock: Clock) -> None:
 )
 def test_no_window_ever_holds_more_than_its_calls(steps: list, calls: int) -> None:
     clock = Clock(0.0)
-    limits = Limits(Window(calls + 2, 1.0), Window(calls, 1.0), Window(calls, 3.0))
+    limits = RateLimits(RateWindow(calls + 2, 1.0), RateWindow(calls, 1.0), RateWindow(calls, 3.0))
     limiter = Limiter(clock=clock, limits=limits)
     starts: dict[str, list[float]] = {"read": [], "write": [], "dangerous": []}
     for pause, kind in steps:
         clock.now += pause
-        answer = limiter.take(kind)
-        if isinstance(answer, Wait):
+        answer = limiter.reserve_places(kind)
+        if isinstance(answer, RetryAfter):
             assert answer.seconds > LONGEST_DELAY
             continue
         assert 0 <= answer.delay <= LONGEST_DELAY
@@ -221,19 +212,19 @@ def test_no_window_ever_holds_more_than_its_calls(steps: list, calls: int) -> No
 READ = Call("diary_count", {"element": "entry", "of": "journals[0]"})
 
 
-def limited(catalogue: Catalogue, reads: Window) -> Gate:
-    return gate_of(catalogue, WORLD, limiter=Limiter(limits=Limits(reads=reads)))
+def limited(catalogue: Catalogue, reads: RateWindow) -> Gate:
+    return gate_of(catalogue, WORLD, limiter=Limiter(limits=RateLimits(reads=reads)))
 
 
 def read(gate: Gate) -> str:
     """Make a call, and return what was noted of it."""
     outcome = gate.call(READ)
-    assert isinstance(outcome, Done)
+    assert isinstance(outcome, CompletedCall)
     return outcome.note
 
 
 def test_a_call_that_comes_too_early_waits_before_it_is_sent(catalogue: Catalogue) -> None:
-    gate = limited(catalogue, Window(1, 0.6))
+    gate = limited(catalogue, RateWindow(1, 0.6))
     began = time.monotonic()
     assert "waited" not in read(gate)
     assert read(gate).startswith("waited 0.")
@@ -241,7 +232,7 @@ def test_a_call_that_comes_too_early_waits_before_it_is_sent(catalogue: Catalogu
 
 
 def test_a_call_that_is_cancelled_waits_no_longer(catalogue: Catalogue) -> None:
-    gate = limited(catalogue, Window(1, 1.0))
+    gate = limited(catalogue, RateWindow(1, 1.0))
     read(gate)
     cancel = Cancellation()
     threading.Timer(0.1, cancel.cancel).start()
@@ -252,7 +243,7 @@ def test_a_call_that_is_cancelled_waits_no_longer(catalogue: Catalogue) -> None:
 
 
 def test_a_call_far_over_the_limit_is_refused_and_not_sent(catalogue: Catalogue) -> None:
-    gate = limited(catalogue, Window(1, 60.0))
+    gate = limited(catalogue, RateWindow(1, 60.0))
     read(gate)
     sent = len(gate.simulator.events)  # type: ignore[attr-defined]
     with pytest.raises(
@@ -263,56 +254,53 @@ def test_a_call_far_over_the_limit_is_refused_and_not_sent(catalogue: Catalogue)
     assert len(gate.simulator.events) == sent  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(
-    ("calls", "seconds", "expected"),
-    [
-        (10.0, 1.0, Window(10, 1.0)),
-        (0.5, 1.0, Window(1, 2.0)),
-        (1 / 3, 60.0, Window(20, 60.0)),
-        (0.01, 60.0, Window(1, 100.0)),
-    ],
-)
+@pytest.mark.parametrize(("calls", "seconds", "expected"), [
+    (10.0, 1.0, RateWindow(10, 1.0)), (0.5, 1.0, RateWindow(1, 2.0)),
+    (1 / 3, 60.0, RateWindow(20, 60.0)), (0.01, 60.0, RateWindow(1, 100.0)),
+])  # fmt: skip
 def test_a_limit_is_calls_a_second_however_few(
-    calls: float, seconds: float, expected: Window
+    calls: float, seconds: float, expected: RateWindow
 ) -> None:
-    found = window(calls, seconds)
+    found = window_of_rate(calls, seconds)
     assert found == expected
-    assert rate(found) == pytest.approx(calls)
+    assert calls_per_second(found) == pytest.approx(calls)
 
 
 def test_each_client_has_windows_of_its_own_over_restarts(tmp_path: Path, clock: Clock) -> None:
     limiter = Limiter(tmp_path, SMALL, clock)
-    assert limiter.of("") is limiter
-    studio, mini = limiter.of("http:studio"), limiter.of("http:mini")
-    assert limiter.of("http:studio") is studio
-    assert [one.take("dangerous", 3) for one in (limiter, studio, mini)] == [Permit(0.0)] * 3
-    assert studio.take("dangerous") == Wait(60.0)
+    assert limiter.for_client("") is limiter
+    studio, mini = limiter.for_client("http:studio"), limiter.for_client("http:mini")
+    assert limiter.for_client("http:studio") is studio
+    assert [one.reserve_places("dangerous", 3) for one in (limiter, studio, mini)] == [
+        Permit(0.0)
+    ] * 3
+    assert studio.reserve_places("dangerous") == RetryAfter(60.0)
     anew = Limiter(tmp_path, SMALL, clock)
-    assert [anew.of(name).take("dangerous") for name in ("http:studio", "http:mini")] == [
-        Wait(60.0)
-    ] * 2
-    assert anew.of("http:other").take("dangerous") == Permit(0.0)
+    assert [
+        anew.for_client(name).reserve_places("dangerous") for name in ("http:studio", "http:mini")
+    ] == [RetryAfter(60.0)] * 2
+    assert anew.for_client("http:other").reserve_places("dangerous") == Permit(0.0)
     # Whatever a client calls itself, its file has a plain name.
     names = {path.name for path in tmp_path.glob("limits*.json")}
     assert all(re.fullmatch(r"limits(-[0-9a-f]{16})?\.json", name) for name in names)
     assert len(names) == 4
 
 
-@pytest.mark.parametrize(
-    ("asked", "made"),
-    [(1.0, Window(1, 1.0)), (2.4, Window(2, 1.0)), (0.5, Window(1, 2.0)), (1.5, Window(2, 1.0))],
-)
-def test_a_rate_becomes_a_window(asked: float, made: Window) -> None:
-    assert window(asked) == made
+@pytest.mark.parametrize(("asked", "made"), [
+    (1.0, RateWindow(1, 1.0)), (2.4, RateWindow(2, 1.0)), (0.5, RateWindow(1, 2.0)),
+    (1.5, RateWindow(2, 1.0)),
+])  # fmt: skip
+def test_a_rate_becomes_a_window(asked: float, made: RateWindow) -> None:
+    assert window_of_rate(asked) == made
 
 
 def test_a_turn_takes_its_places_and_the_impatient_are_refused(clock: Clock) -> None:
     limiter = Limiter(limits=SMALL, clock=clock)
     assert wait_turn(limiter, "read", 4) == 0.0
-    assert limiter.take("read") == Permit(0.0)
-    assert limiter.take("read") == Permit(1.0)
+    assert limiter.reserve_places("read") == Permit(0.0)
+    assert limiter.reserve_places("read") == Permit(1.0)
     assert wait_turn(limiter, "write", 2) == 0.0
-    limiter.take("write", 2)
+    limiter.reserve_places("write", 2)
     with pytest.raises(ToolError, match=r"can run after 2\.0 seconds"):
         wait_turn(limiter, "write", 1)
 
@@ -320,9 +308,9 @@ def test_a_turn_takes_its_places_and_the_impatient_are_refused(clock: Clock) -> 
 def test_the_oldest_call_that_counts_says_when_there_is_room(clock: Clock) -> None:
     limiter = Limiter(limits=SMALL, clock=clock)
     for _ in range(5):
-        limiter.take("read")
+        limiter.reserve_places("read")
         clock.now += 0.125
-    assert limiter.take("read") == Permit(0.375)
+    assert limiter.reserve_places("read") == Permit(0.375)
 
 
 def test_the_patient_wait_for_the_places_that_they_asked_for(clock: Clock) -> None:
@@ -333,7 +321,9 @@ def test_the_patient_wait_for_the_places_that_they_asked_for(clock: Clock) -> No
 
     limiter = Limiter(limits=SMALL, clock=clock)
     for _ in range(2):
-        limiter.take("read", 5)
+        limiter.reserve_places("read", 5)
     assert wait_turn(limiter, "read", 3, Waiting(), patient=True) == 0.0
-    assert [limiter.take("read", 2), limiter.take("write", 2)] == [Permit(0.0)] * 2
-    assert limiter.take("read") == Permit(1.0)
+    assert [limiter.reserve_places("read", 2), limiter.reserve_places("write", 2)] == [
+        Permit(0.0)
+    ] * 2
+    assert limiter.reserve_places("read") == Permit(1.0)

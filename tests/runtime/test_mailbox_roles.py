@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 from policy_calls import CAUTIOUS, facts_of, settings_of
 
-from iac_runtime.policy import addresses
-from iac_runtime.policy.addresses import role_of
-from iac_runtime.policy.decide import decide
-from iac_runtime.policy.effects import CallFacts
-from iac_runtime.policy.scope import scope_of
+from iac_runtime.policy import places
+from iac_runtime.policy.decide import decide_call, find_approval_scope
+from iac_runtime.policy.facts import CallFacts
+from iac_runtime.policy.places import mailbox_role
 
-TABLE = json.loads(Path(addresses.__file__).with_name("mailboxes.json").read_bytes())
+TABLE = json.loads(Path(places.__file__).with_name("mailboxes.json").read_bytes())
 
 
 def names() -> Iterator[tuple[str, str, str]]:
@@ -27,7 +26,7 @@ def moved(to: str) -> CallFacts:
 
 
 def judged(to: str) -> tuple[str, str, tuple[str, ...]]:
-    found = decide(moved(to), CAUTIOUS, settings_of())
+    found = decide_call(moved(to), CAUTIOUS, settings_of())
     return found.action, found.level, found.rules
 
 
@@ -53,31 +52,31 @@ def test_a_mailbox_is_its_role_in_every_language(role: str) -> None:
 
 def test_an_archive_is_one_place_in_every_language_and_no_other_mailbox() -> None:
     scopes = {
-        scope_of(moved(f'mailboxes["{name}"]').effects)
+        find_approval_scope(moved(f'mailboxes["{name}"]').effects)
         for role, _, name in names()
         if role == "archive"
     }
     (found,) = scopes
     assert found is not None
-    assert found.says == "move messages to the archive in Mail"
+    assert found.description == "move messages to the archive in Mail"
     for other in ("Archive 2024", "Work", "Archived plans"):
-        assert scope_of(moved(f'mailboxes["{other}"]').effects) not in scopes
-    nested = scope_of(moved('accounts["Work"].mailboxes["Archiv"]').effects)
+        assert find_approval_scope(moved(f'mailboxes["{other}"]').effects) not in scopes
+    nested = find_approval_scope(moved('accounts["Work"].mailboxes["Archiv"]').effects)
     assert nested is not None
-    assert nested.says == 'move messages to the archive of accounts["Work"] in Mail'
+    assert nested.description == 'move messages to the archive of accounts["Work"] in Mail'
 
 
 @pytest.mark.parametrize(
     "name", ["Work", "Binders", "Junket", "Spammers", "Trashy", "Kosztorys", "Lixos", "Inbox", ""]
 )
 def test_other_names_have_no_role(name: str) -> None:
-    assert role_of(name) == ""
+    assert mailbox_role(name) == ""
 
 
 def test_the_trash_of_finder_is_known_however_it_is_named() -> None:
     for to in ("trash", "~/.Trash", 'folders["Papierkorb"]'):
         facts = facts_of("finder move", {"target": "~/Documents/a.txt", "to": to})
-        assert decide(facts, CAUTIOUS, settings_of()).level == "DANGEROUS", to
+        assert decide_call(facts, CAUTIOUS, settings_of()).level == "DANGEROUS", to
 
 
 def test_a_mailbox_that_is_set_is_a_mailbox_that_is_moved_to() -> None:

@@ -61,7 +61,7 @@ def test_each_class_is_read_by_the_events_of_the_functions(key: str, world: Sess
         for prop in readable:
             value = getattr(first, _member(first, prop.jxa))
             assert str(value) == f"{plural}[0].{prop.jxa}"
-            if prop is readable[0] and not isinstance(value, Object) and value._single:
+            if prop is readable[0] and not isinstance(value, Object) and value._is_single:
                 pairs.append((value, partial(module.get, str(value))))
         for mine, theirs in pairs:
             assert sent(world, mine) == sent(world, theirs), row.term

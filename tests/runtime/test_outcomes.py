@@ -5,22 +5,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from diary_gate import gate_of
-from diary_world import WORLD
+from diary_world import WORLD, gate_of
 
 from iac_base.errors import NextCall, ToolError
 from iac_runtime.gate.batch import BatchError
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Asks, Call, Done, Refused
-from iac_runtime.gate.results import structured
+from iac_runtime.gate.plans import Call, CompletedCall, PendingCall, RefusedCall
+from iac_runtime.gate.results import structured_content
 from iac_runtime.gate.undoing import open_history
 from iac_runtime.outcomes import history as keeping
-from iac_runtime.outcomes.history import FILE, History, KeptCall, Later, Selection
+from iac_runtime.outcomes.history import FILE, CallSelection, KeptCall, LaterCheck, UndoHistory
 from iac_runtime.outcomes.inverse import Inverse
-from iac_runtime.outcomes.outcome import Outcome, Wanted, of_values, same
-from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.model import Flags, Policy, read_settings
+from iac_runtime.outcomes.outcome import ExpectedValue, Outcome, outcome_of_values, values_match
 from iac_runtime.policy.permissions import Permissions, Requester
+from iac_runtime.policy.policy_file import parse_policy
+from iac_runtime.policy.settings import Policy, PolicyFlags, read_settings
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.tables import Tables
 from iac_simulator.scenario import FaultScenario, InjectedFault
@@ -30,14 +29,14 @@ MONDAY = 'journals.byId("j1").entries.byId("e1")'
 
 def gate(catalogue: Catalogue, *faults: InjectedFault, policy: str = "", **more: Any) -> Gate:
     said = parse_policy(policy) if policy else Policy()
-    permissions = Permissions(said, read_settings(Flags(), {}, said), home="/Users/me")
+    permissions = Permissions(said, read_settings(PolicyFlags(), {}, said), home="/Users/me")
     scenario = FaultScenario(faults)
     return gate_of(catalogue, WORLD, permissions=permissions, faults=scenario, **more)
 
 
-def done(gate: Gate, tool: str, **arguments: Any) -> Done:
+def done(gate: Gate, tool: str, **arguments: Any) -> CompletedCall:
     answer = gate.call(Call(tool, arguments))
-    assert isinstance(answer, Done), answer
+    assert isinstance(answer, CompletedCall), answer
     return answer
 
 
@@ -53,18 +52,15 @@ def body(gate: Gate) -> Any:
 
 def test_a_write_is_read_back_and_its_result_says_so(catalogue: Catalogue) -> None:
     found = done(gate(catalogue), "diary_set", target=MONDAY, properties={"body": "Snow"})
-    told = structured(found.value, found.output, found.note, found.outcome)
+    told = structured_content(found.value, found.output, found.note, found.outcome)
     ref = {"ref": MONDAY, "read": {"body": "Snow"}, "call": 1}
     assert told == {"outcome": {"state": "confirmed", **ref}}
 
 
-@pytest.mark.parametrize(
-    ("got", "state", "says"),
-    [
-        ("Sno", "partial", 'body is "Sno", not "Snow"'),
-        ("Rain", "unchanged", 'body is "Rain", not "Snow"'),
-    ],
-)
+@pytest.mark.parametrize(("got", "state", "says"), [
+    ("Sno", "partial", 'body is "Sno", not "Snow"'),
+    ("Rain", "unchanged", 'body is "Rain", not "Snow"'),
+])  # fmt: skip
 def test_what_an_app_made_of_a_value_is_told(
     catalogue: Catalogue, got: str, state: str, says: str
 ) -> None:
@@ -73,17 +69,13 @@ def test_what_an_app_made_of_a_value_is_told(
     assert (found.state, found.says) == (state, says)
 
 
-def test_what_cannot_be_read_back_is_unknown_and_never_taken_for_done(
-    catalogue: Catalogue,
-) -> None:
+def test_what_cannot_be_read_back_is_unknown_and_never_taken_for_done(catalogue: Catalogue) -> None:
     found = write(gate(catalogue, InjectedFault(event="coregetd", nth=3, times=0, error=-10000)))
     assert found.state == "unknown"
     assert "could not be read back" in found.says
 
 
-def test_a_lost_answer_is_looked_at_again_later_and_can_be_undone(
-    catalogue: Catalogue,
-) -> None:
+def test_a_lost_answer_is_looked_at_again_later_and_can_be_undone(catalogue: Catalogue) -> None:
     lost = gate(catalogue, InjectedFault(event="coresetd", error=-1712, after=True))
     with pytest.raises(ToolError) as caught:
         write(lost)
@@ -122,28 +114,28 @@ def test_what_somebody_changed_since_is_named_and_left(catalogue: Catalogue) -> 
 def test_a_person_is_asked_with_what_will_be_restored(catalogue: Catalogue) -> None:
     diary = gate(catalogue, allow="SAFE")
     said = {"target": MONDAY, "properties": {"body": "Snow"}}
-    vouched = Call("diary_set", said, Requester(vouched="DANGEROUS"))
-    assert isinstance(diary.call(vouched), Done)
+    vouched = Call("diary_set", said, Requester(preapproved_level="DANGEROUS"))
+    assert isinstance(diary.call(vouched), CompletedCall)
     asked = Call("undo_call", {}, Requester("Claude", ("client",)))
     asks = diary.call(asked)
-    assert isinstance(asks, Asks)
+    assert isinstance(asks, PendingCall)
     assert 'It sets body to "Rain".' in asks.question.text
     assert 'body becomes "Rain" again' in asks.question.text
     assert body(diary) == "Snow"
-    assert isinstance(diary.call(asked._replace(token=asks.token, verdict="once")), Done)
+    assert isinstance(diary.call(asked._replace(token=asks.token, verdict="once")), CompletedCall)
     assert body(diary) == "Rain"
 
 
 def test_the_next_call_after_an_undo_is_never_what_it_would_set(catalogue: Catalogue) -> None:
     diary = gate(catalogue, allow="SAFE")
-    person = Requester(vouched="DANGEROUS")
+    person = Requester(preapproved_level="DANGEROUS")
     set_to = {"target": MONDAY, "properties": {"body": "Snow"}}
-    assert isinstance(diary.call(Call("diary_set", set_to, person)), Done)
+    assert isinstance(diary.call(Call("diary_set", set_to, person)), CompletedCall)
     unanswered = diary.call(Call("undo_call", {"call": 1}, Requester("Claude")))
-    assert isinstance(unanswered, Refused)
+    assert isinstance(unanswered, RefusedCall)
     assert (unanswered.tool, unanswered.next) == ("undo_call", NextCall("undo_call", {"call": 1}))
     set_to = {"target": MONDAY, "properties": {"body": "Hail"}}
-    assert isinstance(diary.call(Call("diary_set", set_to, person, confirm=False)), Done)
+    assert isinstance(diary.call(Call("diary_set", set_to, person, confirm=False)), CompletedCall)
     with pytest.raises(ToolError, match="something has changed since") as caught:
         diary.call(Call("undo_call", {"call": 1}, person))
     assert caught.value.next == NextCall("diary_get", {"target": MONDAY})
@@ -190,7 +182,7 @@ def test_nothing_is_kept_or_read_where_the_policy_says_so(catalogue: Catalogue) 
 
 def test_a_secret_is_not_kept(catalogue: Catalogue, tmp_path: Path) -> None:
     secret = "ghp_" + "a1B2" * 9
-    kept = History(lambda: tmp_path)
+    kept = UndoHistory(lambda: tmp_path)
     diary = gate(catalogue, kept={open_history: kept})
     write(diary, secret)
     assert "something like a secret" in write(diary, "gone").undo
@@ -213,53 +205,45 @@ def test_a_read_that_lacks_something_says_what(catalogue: Catalogue) -> None:
 
 def kept(at: float, size: int = 1) -> KeptCall:
     return KeptCall(
-        *("t", "a", "k", "x" * size, Outcome("confirmed"), Inverse(), Later("set")), at=at
+        *("t", "a", "k", "x" * size, Outcome("confirmed"), Inverse(), LaterCheck("set")), at=at
     )
 
 
 def test_the_history_ends_after_a_week_or_its_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = History(lambda: tmp_path)
+    rows = UndoHistory(lambda: tmp_path)
     now = time.time()
-    rows.keep(kept(now - keeping.AGE - 1))
-    assert rows.find(Selection()) == []
+    rows.keep_call(kept(now - keeping.AGE - 1))
+    assert rows.find_calls(CallSelection()) == []
     monkeypatch.setattr(keeping, "ROOM", 400_000)
     for _ in range(60):
-        rows.keep(kept(now, 20_000))
+        rows.keep_call(kept(now, 20_000))
     rows.close()
     assert sum(path.stat().st_size for path in tmp_path.glob(f"{FILE}")) < 1_000_000
-    assert rows.find(Selection(last=1))[0].id == 61
+    assert rows.find_calls(CallSelection(last=1))[0].id == 61
 
 
-@pytest.mark.parametrize(
-    ("wanted", "got", "kind", "right"),
-    [
-        ("a\r\nb", "a\nb", "text", True),
-        ("é", "e\u0301", "text", True),
-        ("A", "a", "text", False),
-        ("Read Only", "readOnly", "type", True),
-        (1, 1.0, "integer", True),
-        (1, 2, "integer", False),
-        ([1, 0.5, 0], [1.0, 0.50001, 0], "color", True),
-        ({"date": "2026-03-01T09:30:00.400Z"}, {"date": "2026-03-01T09:30:00.000Z"}, "date", True),
-        ({"date": "2026-03-01T09:30:00.000Z"}, {"date": "2026-03-01T00:00:00.000Z"}, "date", False),
-        ({"path": "/Users/me/A"}, {"path": "/users/me/a/"}, "file", True),
-        ({"ref": "journals[0]"}, {"ref": 'Application("x").entries.at(0)'}, "journal", None),
-        (None, None, "date", True),
-        ("x", None, "text", False),
-    ],
-)
+@pytest.mark.parametrize(("wanted", "got", "kind", "right"), [
+    ("a\r\nb", "a\nb", "text", True), ("é", "e\u0301", "text", True), ("A", "a", "text", False),
+    ("Read Only", "readOnly", "type", True), (1, 1.0, "integer", True), (1, 2, "integer", False),
+    ([1, 0.5, 0], [1.0, 0.50001, 0], "color", True),
+    ({"date": "2026-03-01T09:30:00.400Z"}, {"date": "2026-03-01T09:30:00.000Z"}, "date", True),
+    ({"date": "2026-03-01T09:30:00.000Z"}, {"date": "2026-03-01T00:00:00.000Z"}, "date", False),
+    ({"path": "/Users/me/A"}, {"path": "/users/me/a/"}, "file", True),
+    ({"ref": "journals[0]"}, {"ref": 'Application("x").entries.at(0)'}, "journal", None),
+    (None, None, "date", True), ("x", None, "text", False),
+])  # fmt: skip
 def test_values_are_compared_by_their_type(
     tables: Tables, wanted: Any, got: Any, kind: str, right: bool | None
 ) -> None:
-    assert same(wanted, got, kind, tables) is right
+    assert values_match(wanted, got, kind, tables) is right
 
 
 def test_a_value_that_cannot_be_read_back_is_not_confirmed(tables: Tables) -> None:
-    wanted = [Wanted("body", "text", "a")]
+    wanted = [ExpectedValue("body", "text", "a")]
     whole: dict[str, Any] = {"body": "a"}
-    assert of_values(wanted, [(None, whole)], tables).state == "confirmed"
-    assert of_values(wanted, [(None, whole)], tables, ["pin"]).state == "partial"
-    assert of_values(wanted, [(None, whole), (None, None)], tables).state == "partial"
-    assert of_values(wanted, [(None, None)], tables).state == "unknown"
+    assert outcome_of_values(wanted, [(None, whole)], tables).state == "confirmed"
+    assert outcome_of_values(wanted, [(None, whole)], tables, ["pin"]).state == "partial"
+    assert outcome_of_values(wanted, [(None, whole), (None, None)], tables).state == "partial"
+    assert outcome_of_values(wanted, [(None, None)], tables).state == "unknown"

@@ -12,16 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from diary_gate import call, gate_of
-from diary_world import WORLD
+from diary_world import WORLD, call, gate_of
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, Done
+from iac_runtime.gate.plans import Call, CompletedCall
 from iac_runtime.gate.undoing import open_history
-from iac_runtime.outcomes.history import History
+from iac_runtime.outcomes.history import UndoHistory
 from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator.scenario import FaultScenario, InjectedFault
 
@@ -61,7 +60,7 @@ def made(
             monkeypatch.setenv(f"IAC_SIMULATOR_{name}", str(path))
         workers = request.param == "worker"
         executor = Executor(program=str(program), workers=workers, state=tmp_path / "locks")
-        kept = {open_history: History(None)}
+        kept = {open_history: UndoHistory(None)}
         gates.append(Gate(catalogue, executor, "DANGEROUS", home="/Users/me", kept=kept))
         call(gates[-1], "diary_count", element="journal")
         return gates[-1]
@@ -94,9 +93,7 @@ def test_before_it_was_sent_nothing_happened_and_it_may_be_called_again(made: Ma
 
 
 @pytest.mark.sweep
-def test_without_an_answer_its_outcome_is_unknown_and_the_old_state_is_kept(
-    made: MakeGate,
-) -> None:
+def test_without_an_answer_its_outcome_is_unknown_and_the_old_state_is_kept(made: MakeGate) -> None:
     gate = made(delay=600.0, **ITSELF)
     error = ended(gate)
     assert (error.type, error.retryable) == ("TIMEOUT", False)
@@ -115,7 +112,7 @@ def test_an_answer_counts_though_it_could_not_be_read_back(
 ) -> None:
     gate = made(**BACK, **end)
     answer = gate.call(WRITE._replace(timeout=4.0))
-    assert isinstance(answer, Done)
+    assert isinstance(answer, CompletedCall)
     assert answer.outcome is not None
     says = "the app acknowledged it, but there was no time to read it back"
     assert answer.outcome.facts() == {"state": "unknown", "ref": MONDAY, "says": says, "call": 1}

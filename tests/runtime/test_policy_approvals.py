@@ -20,21 +20,24 @@ from iac_base.errors import SetupError
 from iac_runtime.policy import approvals as budget
 from iac_runtime.policy.approvals import (
     FILE,
-    LIFETIME,
+    KEY_FILE,
     ApprovalStore,
-    Stopped,
+    PromptsPaused,
     TokenError,
-    find,
-    issue,
-    listed,
-    redeem,
-    remember,
-    revoke,
+    find_approval,
+    issue_token,
+    list_approvals,
+    load_key,
+    matches_seal,
+    redeem_token,
+    remember_approval,
+    revoke_approvals,
+    seal_fields,
 )
-from iac_runtime.policy.decide import decide
-from iac_runtime.policy.effects import CallFacts, Decision
-from iac_runtime.policy.model import Policy
-from iac_runtime.policy.sealing import KEY_FILE, fits, load_key, seal
+from iac_runtime.policy.decide import decide_call
+from iac_runtime.policy.facts import CallFacts, Decision
+from iac_runtime.policy.prompts import LIFETIME
+from iac_runtime.policy.settings import Policy
 
 WRITE = facts_of("notes make_note", {"name": "Milk", "body": ""})
 OTHER = facts_of("notes make_note", {"name": "Silk", "body": ""})
@@ -42,7 +45,7 @@ DELETE = facts_of("notes delete", {"target": "notes[0]"})
 
 
 def decided(facts: CallFacts, policy: Policy = Policy()) -> Decision:  # noqa: B008
-    return decide(facts, policy, settings_of(policy))
+    return decide_call(facts, policy, settings_of(policy))
 
 
 @pytest.fixture
@@ -58,41 +61,34 @@ def store(folder: Path) -> ApprovalStore:
 
 
 def token_for(store: ApprovalStore, facts: CallFacts, **more: Any) -> str:
-    token = issue(store, facts, decided(facts), "client", **more)
+    token = issue_token(store, facts, decided(facts), "client", **more)
     assert isinstance(token, str)
     return token
 
 
 def refusal(store: ApprovalStore, token: str, facts: CallFacts, **more: Any) -> str:
     with pytest.raises(TokenError) as caught:
-        redeem(store, token, facts, decided(facts), **more)
+        redeem_token(store, token, facts, decided(facts), **more)
     return str(caught.value)
 
 
 def test_a_token_is_good_for_its_call_once(store: ApprovalStore) -> None:
     token = token_for(store, DELETE)
-    assert redeem(store, token, DELETE, decided(DELETE)).level == "DANGEROUS"
+    assert redeem_token(store, token, DELETE, decided(DELETE)).level == "DANGEROUS"
     assert "already used" in refusal(store, token, DELETE)
 
 
 def test_a_token_is_good_once_across_processes(store: ApprovalStore, folder: Path) -> None:
     token = token_for(store, DELETE)
-    redeem(ApprovalStore(folder), token, DELETE, decided(DELETE))
+    redeem_token(ApprovalStore(folder), token, DELETE, decided(DELETE))
     assert "already used" in refusal(ApprovalStore(folder), token, DELETE)
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        OTHER,
-        DELETE,
-        replace(WRITE, tool="notes_make"),
-        on(WRITE, "com.example.Notes"),
-        replace(WRITE, arguments={**WRITE.arguments, "extra": 1}),
-        replace(WRITE, digest="d2"),
-        replace(WRITE, event=OTHER.event),
-    ],
-)
+@pytest.mark.parametrize("other", [
+    OTHER, DELETE, replace(WRITE, tool="notes_make"), on(WRITE, "com.example.Notes"),
+    replace(WRITE, arguments={**WRITE.arguments, "extra": 1}), replace(WRITE, digest="d2"),
+    replace(WRITE, event=OTHER.event),
+])  # fmt: skip
 def test_a_token_is_good_for_no_other_call_and_is_used_up_by_it(
     store: ApprovalStore, other: CallFacts
 ) -> None:
@@ -105,7 +101,7 @@ def test_a_token_is_no_good_for_a_level_that_was_not_shown(store: ApprovalStore)
     token = token_for(store, WRITE)
     higher = replace(decided(WRITE), level="DANGEROUS")
     with pytest.raises(TokenError, match="different level"):
-        redeem(store, token, WRITE, higher)
+        redeem_token(store, token, WRITE, higher)
 
 
 @pytest.mark.parametrize("later", [LIFETIME + 1, -3600.0])
@@ -130,10 +126,10 @@ def test_a_token_that_was_touched_is_not_ours(store: ApprovalStore) -> None:
     def touched(where: int, char: str) -> None:
         other = token[:where] + (char if char != token[where] else "!") + token[where + 1 :]
         with pytest.raises(TokenError):
-            redeem(store, other, WRITE, decided(WRITE))
+            redeem_token(store, other, WRITE, decided(WRITE))
 
     touched()
-    redeem(store, token, WRITE, decided(WRITE))
+    redeem_token(store, token, WRITE, decided(WRITE))
 
 
 @pytest.mark.parametrize("token", ["", ".", "a.b", "\ud800.x", "e30.e30", "é.é", "A" * 10_000])
@@ -149,25 +145,28 @@ def test_a_token_with_a_changed_level_is_not_ours(store: ApprovalStore) -> None:
     assert "not come from" in refusal(store, f"{forged}.{mac}", DELETE)
 
 
-def decline(store: ApprovalStore, client: str, now: float, count: int = budget.MOST) -> None:
-    with store.change() as connection:
+def decline(
+    store: ApprovalStore, client: str, now: float, count: int = budget.MAX_UNAPPROVED
+) -> None:
+    with store.open_transaction() as connection:
         for _ in range(count):
-            budget.count(connection, client, "client", "decline", now)
+            budget.record_answer(connection, client, "client", "decline", now)
 
 
 def test_five_declined_questions_stop_their_client_for_ten_minutes(store: ApprovalStore) -> None:
     decline(store, "Claude", 1_000_000.0)
-    found = issue(store, WRITE, decided(WRITE), "client", now=lambda: 1_000_060.0)
-    assert found == Stopped(540.0)
+    found = issue_token(store, WRITE, decided(WRITE), "client", now=lambda: 1_000_060.0)
+    assert found == PromptsPaused(540.0)
     # Another process knows of it, and another client does not.
     assert isinstance(
-        issue(ApprovalStore(store.folder), WRITE, decided(WRITE), "client", lambda: 1.0e6), Stopped
+        issue_token(ApprovalStore(store.folder), WRITE, decided(WRITE), "client", lambda: 1.0e6),
+        PromptsPaused,
     )
     token_for(store, replace(WRITE, client="Other"), now=lambda: 1_000_060.0)
     token_for(store, WRITE, now=lambda: 1_000_600.0)
     decline(store, "Claude", 2_000_000.0)
-    assert budget.resume(store, lambda: 2_000_001.0)
-    assert not budget.resume(store, lambda: 2_000_001.0)
+    assert budget.resume_clients(store, lambda: 2_000_001.0)
+    assert not budget.resume_clients(store, lambda: 2_000_001.0)
     token_for(store, WRITE, now=lambda: 2_000_001.0)
 
 
@@ -203,78 +202,71 @@ def test_a_file_of_the_first_version_still_opens_and_stops_nobody(folder: Path) 
         )
     connection.close()
     store = ApprovalStore(folder)
-    assert listed(store) == []
-    redeem(store, token_for(store, WRITE), WRITE, decided(WRITE))
+    assert list_approvals(store) == []
+    redeem_token(store, token_for(store, WRITE), WRITE, decided(WRITE))
 
 
 def test_an_answer_is_remembered_for_its_kind_of_call(store: ApprovalStore) -> None:
-    remember(store, WRITE)
+    remember_approval(store, WRITE)
     for facts in (WRITE, OTHER):
-        found = find(store, facts)
+        found = find_approval(store, facts)
         assert found is not None
         assert found.says == "make notes with name, body in Notes"
-    assert find(store, DELETE) is None
-    assert find(store, facts_of("notes make", {"element": "folder"})) is None
-    assert find(store, on(WRITE, "com.example.Notes")) is None
-    remember(store, WRITE)
-    assert len(listed(store)) == 1
-    (row,) = listed(store)
-    assert revoke(store, row.id) == 1
-    assert find(store, WRITE) is None
+    assert find_approval(store, DELETE) is None
+    assert find_approval(store, facts_of("notes make", {"element": "folder"})) is None
+    assert find_approval(store, on(WRITE, "com.example.Notes")) is None
+    remember_approval(store, WRITE)
+    assert len(list_approvals(store)) == 1
+    (row,) = list_approvals(store)
+    assert revoke_approvals(store, row.id) == 1
+    assert find_approval(store, WRITE) is None
 
 
 def test_nothing_is_remembered_of_what_is_not_known(store: ApprovalStore) -> None:
-    remember(store, on(WRITE, "com.apple.Notes", given=None))
-    remember(store, replace(WRITE, effects=()))
-    assert listed(store) == []
-    assert revoke(store, None) == 0
+    remember_approval(store, on(WRITE, "com.apple.Notes", given=None))
+    remember_approval(store, replace(WRITE, effects=()))
+    assert list_approvals(store) == []
+    assert revoke_approvals(store, None) == 0
 
 
 def test_an_answer_is_void_when_the_tools_of_the_app_change(store: ApprovalStore) -> None:
-    remember(store, WRITE)
-    assert find(store, replace(WRITE, digest="d2")) is None
-    assert find(store, replace(WRITE, tool="notes_make")) is not None
+    remember_approval(store, WRITE)
+    assert find_approval(store, replace(WRITE, digest="d2")) is None
+    assert find_approval(store, replace(WRITE, tool="notes_make")) is not None
     # The library has no lock.
-    assert find(store, replace(WRITE, digest="")) is not None
+    assert find_approval(store, replace(WRITE, digest="")) is not None
 
 
-@pytest.mark.parametrize(
-    ("column", "value"),
-    [
-        ("covers", "[]"),
-        ("says", "make anything"),
-        ("digest", "d2"),
-        ("mac", "0" * 64),
-        ("mac", "é"),
-        ("client", "me"),
-    ],
-)
+@pytest.mark.parametrize(("column", "value"), [
+    ("covers", "[]"), ("says", "make anything"), ("digest", "d2"), ("mac", "0" * 64), ("mac", "é"),
+    ("client", "me"),
+])  # fmt: skip
 def test_a_row_that_was_changed_by_hand_is_void(
     store: ApprovalStore, column: str, value: str
 ) -> None:
-    remember(store, WRITE)
+    remember_approval(store, WRITE)
     with sqlite3.connect(store.folder / "approvals.db") as connection:
         connection.execute(f"UPDATE decisions SET {column} = ?", (value,))
     connection.close()
-    (row,) = listed(store)
+    (row,) = list_approvals(store)
     assert not row.valid
-    assert find(store, replace(WRITE, digest="d2" if column == "digest" else "d1")) is None
+    assert find_approval(store, replace(WRITE, digest="d2" if column == "digest" else "d1")) is None
 
 
 def test_a_row_of_another_key_is_void(store: ApprovalStore, folder: Path) -> None:
-    remember(store, WRITE)
+    remember_approval(store, WRITE)
     (folder / KEY_FILE).unlink()
-    assert find(ApprovalStore(folder), WRITE) is None
+    assert find_approval(ApprovalStore(folder), WRITE) is None
 
 
 def test_sealed_fields_have_borders() -> None:
-    assert seal(b"k", "p", ["ab", "c"]) != seal(b"k", "p", ["a", "bc"])
-    assert seal(b"k", "p", ["a"]) != seal(b"k", "q", ["a"])
+    assert seal_fields(b"k", "p", ["ab", "c"]) != seal_fields(b"k", "p", ["a", "bc"])
+    assert seal_fields(b"k", "p", ["a"]) != seal_fields(b"k", "q", ["a"])
     # What was sealed stays sealed by the next version.
-    sealed = seal(b"k", "p", ["a", "é", "\ud800"])
+    sealed = seal_fields(b"k", "p", ["a", "é", "\ud800"])
     assert sealed == "bc0836b36512784dccd9b1c3ed0ebc639484057a542a162489d06b8b58d8531f"
-    assert fits(sealed, sealed)
-    assert not fits(sealed, "\ud800")
+    assert matches_seal(sealed, sealed)
+    assert not matches_seal(sealed, "\ud800")
 
 
 def test_the_key_is_made_once_and_for_its_user_alone(folder: Path) -> None:
@@ -334,12 +326,12 @@ def test_a_state_that_is_not_safe_is_refused(folder: Path, tmp_path: Path) -> No
 
 def test_a_damaged_file_is_moved_aside_and_everything_is_asked_again(folder: Path) -> None:
     store = ApprovalStore(folder)
-    remember(store, WRITE)
+    remember_approval(store, WRITE)
     store.close()
     (folder / FILE).write_bytes(b"not a database " * 100)
     # Also for a program that knew it before.
     for fresh in (ApprovalStore(folder), store):
-        assert listed(fresh) == []
+        assert list_approvals(fresh) == []
     assert len(list(folder.glob("approvals.db.damaged-2*"))) == 1
 
 
@@ -356,7 +348,7 @@ def test_a_file_that_cannot_be_written_is_an_error_and_changes_nothing(
     store: ApprovalStore,
 ) -> None:
     def break_off() -> None:
-        with store.change() as connection:
+        with store.open_transaction() as connection:
             connection.execute("INSERT INTO stopped VALUES ('Claude', 1e12)")
             connection.execute("INSERT INTO nothing VALUES (1)")
 
@@ -372,9 +364,9 @@ from iac_runtime.policy import approvals as budget
 from iac_runtime.policy.approvals import ApprovalStore
 store = ApprovalStore(Path(sys.argv[1]))
 for number in range(20):
-    with store.change() as connection:
-        budget.count(connection, f"{sys.argv[2]}-{number}", "client", "decline", 1000.0)
-        budget.count(connection, "all", "dialog", "timeout", 1000.0 + number)
+    with store.open_transaction() as connection:
+        budget.record_answer(connection, f"{sys.argv[2]}-{number}", "client", "decline", 1000.0)
+        budget.record_answer(connection, "all", "dialog", "timeout", 1000.0 + number)
 """
 
 
@@ -386,7 +378,7 @@ def test_processes_share_the_count_of_questions_without_loss(folder: Path) -> No
     ]
     assert [worker.wait(timeout=60) for worker in workers] == [0, 0, 0]
     assert stopped(ApprovalStore(folder), "all", lambda: 1019.0)
-    with ApprovalStore(folder).change() as connection:
+    with ApprovalStore(folder).open_transaction() as connection:
         (count,) = connection.execute(
             "SELECT count(*) FROM declined WHERE client != 'all'"
         ).fetchone()

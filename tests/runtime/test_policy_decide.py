@@ -12,13 +12,13 @@ from policy_calls import facts_of, on, settings_of
 
 import iac_runtime
 from iac_base.errors import SetupError
-from iac_runtime.policy.blocklist import BUILT_IN, FIXED
-from iac_runtime.policy.decide import decide
-from iac_runtime.policy.effects import CallFacts, Decision, Raised
+from iac_runtime.policy.decide import decide_call
 from iac_runtime.policy.escalation import RULES
-from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.matching import LevelRule, Match
-from iac_runtime.policy.model import PRESETS, REGISTERED, Policy, unregister_rule
+from iac_runtime.policy.facts import CallFacts, Decision, RaisedLevel
+from iac_runtime.policy.places import BUILT_IN, FIXED
+from iac_runtime.policy.policy_file import parse_policy
+from iac_runtime.policy.rules import LevelRule, Match
+from iac_runtime.policy.settings import PRESETS, REGISTERED_RULES, Policy, unregister_rule
 from iac_runtime.tool import LEVELS
 
 READ = ("notes list", {"element": "note"})
@@ -31,7 +31,7 @@ def judged(call: tuple[str, dict[str, Any]], policy: str = "", **more: Any) -> D
     remembered = more.pop("remembered", "")
     rules = more.pop("registered", ())
     flags = more.pop("flags", {})
-    return decide(
+    return decide_call(
         facts_of(*call, **more),
         found,
         settings_of(found, **flags),
@@ -42,22 +42,17 @@ def judged(call: tuple[str, dict[str, Any]], policy: str = "", **more: Any) -> D
 
 def judged_on(call: tuple[str, dict[str, Any]], app: str) -> Decision:
     policy = parse_policy("")
-    return decide(on(facts_of(*call), app), policy, settings_of(policy))
+    return decide_call(on(facts_of(*call), app), policy, settings_of(policy))
 
 
 def actions(policy: str, **more: Any) -> list[str]:
     return [judged(call, policy, **more).action for call in (READ, WRITE, DELETE)]
 
 
-@pytest.mark.parametrize(
-    ("preset", "expected"),
-    [
-        ("read-only", ["allow", "deny", "deny"]),
-        ("cautious", ["allow", "ask", "ask"]),
-        ("private", ["ask", "ask", "ask"]),
-        ("trusted", ["allow", "allow", "ask"]),
-    ],
-)
+@pytest.mark.parametrize(("preset", "expected"), [
+    ("read-only", ["allow", "deny", "deny"]), ("cautious", ["allow", "ask", "ask"]),
+    ("private", ["ask", "ask", "ask"]), ("trusted", ["allow", "allow", "ask"]),
+])  # fmt: skip
 def test_a_preset_decides_what_no_rule_speaks_of(preset: str, expected: list[str]) -> None:
     assert actions(f"preset = '{preset}'") == expected
     assert judged(READ, f"preset = '{preset}'").source == f"preset {preset}"
@@ -75,7 +70,7 @@ def test_private_reads_run_for_the_apps_that_the_user_named() -> None:
     assert not found.offers_always
     bare = CallFacts("list_apps")
     policy = parse_policy("preset = 'private'")
-    assert decide(bare, policy, settings_of(policy)).action == "allow"
+    assert decide_call(bare, policy, settings_of(policy)).action == "allow"
 
 
 def test_deny_beats_ask_beats_allow() -> None:
@@ -111,7 +106,7 @@ def test_an_answer_that_is_remembered_counts_for_modify_alone() -> None:
     assert judged(WRITE, remembered="decision 1").source == "decision 1"
     assert judged(WRITE, "[[ask]]\ntool='*'", remembered="decision 1").action == "ask"
     assert judged(WRITE, "[[deny]]\ntool='*'", remembered="decision 1").action == "deny"
-    raised = (Raised("many-objects", "x", "up"),)
+    raised = (RaisedLevel("many-objects", "x", "up"),)
     assert judged(WRITE, remembered="decision 1", raised=raised).action == "ask"
     lowered = "[[rule]]\ntool='*'\nlevel='MODIFY'"
     assert judged(DELETE, lowered, remembered="decision 1").action == "ask"
@@ -123,7 +118,7 @@ def test_always_is_offered_for_modify_alone_with_what_it_covers() -> None:
     assert found.scope == "make notes with name, body in Notes"
     assert not judged(WRITE, "[[ask]]\ntool='*'").offers_always
     assert not judged(DELETE).offers_always
-    raised = (Raised("writes-file", "x", "MODIFY"),)
+    raised = (RaisedLevel("writes-file", "x", "MODIFY"),)
     assert not judged(READ, raised=raised).offers_always
 
 
@@ -152,18 +147,18 @@ def test_a_rule_can_be_registered_from_python() -> None:
         "SAFE", tool="notes_delete", argument={"target": "notes*"}, why="Tests."
     )
     try:
-        assert rule in REGISTERED
+        assert rule in REGISTERED_RULES
         assert (rule.match.app, rule.match.tool) == ((), ("notes_delete",))
-        found = judged(DELETE, registered=tuple(REGISTERED))
+        found = judged(DELETE, registered=tuple(REGISTERED_RULES))
         assert found.level == "SAFE"
         assert found.own_rule == rule.match.source
         assert "sets SAFE: Tests." in found.reasons[0]
         own = "[[rule]]\ntool = 'notes_delete'\nlevel = 'MODIFY'"
-        assert judged(DELETE, own, registered=tuple(REGISTERED)).level == "MODIFY"
+        assert judged(DELETE, own, registered=tuple(REGISTERED_RULES)).level == "MODIFY"
     finally:
         unregister_rule(rule)
         unregister_rule(rule)
-    assert rule not in REGISTERED
+    assert rule not in REGISTERED_RULES
     with pytest.raises(SetupError, match=r'^There is no level "SAVE"\. .*Nearest: SAFE'):
         iac_runtime.register_rule("SAVE", tool="x")  # type: ignore[arg-type]
     with pytest.raises(SetupError, match=r"^A rule needs an app, a tool or an argument\.$"):
@@ -206,12 +201,12 @@ def test_read_only_refuses_every_call_that_changes_something_and_says_why() -> N
             assert found.reasons == (only,)
             assert found.suggestion.startswith("The user can")
     rule = "read_only = true\n[[rule]]\ntool='*'\nlevel='SAFE'\n[[allow]]\ntool='*'"
-    assert judged(DELETE, rule, vouched="DANGEROUS").action == "deny"
+    assert judged(DELETE, rule, preapproved_level="DANGEROUS").action == "deny"
 
 
 def test_nothing_writes_to_an_app_of_the_blocklist() -> None:
     run = ("terminal do_script", {"command": "ls"})
-    found = judged(run, vouched="DANGEROUS")
+    found = judged(run, preapproved_level="DANGEROUS")
     assert (found.action, found.source) == ("deny", "blocklist entry com.apple.Terminal")
     assert 'remove = ["com.apple.Terminal"]' in found.suggestion
     assert judged(("terminal list", {"element": "window"})).action == "allow"
@@ -253,11 +248,13 @@ def test_nobody_to_ask_is_a_refusal_that_says_what_the_user_can_do() -> None:
 
 
 def test_what_the_caller_vouches_for_is_not_asked_but_still_refused() -> None:
-    assert actions("", vouched="MODIFY", ways=()) == ["allow", "allow", "deny"]
-    assert actions("", vouched="DANGEROUS") == ["allow", "allow", "allow"]
-    assert actions("[[deny]]\ntool='*'", vouched="DANGEROUS") == ["deny", "deny", "deny"]
-    assert actions("[[ask]]\ntool='*'", vouched="DANGEROUS") == ["ask", "ask", "ask"]
-    assert judged(WRITE, vouched="MODIFY").source == "the caller allows calls up to MODIFY"
+    assert actions("", preapproved_level="MODIFY", ways=()) == ["allow", "allow", "deny"]
+    assert actions("", preapproved_level="DANGEROUS") == ["allow", "allow", "allow"]
+    assert actions("[[deny]]\ntool='*'", preapproved_level="DANGEROUS") == ["deny", "deny", "deny"]
+    assert actions("[[ask]]\ntool='*'", preapproved_level="DANGEROUS") == ["ask", "ask", "ask"]
+    assert (
+        judged(WRITE, preapproved_level="MODIFY").source == "the caller allows calls up to MODIFY"
+    )
 
 
 texts = st.sampled_from(["notes_*", "*", "com.apple.Notes", "mail*", "notes", "x"])
@@ -297,10 +294,7 @@ def policies(draw: st.DrawFn) -> Policy:
 CALLS = [
     facts_of(*call)
     for call in (
-        READ,
-        WRITE,
-        DELETE,
-        ("mail send", {"target": "outgoingMessages[0]"}),
+        READ, WRITE, DELETE, ("mail send", {"target": "outgoingMessages[0]"}),
         ("mail get", {"target": "accounts[0].password"}),
         ("mail set", {"target": "inbox.messages", "properties": {"read status": True}}),
         ("terminal do_script", {"command": "ls"}),
@@ -308,7 +302,7 @@ CALLS = [
         ("finder move", {"target": "~/Documents/a", "to": "~/Library/LaunchAgents"}),
         ("standard_additions open_location", {"target": "javascript:1"}),
     )
-]
+]  # fmt: skip
 
 
 @given(
@@ -324,16 +318,16 @@ def test_whatever_the_policy_deny_is_final_and_dangerous_is_asked(
     facts = replace(facts, ways=("client",) if can_ask else ())
     if identity is not None:
         facts = on(facts, identity)
-    found = decide(facts, policy, settings_of(policy), remembered=remembered)
+    found = decide_call(facts, policy, settings_of(policy), remembered=remembered)
     if found.level == "DANGEROUS":
         assert found.action != "allow"
     if found.action == "ask":
         assert can_ask
     if facts.secrets or any(row.to == "deny" for row in facts.raised):
         assert found.action == "deny"
-    if not facts.looks and (policy.read_only or policy.preset == "read-only"):
+    if not facts.is_read_only and (policy.read_only or policy.preset == "read-only"):
         assert found.action == "deny"
-    if not facts.looks and identity in ("", *FIXED):
+    if not facts.is_read_only and identity in ("", *FIXED):
         assert found.action == "deny"
     if found.offers_always:
         assert found.level == facts.level == "MODIFY"
@@ -358,8 +352,8 @@ def test_rules_are_registered_from_many_threads() -> None:
     assert len(made) == 8
     for rule in made:
         unregister_rule(rule)
-    assert not set(made) & set(REGISTERED)
-    assert all(rule.says for rule in RULES)
+    assert not set(made) & set(REGISTERED_RULES)
+    assert all(rule.message for rule in RULES)
 
 
 @pytest.mark.parametrize(

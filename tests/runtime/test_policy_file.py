@@ -10,30 +10,31 @@ from hypothesis import strategies as st
 from policy_calls import settings_of
 
 from iac_base.errors import SetupError
-from iac_runtime.policy.blocklist import (
+from iac_runtime.policy.escalation import RULES
+from iac_runtime.policy.places import (
     BUILT_IN,
     FIXED,
-    Blocked,
-    blocked,
-    hides_texts,
-    is_identity,
+    BlockedApp,
+    find_blocklist_entry,
+    is_app_identity,
+    is_unreadable_app,
 )
-from iac_runtime.policy.escalation import RULES
-from iac_runtime.policy.file import (
-    _CONDITIONS,
+from iac_runtime.policy.policy_file import (
     _KEYS,
-    _MATCHER,
+    _MATCH,
     _NEVER,
+    _SECTIONS,
     load_policy,
     parse_policy,
     policy_path,
 )
-from iac_runtime.policy.model import (
+from iac_runtime.policy.rules import CONDITIONS, MATCHER, Match
+from iac_runtime.policy.settings import (
     APPROVERS,
     DEFAULT_RATE,
     PRESETS,
-    Flags,
     Policy,
+    PolicyFlags,
     PolicySetting,
     read_settings,
 )
@@ -96,13 +97,10 @@ def test_everything_in_a_file_is_read() -> None:
     assert rule.level == "SAFE"
     assert rule.accept == ("many-objects",)
     assert rule.match.argument == (
-        ("to", ("*Archive*",)),
-        ("with.deep", ("true",)),
-        ("count", ("3",)),
-        ("empty", ("",)),
-    )
-    assert policy.where("rate_limit") == "policy.toml line 3"
-    assert policy.where("nothing") == ""
+        ("to", ("*Archive*",)), ("with.deep", ("true",)), ("count", ("3",)), ("empty", ("",)),
+    )  # fmt: skip
+    assert policy.source_of_key("rate_limit") == "policy.toml line 3"
+    assert policy.source_of_key("nothing") == ""
 
 
 WRONG = [
@@ -113,41 +111,29 @@ WRONG = [
     ("rate_limit = 0", "line 1: rate_limit must be a number above 0 and below 1,000,000."),
     ("rate_limit = true", "line 1: rate_limit must be a number above 0 and below 1,000,000."),
     ("rate_limit = nan", "line 1: rate_limit must be a number above 0 and below 1,000,000."),
-    (
-        "[limits]\nreads_per_secnd = 3",
-        'line 2: there is no key "reads_per_secnd". Nearest: reads_per_second',
-    ),
-    (
-        "[limits]\nreads = 50",
-        "line 2: reads is now called reads_per_second: write reads_per_second = 50.",
-    ),
-    (
-        "[limits]\ndangerous = 20",
-        "line 2: dangerous is now called dangerous_per_second: write dangerous_per_second ="
-        " 0.00556.",
-    ),
+    ("[limits]\nreads_per_secnd = 3",
+     'line 2: there is no key "reads_per_secnd". Nearest: reads_per_second'),
+    ("[limits]\nreads = 50",
+     "line 2: reads is now called reads_per_second: write reads_per_second = 50."),
+    ("[limits]\ndangerous = 20",
+     "line 2: dangerous is now called dangerous_per_second: write dangerous_per_second ="
+     " 0.00556."),
     ("[limits]\ndangerous = 0", "line 2: dangerous must be a number above 0"),
     ("limits = 3", "line 1: limits must be a table."),
     ("launch = [3]", "line 1: launch must be a text or a list of texts."),
     ("launch = ['Notes; rm']", 'line 1: "Notes; rm" is not a bundle id, such as com.apple.Notes.'),
     ("approvers = ['clint']", 'line 1: there is no approver "clint". Nearest: client'),
     ("[blocklist]\nadd = ['a b']", 'line 2: "a b" is not a bundle id'),
-    (
-        "[blocklist]\nremove = [\n  'com.apple.SecurityAgent',\n]",
-        'line 2: "com.apple.SecurityAgent" cannot be removed from the blocklist',
-    ),
+    ("[blocklist]\nremove = [\n  'com.apple.SecurityAgent',\n]",
+     'line 2: "com.apple.SecurityAgent" cannot be removed from the blocklist'),
     ("[blocklist]\nremove = ['iac*']", '"iac*" cannot be removed from the blocklist'),
-    (
-        "[blocklist]\nremove = ['com.apple.Termnal']",
-        'line 2: "com.apple.Termnal" is not on the blocklist. Nearest: com.apple.Terminal',
-    ),
+    ("[blocklist]\nremove = ['com.apple.Termnal']",
+     'line 2: "com.apple.Termnal" is not on the blocklist. Nearest: com.apple.Terminal'),
     ("[[deny]]\nwhy = 'x'", "line 1: this deny would match every call"),
     ("[[rule]]\nlevel = 'SAFE'", "line 1: this rule would match every call"),
     ("[[rule]]\ntool = 'x'", "line 1: the rule has no level."),
-    (
-        "[[rule]]\ntool = 'x'\nlevel = 'SAFE'\naccept = 'many-object'",
-        'line 4: no such rule: "many-object". Nearest: many-objects',
-    ),
+    ("[[rule]]\ntool = 'x'\nlevel = 'SAFE'\naccept = 'many-object'",
+     'line 4: no such rule: "many-object". Nearest: many-objects'),
     ("[[rule]]\ntool='x'\nlevel='SAFE'\naccept='own-state'", 'line 4: no such rule: "own-state".'),
     ("[[deny]]\ntool = 'x'\n[[deny]]\n# no\ntol = 'y'", 'line 5: there is no key "tol".'),
     ("[[ask]]\ntool='x'\nlevel = 'DANGER'", 'line 3: there is no level "DANGER". Nearest:'),
@@ -159,9 +145,8 @@ WRONG = [
     ("deny = 'mail_*'", "line 1: write each deny under a separate line: [[deny]]"),
     ("[deny]\ntool = 'x'", "write each deny under a separate line: [[deny]]"),
     ("preset = 'a'\npreset = 'b'", "line 2: Cannot overwrite a value."),
-    ("a = 1\nb = [", "line 2: "),
-    ("x = " + "[" * 3000, "line 1: "),
-]
+    ("a = 1\nb = [", "line 2: "), ("x = " + "[" * 3000, "line 1: "),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "expected"), WRONG)
@@ -274,29 +259,27 @@ def test_a_file_that_cannot_be_read_is_an_error_and_no_default(
 def test_of_a_flag_the_environment_and_the_file_the_strictest_holds() -> None:
     policy = parse_policy("read_only = true\nrate_limit = 3")
     both = {"IAC_RATE_LIMIT": "4", "ACCESSIBILITY_MCP_RATE_LIMIT": "5", "IAC_READ_ONLY": "0"}
-    flags = read_settings(Flags(True, 2), both, policy)
+    flags = read_settings(PolicyFlags(True, 2), both, policy)
     assert flags.rate_limit == PolicySetting(2.0, "--rate-limit")
     assert flags.read_only == PolicySetting(True, "--read-only")
     for environ in (both, {}):
-        kept = read_settings(Flags(rate_limit=50), environ, policy)
+        kept = read_settings(PolicyFlags(rate_limit=50), environ, policy)
         assert kept.rate_limit == PolicySetting(3.0, "policy.toml line 2")
         assert kept.read_only == PolicySetting(True, "policy.toml line 1")
-    alone = read_settings(Flags(), both, Policy())
+    alone = read_settings(PolicyFlags(), both, Policy())
     assert alone.rate_limit == PolicySetting(4.0, "IAC_RATE_LIMIT")
     assert alone.read_only == PolicySetting(False, "IAC_READ_ONLY")
     assert settings_of().rate_limit == PolicySetting(DEFAULT_RATE, "default")
     assert settings_of().read_only == PolicySetting(False, "default")
     other = {
-        "IAC_READ_ONLY": "0",
-        "ACCESSIBILITY_MCP_READ_ONLY": "TRUE",
-        "IAC_RATE_LIMIT": "20",
+        "IAC_READ_ONLY": "0", "ACCESSIBILITY_MCP_READ_ONLY": "TRUE", "IAC_RATE_LIMIT": "20",
         "ACCESSIBILITY_MCP_RATE_LIMIT": "2.5",
-    }
-    named = read_settings(Flags(), other, Policy())
+    }  # fmt: skip
+    named = read_settings(PolicyFlags(), other, Policy())
     assert named.read_only == PolicySetting(True, "ACCESSIBILITY_MCP_READ_ONLY")
     assert named.rate_limit == PolicySetting(2.5, "ACCESSIBILITY_MCP_RATE_LIMIT")
     # The default is no wish of anybody's.
-    assert read_settings(Flags(rate_limit=50), {}, Policy()).rate_limit.value == 50
+    assert read_settings(PolicyFlags(rate_limit=50), {}, Policy()).rate_limit.value == 50
 
 
 @given(
@@ -313,80 +296,71 @@ def test_of_a_flag_the_environment_and_the_file_the_strictest_holds() -> None:
 )
 def test_no_variable_loosens_the_file(environ: dict[str, str]) -> None:
     text = "read_only = true\nrate_limit = 0.5\n[blocklist]\nadd = 'g.h'"
-    file = read_settings(Flags(), {}, parse_policy(text))
+    file = read_settings(PolicyFlags(), {}, parse_policy(text))
     try:
-        found = read_settings(Flags(), environ, parse_policy(text))
+        found = read_settings(PolicyFlags(), environ, parse_policy(text))
     except SetupError as error:
         assert any(name in str(error) for name in environ)
         return
     assert found.read_only.value is True
     assert found.rate_limit.value == 0.5
-    assert {*file.added} <= {*found.added}
+    assert {*file.added_blocklist} <= {*found.added_blocklist}
     if not "".join(environ.values()).strip():
         assert found == file
 
 
-@pytest.mark.parametrize(
-    "environ",
-    [
-        {"IAC_READ_ONLY": "maybe"},
-        {"IAC_RATE_LIMIT": "fast"},
-        {"IAC_RATE_LIMIT": "inf"},
-        {"IAC_RATE_LIMIT": "-1"},
-        {"IAC_BLOCKLIST": "com.apple.Notes, a/b"},
-    ],
-)
+@pytest.mark.parametrize("environ", [
+    {"IAC_READ_ONLY": "maybe"}, {"IAC_RATE_LIMIT": "fast"}, {"IAC_RATE_LIMIT": "inf"},
+    {"IAC_RATE_LIMIT": "-1"}, {"IAC_BLOCKLIST": "com.apple.Notes, a/b"},
+])  # fmt: skip
 def test_a_variable_without_sense_is_an_error(environ: dict[str, str]) -> None:
     with pytest.raises(SetupError, match=next(iter(environ))):
-        read_settings(Flags(), environ, Policy())
+        read_settings(PolicyFlags(), environ, Policy())
 
 
 def test_the_blocklist_grows_from_every_side() -> None:
     environ = {"IAC_BLOCKLIST": "a.b; c.d", "ACCESSIBILITY_MCP_BLOCKLIST": "e.f"}
     policy = parse_policy("[blocklist]\nadd = 'g.h'")
-    found = read_settings(Flags(blocklist=["i.j,k.l"]), environ, policy)
-    assert found.added == ("i.j", "k.l", "a.b", "c.d", "e.f", "g.h")
+    found = read_settings(PolicyFlags(blocklist=["i.j,k.l"]), environ, policy)
+    assert found.added_blocklist == ("i.j", "k.l", "a.b", "c.d", "e.f", "g.h")
     assert found.blocklist[0].source == "--blocklist"
     assert found.blocklist[-1].source == "policy.toml line 1"
 
 
 def test_the_blocklist_goes_by_bundle_id_without_case() -> None:
     for app in ("com.apple.TERMINAL", "com.1password.1password", "com.apple.securityagent"):
-        assert blocked(app) is not None
-    assert blocked("com.apple.Notes") is None
-    assert blocked("local.notes") is None
-    assert blocked("com.example.Bank", ["COM.example.*"]) is not None
+        assert find_blocklist_entry(app) is not None
+    assert find_blocklist_entry("com.apple.Notes") is None
+    assert find_blocklist_entry("local.notes") is None
+    assert find_blocklist_entry("com.example.Bank", ["COM.example.*"]) is not None
     for nobody in ("", " ", "com apple", "../x", "a\nb", "é"):
-        assert not is_identity(nobody)
+        assert not is_app_identity(nobody)
         unread = "an app that could not be identified"
-        assert blocked(nobody) == Blocked("without identity", unread, True)
+        assert find_blocklist_entry(nobody) == BlockedApp("without identity", unread, True)
 
 
-@pytest.mark.parametrize(
-    ("app", "found"),
-    [
-        ("com.apple.Terminal", Blocked("com.apple.Terminal", "Terminal", False)),
-        ("com.agilebits.x", Blocked("com.agilebits.*", "1Password", False)),
-        ("IAC.x", Blocked("iac*", FIXED["iac*"], True)),
-        ("com.example.Bank", Blocked("com.example.*", "com.example.*", False)),
-    ],
-)
-def test_a_blocked_app_is_told_by_its_entry_and_name(app: str, found: Blocked) -> None:
-    assert blocked(app, ["com.example.*", "iac*"]) == found
+@pytest.mark.parametrize(("app", "found"), [
+    ("com.apple.Terminal", BlockedApp("com.apple.Terminal", "Terminal", False)),
+    ("com.agilebits.x", BlockedApp("com.agilebits.*", "1Password", False)),
+    ("IAC.x", BlockedApp("iac*", FIXED["iac*"], True)),
+    ("com.example.Bank", BlockedApp("com.example.*", "com.example.*", False)),
+])  # fmt: skip
+def test_a_blocked_app_is_told_by_its_entry_and_name(app: str, found: BlockedApp) -> None:
+    assert find_blocklist_entry(app, ["com.example.*", "iac*"]) == found
 
 
 def test_texts_of_settings_and_terminals_may_be_read() -> None:
     for app in ("com.apple.Terminal", "com.apple.systempreferences", "com.apple.Notes"):
-        assert not hides_texts(app)
-    assert not hides_texts("com.apple.systempreferences.GeneralSettings")
+        assert not is_unreadable_app(app)
+    assert not is_unreadable_app("com.apple.systempreferences.GeneralSettings")
     for app in ("com.apple.Passwords", "com.1password.1password", "com.apple.securityagent", ""):
-        assert hides_texts(app)
+        assert is_unreadable_app(app)
 
 
 def test_only_the_file_shortens_the_blocklist_and_never_what_is_fixed() -> None:
-    assert blocked("com.apple.Terminal", removed=["com.apple.Terminal"]) is None
+    assert find_blocklist_entry("com.apple.Terminal", removed=["com.apple.Terminal"]) is None
     for entry in FIXED:
-        found = blocked(entry.replace("*", "x"), removed=[*BUILT_IN, *FIXED])
+        found = find_blocklist_entry(entry.replace("*", "x"), removed=[*BUILT_IN, *FIXED])
         assert found is not None
         assert found.fixed
 
@@ -403,5 +377,10 @@ def test_the_page_on_the_policy_shows_a_policy_that_is_right_and_every_rule() ->
 
 def test_the_page_on_the_policy_names_every_key_verb_and_matcher() -> None:
     page = (Path(__file__).parents[2] / "docs" / "policy.md").read_text(encoding="utf-8")
-    for key in (*_NEVER, *_CONDITIONS, *_MATCHER, *_KEYS):
+    sections = (key for keys in _SECTIONS.values() for key in keys)
+    for key in (*_NEVER, *_MATCH, *sections, *MATCHER, *_KEYS):
         assert re.search(rf"`[^`]*\b{key}\b[^`]*`", page), key
+
+
+def test_every_part_of_a_rule_is_a_row_of_the_table_of_conditions() -> None:
+    assert CONDITIONS.keys() == {*Match._fields} - {"source", "why", "lines"}

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from policy_calls import Disk, facts_of, permissions_of, settings_of
 
 from iac_base.errors import SetupError
-from iac_runtime.policy.decide import decide
-from iac_runtime.policy.effects import Action, CallFacts
-from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.file_rules import RuleContext
-from iac_runtime.policy.matching import matches
-from iac_runtime.policy.model import Policy
+from iac_runtime.policy.decide import decide_call
+from iac_runtime.policy.escalation import RuleContext
+from iac_runtime.policy.facts import Action, CallFacts
+from iac_runtime.policy.policy_file import parse_policy
+from iac_runtime.policy.rules import matches_call
+from iac_runtime.policy.settings import Policy
 
 LINKED = RuleContext(Disk({}, {"/Users/me/Projects/out": "/Users/me/Private"}))
 
@@ -25,7 +25,7 @@ LINKED = RuleContext(Disk({}, {"/Users/me/Projects/out": "/Users/me/Private"}))
 def told(rules: str, tool: str, arguments: dict[str, Any], **more: Any) -> Action:
     facts = facts_of(tool, arguments, LINKED, **more)
     policy = parse_policy(rules)
-    return decide(facts, policy, settings_of(policy)).action
+    return decide_call(facts, policy, settings_of(policy)).action
 
 
 def tab(url: str) -> tuple[str, dict[str, Any]]:
@@ -36,33 +36,28 @@ HOST = '{ properties = { URL = { host = ["*.company.com", "company.example"] } }
 GLOB = '{ properties = { URL = "https://*.company.com/public/*" } }'
 
 
-@pytest.mark.parametrize(
-    ("url", "by_host", "by_glob"),
-    [
-        ("https://a.company.com/public/x", True, True),
-        ("HTTPS://A.B.Company.COM./public/", True, True),
-        ("https://a.company.com:443/public/x", True, True),
-        ("https://a.company.com:8443/public/x", True, False),
-        ("https://company.example/", True, False),
-        ("https://a.company.com/private", True, False),
-        ("https://a.company.com/public/../private", True, False),
-        ("https://a.company.com/public/%2e%2E/private", True, False),
-        ("https://company.com/public/x", False, False),
-        ("https://evil.com/x.company.com/public/x", False, False),
-        ("https://evil.com?x.company.com/public/x", False, False),
-        ("https://evil.com#x.company.com/public/x", False, False),
-        ("https://a.company.com.evil.com/public/x", False, False),
-        ("https://a.company.com@evil.com/public/x", False, False),
-        ("https://evil.com\\.company.com/public/x", False, False),
-        ("https://evil.com\\@a.company.com/public/x", False, False),
-        ("https://evil.com%2f.company.com/public/x", False, False),
-        ("https://evilcompany.com/public/x", False, False),
-        (" https://a.company.com/public/x", False, False),
-        ("https://a.com\tpany.com/public/x", False, False),
-        ("a.company.com/public/x", False, False),
-        ("javascript:a.company.com/public/x", False, False),
-    ],
-)
+@pytest.mark.parametrize(("url", "by_host", "by_glob"), [
+    ("https://a.company.com/public/x", True, True),
+    ("HTTPS://A.B.Company.COM./public/", True, True),
+    ("https://a.company.com:443/public/x", True, True),
+    ("https://a.company.com:8443/public/x", True, False), ("https://company.example/", True, False),
+    ("https://a.company.com/private", True, False),
+    ("https://a.company.com/public/../private", True, False),
+    ("https://a.company.com/public/%2e%2E/private", True, False),
+    ("https://company.com/public/x", False, False),
+    ("https://evil.com/x.company.com/public/x", False, False),
+    ("https://evil.com?x.company.com/public/x", False, False),
+    ("https://evil.com#x.company.com/public/x", False, False),
+    ("https://a.company.com.evil.com/public/x", False, False),
+    ("https://a.company.com@evil.com/public/x", False, False),
+    ("https://evil.com\\.company.com/public/x", False, False),
+    ("https://evil.com\\@a.company.com/public/x", False, False),
+    ("https://evil.com%2f.company.com/public/x", False, False),
+    ("https://evilcompany.com/public/x", False, False),
+    (" https://a.company.com/public/x", False, False),
+    ("https://a.com\tpany.com/public/x", False, False), ("a.company.com/public/x", False, False),
+    ("javascript:a.company.com/public/x", False, False),
+])  # fmt: skip
 def test_an_allowed_address_is_read_part_by_part(url: str, by_host: bool, by_glob: bool) -> None:
     for matcher, allowed in ((HOST, by_host), (GLOB, by_glob)):
         # Only the user's own rule keeps odd addresses from being asked about for another reason.
@@ -70,42 +65,24 @@ def test_an_allowed_address_is_read_part_by_part(url: str, by_host: bool, by_glo
         assert told(rule, *tab(url), raised=()) == ("allow" if allowed else "ask")
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "https://login.bank.com/",
-        "http://LOGIN.Bank.com:8080/a",
-        "https://x@login.bank.com",
-        "https://login.bank.com\\@harmless.com",
-        "https://harmless.com\\@login.bank.com",
-        " //login.bank.com/x",
-        "login.bank.com/x",
-        "https://login.ba\tnk.com",
-        "https://login%2ebank.com/",
-        "https://login。bank.com/",
-        "https://ｌogin.bank.com/",
-    ],
-)
+@pytest.mark.parametrize("url", [
+    "https://login.bank.com/", "http://LOGIN.Bank.com:8080/a", "https://x@login.bank.com",
+    "https://login.bank.com\\@harmless.com", "https://harmless.com\\@login.bank.com",
+    " //login.bank.com/x", "login.bank.com/x", "https://login.ba\tnk.com",
+    "https://login%2ebank.com/", "https://login。bank.com/", "https://ｌogin.bank.com/",
+])  # fmt: skip
 def test_no_spelling_of_an_address_gets_out_of_a_denial(url: str) -> None:
     rule = '[[deny]]\nargument = { properties = { URL = { host = "*.bank.com" } } }'
     assert told(rule, *tab(url)) == "deny"
     assert told(rule, *tab("https://harmless.com/login.bank.com")) != "deny"
 
 
-@pytest.mark.parametrize(
-    ("to", "inside"),
-    [
-        ("~/Projects", True),
-        ("~/Projects/a", True),
-        ("/users/ME/projects/a", True),
-        ("/System/Volumes/Data/Users/me/Projects", True),
-        ("~/Projects/../a", False),
-        ("~/ProjectsOld", False),
-        ("~/Projects/out", False),
-        ("~/Projects/out/deep", False),
-        ("~/Documents", False),
-    ],
-)
+@pytest.mark.parametrize(("to", "inside"), [
+    ("~/Projects", True), ("~/Projects/a", True), ("/users/ME/projects/a", True),
+    ("/System/Volumes/Data/Users/me/Projects", True), ("~/Projects/../a", False),
+    ("~/ProjectsOld", False), ("~/Projects/out", False), ("~/Projects/out/deep", False),
+    ("~/Documents", False),
+])  # fmt: skip
 def test_a_folder_holds_what_lies_in_it_links_followed(to: str, inside: bool) -> None:
     call = ("finder move", {"target": "~/Documents/a.txt", "to": to})
     allow = '[[allow]]\ntool = "finder_move"\nargument = { to = { folder = "~/Projects" } }'
@@ -114,35 +91,22 @@ def test_a_folder_holds_what_lies_in_it_links_followed(to: str, inside: bool) ->
     assert told(deny, *call, raised=()) == ("deny" if "/out" in to else "ask")
 
 
-@pytest.mark.parametrize(
-    ("glob", "fits"),
-    [
-        ("~/Documents/*.txt", True),
-        ("*.txt", True),
-        ("/Users/*/Documents/*", True),
-        ("/Users/*", False),
-        ("/Users/**", True),
-        ("/**/Documents/**/a.txt", True),
-        ("/**/Private/**", False),
-        ("Documents/a.txt", True),
-    ],
-)
+@pytest.mark.parametrize(("glob", "fits"), [
+    ("~/Documents/*.txt", True), ("*.txt", True), ("/Users/*/Documents/*", True),
+    ("/Users/*", False), ("/Users/**", True), ("/**/Documents/**/a.txt", True),
+    ("/**/Private/**", False), ("Documents/a.txt", True),
+])  # fmt: skip
 def test_a_path_is_compared_folder_by_folder(glob: str, fits: bool) -> None:
     allow = f'[[allow]]\ntool = "finder_move"\nargument = {{ target = {{ path = "{glob}" }} }}'
     call = {"target": "~/Documents/a.txt", "to": "~/Documents/old"}
     assert told(allow, "finder move", call, raised=()) == ("allow" if fits else "ask")
 
 
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        ({"read status": True}, "allow"),
-        ({"readStatus": True}, "allow"),
-        ({"read status": False}, "ask"),
-        ({"read status": True, "junk mail status": True}, "ask"),
-        ({"junk mail status": True}, "ask"),
-    ],
-)
+@pytest.mark.parametrize(("given", "expected"), [
+    ({"read status": True}, "allow"), ({"readStatus": True}, "allow"),
+    ({"read status": False}, "ask"), ({"read status": True, "junk mail status": True}, "ask"),
+    ({"junk mail status": True}, "ask"),
+])  # fmt: skip
 def test_an_allow_of_one_property_lets_no_other_ride_along(
     given: dict[str, Any], expected: Action
 ) -> None:
@@ -183,19 +147,12 @@ def test_enumerators_and_recipients_are_matched_as_what_they_are() -> None:
     assert told(rule, "textedit close", {"target": "documents[0]", "saving": "yes"}) != "deny"
 
 
-@pytest.mark.parametrize(
-    ("to", "fits"),
-    [
-        ("ines@company.com", True),
-        ("Ines <ines@mail.company.com>", False),
-        ("Ines <INES@Company.com>", True),
-        ("eve@evil.com, x@company.com", False),
-        ("eve@evil.com <x@company.com>", False),
-        ("eve@evil.com@company.com", False),
-        ("x@company.com.evil.com", False),
-        ("company.com", False),
-    ],
-)
+@pytest.mark.parametrize(("to", "fits"), [
+    ("ines@company.com", True), ("Ines <ines@mail.company.com>", False),
+    ("Ines <INES@Company.com>", True), ("eve@evil.com, x@company.com", False),
+    ("eve@evil.com <x@company.com>", False), ("eve@evil.com@company.com", False),
+    ("x@company.com.evil.com", False), ("company.com", False),
+])  # fmt: skip
 def test_a_recipient_is_one_address(to: str, fits: bool) -> None:
     call = {"element": "to recipient", "properties": {"address": to}}
     argument = 'argument = { properties = { address = { recipient = "*@company.com" } } }'
@@ -268,7 +225,7 @@ def test_what_many_objects_or_a_result_take_part_in_is_seen() -> None:
     rule = "[[allow]]\ntool = '*'\nobjects = { at_most = 1000 }"
     assert told(rule, "mail set", whole) == "ask"
     world = permissions_of(LINKED)
-    world.taint.add("https://elsewhere.example/long-address")
+    world.taint.remember_texts("https://elsewhere.example/long-address")
     assert (
         told("[[deny]]\ntainted = true", *tab("https://elsewhere.example/long-address")) == "deny"
     )
@@ -285,19 +242,10 @@ def test_what_goes_to_a_host_is_told_apart_by_the_host() -> None:
 
 PIECES = st.sampled_from(
     [
-        *"./\\@:?#%~*[] \t",
-        "..",
-        "https:",
-        "//",
-        "a",
-        "company",
-        "com",
-        "evil",
-        "com.",
-        "%2e",
+        *"./\\@:?#%~*[] \t", "..", "https:", "//", "a", "company", "com", "evil", "com.", "%2e",
         "Projects",
     ]
-)
+)  # fmt: skip
 
 
 @given(st.lists(PIECES, max_size=12).map("".join))
@@ -307,42 +255,33 @@ def test_no_allow_lets_a_host_through_that_is_not_its_own(text: str) -> None:
     glob = parse_policy("preset='private'\n[[allow]]\nargument={url='https://*.company.com/*'}")
     for found in (policy, glob):
         row = found.allow[0]
-        if matches(row, facts, "SAFE", loosens=True):
+        if matches_call(row, facts, "SAFE", loosens=True):
             for form in (text, text.replace("\\", "/")):
                 host = urlsplit(form.strip()).hostname or ""
                 assert host.rstrip(".").endswith(".company.com")
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("[[deny]]\nhours = '8-18'", 'line 2: hours must be from and to, such as "08:00-18:00".'),
-        ("[[deny]]\nhours = 8", "line 2: hours must be from and to"),
-        ("[[ask]]\n\ndays = ['mn']", 'line 3: there is no day "mn". Nearest: mon'),
-        ("[[deny]]\nclient = []", "line 2: client is empty"),
-        ("[[deny]]\ntainted = 'yes'", "line 2: tainted must be true or false."),
-        ("[[deny]]\nobjects = 3", "line 2: objects must be a table."),
-        ("[[deny]]\nobjects = {at_lest = 3}", 'there is no key "at_lest". Nearest: at_least'),
-        ("[[deny]]\nargument = {limit = {at_most = 'x'}}", "line 2: at_most must be a number."),
-        (
-            "[[deny]]\nargument = {to = {folder = 'x'}}",
-            '"x" is not a folder; start it with / or ~/.',
-        ),
-        ("[[allow]]\nargument = {to = {}}", "line 2: to is empty; give it a value."),
-        ("[[deny]]\nobjects = {}", "line 2: objects is empty; give it a value."),
-        (
-            "[[deny]]\ntool = 'x'\nonly = true",
-            "line 3: the key `only` can be used in allow and rule",
-        ),
-        ("[[allow]]\nhours = '08:00-18:00'", "line 1: this allow would match every call"),
-        ("[[rule]]\nlevel = 'SAFE'\nclient = 'x'", "line 1: this rule would match every call"),
-        ("[only]\napp = 'x'", 'line 2: there is no key "app". Nearest: apps'),
-        ("[only]", "line 1: only is empty; give it apps."),
-        ("[never]\nsned = true", 'line 2: there is no key "sned". Nearest: send'),
-        ("[never]\nread = true", 'line 2: there is no key "read".'),
-        ("[folders]\nwrite = ['Projects']", 'line 2: "Projects" is not a folder'),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"), [
+    ("[[deny]]\nhours = '8-18'", 'line 2: hours must be from and to, such as "08:00-18:00".'),
+    ("[[deny]]\nhours = 8", "line 2: hours must be from and to"),
+    ("[[ask]]\n\ndays = ['mn']", 'line 3: there is no day "mn". Nearest: mon'),
+    ("[[deny]]\nclient = []", "line 2: client is empty"),
+    ("[[deny]]\ntainted = 'yes'", "line 2: tainted must be true or false."),
+    ("[[deny]]\nobjects = 3", "line 2: objects must be a table."),
+    ("[[deny]]\nobjects = {at_lest = 3}", 'there is no key "at_lest". Nearest: at_least'),
+    ("[[deny]]\nargument = {limit = {at_most = 'x'}}", "line 2: at_most must be a number."),
+    ("[[deny]]\nargument = {to = {folder = 'x'}}", '"x" is not a folder; start it with / or ~/.'),
+    ("[[allow]]\nargument = {to = {}}", "line 2: to is empty; give it a value."),
+    ("[[deny]]\nobjects = {}", "line 2: objects is empty; give it a value."),
+    ("[[deny]]\ntool = 'x'\nonly = true", "line 3: the key `only` can be used in allow and rule"),
+    ("[[allow]]\nhours = '08:00-18:00'", "line 1: this allow would match every call"),
+    ("[[rule]]\nlevel = 'SAFE'\nclient = 'x'", "line 1: this rule would match every call"),
+    ("[only]\napp = 'x'", 'line 2: there is no key "app". Nearest: apps'),
+    ("[only]", "line 1: only is empty; give it apps."),
+    ("[never]\nsned = true", 'line 2: there is no key "sned". Nearest: send'),
+    ("[never]\nread = true", 'line 2: there is no key "read".'),
+    ("[folders]\nwrite = ['Projects']", 'line 2: "Projects" is not a folder'),
+])  # fmt: skip
 def test_what_is_wrong_is_told_with_its_line(text: str, expected: str) -> None:
     with pytest.raises(SetupError) as caught:
         parse_policy(text)
@@ -372,12 +311,12 @@ STEPS = st.sampled_from("~ /Users/me file:// / / .. . Projects out a %2e%2e".spl
 def test_no_allow_lets_a_path_or_a_number_through_that_is_outside(to: str, limit: object) -> None:
     argument = '{ to = { folder = "~/Projects" }, limit = { at_most = 50 } }'
     (row,) = parse_policy(f"[[allow]]\nargument = {argument}").allow
-    places = permissions_of(LINKED).places
+    places = permissions_of(LINKED).path_places
     facts = CallFacts("x", arguments={"to": [to, to], "limit": limit}, places=places)
-    if matches(row, facts, "SAFE", loosens=True):
+    if matches_call(row, facts, "SAFE", loosens=True):
         assert float(str(limit)) <= 50
         path = unquote(to.removeprefix("file://")) if to.startswith("file://") else to
         whole = normpath(f"/Users/me{path[1:]}" if path.startswith("~") else path)
         assert f"/{whole.lstrip('/')}/".startswith("/Users/me/Projects/")
         assert "/out/" not in f"{whole}/"
-    assert not matches(row, replace(facts, arguments={"to": to}), "SAFE", loosens=True)
+    assert not matches_call(row, replace(facts, arguments={"to": to}), "SAFE", loosens=True)

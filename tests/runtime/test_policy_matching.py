@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from iac_runtime.language.request import Event
-from iac_runtime.policy.effects import CallFacts, Effect, Flow, Raised
-from iac_runtime.policy.matching import Match, Matcher, failing, may_mean
+from iac_runtime.language.steps import Event
+from iac_runtime.policy.facts import CallFacts, Effect, Flow, RaisedLevel
+from iac_runtime.policy.rules import Match, Matcher, could_match_unknown, first_mismatch
 
 NOTES = Effect("change", "com.apple.Notes", "Notes", level="MODIFY")
 CALL = CallFacts("notes_set", (NOTES,), {"path": "~/Desktop/a.txt"}, client="Claude", server="home")
@@ -20,26 +20,18 @@ def at(day: int, hour: int, minute: int = 0) -> time.struct_time:
 
 
 def first(match: Match, facts: CallFacts = CALL, *, loosens: bool = False) -> str:
-    return failing(match, facts, "MODIFY", loosens=loosens)
+    return first_mismatch(match, facts, "MODIFY", loosens=loosens)
 
 
-@pytest.mark.parametrize(
-    ("match", "named"),
-    [
-        (Match(level=("SAFE",)), "level"),
-        (Match(tool=("mail_*",)), "tool"),
-        (Match(app=("Mail",)), "app"),
-        (Match(client=("Cursor",)), "client"),
-        (Match(server=("work",)), "server"),
-        (Match(tainted=True), "tainted"),
-        (Match(objects=Matcher(at_least=2)), "objects"),
-        (Match(sends_to=("*",)), "sends_to"),
-        (Match(verbs=("send",)), "what the call does"),
-        (Match(others=("Notes",)), "apps"),
-        (Match(argument=(("path", ("/x",)),)), "argument path"),
-        (Match(level=("MODIFY",), tool=("NOTES_*",), app=("notes",), client=("claude",)), ""),
-    ],
-)
+@pytest.mark.parametrize(("match", "named"), [
+    (Match(level=("SAFE",)), "level"), (Match(tool=("mail_*",)), "tool"),
+    (Match(app=("Mail",)), "app"), (Match(client=("Cursor",)), "client"),
+    (Match(server=("work",)), "server"), (Match(tainted=True), "tainted"),
+    (Match(objects=Matcher(at_least=2)), "objects"), (Match(sends_to=("*",)), "sends_to"),
+    (Match(verbs=("send",)), "what the call does"), (Match(apps_other_than=("Notes",)), "apps"),
+    (Match(argument=(("path", ("/x",)),)), "argument path"),
+    (Match(level=("MODIFY",), tool=("NOTES_*",), app=("notes",), client=("claude",)), ""),
+])  # fmt: skip
 def test_the_first_part_that_does_not_hold_is_named(match: Match, named: str) -> None:
     assert first(match) == named
 
@@ -91,7 +83,9 @@ def test_without_a_clock_hours_hold_only_where_they_forbid(match: Match) -> None
 
 
 def test_a_value_of_a_result_is_tainted_and_no_other() -> None:
-    raised = replace(CALL, raised=(Raised("from-a-result", "it came from a result", "DANGEROUS"),))
+    raised = replace(
+        CALL, raised=(RaisedLevel("from-a-result", "it came from a result", "DANGEROUS"),)
+    )
     assert first(Match(tainted=True), raised) == ""
     assert first(Match(tainted=False), raised) == "tainted"
 
@@ -109,29 +103,19 @@ def path(text: str, wanted: Any, *, loosens: bool = False) -> bool:
     return not first(Match(argument=(("path", wanted),)), facts, loosens=loosens)
 
 
-@pytest.mark.parametrize(
-    ("text", "wanted", "fits"),
-    [
-        ("/a/b/c", Matcher(folder=("/a/b",)), True),
-        ("/a/b/c", Matcher(folder=("/a/b/",)), True),
-        ("/a/bc", Matcher(folder=("/a/b",)), False),
-        ("~", Matcher(folder=("~",)), True),
-        ("file:///a/b", Matcher(path=("file:///a/*",)), True),
-        ("FILE:///a/b", Matcher(path=("FILE:///a/*",)), True),
-        ("no path", Matcher(folder=("/",)), False),
-        ("/a/x/y/b", Matcher(path=("/a/**/b",)), True),
-        ("/a/b", Matcher(path=("/a/**/b",)), True),
-        ("/c/a/b", Matcher(path=("/a/**",)), False),
-        ("/a", Matcher(path=("/a/**/a",)), False),
-        ("/a/b", Matcher(folder=("/a/X",)), False),
-        ("/a/b", Matcher(path=("/a/b/**/c",)), False),
-        ("/a/[1]", Matcher(path=("/a/[1]",)), True),
-        ("/a/1", Matcher(path=("/a/[1]",)), False),
-        ("/a/b/notes.txt", Matcher(path=("*.txt",)), True),
-        ("12", Matcher(at_least=12, at_most=12), True),
-        ("many", Matcher(at_least=0, at_most=99), False),
-    ],
-)
+@pytest.mark.parametrize(("text", "wanted", "fits"), [
+    ("/a/b/c", Matcher(folder=("/a/b",)), True), ("/a/b/c", Matcher(folder=("/a/b/",)), True),
+    ("/a/bc", Matcher(folder=("/a/b",)), False), ("~", Matcher(folder=("~",)), True),
+    ("file:///a/b", Matcher(path=("file:///a/*",)), True),
+    ("FILE:///a/b", Matcher(path=("FILE:///a/*",)), True),
+    ("no path", Matcher(folder=("/",)), False), ("/a/x/y/b", Matcher(path=("/a/**/b",)), True),
+    ("/a/b", Matcher(path=("/a/**/b",)), True), ("/c/a/b", Matcher(path=("/a/**",)), False),
+    ("/a", Matcher(path=("/a/**/a",)), False), ("/a/b", Matcher(folder=("/a/X",)), False),
+    ("/a/b", Matcher(path=("/a/b/**/c",)), False), ("/a/[1]", Matcher(path=("/a/[1]",)), True),
+    ("/a/1", Matcher(path=("/a/[1]",)), False), ("/a/b/notes.txt", Matcher(path=("*.txt",)), True),
+    ("12", Matcher(at_least=12, at_most=12), True),
+    ("many", Matcher(at_least=0, at_most=99), False),
+])  # fmt: skip
 def test_paths_and_numbers_at_their_edges(text: str, wanted: Matcher, fits: bool) -> None:
     assert path(text, wanted) is fits
 
@@ -151,8 +135,8 @@ def test_files_outside_of_folders_are_those_that_may_be_outside() -> None:
         effects=(NOTES._replace(files=("/in/a", "/in/link")),),
         places=lambda one: (one, "/out") if "link" in one else (one,),
     )
-    assert first(Match(outside=("/in", "/out")), written) == "folders"
-    assert first(Match(outside=("/in",)), written) == ""
+    assert first(Match(writes_outside=("/in", "/out")), written) == "folders"
+    assert first(Match(writes_outside=("/in",)), written) == ""
 
 
 def test_what_forbids_sees_a_value_as_it_came_and_as_it_is_sent() -> None:
@@ -195,5 +179,5 @@ def test_values_that_are_no_text_are_matched_as_json() -> None:
 def test_what_a_rule_may_mean_is_the_rule_without_what_is_not_known() -> None:
     match = Match(app=("Notes",), verbs=("change",), sends_to=("*",), tool=("notes_*",))
     doubtful = replace(CALL, effects=(NOTES._replace(doubt="a script"),))
-    assert may_mean(match, doubtful) == Match(tool=("notes_*",))
-    assert may_mean(Match(tool=("notes_*",)), doubtful) is None
+    assert could_match_unknown(match, doubtful) == Match(tool=("notes_*",))
+    assert could_match_unknown(Match(tool=("notes_*",)), doubtful) is None

@@ -20,23 +20,17 @@ from hypothesis.stateful import (
 from policy_calls import answer, facts_of, settings_of
 
 from iac_base.errors import SetupError
-from iac_runtime.gate.planning import bind
-from iac_runtime.language.compose import compose
+from iac_runtime.gate.planning import expand_recipe
+from iac_runtime.language.compose import compose_request
 from iac_runtime.policy import approvals as budget
-from iac_runtime.policy.approvals import ApprovalStore, listed, revoke
-from iac_runtime.policy.dataflow import without_secrets
-from iac_runtime.policy.effects import CallFacts, Decision, Verdict, call_digest
-from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.model import Flags, Policy, read_settings
-from iac_runtime.policy.permissions import (
-    PendingApproval,
-    Permissions,
-    Requester,
-    open_permissions,
-)
-from iac_runtime.policy.reach import identify_in
-from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.folders import shipped_folder
+from iac_runtime.policy.approvals import ApprovalStore, list_approvals, revoke_approvals
+from iac_runtime.policy.effects import identify_from_catalogue
+from iac_runtime.policy.facts import CallFacts, Decision, Verdict, call_digest
+from iac_runtime.policy.permissions import PendingApproval, Permissions, Requester, open_permissions
+from iac_runtime.policy.policy_file import parse_policy
+from iac_runtime.policy.settings import Policy, PolicyFlags, read_settings
+from iac_runtime.policy.taint import remove_secret_columns
+from iac_runtime.tools.catalogue import Catalogue, shipped_folder
 from iac_runtime.tools.lock import lock_digest, read_lock
 
 WRITE = facts_of("notes make_note", {"name": "Milk", "body": ""})
@@ -62,7 +56,7 @@ def permissions(store: ApprovalStore) -> Permissions:
 
 
 def asked(permissions: Permissions, facts: CallFacts) -> PendingApproval:
-    found = permissions.ask(facts, permissions.judge(facts))
+    found = permissions.prepare_approval(facts, permissions.judge_call(facts))
     assert isinstance(found, PendingApproval)
     return found
 
@@ -85,10 +79,10 @@ def test_a_decline_is_final(permissions: Permissions) -> None:
 
 def test_what_is_always_allowed_runs_where_nobody_can_be_asked(permissions: Permissions) -> None:
     alone = replace(WRITE, ways=())
-    assert permissions.judge(alone).action == "deny"
+    assert permissions.judge_call(alone).action == "deny"
     answer(permissions, WRITE, asked(permissions, WRITE).token, "always")
-    assert permissions.judge(alone).action == "allow"
-    assert permissions.judge(replace(DELETE, ways=())).action == "deny"
+    assert permissions.judge_call(alone).action == "allow"
+    assert permissions.judge_call(replace(DELETE, ways=())).action == "deny"
 
 
 def test_always_for_simulated_apps_is_not_for_real_ones(permissions: Permissions) -> None:
@@ -96,20 +90,20 @@ def test_always_for_simulated_apps_is_not_for_real_ones(permissions: Permissions
     question, token, *_ = asked(permissions, pretended)
     assert "(simulated apps)" in question.text
     answer(permissions, pretended, token, "always")
-    assert permissions.judge(pretended).action == "allow"
-    assert permissions.judge(WRITE).action == "ask"
+    assert permissions.judge_call(pretended).action == "allow"
+    assert permissions.judge_call(WRITE).action == "ask"
 
 
 def test_always_is_kept_for_modify_and_for_nothing_else(permissions: Permissions) -> None:
     question, token, *_ = asked(permissions, WRITE)
     assert question.answers == ("Deny", "Allow once", "Always allow")
     assert answer(permissions, WRITE, token, "always").action == "allow"
-    found = permissions.judge(OTHER)
+    found = permissions.judge_call(OTHER)
     assert found.action == "allow"
     assert found.source.startswith("decision 1 (make notes")
     assert answer(permissions, DELETE, asked(permissions, DELETE).token, "always").action == "allow"
-    assert [row.tool for row in listed(permissions.store)] == ["notes_make_note"]
-    assert permissions.judge(DELETE).action == "ask"
+    assert [row.tool for row in list_approvals(permissions.store)] == ["notes_make_note"]
+    assert permissions.judge_call(DELETE).action == "ask"
 
 
 def test_what_is_denied_since_it_was_asked_stays_denied(permissions: Permissions) -> None:
@@ -119,24 +113,24 @@ def test_what_is_denied_since_it_was_asked_stays_denied(permissions: Permissions
 
 
 def test_too_many_questions_are_told_with_the_way_out(permissions: Permissions) -> None:
-    for _ in range(budget.MOST):
+    for _ in range(budget.MAX_UNAPPROVED):
         answer(permissions, WRITE, asked(permissions, WRITE).token, "decline")
-    found = permissions.ask(WRITE, permissions.judge(WRITE))
+    found = permissions.prepare_approval(WRITE, permissions.judge_call(WRITE))
     assert isinstance(found, Decision)
     assert (found.action, found.requires_prompt) == ("deny", True)
     assert "No more will appear for 10 minutes" in " ".join(found.reasons)
     assert "iac-mcp policy resume" in found.suggestion
-    assert permissions.judge(WRITE).action == "ask"
+    assert permissions.judge_call(WRITE).action == "ask"
 
 
 def test_without_its_memory_it_asks_and_cannot_run(own_data_folder: Path) -> None:
     own_data_folder.mkdir()
     (own_data_folder / "state").symlink_to("/nowhere")
     permissions = open_permissions(environ={}, home="/Users/me")
-    decision = permissions.judge(WRITE)
+    decision = permissions.judge_call(WRITE)
     assert decision.action == "ask"
     with pytest.raises(SetupError):
-        permissions.ask(WRITE, decision)
+        permissions.prepare_approval(WRITE, decision)
 
 
 def test_the_facts_of_a_call_are_gathered(
@@ -144,33 +138,33 @@ def test_the_facts_of_a_call_are_gathered(
 ) -> None:
     monkeypatch.setenv("IAC_BLOCKLIST", "com.example.Other")
     permissions = open_permissions(
-        Flags(rate_limit=3), home="/Users/me", identify=identify_in(catalogue)
+        PolicyFlags(rate_limit=3), home="/Users/me", identify=identify_from_catalogue(catalogue)
     )
-    assert permissions.settings.added == ("com.example.Other",)
-    row = catalogue.find("diary_export")
-    tool = catalogue.operation(row.name)
+    assert permissions.settings.added_blocklist == ("com.example.Other",)
+    row = catalogue.find_row("diary_export")
+    tool = catalogue.load_operation(row.name)
     target = str(own_data_folder / "state" / "x")
     given = {"target": "journals[0]", "to": target}
-    arguments = bind(tool.spec, given)
-    event = without_secrets(compose(tool, arguments, "/Users/me"), tool.tables)
+    arguments = expand_recipe(tool.spec, given)
+    event = remove_secret_columns(compose_request(tool, arguments, "/Users/me"), tool.tables)
     caller = Requester("Claude", ("client",))
     known = CallFacts("diary_export", arguments=arguments)
-    facts = permissions.of(permissions.request(known, event, "MODIFY", tool), caller)
+    facts = permissions.with_caller(permissions.request_facts(known, event, "MODIFY", tool), caller)
     assert facts.apps == (("com.example.Diary", "Diary"),)
     assert facts.ways
     assert "own-state" in [raised.rule for raised in facts.raised]
-    assert permissions.judge(facts).action == "deny"
+    assert permissions.judge_call(facts).action == "deny"
     listing = CallFacts("list_apps")
-    nobody = permissions.of(listing, Requester())
+    nobody = permissions.with_caller(listing, Requester())
     assert not nobody.ways
-    assert permissions.judge(nobody).action == "allow"
-    permissions.taint.add({"a": "something strange"})
-    assert permissions.taint.holds("Something Strange")
-    assert identify_in(catalogue)("diary") == ("com.example.Diary", "Diary")
-    assert identify_in(catalogue)("Nobody") == ("", "")
+    assert permissions.judge_call(nobody).action == "allow"
+    permissions.taint.remember_texts({"a": "something strange"})
+    assert permissions.taint.contains_text("Something Strange")
+    assert identify_from_catalogue(catalogue)("diary") == ("com.example.Diary", "Diary")
+    assert identify_from_catalogue(catalogue)("Nobody") == ("", "")
     closed = replace(permissions.policy, approvers=("dialog",))
     permissions.policy = closed
-    again = permissions.of(listing, caller)
+    again = permissions.with_caller(listing, caller)
     assert not again.ways
 
 
@@ -243,15 +237,15 @@ class Approvals(RuleBasedStateMachine):
     @rule(facts=st.sampled_from(CALLS))
     def ask(self, facts: CallFacts) -> None:
         facts = self.now(facts)
-        decision = self.permissions.judge(facts)
+        decision = self.permissions.judge_call(facts)
         if decision.action == "allow":
             assert decision.level == "MODIFY"
             assert f"{facts.tool} {facts.digest}" in self.allowed
             return
-        found = self.permissions.ask(facts, decision)
+        found = self.permissions.prepare_approval(facts, decision)
         if isinstance(found, Decision):
-            budget.resume(self.store)
-            found = self.permissions.ask(facts, decision)
+            budget.resume_clients(self.store)
+            found = self.permissions.prepare_approval(facts, decision)
         assert isinstance(found, PendingApproval)
         self.open.append((found.token, facts))
 
@@ -283,7 +277,7 @@ class Approvals(RuleBasedStateMachine):
 
     @rule()
     def revoke(self) -> None:
-        revoke(self.store, None)
+        revoke_approvals(self.store, None)
         self.allowed.clear()
 
 
@@ -304,19 +298,22 @@ def test_no_sequence_lets_a_call_run_that_was_not_allowed(tmp_path: Path) -> Non
 
 def test_a_setting_says_where_it_came_from() -> None:
     policy = Policy(preset="private", path="policy.toml", lines=(("preset", 3),))
-    found = read_settings(Flags(), {"IAC_SERVER": " home "}, policy)
+    found = read_settings(PolicyFlags(), {"IAC_SERVER": " home "}, policy)
     assert found.server == "home"
     assert found.preset == ("private", "policy.toml line 3")
-    assert read_settings(Flags(), {}, Policy()).preset == ("cautious", "default")
-    assert read_settings(Flags(server="work"), {"IAC_SERVER": "home"}, policy).server == "work"
-    assert read_settings(Flags(), {}, policy).server == ""
+    assert read_settings(PolicyFlags(), {}, Policy()).preset == ("cautious", "default")
+    assert (
+        read_settings(PolicyFlags(server="work"), {"IAC_SERVER": "home"}, policy).server == "work"
+    )
+    assert read_settings(PolicyFlags(), {}, policy).server == ""
     # Of several the strictest holds; of the same, what was said first.
-    rates = read_settings(Flags(rate_limit=0.5), {"IAC_RATE_LIMIT": "0.5"}, Policy())
+    rates = read_settings(PolicyFlags(rate_limit=0.5), {"IAC_RATE_LIMIT": "0.5"}, Policy())
     assert rates.rate_limit == (0.5, "--rate-limit")
     same = {"ACCESSIBILITY_MCP_RATE_LIMIT": "2", "IAC_RATE_LIMIT": "2"}
-    assert read_settings(Flags(), same, Policy()).rate_limit == (2, "IAC_RATE_LIMIT")
+    assert read_settings(PolicyFlags(), same, Policy()).rate_limit == (2, "IAC_RATE_LIMIT")
     assert (
-        read_settings(Flags(rate_limit=9), {"IAC_RATE_LIMIT": "10"}, policy).rate_limit.value == 9
+        read_settings(PolicyFlags(rate_limit=9), {"IAC_RATE_LIMIT": "10"}, policy).rate_limit.value
+        == 9
     )
     with pytest.raises(SetupError, match="above 0"):
-        read_settings(Flags(rate_limit=0), {}, policy)
+        read_settings(PolicyFlags(rate_limit=0), {}, policy)

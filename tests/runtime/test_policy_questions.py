@@ -18,25 +18,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 from policy_calls import facts_of, settings_of
 
-from iac_base.text import hidden
+from iac_base.text import is_hidden_character
 from iac_mcp.cli.main import ask_terminal, terminal_at_hand
 from iac_runtime.execution.process import Completed
-from iac_runtime.policy.decide import decide
-from iac_runtime.policy.effects import CallFacts, Decision, Shown, Story
-from iac_runtime.policy.model import Policy
-from iac_runtime.policy.question import (
+from iac_runtime.policy.decide import decide_call
+from iac_runtime.policy.facts import ApprovalHistory, CallFacts, Decision, TargetDescription
+from iac_runtime.policy.prompts import (
+    DIALOG_SECONDS,
     KEY,
+    LINE_LIMIT,
     SCRIPT,
-    SECONDS,
+    TEXT_LIMIT,
     Question,
     ask_dialog,
-    dialog_at_hand,
-    form,
-    input_required,
+    build_question,
+    can_show_dialog,
+    elicitation_form,
+    escaped_json,
+    input_required_result,
     read_answer,
     read_responses,
 )
-from iac_runtime.policy.wording import LINE_LIMIT, TEXT_LIMIT, question_for, shown
+from iac_runtime.policy.settings import Policy
 from iac_runtime.tools.tables import tables_of
 from iac_simulator import Simulator
 
@@ -45,11 +48,11 @@ DELETE = facts_of("notes delete", {"target": "notes.whose({name: 'x'})"})
 
 
 def decided(facts: CallFacts) -> Decision:
-    return decide(facts, Policy(), settings_of())
+    return decide_call(facts, Policy(), settings_of())
 
 
 def question_of(facts: CallFacts) -> Question:
-    return question_for(facts, decided(facts))
+    return build_question(facts, decided(facts))
 
 
 def test_a_question_says_who_what_why_and_with_what() -> None:
@@ -76,26 +79,24 @@ def test_nothing_in_a_question_is_hidden() -> None:
     text = question_of(facts).text
     assert "\\u202e" in text
     assert "\\u200b" in text
-    assert not any(hidden(ch) for ch in text)
+    assert not any(is_hidden_character(ch) for ch in text)
     assert text.count("\nDeny") == 0
     text.encode()
 
 
 @given(st.recursive(st.text() | st.integers() | st.none(), lambda x: st.lists(x, max_size=4)))
-def test_a_shown_value_is_one_line_that_hides_nothing_and_says_what_is_left_out(
-    value: Any,
-) -> None:
-    text = shown(value)
-    assert not any(hidden(ch) or ch in "\n\t" for ch in text)
-    whole = shown(value, 10**9)
+def test_a_shown_value_is_one_line_that_hides_nothing_and_says_what_is_left_out(value: Any) -> None:
+    text = escaped_json(value)
+    assert not any(is_hidden_character(ch) or ch in "\n\t" for ch in text)
+    whole = escaped_json(value, 10**9)
     assert text == whole or "characters left out, SHA-256" in text
 
 
 def test_a_long_question_has_twelve_lines_and_names_the_file_that_has_all() -> None:
     arguments = {str(n): "x" * 5000 for n in range(50)}
-    shown = tuple(Shown(f"notes[{n}]", f"note {n} " + "y" * 300) for n in range(20))
+    shown = tuple(TargetDescription(f"notes[{n}]", f"note {n} " + "y" * 300) for n in range(20))
     effects = tuple(WRITE.effects[0]._replace(kind=f"note {n}") for n in range(9))
-    story = Story(changed=("a was b, and is c now.",))
+    story = ApprovalHistory(changed=("a was b, and is c now.",))
     facts = replace(WRITE, arguments=arguments, shown=shown, effects=effects, story=story)
     kept: list[str] = []
 
@@ -103,7 +104,7 @@ def test_a_long_question_has_twelve_lines_and_names_the_file_that_has_all() -> N
         kept.append(text)
         return "/state/q.txt"
 
-    text = question_for(facts, decided(facts), keep).text
+    text = build_question(facts, decided(facts), keep).text
     assert len(text) <= TEXT_LIMIT
     assert len(text.splitlines()) == LINE_LIMIT
     assert text.endswith("All of it: /state/q.txt")
@@ -113,47 +114,40 @@ def test_a_long_question_has_twelve_lines_and_names_the_file_that_has_all() -> N
     (whole,) = kept
     assert all("x" * 5000 in part for part in whole.split("; ")[:50])
     assert "note 19 yy" in whole
-    assert question_for(DELETE, decided(DELETE), keep).text.count("All of it") == 0
+    assert build_question(DELETE, decided(DELETE), keep).text.count("All of it") == 0
 
 
 def test_an_answer_that_was_not_offered_is_an_error() -> None:
     question = question_of(DELETE)
-    assert question.verdict("Allow once") == "once"
-    assert question.verdict("Always allow") == "error"
-    assert question.verdict("Deny") == "decline"
-    assert question.verdict(None) == "error"
-    assert question_of(WRITE).verdict("Always allow") == "always"
+    assert question.verdict_for("Allow once") == "once"
+    assert question.verdict_for("Always allow") == "error"
+    assert question.verdict_for("Deny") == "decline"
+    assert question.verdict_for(None) == "error"
+    assert question_of(WRITE).verdict_for("Always allow") == "always"
 
 
 def test_the_question_fits_both_eras_of_the_protocol() -> None:
     question = question_of(WRITE)
-    params = mcp_types.ElicitRequestFormParams.model_validate(form(question))
+    params = mcp_types.ElicitRequestFormParams.model_validate(elicitation_form(question))
     assert params.message == question.text
-    result = mcp_types.InputRequiredResult.model_validate(input_required(question, "t"))
+    result = mcp_types.InputRequiredResult.model_validate(input_required_result(question, "t"))
     assert result.request_state == "t"
     assert list(result.input_requests or {}) == [KEY]
-    schema = form(question)["requestedSchema"]
+    schema = elicitation_form(question)["requestedSchema"]
     assert schema["properties"]["answer"]["enum"] == ["Deny", "Allow once", "Always allow"]
 
 
-@pytest.mark.parametrize(
-    ("action", "content", "declared", "expected"),
-    [
-        ("accept", {"answer": "Allow once"}, True, "once"),
-        ("accept", {"answer": "Always allow"}, True, "always"),
-        ("accept", {"answer": "Deny"}, True, "decline"),
-        ("accept", {"answer": "allow once"}, True, "error"),
-        ("accept", {"answer": ["Allow once"]}, True, "error"),
-        ("accept", {}, True, "error"),
-        ("accept", None, True, "error"),
-        ("accept", "Allow once", True, "error"),
-        ("decline", {"answer": "Allow once"}, True, "decline"),
-        ("cancel", None, True, "cancel"),
-        ("ACCEPT", {"answer": "Allow once"}, True, "error"),
-        ("accept", {"answer": "Allow once"}, False, "unable"),
-        ("decline", None, False, "unable"),
-    ],
-)
+@pytest.mark.parametrize(("action", "content", "declared", "expected"), [
+    ("accept", {"answer": "Allow once"}, True, "once"),
+    ("accept", {"answer": "Always allow"}, True, "always"),
+    ("accept", {"answer": "Deny"}, True, "decline"),
+    ("accept", {"answer": "allow once"}, True, "error"),
+    ("accept", {"answer": ["Allow once"]}, True, "error"), ("accept", {}, True, "error"),
+    ("accept", None, True, "error"), ("accept", "Allow once", True, "error"),
+    ("decline", {"answer": "Allow once"}, True, "decline"), ("cancel", None, True, "cancel"),
+    ("ACCEPT", {"answer": "Allow once"}, True, "error"),
+    ("accept", {"answer": "Allow once"}, False, "unable"), ("decline", None, False, "unable"),
+])  # fmt: skip
 def test_only_a_plain_yes_of_a_client_that_can_ask_is_a_yes(
     action: str, content: Any, declared: bool, expected: str
 ) -> None:
@@ -182,37 +176,28 @@ def test_the_dialog_shows_the_question_with_deny_as_its_default() -> None:
     assert sent.direct == {"text": question.text}
     assert sent.params["btns"] == ["Always allow", "Allow once", "Deny"]
     assert sent.params["dflt"] == "Deny"
-    assert sent.params["givu"] == SECONDS
+    assert sent.params["givu"] == DIALOG_SECONDS
 
 
-@pytest.mark.parametrize(
-    ("answer", "expected"),
-    [
-        ({"buttonReturned": "Always allow", "gaveUp": False}, "always"),
-        ({"buttonReturned": "Deny", "gaveUp": False}, "decline"),
-        ({"buttonReturned": "Allow once", "gaveUp": True}, "timeout"),
-        ({"buttonReturned": "", "gaveUp": True}, "timeout"),
-        ({"buttonReturned": "OK"}, "error"),
-        ({"buttonReturned": 3, "gaveUp": False}, "error"),
-    ],
-)
+@pytest.mark.parametrize(("answer", "expected"), [
+    ({"buttonReturned": "Always allow", "gaveUp": False}, "always"),
+    ({"buttonReturned": "Deny", "gaveUp": False}, "decline"),
+    ({"buttonReturned": "Allow once", "gaveUp": True}, "timeout"),
+    ({"buttonReturned": "", "gaveUp": True}, "timeout"), ({"buttonReturned": "OK"}, "error"),
+    ({"buttonReturned": 3, "gaveUp": False}, "error"),
+])  # fmt: skip
 def test_a_dialog_says_yes_only_when_a_button_was_pressed(answer: Any, expected: str) -> None:
     assert ask_dialog(question_of(WRITE), stand_in(answer)) == expected
 
 
-@pytest.mark.parametrize(
-    "stdout",
-    [
-        b"",
-        b'<iac:x>{"button": "Allow once", "gaveUp": false}</iac:x>',
-        b"garbage",
-        b'{"button": "Allow once"}',
-    ],
-)
+@pytest.mark.parametrize("stdout", [
+    b"", b'<iac:x>{"button": "Allow once", "gaveUp": false}</iac:x>', b"garbage",
+    b'{"button": "Allow once"}',
+])  # fmt: skip
 def test_a_dialog_that_fails_is_no_answer(stdout: bytes) -> None:
     def runner(argv: Sequence[str], stdin: bytes, timeout: float) -> Completed:
         assert argv[3] == str(SCRIPT)
-        assert timeout > SECONDS
+        assert timeout > DIALOG_SECONDS
         assert json.loads(stdin)["text"]
         return Completed(stdout, b"", 1)
 
@@ -232,12 +217,12 @@ def test_a_dialog_that_is_closed_is_cancelled_and_one_that_fails_is_an_error() -
 
 def test_a_dialog_is_at_hand_on_a_mac_or_with_a_stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.platform", "linux")
-    assert not dialog_at_hand()
+    assert not can_show_dialog()
     monkeypatch.setenv("IAC_OSASCRIPT", "x")
-    assert dialog_at_hand()
+    assert can_show_dialog()
     monkeypatch.delenv("IAC_OSASCRIPT")
     monkeypatch.setattr("sys.platform", "darwin")
-    assert dialog_at_hand()
+    assert can_show_dialog()
 
 
 def at_terminal(arguments: list[str], typed: bytes) -> bytes:
@@ -266,7 +251,7 @@ ASK = """
 import sys
 sys.path[:0] = {path!r}
 from iac_mcp.cli.main import ask_terminal, terminal_at_hand
-from iac_runtime.policy.question import Question
+from iac_runtime.policy.prompts import Question
 question = Question("N", "t", "MODIFY", "May it?", "", ("Deny", "Allow once", "Always allow"))
 open({out!r}, "w").write(f"{{terminal_at_hand()}} {{ask_terminal(question)}}")
 """
@@ -274,19 +259,10 @@ open({out!r}, "w").write(f"{{terminal_at_hand()}} {{ask_terminal(question)}}")
 
 @pytest.mark.sweep
 @pytest.mark.process
-@pytest.mark.parametrize(
-    ("typed", "expected"),
-    [
-        (b"y\n", "once"),
-        (b" YES \n", "once"),
-        (b"Always\n", "always"),
-        (b"n\n", "decline"),
-        (b"No\n", "decline"),
-        (b"\n", "decline"),
-        (b"what?\nyess\ny\n", "once"),
-        (b"\x04", "cancel"),
-    ],
-)
+@pytest.mark.parametrize(("typed", "expected"), [
+    (b"y\n", "once"), (b" YES \n", "once"), (b"Always\n", "always"), (b"n\n", "decline"),
+    (b"No\n", "decline"), (b"\n", "decline"), (b"what?\nyess\ny\n", "once"), (b"\x04", "cancel"),
+])  # fmt: skip
 def test_a_terminal_asks_until_it_has_a_plain_answer(
     tmp_path: Path, typed: bytes, expected: str
 ) -> None:
@@ -300,14 +276,10 @@ def test_a_terminal_asks_until_it_has_a_plain_answer(
 
 @pytest.mark.sweep
 @pytest.mark.process
-@pytest.mark.parametrize(
-    ("typed", "says"),
-    [
-        (b"Y\n", b"note-1"),
-        (b"\n", b"You declined; nothing was sent."),
-        (b"\x04", b"Nobody answered the prompt; nothing was sent."),
-    ],
-)
+@pytest.mark.parametrize(("typed", "says"), [
+    (b"Y\n", b"note-1"), (b"\n", b"You declined; nothing was sent."),
+    (b"\x04", b"Nobody answered the prompt; nothing was sent."),
+])  # fmt: skip
 def test_a_refusal_in_the_terminal_speaks_to_the_person_there(typed: bytes, says: bytes) -> None:
     call = ["-m", "iac_mcp", "call", "notes_make_note", '{"name": "Milk"}', "--simulate"]
     seen = at_terminal(call, typed)

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from policy_calls import also, facts_of, on, settings_of
 
-from iac_runtime.policy.decide import decide
-from iac_runtime.policy.effects import Action, CallFacts, Decision
-from iac_runtime.policy.file import parse_policy
+from iac_runtime.policy.decide import decide_call
+from iac_runtime.policy.facts import Action, CallFacts, Decision
+from iac_runtime.policy.policy_file import parse_policy
 
 READ = facts_of("notes list", {"element": "note"})
 WRITE = facts_of("notes make_note", {"name": "Milk"})
@@ -19,7 +19,7 @@ NOTES = '[only]\napps = ["Notes", "com.apple.iCal"]'
 
 def judged(facts: CallFacts, rules: str) -> Decision:
     policy = parse_policy(rules)
-    return decide(facts, policy, settings_of(policy))
+    return decide_call(facts, policy, settings_of(policy))
 
 
 def told(facts: CallFacts, rules: str) -> Action:
@@ -46,15 +46,10 @@ def test_what_cannot_be_told_to_be_among_the_apps_is_asked_about() -> None:
     assert told(hidden, "[[allow]]\ntool = '*'") == "allow"
 
 
-@pytest.mark.parametrize(
-    ("facts", "verb"),
-    [
-        (SEND, "send"),
-        (DELETE, "delete"),
-        (WRITE, "create"),
-        (on(WRITE, "com.apple.Notes", verb="run"), "run"),
-    ],
-)
+@pytest.mark.parametrize(("facts", "verb"), [
+    (SEND, "send"), (DELETE, "delete"), (WRITE, "create"),
+    (on(WRITE, "com.apple.Notes", verb="run"), "run"),
+])  # fmt: skip
 def test_never_denies_by_what_is_done(facts: CallFacts, verb: str) -> None:
     assert judged(facts, f"[never]\n{verb} = true").source == "policy.toml line 2"
     assert told(facts, f"[never]\n{verb} = true") == "deny"
@@ -76,25 +71,22 @@ def test_what_is_done_and_not_known_is_asked_about() -> None:
     assert told(also(READ, doubt="any app"), f"{free}[never]\nsend = true") == "allow"
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "expected"),
-    [
-        ("finder move", {"target": "~/Projects/a.txt", "to": "~/Projects/b"}, "ask"),
-        ("finder move", {"target": "~/Documents/a.txt", "to": "~/Projects/b"}, "deny"),
-        ("finder move", {"target": "~/Projects/a.txt", "to": "~/Documents"}, "deny"),
-        ("finder duplicate", {"target": "~/Documents/a.txt", "to": "~/Projects/b"}, "ask"),
-        ("finder delete", {"target": "~/Projects/a/a.txt"}, "ask"),
-        ("finder delete", {"target": ["~/Projects/a.txt", "~/Documents/a.txt"]}, "deny"),
-        ("finder delete", {"target": 'home.folders["Documents"].files["a"]'}, "deny"),
-        ("finder make", {"element": "folder", "at": "~/Projects"}, "ask"),
-        ("finder make", {"element": "folder", "at": "~/Documents"}, "deny"),
-        ("finder open", {"target": "~/Documents/a.txt"}, "ask"),
-        ("textedit save", {"target": "documents[0]", "in_": "~/Projects/a.txt"}, "ask"),
-        ("textedit save", {"target": "documents[0]", "in_": "~/Projects/../a.txt"}, "deny"),
-        ("finder list", {"element": "file", "of": "~/Documents"}, "allow"),
-        ("notes make_note", {"name": "x"}, "ask"),
-    ],
-)
+@pytest.mark.parametrize(("tool", "arguments", "expected"), [
+    ("finder move", {"target": "~/Projects/a.txt", "to": "~/Projects/b"}, "ask"),
+    ("finder move", {"target": "~/Documents/a.txt", "to": "~/Projects/b"}, "deny"),
+    ("finder move", {"target": "~/Projects/a.txt", "to": "~/Documents"}, "deny"),
+    ("finder duplicate", {"target": "~/Documents/a.txt", "to": "~/Projects/b"}, "ask"),
+    ("finder delete", {"target": "~/Projects/a/a.txt"}, "ask"),
+    ("finder delete", {"target": ["~/Projects/a.txt", "~/Documents/a.txt"]}, "deny"),
+    ("finder delete", {"target": 'home.folders["Documents"].files["a"]'}, "deny"),
+    ("finder make", {"element": "folder", "at": "~/Projects"}, "ask"),
+    ("finder make", {"element": "folder", "at": "~/Documents"}, "deny"),
+    ("finder open", {"target": "~/Documents/a.txt"}, "ask"),
+    ("textedit save", {"target": "documents[0]", "in_": "~/Projects/a.txt"}, "ask"),
+    ("textedit save", {"target": "documents[0]", "in_": "~/Projects/../a.txt"}, "deny"),
+    ("finder list", {"element": "file", "of": "~/Documents"}, "allow"),
+    ("notes make_note", {"name": "x"}, "ask"),
+])  # fmt: skip
 def test_files_elsewhere_are_not_written(
     tool: str, arguments: dict[str, Any], expected: Action
 ) -> None:
@@ -113,16 +105,11 @@ def test_files_that_are_not_known_are_asked_about() -> None:
 SCRIPT = replace(on(WRITE, "com.apple.Notes"), event=None)
 
 
-@pytest.mark.parametrize(
-    ("facts", "condition"),
-    [
-        (SCRIPT, "tainted = true"),
-        (SCRIPT, "objects = { at_least = 5 }"),
-        (SCRIPT, 'sends_to = "*.evil.com"'),
-        (SEND, 'sends_to = "*.evil.com"'),
-        (on(WRITE, "com.apple.Notes", verb="run"), 'sends_to = "*"'),
-    ],
-)
+@pytest.mark.parametrize(("facts", "condition"), [
+    (SCRIPT, "tainted = true"), (SCRIPT, "objects = { at_least = 5 }"),
+    (SCRIPT, 'sends_to = "*.evil.com"'), (SEND, 'sends_to = "*.evil.com"'),
+    (on(WRITE, "com.apple.Notes", verb="run"), 'sends_to = "*"'),
+])  # fmt: skip
 def test_a_condition_that_cannot_be_told_asks_and_allows_nothing(
     facts: CallFacts, condition: str
 ) -> None:

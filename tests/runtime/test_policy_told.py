@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from policy_calls import also, facts_of, on, settings_of
 
-from iac_runtime.policy.decide import decide, raised_level
-from iac_runtime.policy.effects import OWN, CallFacts, Decision, Effect, Raised
-from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.matching import LevelRule, Match
-from iac_runtime.policy.model import Flags, read_settings
+from iac_runtime.policy.decide import decide_call, raised_level
+from iac_runtime.policy.facts import OWN_APP, CallFacts, Decision, Effect, RaisedLevel
+from iac_runtime.policy.policy_file import parse_policy
+from iac_runtime.policy.rules import LevelRule, Match
+from iac_runtime.policy.settings import PolicyFlags, read_settings
 from iac_runtime.tool import Level
 
 READ = facts_of("notes list", {"element": "note"})
@@ -18,19 +18,19 @@ WRITE = facts_of("notes make_note", {"name": "Milk", "body": ""})
 DELETE = facts_of("notes delete", {"target": "notes[0]"})
 TERMINAL = facts_of("terminal do_script", {"command": "ls"})
 SCRIPT = CallFacts(
-    "run_script", (Effect("unknown", OWN, "osascript", level="MODIFY"),), ways=("client",)
+    "run_script", (Effect("unknown", OWN_APP, "osascript", level="MODIFY"),), ways=("client",)
 )
-LOOKS = replace(SCRIPT, effects=(Effect("read", OWN, "osascript"),))
+LOOKS = replace(SCRIPT, effects=(Effect("read", OWN_APP, "osascript"),))
 NOTES, MAIL = ("com.apple.Notes", "Notes"), ("com.apple.mail", "Mail")
 BY_HAND = "No setting allows this. The user can do it by hand."
 ONLY_READS = "Only calls that read may run here, and this call changes something."
-MANY, HIGH = Raised("many", "Many of them.", "up"), Raised("high", "A place.", "MODIFY")
-DENIED = Raised("ours", "It is ours.", "deny")
+MANY, HIGH = RaisedLevel("many", "Many of them.", "up"), RaisedLevel("high", "A place.", "MODIFY")
+DENIED = RaisedLevel("ours", "It is ours.", "deny")
 
 
 def told(facts: CallFacts, policy: str = "", remembered: str = "", **flags: Any) -> Decision:
     found = parse_policy(policy)
-    return decide(facts, found, settings_of(found, **flags), remembered=remembered)
+    return decide_call(facts, found, settings_of(found, **flags), remembered=remembered)
 
 
 def known(facts: CallFacts, **more: Any) -> CallFacts:
@@ -43,197 +43,70 @@ def deny(
     return Decision("deny", level, reasons, source, rules, suggestion=suggestion)
 
 
-@pytest.mark.parametrize(
-    ("facts", "policy", "expected"),
-    [
-        (
-            known(READ, secrets=("password", "pin\u202e")),
-            "",
-            deny(
-                "SAFE",
-                "secrets are never read",
-                BY_HAND,
-                "password, pin\\u202e contains a secret.",
-            ),
-        ),
-        (
-            known(READ, raised=(HIGH, DENIED)),
-            "",
-            deny(
-                "MODIFY",
-                "rule ours",
-                BY_HAND,
-                "A place. [high]",
-                "It is ours. [ours]",
-                rules=("high", "ours"),
-            ),
-        ),
-        (
-            TERMINAL,
-            "",
-            deny(
-                "DANGEROUS",
-                "blocklist entry com.apple.Terminal",
-                "The user can remove the app from the blocklist in policy.toml:"
-                ' [blocklist] remove = ["com.apple.Terminal"].',
-                "No tool may change Terminal.",
-            ),
-        ),
-        (
-            on(WRITE, ""),
-            "",
-            deny(
-                "MODIFY",
-                "blocklist entry without identity",
-                "This app cannot be removed from the blocklist. The user can do it by hand.",
-                "No tool may change an app that could not be identified.",
-            ),
-        ),
-        (
-            WRITE,
-            "[[deny]]\ntool = '*'\nwhy = 'Only on OS X.'",
-            deny(
-                "MODIFY",
-                "policy.toml line 1",
-                "The user can change policy.toml line 1.",
-                "policy.toml line 1 denies this call: Only on OS X.",
-            ),
-        ),
-        (
-            also(SCRIPT, doubt="a name\u202e"),
-            "[[deny]]\napp = 'Mail'",
-            Decision(
-                "ask",
-                "MODIFY",
-                (
-                    "IAC cannot know which apps this reaches (a name\\u202e), and policy.toml"
-                    " line 1 may deny it.",
-                ),
-                "policy.toml line 1",
-                suggestion="Use the app's own tools, or write the name of the app as plain text in"
-                " the call.",
-            ),
-        ),
-        (
-            DELETE,
-            "",
-            Decision(
-                "ask",
-                "DANGEROUS",
-                ("DANGEROUS calls always require approval.",),
-                "DANGEROUS always requires approval",
-            ),
-        ),
-        (
-            DELETE,
-            "[[ask]]\ntool = '*'",
-            Decision(
-                "ask",
-                "DANGEROUS",
-                ("DANGEROUS calls always require approval.",),
-                "policy.toml line 1",
-            ),
-        ),
-        (
-            READ,
-            "[[ask]]\ntool = '*'",
-            Decision(
-                "ask", "SAFE", ("policy.toml line 1 requires approval.",), "policy.toml line 1"
-            ),
-        ),
-        (
-            WRITE,
-            "[[allow]]\ntool = '*'\nwhy = 'Mine'",
-            Decision(
-                "allow",
-                "MODIFY",
-                ("policy.toml line 1 allows this call: Mine.",),
-                "policy.toml line 1",
-            ),
-        ),
-        (
-            known(WRITE, vouched="MODIFY"),
-            "",
-            Decision("allow", "MODIFY", (), "the caller allows calls up to MODIFY"),
-        ),
-        (
-            WRITE,
-            "",
-            Decision(
-                "ask",
-                "MODIFY",
-                (),
-                "preset cautious",
-                offers_always=True,
-                scope="make notes with name, body in Notes",
-            ),
-        ),
-        (READ, "", Decision("allow", "SAFE", (), "preset cautious")),
-        (
-            READ,
-            "preset = 'private'",
-            Decision(
-                "ask", "SAFE", ("Notes is not in the list reads of policy.toml.",), "preset private"
-            ),
-        ),
-        (
-            also(LOOKS, ("", "")),
-            "preset = 'private'",
-            Decision(
-                "ask",
-                "SAFE",
-                ("What this call reaches is not in the list reads of policy.toml.",),
-                "preset private",
-            ),
-        ),
-        (
-            known(DELETE, raised=(MANY, HIGH)),
-            "[[rule]]\ntool = '*'\nlevel = 'SAFE'\nwhy = 'Scratch.'",
-            Decision(
-                "ask",
-                "MODIFY",
-                (
-                    "policy.toml line 1 sets SAFE: Scratch.",
-                    "Many of them. [many]",
-                    "A place. [high]",
-                ),
-                "preset cautious",
-                ("many", "high"),
-                "policy.toml line 1",
-            ),
-        ),
-        (
-            known(WRITE, ways=()),
-            "",
-            Decision(
-                "deny",
-                "MODIFY",
-                ("No approval prompt is available in this client.",),
-                "preset cautious",
-                error="UNANSWERED",
-                suggestion="The user can allow it in policy.toml: [[allow]] with tool = "
-                '"notes_make_note".',
-            ),
-        ),
-        (
-            known(DELETE, ways=()),
-            "",
-            Decision(
-                "deny",
-                "DANGEROUS",
-                (
-                    "DANGEROUS calls always require approval.",
-                    "No approval prompt is available in this client.",
-                ),
-                "DANGEROUS always requires approval",
-                error="UNANSWERED",
-                suggestion="The user can run it in a terminal with iac-mcp call, or in a client"
-                ' that can show prompts. A [[rule]] with tool = "notes_delete" in policy.toml sets'
-                " another level.",
-            ),
-        ),
-    ],
-)
+@pytest.mark.parametrize(("facts", "policy", "expected"), [
+    (known(READ, secrets=("password", "pin\u202e")), "",
+     deny("SAFE", "secrets are never read", BY_HAND, "password, pin\\u202e contains a secret.")),
+    (known(READ, raised=(HIGH, DENIED)), "",
+     deny("MODIFY", "rule ours", BY_HAND, "A place. [high]", "It is ours. [ours]",
+      rules=("high", "ours"))),
+    (TERMINAL, "",
+     deny("DANGEROUS", "blocklist entry com.apple.Terminal",
+      "The user can remove the app from the blocklist in policy.toml:"
+      ' [blocklist] remove = ["com.apple.Terminal"].', "No tool may change Terminal.")),
+    (on(WRITE, ""), "",
+     deny("MODIFY", "blocklist entry without identity",
+      "This app cannot be removed from the blocklist. The user can do it by hand.",
+      "No tool may change an app that could not be identified.")),
+    (WRITE, "[[deny]]\ntool = '*'\nwhy = 'Only on OS X.'",
+     deny("MODIFY", "policy.toml line 1", "The user can change policy.toml line 1.",
+      "policy.toml line 1 denies this call: Only on OS X.")),
+    (also(SCRIPT, doubt="a name\u202e"), "[[deny]]\napp = 'Mail'",
+     Decision("ask", "MODIFY",
+      ("IAC cannot know which apps this reaches (a name\\u202e), and policy.toml"
+       " line 1 may deny it.",), "policy.toml line 1",
+      suggestion="Use the app's own tools, or write the name of the app as plain text in"
+      " the call.")),
+    (DELETE, "",
+     Decision("ask", "DANGEROUS", ("DANGEROUS calls always require approval.",),
+      "DANGEROUS always requires approval")),
+    (DELETE, "[[ask]]\ntool = '*'",
+     Decision("ask", "DANGEROUS", ("DANGEROUS calls always require approval.",),
+      "policy.toml line 1")),
+    (READ, "[[ask]]\ntool = '*'",
+     Decision("ask", "SAFE", ("policy.toml line 1 requires approval.",), "policy.toml line 1")),
+    (WRITE, "[[allow]]\ntool = '*'\nwhy = 'Mine'",
+     Decision("allow", "MODIFY", ("policy.toml line 1 allows this call: Mine.",),
+      "policy.toml line 1")),
+    (known(WRITE, preapproved_level="MODIFY"), "",
+     Decision("allow", "MODIFY", (), "the caller allows calls up to MODIFY")),
+    (WRITE, "",
+     Decision("ask", "MODIFY", (), "preset cautious", offers_always=True,
+      scope="make notes with name, body in Notes")),
+    (READ, "", Decision("allow", "SAFE", (), "preset cautious")),
+    (READ, "preset = 'private'",
+     Decision("ask", "SAFE", ("Notes is not in the list reads of policy.toml.",),
+      "preset private")),
+    (also(LOOKS, ("", "")), "preset = 'private'",
+     Decision("ask", "SAFE", ("What this call reaches is not in the list reads of policy.toml.",),
+      "preset private")),
+    (known(DELETE, raised=(MANY, HIGH)), "[[rule]]\ntool = '*'\nlevel = 'SAFE'\nwhy = 'Scratch.'",
+     Decision("ask", "MODIFY",
+      ("policy.toml line 1 sets SAFE: Scratch.", "Many of them. [many]", "A place. [high]"),
+      "preset cautious", ("many", "high"), "policy.toml line 1")),
+    (known(WRITE, ways=()), "",
+     Decision("deny", "MODIFY", ("No approval prompt is available in this client.",),
+      "preset cautious", error="UNANSWERED",
+      suggestion="The user can allow it in policy.toml: [[allow]] with tool = "
+      '"notes_make_note".')),
+    (known(DELETE, ways=()), "",
+     Decision("deny", "DANGEROUS",
+      ("DANGEROUS calls always require approval.",
+       "No approval prompt is available in this client."), "DANGEROUS always requires approval",
+      error="UNANSWERED",
+      suggestion="The user can run it in a terminal with iac-mcp call, or in a client"
+      ' that can show prompts. A [[rule]] with tool = "notes_delete" in policy.toml sets'
+      " another level.")),
+])  # fmt: skip
 def test_a_decision_says_who_why_and_what_to_do(
     facts: CallFacts, policy: str, expected: Decision
 ) -> None:
@@ -248,7 +121,7 @@ def test_an_answer_that_is_remembered_is_named() -> None:
         "decision 1",
     )
     assert told(WRITE, remembered="decision 1") == expected
-    assert decide(WRITE, parse_policy(""), settings_of()).action == "ask"
+    assert decide_call(WRITE, parse_policy(""), settings_of()).action == "ask"
 
 
 def test_where_nobody_can_be_asked_a_way_that_was_told_stays() -> None:
@@ -259,32 +132,29 @@ def test_where_nobody_can_be_asked_a_way_that_was_told_stays() -> None:
     assert len(found.reasons) == 2
 
 
-@pytest.mark.parametrize(
-    ("policy", "flags", "environ", "source", "way"),
-    [
-        ("", {"read_only": True}, {}, "--read-only", "start the server without --read-only"),
-        ("", {}, {"IAC_READ_ONLY": "1"}, "IAC_READ_ONLY", "change IAC_READ_ONLY"),
-        ("\nread_only = true", {}, {}, "policy.toml line 2", "change policy.toml line 2"),
-        ("\npreset = 'read-only'", {}, {}, "preset read-only", "change policy.toml line 2"),
-    ],
-)
+@pytest.mark.parametrize(("policy", "flags", "environ", "source", "way"), [
+    ("", {"read_only": True}, {}, "--read-only", "start the server without --read-only"),
+    ("", {}, {"IAC_READ_ONLY": "1"}, "IAC_READ_ONLY", "change IAC_READ_ONLY"),
+    ("\nread_only = true", {}, {}, "policy.toml line 2", "change policy.toml line 2"),
+    ("\npreset = 'read-only'", {}, {}, "preset read-only", "change policy.toml line 2"),
+])  # fmt: skip
 def test_read_only_names_the_switch(
     policy: str, flags: dict[str, Any], environ: dict[str, str], source: str, way: str
 ) -> None:
     found = parse_policy(policy)
-    settings = read_settings(Flags(**flags), environ, found)
+    settings = read_settings(PolicyFlags(**flags), environ, found)
     expected = deny("MODIFY", source, f"The user can {way}.", ONLY_READS)
-    assert decide(WRITE, found, settings) == expected
+    assert decide_call(WRITE, found, settings) == expected
     # It reads, as the user himself said; it still can change something.
     eased = parse_policy(f"{policy}\n[[rule]]\ntool = '*'\nlevel = 'SAFE'")
-    assert decide(DELETE, eased, settings).action == "deny"
-    assert decide(on(READ, NOTES[0], verb="change"), found, settings).action == "deny"
-    assert decide(known(READ, raised=(HIGH,)), found, settings).action == "deny"
-    assert decide(READ, found, settings).action == "allow"
+    assert decide_call(DELETE, eased, settings).action == "deny"
+    assert decide_call(on(READ, NOTES[0], verb="change"), found, settings).action == "deny"
+    assert decide_call(known(READ, raised=(HIGH,)), found, settings).action == "deny"
+    assert decide_call(READ, found, settings).action == "allow"
 
 
-@pytest.mark.parametrize("raised", [MANY, HIGH, Raised("low", "x", "SAFE")])
-def test_what_an_argument_raised_is_never_remembered(raised: Raised) -> None:
+@pytest.mark.parametrize("raised", [MANY, HIGH, RaisedLevel("low", "x", "SAFE")])
+def test_what_an_argument_raised_is_never_remembered(raised: RaisedLevel) -> None:
     for facts in (READ, WRITE):
         found = told(known(facts, raised=(raised,)), remembered="decision 1")
         assert (found.action, found.offers_always) == (
@@ -303,15 +173,18 @@ def test_a_level_that_the_user_set_is_never_remembered() -> None:
 
 
 def test_a_rule_of_an_app_holds_what_may_reach_it() -> None:
-    hidden = known(also(SCRIPT, doubt="a name that is built"), vouched="DANGEROUS")
+    hidden = known(also(SCRIPT, doubt="a name that is built"), preapproved_level="DANGEROUS")
     assert told(hidden).action == "allow"
     assert told(hidden, "[[deny]]\napp = 'Mail'").action == "ask"
     assert told(hidden, "[[deny]]\napp = 'Mail'\ntool = 'mail_*'").action == "allow"
     assert told(hidden, "[[deny]]\napp = 'Mail'\nlevel = 'DANGEROUS'").action == "allow"
     assert told(hidden, "[[deny]]\napp = 'Mail'\nlevel = 'MODIFY'").action == "ask"
-    assert told(known(SCRIPT, vouched="DANGEROUS"), "[[deny]]\napp = 'Mail'").action == "allow"
+    assert (
+        told(known(SCRIPT, preapproved_level="DANGEROUS"), "[[deny]]\napp = 'Mail'").action
+        == "allow"
+    )
     trusted = "preset = 'trusted'\n"
-    model = known(hidden, vouched=None)
+    model = known(hidden, preapproved_level=None)
     assert told(model, trusted).action == "allow"
     asks = trusted + "[[ask]]\napp = 'Mail'\nwhy = 'Post'"
     expected = ("policy.toml line 2 requires approval: Post.",)
@@ -324,8 +197,8 @@ def test_a_rule_of_an_app_holds_what_may_reach_it() -> None:
 def test_every_app_that_a_call_reaches_is_looked_up_on_the_blocklist() -> None:
     terminal = ("com.apple.Terminal", "Terminal")
     for apps in ((terminal, NOTES), (NOTES, ("", "A process"))):
-        assert told(known(also(SCRIPT, *apps), vouched="DANGEROUS")).action == "deny"
-        assert told(known(also(WRITE, *apps), vouched="DANGEROUS")).action == "deny"
+        assert told(known(also(SCRIPT, *apps), preapproved_level="DANGEROUS")).action == "deny"
+        assert told(known(also(WRITE, *apps), preapproved_level="DANGEROUS")).action == "deny"
     assert told(also(SCRIPT, NOTES)).action == "ask"
     assert told(on(SCRIPT, terminal[0])).action == "deny"
     added = ["com.apple.mail"]
@@ -348,7 +221,7 @@ def test_a_rule_that_loosens_fits_all_and_one_that_raises_fits_any() -> None:
     def level(rule: LevelRule, **more: Any) -> Level:
         facts = known(WRITE, sent=lambda _key: (("a",), ("b",)), **more)
         policy = parse_policy("")
-        return decide(facts, policy, settings_of(policy), registered=(rule,)).level
+        return decide_call(facts, policy, settings_of(policy), registered=(rule,)).level
 
     one = (("names", ("b",)),)
     assert level(LevelRule(Match(argument=one), "DANGEROUS")) == "DANGEROUS"
@@ -368,29 +241,20 @@ def test_a_rule_that_loosens_fits_all_and_one_that_raises_fits_any() -> None:
 
 def test_what_is_forbidden_for_good_cannot_be_accepted() -> None:
     accepts = LevelRule(Match(tool=("*",)), "SAFE", ("ours",))
-    facts = known(WRITE, raised=(DENIED,), vouched="DANGEROUS")
-    found = decide(facts, parse_policy(""), settings_of(), registered=(accepts,))
+    facts = known(WRITE, raised=(DENIED,), preapproved_level="DANGEROUS")
+    found = decide_call(facts, parse_policy(""), settings_of(), registered=(accepts,))
     assert (found.action, found.source, found.rules) == ("deny", "rule ours", ("ours",))
 
 
-@pytest.mark.parametrize(
-    ("level", "to", "expected"),
-    [
-        ("MODIFY", [], "MODIFY"),
-        ("SAFE", ["up"], "MODIFY"),
-        ("SAFE", ["up", "up"], "DANGEROUS"),
-        ("MODIFY", ["up", "up"], "DANGEROUS"),
-        ("DANGEROUS", ["up"], "DANGEROUS"),
-        ("SAFE", ["MODIFY", "DANGEROUS"], "DANGEROUS"),
-        ("SAFE", ["MODIFY", "up"], "MODIFY"),
-        ("SAFE", ["SAFE"], "SAFE"),
-        ("DANGEROUS", ["SAFE", "MODIFY"], "DANGEROUS"),
-        ("SAFE", ["deny"], "SAFE"),
-        ("MODIFY", ["up", "SAFE"], "DANGEROUS"),
-    ],
-)
+@pytest.mark.parametrize(("level", "to", "expected"), [
+    ("MODIFY", [], "MODIFY"), ("SAFE", ["up"], "MODIFY"), ("SAFE", ["up", "up"], "DANGEROUS"),
+    ("MODIFY", ["up", "up"], "DANGEROUS"), ("DANGEROUS", ["up"], "DANGEROUS"),
+    ("SAFE", ["MODIFY", "DANGEROUS"], "DANGEROUS"), ("SAFE", ["MODIFY", "up"], "MODIFY"),
+    ("SAFE", ["SAFE"], "SAFE"), ("DANGEROUS", ["SAFE", "MODIFY"], "DANGEROUS"),
+    ("SAFE", ["deny"], "SAFE"), ("MODIFY", ["up", "SAFE"], "DANGEROUS"),
+])  # fmt: skip
 def test_rules_raise_to_the_highest_that_they_name_and_one_for_each_up(
     level: Level, to: list[Any], expected: Level
 ) -> None:
-    rows = tuple(Raised("a rule", "It says why.", row) for row in to)
+    rows = tuple(RaisedLevel("a rule", "It says why.", row) for row in to)
     assert raised_level(level, rows) == expected

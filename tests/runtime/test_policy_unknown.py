@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 
 from iac_mcp.cli.main import main
-from iac_mcp.setup.checks import policy as policy_check
-from iac_mcp.setup.findings import Surroundings
+from iac_mcp.setup.checks import DoctorContext
+from iac_mcp.setup.checks import check_policy as policy_check
 from iac_runtime.execution.executor import Executor
-from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.unknown import unknown_words
-from iac_runtime.serve import front
+from iac_runtime.policy.policy_file import parse_policy, unknown_words
+from iac_runtime.serve import stdio
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import added_tools
 
@@ -26,41 +25,23 @@ def words(text: str, catalogue: Catalogue) -> list[str]:
     return unknown_words(parse_policy(text), catalogue, added_tools())
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("[only]\napps = ['Calender']", 'line 2: there is no app "Calender". Nearest: Calendar'),
-        (
-            "[[deny]]\nlevel = 'SAFE'\napp = 'Nots'",
-            'line 3: there is no app "Nots". Nearest: Notes',
-        ),
-        ("[[deny]]\ntool = ['*', 'mail_snd*']", 'line 2: there is no tool "mail_snd*". Nearest:'),
-        (
-            "[[deny]]\ntool = 'mail_mark_read'\nargument = { mesage = 'x' }",
-            'line 3: there is no argument "mesage" of mail_mark_read. Nearest: message',
-        ),
-        (
-            "[[allow]]\napp = 'Mail'\n[allow.argument]\nproperties = { 'reed status' = true }",
-            'line 4: there is no property "reed status" in properties. Nearest: read status',
-        ),
-        (
-            "[[allow]]\ntool = 'mail_*'\nargument = { properties = { property = 'subjekt' } }",
-            'line 3: there is no property "subjekt" in properties. Nearest: subject',
-        ),
-        (
-            "[[ask]]\ntool = 'textedit_close'\nargument = { saving = { enumerator = 'mo' } }",
-            'line 3: there is no enumerator "mo" in saving. Nearest: no.',
-        ),
-        (
-            "[[ask]]\ntool = 'textedit_close'\nargument = { saving = 'yess' }",
-            'line 3: there is no enumerator "yess" in saving. Nearest: yes.',
-        ),
-        (
-            "[[rule]]\nlevel = 'SAFE'\ntool = 'finder_move'\nargument = { to = { foldr = '~/x' } }",
-            'line 4: there is no matcher "foldr" for to. Nearest: folder',
-        ),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"), [
+    ("[only]\napps = ['Calender']", 'line 2: there is no app "Calender". Nearest: Calendar'),
+    ("[[deny]]\nlevel = 'SAFE'\napp = 'Nots'", 'line 3: there is no app "Nots". Nearest: Notes'),
+    ("[[deny]]\ntool = ['*', 'mail_snd*']", 'line 2: there is no tool "mail_snd*". Nearest:'),
+    ("[[deny]]\ntool = 'mail_mark_read'\nargument = { mesage = 'x' }",
+     'line 3: there is no argument "mesage" of mail_mark_read. Nearest: message'),
+    ("[[allow]]\napp = 'Mail'\n[allow.argument]\nproperties = { 'reed status' = true }",
+     'line 4: there is no property "reed status" in properties. Nearest: read status'),
+    ("[[allow]]\ntool = 'mail_*'\nargument = { properties = { property = 'subjekt' } }",
+     'line 3: there is no property "subjekt" in properties. Nearest: subject'),
+    ("[[ask]]\ntool = 'textedit_close'\nargument = { saving = { enumerator = 'mo' } }",
+     'line 3: there is no enumerator "mo" in saving. Nearest: no.'),
+    ("[[ask]]\ntool = 'textedit_close'\nargument = { saving = 'yess' }",
+     'line 3: there is no enumerator "yess" in saving. Nearest: yes.'),
+    ("[[rule]]\nlevel = 'SAFE'\ntool = 'finder_move'\nargument = { to = { foldr = '~/x' } }",
+     'line 4: there is no matcher "foldr" for to. Nearest: folder'),
+])  # fmt: skip
 def test_an_unknown_word_is_told_with_its_line_and_the_nearest(
     text: str, expected: str, catalogue: Catalogue
 ) -> None:
@@ -96,7 +77,7 @@ def test_check_of_the_whole_file_says_what_is_not_known(
     assert main(["policy", "check", *tools]) == 1
     says = f'{file} line 2: there is no tool "notes_delte". Nearest: notes_delete'
     assert capsys.readouterr().out.startswith(says)
-    warned = list(policy_check(Surroundings(Executor(), (generated,))))
+    warned = list(policy_check(DoctorContext(Executor(), (generated,))))
     assert [row.state for row in warned] == ["ok", "warning"]
     assert warned[1].says.startswith(says)
     file.write_text("[[deny]]\ntool = 'notes_delete'\n", encoding="utf-8")
@@ -115,9 +96,9 @@ def test_the_server_logs_what_is_not_known_and_serves(
     file = own_data_folder / "policy.toml"
     file.write_text("[[deny]]\ntool = 'notes_delte'\n", encoding="utf-8")
     file.chmod(0o600)
-    monkeypatch.setattr(front, "_LATER", 0.0)
+    monkeypatch.setattr(stdio, "_LATER", 0.0)
     with caplog.at_level(logging.WARNING, "iac.policy"):
-        gate = front._open({"tools": [str(generated)]})
+        gate = stdio._open_gate({"tools": [str(generated)]})
         end = time.monotonic() + 20
         while not caplog.messages and time.monotonic() < end:
             time.sleep(0.01)

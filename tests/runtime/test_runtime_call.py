@@ -3,13 +3,12 @@
 from typing import Any
 
 import pytest
-from diary_gate import gate_of
-from diary_world import WORLD
+from diary_world import WORLD, gate_of
 
 from iac_base.errors import InvalidParameterError, UnknownToolError
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.planning import bind
-from iac_runtime.gate.plans import Call, Done
+from iac_runtime.gate.planning import expand_recipe
+from iac_runtime.gate.plans import Call, CompletedCall
 from iac_runtime.tool import Param, Spec
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.checking import check_arguments
@@ -25,46 +24,36 @@ def test_a_keyword_is_taken_bare_and_in_any_spelling(gate: Gate) -> None:
         outcome = gate.call(
             Call("diary_search", {"text": "x", "mood": "not So happy", **spelling}), dry_run=True
         )
-        assert isinstance(outcome, Done)
+        assert isinstance(outcome, CompletedCall)
         assert outcome.line == (
             'Application("com.example.Diary").search("x", '
             '{in: Application("com.example.Diary").journals[0], withMood: "not so happy"})'
         )
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "words"),
-    [
-        ("diary_list", {"elemnt": "entry"}, ['no argument "elemnt"', "Nearest: element"]),
-        ("diary_list", {"element": "entry", "considering": "case"}, ["No dictionary", "script"]),
-        ("diary_list", {}, ["Missing required argument: element."]),
-        ("diary_list", {"element": "entri"}, ["element", "Nearest: entry."]),
-        (
-            "diary_list",
-            {"element": "entry", "limit": "3"},
-            ['limit must be a whole number, not "3"'],
-        ),
-        ("diary_list", {"element": "entry", "limit": -1}, ["limit", "minimum"]),
-        ("diary_list", {"element": "picture"}, ["contains no picture", 'Set `of` to "entries[0]"']),
-        ("diary_list", {"element": "entry", "properties": ["naem"]}, ["Nearest: name."]),
-        ("diary_list", {"element": "journal", "properties": ["password"]}, ["not read"]),
-        ("diary_list", {"element": "entry", "where": {"nam": 1}}, ['"nam" is not a property']),
-        ("diary_list", {"element": "entry", "of": "journals[0]", "Of": "x"}, ["given twice"]),
-        ("diary_get", {"target": "journals[0].nam"}, ["diary:", "Nearest: name"]),
-        ("diary_set", {"target": "entries[0]", "properties": {"words": 3}}, ["read-only"]),
-        ("diary_set", {"target": "entries[0]", "properties": {"wrods": 3}}, ["words"]),
-        ("diary_set", {"target": "entries[0]", "properties": {}}, ["properties to set"]),
-        (
-            "diary_make",
-            {"element": "entry", "properties": {"x": 1}},
-            ['"x" is not a property of entry'],
-        ),
-        ("diary_search", {"text": "x", "since": "soon"}, ["since", "not a date"]),
-        ("diary_export", {"to": "here.txt"}, ["not an absolute path"]),
-        ("app_quit", {"app": "Dairy"}, ['There is no app "Dairy"', "Nearest: Diary."]),
-        ("app_quit", {}, ["Missing required argument: app"]),
-    ],
-)
+@pytest.mark.parametrize(("tool", "arguments", "words"), [
+    ("diary_list", {"elemnt": "entry"}, ['no argument "elemnt"', "Nearest: element"]),
+    ("diary_list", {"element": "entry", "considering": "case"}, ["No dictionary", "script"]),
+    ("diary_list", {}, ["Missing required argument: element."]),
+    ("diary_list", {"element": "entri"}, ["element", "Nearest: entry."]),
+    ("diary_list", {"element": "entry", "limit": "3"}, ['limit must be a whole number, not "3"']),
+    ("diary_list", {"element": "entry", "limit": -1}, ["limit", "minimum"]),
+    ("diary_list", {"element": "picture"}, ["contains no picture", 'Set `of` to "entries[0]"']),
+    ("diary_list", {"element": "entry", "properties": ["naem"]}, ["Nearest: name."]),
+    ("diary_list", {"element": "journal", "properties": ["password"]}, ["not read"]),
+    ("diary_list", {"element": "entry", "where": {"nam": 1}}, ['"nam" is not a property']),
+    ("diary_list", {"element": "entry", "of": "journals[0]", "Of": "x"}, ["given twice"]),
+    ("diary_get", {"target": "journals[0].nam"}, ["diary:", "Nearest: name"]),
+    ("diary_set", {"target": "entries[0]", "properties": {"words": 3}}, ["read-only"]),
+    ("diary_set", {"target": "entries[0]", "properties": {"wrods": 3}}, ["words"]),
+    ("diary_set", {"target": "entries[0]", "properties": {}}, ["properties to set"]),
+    ("diary_make", {"element": "entry", "properties": {"x": 1}},
+     ['"x" is not a property of entry']),
+    ("diary_search", {"text": "x", "since": "soon"}, ["since", "not a date"]),
+    ("diary_export", {"to": "here.txt"}, ["not an absolute path"]),
+    ("app_quit", {"app": "Dairy"}, ['There is no app "Dairy"', "Nearest: Diary."]),
+    ("app_quit", {}, ["Missing required argument: app"]),
+])  # fmt: skip
 def test_a_wrong_argument_is_told_in_one_line_and_nothing_is_sent(
     gate: Gate, tool: str, arguments: dict[str, Any], words: list[str]
 ) -> None:
@@ -85,20 +74,13 @@ def test_an_unknown_tool_is_answered_with_the_nearest(gate: Gate) -> None:
         gate.call(Call("zzzzzz", {}))
 
 
-@pytest.mark.parametrize(
-    ("schema", "value", "words"),
-    [
-        ({"type": "array", "items": {"type": "string", "enum": ["a b"]}}, ["A-B", "x"], "x[1]"),
-        ({"anyOf": [{"type": "string"}, {"type": "number"}]}, {}, "a text or a number"),
-        (
-            {"type": "object", "properties": {"k": {}}, "additionalProperties": False},
-            {"kk": 1},
-            "k",
-        ),
-        ({"type": "object", "required": ["k"]}, {}, 'lacks "k"'),
-        ({"type": "string", "maxLength": 2}, "abc", "maxLength 2"),
-    ],
-)
+@pytest.mark.parametrize(("schema", "value", "words"), [
+    ({"type": "array", "items": {"type": "string", "enum": ["a b"]}}, ["A-B", "x"], "x[1]"),
+    ({"anyOf": [{"type": "string"}, {"type": "number"}]}, {}, "a text or a number"),
+    ({"type": "object", "properties": {"k": {}}, "additionalProperties": False}, {"kk": 1}, "k"),
+    ({"type": "object", "required": ["k"]}, {}, 'lacks "k"'),
+    ({"type": "string", "maxLength": 2}, "abc", "maxLength 2"),
+])  # fmt: skip
 def test_a_value_that_does_not_fit_its_schema_is_told_by_place(
     schema: dict[str, Any], value: Any, words: str
 ) -> None:
@@ -119,12 +101,9 @@ def test_a_recipe_leaves_out_what_is_not_given() -> None:
     params = {key: Param(key, key, "text") for key in ("a", "b", "c")}
     fixed = {"one": {"x": "$a", "y": ["$b", 1]}, "two": {"z": ["$a"]}, "three": "$d", "four": {}}
     spec = Spec("e", "SAFE", "SAFE", params, "list", "", "", fixed)
-    assert bind(spec, {"b": 2, "c": 3}) == {
-        "one": {"y": [2, 1]},
-        "three": "$d",
-        "four": {},
-        "c": 3,
-    }
+    assert expand_recipe(spec, {"b": 2, "c": 3}) == {
+        "one": {"y": [2, 1]}, "three": "$d", "four": {}, "c": 3,
+    }  # fmt: skip
 
 
 def test_a_mere_name_is_answered_with_the_way_to_write_it(gate: Gate) -> None:

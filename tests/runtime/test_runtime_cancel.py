@@ -10,18 +10,13 @@ from typing import Any
 import anyio
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
-from scripted import Scripted, scripted, until
+from scripted import Scripted, until
 from served import server_of
 
 from iac_runtime.gate.gate import Gate
 from iac_runtime.tools.catalogue import Catalogue
 
 pytestmark = pytest.mark.process
-
-
-@pytest.fixture
-def osascript(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scripted:
-    return scripted(tmp_path, monkeypatch)
 
 
 def ask(target: Any, question: Callable[[Client], Awaitable[None]]) -> None:
@@ -80,12 +75,10 @@ def test_a_closed_server_leaves_no_process(
         args=["-m", "iac_mcp", "serve", "--tools", str(output)],
         env={
             "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
-            "IAC_OSASCRIPT": str(osascript.program),
-            "IAC_DATA": str(tmp_path / "data"),
-            "SCRIPTED_START": start,
-            "SCRIPTED_RUN": osascript.run,
+            "IAC_OSASCRIPT": str(osascript.program), "IAC_DATA": str(tmp_path / "data"),
+            "SCRIPTED_START": start, "SCRIPTED_RUN": osascript.run,
         },
-    )
+    )  # fmt: skip
 
     async def question(client: Client) -> None:
         if start:

@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scripted import Scripted, end_many, request, scripted, until
+from scripted import Scripted, end_many, request, until
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError
 from iac_runtime.execution.answers import AppAnswer
-from iac_runtime.execution.executor import Executor, harness
+from iac_runtime.execution.executor import Executor, load_harness
 from iac_runtime.execution.process import Completed
-from iac_runtime.language.request import Event
+from iac_runtime.language.steps import Event
 
 READ = Event("com.example.Diary", "application", "running", "", writes=False)
 WRITE = Event("com.example.Diary", "application", "quit", "aevtquit")
@@ -85,16 +85,13 @@ def test_a_write_that_timed_out_has_an_unknown_outcome() -> None:
     assert "unknown whether the change happened" in error.suggestion
 
 
-@pytest.mark.parametrize(
-    ("done", "type_", "suggestion", "retryable"),
-    [
-        (Completed(b"", b"", -9, timed_out=True), "TIMEOUT", "Nothing was sent. Check", True),
-        (Completed(b"", b"", -11), "EXECUTION_ERROR", "Nothing was sent. Call again", True),
-        (Completed(b"", b"", 1), "PERMISSION_DENIED", "Nothing was sent. ", False),
-        (Completed(b"", b"", -9, cancelled=True), "USER_CANCELLED", "", False),
-        (Completed(b"", b"", -9, too_large=True), "EXECUTION_ERROR", "It is unknown", False),
-    ],
-)
+@pytest.mark.parametrize(("done", "type_", "suggestion", "retryable"), [
+    (Completed(b"", b"", -9, timed_out=True), "TIMEOUT", "Nothing was sent. Check", True),
+    (Completed(b"", b"", -11), "EXECUTION_ERROR", "Nothing was sent. Call again", True),
+    (Completed(b"", b"", 1), "PERMISSION_DENIED", "Nothing was sent. ", False),
+    (Completed(b"", b"", -9, cancelled=True), "USER_CANCELLED", "", False),
+    (Completed(b"", b"", -9, too_large=True), "EXECUTION_ERROR", "It is unknown", False),
+])  # fmt: skip
 def test_of_a_write_that_was_not_sent_that_is_known(
     done: Completed, type_: str, suggestion: str, retryable: bool
 ) -> None:
@@ -157,7 +154,7 @@ def test_the_program_can_be_named_in_the_environment(
     )
     monkeypatch.setenv("IAC_OSASCRIPT", str(program))
     answer = Executor().execute(READ, app="Diary", command="t")
-    assert answer.value == ["-l", "JavaScript", "-e", harness()]
+    assert answer.value == ["-l", "JavaScript", "-e", load_harness()]
 
 
 @pytest.fixture
@@ -169,11 +166,6 @@ def executable(tmp_path: Path) -> Callable[[str], Path]:
         return path
 
     return make
-
-
-@pytest.fixture
-def osascript(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scripted:
-    return scripted(tmp_path, monkeypatch)
 
 
 def ask(executor: Executor, command: str, timeout: float | None = None, **more: Any) -> AppAnswer:
@@ -189,18 +181,10 @@ def fails(executor: Executor, command: str, **more: Any) -> ToolError:
 
 @pytest.mark.process
 @pytest.mark.parametrize("workers", [True, False])
-@pytest.mark.parametrize(
-    ("number", "writes", "sent"),
-    [
-        (-609, False, 2),
-        (-10000, False, 2),
-        (-609, True, 1),
-        (-10000, True, 1),
-        (-1728, False, 1),
-        (-1743, False, 1),
-        (-1712, False, 1),
-    ],
-)
+@pytest.mark.parametrize(("number", "writes", "sent"), [
+    (-609, False, 2), (-10000, False, 2), (-609, True, 1), (-10000, True, 1), (-1728, False, 1),
+    (-1743, False, 1), (-1712, False, 1),
+])  # fmt: skip
 def test_only_a_read_is_sent_again_once_and_only_where_the_table_allows_it(
     osascript: Scripted, tmp_path: Path, number: int, writes: bool, sent: int, workers: bool
 ) -> None:
@@ -316,18 +300,12 @@ def test_after_many_ends_nothing_is_left(osascript: Scripted, way: str, workers:
 
 HOSTILE = {
     "O02": ("flood 2", "TIMEOUT"),
-    "O03": (
-        r'raw "{\"ok\": true, \"mark\": \"MARK\", \"value\": \"\u00ff\u00fe\u0080\"}"',
-        "",
-    ),
-    "O04": ("echo", ""),
-    "O05": ("deep", "EXECUTION_ERROR"),
-    "O06": ('raw "POLLUTION\\n{}"', "EXECUTION_ERROR"),
-    "O07": ("words -1743", "PERMISSION_DENIED"),
-    "O09": ("hang stubborn", "TIMEOUT"),
-    "O10": ("hang stubborn forks", "TIMEOUT"),
+    "O03": (r'raw "{\"ok\": true, \"mark\": \"MARK\", \"value\": \"\u00ff\u00fe\u0080\"}"', ""),
+    "O04": ("echo", ""), "O05": ("deep", "EXECUTION_ERROR"),
+    "O06": ('raw "POLLUTION\\n{}"', "EXECUTION_ERROR"), "O07": ("words -1743", "PERMISSION_DENIED"),
+    "O09": ("hang stubborn", "TIMEOUT"), "O10": ("hang stubborn forks", "TIMEOUT"),
     "O11": ("hang setsid", "TIMEOUT"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.sweep

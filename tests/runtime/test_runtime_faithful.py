@@ -8,32 +8,28 @@ from pathlib import PurePosixPath
 from typing import Any
 
 import pytest
-from diary_gate import gate_of
+from diary_world import gate_of
 from language_helpers import parse_reference, read_filter
 
 from iac_base.errors import InvalidParameterError
 from iac_runtime import ref
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, Done
+from iac_runtime.gate.plans import Call, CompletedCall
 from iac_runtime.library import Session
-from iac_runtime.serve.calling import done_result
+from iac_runtime.serve.call import done_result
 from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.checking import taken
+from iac_runtime.tools.checking import to_json_types
 from iac_runtime.tools.tables import Tables
 
 TORTURE = [
-    "line\r\nline\rline\n\u2028\u2029\x85\x0b\x0c",
-    "nul\x00 bell\x07 escape\x1b[31m del\x7f",
+    "line\r\nline\rline\n\u2028\u2029\x85\x0b\x0c", "nul\x00 bell\x07 escape\x1b[31m del\x7f",
     "e\u0301 \u00e9 \u1112\u1161\u11ab \u212b \ufb01",
     "\U0001f468\u200d\U0001f469\u200d\U0001f467 \u263a\ufe0f \U0001f3f4\U000e0067\U000e007f",
     "\u0646\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \u202eabc\u202c \u2066x\u2069 \u200f",
     "\u200b\u2060\ufeff\u00ad\u034f\u115f\u3164\u2800 \ue000\U000f0000 \ufdd0\uffff \u0378",
     "Z\u0300\u0301\u0302\u0303\u0304\u0305\u0306\u0307\u0308\u0309",
-    "He said \"hi\" \\ 'x' ${y} </script> \u00a0\u202f\u3000",
-    "\U0010ffff \U0001f600",
-    "",
-    " \t ",
-]
+    "He said \"hi\" \\ 'x' ${y} </script> \u00a0\u202f\u3000", "\U0010ffff \U0001f600", "", " \t ",
+]  # fmt: skip
 
 
 class Mood(enum.Enum):
@@ -68,7 +64,7 @@ def test_a_text_goes_out_and_comes_back_as_it_is(session: Session, text: str) ->
 def test_a_model_reads_it_cleaned_or_asks_for_all_of_it(gate: Gate, text: str) -> None:
     def read(**more: Any) -> tuple[str, str]:
         done = gate.call(Call("diary_get", {"target": ENTRY, "properties": ["body"], **more}))
-        assert isinstance(done, Done)
+        assert isinstance(done, CompletedCall)
         shown = done_result(done)
         (block,) = shown["content"]
         assert json.loads(block["text"]) == shown["structuredContent"]
@@ -91,18 +87,13 @@ def test_a_name_in_a_reference_needs_no_thought(catalogue: Catalogue, text: str)
     assert session.call("diary_get", target=f"entries[{ref.text(text)}].id") == "b"
 
 
-@pytest.mark.parametrize(
-    ("value", "moment"),
-    [
-        (datetime(2026, 3, 9, 8, 30, tzinfo=UTC), datetime(2026, 3, 9, 8, 30, tzinfo=UTC)),
-        (
-            datetime(2026, 3, 9, 8, 30, tzinfo=timezone(timedelta(hours=-9))),
-            datetime(2026, 3, 9, 17, 30, tzinfo=UTC),
-        ),
-        (datetime(2026, 3, 9, 8, 30), datetime(2026, 3, 9, 8, 30).astimezone()),
-        (date(2026, 3, 9), datetime(2026, 3, 9).astimezone()),
-    ],
-)
+@pytest.mark.parametrize(("value", "moment"), [
+    (datetime(2026, 3, 9, 8, 30, tzinfo=UTC), datetime(2026, 3, 9, 8, 30, tzinfo=UTC)),
+    (datetime(2026, 3, 9, 8, 30, tzinfo=timezone(timedelta(hours=-9))),
+     datetime(2026, 3, 9, 17, 30, tzinfo=UTC)),
+    (datetime(2026, 3, 9, 8, 30), datetime(2026, 3, 9, 8, 30).astimezone()),
+    (date(2026, 3, 9), datetime(2026, 3, 9).astimezone()),
+])  # fmt: skip
 def test_a_moment_of_python_is_one_in_the_app(
     session: Session, gate: Gate, value: date, moment: datetime
 ) -> None:
@@ -114,29 +105,21 @@ def test_a_moment_of_python_is_one_in_the_app(
     listed = session.call("diary_list", element="entry", where={"creation date": moment})
     assert len(listed) == 1
     told = gate.call(Call("diary_get", {"target": f"{ENTRY}.creationDate"}))
-    assert isinstance(told, Done)
+    assert isinstance(told, CompletedCall)
     assert told.value == moment.astimezone().isoformat()
 
 
-@pytest.mark.parametrize(
-    ("value", "sent"),
-    [
-        (PurePosixPath("/a/b"), "/a/b"),
-        ((1, (2.5, None)), [1, [2.5, None]]),
-        (Mood.HAPPY, "happy"),
-        ({Mood.HAPPY: {"x": PurePosixPath("/c")}}, {"happy": {"x": "/c"}}),
-        ("é\u0301".encode(), "é\u0301"),
-        (range, None),
-        (b"\xff\xfe", None),
-        (object(), None),
-    ],
-)
+@pytest.mark.parametrize(("value", "sent"), [
+    (PurePosixPath("/a/b"), "/a/b"), ((1, (2.5, None)), [1, [2.5, None]]), (Mood.HAPPY, "happy"),
+    ({Mood.HAPPY: {"x": PurePosixPath("/c")}}, {"happy": {"x": "/c"}}),
+    ("é\u0301".encode(), "é\u0301"), (range, None), (b"\xff\xfe", None), (object(), None),
+])  # fmt: skip
 def test_values_of_python_are_taken_or_refused_in_a_line(value: Any, sent: Any) -> None:
     if sent is None:
         with pytest.raises(InvalidParameterError, match=r"^given: "):
-            taken(value, "given")
+            to_json_types(value, "given")
     else:
-        assert taken(value) == sent
+        assert to_json_types(value) == sent
 
 
 def test_an_enumeration_and_a_tuple_reach_the_app(session: Session) -> None:
@@ -146,19 +129,16 @@ def test_an_enumeration_and_a_tuple_reach_the_app(session: Session) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("where", "same"),
-    [
-        ({"name": {"not contains": "x"}}, {"not": [{"name": {"contains": "x"}}]}),
-        ({"name": {"does not contain": "x"}}, {"not": [{"name": {"contains": "x"}}]}),
-        ({"name": {"not begins with": "x"}}, {"not": [{"name": {"_beginsWith": "x"}}]}),
-        ({"name": {"starts with": "x"}}, {"name": {"beginsWith": "x"}}),
-        ({"name": {"endsWith": "x"}}, {"name": {"ends with": "x"}}),
-        ({"name": {"in": ["x", "y"]}}, {"or": [{"name": "x"}, {"name": "y"}]}),
-        ({"name": {"in": ["x"]}}, {"name": "x"}),
-        ({"name": {"not in": ["x", "y"]}}, {"not": [{"or": [{"name": "x"}, {"name": "y"}]}]}),
-    ],
-)
+@pytest.mark.parametrize(("where", "same"), [
+    ({"name": {"not contains": "x"}}, {"not": [{"name": {"contains": "x"}}]}),
+    ({"name": {"does not contain": "x"}}, {"not": [{"name": {"contains": "x"}}]}),
+    ({"name": {"not begins with": "x"}}, {"not": [{"name": {"_beginsWith": "x"}}]}),
+    ({"name": {"starts with": "x"}}, {"name": {"beginsWith": "x"}}),
+    ({"name": {"endsWith": "x"}}, {"name": {"ends with": "x"}}),
+    ({"name": {"in": ["x", "y"]}}, {"or": [{"name": "x"}, {"name": "y"}]}),
+    ({"name": {"in": ["x"]}}, {"name": "x"}),
+    ({"name": {"not in": ["x", "y"]}}, {"not": [{"or": [{"name": "x"}, {"name": "y"}]}]}),
+])  # fmt: skip
 def test_a_filter_is_said_in_several_ways(
     tables: Tables, where: dict[str, Any], same: dict[str, Any]
 ) -> None:
@@ -171,14 +151,11 @@ def test_in_wants_values(tables: Tables, asked: Any) -> None:
         read_filter({"name": {"in": asked}}, ("entry",), tables)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "entries[1:5]", "entries[:5]", "entries[-3:]", "entries.middle", "entries.some",
-        "entries[0].before", "entries[0].next", "entries[0].previous", "entries[0].after",
-        "entries[1:5][0].name", "entries[1:5].name", "entries[0].next.container",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("text", [
+    "entries[1:5]", "entries[:5]", "entries[-3:]", "entries.middle", "entries.some",
+    "entries[0].before", "entries[0].next", "entries[0].previous", "entries[0].after",
+    "entries[1:5][0].name", "entries[1:5].name", "entries[0].next.container",
+])  # fmt: skip
 def test_what_only_a_raw_event_can_say_is_read_and_printed(tables: Tables, text: str) -> None:
     assert parse_reference(text, tables).text == text
 

@@ -5,15 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from diary_gate import call, gate_of
-from diary_world import WORLD
+from diary_world import WORLD, call, gate_of
 
 from iac_base.errors import ToolError
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, Done, Refused
-from iac_runtime.gate.results import structured
+from iac_runtime.gate.plans import Call, CompletedCall, RefusedCall
+from iac_runtime.gate.results import structured_content
 from iac_runtime.language.compose import effective_level
-from iac_runtime.language.request import Event
+from iac_runtime.language.steps import Event
 from iac_runtime.language.text import jxa_line
 from iac_runtime.tool import Level, Spec
 from iac_runtime.tools.catalogue import Catalogue
@@ -48,7 +47,7 @@ def test_a_list_is_read_by_column_not_by_item(catalogue: Catalogue) -> None:
 
 def test_limit_offset_and_filter_choose_the_items(gate: Gate) -> None:
     outcome = gate.call(Call("diary_list", {"element": "entry", "of": "journals[0]", "limit": 1}))
-    assert isinstance(outcome, Done)
+    assert isinstance(outcome, CompletedCall)
     assert [item["name"] for item in outcome.value] == ["Monday"]
     assert outcome.note == '1 of 2 items; the next: cursor "1:e1"'
     rest = call(gate, "diary_list", element="entry", of="journals[0]", offset=1)
@@ -87,8 +86,8 @@ def test_an_object_made_is_answered_by_id_and_is_there(gate: Gate) -> None:
             },
         )
     )
-    assert isinstance(outcome, Done)
-    made = structured(outcome.value, outcome.output)
+    assert isinstance(outcome, CompletedCall)
+    made = structured_content(outcome.value, outcome.output)
     assert ".byId(" in made["ref"]
     assert call(gate, "diary_get", target=made["ref"], properties=["name", "creation date"]) == {
         "name": "Milk",
@@ -138,39 +137,32 @@ def test_a_command_answers_by_reference(gate: Gate) -> None:
     assert call(gate, "diary_get", target=moved, properties=["name"]) == {"name": "Monday"}
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "level"),
-    [
-        ("diary_get", {"target": "entries[0]"}, "SAFE"),
-        ("diary_set", {"target": "entries[0]", "properties": {"expanded": True}}, "SAFE"),
-        ("diary_set", {"target": "entries[0]", "properties": {"body": "x"}}, "MODIFY"),
-        (
-            "diary_set",
-            {"target": "today", "properties": {"owner": "x", "password": "x"}},
-            "DANGEROUS",
-        ),
-        ("diary_set", {"target": "frontItem", "properties": {"anything": 1}}, "DANGEROUS"),
-        ("diary_make", {"element": "entry"}, "MODIFY"),
-        ("diary_make", {"element": "day book"}, "DANGEROUS"),
-        ("diary_make", {"element": "journal", "properties": {"password": "x"}}, "DANGEROUS"),
-        ("diary_make_entry", {"title": "x"}, "MODIFY"),
-        ("diary_delete", {"target": "entries[0]"}, "DANGEROUS"),
-        ("app_activate", {"app": "diary"}, "SAFE"),
-        ("app_launch", {"app": "com.example.Diary"}, "MODIFY"),
-        ("app_quit", {"app": "Diary"}, "DANGEROUS"),
-    ],
-)
+@pytest.mark.parametrize(("tool", "arguments", "level"), [
+    ("diary_get", {"target": "entries[0]"}, "SAFE"),
+    ("diary_set", {"target": "entries[0]", "properties": {"expanded": True}}, "SAFE"),
+    ("diary_set", {"target": "entries[0]", "properties": {"body": "x"}}, "MODIFY"),
+    ("diary_set", {"target": "today", "properties": {"owner": "x", "password": "x"}}, "DANGEROUS"),
+    ("diary_set", {"target": "frontItem", "properties": {"anything": 1}}, "DANGEROUS"),
+    ("diary_make", {"element": "entry"}, "MODIFY"),
+    ("diary_make", {"element": "day book"}, "DANGEROUS"),
+    ("diary_make", {"element": "journal", "properties": {"password": "x"}}, "DANGEROUS"),
+    ("diary_make_entry", {"title": "x"}, "MODIFY"),
+    ("diary_delete", {"target": "entries[0]"}, "DANGEROUS"),
+    ("app_activate", {"app": "diary"}, "SAFE"),
+    ("app_launch", {"app": "com.example.Diary"}, "MODIFY"),
+    ("app_quit", {"app": "Diary"}, "DANGEROUS"),
+])  # fmt: skip
 def test_the_level_of_a_call_comes_from_its_arguments(
     catalogue: Catalogue, tool: str, arguments: dict[str, Any], level: str
 ) -> None:
     gate = gate_of(catalogue, WORLD, "SAFE")
     outcome = gate.call(Call(tool, arguments), dry_run=True)
-    assert isinstance(outcome, Done)
+    assert isinstance(outcome, CompletedCall)
     assert outcome.level == level
     if level == "SAFE":
         return
     refused = gate.call(Call(tool, arguments))
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, RefusedCall)
     assert refused.level == level
     assert refused.line == outcome.line
     assert refused.requires_prompt
@@ -195,27 +187,14 @@ def test_an_app_is_quit_and_launched_by_any_of_its_names(gate: Gate) -> None:
     assert call(gate, "app_running", app="DIARY") is True
 
 
-@pytest.mark.parametrize(
-    ("world", "tool", "arguments", "type_", "number"),
-    [
-        (WORLD, "diary_get", {"target": "journals['No']"}, "NOT_FOUND", -1728),
-        (
-            {**WORLD, "@errors": {"coregetd": -1743}},
-            "diary_get",
-            {"target": "today"},
-            "PERMISSION_DENIED",
-            -1743,
-        ),
-        (
-            {**WORLD, "@errors": {"diarexpo": -128}},
-            "diary_export",
-            {"to": "/x"},
-            "USER_CANCELLED",
-            -128,
-        ),
-        ({**WORLD, "@errors": {"diarexpo": -4711}}, "diary_export", {"to": "/x"}, "UNKNOWN", -4711),
-    ],
-)
+@pytest.mark.parametrize(("world", "tool", "arguments", "type_", "number"), [
+    (WORLD, "diary_get", {"target": "journals['No']"}, "NOT_FOUND", -1728),
+    ({**WORLD, "@errors": {"coregetd": -1743}}, "diary_get", {"target": "today"},
+     "PERMISSION_DENIED", -1743),
+    ({**WORLD, "@errors": {"diarexpo": -128}}, "diary_export", {"to": "/x"}, "USER_CANCELLED",
+     -128),
+    ({**WORLD, "@errors": {"diarexpo": -4711}}, "diary_export", {"to": "/x"}, "UNKNOWN", -4711),
+])  # fmt: skip
 def test_a_failure_of_the_app_is_told_apart_by_number(
     catalogue: Catalogue,
     world: dict[str, Any],
@@ -238,11 +217,13 @@ def test_a_large_result_is_cut_and_says_so(catalogue: Catalogue) -> None:
     entries = [{"id": f"e{n}", "name": "x" * 50} for n in range(100)]
     gate = gate_of(catalogue, {"entries": entries}, limit=2000)
     outcome = gate.call(Call("diary_list", {"element": "entry"}))
-    assert isinstance(outcome, Done)
+    assert isinstance(outcome, CompletedCall)
     assert 10 < len(outcome.value) < 40
     assert "truncated at 2000 characters" in outcome.note
     assert "of 100 items" in outcome.note
-    assert structured(outcome.value, outcome.output, outcome.note)["result"] == outcome.value
+    assert (
+        structured_content(outcome.value, outcome.output, outcome.note)["result"] == outcome.value
+    )
 
 
 def test_control_characters_and_lone_surrogates_never_leave(catalogue: Catalogue) -> None:
@@ -265,21 +246,16 @@ ALL_CALLS = [
     ("diary_list", {"element": "journal", "properties": ["id"]}),
     ("diary_count", {"element": "entry", "of": "today", "where": {"name": {"contains": "o"}}}),
     ("diary_make", {"element": "journal", "properties": {"name": "\"x'\n"}}),
-    ("diary_make_entry", {"title": "t", "journal": "journals[1]"}),
-    ("diary_entry_of_today", {}),
-    ("diary_write_in", {"words": "w"}),
-    ("diary_delete", {"target": "journals[0].entries[-1]"}),
+    ("diary_make_entry", {"title": "t", "journal": "journals[1]"}), ("diary_entry_of_today", {}),
+    ("diary_write_in", {"words": "w"}), ("diary_delete", {"target": "journals[0].entries[-1]"}),
     ("diary_move", {"target": "journals[0].entries[0]", "to": "journals[1].entries.end"}),
     ("diary_search", {"text": "x", "in": "~/a", "since": "2026-01-01T00:00:00Z", "limit": 3}),
     ("diary_export", {"to": "~/x y.txt", "settings": {"page count": 3}}),
     ("diary_export", {"target": "journals[0].entries[0]", "to": "/x"}),
-    ("diary_remind", {"when": "2026-01-01T00:00:00Z"}),
-    ("diary_remind", {}),
-    ("app_activate", {"app": "Diary"}),
-    ("app_running", {"app": "Diary"}),
-    ("app_launch", {"app": "Diary"}),
-    ("app_quit", {"app": "Diary"}),
-]
+    ("diary_remind", {"when": "2026-01-01T00:00:00Z"}), ("diary_remind", {}),
+    ("app_activate", {"app": "Diary"}), ("app_running", {"app": "Diary"}),
+    ("app_launch", {"app": "Diary"}), ("app_quit", {"app": "Diary"}),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("tool", "arguments"), ALL_CALLS)
@@ -289,7 +265,7 @@ def test_the_line_sends_the_same_events_as_the_harness(
     first, second = gate_of(catalogue, WORLD), gate_of(catalogue, WORLD)
     # What is read around a write is in no line.
     outcome = first.call(Call(tool, arguments, confirm=False))
-    assert isinstance(outcome, Done)
+    assert isinstance(outcome, CompletedCall)
     simulator = second.simulator  # type: ignore[attr-defined]
     done = simulator(["osascript", "-l", "JavaScript", "-e", outcome.line], b"", 10)
     assert done.status == 0, done.stderr
@@ -331,5 +307,5 @@ def test_an_addition_is_run_by_the_current_application(catalogue: Catalogue) -> 
 def test_apps_that_are_newer_than_their_tools_are_named(catalogue: Catalogue) -> None:
     line = "Diary was updated; build its tools again: iac-gen build diary"
     outcome = gate_of(catalogue, WORLD, stale=lambda: [line]).call(Call("list_apps", {}))
-    assert isinstance(outcome, Done)
+    assert isinstance(outcome, CompletedCall)
     assert outcome.note == line

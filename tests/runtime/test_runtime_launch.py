@@ -1,6 +1,7 @@
 """A look does not start an app; a change does, and whoever was named may."""
 
 import json
+import sys
 from collections.abc import Collection
 from pathlib import Path
 
@@ -11,10 +12,10 @@ from diary_world import WORLD
 
 import iac_runtime
 from iac_base.errors import SetupError, ToolError
-from iac_mcp.cli.main import cli
+from iac_mcp.cli.main import cli, main
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, Done, Refused
+from iac_runtime.gate.plans import Call, CompletedCall, RefusedCall
 from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator
 
@@ -22,14 +23,14 @@ CLOSED = {**WORLD, "@running": False}
 
 
 def gate_of(catalogue: Catalogue, launch: Collection[str] = ()) -> tuple[Gate, Simulator]:
-    tables = [catalogue.tables(app) for app in catalogue.apps.values()]
+    tables = [catalogue.load_tables(app) for app in catalogue.apps.values()]
     simulator = Simulator(tables, {"diary": CLOSED})
     return Gate(catalogue, Executor(simulator), "DANGEROUS", launch=launch), simulator
 
 
 def value(gate: Gate, tool: str, **arguments: object) -> object:
     outcome = gate.call(Call(tool, arguments))
-    assert isinstance(outcome, Done)
+    assert isinstance(outcome, CompletedCall)
     return outcome.value
 
 
@@ -69,23 +70,19 @@ def test_a_change_starts_the_app(catalogue: Catalogue) -> None:
 
 def test_a_read_starts_a_helper_that_nobody_sees() -> None:
     catalogue = Catalogue([SHIPPED])
-    tables = catalogue.tables(catalogue.apps["system_events"])
+    tables = catalogue.load_tables(catalogue.apps["system_events"])
     simulator = Simulator([tables], {"system_events": {"@running": False}})
     gate = Gate(catalogue, Executor(simulator))
     assert value(gate, "system_events_count", element="process") == 0
     assert value(gate, "app_running", app="system_events") is True
 
 
-@pytest.mark.parametrize(
-    ("path", "facts", "starts"),
-    [
-        ("/System/Library/CoreServices/X.app", "LSUIElement: 1", True),
-        ("/System/Library/CoreServices/X.app", "LSBackgroundOnly: '1'", True),
-        ("/System/Library/CoreServices/X.app", "LSUIElement: false", False),
-        ("/System/Applications/X.app", "", False),
-        ("/Applications/X.app", "LSUIElement: true", False),
-    ],
-)
+@pytest.mark.parametrize(("path", "facts", "starts"), [
+    ("/System/Library/CoreServices/X.app", "LSUIElement: 1", True),
+    ("/System/Library/CoreServices/X.app", "LSBackgroundOnly: '1'", True),
+    ("/System/Library/CoreServices/X.app", "LSUIElement: false", False),
+    ("/System/Applications/X.app", "", False), ("/Applications/X.app", "LSUIElement: true", False),
+])  # fmt: skip
 def test_on_a_mac_the_bundle_says_whether_an_app_is_such_a_helper(
     catalogue: Catalogue, path: str, facts: str, starts: bool
 ) -> None:
@@ -114,23 +111,23 @@ def test_activating_shows_an_app_that_runs_and_starting_one_needs_more(
 ) -> None:
     if key == "finder":
         catalogue = Catalogue([SHIPPED])
-    simulator = Simulator([catalogue.tables(catalogue.apps[key])], {key: {"@running": False}})
+    simulator = Simulator([catalogue.load_tables(catalogue.apps[key])], {key: {"@running": False}})
     gate = Gate(catalogue, Executor(simulator), launch=[catalogue.apps[key].id])
     call = Call(tool, {"app": key} if tool == "app_activate" else {})
     refused = gate.call(call)
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, RefusedCall)
     assert (refused.level, refused.requires_prompt) == ("MODIFY", True)
-    assert [effect.verb for effect in gate.plan(call).facts.effects] == ["start"]
+    assert [effect.verb for effect in gate.plan_call(call).facts.effects] == ["start"]
     assert value(gate, "app_running", app=key) is False
 
     bold = Gate(catalogue, Executor(simulator), "DANGEROUS")
     assert value(bold, tool, **call.arguments) in (None, {})
     assert value(gate, "app_running", app=key) is True
     shown = gate.call(call)
-    assert isinstance(shown, Done)
+    assert isinstance(shown, CompletedCall)
     assert shown.level == "SAFE"
 
-    plan = gate.plan(call)
+    plan = gate.plan_call(call)
     assert [(effect.verb, effect.level) for effect in plan.facts.effects] == [("view", "SAFE")]
     value(bold, "app_quit", app=key)
     with pytest.raises(ToolError, match="is not running"):
@@ -142,7 +139,7 @@ def test_an_app_of_which_nobody_can_say_whether_it_runs_counts_as_not_running(
     catalogue: Catalogue,
 ) -> None:
     gate = Gate(catalogue, Executor(program="/nowhere/osascript"))
-    plan = gate.plan(Call("app_activate", {"app": "Diary"}))
+    plan = gate.plan_call(Call("app_activate", {"app": "Diary"}))
     assert [(effect.verb, effect.level) for effect in plan.facts.effects] == [("start", "MODIFY")]
 
 
@@ -168,3 +165,114 @@ def test_the_library_and_the_command_line_name_apps_that_may_be_started(
     assert json.loads(named.output) == {"result": 2}
     with pytest.raises(SetupError, match="--launch: there are no tools for"):
         CliRunner().invoke(cli, [*command, "--launch", "nothing"], catch_exceptions=False)
+
+
+# The command line: what is printed, and the exit status.
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    status = main(list(arguments))
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+@pytest.fixture
+def world(output: Path, state_file: Path) -> tuple[str, ...]:
+    return ("--tools", str(output), "--simulate", str(state_file))
+
+
+def test_a_call_prints_its_result_and_the_state_is_kept(
+    capsys: pytest.CaptureFixture[str], world: tuple[str, ...]
+) -> None:
+    arguments = json.dumps({"title": "Milk", "journal": "journals[1]"})
+    status, out, err = run(
+        capsys, "call", "diary_make_entry", arguments, "--allow", "modify", *world
+    )
+    assert (status, err) == (0, "")
+    ref = json.loads(out)["ref"]
+    _, out, _ = run(capsys, "call", "diary_get", json.dumps({"target": ref + ".name"}), *world)
+    assert json.loads(out) == {"result": "Milk"}
+
+
+def test_a_dry_run_prints_the_line_and_sends_nothing(
+    capsys: pytest.CaptureFixture[str], world: tuple[str, ...], state_file: Path
+) -> None:
+    before = state_file.read_bytes()
+    arguments = '{"target": "journals[0]"}'
+    status, out, _ = run(capsys, "call", "diary_delete", arguments, "--dry-run", *world)
+    app = 'Application("com.example.Diary")'
+    assert (status, out) == (0, f"{app}.delete({app}.journals[0])\n")
+    assert state_file.read_bytes() == before
+
+
+def test_simulated_apps_need_no_state_file(
+    capsys: pytest.CaptureFixture[str], output: Path
+) -> None:
+    arguments = (
+        "call", "diary_count", '{"element": "entry"}', "--tools", str(output), "--simulate",
+    )  # fmt: skip
+    status, out, _ = run(capsys, *arguments)
+    assert status == 0
+    assert json.loads(out)["result"] > 0
+
+
+@pytest.mark.parametrize(("arguments", "status", "words"), [
+    (["call", "diary_delete", '{"target": "journals[0]"}'], 1, "DANGEROUS"),
+    (["call", "diary_make", '{"element": "entry"}', "--read-only", "--allow", "MODIFY"], 1,
+     "--read-only"),
+    (["call", "diary_get", '{"target": "journals[9]"}'], 1, "Diary"),
+    (["call", "diary_get", '{"target": "journls"}'], 1, "Nearest: journals"),
+    (["call", "diary_gt"], 2, "Nearest: diary_get"), (["call", "diary_get", "{"], 2, "not JSON"),
+    (["call", "diary_get", "[" * 100_000], 2, "not JSON"),
+    (["call", "diary_get", "[]"], 2, "one JSON object"), (["call"], 2, "TOOL"),
+    (["call", "diary_get", "--allow", "ALL"], 2, "MODIFY"),
+    (["call", "diary_get", "--timeout", "0"], 2, "timeout"),
+    (["call", "diary_get", "--tools", "/nowhere"], 2, "/nowhere"), (["tols"], 2, "tols"),
+])  # fmt: skip
+def test_bad_input_is_one_line_on_standard_error(
+    capsys: pytest.CaptureFixture[str],
+    world: tuple[str, ...],
+    arguments: list[str],
+    status: int,
+    words: str,
+) -> None:
+    more = world if arguments[0] == "call" and len(arguments) > 1 else ()
+    found, out, err = run(capsys, *arguments, *more)
+    assert found == status
+    assert out == ""
+    assert words in err
+    assert "Traceback" not in err
+    assert len(err.splitlines()) <= 2
+
+
+def test_a_tool_that_was_taken_for_a_state_file_is_told(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    arguments = '{"target": "journals[0]"}'
+    found = run(capsys, "call", "--simulate", "diary_get", arguments)
+    assert found[:2] == (2, "")
+    assert "--simulate took diary_get for the name of its state file" in found[2]
+    assert "put --simulate last" in found[2]
+
+
+def test_tools_are_listed_with_their_levels(
+    capsys: pytest.CaptureFixture[str], output: Path
+) -> None:
+    status, out, _ = run(capsys, "tools", "--app", "Diary", "--tools", str(output))
+    assert status == 0
+    assert "diary_set  SAFE to DANGEROUS  Change" in out
+    assert "diary_delete  DANGEROUS  " in out
+    status, _, err = run(capsys, "tools", "--app", "Dairy", "--tools", str(output))
+    assert status == 2
+    assert "diary" in err
+
+
+def test_help_and_version_end_well(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run(capsys, "--help")[0] == 0
+    monkeypatch.setattr(sys, "argv", ["iac-mcp", "serve", "--help"])
+    from iac_mcp.entry import main as entry
+
+    assert entry() == 0
+    assert "read-only" in capsys.readouterr().out

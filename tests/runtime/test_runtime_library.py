@@ -7,21 +7,26 @@ import sys
 from pathlib import Path
 
 import pytest
-from diary_output import write_output
+from diary_world import write_output
 from hypothesis import given
 from hypothesis import strategies as st
 
 import iac_runtime
-from iac_base.errors import CallRefusedError, SetupError, ToolError, nearest
+from iac_base.errors import CallRefusedError, SetupError, ToolError, nearest_names
 from iac_base.files import data_folder, open_state
-from iac_runtime.audit.reading import Query, find
-from iac_runtime.gate.results import clean, structured
-from iac_runtime.gate.stored import cap
-from iac_runtime.language.plain import RefText
-from iac_runtime.policy import question
+from iac_runtime.audit.reading import AuditQuery, find_calls
+from iac_runtime.gate.results import clean_value, structured_content
+from iac_runtime.gate.stored import cut_to_limit
+from iac_runtime.language.reader import RefText
+from iac_runtime.policy import prompts
 from iac_runtime.tool import user_tools
-from iac_runtime.tools.catalogue import Catalogue, load_module
-from iac_runtime.tools.folders import shipped_folder, tool_folders, user_folders
+from iac_runtime.tools.catalogue import (
+    Catalogue,
+    load_module,
+    shipped_folder,
+    tool_folders,
+    user_folders,
+)
 
 SHIPPED = shipped_folder
 
@@ -48,12 +53,12 @@ def test_calls_of_simulated_apps_are_recorded_as_such(output: Path) -> None:
         pytest.raises(CallRefusedError),
     ):
         diary.make("entry")
-    made, refused = find(open_state(), Query(), 10)
+    made, refused = find_calls(open_state(), AuditQuery(), 10)
     assert (made.tool, made.result) == ("diary_make_entry", "done")
     assert (refused.tool, refused.result) == ("diary_make", "UNANSWERED")
     assert made.simulated
     assert refused.simulated
-    assert find(open_state(), Query(simulated=False), 10) == []
+    assert find_calls(open_state(), AuditQuery(simulated=False), 10) == []
 
 
 def test_connecting_can_allow_less(output: Path) -> None:
@@ -75,8 +80,8 @@ def test_what_connect_allows_outranks_no_rule_that_asks(
     output: Path, monkeypatch: pytest.MonkeyPatch, said: str | None, expected: str
 ) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(question, "dialog_at_hand", lambda: said is not None)
-    monkeypatch.setattr(question, "ask_dialog", lambda about: asked.append(about.text) or said)
+    monkeypatch.setattr(prompts, "can_show_dialog", lambda: said is not None)
+    monkeypatch.setattr(prompts, "ask_dialog", lambda about: asked.append(about.text) or said)
     data_folder().mkdir(mode=0o700, exist_ok=True)
     (data_folder() / "policy.toml").write_text("[[ask]]\ntool = 'diary_make'", encoding="utf-8")
     with iac_runtime.connect(simulate=True, tools=output, allow="DANGEROUS") as session:
@@ -90,14 +95,11 @@ def test_what_connect_allows_outranks_no_rule_that_asks(
     assert len(asked) == (said is not None)
 
 
-@pytest.mark.parametrize(
-    ("policy", "words"),
-    [
-        ("[[deny]]\napp = 'Diary'\nlevel = 'MODIFY'", "denies this call"),
-        ("read_only = true", "Only calls that read may run here"),
-        ("[blocklist]\nadd = 'com.example.Diary'", "No tool may change"),
-    ],
-)
+@pytest.mark.parametrize(("policy", "words"), [
+    ("[[deny]]\napp = 'Diary'\nlevel = 'MODIFY'", "denies this call"),
+    ("read_only = true", "Only calls that read may run here"),
+    ("[blocklist]\nadd = 'com.example.Diary'", "No tool may change"),
+])  # fmt: skip
 def test_the_users_policy_holds_for_simulated_apps_too(
     output: Path, policy: str, words: str
 ) -> None:
@@ -249,34 +251,31 @@ def test_an_app_in_an_earlier_folder_hides_the_later_one_whole(
     (first / "catalogue.json").write_text(json.dumps(raw), encoding="utf-8")
     catalogue = Catalogue([first, output])
     assert list(catalogue.tools) == ["diary_count"]
-    assert [entry["name"] for entry in catalogue.listing()] == ["diary_count"]
-    assert catalogue.operation("diary_count").spec.op == "count"
+    assert [entry["name"] for entry in catalogue.read_listing()] == ["diary_count"]
+    assert catalogue.load_operation("diary_count").spec.op == "count"
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda folder: (folder / "catalogue.json").unlink(),
-        lambda folder: (folder / "catalogue.json").write_text("{"),
-        lambda folder: (folder / "catalogue.json").write_text('{"format": 2}'),
-        lambda folder: (folder / "catalogue.json").write_text('{"format": 1, "apps": {"x": 3}}'),
-        lambda folder: (folder / "listing.jsonl").unlink(),
-        lambda folder: (folder / "listing.jsonl").write_text("\n"),
-        lambda folder: (folder / "listing.jsonl").write_text("[1]\n" * 200),
-        lambda folder: (folder / "diary.py").unlink(),
-        lambda folder: (folder / "diary.py").write_text("import nothing_of_that_name"),
-        lambda folder: (folder / "diary.py").write_text("__all__ = []\nSCHEMAS = {}"),
-    ],
-)
+@pytest.mark.parametrize("damage", [
+    lambda folder: (folder / "catalogue.json").unlink(),
+    lambda folder: (folder / "catalogue.json").write_text("{"),
+    lambda folder: (folder / "catalogue.json").write_text('{"format": 2}'),
+    lambda folder: (folder / "catalogue.json").write_text('{"format": 1, "apps": {"x": 3}}'),
+    lambda folder: (folder / "listing.jsonl").unlink(),
+    lambda folder: (folder / "listing.jsonl").write_text("\n"),
+    lambda folder: (folder / "listing.jsonl").write_text("[1]\n" * 200),
+    lambda folder: (folder / "diary.py").unlink(),
+    lambda folder: (folder / "diary.py").write_text("import nothing_of_that_name"),
+    lambda folder: (folder / "diary.py").write_text("__all__ = []\nSCHEMAS = {}"),
+])  # fmt: skip
 def test_a_damaged_folder_is_told_with_the_way_out(tmp_path: Path, damage: object) -> None:
     folder = write_output(tmp_path / "tools")
     damage(folder)  # type: ignore[operator]
 
     def use() -> None:
         catalogue = Catalogue([folder])
-        catalogue.listing()
-        (folder / "diary.py").read_text(encoding="utf-8") and catalogue.tool(
-            catalogue.find("diary_count")
+        catalogue.read_listing()
+        (folder / "diary.py").read_text(encoding="utf-8") and catalogue.load_tool(
+            catalogue.find_row("diary_count")
         )
 
     with pytest.raises((SetupError, FileNotFoundError, AttributeError)) as caught:
@@ -341,15 +340,15 @@ JSON = st.recursive(
 
 @given(value=JSON)
 def test_a_clean_value_can_always_be_sent(value: object) -> None:
-    cleaned = clean(value)
+    cleaned = clean_value(value)
     json.dumps(cleaned, ensure_ascii=False).encode("utf-8")
-    assert clean(cleaned) == cleaned
+    assert clean_value(cleaned) == cleaned
 
 
 @given(value=JSON, limit=st.integers(1, 200))
 def test_a_capped_value_is_near_its_limit(value: object, limit: int) -> None:
     whole = len(json.dumps(value, ensure_ascii=False))
-    kept, cut = cap(value, limit)
+    kept, cut = cut_to_limit(value, limit)
     if not cut:
         assert kept == value
     if whole <= limit // 2:
@@ -360,17 +359,17 @@ def test_results_take_the_form_that_the_schema_declares() -> None:
     ref = RefText("notes[0]")
     result = {"type": "object", "properties": {"result": {"type": "integer"}, "note": {}}}
     either = {"type": "object", "properties": {"ref": {}, "result": {"type": "array"}, "note": {}}}
-    assert structured(ref) == {"ref": "notes[0]"}
-    assert structured(ref, either) == {"ref": "notes[0]"}
-    assert structured([ref], either) == {"result": ["notes[0]"]}
-    assert structured({"a": 1}) == {"a": 1}
-    assert structured(None) == {}
-    assert structured(None, result) == {"note": "the app answered nothing"}
-    assert structured(3, result, "cut") == {"result": 3, "note": "cut"}
-    assert structured("x", result) == {"note": 'the app answered "x"'}
+    assert structured_content(ref) == {"ref": "notes[0]"}
+    assert structured_content(ref, either) == {"ref": "notes[0]"}
+    assert structured_content([ref], either) == {"result": ["notes[0]"]}
+    assert structured_content({"a": 1}) == {"a": 1}
+    assert structured_content(None) == {}
+    assert structured_content(None, result) == {"note": "the app answered nothing"}
+    assert structured_content(3, result, "cut") == {"result": 3, "note": "cut"}
+    assert structured_content("x", result) == {"note": 'the app answered "x"'}
 
 
 def test_the_nearest_names_are_found_in_either_spelling() -> None:
-    assert nearest("readstatus", ["read status", "subject"]) == ["read status"]
-    assert nearest("xyz", ["read status"]) == []
-    assert nearest("date", ["creation date", "zzz"]) == ["creation date"]
+    assert nearest_names("readstatus", ["read status", "subject"]) == ["read status"]
+    assert nearest_names("xyz", ["read status"]) == []
+    assert nearest_names("date", ["creation date", "zzz"]) == ["creation date"]

@@ -16,25 +16,19 @@ ENTRIES = [
 ]
 DIARY: dict[str, Any] = {"entries": ENTRIES, "journals": [{"id": "j", "name": "J", "owner": "me"}]}
 FILTERS: list[tuple[dict[str, Any], list[str]]] = [
-    ({"name": "ALPHA"}, ["a"]),
-    ({"name": {"!=": "alpha"}}, ["b", "c", "d"]),
-    ({"name": {"begins with": "AL"}}, ["a", "d"]),
-    ({"name": {"ends with": "a"}}, ["a", "b", "c"]),
-    ({"body": {"contains": "in may"}}, ["b"]),
-    ({"words": {">": 1, "<=": 3}}, ["a", "c", "d"]),
-    ({"words": {">=": 3}}, ["a", "c"]),
-    ({"words": {"<": 2}}, ["b"]),
-    ({"is private": True}, ["b"]),
+    ({"name": "ALPHA"}, ["a"]), ({"name": {"!=": "alpha"}}, ["b", "c", "d"]),
+    ({"name": {"begins with": "AL"}}, ["a", "d"]), ({"name": {"ends with": "a"}}, ["a", "b", "c"]),
+    ({"body": {"contains": "in may"}}, ["b"]), ({"words": {">": 1, "<=": 3}}, ["a", "c", "d"]),
+    ({"words": {">=": 3}}, ["a", "c"]), ({"words": {"<": 2}}, ["b"]), ({"is private": True}, ["b"]),
     ({"creation date": {"before": "2026-02-01"}}, ["d"]),
     ({"creation date": {"after": "2026-01-01T00:00:00Z"}}, ["c"]),
-    ({"creation date": "2026-03-01T00:00:00Z"}, ["c"]),
-    ({"creation date": None}, ["a", "b"]),
+    ({"creation date": "2026-03-01T00:00:00Z"}, ["c"]), ({"creation date": None}, ["a", "b"]),
     ({"creation date": {"!=": None}}, ["c", "d"]),
     ({"or": [{"words": 1}, {"words": 2}]}, ["b", "d"]),
     ({"not": [{"words": 3}, {"name": "beta"}]}, ["d"]),
     ({"and": [{"words": 3}, {"name": {"contains": "g"}}]}, ["c"]),
     ({"words": 3, "or": [{"name": "gamma"}, {"name": "beta"}]}, ["c"]),
-]
+]  # fmt: skip
 
 
 def refs(value: list[dict[str, Any]]) -> list[str]:
@@ -69,11 +63,9 @@ def test_a_few_are_found_once_and_read_through_their_ids(catalogue: Catalogue) -
     )
     assert app.sent == [
         "coregetd entries.whose({_match: [ObjectSpecifier().words, 3]}).id",
-        'coregetd entries.byId("a").name',
-        'coregetd entries.byId("a").body',
-        'coregetd entries.byId("c").name',
-        'coregetd entries.byId("c").body',
-    ]
+        'coregetd entries.byId("a").name', 'coregetd entries.byId("a").body',
+        'coregetd entries.byId("c").name', 'coregetd entries.byId("c").body',
+    ]  # fmt: skip
 
 
 def test_many_cost_an_event_a_property_between_their_ids(catalogue: Catalogue) -> None:
@@ -105,12 +97,9 @@ def test_a_limit_bounds_what_is_read_of_a_long_list(catalogue: Catalogue) -> Non
     ]
     assert done.note == '2 of 1200 items; the next: cursor "702:i701"'
     assert app.sent == [
-        "corecnte entries",
-        "coregetd entries[700].id",
-        "coregetd entries[701].id",
-        'coregetd entries.byId("i700").words',
-        'coregetd entries.byId("i701").words',
-    ]
+        "corecnte entries", "coregetd entries[700].id", "coregetd entries[701].id",
+        'coregetd entries.byId("i700").words', 'coregetd entries.byId("i701").words',
+    ]  # fmt: skip
     last = app.call("diary_list", element="entry", properties=["words"], offset=1199, limit=20)
     assert [item["words"] for item in last.value] == [1199]
     one = len(app.sent)
@@ -177,17 +166,11 @@ def test_an_error_that_is_none_of_the_filter_is_an_error(catalogue: Catalogue) -
         assert caught.value.number == -1743
 
 
-@pytest.mark.parametrize(
-    ("order", "found"),
-    [
-        (["name"], ["a", "d", "b", "c"]),
-        (["-name"], ["c", "b", "d", "a"]),
-        (["words", "-name"], ["b", "d", "c", "a"]),
-        (["-words"], ["a", "c", "d", "b"]),
-        (["creation date"], ["d", "c", "a", "b"]),
-        (["-Creation Date"], ["c", "d", "a", "b"]),
-    ],
-)
+@pytest.mark.parametrize(("order", "found"), [
+    (["name"], ["a", "d", "b", "c"]), (["-name"], ["c", "b", "d", "a"]),
+    (["words", "-name"], ["b", "d", "c", "a"]), (["-words"], ["a", "c", "d", "b"]),
+    (["creation date"], ["d", "c", "a", "b"]), (["-Creation Date"], ["c", "d", "a", "b"]),
+])  # fmt: skip
 def test_a_list_is_sorted_by_properties(
     catalogue: Catalogue, order: list[str], found: list[str]
 ) -> None:
@@ -293,35 +276,17 @@ def test_a_wrong_list_of_targets_sends_nothing(catalogue: Catalogue, target: lis
     assert app.sent == []
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "event", "code", "sent"),
-    [
-        ("diary_get", {"target": "today.name", "as": "text"}, "coregetd", "rtyp", "text"),
-        (
-            "diary_get",
-            {"target": "today", "properties": ["name"], "as": "text"},
-            "coregetd",
-            "rtyp",
-            "text",
-        ),
-        ("diary_get", {"target": "today", "as": "text"}, "coregetd", "rtyp", "text"),
-        ("diary_count", {"element": "entry", "with hidden": True}, "corecnte", "hidn", True),
-        (
-            "diary_set",
-            {"target": "today", "properties": {"name": "N"}, "quietly": True},
-            "coresetd",
-            "quie",
-            True,
-        ),
-        (
-            "diary_set",
-            {"target": "today", "properties": {"name": "N", "owner": "o"}, "quietly": False},
-            "coresetd",
-            "quie",
-            False,
-        ),
-    ],
-)
+@pytest.mark.parametrize(("tool", "arguments", "event", "code", "sent"), [
+    ("diary_get", {"target": "today.name", "as": "text"}, "coregetd", "rtyp", "text"),
+    ("diary_get", {"target": "today", "properties": ["name"], "as": "text"}, "coregetd", "rtyp",
+     "text"),
+    ("diary_get", {"target": "today", "as": "text"}, "coregetd", "rtyp", "text"),
+    ("diary_count", {"element": "entry", "with hidden": True}, "corecnte", "hidn", True),
+    ("diary_set", {"target": "today", "properties": {"name": "N"}, "quietly": True}, "coresetd",
+     "quie", True),
+    ("diary_set", {"target": "today", "properties": {"name": "N", "owner": "o"}, "quietly": False},
+     "coresetd", "quie", False),
+])  # fmt: skip
 def test_parameters_that_an_app_adds_to_a_standard_verb_go_along(
     catalogue: Catalogue, tool: str, arguments: dict[str, Any], event: str, code: str, sent: Any
 ) -> None:

@@ -14,11 +14,11 @@ from scripted import until
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import SetupError
-from iac_runtime.execution.locks import KEPT, Locks, NoTurnError, Turnstile
+from iac_runtime.execution.locks import KEPT, ExecutionLocks, NoTurnError, Turnstile
 
 
-def locks(folder: Path, running: int = 4, waiting: int = 64) -> Locks:
-    return Locks(folder / "locks", running, waiting)
+def locks(folder: Path, running: int = 4, waiting: int = 64) -> ExecutionLocks:
+    return ExecutionLocks(folder / "locks", running, waiting)
 
 
 def soon(seconds: float = 20.0) -> float:
@@ -26,15 +26,15 @@ def soon(seconds: float = 20.0) -> float:
 
 
 @contextmanager
-def held(turns: Locks, app: str) -> Iterator[None]:
-    with turns.turn(app, soon(), Cancellation()):
+def held(turns: ExecutionLocks, app: str) -> Iterator[None]:
+    with turns.hold_turn(app, soon(), Cancellation()):
         yield
 
 
-def refused(turns: Locks, app: str, seconds: float = 0.05) -> NoTurnError:
+def refused(turns: ExecutionLocks, app: str, seconds: float = 0.05) -> NoTurnError:
     with (
         pytest.raises(NoTurnError) as caught,
-        turns.turn(app, soon(seconds), Cancellation()),
+        turns.hold_turn(app, soon(seconds), Cancellation()),
     ):
         raise AssertionError("it had a turn")
     return caught.value
@@ -76,9 +76,9 @@ def test_a_full_queue_answers_at_once(tmp_path: Path) -> None:
         assert [future.result() for future in waiting] == ["no turn", "no turn"]
 
 
-def _turn(turns: Locks, app: str, cancel: Cancellation) -> str:
+def _turn(turns: ExecutionLocks, app: str, cancel: Cancellation) -> str:
     try:
-        with turns.turn(app, soon(1000), cancel):
+        with turns.hold_turn(app, soon(1000), cancel):
             return "turn"
     except NoTurnError:
         return "no turn"
@@ -122,9 +122,10 @@ def test_a_lock_outlives_no_process(tmp_path: Path) -> None:
         pass
     code = (
         "import sys, time; from pathlib import Path\n"
-        "from iac_runtime.execution.locks import Locks\n"
+        "from iac_runtime.execution.locks import ExecutionLocks\n"
         "from iac_base.cancellation import Cancellation\n"
-        "with Locks(Path(sys.argv[1]), 4, 64).turn('a', time.monotonic() + 20, Cancellation()):\n"
+        "turns, until = ExecutionLocks(Path(sys.argv[1]), 4, 64), time.monotonic() + 20\n"
+        "with turns.hold_turn('a', until, Cancellation()):\n"
         "    print('held', flush=True); time.sleep(1000)"
     )
     command = [sys.executable, "-c", code, str(tmp_path / "locks")]
@@ -161,7 +162,10 @@ def test_a_lock_file_that_is_a_trap_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "elsewhere").exists()
     (tmp_path / "open").mkdir(mode=0o755)
     (tmp_path / "open").chmod(0o755)
-    with pytest.raises(SetupError, match="chmod 700"), held(Locks(tmp_path / "open", 4, 4), "a"):
+    with (
+        pytest.raises(SetupError, match="chmod 700"),
+        held(ExecutionLocks(tmp_path / "open", 4, 4), "a"),
+    ):
         pass
 
 
@@ -178,7 +182,7 @@ def test_a_busy_app_leaves_places_for_the_others(tmp_path: Path) -> None:
             pass
         cancel.cancel()
         assert {future.result() for future in waiting} == {"no turn"}
-    few, cancel = Locks(tmp_path / "few", 4, 64, share=1), Cancellation()
+    few, cancel = ExecutionLocks(tmp_path / "few", 4, 64, share=1), Cancellation()
     with held(few, "a"), ThreadPoolExecutor() as pool:
         one = pool.submit(_turn, few, "a", cancel)
         assert until(lambda: few._waiting.total() == 1)

@@ -12,11 +12,11 @@ from policy_calls import facts_of
 from iac_base.errors import InvalidParameterError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, Done
+from iac_runtime.gate.plans import Call, CompletedCall
 from iac_runtime.language.reader import AppReader
-from iac_runtime.language.references import Last, folder_reference, full_path, has_folders
+from iac_runtime.language.references import PathKind, folder_reference, full_path, has_folders
 from iac_runtime.language.steps import RefValue
-from iac_runtime.language.text import steps_text, value_text
+from iac_runtime.language.text import format_reference, format_value
 from iac_runtime.tool import App, Class, Element, Property
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.tables import Tables, tables_of
@@ -60,45 +60,32 @@ FILES = Tables(
 )
 
 
-@pytest.mark.parametrize(
-    ("path", "last", "text"),
-    [
-        ("~", "folder", "home"),
-        ("~/Desktop", "folder", "desktop"),
-        ("/Users/me/Desktop/x", "folder", 'desktop.folders["x"]'),
-        ("~/Desktop/x", "item", 'desktop.items["x"]'),
-        ("~/Documents", "folder", 'home.folders["Documents"]'),
-        ("/Users/other/x", "folder", 'startupDisk.folders["Users"].folders["other"].folders["x"]'),
-        ("/Users/other/x", "item", 'startupDisk.folders["Users"].folders["other"].items["x"]'),
-        ("/", "folder", "startupDisk"),
-        ("/", "item", "startupDisk"),
-        ("/Users/meandyou", "folder", 'startupDisk.folders["Users"].folders["meandyou"]'),
-        ("/Volumes/USB/x", "folder", 'startupDisk.folders["Volumes"].folders["USB"].folders["x"]'),
-        ('/a"b', "folder", 'startupDisk.folders["a\\"b"]'),
-    ],
-)
+@pytest.mark.parametrize(("path", "last", "text"), [
+    ("~", "folder", "home"), ("~/Desktop", "folder", "desktop"),
+    ("/Users/me/Desktop/x", "folder", 'desktop.folders["x"]'),
+    ("~/Desktop/x", "item", 'desktop.items["x"]'),
+    ("~/Documents", "folder", 'home.folders["Documents"]'),
+    ("/Users/other/x", "folder", 'startupDisk.folders["Users"].folders["other"].folders["x"]'),
+    ("/Users/other/x", "item", 'startupDisk.folders["Users"].folders["other"].items["x"]'),
+    ("/", "folder", "startupDisk"), ("/", "item", "startupDisk"),
+    ("/Users/meandyou", "folder", 'startupDisk.folders["Users"].folders["meandyou"]'),
+    ("/Volumes/USB/x", "folder", 'startupDisk.folders["Volumes"].folders["USB"].folders["x"]'),
+    ('/a"b', "folder", 'startupDisk.folders["a\\"b"]'),
+])  # fmt: skip
 @pytest.mark.parametrize("kind", ["specifier", "file"])
 def test_where_files_are_objects_a_path_is_a_folder_or_an_item(
-    path: str, last: Last, text: str, kind: str
+    path: str, last: PathKind, text: str, kind: str
 ) -> None:
     found = marshal(path, kind, FILES, last=last)
     assert isinstance(found, RefValue)
-    assert value_text(found, "app") == f"app.{text}"
+    assert format_value(found, "app") == f"app.{text}"
 
 
-@pytest.mark.parametrize(
-    ("text", "path"),
-    [
-        ("/", "/"),
-        ("~", HOME),
-        ("~/", HOME),
-        ("~/a/./b//../c/", f"{HOME}/a/c"),
-        ("/Xcode/X", "/Xcode/X"),
-        ("/../..//x", "/x"),
-        ("//Volumes/USB", "/Volumes/USB"),
-        ("/a/~/b", "/a/~/b"),
-    ],
-)
+@pytest.mark.parametrize(("text", "path"), [
+    ("/", "/"), ("~", HOME), ("~/", HOME), ("~/a/./b//../c/", f"{HOME}/a/c"),
+    ("/Xcode/X", "/Xcode/X"), ("/../..//x", "/x"), ("//Volumes/USB", "/Volumes/USB"),
+    ("/a/~/b", "/a/~/b"),
+])  # fmt: skip
 def test_a_path_is_made_absolute_and_plain(text: str, path: str) -> None:
     assert full_path(text, HOME) == path
 
@@ -132,7 +119,7 @@ def test_only_an_app_with_folders_and_a_startup_disk_names_files_by_objects(
 
 
 def test_a_path_ends_in_a_folder_where_nothing_else_is_said() -> None:
-    assert steps_text(folder_reference(f"{HOME}/a/b", HOME, FILES)) == (
+    assert format_reference(folder_reference(f"{HOME}/a/b", HOME, FILES)) == (
         'home.folders["a"].folders["b"]'
     )
 
@@ -142,28 +129,25 @@ def committed(generated: Path, key: str) -> Tables:
     return tables_of(importlib.import_module(f"iac_tools.{key}"))
 
 
-@pytest.mark.parametrize(
-    ("key", "path", "last", "text", "classes"),
-    [
-        ("finder", "~", "folder", "home", ("folder",)),
-        ("finder", "~/.Trash", "folder", "trash", ("trash-object",)),
-        ("finder", "~/.Trash/x", "item", 'trash.items["x"]', ("item",)),
-        ("finder", "~/Desktop", "folder", "desktop", ("desktop-object",)),
-        ("finder", "/", "folder", "startupDisk", ("disk",)),
-        ("finder", "/Volumes/USB", "folder", 'disks["USB"]', ("disk",)),
-        ("finder", "/Volumes/USB/a/b", "item", 'disks["USB"].folders["a"].items["b"]', ("item",)),
-        ("finder", "/Volumes", "folder", 'startupDisk.folders["Volumes"]', ("folder",)),
-        ("finder", "/x/y.txt", "file", 'startupDisk.folders["x"].files["y.txt"]', ("file",)),
-        ("system_events", "~", "folder", "homeFolder", ("folder",)),
-        ("system_events", "~/Desktop/a", "item", 'desktopFolder.diskItems["a"]', ("disk item",)),
-        ("system_events", "/Volumes/USB", "folder", 'disks["USB"]', ("disk",)),
-        ("system_events", "~/.Trash", "folder", "trash", ("folder",)),
-    ],
-)
+@pytest.mark.parametrize(("key", "path", "last", "text", "classes"), [
+    ("finder", "~", "folder", "home", ("folder",)),
+    ("finder", "~/.Trash", "folder", "trash", ("trash-object",)),
+    ("finder", "~/.Trash/x", "item", 'trash.items["x"]', ("item",)),
+    ("finder", "~/Desktop", "folder", "desktop", ("desktop-object",)),
+    ("finder", "/", "folder", "startupDisk", ("disk",)),
+    ("finder", "/Volumes/USB", "folder", 'disks["USB"]', ("disk",)),
+    ("finder", "/Volumes/USB/a/b", "item", 'disks["USB"].folders["a"].items["b"]', ("item",)),
+    ("finder", "/Volumes", "folder", 'startupDisk.folders["Volumes"]', ("folder",)),
+    ("finder", "/x/y.txt", "file", 'startupDisk.folders["x"].files["y.txt"]', ("file",)),
+    ("system_events", "~", "folder", "homeFolder", ("folder",)),
+    ("system_events", "~/Desktop/a", "item", 'desktopFolder.diskItems["a"]', ("disk item",)),
+    ("system_events", "/Volumes/USB", "folder", 'disks["USB"]', ("disk",)),
+    ("system_events", "~/.Trash", "folder", "trash", ("folder",)),
+])  # fmt: skip
 def test_a_path_is_the_reference_of_the_committed_app(
-    generated: Path, key: str, path: str, last: Last, text: str, classes: tuple[str, ...]
+    generated: Path, key: str, path: str, last: PathKind, text: str, classes: tuple[str, ...]
 ) -> None:
-    found = AppReader(committed(generated, key), HOME).place(path, last)
+    found = AppReader(committed(generated, key), HOME).read_object(path, last)
     assert found.text == text
     assert found.classes == classes
 
@@ -174,7 +158,7 @@ def test_a_date_of_a_file_is_read_by_its_path_as_apples_guide_does(generated: Pa
     for name in ("YourUserName", "Users"):
         folders = [{"name": name, "folders": folders}]
     catalogue = Catalogue([generated])
-    tables = [catalogue.tables(app) for app in catalogue.apps.values() if app.key == "finder"]
+    tables = [catalogue.load_tables(app) for app in catalogue.apps.values() if app.key == "finder"]
     simulator = Simulator(tables, {"finder": {"startupDisk": {"folders": folders}}})
     gate = Gate(catalogue, Executor(simulator), home="/Users/me")
     given = {
@@ -182,7 +166,7 @@ def test_a_date_of_a_file_is_read_by_its_path_as_apples_guide_does(generated: Pa
         "properties": ["modification date"],
     }
     done = gate.call(Call("finder_get", given))
-    assert isinstance(done, Done)
+    assert isinstance(done, CompletedCall)
     assert datetime.fromisoformat(done.value["modification date"]) == datetime(
         2015, 9, 28, 12, tzinfo=UTC
     )
@@ -202,39 +186,30 @@ def test_what_is_no_path_of_this_mac_is_refused(path: str, tables: Tables) -> No
         assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("text", "canonical"),
-    [
-        ("journals.whose({sourceFile: '~/x'})", None),
-        ("pictures.whose({'source file': '~/x'})", "/Users/me/x"),
-    ],
-)
+@pytest.mark.parametrize(("text", "canonical"), [
+    ("journals.whose({sourceFile: '~/x'})", None),
+    ("pictures.whose({'source file': '~/x'})", "/Users/me/x"),
+])  # fmt: skip
 def test_the_home_folder_is_expanded_inside_a_filter(
     text: str, canonical: str | None, tables: Tables
 ) -> None:
     reader = AppReader(tables, HOME)
     if canonical is None:
         with pytest.raises(InvalidParameterError):
-            reader.reference(text)
+            reader.read_reference(text)
         return
-    found = reader.reference(f"entries[0].{text}")
+    found = reader.read_reference(f"entries[0].{text}")
     assert canonical in found.text
     assert "~" not in found.text
 
 
-@pytest.mark.parametrize(
-    ("tool", "given", "line"),
-    [
-        ("read", {"target": "~/a.txt"}, 'app.read(Path("/Users/me/a.txt"))'),
-        ("read", {"target": 17}, "app.read(17)"),
-        ("get_eof", {"target": "/tmp/a"}, 'app.getEof(Path("/tmp/a"))'),
-        (
-            "write",
-            {"target": "/not/a/path", "to": "~/a.txt"},
-            'app.write("/not/a/path", {to: Path("/Users/me/a.txt")})',
-        ),
-    ],
-)
+@pytest.mark.parametrize(("tool", "given", "line"), [
+    ("read", {"target": "~/a.txt"}, 'app.read(Path("/Users/me/a.txt"))'),
+    ("read", {"target": 17}, "app.read(17)"),
+    ("get_eof", {"target": "/tmp/a"}, 'app.getEof(Path("/tmp/a"))'),
+    ("write", {"target": "/not/a/path", "to": "~/a.txt"},
+     'app.write("/not/a/path", {to: Path("/Users/me/a.txt")})'),
+])  # fmt: skip
 def test_where_a_file_is_due_a_path_is_one_though_the_dictionary_says_any(
     tool: str, given: dict[str, object], line: str
 ) -> None:

@@ -19,23 +19,22 @@ from iac_mcp.cli.probe import (
     APPS,
     PROBES,
     ROWS,
-    Person,
+    PersonalDetails,
     Probe,
-    answers,
-    collisions,
+    collision_probes,
     probe,
-    redacted,
+    redact_person,
+    run_probes,
 )
 from iac_runtime.execution.process import Completed
 from iac_runtime.tool import App, Class, Element, Property, Spec
-from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.folders import shipped_folder
+from iac_runtime.tools.catalogue import Catalogue, shipped_folder
 from iac_runtime.tools.tables import Tables
 from iac_simulator import Simulator
 
 SHIPPED = shipped_folder()
 PAGE = Path(__file__).parents[2] / "docs" / "mac.md"
-ME = Person("/Users/eva.k", ("eva.k", "Eva Klein", "evas-mac", "me"))
+ME = PersonalDetails("/Users/eva.k", ("eva.k", "Eva Klein", "evas-mac", "me"))
 
 
 class Recorder:
@@ -57,7 +56,7 @@ class Recorder:
 def simulator() -> Callable[..., Completed]:
     assert SHIPPED is not None
     catalogue = Catalogue([SHIPPED])
-    apps = [catalogue.tables(app) for app in catalogue.apps.values()]
+    apps = [catalogue.load_tables(app) for app in catalogue.apps.values()]
     simulated = Simulator(apps)
 
     def run(argv: Sequence[str], stdin: bytes, timeout: float) -> Completed:
@@ -69,7 +68,7 @@ def simulator() -> Callable[..., Completed]:
 def test_every_row_of_the_list_is_answered_by_the_simulator(
     simulator: Callable[..., Completed],
 ) -> None:
-    found = list(answers(simulator, ["osascript"], scratch=True, timeout=60))
+    found = list(run_probes(simulator, ["osascript"], scratch=True, timeout=60))
     assert [answer["id"] for answer in found if answer["row"] not in (9, 10)] == [
         one.id for one in sorted(PROBES, key=lambda one: one.row)
     ]
@@ -103,17 +102,17 @@ def test_the_page_has_the_rows_and_no_script_writes_unasked() -> None:
 
 def test_documents_are_made_only_when_that_is_asked_for() -> None:
     runner = Recorder(Completed(b"x", b"", 0))
-    found = [*answers(runner, ["osascript"], [7, 8])]
+    found = [*run_probes(runner, ["osascript"], [7, 8])]
     assert runner.calls == []
     assert all("--textedit" in answer["unmeasured"] for answer in found)
-    found = [*answers(runner, ["osascript"], [7, 8], scratch=True)]
+    found = [*run_probes(runner, ["osascript"], [7, 8], scratch=True)]
     assert len(runner.calls) == len(found) == 3
     assert runner.calls[0][:3] == ["/usr/bin/env", "AEDebugSends=1", "osascript"]
 
 
 def test_an_app_that_is_not_running_is_not_started() -> None:
     runner = Recorder(Completed(b"x", b"", 0), running=False)
-    found = [*answers(runner, ["osascript"], [5])]
+    found = [*run_probes(runner, ["osascript"], [5])]
     assert [answer.get("unmeasured") for answer in found[:2]] == [
         "Finder is not running.",
         "System Events is not running.",
@@ -123,7 +122,7 @@ def test_an_app_that_is_not_running_is_not_started() -> None:
 
 def test_an_app_that_is_to_be_left_alone_gets_no_event() -> None:
     recorder = Recorder(Completed(b"x\n", b"", 0))
-    found = list(answers(recorder, ["osascript"], [15], leave=["com.apple.systemevents"]))
+    found = list(run_probes(recorder, ["osascript"], [15], leave=["com.apple.systemevents"]))
     assert recorder.calls == []
     assert {one["unmeasured"] for one in found} == {
         "macOS would ask whether System Events may be controlled."
@@ -132,7 +131,7 @@ def test_an_app_that_is_to_be_left_alone_gets_no_event() -> None:
 
 def test_a_script_that_hangs_is_said_to() -> None:
     runner = Recorder(Completed(b"part\xff", b"", -9, timed_out=True))
-    (answer,) = answers(runner, ["osascript"], [9], more=[Probe("9.x", "q", "while (true) {}")])
+    (answer,) = run_probes(runner, ["osascript"], [9], more=[Probe("9.x", "q", "while (true) {}")])
     assert answer["timed_out"] is True
     assert answer["stdout"] == "part\\xff"
     assert answer["arguments"] == ["-l", "JavaScript", "-s", "h"]
@@ -143,7 +142,7 @@ def test_nothing_personal_is_left_in_an_answer() -> None:
     said = b"/Users/eva.k/Desktop of Eva Klein on EVAS-MAC; medium"
     error = b"/Users/eva.k/x.js: execution error: Error: Error: no /Users/eva.k/y (-43)\n"
     runner = Recorder(Completed(said, error, 1))
-    (answer,) = answers(runner, ["o"], [9], more=[Probe("9.x", "q", "1")], person=ME)
+    (answer,) = run_probes(runner, ["o"], [9], more=[Probe("9.x", "q", "1")], person=ME)
     assert answer["stdout"] == "~/Desktop of <name> on <name>; medium"
     assert answer["error"] == {"number": -43, "text": "Error: Error: no ~/y"}
     assert "eva" not in json.dumps(answer).lower()
@@ -151,44 +150,28 @@ def test_nothing_personal_is_left_in_an_answer() -> None:
 
 @given(text=st.text(), home=st.text(min_size=1), name=st.text(min_size=3))
 def test_no_home_is_too_odd(text: str, home: str, name: str) -> None:
-    person = Person(home, (name,))
-    redacted(text, person)
+    person = PersonalDetails(home, (name,))
+    redact_person(text, person)
     if home.strip("/") and "~" not in home:
-        assert home.rstrip("/") not in redacted(f"{home} {text}", Person(home))
+        assert home.rstrip("/") not in redact_person(f"{home} {text}", PersonalDetails(home))
 
 
 def test_a_command_with_the_name_of_a_property_is_asked_about() -> None:
     classes = {
-        "application": Class(
-            "capp",
-            "application",
-            "applications",
-            None,
-            "SAFE",
-            "SAFE",
-            (Property("print", "prnt", "print", "text", "r", "SAFE"),),
-            (Element("page", "r"), Element("gone", "r")),
-        ),
-        "page": Class(
-            "page",
-            "page",
-            "pages",
-            None,
-            "SAFE",
-            "SAFE",
-            (
-                Property("print", "prnt", "print", "text", "r", "SAFE"),
-                Property("name", "pnam", "name", "text", "r", "SAFE"),
-            ),
-        ),
-    }
+        "application": Class("capp", "application", "applications", None, "SAFE", "SAFE",
+         (Property("print", "prnt", "print", "text", "r", "SAFE"),),
+         (Element("page", "r"), Element("gone", "r"))),
+        "page": Class("page", "page", "pages", None, "SAFE", "SAFE",
+         (Property("print", "prnt", "print", "text", "r", "SAFE"),
+          Property("name", "pnam", "name", "text", "r", "SAFE"))),
+    }  # fmt: skip
     spec = Spec("aevtpdoc", "SAFE", "SAFE", {}, "command", "print", "", {})
     press = Tables("press", App("com.example.Press", "Press"), classes, {}, {}, {"print": spec})
-    found = list(collisions([press]))
+    found = list(collision_probes([press]))
     assert [one.id for one in found] == ["9.press-print"] * 2
     assert 'a["pages"][0]["print"]' in found[1].script
-    assert list(collisions([press], 1)) == found[:1]
-    assert list(collisions([Tables("press", press.app, {}, {}, {}, press.tools)])) == []
+    assert list(collision_probes([press], 1)) == found[:1]
+    assert list(collision_probes([Tables("press", press.app, {}, {}, {}, press.tools)])) == []
 
 
 def run(*arguments: str) -> Any:
@@ -199,7 +182,7 @@ def run(*arguments: str) -> Any:
 def test_the_command_writes_a_report(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("iac_runtime.tools.folders.shipped_folder", lambda: SHIPPED)
+    monkeypatch.setattr("iac_runtime.tools.catalogue.shipped_folder", lambda: SHIPPED)
     path = tmp_path / "probe.json"
     run("9", "10", "12", "13", "--simulate", "--output", str(path))
     out, err = capsys.readouterr()
@@ -237,7 +220,7 @@ def test_on_a_mac_the_asked_for_process_is_named(
 ) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.setattr(cli_probe, "responsible_name", lambda: "iTerm")
-    monkeypatch.setattr(cli_probe, "permitted", lambda app: "would ask")
+    monkeypatch.setattr(cli_probe, "automation_permission", lambda app: "would ask")
     run("12")
     (answer,) = json.loads(capsys.readouterr().out)["answers"]
     assert answer["value"]["process"] == "iTerm"

@@ -8,20 +8,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from scripted import Scripted, descriptors, scripted, until
+from scripted import Scripted, descriptors, until
 
 from iac_base.cancellation import Cancellation
-from iac_runtime.execution.process import MARK, Grace, end, has_ended, spawn
-from iac_runtime.execution.streams import run_process
+from iac_runtime.execution.process import MARK, Grace, end_child, has_ended, spawn_child
+from iac_runtime.execution.workers import run_process
 
 pytestmark = pytest.mark.process
 
 STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
-
-
-@pytest.fixture
-def osascript(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scripted:
-    return scripted(tmp_path, monkeypatch)
 
 
 def python(code: str) -> list[str]:
@@ -57,15 +52,10 @@ def test_a_process_that_heeds_term_may_tidy_up(tmp_path: Path) -> None:
     assert tidy.exists()
 
 
-@pytest.mark.parametrize(
-    "flight",
-    [
-        "",
-        f"{STUBBORN}",
-        "import os; os.setsid();",
-        f"{STUBBORN} import os; os.setsid(); os.fork() and os._exit(0);",
-    ],
-)
+@pytest.mark.parametrize("flight", [
+    "", f"{STUBBORN}", "import os; os.setsid();",
+    f"{STUBBORN} import os; os.setsid(); os.fork() and os._exit(0);",
+])  # fmt: skip
 def test_what_a_process_started_ends_with_it(osascript: Scripted, flight: str) -> None:
     child = f"{flight} import time; time.sleep(1000)"
     script = (
@@ -147,12 +137,12 @@ def test_a_child_gets_its_channel_a_session_and_nothing_else_of_ours(tmp_path: P
             "facts.append(sys.stdin.read())\n"
             "os.write(4, os.read(3, 100) + json.dumps(facts).encode())"
         )
-        child = spawn([sys.executable, "-IS", "-c", script], channel=True)
+        child = spawn_child([sys.executable, "-IS", "-c", script], channel=True)
         assert child.answers is not None
         os.write(child.feed, b"hello ")
         answers, got = child.answers, bytearray()
         assert until(lambda: _read_some(answers, got))
-    end(child, Grace(1))
+    end_child(child, Grace(1))
     assert child.status == 0
     word, _, facts = got.decode().partition(" ")
     links, leads, marked, stdin = json.loads(facts)
@@ -170,12 +160,12 @@ def _read_some(descriptor: int, into: bytearray) -> bool:
 
 
 def test_a_child_that_somebody_else_reaped_counts_as_ended() -> None:
-    child = spawn(python("pass"))
+    child = spawn_child(python("pass"))
     os.waitpid(child.pid, 0)
     assert has_ended(child)
     assert child.reap()
     assert has_ended(child)
-    end(child, Grace(0.1))
+    end_child(child, Grace(0.1))
 
 
 def test_no_descriptor_is_left_open(osascript: Scripted) -> None:
@@ -192,11 +182,11 @@ def test_a_signal_handler_may_cancel_and_who_watches_wakes() -> None:
     cancel = Cancellation()
     woken: list[str] = []
     watchers: list[Callable[[], object]] = [lambda: woken.append("a"), cancel.cancel]
-    with cancel.watched(watchers[0]), cancel.watched(watchers[1]):
+    with cancel.on_cancel(watchers[0]), cancel.on_cancel(watchers[1]):
         cancel.cancel()
         cancel.cancel()
     assert woken == ["a"]
-    with cancel.watched(lambda: woken.append("late")):
+    with cancel.on_cancel(lambda: woken.append("late")):
         assert woken == ["a", "late"]
-    assert cancel.cancelled
+    assert cancel.is_cancelled
     assert cancel.wait(60)

@@ -17,15 +17,23 @@ from iac_base.files import open_state
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate import stored
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Answer, Asks, Call, Done, Plan, Refused, ToolResult
-from iac_runtime.gate.results import structured
-from iac_runtime.gate.stored import read_on, shorten
-from iac_runtime.language.plain import RefText
-from iac_runtime.policy.effects import CallFacts
-from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.model import Flags, read_settings
+from iac_runtime.gate.plans import (
+    Call,
+    CallAnswer,
+    CompletedCall,
+    PendingCall,
+    Plan,
+    RefusedCall,
+    ToolResult,
+)
+from iac_runtime.gate.results import structured_content
+from iac_runtime.gate.stored import read_on, truncate
+from iac_runtime.language.reader import RefText
+from iac_runtime.policy.facts import CallFacts
 from iac_runtime.policy.permissions import Permissions, Requester
-from iac_runtime.serve.calling import done_result
+from iac_runtime.policy.policy_file import parse_policy
+from iac_runtime.policy.settings import PolicyFlags, read_settings
+from iac_runtime.serve.call import done_result
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.shape import Tool
 from iac_simulator import Simulator
@@ -40,14 +48,14 @@ VALUES = st.recursive(
 
 
 def small_gate(catalogue: Catalogue, world: dict[str, Any], limit: int) -> Gate:
-    tables = [catalogue.tables(app) for app in catalogue.apps.values()]
+    tables = [catalogue.load_tables(app) for app in catalogue.apps.values()]
     simulator = Simulator(tables, {"diary": world})
     return Gate(catalogue, Executor(simulator), "DANGEROUS", home="/Users/me", limit=limit)
 
 
-def call(gate: Gate, tool: str, **arguments: Any) -> Done:
+def call(gate: Gate, tool: str, **arguments: Any) -> CompletedCall:
     outcome = gate.call(Call(tool, arguments))
-    assert isinstance(outcome, Done)
+    assert isinstance(outcome, CompletedCall)
     return outcome
 
 
@@ -74,7 +82,7 @@ def size(value: Any) -> int:
 
 @given(value=VALUES, limit=st.integers(20, 200))
 def test_slices_put_together_are_the_whole(value: Any, limit: int) -> None:
-    shown, note = shorten(value, limit)
+    shown, note = truncate(value, limit)
     if not note:
         assert shown == value
         assert size(value) <= limit
@@ -98,7 +106,7 @@ def test_a_large_list_says_how_to_read_on_and_can_be(catalogue: Catalogue) -> No
     gate = small_gate(catalogue, {"entries": entries}, 2000)
     first = call(gate, "diary_list", element="entry")
     assert f"truncated at 2000 characters: {len(first.value)} of 100 items" in first.note
-    assert structured(first.value, None, first.note)["note"] == first.note
+    assert structured_content(first.value, None, first.note)["note"] == first.note
     found = list(first.value)
     more = call(gate, "read_more", result=ident_in(first.note), offset=len(found)).value
     while True:
@@ -120,29 +128,29 @@ def test_reading_on_is_judged_as_the_first_read_was(catalogue: Catalogue) -> Non
 
     def more(policy: str) -> Gate:
         given = parse_policy(policy)
-        permissions = Permissions(given, read_settings(Flags(), {}, given), home="/Users/me")
+        permissions = Permissions(given, read_settings(PolicyFlags(), {}, given), home="/Users/me")
         return Gate(catalogue, Executor(Simulator([])), permissions=permissions)
 
-    def outcome(policy: str) -> Answer:
+    def outcome(policy: str) -> CallAnswer:
         arguments = {"result": ident, "offset": 90}
         return more(policy).call(Call("read_more", arguments, Requester("tester", ("client",))))
 
-    assert isinstance(outcome(f"[[deny]]\napp = '{app}'"), Refused)
-    assert isinstance(outcome("[[deny]]\napp = 'Mail'"), Done)
-    assert isinstance(outcome("preset = 'private'"), Asks)
+    assert isinstance(outcome(f"[[deny]]\napp = '{app}'"), RefusedCall)
+    assert isinstance(outcome("[[deny]]\napp = 'Mail'"), CompletedCall)
+    assert isinstance(outcome("preset = 'private'"), PendingCall)
     opted = outcome(f"preset = 'private'\nreads = ['{app}']")
-    assert isinstance(opted, Done)
+    assert isinstance(opted, CompletedCall)
     assert opted.app == (app, catalogue.apps["diary"].name)
     gate = more("")
     call(gate, "read_more", result=ident, offset=90)
-    assert gate.permissions.taint.holds("https://host95.example/x")
+    assert gate.permissions.taint.contains_text("https://host95.example/x")
     path = open_state() / "results" / f"{ident}.json"
     # One that an earlier version kept may be from any app.
     kept = json.loads(path.read_text("utf-8"))
     del kept["sources"]
     path.write_text(json.dumps(kept), "utf-8")
-    assert isinstance(outcome(""), Done)
-    assert isinstance(outcome("[[deny]]\napp = 'Mail'"), Asks)
+    assert isinstance(outcome(""), CompletedCall)
+    assert isinstance(outcome("[[deny]]\napp = 'Mail'"), PendingCall)
 
 
 def test_a_large_text_and_a_large_object_are_read_on_too(catalogue: Catalogue) -> None:
@@ -160,7 +168,7 @@ def test_a_large_text_and_a_large_object_are_read_on_too(catalogue: Catalogue) -
 
 
 def test_what_is_kept_is_for_its_user_alone() -> None:
-    _, note = shorten(["x" * 50] * 100, 500)
+    _, note = truncate(["x" * 50] * 100, 500)
     folder = open_state() / "results"
     (path,) = folder.iterdir()
     assert path.name == f"{ident_in(note)}.json"
@@ -170,7 +178,7 @@ def test_what_is_kept_is_for_its_user_alone() -> None:
 
 
 def test_kept_results_go_by_age_and_by_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    notes = [shorten([str(n) * 50] * 100, 500)[1] for n in range(3)]
+    notes = [truncate([str(n) * 50] * 100, 500)[1] for n in range(3)]
     old, middle, new = map(ident_in, notes)
     folder = open_state() / "results"
     os.utime(folder / f"{old}.json", (time.time() - stored.MAX_AGE - 1,) * 2)
@@ -179,7 +187,7 @@ def test_kept_results_go_by_age_and_by_room(monkeypatch: pytest.MonkeyPatch) -> 
         read_on(old, 0, 500)
     assert read_on(middle, 0, 500)["total"] == 100
     monkeypatch.setattr(stored, "MAX_BYTES", 12_000)
-    last = ident_in(shorten(["y" * 50] * 100, 500)[1])
+    last = ident_in(truncate(["y" * 50] * 100, 500)[1])
     assert {path.stem for path in folder.iterdir()} == {new, last}
 
 
@@ -194,13 +202,13 @@ def test_an_id_that_names_nothing_is_told(ident: str, catalogue: Catalogue) -> N
 
 @pytest.mark.parametrize("offset", [100, 10**9])
 def test_an_offset_outside_a_result_is_told(offset: int) -> None:
-    ident = ident_in(shorten(["x" * 50] * 100, 500)[1])
+    ident = ident_in(truncate(["x" * 50] * 100, 500)[1])
     with pytest.raises(InvalidParameterError, match="which has 100 items"):
         read_on(ident, offset, 500)
 
 
 def test_a_damaged_file_is_as_good_as_gone() -> None:
-    ident = ident_in(shorten(["x" * 50] * 100, 500)[1])
+    ident = ident_in(truncate(["x" * 50] * 100, 500)[1])
     (open_state() / "results" / f"{ident}.json").write_text("{", encoding="utf-8")
     with pytest.raises(ToolError, match="it has expired"):
         read_on(ident, 0, 500)
@@ -208,53 +216,31 @@ def test_a_damaged_file_is_as_good_as_gone() -> None:
 
 def test_without_a_safe_folder_a_result_is_cut_and_says_why() -> None:
     (open_state() / "results").symlink_to("/tmp")
-    shown, note = shorten(["x" * 50] * 100, 500)
+    shown, note = truncate(["x" * 50] * 100, 500)
     assert 0 < len(shown) < 100
     assert "could not be kept" in note
     assert "ask for fewer" in note
 
 
 def test_reading_on_runs_at_the_lowest_level(catalogue: Catalogue) -> None:
-    ident = ident_in(shorten(["x" * 50] * 100, 500)[1])
+    ident = ident_in(truncate(["x" * 50] * 100, 500)[1])
     gate = Gate(catalogue, Executor(Simulator([])), "SAFE")
     assert call(gate, "read_more", result=ident, offset=90).value["result"] == ["x" * 50] * 10
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "said", "way"),
-    [
-        (
-            "diary_get",
-            {"target": 'journals.byId("gone")'},
-            'Diary has no journals.byId("gone") (any more).',
-            'diary_list {"element": "journal"}',
-        ),
-        (
-            "diary_get",
-            {"target": 'journals[0].entries["gone"].name'},
-            'no journals[0].entries["gone"]',
-            'diary_list {"element": "entry", "of": "journals[0]"}',
-        ),
-        (
-            "diary_set",
-            {"target": "journals[9]", "properties": {"owner": "x"}},
-            "no journals[9]",
-            'diary_list {"element": "journal"}',
-        ),
-        (
-            "diary_delete",
-            {"target": 'entries.byId("gone")'},
-            'no entries.byId("gone")',
-            'diary_list {"element": "entry"}',
-        ),
-        (
-            "diary_move",
-            {"target": 'entries.byId("gone")', "to": "journals[1].entries"},
-            'does not have all of these: entries.byId("gone"), journals[1]',
-            'diary_list {"element": "journal"}',
-        ),
-    ],
-)
+@pytest.mark.parametrize(("tool", "arguments", "said", "way"), [
+    ("diary_get", {"target": 'journals.byId("gone")'},
+     'Diary has no journals.byId("gone") (any more).', 'diary_list {"element": "journal"}'),
+    ("diary_get", {"target": 'journals[0].entries["gone"].name'}, 'no journals[0].entries["gone"]',
+     'diary_list {"element": "entry", "of": "journals[0]"}'),
+    ("diary_set", {"target": "journals[9]", "properties": {"owner": "x"}}, "no journals[9]",
+     'diary_list {"element": "journal"}'),
+    ("diary_delete", {"target": 'entries.byId("gone")'}, 'no entries.byId("gone")',
+     'diary_list {"element": "entry"}'),
+    ("diary_move", {"target": 'entries.byId("gone")', "to": "journals[1].entries"},
+     'does not have all of these: entries.byId("gone"), journals[1]',
+     'diary_list {"element": "journal"}'),
+])  # fmt: skip
 def test_a_stale_reference_is_named_with_the_way_to_look_again(
     catalogue: Catalogue, tool: str, arguments: dict[str, Any], said: str, way: str
 ) -> None:
@@ -290,7 +276,7 @@ def test_a_reference_with_hidden_characters_still_means_its_object(catalogue: Ca
 def test_a_field_without_a_name_is_keyed_as_its_schema_says() -> None:
     from iac_runtime.execution.answers import AppAnswer
     from iac_runtime.gate.results import plain_result
-    from iac_runtime.language.request import Event
+    from iac_runtime.language.steps import Event
     from iac_runtime.tool import App, Property, Record, Spec
     from iac_runtime.tools.tables import Operation, Tables
 
@@ -305,7 +291,7 @@ def test_a_field_without_a_name_is_keyed_as_its_schema_says() -> None:
 
 
 def test_the_folder_of_results_is_made_when_it_is_needed(own_data_folder: Path) -> None:
-    assert shorten([1], 100) == ([1], "")
+    assert truncate([1], 100) == ([1], "")
     assert not (own_data_folder / "state" / "results").exists()
 
 
@@ -317,12 +303,10 @@ ODD = Tool(
         tool, CallFacts(tool.name), lambda _cancel: ToolResult({"success": True, "said": "x"})
     ),
     {
-        "type": "object",
-        "properties": {"success": {"type": "boolean"}},
-        "required": ["success"],
+        "type": "object", "properties": {"success": {"type": "boolean"}}, "required": ["success"],
         "additionalProperties": False,
     },
-)
+)  # fmt: skip
 
 
 def test_an_answer_of_ours_beyond_its_schema_is_an_error_here_and_passed_on_in_use(

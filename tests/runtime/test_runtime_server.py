@@ -9,16 +9,15 @@ from typing import Any
 import anyio
 import pytest
 import warm
-from diary_output import write_output
-from diary_world import WORLD
+from diary_world import WORLD, write_output
 from mcp import Client, MCPError, StdioServerParameters
 from served import server_of
 
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.process import Completed
 from iac_runtime.gate.gate import Gate
-from iac_runtime.policy.model import Flags
 from iac_runtime.policy.permissions import open_permissions
+from iac_runtime.policy.settings import PolicyFlags
 from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator
 
@@ -83,7 +82,7 @@ def test_a_client_lists_calls_and_is_told_of_errors(
 
 
 def gate_of(catalogue: Catalogue, world: dict[str, Any] = WORLD, **more: Any) -> Gate:
-    tables = [catalogue.tables(app) for app in catalogue.apps.values()]
+    tables = [catalogue.load_tables(app) for app in catalogue.apps.values()]
     return Gate(catalogue, Executor(Simulator(tables, {"diary": world})), "DANGEROUS", **more)
 
 
@@ -103,7 +102,7 @@ def test_a_read_only_server_hides_and_refuses_what_can_change(catalogue: Catalog
             assert facts["type"] == "REFUSED"
             assert "--read-only" in facts["suggestion"]
 
-    permissions = open_permissions(Flags(read_only=True))
+    permissions = open_permissions(PolicyFlags(read_only=True))
     ask(server_of(gate_of(catalogue, permissions=permissions)), question)
 
 

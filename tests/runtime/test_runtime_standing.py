@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted import APP, Scripted, request, scripted, until
+from scripted import APP, Scripted, request, until
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError
@@ -17,21 +17,16 @@ from iac_runtime.execution.process import Completed
 from iac_simulator import Simulator
 
 
-@pytest.fixture
-def osascript(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scripted:
-    return scripted(tmp_path, monkeypatch)
-
-
 class TestHowThingsStand:
     def test_the_program_is_looked_for_where_it_would_be_run(self, osascript: Scripted) -> None:
-        assert osascript.executor().available()
-        assert osascript.executor().version().osascript == str(osascript.program)
+        assert osascript.executor().is_available()
+        assert osascript.executor().installed_versions().osascript == str(osascript.program)
         nowhere = Executor(program="/nowhere/osascript")
-        assert not nowhere.available()
-        assert nowhere.version().osascript is None
+        assert not nowhere.is_available()
+        assert nowhere.installed_versions().osascript is None
         simulated = Executor(lambda *_: Completed(b"", b"", 0))
-        assert simulated.available()
-        assert simulated.version().osascript is None
+        assert simulated.is_available()
+        assert simulated.installed_versions().osascript is None
 
     @pytest.mark.parametrize(
         ("app", "installed", "scriptable", "running", "reason"),
@@ -47,7 +42,7 @@ class TestHowThingsStand:
 
         folder = Path(__file__).parents[2] / "generated" / "iac_tools"
         catalogue = Catalogue([folder])
-        simulator = Simulator([catalogue.tables(catalogue.apps["mail"])])
+        simulator = Simulator([catalogue.load_tables(catalogue.apps["mail"])])
         found = Executor(simulator).test_app(app)
         assert (found.installed, found.scriptable, found.running) == (
             installed,
@@ -91,7 +86,7 @@ class TestHowThingsStand:
         may: str,
         reason: str,
     ) -> None:
-        monkeypatch.setattr("iac_runtime.execution.mac.permitted", lambda _: may)
+        monkeypatch.setattr("iac_runtime.execution.mac.automation_permission", lambda _: may)
         fields = zip(("installed", "scriptable", "running"), record, strict=True)
         found = app_state({"record": [list(field) for field in fields]}, APP)
         assert reason in found.reason
@@ -139,10 +134,10 @@ def test_the_permission_is_read_from_the_status(
     library = CoreServices(status)
     monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.setattr("ctypes.CDLL", lambda path: library)
-    assert permission.permitted("com.apple.mail") == expected
+    assert permission.automation_permission("com.apple.mail") == expected
     assert (library.made, library.disposed) == ([b"com.apple.mail"], 1)
     failing = CoreServices(0, failed=-108)
     monkeypatch.setattr("ctypes.CDLL", lambda path: failing)
-    assert permission.permitted("x") == "unknown"
+    assert permission.automation_permission("x") == "unknown"
     monkeypatch.setattr("ctypes.CDLL", lambda path: object())
-    assert permission.permitted("x") == "unknown"
+    assert permission.automation_permission("x") == "unknown"

@@ -5,22 +5,16 @@ import os
 import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted import APP, Scripted, descriptors, request, scripted, until
+from scripted import APP, Scripted, descriptors, request, until
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError
-from iac_runtime.execution.executor import Executor, harness
+from iac_runtime.execution.executor import Executor, load_harness
 
 pytestmark = pytest.mark.process
-
-
-@pytest.fixture
-def osascript(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scripted:
-    return scripted(tmp_path, monkeypatch)
 
 
 def ask(
@@ -55,7 +49,7 @@ def test_it_gets_no_argument_but_its_descriptors(osascript: Scripted) -> None:
     arguments = ask(osascript.executor(), "arguments")
     assert isinstance(arguments, list)
     assert arguments[:2] == ["-l", "JavaScript"]
-    assert arguments[2:] == ["-e", harness(), "3", "4"]
+    assert arguments[2:] == ["-e", load_harness(), "3", "4"]
 
 
 def test_any_text_goes_there_and_back(osascript: Scripted) -> None:
@@ -109,25 +103,18 @@ def test_it_is_replaced_when_its_connection_to_the_app_is_gone(
 
 
 @pytest.mark.sweep
-@pytest.mark.parametrize(
-    ("command", "type_", "words"),
-    [
-        ("die 3", "EXECUTION_ERROR", "status 3"),
-        ("die signal11", "EXECUTION_ERROR", "signal 11"),
-        ("die 1", "PERMISSION_DENIED", "without a message"),
-        ("orphan", "EXECUTION_ERROR", "status 3"),
-        ("words -1743", "PERMISSION_DENIED", "Diary"),
-        ("deep", "EXECUTION_ERROR", "no readable answer to t"),
-        ("digits", "EXECUTION_ERROR", "no readable answer to t"),
-        ('raw "POLLUTION"', "EXECUTION_ERROR", "no readable answer to t"),
-        ('raw "undefined"', "EXECUTION_ERROR", "no readable answer to t"),
-        ('raw "{\\"mark\\": \\"MARK\\", \\"ok\\": NaN}"', "EXECUTION_ERROR", "no readable answer"),
-        ("huge 13", "EXECUTION_ERROR", "too large"),
-        ("flood 4", "EXECUTION_ERROR", "too large"),
-        ("hang", "TIMEOUT", "0.4 seconds"),
-        ("flood 2", "TIMEOUT", "0.4 seconds"),
-    ],
-)
+@pytest.mark.parametrize(("command", "type_", "words"), [
+    ("die 3", "EXECUTION_ERROR", "status 3"), ("die signal11", "EXECUTION_ERROR", "signal 11"),
+    ("die 1", "PERMISSION_DENIED", "without a message"), ("orphan", "EXECUTION_ERROR", "status 3"),
+    ("words -1743", "PERMISSION_DENIED", "Diary"),
+    ("deep", "EXECUTION_ERROR", "no readable answer to t"),
+    ("digits", "EXECUTION_ERROR", "no readable answer to t"),
+    ('raw "POLLUTION"', "EXECUTION_ERROR", "no readable answer to t"),
+    ('raw "undefined"', "EXECUTION_ERROR", "no readable answer to t"),
+    ('raw "{\\"mark\\": \\"MARK\\", \\"ok\\": NaN}"', "EXECUTION_ERROR", "no readable answer"),
+    ("huge 13", "EXECUTION_ERROR", "too large"), ("flood 4", "EXECUTION_ERROR", "too large"),
+    ("hang", "TIMEOUT", "0.4 seconds"), ("flood 2", "TIMEOUT", "0.4 seconds"),
+])  # fmt: skip
 @pytest.mark.parametrize("workers", [True, False])
 def test_the_next_call_is_well_whatever_became_of_the_last(
     osascript: Scripted, command: str, type_: str, words: str, workers: bool
@@ -188,10 +175,10 @@ def test_a_worker_that_was_slow_to_begin_is_tried_again(
     executor = osascript.executor(hello=0.5, pause=0)
     monkeypatch.setenv("SCRIPTED_START", "deaf")
     ask(executor, "answer")
-    assert executor.workers() == {APP: "one process a call"}
+    assert executor.worker_states() == {APP: "one process a call"}
     monkeypatch.delenv("SCRIPTED_START")
     assert ask(executor, "answer") == ask(executor, "answer")
-    assert executor.workers() == {APP: "idle"}
+    assert executor.worker_states() == {APP: "idle"}
 
 
 @pytest.mark.parametrize("start", ["deaf", "hangs"])

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iac_base.errors import SetupError
-from iac_runtime.search import Index, SearchHit
+from iac_runtime.search.index import Index, SearchHit
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import OWN_TOOLS
 
@@ -27,32 +27,22 @@ def names(hits: list[SearchHit]) -> list[str]:
     return [hit.tool for hit in hits]
 
 
-@pytest.mark.parametrize(
-    ("query", "tool"),
-    [
-        ("how many unread emails do I have", "mail_count_unread"),
-        ("write down a note", "notes_make"),
-        ("tick off a task", "reminders_set"),
-        ("skip this song", "music_next_track"),
-        ("reboot the mac", "system_events_restart"),
-        ("which web pages are open in safari", "safari_list"),
-        ("put text on the clipboard", "standard_additions_set_clipboard_text"),
-        ("quit an app", "app_quit"),
-    ],
-)
+@pytest.mark.parametrize(("query", "tool"), [
+    ("how many unread emails do I have", "mail_count_unread"), ("write down a note", "notes_make"),
+    ("tick off a task", "reminders_set"), ("skip this song", "music_next_track"),
+    ("reboot the mac", "system_events_restart"),
+    ("which web pages are open in safari", "safari_list"),
+    ("put text on the clipboard", "standard_additions_set_clipboard_text"),
+    ("quit an app", "app_quit"),
+])  # fmt: skip
 def test_everyday_words_find_the_tool(query: str, tool: str) -> None:
     assert tool in names(INDEX.find(query))
 
 
-@pytest.mark.parametrize(
-    ("query", "tool"),
-    [
-        ("unraed emials", "mail_list_unread"),
-        ("lsit my remiders", "reminders_list"),
-        ("emtpy the tarsh", "finder_empty"),
-        ("safrai bookmarcks", "safari_show_bookmarks"),
-    ],
-)
+@pytest.mark.parametrize(("query", "tool"), [
+    ("unraed emials", "mail_list_unread"), ("lsit my remiders", "reminders_list"),
+    ("emtpy the tarsh", "finder_empty"), ("safrai bookmarcks", "safari_show_bookmarks"),
+])  # fmt: skip
 def test_mistyped_words_find_it_too(query: str, tool: str) -> None:
     assert tool in names(INDEX.find(query))
 
@@ -149,16 +139,12 @@ def test_an_index_that_is_opened_answers_like_one_that_is_built() -> None:
     assert Index(CATALOGUE).find("play a song") == INDEX.find("play a song")
 
 
-@pytest.mark.parametrize(
-    ("damage", "told"),
-    [
-        (lambda file: file.unlink(), "is missing"),
-        (lambda file: file.write_text(""), "is damaged"),
-        (lambda file: file.write_text("{}\n[1]\n"), "is damaged"),
-        (lambda file: file.write_text('{"format":1}\n[99999,1,1]\n'), "is damaged"),
-        (lambda file: file.write_bytes(file.read_bytes()[:-40]), "is damaged"),
-    ],
-)
+@pytest.mark.parametrize(("damage", "told"), [
+    (lambda file: file.unlink(), "is missing"), (lambda file: file.write_text(""), "is damaged"),
+    (lambda file: file.write_text("{}\n[1]\n"), "is damaged"),
+    (lambda file: file.write_text('{"format":1}\n[99999,1,1]\n'), "is damaged"),
+    (lambda file: file.write_bytes(file.read_bytes()[:-40]), "is damaged"),
+])  # fmt: skip
 def test_a_damaged_index_is_told_to_whoever_searches(
     tmp_path: Path, damage: Callable[[Path], object], told: str
 ) -> None:
@@ -232,7 +218,7 @@ def test_the_requests_are_a_hundred_and_twenty_of_our_own() -> None:
     lines = (ROOT / "tests" / "search" / "requests.jsonl").read_text().splitlines()
     rows = [json.loads(line) for line in lines]
     assert len({row["query"] for row in rows}) == 120
-    said = {row["description"].casefold() for row in CATALOGUE.listing()}
+    said = {row["description"].casefold() for row in CATALOGUE.read_listing()}
     assert not any(row["query"].casefold() in text for row in rows for text in said)
     assert not any(row["query"].casefold().replace(" ", "_") in CATALOGUE.tools for row in rows)
     apps = {accepted["app"] for row in rows for accepted in row["accept"]}

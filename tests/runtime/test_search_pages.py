@@ -7,19 +7,19 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from iac_base.errors import UnknownToolError
-from iac_runtime.gate.planning import bind
-from iac_runtime.language.compose import compose
-from iac_runtime.search import Index, SearchHit, page, tokens
-from iac_runtime.serve.front import INSTRUCTIONS
-from iac_runtime.serve.listing import Choice, spoken_of
-from iac_runtime.serve.pages import ToolSearch, any_page
+from iac_runtime.gate.planning import expand_recipe
+from iac_runtime.language.compose import compose_request
+from iac_runtime.search.index import Index, SearchHit, count_tokens, tool_page
+from iac_runtime.serve.listing import Choice, relevant_instructions
+from iac_runtime.serve.stdio import INSTRUCTIONS
+from iac_runtime.serve.tool_pages import ToolSearch, any_page
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import OWN_TOOLS
 
 ROOT = Path(__file__).parent.parent.parent
 TOOLS = ROOT / "generated" / "iac_tools"
 CATALOGUE = Catalogue([TOOLS])
-ENTRIES = {entry["name"]: entry for entry in CATALOGUE.listing()}
+ENTRIES = {entry["name"]: entry for entry in CATALOGUE.read_listing()}
 
 
 @pytest.mark.sweep
@@ -36,19 +36,22 @@ def test_the_example_of_every_tool_fits_its_schema(name: str) -> None:
 @pytest.mark.sweep
 @pytest.mark.parametrize("name", sorted(CATALOGUE.tools))
 def test_the_example_of_every_tool_is_a_call_that_can_be_sent(name: str) -> None:
-    tool = CATALOGUE.operation(name)
-    example = page(CATALOGUE, name).example
-    assert compose(tool, bind(tool.spec, example), "/Users/me").app == tool.tables.app.id
+    tool = CATALOGUE.load_operation(name)
+    example = tool_page(CATALOGUE, name).example
+    assert (
+        compose_request(tool, expand_recipe(tool.spec, example), "/Users/me").app
+        == tool.tables.app.id
+    )
 
 
 def test_the_schema_is_the_one_that_is_listed() -> None:
-    assert page(CATALOGUE, "mail_list").schema == ENTRIES["mail_list"]["inputSchema"]
+    assert tool_page(CATALOGUE, "mail_list").schema == ENTRIES["mail_list"]["inputSchema"]
 
 
 def test_the_example_of_a_hit_is_about_what_was_asked() -> None:
     index = Index(CATALOGUE)
     hits = {hit.tool: hit for hit in index.find("list mail messages by sender", limit=8)}
-    example = page(CATALOGUE, hits["mail_list"]).example
+    example = tool_page(CATALOGUE, hits["mail_list"]).example
     assert example["element"] == "message"
     assert "sender" in example["properties"]
 
@@ -56,55 +59,50 @@ def test_the_example_of_a_hit_is_about_what_was_asked() -> None:
 @pytest.mark.parametrize("op", ["get", "set", "list", "count", "make"])
 def test_the_example_of_a_hit_fits_too(op: str) -> None:
     hit = SearchHit(f"notes_{op}", 1.0, "", op, "note", ("name",), "SAFE")  # type: ignore[arg-type]
-    found = page(CATALOGUE, hit)
+    found = tool_page(CATALOGUE, hit)
     Draft202012Validator(dict(found.schema)).validate(dict(found.example))
-    tool = CATALOGUE.operation(hit.tool)
-    compose(tool, found.example, "/Users/me")
+    tool = CATALOGUE.load_operation(hit.tool)
+    compose_request(tool, found.example, "/Users/me")
 
 
 def test_an_unknown_tool_is_answered_with_the_nearest() -> None:
     with pytest.raises(UnknownToolError, match="mail_list"):
-        page(CATALOGUE, "mail_lists")
+        tool_page(CATALOGUE, "mail_lists")
 
 
 def test_tokens_are_bytes_by_four() -> None:
-    assert tokens([]) == 0
-    assert tokens([{"name": "abc"}]) == len('{"name":"abc"}') // 4
+    assert count_tokens([]) == 0
+    assert count_tokens([{"name": "abc"}]) == len('{"name":"abc"}') // 4
     listing = (TOOLS / "listing.jsonl").read_bytes()
-    assert abs(tokens(ENTRIES.values()) - len(listing) // 4) < len(ENTRIES)
+    assert abs(count_tokens(ENTRIES.values()) - len(listing) // 4) < len(ENTRIES)
 
 
 SEARCH = ToolSearch(lambda: CATALOGUE, read_only=False)
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
-        {"query": "unread mails"},
-        {"query": "move a window to the left"},
-        {"query": "play something by a singer"},
-        {"query": "anything", "app": "Music"},
-    ],
-)
+@pytest.mark.parametrize("asked", [
+    {"query": "unread mails"}, {"query": "move a window to the left"},
+    {"query": "play something by a singer"}, {"query": "anything", "app": "Music"},
+])  # fmt: skip
 def test_an_answer_has_pages_and_names_and_keeps_its_budget(asked: dict[str, Any]) -> None:
-    answer = SEARCH.find(asked)
+    answer = SEARCH.find_pages(asked)
     assert 1 <= len(answer["tools"]) <= 3
     named = [name for group in answer["more"].values() for name in group]
     assert not {*named} & {row["name"] for row in answer["tools"]}
     assert len(named) >= 25
     said = [words for group in answer["more"].values() for words in group.values()]
     assert all(len(words.split()) <= 6 for words in said)
-    assert tokens([answer]) <= 900
+    assert count_tokens([answer]) <= 900
 
 
 def test_a_tool_that_was_only_named_has_its_page_when_asked_for_by_name() -> None:
-    (first, *_) = SEARCH.find({"query": "textedit_set"})["tools"]
+    (first, *_) = SEARCH.find_pages({"query": "textedit_set"})["tools"]
     assert first["name"] == "textedit_set"
     assert first["schema"]["properties"]
 
 
 def test_the_door_is_that_of_the_example_and_the_page_says_what_needs_another() -> None:
-    (first, *_) = SEARCH.find({"query": "notes_set"})["tools"]
+    (first, *_) = SEARCH.find_pages({"query": "notes_set"})["tools"]
     assert first["level"] == "SAFE to DANGEROUS"
     assert first["example"]["properties"].keys() == {"name"}
     assert first["call_with"] == "write_tool"
@@ -112,21 +110,18 @@ def test_the_door_is_that_of_the_example_and_the_page_says_what_needs_another() 
 
 
 def test_what_nothing_serves_is_told_so() -> None:
-    answer = SEARCH.find({"query": "will it rain in Oslo"})
+    answer = SEARCH.find_pages({"query": "will it rain in Oslo"})
     assert answer["tools"] == []
     assert "No tool matches" in answer["note"]
 
 
-@pytest.mark.parametrize(
-    ("choice", "there", "gone"),
-    [
-        (Choice(), "find_tools write_tool perform_action", ""),
-        (Choice(read_only=True), "find_tools read_tool", "write_tool perform_action Act:"),
-        (Choice(("notes",)), "list_apps", "find_tools read_tool execute_applescript"),
-        (Choice(("notes", "applescript")), "execute_applescript", "find_tools perform_action"),
-    ],
-)
+@pytest.mark.parametrize(("choice", "there", "gone"), [
+    (Choice(), "find_tools write_tool perform_action", ""),
+    (Choice(read_only=True), "find_tools read_tool", "write_tool perform_action Act:"),
+    (Choice(("notes",)), "list_apps", "find_tools read_tool execute_applescript"),
+    (Choice(("notes", "applescript")), "execute_applescript", "find_tools perform_action"),
+])  # fmt: skip
 def test_instructions_speak_of_what_can_be_called(choice: Choice, there: str, gone: str) -> None:
-    said = spoken_of(INSTRUCTIONS, choice)
+    said = relevant_instructions(INSTRUCTIONS, choice)
     assert all(word in said for word in there.split())
     assert not any(word in said for word in gone.split())

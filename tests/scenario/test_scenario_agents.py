@@ -44,11 +44,9 @@ def command(agents: Path, client: str, prompt: str) -> list[str]:
         args = json.dumps(SERVER["args"])
         server = f"{{command={json.dumps(sys.executable)},args={args},required=true}}"
         settings = {
-            "model_provider": '"s"',
-            "model_providers.s": provider,
-            "model_providers.s.stream_max_retries": "1",
-            "mcp_servers.ours": server,
-        }
+            "model_provider": '"s"', "model_providers.s": provider,
+            "model_providers.s.stream_max_retries": "1", "mcp_servers.ours": server,
+        }  # fmt: skip
         words = [word for key, value in settings.items() for word in ("-c", f"{key}={value}")]
         bypass = "--dangerously-bypass-approvals-and-sandbox"
         return [program, "exec", "-m", "gpt-5", *words, "--skip-git-repo-check", bypass, prompt]

@@ -17,17 +17,14 @@ from iac_scenario.command_line import UnclearLineError, parse_commands
 from iac_scenario.sandbox import Sandbox
 
 FILES = {
-    "a.txt": "one\ntwo\nThree\nfour two\n",
-    "b.txt": "10\n9\n10\n2\n",
+    "a.txt": "one\ntwo\nThree\nfour two\n", "b.txt": "10\n9\n10\n2\n",
     "data.csv": "id,name,age\n1,ada,36\n2,bob,7\n3,cyd,36\n",
     "src/main.py": "import os\n# TODO: x\ndef main():\n    print('hi')\n",
     "src/lib/util.py": "def util():\n    return 1  # TODO\n",
     "docs/read me.md": "# Title\n\nSome text\n",
-    "log.txt": "INFO start\nERROR bad thing\nWARN hmm\nERROR worse\nINFO end\n",
-    "noeol": "x\ny",
-    ".hidden": "h\n",
-    "empty": "",
-}
+    "log.txt": "INFO start\nERROR bad thing\nWARN hmm\nERROR worse\nINFO end\n", "noeol": "x\ny",
+    ".hidden": "h\n", "empty": "",
+}  # fmt: skip
 LINES = (Path(__file__).parent / "shell_lines.txt").read_text().removesuffix("\n").split("\n---\n")
 GROUPS = {name: list(lines) for name, lines in groupby(sorted(LINES), lambda line: line[:3])}
 UNORDERED = ("find", "grep -r", "ls -R")

@@ -150,18 +150,13 @@ def test_without_servers_a_call_says_what_is_missing(make: Make, run: Run) -> No
     assert "pass --mcp-config" in run("run", path, "-p", "x").out
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (None, "servers.json"),
-        ("{", "is not JSON"),
-        ("[]", "has no object mcpServers"),
-        ('{"mcpServers": {"a": {"url": "http://x", "command": "y"}}}', "only one of them"),
-        ('{"mcpServers": {"a": {}}}', "mcpServers.a: needs the field command"),
-        ('{"mcpServers": {"a": {"command": 3}}}', "mcpServers.a.command: must be a text"),
-        ('{"mcpServers": {"a": {"command": "${NOT_SET_HERE}"}}}', "${NOT_SET_HERE}"),
-    ],
-)
+@pytest.mark.parametrize(("text", "said"), [
+    (None, "servers.json"), ("{", "is not JSON"), ("[]", "has no object mcpServers"),
+    ('{"mcpServers": {"a": {"url": "http://x", "command": "y"}}}', "only one of them"),
+    ('{"mcpServers": {"a": {}}}', "mcpServers.a: needs the field command"),
+    ('{"mcpServers": {"a": {"command": 3}}}', "mcpServers.a.command: must be a text"),
+    ('{"mcpServers": {"a": {"command": "${NOT_SET_HERE}"}}}', "${NOT_SET_HERE}"),
+])  # fmt: skip
 def test_a_configuration_that_cannot_be_used(
     make: Make, run: Run, tmp_path: Path, text: str | None, said: str
 ) -> None:

@@ -46,17 +46,13 @@ def test_a_first_scenario_calls_what_the_server_lists(
     assert "No such file" in run("new", "/nowhere/at/all").err
 
 
-@pytest.mark.parametrize(
-    ("words", "name"),
-    [
-        ("mcp-server-time", "time"),
-        ("npx -y @modelcontextprotocol/server-everything stdio", "everything"),
-        ("node build/git-mcp.js --stdio", "git"),
-        ("python3 src/weather.py", "weather"),
-        ("node /opt/server-everything/dist/index.js stdio", "everything"),
-        ("http://127.0.0.1:8000/mcp", "127_0_0_1"),
-    ],
-)
+@pytest.mark.parametrize(("words", "name"), [
+    ("mcp-server-time", "time"),
+    ("npx -y @modelcontextprotocol/server-everything stdio", "everything"),
+    ("node build/git-mcp.js --stdio", "git"), ("python3 src/weather.py", "weather"),
+    ("node /opt/server-everything/dist/index.js stdio", "everything"),
+    ("http://127.0.0.1:8000/mcp", "127_0_0_1"),
+])  # fmt: skip
 def test_a_server_is_named_as_people_call_it(words: str, name: str) -> None:
     assert parse_server(words.split())[0] == name
 

@@ -21,93 +21,65 @@ def request(tool: str, value: str = "", *, reads: bool = False) -> PermissionReq
     return PermissionRequest(tool, {key: value} if value else {}, reads, place)
 
 
-@pytest.mark.parametrize(
-    ("rule", "tool", "value", "expected"),
-    [
-        ("Bash", "Bash", "ls", True),
-        ("Bash(*)", "Bash", "anything", True),
-        ("Bash(git *)", "Bash", "git status", True),
-        ("Bash(git *)", "Bash", "git", True),
-        ("Bash(git *)", "Bash", "gitk", False),
-        ("Bash(git:*)", "Bash", "git log -1", True),
-        ("Bash(git:*)", "Bash", "github", False),
-        ("Bash(git * --stat)", "Bash", "git log --stat", True),
-        ("Bash(ls)", "Bash", "ls -l", False),
-        ("Bash(ls *)", "Bash", "ls a && ls b", True),
-        ("Bash(ls *)", "Bash", "ls a && rm b", False),
-        ("Bash(ls *)", "Bash", "ls a; rm b", False),
-        ("Bash(ls *)", "Bash", "ls a | tee b", False),
-        ("Bash(ls *)", "Bash", "ls $(rm b)", False),
-        ("Bash(ls *)", "Bash", "ls `rm b`", False),
-        ("Bash(ls *)", "Bash", "ls $X", False),
-        ("Bash(ls *)", "Bash", "ls | xargs rm", False),
-        ("Bash(xargs *)", "Bash", "xargs -n 1 rm", False),
-        ("Bash(xargs *)", "Bash", "xargs -a ls", False),
-        ("Bash(ls *)", "Bash", "ls <<E\n$(rm b)\nE", False),
-        ("Bash(ls *)", "Bash", "ls <<E\nx\nE\nrm b", False),
-        ("Bash(ls *)", "Bash", "ls <<'E'\n$(rm b)\nE", True),
-        ("Bash(ls *)", "Bash", "ls \\\n -l | ls", True),
-        ("Bash(find *)", "Bash", "find . -exec rm {} +", False),
-        ("Bash(find *)", "Bash", "find . -name '*.md'", True),
-        ("Bash(bash *)", "Bash", "bash -c 'rm b'", False),
-        ("Bash(bash *)", "Bash", "bash build.sh", True),
-        ("Bash(env *)", "Bash", "env rm b", False),
-        ("Bash(echo *)", "Bash", "echo a & rm b", False),
-        ("Bash([[ *)", "Bash", "[[ 'a[$(rm b)]' -eq 0 ]]", False),
-        ("Bash(echo $(date))", "Bash", "echo $(date)", True),
-        ("Bash(grep *)", "Bash", "grep -q x a", True),
-        ("Read(./docs/**)", "Read", "docs/a/b.md", True),
-        ("Read(./docs/**)", "Read", "/sandbox/docs/a.md", True),
-        ("Read(./docs/**)", "Glob", "docs/a.md", True),
-        ("Read(./docs/**)", "Read", "docs/../src/a.md", False),
-        ("Read(./docs/**)", "Read", "../docs/a.md", False),
-        ("Read(/docs/*)", "Read", "docs/a/b.md", False),
-        ("Read(//home/me/project/docs/**)", "Read", "docs/a.md", True),
-        ("Read(~/docs/**)", "Read", "docs/a.md", False),
-        ("Read(*.env)", "Read", "deep/down/.env", True),
-        ("Edit(./src/**)", "Write", "src/a.py", True),
-        ("Write", "Edit", "src/a.py", False),
-        ("Read", "Write", "src/a.py", False),
-        ("mcp__mail", "mcp__mail__send", "", True),
-        ("mcp__mail", "mcp__mailer__send", "", False),
-        ("mcp__mail__*", "mcp__mail__send", "", True),
-        ("mcp__mail__get_*", "mcp__mail__get_one", "", True),
-        ("mcp__mail__get_*", "mcp__mail__set_one", "", False),
-        ("mcp__mail__send(x)", "mcp__mail__send", "", False),
-    ],
-)
+@pytest.mark.parametrize(("rule", "tool", "value", "expected"), [
+    ("Bash", "Bash", "ls", True), ("Bash(*)", "Bash", "anything", True),
+    ("Bash(git *)", "Bash", "git status", True), ("Bash(git *)", "Bash", "git", True),
+    ("Bash(git *)", "Bash", "gitk", False), ("Bash(git:*)", "Bash", "git log -1", True),
+    ("Bash(git:*)", "Bash", "github", False),
+    ("Bash(git * --stat)", "Bash", "git log --stat", True), ("Bash(ls)", "Bash", "ls -l", False),
+    ("Bash(ls *)", "Bash", "ls a && ls b", True), ("Bash(ls *)", "Bash", "ls a && rm b", False),
+    ("Bash(ls *)", "Bash", "ls a; rm b", False), ("Bash(ls *)", "Bash", "ls a | tee b", False),
+    ("Bash(ls *)", "Bash", "ls $(rm b)", False), ("Bash(ls *)", "Bash", "ls `rm b`", False),
+    ("Bash(ls *)", "Bash", "ls $X", False), ("Bash(ls *)", "Bash", "ls | xargs rm", False),
+    ("Bash(xargs *)", "Bash", "xargs -n 1 rm", False),
+    ("Bash(xargs *)", "Bash", "xargs -a ls", False),
+    ("Bash(ls *)", "Bash", "ls <<E\n$(rm b)\nE", False),
+    ("Bash(ls *)", "Bash", "ls <<E\nx\nE\nrm b", False),
+    ("Bash(ls *)", "Bash", "ls <<'E'\n$(rm b)\nE", True),
+    ("Bash(ls *)", "Bash", "ls \\\n -l | ls", True),
+    ("Bash(find *)", "Bash", "find . -exec rm {} +", False),
+    ("Bash(find *)", "Bash", "find . -name '*.md'", True),
+    ("Bash(bash *)", "Bash", "bash -c 'rm b'", False),
+    ("Bash(bash *)", "Bash", "bash build.sh", True), ("Bash(env *)", "Bash", "env rm b", False),
+    ("Bash(echo *)", "Bash", "echo a & rm b", False),
+    ("Bash([[ *)", "Bash", "[[ 'a[$(rm b)]' -eq 0 ]]", False),
+    ("Bash(echo $(date))", "Bash", "echo $(date)", True),
+    ("Bash(grep *)", "Bash", "grep -q x a", True), ("Read(./docs/**)", "Read", "docs/a/b.md", True),
+    ("Read(./docs/**)", "Read", "/sandbox/docs/a.md", True),
+    ("Read(./docs/**)", "Glob", "docs/a.md", True),
+    ("Read(./docs/**)", "Read", "docs/../src/a.md", False),
+    ("Read(./docs/**)", "Read", "../docs/a.md", False),
+    ("Read(/docs/*)", "Read", "docs/a/b.md", False),
+    ("Read(//home/me/project/docs/**)", "Read", "docs/a.md", True),
+    ("Read(~/docs/**)", "Read", "docs/a.md", False),
+    ("Read(*.env)", "Read", "deep/down/.env", True), ("Edit(./src/**)", "Write", "src/a.py", True),
+    ("Write", "Edit", "src/a.py", False), ("Read", "Write", "src/a.py", False),
+    ("mcp__mail", "mcp__mail__send", "", True), ("mcp__mail", "mcp__mailer__send", "", False),
+    ("mcp__mail__*", "mcp__mail__send", "", True),
+    ("mcp__mail__get_*", "mcp__mail__get_one", "", True),
+    ("mcp__mail__get_*", "mcp__mail__set_one", "", False),
+    ("mcp__mail__send(x)", "mcp__mail__send", "", False),
+])  # fmt: skip
 def test_a_rule_allows_what_it_names(rule: str, tool: str, value: str, expected: bool) -> None:
     permissions = PermissionRules(mode="default", allow=(rule,))
     verdict = decide_permission(request(tool, value), permissions).verdict
     assert verdict == ("allow" if expected else "ask")
 
 
-@pytest.mark.parametrize(
-    ("rule", "tool", "value"),
-    [
-        ("Bash(rm *)", "Bash", "ls && rm -rf x"),
-        ("Bash(rm *)", "Bash", "echo a | rm b"),
-        ("Bash(rm *)", "Bash", "FOO=$(date); rm b"),
-        ("Bash(rm *)", "Bash", "sleep 1 & rm b"),
-        ("Bash(rm *)", "Bash", "ls | xargs -0 rm"),
-        ("Bash(rm *)", "Bash", "X=a; rm $X"),
-        ("Bash(rm *)", "Bash", "! rm a"),
-        ("Bash(rm *)", "Bash", "echo $(rm b)"),
-        ("Bash(rm *)", "Bash", "for f in *; do rm $f; done"),
-        ("Bash(rm *)", "Bash", "bash -c 'rm b'"),
-        ("Bash(rm *)", "Bash", "env -i rm b"),
-        ("Bash(rm *)", "Bash", "find . -exec rm {} +"),
-        ("Bash(rm *)", "Bash", "/bin/rm b"),
-        ("Bash(rm *)", "Bash", '\\rm b; r""m c'),
-        ("Bash(rm *)", "Bash", "{rm,-f,b}"),
-        ("Bash(rm *)", "Bash", "x=1 rm b"),
-        ("Bash(git push *)", "Bash", "(git push origin)"),
-        ("Read(./secret/**)", "Read", "Secret/key"),
-        ("Read(./secret/**)", "Read", "./secret/./key"),
-        ("Read(./caf\u00e9/**)", "Read", "cafe\u0301/key"),
-        ("Read(./secret/**)", "Read", "/etc/passwd"),
-    ],
-)
+@pytest.mark.parametrize(("rule", "tool", "value"), [
+    ("Bash(rm *)", "Bash", "ls && rm -rf x"), ("Bash(rm *)", "Bash", "echo a | rm b"),
+    ("Bash(rm *)", "Bash", "FOO=$(date); rm b"), ("Bash(rm *)", "Bash", "sleep 1 & rm b"),
+    ("Bash(rm *)", "Bash", "ls | xargs -0 rm"), ("Bash(rm *)", "Bash", "X=a; rm $X"),
+    ("Bash(rm *)", "Bash", "! rm a"), ("Bash(rm *)", "Bash", "echo $(rm b)"),
+    ("Bash(rm *)", "Bash", "for f in *; do rm $f; done"), ("Bash(rm *)", "Bash", "bash -c 'rm b'"),
+    ("Bash(rm *)", "Bash", "env -i rm b"), ("Bash(rm *)", "Bash", "find . -exec rm {} +"),
+    ("Bash(rm *)", "Bash", "/bin/rm b"), ("Bash(rm *)", "Bash", '\\rm b; r""m c'),
+    ("Bash(rm *)", "Bash", "{rm,-f,b}"), ("Bash(rm *)", "Bash", "x=1 rm b"),
+    ("Bash(git push *)", "Bash", "(git push origin)"), ("Read(./secret/**)", "Read", "Secret/key"),
+    ("Read(./secret/**)", "Read", "./secret/./key"),
+    ("Read(./caf\u00e9/**)", "Read", "cafe\u0301/key"),
+    ("Read(./secret/**)", "Read", "/etc/passwd"),
+])  # fmt: skip
 def test_a_rule_denies_in_doubt(rule: str, tool: str, value: str) -> None:
     assert decide_permission(request(tool, value), PermissionRules(deny=(rule,))).verdict == "deny"
 
@@ -161,17 +133,11 @@ def test_no_line_that_runs_a_denied_command_slips_through(line: str) -> None:
         assert verdict == "deny"
 
 
-@pytest.mark.parametrize(
-    ("mode", "verdicts"),
-    [
-        (None, "allow allow allow"),
-        ("default", "allow ask ask"),
-        ("plan", "allow deny deny"),
-        ("accept-edits", "allow allow ask"),
-        ("bypass-permissions", "allow allow allow"),
-        ("dont-ask", "allow deny deny"),
-    ],
-)
+@pytest.mark.parametrize(("mode", "verdicts"), [
+    (None, "allow allow allow"), ("default", "allow ask ask"), ("plan", "allow deny deny"),
+    ("accept-edits", "allow allow ask"), ("bypass-permissions", "allow allow allow"),
+    ("dont-ask", "allow deny deny"),
+])  # fmt: skip
 def test_a_mode_says_what_no_rule_says(mode: str | None, verdicts: str) -> None:
     permissions = PermissionRules(mode=mode)  # type: ignore[arg-type]
     calls = (request("Read", "a", reads=True), request("Write", "a"), request("Bash", "make"))
@@ -245,17 +211,10 @@ def test_rules_hold_as_they_are_documented(
     assert decide_permission(asked, permissions).verdict == expected
 
 
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        ("mkdir a && cp b a/b && ls", "allow"),
-        ("rm -rf a", "allow"),
-        ("mv a ../b", "ask"),
-        ("touch .git/config", "ask"),
-        ("make", "ask"),
-        ("ls > b", "allow"),
-    ],
-)
+@pytest.mark.parametrize(("line", "expected"), [
+    ("mkdir a && cp b a/b && ls", "allow"), ("rm -rf a", "allow"), ("mv a ../b", "ask"),
+    ("touch .git/config", "ask"), ("make", "ask"), ("ls > b", "allow"),
+])  # fmt: skip
 def test_accepted_edits_are_file_commands_too(line: str, expected: str) -> None:
     assert (
         decide_permission(request("Bash", line), PermissionRules(mode="accept-edits")).verdict

@@ -105,16 +105,13 @@ def test_what_is_not_so_is_told(make: Make, run: Run) -> None:
     assert "not is_error" not in ran.err
 
 
-@pytest.mark.parametrize(
-    ("field", "said"),
-    [
-        ('expect = { matches = "(" }', "is not a regular expression"),
-        ('expect = { not = { json_path = { "$[" = 1 } } }', "is not a JSONPath"),
-        ("expect = { notifications = [{ params = {} }] }", "tables with a method"),
-        ('capture = { a = "$[" }', "is not a JSONPath"),
-        ('request = "ping"', "needs the field tool or request, and only one of them"),
-    ],
-)
+@pytest.mark.parametrize(("field", "said"), [
+    ('expect = { matches = "(" }', "is not a regular expression"),
+    ('expect = { not = { json_path = { "$[" = 1 } } }', "is not a JSONPath"),
+    ("expect = { notifications = [{ params = {} }] }", "tables with a method"),
+    ('capture = { a = "$[" }', "is not a JSONPath"),
+    ('request = "ping"', "needs the field tool or request, and only one of them"),
+])  # fmt: skip
 def test_a_mistake_has_its_line(make: Make, run: Run, field: str, said: str) -> None:
     path = make(f'[[default_response.tool_calls]]\ntool = "t"\n{field}\n')
     ran = run("check", path)
@@ -133,38 +130,27 @@ def test_a_placeholder_is_what_changes_or_itself() -> None:
 
 
 TOOL = {
-    "name": "t",
-    "description": "d",
-    "annotations": {"readOnlyHint": True},
-    "inputSchema": {
-        "type": "object",
-        "properties": {"a": {"type": "string"}, "b": {"type": "integer", "enum": [1, 2]}},
-        "required": ["a"],
-    },
-}
+    "name": "t", "description": "d", "annotations": {"readOnlyHint": True},
+    "inputSchema": {"type": "object",
+     "properties": {"a": {"type": "string"}, "b": {"type": "integer", "enum": [1, 2]}},
+     "required": ["a"]},
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("path", "value", "said"),
-    [
-        ("description", "other", "s tool t: has another description"),
-        (
-            "annotations.readOnlyHint",
-            False,
-            "BREAKS s tool t: readOnlyHint was True, and is now False",
-        ),
-        ("inputSchema.required", ["a", "b"], "BREAKS s tool t, input b: is needed now"),
-        ("inputSchema.required", [], "s tool t, input a: is no longer needed"),
-        ("inputSchema.properties.b.type", "number", "s tool t, input b: its type is now number"),
-        ("inputSchema.properties.a.type", "integer", "BREAKS s tool t, input a: its type is now"),
-        ("inputSchema.properties.b.enum", [1], "BREAKS s tool t, input b: its enum is now 1"),
-        ("inputSchema.properties.b.enum", [1, 2, 3], "s tool t, input b: its enum is now 1 or 2"),
-        ("inputSchema.properties.c", {}, "s tool t, input c: is new"),
-        ("inputSchema.additionalProperties", False, "BREAKS s tool t, input: takes no other"),
-        ("inputSchema.properties.a.maxLength", 3, "BREAKS s tool t, input a: has another maxL"),
-        ("outputSchema", {"type": "object"}, "s tool t, output: says now what it returns"),
-    ],
-)
+@pytest.mark.parametrize(("path", "value", "said"), [
+    ("description", "other", "s tool t: has another description"),
+    ("annotations.readOnlyHint", False, "BREAKS s tool t: readOnlyHint was True, and is now False"),
+    ("inputSchema.required", ["a", "b"], "BREAKS s tool t, input b: is needed now"),
+    ("inputSchema.required", [], "s tool t, input a: is no longer needed"),
+    ("inputSchema.properties.b.type", "number", "s tool t, input b: its type is now number"),
+    ("inputSchema.properties.a.type", "integer", "BREAKS s tool t, input a: its type is now"),
+    ("inputSchema.properties.b.enum", [1], "BREAKS s tool t, input b: its enum is now 1"),
+    ("inputSchema.properties.b.enum", [1, 2, 3], "s tool t, input b: its enum is now 1 or 2"),
+    ("inputSchema.properties.c", {}, "s tool t, input c: is new"),
+    ("inputSchema.additionalProperties", False, "BREAKS s tool t, input: takes no other"),
+    ("inputSchema.properties.a.maxLength", 3, "BREAKS s tool t, input a: has another maxL"),
+    ("outputSchema", {"type": "object"}, "s tool t, output: says now what it returns"),
+])  # fmt: skip
 def test_a_change_is_told_in_words(path: str, value: object, said: str) -> None:
     changed = json.loads(json.dumps(TOOL))
     *way, last = path.split(".")

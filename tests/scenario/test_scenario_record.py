@@ -112,14 +112,11 @@ def test_what_cannot_be_recorded_is_one_line(tmp_path: Path, run: Run) -> None:
     assert run(*words).status == 2
 
 
-@pytest.mark.parametrize(
-    "secret",
-    [
-        TOKEN, "sk-ant-api03-" + "x" * 24, "AKIAABCDEFGHIJKLMNOP", "xoxb-123456789012",
-        "eyJhbGciOiJI.eyJzdWIiOiIx.SflKxwRJ", "glpat-" + "x" * 20, "sk_live_" + "x" * 20,
-        "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("secret", [
+    TOKEN, "sk-ant-api03-" + "x" * 24, "AKIAABCDEFGHIJKLMNOP", "xoxb-123456789012",
+    "eyJhbGciOiJI.eyJzdWIiOiIx.SflKxwRJ", "glpat-" + "x" * 20, "sk_live_" + "x" * 20,
+    "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----",
+])  # fmt: skip
 def test_secrets_are_known_by_their_form(secret: str) -> None:
     assert secret not in json.dumps(without_secrets({"a": [f"x {secret} y"]}, ()))
 

@@ -160,19 +160,13 @@ def test_the_environment_is_empty_but_for_four(world: World) -> None:
 
 
 @pytest.mark.sweep
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("sleep 60", "more than 0.7 s"),
-        ("setsid sleep 60 & sleep 60", "more than 0.7 s"),
-        ("trap '' TERM INT HUP; while :; do :; done", "more than 0.7 s"),
-        ("exec >/dev/null 2>&1; sleep 60", "more than 0.7 s"),
-        ("yes", "more than 10,000 bytes"),
-        ("yes >&2", "more than 10,000 bytes"),
-        ("cat /dev/zero", "more than 10,000 bytes"),
-        ("for i in $(seq 40); do sleep 60 & done; wait", "more than 8 processes"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("line", "said"), [
+    ("sleep 60", "more than 0.7 s"), ("setsid sleep 60 & sleep 60", "more than 0.7 s"),
+    ("trap '' TERM INT HUP; while :; do :; done", "more than 0.7 s"),
+    ("exec >/dev/null 2>&1; sleep 60", "more than 0.7 s"), ("yes", "more than 10,000 bytes"),
+    ("yes >&2", "more than 10,000 bytes"), ("cat /dev/zero", "more than 10,000 bytes"),
+    ("for i in $(seq 40); do sleep 60 & done; wait", "more than 8 processes"),
+])  # fmt: skip
 def test_a_call_is_stopped_at_its_limits(session: BashSession, line: str, said: str) -> None:
     result = session.run(line, 0.7 if "0.7" in said else 30)
     assert said in result.stopped
@@ -323,17 +317,12 @@ STATE = "for at in /proc/self/fd/*; do [[ ${at##*/} -lt 3 || ! -f $at ]] || {}; 
 """Does something with the file in which Bash leaves what the next call needs."""
 
 
-@pytest.mark.parametrize(
-    "writes",
-    [
-        r"printf '\0' >&${at##*/}",
-        r"printf '\0\0\0' > $at",
-        r": > $at",
-        r"printf 'begun\0/box\0declare\0' > $at; kill -9 $$",
-        r"printf 'begun\0/box/%0150000d\0' 1 > $at; kill -9 $$",
-        r"printf 'begun\0/box\0A=%060000d' 1 | sed 's/0/€/g' > $at; kill -9 $$",
-    ],
-)
+@pytest.mark.parametrize("writes", [
+    r"printf '\0' >&${at##*/}", r"printf '\0\0\0' > $at", r": > $at",
+    r"printf 'begun\0/box\0declare\0' > $at; kill -9 $$",
+    r"printf 'begun\0/box/%0150000d\0' 1 > $at; kill -9 $$",
+    r"printf 'begun\0/box\0A=%060000d' 1 | sed 's/0/€/g' > $at; kill -9 $$",
+])  # fmt: skip
 def test_what_a_command_writes_to_an_inherited_descriptor_ends_no_session(
     session: BashSession, writes: str
 ) -> None:

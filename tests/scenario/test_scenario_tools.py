@@ -29,110 +29,64 @@ tool_execution.mode = "simulated"
 """
 
 
-@pytest.mark.parametrize(
-    ("tool", "given_input", "expected"),
-    [
-        ("Read", '{ file_path = "src/a.py" }', "     1→import os\n     2→print('hi')"),
-        (
-            "Read",
-            '{ file_path = "/sandbox/src/a.py", offset = 2, limit = 1 }',
-            "     2→print('hi')",
-        ),
-        ("Read", '{ file_path = "empty" }', "(no lines from 1: the file has 0)"),
-        ("Read", '{ file_path = "none" }', "Error: File does not exist: /sandbox/none"),
-        ("Read", '{ file_path = "binary" }', "Error: /sandbox/binary is a binary file."),
-        ("Read", '{ path = "x" }', "Error: Read: the arguments do not fit"),
-        ("Read", '{ file_path = "src" }', "Error: /sandbox/src is not a regular file."),
-        (
-            "Write",
-            '{ file_path = "new/x", content = "1" }',
-            "File created successfully at: /sandbox/new/x",
-        ),
-        (
-            "Write",
-            '{ file_path = "notes.md", content = "1" }',
-            "The file /sandbox/notes.md has been updated.",
-        ),
-        ("Write", '{ file_path = "../x", content = "1" }', "Error: ../x is outside the sandbox."),
-        (
-            "Edit",
-            '{ file_path = "notes.md", old_string = "hi", new_string = "ho" }',
-            "The file /sandbox/notes.md has been updated.",
-        ),
-        (
-            "Edit",
-            '{ file_path = "src/deep/b.py", old_string = "# h", new_string = "x" }',
-            "Error: Found 2 matches",
-        ),
-        (
-            "Edit",
-            '{ file_path = "src/deep/b.py", old_string = "# h", new_string = "",'
-            " replace_all = true }",
-            "The file /sandbox/src/deep/b.py has been updated. All 2 occurrences were replaced.",
-        ),
-        (
-            "Edit",
-            '{ file_path = "notes.md", old_string = "zz", new_string = "" }',
-            "Error: String to",
-        ),
-        (
-            "Edit",
-            '{ file_path = "notes.md", old_string = "a", new_string = "a" }',
-            "Error: old_string",
-        ),
-        (
-            "Edit",
-            '{ file_path = "notes.md", old_string = "", new_string = "a" }',
-            "Error: old_string",
-        ),
-        (
-            "Edit",
-            '{ file_path = "n", old_string = "", new_string = "a" }',
-            "File created successfully at: /sandbox/n",
-        ),
-        ("Glob", '{ pattern = "**/*.py" }', "/sandbox/src/a.py\n/sandbox/src/deep/b.py"),
-        ("Glob", '{ pattern = "./*.py", path = "src" }', "/sandbox/src/a.py\n"),
-        ("Glob", '{ pattern = "/sandbox/src/*.py" }', "/sandbox/src/a.py"),
-        ("Glob", '{ pattern = "*.rs" }', "No files found"),
-        (
-            "Grep",
-            '{ pattern = "hi" }',
-            "/sandbox/notes.md\n/sandbox/src/a.py\n/sandbox/src/deep/b.py",
-        ),
-        ("Grep", '{ pattern = "HI", -i = true, type = "py" }', "/sandbox/src/a.py\n"),
-        ("Grep", '{ pattern = "hi", glob = "*.md", output_mode = "count" }', "/sandbox/notes.md:1"),
-        ("Grep", '{ pattern = "hi", glob = "src/*.py" }', "/sandbox/src/a.py"),
-        (
-            "Grep",
-            '{ pattern = "hi", path = "src/deep/b.py", output_mode = "content", -C = 1 }',
-            "/sandbox/src/deep/b.py-1-import sys\n/sandbox/src/deep/b.py:2:# hi\n"
-            "/sandbox/src/deep/b.py-3-# ho",
-        ),
-        ("Grep", '{ pattern = "os.print", multiline = true }', "/sandbox/src/a.py"),
-        ("Grep", '{ pattern = "hi", head_limit = 1 }', "/sandbox/notes.md\n"),
-        ("Grep", '{ pattern = "none" }', "No matches found"),
-        ("Grep", '{ pattern = "(" }', "Error: rg: regex parse error:"),
-        ("Grep", '{ pattern = "a\\u0000b" }', "Error: a NUL byte or a lone surrogate cannot be"),
-        ("Grep", '{ pattern = "x", type = "zog" }', "Error: rg: unrecognized file type: zog"),
-        ("Grep", '{ pattern = "(?=x)" }', "Error: rg: regex parse error:"),
-        ("Grep", '{ pattern = "[[:upper:]]otes" }', "/sandbox/notes.md\n"),
-        ("Grep", '{ pattern = "h[io]", glob = "*.{md,txt}" }', "/sandbox/notes.md\n"),
-        ("Grep", '{ pattern = "hi", glob = "*.md,a.*" }', "/sandbox/notes.md\n/sandbox/src/a.py\n"),
-        (
-            "Grep",
-            '{ pattern = "^[inN#]", path = "notes.md", output_mode = "content", -n = false }',
-            "/sandbox/notes.md:# Notes\n",
-        ),
-        ("Grep", '{ pattern = "hi", head_limit = 1, offset = 1 }', "/sandbox/src/a.py\n"),
-        ("Glob", '{ pattern = "**/{a,b}.py" }', "/sandbox/src/a.py\n/sandbox/src/deep/b.py"),
-        ("Glob", '{ pattern = "[!n]*.py", path = "src/deep" }', "/sandbox/src/deep/b.py\n"),
-        ("Glob", '{ pattern = "deep/*.py", path = "src" }', "/sandbox/src/deep/b.py\n"),
-        ("Grep", '{ pattern = "x", path = "none" }', "Error: File does not exist"),
-        ("Bash", '{ command = "ls", run_in_background = true }', "Error: run_in_background"),
-        ("WebSearch", "{ query = 'x' }", "Error: WebSearch is not simulated."),
-        ("mcp__a__b", "{}", "Error: mcp__a__b is not simulated."),
-    ],
-)
+@pytest.mark.parametrize(("tool", "given_input", "expected"), [
+    ("Read", '{ file_path = "src/a.py" }', "     1→import os\n     2→print('hi')"),
+    ("Read", '{ file_path = "/sandbox/src/a.py", offset = 2, limit = 1 }', "     2→print('hi')"),
+    ("Read", '{ file_path = "empty" }', "(no lines from 1: the file has 0)"),
+    ("Read", '{ file_path = "none" }', "Error: File does not exist: /sandbox/none"),
+    ("Read", '{ file_path = "binary" }', "Error: /sandbox/binary is a binary file."),
+    ("Read", '{ path = "x" }', "Error: Read: the arguments do not fit"),
+    ("Read", '{ file_path = "src" }', "Error: /sandbox/src is not a regular file."),
+    ("Write", '{ file_path = "new/x", content = "1" }',
+     "File created successfully at: /sandbox/new/x"),
+    ("Write", '{ file_path = "notes.md", content = "1" }',
+     "The file /sandbox/notes.md has been updated."),
+    ("Write", '{ file_path = "../x", content = "1" }', "Error: ../x is outside the sandbox."),
+    ("Edit", '{ file_path = "notes.md", old_string = "hi", new_string = "ho" }',
+     "The file /sandbox/notes.md has been updated."),
+    ("Edit", '{ file_path = "src/deep/b.py", old_string = "# h", new_string = "x" }',
+     "Error: Found 2 matches"),
+    ("Edit",
+     '{ file_path = "src/deep/b.py", old_string = "# h", new_string = "",'
+     " replace_all = true }",
+     "The file /sandbox/src/deep/b.py has been updated. All 2 occurrences were replaced."),
+    ("Edit", '{ file_path = "notes.md", old_string = "zz", new_string = "" }', "Error: String to"),
+    ("Edit", '{ file_path = "notes.md", old_string = "a", new_string = "a" }', "Error: old_string"),
+    ("Edit", '{ file_path = "notes.md", old_string = "", new_string = "a" }', "Error: old_string"),
+    ("Edit", '{ file_path = "n", old_string = "", new_string = "a" }',
+     "File created successfully at: /sandbox/n"),
+    ("Glob", '{ pattern = "**/*.py" }', "/sandbox/src/a.py\n/sandbox/src/deep/b.py"),
+    ("Glob", '{ pattern = "./*.py", path = "src" }', "/sandbox/src/a.py\n"),
+    ("Glob", '{ pattern = "/sandbox/src/*.py" }', "/sandbox/src/a.py"),
+    ("Glob", '{ pattern = "*.rs" }', "No files found"),
+    ("Grep", '{ pattern = "hi" }', "/sandbox/notes.md\n/sandbox/src/a.py\n/sandbox/src/deep/b.py"),
+    ("Grep", '{ pattern = "HI", -i = true, type = "py" }', "/sandbox/src/a.py\n"),
+    ("Grep", '{ pattern = "hi", glob = "*.md", output_mode = "count" }', "/sandbox/notes.md:1"),
+    ("Grep", '{ pattern = "hi", glob = "src/*.py" }', "/sandbox/src/a.py"),
+    ("Grep", '{ pattern = "hi", path = "src/deep/b.py", output_mode = "content", -C = 1 }',
+     "/sandbox/src/deep/b.py-1-import sys\n/sandbox/src/deep/b.py:2:# hi\n"
+     "/sandbox/src/deep/b.py-3-# ho"),
+    ("Grep", '{ pattern = "os.print", multiline = true }', "/sandbox/src/a.py"),
+    ("Grep", '{ pattern = "hi", head_limit = 1 }', "/sandbox/notes.md\n"),
+    ("Grep", '{ pattern = "none" }', "No matches found"),
+    ("Grep", '{ pattern = "(" }', "Error: rg: regex parse error:"),
+    ("Grep", '{ pattern = "a\\u0000b" }', "Error: a NUL byte or a lone surrogate cannot be"),
+    ("Grep", '{ pattern = "x", type = "zog" }', "Error: rg: unrecognized file type: zog"),
+    ("Grep", '{ pattern = "(?=x)" }', "Error: rg: regex parse error:"),
+    ("Grep", '{ pattern = "[[:upper:]]otes" }', "/sandbox/notes.md\n"),
+    ("Grep", '{ pattern = "h[io]", glob = "*.{md,txt}" }', "/sandbox/notes.md\n"),
+    ("Grep", '{ pattern = "hi", glob = "*.md,a.*" }', "/sandbox/notes.md\n/sandbox/src/a.py\n"),
+    ("Grep", '{ pattern = "^[inN#]", path = "notes.md", output_mode = "content", -n = false }',
+     "/sandbox/notes.md:# Notes\n"),
+    ("Grep", '{ pattern = "hi", head_limit = 1, offset = 1 }', "/sandbox/src/a.py\n"),
+    ("Glob", '{ pattern = "**/{a,b}.py" }', "/sandbox/src/a.py\n/sandbox/src/deep/b.py"),
+    ("Glob", '{ pattern = "[!n]*.py", path = "src/deep" }', "/sandbox/src/deep/b.py\n"),
+    ("Glob", '{ pattern = "deep/*.py", path = "src" }', "/sandbox/src/deep/b.py\n"),
+    ("Grep", '{ pattern = "x", path = "none" }', "Error: File does not exist"),
+    ("Bash", '{ command = "ls", run_in_background = true }', "Error: run_in_background"),
+    ("WebSearch", "{ query = 'x' }", "Error: WebSearch is not simulated."),
+    ("mcp__a__b", "{}", "Error: mcp__a__b is not simulated."),
+])  # fmt: skip
 def test_a_tool_answers(
     make: Make,
     run: Run,
@@ -191,13 +145,10 @@ class Exchanged(Sandbox):
 
 
 @pytest.mark.usefixtures("confinement")
-@pytest.mark.parametrize(
-    ("tool", "looks", "given_input"),
-    [
-        ("Grep", 2, {"pattern": "secret", "path": "folder", "output_mode": "content"}),
-        ("Glob", 1, {"pattern": "*", "path": "folder"}),
-    ],
-)
+@pytest.mark.parametrize(("tool", "looks", "given_input"), [
+    ("Grep", 2, {"pattern": "secret", "path": "folder", "output_mode": "content"}),
+    ("Glob", 1, {"pattern": "*", "path": "folder"}),
+])  # fmt: skip
 def test_a_folder_that_becomes_a_link_shows_nothing_from_outside(
     tmp_path: Path, tool: str, looks: int, given_input: dict[str, Any]
 ) -> None:

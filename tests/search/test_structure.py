@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from iac_base.words import stems
-from iac_gen.searching import search_index
-from iac_runtime.search import Index
-from iac_runtime.search.request import SearchRequest, known_words, read_request
+from iac_base.words import stem_words
+from iac_gen.output import search_index
+from iac_runtime.search.index import Index
+from iac_runtime.search.query import SearchRequest, known_words, read_request
 from iac_runtime.tools.catalogue import Catalogue
 
 OBJECTS = ("get", "list", "count", "make", "set")
@@ -24,7 +24,7 @@ def read(text: str) -> SearchRequest:
 
 def row(kind: str, name: str, words: str, owned: str = "", *properties: str) -> list[Any]:
     """Return a row as a build writes it."""
-    stemmed = [" ".join(stems(part)) for part in (words, owned, "", "")]
+    stemmed = [" ".join(stem_words(part)) for part in (words, owned, "", "")]
     element = "" if kind == "command" else name
     return [kind, name, element, *stemmed, [[one, "rw"] for one in properties]]
 
@@ -86,15 +86,12 @@ def first(query: str, start: str) -> str:
     return next(hit.element for hit in INDEX.find(query) if hit.tool == f"easel_{start}")
 
 
-@pytest.mark.parametrize(
-    ("query", "op", "element"),
-    [
-        ("add a layer to the document in easel", "make", "layer"),
-        ("how many layers has this easel document", "count", "layer"),
-        ("list the layers of my document, easel", "list", "layer"),
-        ("how many documents in easel", "count", "document"),
-    ],
-)
+@pytest.mark.parametrize(("query", "op", "element"), [
+    ("add a layer to the document in easel", "make", "layer"),
+    ("how many layers has this easel document", "count", "layer"),
+    ("list the layers of my document, easel", "list", "layer"),
+    ("how many documents in easel", "count", "document"),
+])  # fmt: skip
 def test_a_class_is_what_is_asked_for_not_what_that_is_in(
     query: str, op: str, element: str
 ) -> None:
@@ -120,13 +117,9 @@ def test_depth_is_counted_from_what_is_asked_for() -> None:
     assert next(term.depth for term in read("in easel colour the layer").terms) == 0
 
 
-@pytest.mark.parametrize(
-    ("said", "meant"),
-    [
-        ("open apple.com", "url"),
-        ("fetch https://a.example/b?c=d", "url"),
-    ],
-)
+@pytest.mark.parametrize(("said", "meant"), [
+    ("open apple.com", "url"), ("fetch https://a.example/b?c=d", "url"),
+])  # fmt: skip
 def test_what_is_known_by_how_it_is_written(said: str, meant: str) -> None:
     assert meant in {term.stem for term in read(said).terms}
 

@@ -9,8 +9,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from iac_base.errors import UnknownToolError
-from iac_runtime.search import Index, SearchHit
-from iac_runtime.serve.pages import any_page, beside, known_names, reach
+from iac_runtime.search.index import Index, SearchHit
+from iac_runtime.serve.tool_pages import added_apps, any_page, known_names, tool_ceiling
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS, added_tools
 
@@ -18,7 +18,7 @@ ADDED = added_tools()
 ROOT = Path(__file__).parent.parent.parent
 REQUESTS = ROOT / "tests" / "search" / "toolsets.jsonl"
 CATALOGUE = Catalogue([ROOT / "generated" / "iac_tools"])
-INDEX = Index(CATALOGUE, beside)
+INDEX = Index(CATALOGUE, added_apps)
 ROWS = [json.loads(line) for line in REQUESTS.read_text().splitlines()]
 
 
@@ -26,20 +26,16 @@ def names(hits: list[SearchHit]) -> list[str]:
     return [hit.tool for hit in hits]
 
 
-@pytest.mark.parametrize(
-    ("query", "tool"),
-    [
-        ("click the Close button in Preview", "perform_action"),
-        ("what windows are open", "list_windows"),
-        ("fill in the text field", "set_value"),
-        ("run this AppleScript", "execute_applescript"),
-        ("why did my script fail with -1728", "analyze_failure"),
-        ("press the Reload button in Safari", "perform_action"),
-        ("Format > Make Plain Text in TextEdit", "click_menu"),
-        ('tell application "Pages" to make a document', "execute_applescript"),
-        ("clcik the Close buton", "perform_action"),
-    ],
-)
+@pytest.mark.parametrize(("query", "tool"), [
+    ("click the Close button in Preview", "perform_action"),
+    ("what windows are open", "list_windows"), ("fill in the text field", "set_value"),
+    ("run this AppleScript", "execute_applescript"),
+    ("why did my script fail with -1728", "analyze_failure"),
+    ("press the Reload button in Safari", "perform_action"),
+    ("Format > Make Plain Text in TextEdit", "click_menu"),
+    ('tell application "Pages" to make a document', "execute_applescript"),
+    ("clcik the Close buton", "perform_action"),
+])  # fmt: skip
 def test_what_is_asked_of_a_screen_or_a_script_is_found(query: str, tool: str) -> None:
     assert tool in names(INDEX.find(query))
 
@@ -62,17 +58,12 @@ def test_each_tool_has_words_that_people_say_for_it() -> None:
     assert all(tool.words for tool in ADDED.values())
 
 
-@pytest.mark.parametrize(
-    ("query", "app"),
-    [
-        ("list all open safari tabs", "safari_"),
-        ("empty the trash", "finder_"),
-        ("unread mails", "mail_"),
-        ("read the note about milk", "notes_"),
-        ("which reminders are still open", "reminders_"),
-        ("create a new document in textedit", "textedit_"),
-    ],
-)
+@pytest.mark.parametrize(("query", "app"), [
+    ("list all open safari tabs", "safari_"), ("empty the trash", "finder_"),
+    ("unread mails", "mail_"), ("read the note about milk", "notes_"),
+    ("which reminders are still open", "reminders_"),
+    ("create a new document in textedit", "textedit_"),
+])  # fmt: skip
 def test_what_an_app_does_itself_comes_before_what_works_with_any(query: str, app: str) -> None:
     hits = names(INDEX.find(query))
     assert hits[0].startswith(app)
@@ -124,8 +115,8 @@ def test_a_page_says_what_a_call_may_need() -> None:
     assert any_page(CATALOGUE, "app_quit").level == "DANGEROUS"
     assert any_page(CATALOGUE, "mail_list").example["element"]
     for name in known_names(CATALOGUE):
-        assert any_page(CATALOGUE, name).ceiling == reach(CATALOGUE, name)
-    assert reach(CATALOGUE, "nothing") == "SAFE"
+        assert any_page(CATALOGUE, name).ceiling == tool_ceiling(CATALOGUE, name)
+    assert tool_ceiling(CATALOGUE, "nothing") == "SAFE"
 
 
 @pytest.mark.parametrize(

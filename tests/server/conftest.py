@@ -12,7 +12,7 @@ def own_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "data"
     monkeypatch.setenv("IAC_DATA", str(folder))
     monkeypatch.delenv("IAC_OSASCRIPT", raising=False)
-    monkeypatch.setattr("iac_runtime.tools.folders.shipped_folder", lambda: None)
+    monkeypatch.setattr("iac_runtime.tools.catalogue.shipped_folder", lambda: None)
     return folder
 
 

@@ -4,14 +4,15 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from talking import IDENTITY, LINES, fixture_server, notifications
+from talking import IDENTITY, LINES, answer_call
 
-from iac_runtime.serve.front import serve
+from iac_runtime.serve.stdio import serve_stdio
 
 CHILD = "import os, time; os.write(1, b'from the child\\n'); time.sleep(600)"
 
@@ -19,26 +20,18 @@ CHILD = "import os, time; os.write(1, b'from the child\\n'); time.sleep(600)"
 def main() -> None:
     child: list[subprocess.Popen[bytes]] = []
 
-    def build() -> Any:
+    def methods() -> Mapping[str, Any]:
         print("a stray print", flush=True)
         os.write(1, b"a stray write\n")
         child.append(subprocess.Popen([sys.executable, "-c", CHILD]))
         sys.stderr.write(f"child {child[0].pid}\n")
         sys.stderr.flush()
-        server = fixture_server()
-        entry = server.get_request_handler("tools/call")
+        return {"tools/call": call}
 
-        async def slow(ctx: Any, params: Any) -> Any:
-            import anyio
-
-            if params.name == "slow":
-                await anyio.sleep(600)
-            return await entry.handler(ctx, params)
-
-        import mcp_types as types
-
-        server.add_request_handler("tools/call", types.CallToolRequestParams, slow)
-        return server
+    def call(params: Mapping[str, Any], peer: Any, cancel: Any) -> dict[str, Any]:
+        if params["name"] == "slow":
+            cancel.wait(600)
+        return answer_call(params, peer, cancel)
 
     def close() -> None:
         for process in child:
@@ -46,7 +39,7 @@ def main() -> None:
             process.wait()
         sys.stderr.write(f"closed {time.monotonic()}\n")
 
-    serve(IDENTITY, lambda: LINES, build, close, notifications)
+    serve_stdio(IDENTITY, {"tools/list": lambda: LINES}, methods, close)
 
 
 main()

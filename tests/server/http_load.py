@@ -24,21 +24,17 @@ import httpx2
 import psutil
 from over_http import BOTH, HELLO, call_of, events
 
-from iac_mcp.http.clients import add
-from iac_runtime.audit.reading import Query, find, verified
+from iac_mcp.http.clients import add_client
+from iac_runtime.audit.reading import AuditQuery, find_calls, verify_audit
 
 POLICY: Final = "[limits]\nreads_per_second = 5000\n"
 FAULTS: Final = '[[fault]]\napp = "com.apple.Music"\ndelay = 1.0\ntimes = 0\n'
 BUSY: Final = "music_list"
 OTHERS: Final = ("notes_list", "mail_list", "reminders_list", "calendar_list", "finder_list")
 ELEMENTS: Final = {
-    "music_list": "playlist",
-    "notes_list": "note",
-    "mail_list": "mailbox",
-    "reminders_list": "reminder",
-    "calendar_list": "calendar",
-    "finder_list": "disk",
-}
+    "music_list": "playlist", "notes_list": "note", "mail_list": "mailbox",
+    "reminders_list": "reminder", "calendar_list": "calendar", "finder_list": "disk",
+}  # fmt: skip
 
 
 SLOW: Final = 0.3
@@ -219,7 +215,7 @@ async def burst(
 def soak(data: Path, bursts: int, sessions: int, calls: int, clients: int) -> list[int]:
     """Return the megabytes of a server after each of many bursts, whose sessions are closed."""
     server = LoadServer(data, "--simulate")
-    tokens = [add(f"client-{number}", "SAFE") for number in range(clients)]
+    tokens = [add_client(f"client-{number}", "SAFE") for number in range(clients)]
     server.start()
     found = []
     for number in range(bursts):
@@ -251,8 +247,8 @@ async def beside(url: str, tokens: Sequence[str]) -> list[CallMade]:
 
 def recorded(data: Path) -> Counter[tuple[str, str]]:
     """Return how often each mark is in the audit, with each result."""
-    entries = find(data / "state", Query(), 1_000_000)
-    rows = ((json.loads(json.dumps(entry.facts())), entry) for entry in entries)
+    entries = find_calls(data / "state", AuditQuery(), 1_000_000)
+    rows = ((json.loads(json.dumps(entry.to_json_object())), entry) for entry in entries)
     found: Counter[tuple[str, str]] = Counter()
     for facts, _ in rows:
         where = (facts.get("arguments") or {}).get("where") or {}
@@ -264,7 +260,7 @@ def recorded(data: Path) -> Counter[tuple[str, str]]:
 def load(data: Path, sessions: int, calls: int, clients: int, *options: str) -> dict[str, Any]:
     """Load a server, end it in a second burst, start it anew; return what was seen."""
     server = LoadServer(data, *options)
-    tokens = [add(f"client-{number}", "SAFE") for number in range(clients)]
+    tokens = [add_client(f"client-{number}", "SAFE") for number in range(clients)]
     server.start()
     warm_up, _ = asyncio.run(burst(server.url, tokens, min(sessions, 20), min(calls, 100), "warm"))
     before, most = server.memory(), 0
@@ -302,21 +298,18 @@ def load(data: Path, sessions: int, calls: int, clients: int, *options: str) -> 
     answered = [row for row in (*warm_up, *made, *second, *third, *aside) if row.came != "lost"]
     unrecorded = [row for row in answered if not rows[row.mark, row.came]]
     return {
-        "sessions": sessions,
-        "calls": len(made),
-        "seconds": round(seconds, 1),
+        "sessions": sessions, "calls": len(made), "seconds": round(seconds, 1),
         "came": dict(Counter(row.came for row in made)),
         "others": dict(Counter(row.came for row in made if row.tool != BUSY)),
         "others_p50_p95": _middle_and_most([row for row in made if row.tool != BUSY]),
         "cut_off": dict(Counter(row.came for row in second)),
         "after_restart": dict(Counter(row.came for row in third)),
         "beside_busy": dict(Counter(row.came for row in aside)),
-        "beside_p50_p95": _middle_and_most(aside),
-        "unrecorded": len(unrecorded),
+        "beside_p50_p95": _middle_and_most(aside), "unrecorded": len(unrecorded),
         "twice": sum(count > 1 for count in each.values()),
-        "chain": verified(data / "state").holds,
+        "chain": verify_audit(data / "state").is_intact,
         "memory_mb": [round(size / 1e6) for size in (before, most, after)],
-    }
+    }  # fmt: skip
 
 
 def _middle_and_most(made: Sequence[CallMade]) -> list[float]:

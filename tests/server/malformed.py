@@ -15,55 +15,27 @@ def no_message() -> list[bytes]:
     """M01: what is no JSON, or JSON that is no message."""
     whole = message(1, "tools/call", COUNT)
     return [
-        *(
-            b"",
-            b" ",
-            b"\t",
-            b"hello",
-            b"{",
-            b"}",
-            b"{]",
-            b'"',
-            b"\x00",
-            b"\xff\xfe\x00",
-            b"\xef\xbb\xbf{}",
-        ),
-        *(
-            b"null",
-            b"true",
-            b"0",
-            b"-1.5e300",
-            b'"text"',
-            b"[]",
-            b"{}",
-            b"[{}]",
-            b"NaN",
-            b"Infinity",
-        ),
-        *(whole[:cut] for cut in range(1, len(whole), 7)),
-        b"[" + whole + b"," + whole + b"]",
-        whole + whole,
-        whole.replace(b"tools", b"to\x00ols"),
-        whole.replace(b"mail", b"\xed\xa0\x80"),
-        whole.replace(b"mail", b"\\ud800"),
-        whole.replace(b'"2.0"', b'"1.0"'),
-        whole.replace(b'"2.0"', b"2.0"),
+        *(b"", b" ", b"\t", b"hello", b"{", b"}", b"{]", b'"', b"\x00", b"\xff\xfe\x00",
+         b"\xef\xbb\xbf{}"),
+        *(b"null", b"true", b"0", b"-1.5e300", b'"text"', b"[]", b"{}", b"[{}]", b"NaN",
+         b"Infinity"),
+        *(whole[:cut] for cut in range(1, len(whole), 7)), b"[" + whole + b"," + whole + b"]",
+        whole + whole, whole.replace(b"tools", b"to\x00ols"),
+        whole.replace(b"mail", b"\xed\xa0\x80"), whole.replace(b"mail", b"\\ud800"),
+        whole.replace(b'"2.0"', b'"1.0"'), whole.replace(b'"2.0"', b"2.0"),
         whole.replace(b'"jsonrpc"', b'"json"'),
-    ]
+    ]  # fmt: skip
 
 
 def depth() -> list[bytes]:
     """M03: nested deeper than anybody reads."""
     deep = b"[" * 5_000 + b"]" * 5_000
     return [
-        b"[" * 100_000,
-        b"[" * 100_000 + b"]" * 100_000,
-        b'{"a":' * 20_000 + b"1" + b"}" * 20_000,
-        message(2, "tools/call", {"name": "mail_count", "arguments": {"element": 1}}).replace(
-            b"1}", deep + b"}"
-        ),
+        b"[" * 100_000, b"[" * 100_000 + b"]" * 100_000, b'{"a":' * 20_000 + b"1" + b"}" * 20_000,
+        message(2, "tools/call", {"name": "mail_count", "arguments": {"element": 1}}).replace(b"1}",
+         deep + b"}"),
         message(3, "tools/list", {"_meta": {"x": 1}}).replace(b"1}", deep + b"}"),
-    ]
+    ]  # fmt: skip
 
 
 def ids() -> list[bytes]:
@@ -74,14 +46,11 @@ def ids() -> list[bytes]:
         f'{{"jsonrpc":"2.0","id":{id_},"method":"{method}","params":{params}}}'.encode()
         for id_ in raw
         for method, params in (
-            ("ping", "{}"),
-            ("tools/list", "{}"),
-            ("tools/list", json.dumps({"_meta": ENVELOPE})),
-            ("server/discover", json.dumps({"_meta": ENVELOPE})),
-            ("tools/call", json.dumps(COUNT)),
+            ("ping", "{}"), ("tools/list", "{}"), ("tools/list", json.dumps({"_meta": ENVELOPE})),
+            ("server/discover", json.dumps({"_meta": ENVELOPE})), ("tools/call", json.dumps(COUNT)),
             ("initialize", json.dumps(HANDSHAKE)),
         )
-    ]
+    ]  # fmt: skip
     twice = b'{"jsonrpc":"2.0","id":4,"id":5,"method":"ping","method":"tools/list"}'
     return [*lines, twice]
 
@@ -89,14 +58,8 @@ def ids() -> list[bytes]:
 def names() -> list[bytes]:
     """M07 and M08: tools that are not there, by names that look like it or like a path."""
     wrong = [
-        "",
-        " ",
-        "../../etc/passwd",
-        "mail_count\n",
-        "ma\u0456l_count",
-        "x" * 10_240,
-        "\x1b[31m",
-    ]
+        "", " ", "../../etc/passwd", "mail_count\n", "ma\u0456l_count", "x" * 10_240, "\x1b[31m",
+    ]  # fmt: skip
     return [
         message(6, "tools/call", {"name": name, "arguments": {}, **more})
         for name in [*wrong, None, 5, [], {}]
@@ -109,30 +72,18 @@ def cancels() -> list[bytes]:
     return [
         message(None, "notifications/cancelled", params)
         for params in (
-            {"requestId": 404},
-            {"requestId": 404},
-            {"requestId": "404", "reason": "x" * 1000},
-            {"requestId": None},
-            {"requestId": {}},
-            {"requestId": 1.5},
-            {"_meta": ENVELOPE, "requestId": 404},
-            {},
-            None,
-            [],
+            {"requestId": 404}, {"requestId": 404}, {"requestId": "404", "reason": "x" * 1000},
+            {"requestId": None}, {"requestId": {}}, {"requestId": 1.5},
+            {"_meta": ENVELOPE, "requestId": 404}, {}, None, [],
         )
-    ]
+    ]  # fmt: skip
 
 
 def params() -> list[bytes]:
     """Parameters of the wrong kind for every method that the front knows."""
     methods = (
-        "initialize",
-        "ping",
-        "tools/list",
-        "tools/call",
-        "server/discover",
-        "resources/read",
-    )
+        "initialize", "ping", "tools/list", "tools/call", "server/discover", "resources/read",
+    )  # fmt: skip
     kinds: list[Any] = [None, [], {}, 5, "x", {"_meta": 5}, {"_meta": {}}, {"_meta": None}]
     broken = [
         {"_meta": {**ENVELOPE, key: value}} for key in ENVELOPE for value in (None, 5, [], "x")
@@ -151,29 +102,14 @@ def params() -> list[bytes]:
 KINDS = {kind.__name__: kind for kind in (no_message, depth, ids, names, cancels, params)}
 
 GOOD = [
-    message(1, "initialize", HANDSHAKE),
-    message(None, "notifications/initialized"),
-    message(2, "tools/call", COUNT),
-    message(3, "tools/call", MODERN_COUNT),
-    message(4, "tools/list", {}),
-    message(5, "server/discover", {"_meta": ENVELOPE}),
+    message(1, "initialize", HANDSHAKE), message(None, "notifications/initialized"),
+    message(2, "tools/call", COUNT), message(3, "tools/call", MODERN_COUNT),
+    message(4, "tools/list", {}), message(5, "server/discover", {"_meta": ENVELOPE}),
     message(None, "notifications/cancelled", {"requestId": 2, "reason": "x"}),
-]
+]  # fmt: skip
 PIECES = [
-    b'"',
-    b"{",
-    b"}",
-    b"[",
-    b"]",
-    b":",
-    b",",
-    b"\\",
-    b"\x00",
-    b"\xff",
-    b"null",
-    b"-1",
-    b'"id":7,',
-]
+    b'"', b"{", b"}", b"[", b"]", b":", b",", b"\\", b"\x00", b"\xff", b"null", b"-1", b'"id":7,',
+]  # fmt: skip
 
 
 @st.composite

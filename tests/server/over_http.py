@@ -14,22 +14,16 @@ import uvicorn
 from mcp.client.streamable_http import streamable_http_client
 from mcp.server.lowlevel import Server
 
-from iac_mcp.http.clients import LocalTokens
-from iac_mcp.http.guard import HttpLimits
-from iac_mcp.http.oauth import open_verifier
-from iac_mcp.http.serve import HttpSettings, http_config, make_app, read_http
+from iac_mcp.http.clients import LocalTokenVerifier
+from iac_mcp.http.guard import HttpLimits, open_verifier
+from iac_mcp.http.serve import HttpSettings, http_config, make_app, read_http_settings
 
 BOTH = "application/json, text/event-stream"
 HELLO = {
-    "jsonrpc": "2.0",
-    "id": 0,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {"elicitation": {"form": {}}},
-        "clientInfo": {"name": "a test", "version": "1"},
-    },
-}
+    "jsonrpc": "2.0", "id": 0, "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {"form": {}}},
+     "clientInfo": {"name": "a test", "version": "1"}},
+}  # fmt: skip
 
 
 _WIRES: list[httpx2.Client] = []
@@ -46,8 +40,8 @@ def over_http(
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen(256)
-        settings = read_http(raw, said, listener.getsockname()[1])
-        tokens = open_verifier(settings.issuer) if settings.issuer else LocalTokens()
+        settings = read_http_settings(raw, said, listener.getsockname()[1])
+        tokens = open_verifier(settings.issuer) if settings.issuer else LocalTokenVerifier()
         app = make_app(server, settings, tokens, limits)
         serving = uvicorn.Server(http_config(app, settings))
         thread = threading.Thread(target=lambda: asyncio.run(serving.serve([listener])))

@@ -12,12 +12,14 @@ import anyio
 import warm
 from mcp import Client, StdioServerParameters
 
-from iac_gen.searching import read_rows, search_index
+from iac_gen.output import read_rows, search_index
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.opening import GateOptions, open_gate
-from iac_runtime.serve.changes import LazyGate
-from iac_runtime.serve.front import identity
+from iac_runtime.gate.opening import GateOptions, build_gate
+from iac_runtime.serve.http_sdk import build_server
 from iac_runtime.serve.listing import Choice, Listings
+from iac_runtime.serve.protocol import ServerIdentity
+from iac_runtime.serve.rebuild import LazyGate
+from iac_runtime.serve.stdio import server_identity
 
 TOOLS = Path(__file__).parent.parent.parent / "generated" / "iac_tools"
 ERAS = ("auto", "legacy")
@@ -26,8 +28,8 @@ ERAS = ("auto", "legacy")
 _PROGRAM = """\
 import sys
 from iac_mcp import entry
-from iac_runtime.tools import folders
-folders.shipped_folder = lambda: None
+from iac_runtime.tools import catalogue
+catalogue.shipped_folder = lambda: None
 sys.exit(entry.main())
 """
 
@@ -72,7 +74,13 @@ def backing_of(folder: Path, *, gate: Gate | None = None, **choice: Any) -> Lazy
     """Return what lies behind the front of a server on simulated apps; close it."""
     lines = Listings([folder], Choice(**choice))
     lines()
-    return LazyGate(lines, lambda: open_gate(GateOptions([folder], "")), gate)
+    return LazyGate(lines, lambda: build_gate(GateOptions([folder], "")), gate)
+
+
+def build_sdk_server(backing: LazyGate, identity: ServerIdentity, patience: float = 54.0) -> Any:
+    """Return the server of the SDK, as over HTTP, of what lies behind a front."""
+    methods = backing.open_methods(patience)
+    return build_server(methods, backing.lines, identity, backing.changes)
 
 
 def ask(target: Any, question: Question, mode: str = "auto", **more: Any) -> None:
@@ -90,7 +98,7 @@ def ask_tools(folder: Path, question: Question, mode: str = "auto", **choice: An
     """Ask a server on simulated apps, in this process, about the tools of a folder."""
     backing = backing_of(folder, **choice)
     try:
-        ask(backing.server(identity(), 54.0), question, mode)
+        ask(build_sdk_server(backing, server_identity(), 54.0), question, mode)
     finally:
         backing.close()
 

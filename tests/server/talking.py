@@ -2,12 +2,12 @@
 
 import json
 import queue
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from iac_runtime.serve.messages import Era, ServerIdentity
-from iac_runtime.serve.routing import Router
-from iac_runtime.serve.sdk import Sessions
+from iac_runtime.serve.protocol import LIST_TTL_MS, ServerIdentity
+from iac_runtime.serve.stdio import Router
+from iac_runtime.serve.workers import RequestPool
 
 CLIENT = {"name": "tester", "version": "1"}
 ENVELOPE = {
@@ -39,8 +39,6 @@ def fixture_server() -> Any:
     from mcp.server.caching import CacheHint
     from mcp.server.lowlevel import Server
 
-    from iac_runtime.serve.messages import LIST_TTL_MS
-
     async def list_tools(_ctx: Any, _params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[types.Tool.model_validate(e) for e in ENTRIES])
 
@@ -58,21 +56,37 @@ def fixture_server() -> Any:
     )
 
 
-def notifications() -> Any:
-    from mcp.server.lowlevel import NotificationOptions
+def answer_call(params: Mapping[str, Any], _peer: Any, _cancel: Any) -> dict[str, Any]:
+    """Answer as the tools of the fixture do."""
+    text = json.dumps([params["name"], params.get("arguments")])
+    return {"content": [{"text": text, "type": "text"}], "isError": False}
 
-    return NotificationOptions(tools_changed=True)
+
+def fixture_methods() -> Mapping[str, Any]:
+    """Return what lies behind a front of the fixture."""
+    return {"tools/call": answer_call}
 
 
 class Talk:
     """A front, or with `bare` the SDK alone, and the messages that came back."""
 
-    def __init__(self, *, bare: Era | None = None, build: Callable[[], Any] = fixture_server):
+    def __init__(
+        self,
+        *,
+        bare: bool = False,
+        methods: Callable[[], Mapping[str, Any]] = fixture_methods,
+    ):
         self.heard: queue.Queue[dict[str, Any]] = queue.Queue()
         self.raw: list[bytes] = []
-        self.sessions = Sessions(build, self._hear, notifications)
-        self.router = Router(IDENTITY, lambda: LINES, self.sessions, self._hear)
-        self._bare: Era | None = bare
+        self.pool = RequestPool(methods, IDENTITY, self._hear)
+        self.router = Router(IDENTITY, {"tools/list": lambda: LINES}, self.pool, self._hear)
+        self._bare = None
+        if bare:
+            from mcp.server.lowlevel import NotificationOptions
+            from sdk_sessions import SdkSession
+
+            told = NotificationOptions(tools_changed=True)
+            self._bare = SdkSession(fixture_server, self._hear, told)
 
     def _hear(self, line: bytes) -> None:
         self.raw.append(line)
@@ -81,9 +95,9 @@ class Talk:
     def say(self, message: Any) -> None:
         line = message if isinstance(message, bytes) else json.dumps(message).encode()
         if self._bare is None:
-            self.router.take(line + b"\n")
+            self.router.handle_line(line + b"\n")
         else:
-            self.sessions.feed(self._bare, line + b"\n")
+            self._bare.feed(line)
 
     def ask(self, method: str, params: Any = None, id_: str | int = 1) -> dict[str, Any]:
         """Send a request and return the answer to it."""
@@ -96,4 +110,6 @@ class Talk:
         return found
 
     def close(self) -> None:
-        self.sessions.close(1.0)
+        self.pool.close(1.0)
+        if self._bare is not None:
+            self._bare.close()

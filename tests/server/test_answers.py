@@ -14,12 +14,11 @@ from mcp.shared.exceptions import MCPError
 from real_clients import ERAS, ask, facts_of, program
 
 from iac_mcp.cli.main import main
-from iac_mcp.setup.checks import questions
-from iac_mcp.setup.findings import Surroundings
-from iac_runtime.audit.reading import AuditEntry, Query, find
+from iac_mcp.setup.checks import DoctorContext, check_approval_prompts
+from iac_runtime.audit.reading import AuditEntry, AuditQuery, find_calls
 from iac_runtime.execution.executor import Executor
-from iac_runtime.policy.approvals import declined, paused, unshown
-from iac_runtime.policy.question import DENY, ONCE
+from iac_runtime.policy.approvals import paused_clients, unapproved_counts, unshown
+from iac_runtime.policy.prompts import DENY, ONCE
 from iac_runtime.serve.status import status_facts
 
 pytestmark = pytest.mark.process
@@ -63,9 +62,9 @@ def made_by(tools: Path, data: Path, era: str, more: Any, **environ: str) -> tup
 
 def story(data: Path) -> AuditEntry:
     """Return what the audit has of the call, which is one row."""
-    (entry,) = find(data / "state", Query(tool=MAKE[0]), 10)
+    (entry,) = find_calls(data / "state", AuditQuery(tool=MAKE[0]), 10)
     assert entry.simulated
-    assert not find(data / "state", Query(simulated=False), 10)
+    assert not find_calls(data / "state", AuditQuery(simulated=False), 10)
     return entry
 
 
@@ -74,16 +73,13 @@ LONE = [["dialog", "unable"]]
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize(
-    ("more", "kind", "asked", "result"),
-    [
-        pytest.param(says("accept", ONCE), None, "once", "done", id="accepts"),
-        pytest.param(says("decline"), "REFUSED", "decline", "refused", id="declines"),
-        pytest.param(says("accept", DENY), "REFUSED", "decline", "refused", id="denies"),
-        pytest.param(says("cancel"), "UNANSWERED", "cancel", "UNANSWERED", id="cancels"),
-        pytest.param({}, "UNANSWERED", "unable", "UNANSWERED", id="unable"),
-    ],
-)
+@pytest.mark.parametrize(("more", "kind", "asked", "result"), [
+    pytest.param(says("accept", ONCE), None, "once", "done", id="accepts"),
+    pytest.param(says("decline"), "REFUSED", "decline", "refused", id="declines"),
+    pytest.param(says("accept", DENY), "REFUSED", "decline", "refused", id="denies"),
+    pytest.param(says("cancel"), "UNANSWERED", "cancel", "UNANSWERED", id="cancels"),
+    pytest.param({}, "UNANSWERED", "unable", "UNANSWERED", id="unable"),
+])  # fmt: skip
 def test_each_answer_is_itself_to_the_caller_and_in_the_audit(
     tools: Path, tmp_path: Path, era: str, more: Any, kind: Any, asked: str, result: str
 ) -> None:
@@ -132,7 +128,7 @@ def test_a_question_in_the_middle_of_a_call_that_is_never_answered_ends(
     tools: Path, tmp_path: Path
 ) -> None:
     data = tmp_path / "data"
-    patience = "from iac_runtime.serve import calling\ncalling.THINKING = 1.0\n"
+    patience = "from iac_runtime.serve import call\ncall.THINKING = 1.0\n"
     server = program(tools, data, "--simulate", first=patience)
     found: list[Any] = []
 
@@ -166,14 +162,10 @@ def test_a_client_of_the_newer_era_that_never_comes_back_leaves_a_question(
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize(
-    ("button", "gave_up", "kind", "came"),
-    [
-        ("Allow once", False, None, "once"),
-        ("Deny", False, "REFUSED", "decline"),
-        ("", True, "UNANSWERED", "timeout"),
-    ],
-)
+@pytest.mark.parametrize(("button", "gave_up", "kind", "came"), [
+    ("Allow once", False, None, "once"), ("Deny", False, "REFUSED", "decline"),
+    ("", True, "UNANSWERED", "timeout"),
+])  # fmt: skip
 def test_what_a_client_closes_unseen_the_dialog_asks(
     tools: Path, tmp_path: Path, era: str, button: str, gave_up: bool, kind: Any, came: str
 ) -> None:
@@ -202,7 +194,9 @@ def test_only_declined_questions_stop_a_client(
     ask(program(tools, data, "--simulate"), question, era, **says(action))
     assert ("Too many approval prompts" in messages[5]) == stopped
     assert not any("Too many approval prompts" in said for said in messages[:5])
-    assert [row.lift for row in paused(data / "state")] == ["iac-mcp policy resume"] * stopped
+    assert [row.lift for row in paused_clients(data / "state")] == [
+        "iac-mcp policy resume"
+    ] * stopped
 
 
 @pytest.mark.sweep
@@ -232,15 +226,15 @@ def test_a_client_that_answers_for_its_person_is_not_believed(
         assert (facts["type"], facts["retryable"]) == ("UNANSWERED", True)
         assert "the client showed no prompt" in facts["message"]
         assert "declined." not in facts["message"]
-    assert paused(data / "state") == []
-    assert declined(data / "state") == {}
+    assert paused_clients(data / "state") == []
+    assert unapproved_counts(data / "state") == {}
 
     monkeypatch.setenv("IAC_DATA", str(data))
     words = "mcp answers approval prompts without showing them"
     assert main(["status"]) == 0
     assert words in capsys.readouterr().out
     assert status_facts()["unshown"] == ["mcp"]
-    assert any(words in row.says for row in questions(Surroundings(Executor())))
+    assert any(words in row.says for row in check_approval_prompts(DoctorContext(Executor())))
     # What comes later is a person's, and the client shows prompts by now.
     facts, _ = made_by(tools, data, era, says(action))
     assert facts["type"] == ("REFUSED" if action == "decline" else "UNANSWERED")

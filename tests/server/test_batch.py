@@ -8,7 +8,7 @@ from mcp import Client
 from real_clients import ERAS, ask, facts_of, program
 from test_elicitation import Person, talk
 
-from iac_runtime.policy.question import DENY, ONCE
+from iac_runtime.policy.prompts import DENY, ONCE
 
 NAMES = ("Milk", "Eggs", "Bread")
 MAKE = {"name": "notes_make_note", "calls": [{"name": name} for name in NAMES]}
@@ -73,18 +73,13 @@ def test_a_no_and_a_low_door_run_none(tools: Path, era: str) -> None:
     assert len(person.asked) == 1
 
 
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        ({"calls": []}, "calls"),
-        ({"calls": [{"name": "x"}] * 51}, "calls"),
-        ({"calls": "x"}, "calls"),
-        ({"calls": [3]}, "calls"),
-        ({"calls": [{"name": "x"}], "arguments": {"name": "x"}}, "arguments and calls"),
-        ({"calls": [{"name": "x"}, {"nam": "y"}]}, "Call 2 of 2"),
-        ({"calls": [{"name": "x"}, {"name": 3}]}, "Call 2 of 2"),
-    ],
-)
+@pytest.mark.parametrize(("given", "says"), [
+    ({"calls": []}, "calls"), ({"calls": [{"name": "x"}] * 51}, "calls"), ({"calls": "x"}, "calls"),
+    ({"calls": [3]}, "calls"),
+    ({"calls": [{"name": "x"}], "arguments": {"name": "x"}}, "arguments and calls"),
+    ({"calls": [{"name": "x"}, {"nam": "y"}]}, "Call 2 of 2"),
+    ({"calls": [{"name": "x"}, {"name": 3}]}, "Call 2 of 2"),
+])  # fmt: skip
 def test_what_is_wrong_with_calls_is_told_and_nothing_is_asked(
     tools: Path, given: dict[str, Any], says: str
 ) -> None:

@@ -7,12 +7,12 @@ import anyio
 import pytest
 from mcp import Client
 from mcp.client.subscriptions import ToolsListChanged
-from real_clients import ERAS, ask, backing_of, facts_of, program, write_tools
+from real_clients import ERAS, ask, backing_of, build_sdk_server, facts_of, program, write_tools
 
 from iac_base.errors import SetupError
-from iac_runtime.serve.changes import BuildWatch, Changes
-from iac_runtime.serve.front import identity
 from iac_runtime.serve.listing import Choice, Listings
+from iac_runtime.serve.rebuild import BuildWatch, Changes
+from iac_runtime.serve.stdio import server_identity
 
 
 class Heard:
@@ -118,13 +118,13 @@ def test_a_module_that_changed_is_read_again(tmp_path: Path, era: str) -> None:
         renamed = row.replace('"name", "pnam", "name"', '"nickname", "pnam", "nickname"')
         module.write_text(source.replace(row, renamed), encoding="utf-8")
         write_lock(folder)
-        assert not backing.look()
-        assert backing.look()
-        assert not backing.look()
+        assert not backing.reload_tools()
+        assert backing.reload_tools()
+        assert not backing.reload_tools()
         model = await client.read_resource("iac://apps/notes/model")
         assert "nickname*: text" in model.contents[0].text  # type: ignore[union-attr]
 
-    ask(backing.server(identity(), 54.0), question, era)
+    ask(build_sdk_server(backing, server_identity(), 54.0), question, era)
     backing.close()
 
 
@@ -141,25 +141,25 @@ def test_a_half_written_folder_is_waited_for_and_a_damaged_one_is_said(
 ) -> None:
     folder = write_tools(tmp_path / "tools", ("notes",))
     backing = backing_of(folder)
-    assert not backing.look(), "nothing is opened yet"
-    backing.server(identity(), 54.0)
+    assert not backing.reload_tools(), "nothing is opened yet"
+    build_sdk_server(backing, server_identity(), 54.0)
     (folder / "catalogue.json").write_text("{", encoding="utf-8")
-    assert not backing.look()
+    assert not backing.reload_tools()
     (folder / "catalogue.json").write_text("{ ", encoding="utf-8")
-    assert not backing.look(), "it has not rested yet"
+    assert not backing.reload_tools(), "it has not rested yet"
     with pytest.raises(SetupError, match="iac-gen build"):
-        backing.look()
-    assert not backing.look(), "said once"
+        backing.reload_tools()
+    assert not backing.reload_tools(), "said once"
     write_tools(folder, ("notes", "mail"))
-    assert not backing.look()
-    assert backing.look()
+    assert not backing.reload_tools()
+    assert backing.reload_tools()
     backing.close()
 
 
 def test_an_app_that_is_built_for_the_first_time_is_seen(
     tmp_path: Path, own_data_folder: Path
 ) -> None:
-    from iac_runtime.tools.folders import tool_folders
+    from iac_runtime.tools.catalogue import tool_folders
 
     shipped = write_tools(tmp_path / "shipped", ("notes",))
     lines = Listings(tool_folders([shipped]), Choice(("all",)), lambda: tool_folders([shipped]))
@@ -167,8 +167,8 @@ def test_an_app_that_is_built_for_the_first_time_is_seen(
     own_data_folder.mkdir(mode=0o700)
     (own_data_folder / "tools").mkdir(mode=0o700)
     write_tools(own_data_folder / "tools", ("mail",))
-    assert not lines.renew()
-    assert lines.renew()
+    assert not lines.reload_if_changed()
+    assert lines.reload_if_changed()
     assert len(lines()) > before
     assert lines.folders == [shipped, own_data_folder / "tools"]
 
@@ -178,9 +178,9 @@ def test_a_choice_that_fits_no_more_keeps_what_was_listed(tmp_path: Path) -> Non
     lines = Listings([folder], Choice(("mail",)))
     before = lines()
     write_tools(folder, ("notes",))
-    assert not lines.renew()
+    assert not lines.reload_if_changed()
     with pytest.raises(SetupError, match="mail"):
-        lines.renew()
+        lines.reload_if_changed()
     assert lines() == before
 
 
@@ -223,5 +223,5 @@ def test_a_state_folder_that_is_not_safe_stops_the_status_and_not_the_server(
         counted = await client.call_tool("notes_count", {"element": "note"})
         assert not counted.is_error
 
-    ask(backing.server(identity(), 54.0), question)
+    ask(build_sdk_server(backing, server_identity(), 54.0), question)
     backing.close()

@@ -6,11 +6,11 @@ from typing import Any
 import mcp_types as types
 import pytest
 from mcp import Client
-from real_clients import ERAS, ask, ask_tools, backing_of
+from real_clients import ERAS, ask, ask_tools, backing_of, build_sdk_server
 
-from iac_runtime.gate.opening import GateOptions, open_gate
-from iac_runtime.serve.front import identity
-from iac_runtime.serve.methods import MOST
+from iac_runtime.gate.opening import GateOptions, build_gate
+from iac_runtime.serve.methods import MAX_COMPLETIONS
+from iac_runtime.serve.stdio import server_identity
 
 MODEL = types.ResourceTemplateReference(uri="iac://apps/{key}/model")
 GUIDE = types.ResourceTemplateReference(uri="iac://skills/{name}")
@@ -66,14 +66,14 @@ def test_what_is_not_known_has_no_values_and_many_are_cut(tools: Path) -> None:
         result = types.ResourceTemplateReference(uri="iac://results/{id}{?offset}")
         assert await values(client, result, "id", "a") == []
         found = (await client.complete(TOOL, {"name": "name", "value": ""})).completion
-        assert (len(found.values), found.has_more) == (MOST, True)
-        assert (found.total or 0) > MOST
+        assert (len(found.values), found.has_more) == (MAX_COMPLETIONS, True)
+        assert (found.total or 0) > MAX_COMPLETIONS
 
     ask_tools(tools, question)
 
 
 def test_read_only_completes_no_tool_that_can_write(tools: Path) -> None:
-    backing = backing_of(tools, gate=open_gate(GateOptions([tools], "", read_only=True)))
+    backing = backing_of(tools, gate=build_gate(GateOptions([tools], "", read_only=True)))
 
     async def question(client: Client) -> None:
         found = await values(client, TOOL, "name", "notes_")
@@ -83,5 +83,5 @@ def test_read_only_completes_no_tool_that_can_write(tools: Path) -> None:
         for hidden in ("perform_action", "execute_applescript", "app_quit", "write_tool"):
             assert hidden not in await values(client, TOOL, "name", hidden)
 
-    ask(backing.server(identity(), 54.0), question)
+    ask(build_sdk_server(backing, server_identity(), 54.0), question)
     backing.close()

@@ -7,17 +7,17 @@ import anyio
 import mcp_types as types
 import pytest
 from mcp import Client
-from real_clients import ERAS, ask, backing_of, facts_of, program
+from real_clients import ERAS, ask, backing_of, build_sdk_server, facts_of, program
 
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.opening import GateOptions, open_gate
+from iac_runtime.gate.opening import GateOptions, build_gate
 from iac_runtime.gate.plans import Call
 from iac_runtime.policy.permissions import Requester
-from iac_runtime.policy.question import ALWAYS, DENY, KEY, ONCE
-from iac_runtime.serve.front import identity
-from iac_runtime.serve.handlers import build_server
+from iac_runtime.policy.prompts import ALWAYS, DENY, KEY, ONCE
+from iac_runtime.serve.http_sdk import build_server
 from iac_runtime.serve.listing import Choice, Listings
-from iac_runtime.serve.methods import methods_of
+from iac_runtime.serve.methods import build_methods
+from iac_runtime.serve.stdio import server_identity
 from iac_runtime.tools.own import STARTERS
 
 MAKE = ("notes_make_note", {"name": "Milk"})
@@ -47,7 +47,7 @@ def talk(tools: Path, era: str, question: Any, person: Person | None = None) -> 
     backing = backing_of(tools)
     more = {} if person is None else {"elicitation_callback": person}
     try:
-        ask(backing.server(identity(), 54.0), question, era, **more)
+        ask(build_sdk_server(backing, server_identity(), 54.0), question, era, **more)
     finally:
         backing.close()
 
@@ -80,17 +80,10 @@ def test_a_call_that_was_allowed_once_runs_once(tools: Path, tmp_path: Path, era
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize(
-    ("action", "answer", "kind"),
-    [
-        ("decline", None, "REFUSED"),
-        ("cancel", None, "UNANSWERED"),
-        ("accept", DENY, "REFUSED"),
-        ("accept", "Sure", "UNANSWERED"),
-        ("accept", None, "UNANSWERED"),
-        ("decline", ONCE, "REFUSED"),
-    ],
-)
+@pytest.mark.parametrize(("action", "answer", "kind"), [
+    ("decline", None, "REFUSED"), ("cancel", None, "UNANSWERED"), ("accept", DENY, "REFUSED"),
+    ("accept", "Sure", "UNANSWERED"), ("accept", None, "UNANSWERED"), ("decline", ONCE, "REFUSED"),
+])  # fmt: skip
 def test_anything_but_a_yes_runs_nothing_and_only_a_decline_is_a_no(
     tools: Path, era: str, action: str, answer: str | None, kind: str
 ) -> None:
@@ -203,8 +196,8 @@ def test_an_answer_is_for_one_call_with_these_arguments(tools: Path) -> None:
 
 
 def test_an_answer_of_a_client_that_cannot_ask_is_forged(tools: Path) -> None:
-    backing = backing_of(tools, gate=open_gate(GateOptions([tools], "")))
-    server = backing.server(identity(), 54.0)
+    backing = backing_of(tools, gate=build_gate(GateOptions([tools], "")))
+    server = build_sdk_server(backing, server_identity(), 54.0)
     states: list[str] = []
 
     async def able(client: Client) -> None:
@@ -230,7 +223,7 @@ def test_what_a_read_only_server_suggests_can_be_done(
 ) -> None:
     state = tmp_path / "state.json"
     state.write_text('{"notes": {"@running": false}}', encoding="utf-8")
-    gate = open_gate(GateOptions([tools], str(state), read_only=True))
+    gate = build_gate(GateOptions([tools], str(state), read_only=True))
     person = Person("accept", ONCE)
 
     async def question(client: Client) -> None:
@@ -253,7 +246,7 @@ def test_what_a_read_only_server_suggests_can_be_done(
         assert len(person.asked) == 1
 
     lines = Listings([tools], Choice(read_only=True))
-    server = build_server(methods_of(gate, lines), lines, identity())
+    server = build_server(build_methods(gate, lines), lines, server_identity())
     ask(server, question, era, elicitation_callback=person)
     gate.close()
 
@@ -268,26 +261,19 @@ class Fickle(Person):
     async def __call__(self, context: Any, params: Any) -> types.ElicitResult:
         if len(self.asked) < self._changes:
             body = {"target": "notes[0]", "properties": {"name": f"Changed {len(self.asked)}"}}
-            self._gate.call(Call("notes_set", body, Requester(vouched="DANGEROUS")))
+            self._gate.call(Call("notes_set", body, Requester(preapproved_level="DANGEROUS")))
         return await super().__call__(context, params)
 
 
 @pytest.mark.sweep
-@pytest.mark.parametrize(
-    ("era", "changes", "asked", "fails"),
-    [
-        ("auto", 0, 1, False),
-        ("auto", 1, 2, False),
-        ("legacy", 0, 1, False),
-        ("legacy", 1, 2, False),
-        ("auto", 9, 3, True),
-        ("legacy", 9, 3, True),
-    ],
-)
+@pytest.mark.parametrize(("era", "changes", "asked", "fails"), [
+    ("auto", 0, 1, False), ("auto", 1, 2, False), ("legacy", 0, 1, False), ("legacy", 1, 2, False),
+    ("auto", 9, 3, True), ("legacy", 9, 3, True),
+])  # fmt: skip
 def test_what_changes_while_a_person_thinks_is_asked_about_anew(
     tools: Path, era: str, changes: int, asked: int, fails: bool
 ) -> None:
-    gate = open_gate(GateOptions([tools], ""))
+    gate = build_gate(GateOptions([tools], ""))
     person = Fickle(gate, changes)
 
     async def question(client: Client) -> None:
@@ -298,7 +284,12 @@ def test_what_changes_while_a_person_thinks_is_asked_about_anew(
 
     backing = backing_of(tools, gate=gate)
     try:
-        ask(backing.server(identity(), 54.0), question, era, elicitation_callback=person)
+        ask(
+            build_sdk_server(backing, server_identity(), 54.0),
+            question,
+            era,
+            elicitation_callback=person,
+        )
     finally:
         backing.close()
     assert len(person.asked) == asked

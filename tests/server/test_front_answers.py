@@ -6,7 +6,7 @@ to the front and to the SDK alone, which have apps of their own.
 
 import json
 import queue
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,14 +14,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from real_clients import backing_of
+from real_clients import backing_of, build_sdk_server
+from sdk_sessions import SdkSessions, era_of
 from talking import ENVELOPE, HANDSHAKE
 
-from iac_runtime.serve.answering import Answering
-from iac_runtime.serve.front import identity, notifications
-from iac_runtime.serve.messages import Era
-from iac_runtime.serve.routing import Router
-from iac_runtime.serve.sdk import Sessions
+from iac_runtime.serve.stdio import Router, server_identity
+from iac_runtime.serve.workers import RequestPool
 
 # Claude Code was recorded as it connects, the inspector at four starts.
 RECORDED = json.loads(Path(__file__).with_name("recorded_sessions.json").read_bytes())
@@ -35,26 +33,23 @@ class Side:
         self.backing = backing_of(tools)
         self.heard: queue.Queue[bytes] = queue.Queue()
         say = self.heard.put
-        build = partial(self.backing.server, identity(), 54.0)
-        self.sessions = Sessions(build, say, notifications)
-        self.answering = Answering(lambda: self.backing.methods(54.0).by_name(), identity(), say)
-        lines = self.backing.lines
-        others = {
-            "prompts/list": lines.prompts,
-            "resources/list": lines.resources,
-            "resources/templates/list": lines.templates,
-        }
-        self.router = Router(identity(), lines, self.sessions, say, others, self.answering)
+        build = partial(build_sdk_server, self.backing, server_identity(), 54.0)
+        self.sessions = SdkSessions(build, say)
+        self.pool = RequestPool(
+            lambda: self.backing.open_methods(54.0).by_name(), server_identity(), say
+        )
+        lists = self.backing.lines.by_method()
+        self.router = Router(server_identity(), lists, self.pool, say)
 
-    def say(self, message: Any, era: Era | None = None) -> None:
+    def say(self, message: Any, era: str | None = None) -> None:
         """Send a message to the front, or with `era` to a session of the SDK."""
         line = message if isinstance(message, bytes) else json.dumps(message).encode()
         if era is None:
-            self.router.take(line)
+            self.router.handle_line(line)
         else:
             self.sessions.feed(era, line)
 
-    def ask(self, message: Any, era: Era | None = None) -> list[bytes]:
+    def ask(self, message: Any, era: str | None = None) -> list[bytes]:
         """Send a request and return all that answers it; a person says yes meanwhile."""
         self.say(message, era)
         said: list[bytes] = []
@@ -78,8 +73,8 @@ class Side:
             self.say(message, era)
 
     def close(self) -> None:
-        self.answering.close(0.5)
-        self.sessions.close(0.5)
+        self.pool.close(0.5)
+        self.sessions.close()
         self.backing.close()
 
 
@@ -89,11 +84,6 @@ def sides(tools: Path) -> Iterator[tuple[Side, Side]]:
     yield found
     for side in found:
         side.close()
-
-
-def era_of(message: Any) -> Era:
-    meta = message.get("params", {}).get("_meta", {})
-    return "modern" if "io.modelcontextprotocol/protocolVersion" in meta else "legacy"
 
 
 def play(sides: tuple[Side, Side], messages: list[Any]) -> None:
@@ -120,8 +110,6 @@ def test_a_recorded_session_is_answered_as_by_the_sdk(
     sides: tuple[Side, Side], client: str
 ) -> None:
     play(sides, RECORDED[client])
-    assert not sides[0].sessions.started("legacy")
-    assert not sides[0].sessions.started("modern")
 
 
 def request(id_: int, method: str, **params: Any) -> dict[str, Any]:
@@ -133,48 +121,28 @@ ODD: list[tuple[str, dict[str, Any]]] = [
     ("tools/call", {"name": "notes_count", "arguments": {"element": "note", "where": None}}),
     ("tools/call", {"name": "notes_count", "arguments": None}),
     ("tools/call", {"name": "notes_count"}),
-    ("tools/call", {"name": "notes_count", "arguments": [1]}),
-    ("tools/call", {"name": 5}),
+    ("tools/call", {"name": "notes_count", "arguments": [1]}), ("tools/call", {"name": 5}),
     ("tools/call", {"name": "notes_count", "task": {}, "arguments": {"element": "note"}}),
     ("tools/call", {"name": "notes_count", "_meta": {"progressToken": True}}),
     ("tools/call", {"name": "find_tools", "arguments": {"query": "count notes", "limit": 1}}),
-    (
-        "tools/call",
-        {
-            "name": "read_tool",
-            "arguments": {
-                "name": "mail_list",
-                "arguments": {
-                    "element": "message",
-                    "properties": ["subject", "date received", "message size"],
-                },
-            },
-        },
-    ),
+    ("tools/call",
+     {"name": "read_tool",
+      "arguments": {"name": "mail_list",
+       "arguments": {"element": "message",
+        "properties": ["subject", "date received", "message size"]}}}),
     ("resources/read", {"uri": "iac://apps/notes/model"}),
-    ("resources/read", {"uri": "iac://audit/tail"}),
-    ("resources/read", {"uri": 5}),
-    ("resources/read", {}),
-    ("prompts/get", {"name": "script_app", "arguments": {"app": "notes"}}),
+    ("resources/read", {"uri": "iac://audit/tail"}), ("resources/read", {"uri": 5}),
+    ("resources/read", {}), ("prompts/get", {"name": "script_app", "arguments": {"app": "notes"}}),
     ("prompts/get", {"name": "nothing"}),
     ("prompts/get", {"name": "nothing", "arguments": {"x": 5}}),
-    (
-        "completion/complete",
-        {
-            "ref": {"type": "ref/resource", "uri": "iac://tools/{name}"},
-            "argument": {"name": "name", "value": "notes_"},
-        },
-    ),
-    (
-        "completion/complete",
-        {
-            "ref": {"type": "ref/prompt", "name": "triage_inbox"},
-            "argument": {"name": "limit", "value": ""},
-            "context": {"arguments": {}},
-        },
-    ),
+    ("completion/complete",
+     {"ref": {"type": "ref/resource", "uri": "iac://tools/{name}"},
+      "argument": {"name": "name", "value": "notes_"}}),
+    ("completion/complete",
+     {"ref": {"type": "ref/prompt", "name": "triage_inbox"},
+      "argument": {"name": "limit", "value": ""}, "context": {"arguments": {}}}),
     ("completion/complete", {"ref": {"type": "ref/odd"}, "argument": {}}),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2026-07-28"])
@@ -190,21 +158,34 @@ def test_what_is_odd_is_answered_as_by_the_sdk(sides: tuple[Side, Side], version
     play(sides, [*opening, *rest])
 
 
-class Deaf:
-    """A backend that answers nothing, and says what it was given."""
+def test_a_listener_hears_what_the_sdk_would_tell(sides: tuple[Side, Side]) -> None:
+    uris = ["iac://apps", "iac://apps/notes/model", "iac://status"]
+    wanted = {"toolsListChanged": True, "promptsListChanged": False, "resourcesListChanged": True}
+    listen = request(
+        9,
+        "subscriptions/listen",
+        _meta=ENVELOPE,
+        notifications={**wanted, "resourceSubscriptions": uris},
+    )
+    sides[0].backing.changes.subscribe(sides[0].router.notify_changed)
+    heard: list[list[bytes]] = []
+    for side, era in zip(sides, (None, "modern"), strict=True):
+        side.say(listen, era)
+        acknowledged = side.heard.get(timeout=30)
+        side.backing.changes.notify_listeners()
+        heard.append([acknowledged, *(side.heard.get(timeout=30) for _ in range(4))])
+        side.say(
+            {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 9}}
+        )
+    assert heard[0] == heard[1]
+    sides[0].backing.changes.notify_listeners()
+    assert sides[0].heard.empty()
 
-    def __init__(self) -> None:
-        self.fed: list[bytes] = []
 
-    def prepare(self) -> None: ...
-
-    def replay(self, line: bytes) -> None: ...
-
-    def started(self, era: Era) -> bool:
-        return bool(self.fed)
-
-    def feed(self, era: Era, line: bytes) -> None:
-        self.fed.append(line)
+def router_of(write: Callable[[bytes], None], pool: RequestPool | None = None) -> Router:
+    """Return a front with nothing behind it."""
+    identity = server_identity()
+    return Router(identity, {"tools/list": list}, pool or RequestPool(dict, identity, write), write)
 
 
 JSON = st.recursive(
@@ -229,39 +210,29 @@ FRAMES = st.fixed_dictionaries(
 def test_a_request_that_the_sdk_would_pass_over_gets_an_error_under_its_id(
     frame: dict[str, Any], opened: bool
 ) -> None:
-    backend, said = Deaf(), list[bytes]()
-    router = Router(identity(), list, backend, said.append)
+    said: queue.Queue[bytes] = queue.Queue()
+    router = router_of(said.put)
     if opened:
-        router.take(json.dumps(request(0, "initialize", **HANDSHAKE)).encode())
-        said.clear()
-    router.take(json.dumps(frame).encode())
-    assert len(said) + len(backend.fed) == 1
-    if backend.fed:
-        # Only what the SDK reads as a request is handed on, or it says itself what is wrong.
-        import mcp_types
-
-        found = mcp_types.jsonrpc_message_adapter.validate_json(backend.fed[0], by_name=False)
-        assert found.id == frame["id"]
-        return
-    (answer,) = map(json.loads, said)
+        router.handle_line(json.dumps(request(0, "initialize", **HANDSHAKE)).encode())
+        said.get(timeout=20)
+    router.handle_line(json.dumps(frame).encode())
+    answer = json.loads(said.get(timeout=20))
     assert answer["id"] == frame["id"]
-    assert "result" in answer or answer["error"]["code"] in (-32600, -32602)
+    assert "result" in answer or answer["error"]["code"] in (-32600, -32601, -32602, -32022)
+    assert said.empty()
 
 
-@pytest.mark.parametrize(
-    ("line", "code"),
-    [
-        (b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"\\ud800"}}', -32600),
-        (b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":[]}', -32602),
-        (b'{"jsonrpc":"2.0","id":7,"method":5}', -32600),
-        (b'{"jsonrpc":"2.0","id":7.5,"method":"ping"}', -32600),
-        (b'{"jsonrpc":"1.0","id":7,"method":"ping"}', -32600),
-        (b'[{"jsonrpc":"2.0","id":7,"method":"ping"}]', -32600),
-    ],
-)
+@pytest.mark.parametrize(("line", "code"), [
+    (b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"\\ud800"}}', -32600),
+    (b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":[]}', -32602),
+    (b'{"jsonrpc":"2.0","id":7,"method":5}', -32600),
+    (b'{"jsonrpc":"2.0","id":7.5,"method":"ping"}', -32600),
+    (b'{"jsonrpc":"1.0","id":7,"method":"ping"}', -32600),
+    (b'[{"jsonrpc":"2.0","id":7,"method":"ping"}]', -32600),
+])  # fmt: skip
 def test_what_got_no_answer_gets_an_error(line: bytes, code: int) -> None:
     said: list[bytes] = []
-    Router(identity(), list, Deaf(), said.append).take(line)
+    router_of(said.append).handle_line(line)
     (answer,) = map(json.loads, said)
     assert answer["error"]["code"] == code
     assert int(answer["id"]) == 7
@@ -269,10 +240,10 @@ def test_what_got_no_answer_gets_an_error(line: bytes, code: int) -> None:
 
 def test_a_list_of_messages_is_taken_apart_in_the_version_that_has_them() -> None:
     said: list[bytes] = []
-    router = Router(identity(), list, Deaf(), said.append)
+    router = router_of(said.append)
     handshake = {**HANDSHAKE, "protocolVersion": "2025-03-26"}
-    router.take(json.dumps(request(1, "initialize", **handshake)).encode())
-    router.take(json.dumps([request(2, "ping"), request(3, "tools/list")]).encode())
+    router.handle_line(json.dumps(request(1, "initialize", **handshake)).encode())
+    router.handle_line(json.dumps([request(2, "ping"), request(3, "tools/list")]).encode())
     assert [json.loads(line)["id"] for line in said] == [1, 2, 3]
 
 
@@ -285,15 +256,15 @@ def test_a_cancelled_request_is_not_answered_and_the_end_answers_the_others() ->
         cancel.wait(30)
         return {"content": []}
 
-    answering = Answering(lambda: {"tools/call": wait}, identity(), said.put)
-    router = Router(identity(), list, Deaf(), said.put, {}, answering)
-    router.take(json.dumps(request(1, "initialize", **HANDSHAKE)).encode())
+    answering = RequestPool(lambda: {"tools/call": wait}, server_identity(), said.put)
+    router = router_of(said.put, answering)
+    router.handle_line(json.dumps(request(1, "initialize", **HANDSHAKE)).encode())
     said.get(timeout=20)
     for number in (2, 3):
-        router.take(json.dumps(request(number, "tools/call", name="x")).encode())
+        router.handle_line(json.dumps(request(number, "tools/call", name="x")).encode())
         begun.get(timeout=20)
     gone = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "2"}}
-    router.take(json.dumps(gone).encode())
+    router.handle_line(json.dumps(gone).encode())
     assert answering.close(0.05)
     last = json.loads(said.get(timeout=20))
     assert (last["id"], last["error"]["code"]) == (3, -32000)

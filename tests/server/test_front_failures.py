@@ -3,27 +3,26 @@
 import json
 import os
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from piped import COUNT, Piped
-from talking import ENTRIES, ENVELOPE, HANDSHAKE, Talk, fixture_server
+from talking import ENTRIES, ENVELOPE, HANDSHAKE, Talk, answer_call
 
 from iac_base.errors import SetupError
-from iac_runtime.serve import wire
-from iac_runtime.serve.wire import Wire
+from iac_runtime.serve import stdio
+from iac_runtime.serve.stdio import Wire
 
 
-def no_server() -> Any:
+def no_methods() -> Any:
     raise SetupError("The state folder is not yours.")
 
 
 @pytest.fixture
 def failing() -> Iterator[Talk]:
-    talk = Talk(build=no_server)
+    talk = Talk(methods=no_methods)
     yield talk
     talk.close()
 
@@ -42,48 +41,34 @@ def test_a_server_that_cannot_be_made_is_said_to_every_request(
     assert "iac-mcp: The state folder is not yours." in capfd.readouterr().err
 
 
-def test_no_request_is_left_without_an_answer_when_the_sessions_end() -> None:
-    """What was asked before the end is answered, and what is asked after it."""
-    talk = Talk(build=ending_server)
-    try:
-        talk.ask("initialize", HANDSHAKE)
-        talk.say({"jsonrpc": "2.0", "method": "notifications/initialized"})
-        for number in range(10, 15):
-            talk.say(
-                {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": "wait"}}
-            )
-        assert "error" in talk.ask("tools/call", {"name": "end"}, "end")
-        assert "error" in talk.ask("tools/call", {"name": "tool_1"}, "after")
-        # Their answers may come after the last one.
-        wanted, heard = {1, *range(10, 15), "end", "after"}, list[Any]()
-        until = time.monotonic() + 20
-        while not wanted <= {answer["id"] for answer in heard} and time.monotonic() < until:
-            time.sleep(0.01)
-            heard = [json.loads(line) for line in talk.raw]
-        assert sorted(map(str, (answer["id"] for answer in heard))) == sorted(map(str, wanted))
-    finally:
-        talk.close()
+def test_no_request_is_left_without_an_answer_when_a_call_ends_its_thread() -> None:
+    """Those beside it are answered, and what is asked after it."""
+    talk = Talk(methods=lambda: {"tools/call": end_or_wait})
+    talk.ask("initialize", HANDSHAKE)
+    talk.say({"jsonrpc": "2.0", "method": "notifications/initialized"})
+    for number in range(10, 15):
+        talk.say(
+            {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": "wait"}}
+        )
+    assert "error" in talk.ask("tools/call", {"name": "end"}, "end")
+    assert "result" in talk.ask("tools/call", {"name": "tool_1"}, "after")
+    talk.close()
+    heard = [answer["id"] for answer in map(json.loads, talk.raw)]
+    assert sorted(map(str, heard)) == sorted(map(str, [1, *range(10, 15), "end", "after"]))
 
 
-def ending_server() -> Any:
-    import anyio
-    import mcp_types as types
-
-    server = fixture_server()
-
-    async def call(_ctx: Any, params: Any) -> Any:
-        if params.name == "end":
-            raise SystemExit(3)
-        await anyio.sleep(600)
-
-    server.add_request_handler("tools/call", types.CallToolRequestParams, call)
-    return server
+def end_or_wait(params: Any, peer: Any, cancel: Any) -> Any:
+    if params["name"] == "end":
+        raise SystemExit(3)
+    if params["name"] == "wait":
+        cancel.wait(600)
+    return answer_call(params, peer, cancel)
 
 
 @pytest.fixture
 def pipe(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Wire, int]]:
     """A wire whose client waits for a fraction of a second only, and the client's end."""
-    monkeypatch.setattr(wire, "PATIENCE", 0.5)
+    monkeypatch.setattr(stdio, "PATIENCE", 0.5)
     to_read, to_write = os.pipe()
     said, say = os.pipe()
     yield Wire(said, to_write), to_read

@@ -1,11 +1,17 @@
 """Over HTTP: what a stranger, a page in a browser, another client and a revoked one get."""
 
+import asyncio
 import json
+import logging
+import resource
+import signal
 import socket
 import stat
+import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,12 +20,19 @@ import anyio
 import httpx2
 import mcp_types as types
 import pytest
+from http_load import LoadServer, burst, recorded
 from mcp.server.lowlevel import Server
 from over_http import Wire, call_of, events, over_http
+from real_clients import backing_of, build_sdk_server
 
 from iac_base.errors import SetupError
-from iac_mcp.http import clients, connections, serve
+from iac_base.logs import LOGGER, start_logging
+from iac_mcp.http import clients, serve
+from iac_mcp.http.clients import add_client
 from iac_mcp.http.guard import HttpLimits, SessionEvents
+from iac_mcp.http.serve import quiet_full_table
+from iac_runtime.audit.reading import verify_audit
+from iac_runtime.serve.stdio import server_identity
 
 LARGE = 20_000_000
 STARTED: list[str] = []
@@ -51,7 +64,7 @@ def until(holds: Callable[[], Any], seconds: float = 5.0) -> bool:
 
 @pytest.fixture
 def token(own_data_folder: Path) -> str:
-    return clients.add("studio", "DANGEROUS")
+    return clients.add_client("studio", "DANGEROUS")
 
 
 @pytest.fixture
@@ -63,21 +76,16 @@ def url(token: str) -> Iterator[str]:
 def test_strangers_and_pages_of_other_sites_get_nothing(url: str, token: str) -> None:
     port = urlsplit(url).port
     cases: list[tuple[int, str, dict[str, str]]] = [
-        (401, "", {}),
-        (401, "iac_" + "A" * 43, {}),
-        (401, token[:-1], {}),
-        (401, token + " x", {}),
+        (401, "", {}), (401, "iac_" + "A" * 43, {}), (401, token[:-1], {}), (401, token + " x", {}),
         (421, token, {"host": "evil.example"}),
         (421, token, {"host": f"127.0.0.1.evil.example:{port}"}),
-        (421, token, {"host": "127.0.0.1:1"}),
-        (403, token, {"origin": "https://evil.example"}),
+        (421, token, {"host": "127.0.0.1:1"}), (403, token, {"origin": "https://evil.example"}),
         (403, token, {"origin": "null"}),
         (403, token, {"origin": f"https://127.0.0.1:{port}.evil.example"}),
-        (400, token, {"content-type": "text/plain"}),
-        (406, token, {"accept": "text/html"}),
+        (400, token, {"content-type": "text/plain"}), (406, token, {"accept": "text/html"}),
         (404, token, {"mcp-session-id": "0" * 32}),
         (200, token, {"origin": f"http://localhost:{port}", "host": f"localhost:{port}"}),
-    ]
+    ]  # fmt: skip
     for status, secret, headers in cases:
         answer = Wire(url, secret, **headers).post()
         assert answer.status_code == status, (headers, answer.text)
@@ -101,25 +109,25 @@ def test_a_refusal_tells_nothing_and_reads_nothing(url: str, token: str) -> None
 
 
 def test_tokens_are_kept_as_hashes_for_their_owner_alone(own_data_folder: Path) -> None:
-    token = clients.add("studio", "MODIFY")
+    token = clients.add_client("studio", "MODIFY")
     path = own_data_folder / "state" / "clients.json"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert token not in path.read_text()
-    assert [(row.name, row.scope) for row in clients.clients()] == [("studio", "write")]
+    assert [(row.name, row.scope) for row in clients.read_clients()] == [("studio", "write")]
     with pytest.raises(SetupError, match="already"):
-        clients.add("studio", "SAFE")
+        clients.add_client("studio", "SAFE")
     for name in ("", "Studio", "a b", "../x", "http:a", "a\n", "x" * 41):
         with pytest.raises(SetupError, match="cannot name a client"):
-            clients.add(name, "SAFE")
+            clients.add_client(name, "SAFE")
     with pytest.raises(SetupError, match="no client"):
-        clients.revoke("other")
+        clients.revoke_client("other")
     for damaged in ("", "{}", '{"clients": [["a", "ROOT", "", ""]]}', '{"clients": [["a"]]}'):
         path.write_text(damaged)
         with pytest.raises(SetupError, match="damaged"):
-            clients.clients()
+            clients.read_clients()
     path.chmod(0o644)
     with pytest.raises(SetupError, match="chmod 600"):
-        clients.clients()
+        clients.read_clients()
 
 
 def test_a_file_that_cannot_be_trusted_lets_nobody_in(
@@ -134,7 +142,7 @@ def test_a_file_that_cannot_be_trusted_lets_nobody_in(
 
 def test_a_session_is_there_for_its_own_client_alone(url: str, token: str) -> None:
     mine = Wire(url, token).open()
-    other = Wire(url, clients.add("other", "DANGEROUS"))
+    other = Wire(url, clients.add_client("other", "DANGEROUS"))
     other.session = mine.session
     assert other.post(call_of("x")).status_code == 404
     assert other.http.delete(url, headers={"mcp-session-id": mine.session}).status_code == 404
@@ -150,7 +158,7 @@ def test_a_revoked_token_ends_what_is_open(url: str, token: str) -> None:
     with mine.stream("POST", call_of("long", seconds=60)) as answer, mine.stream() as pushed:
         assert (answer.status_code, pushed.status_code) == (200, 200)
         assert until(lambda: STARTED == ["long"])
-        clients.revoke("studio")
+        clients.revoke_client("studio")
         assert until(lambda: ENDED == ["long"])
         began = time.monotonic()
         for stream in (answer, pushed):
@@ -159,7 +167,7 @@ def test_a_revoked_token_ends_what_is_open(url: str, token: str) -> None:
         assert time.monotonic() - began < 5
     assert mine.post(call_of("x")).status_code == 401
     # A client of the same name is another one.
-    again = Wire(url, clients.add("studio", "DANGEROUS"))
+    again = Wire(url, clients.add_client("studio", "DANGEROUS"))
     again.session = mine.session
     assert again.post(call_of("x")).status_code == 404
 
@@ -174,7 +182,7 @@ def test_what_one_client_takes_is_bounded(token: str) -> None:
         first, second = Wire(settings.url, token).open(), Wire(settings.url, token).open()
         refused = Wire(settings.url, token).post()
         assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
-        other = Wire(settings.url, clients.add("other", "SAFE")).open()
+        other = Wire(settings.url, clients.add_client("other", "SAFE")).open()
         with first.stream(), second.stream():
             assert first.post(call_of("x")).status_code == 429
             assert other.call("free")["content"][0]["text"] == "free"
@@ -185,8 +193,8 @@ def test_what_one_client_takes_is_bounded(token: str) -> None:
 
 
 def test_slow_ones_are_given_up(token: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "_HEAD_SECONDS", 0.2)
-    monkeypatch.setattr(connections, "_STALLED_SECONDS", 0.2)
+    monkeypatch.setattr(serve, "_HEAD_SECONDS", 0.2)
+    monkeypatch.setattr(serve, "_STALLED_SECONDS", 0.2)
     with over_http(echo(), limits=HttpLimits(body=0.3)) as settings:
         address = ("127.0.0.1", settings.port)
         head = (
@@ -220,7 +228,7 @@ def test_slow_ones_are_given_up(token: str, monkeypatch: pytest.MonkeyPatch) -> 
 def test_an_early_answer_ends_a_connection_whose_body_drips(
     token: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "_REST_SECONDS", 0.3)
+    monkeypatch.setattr(serve, "_REST_SECONDS", 0.3)
 
     def heard(connection: socket.socket) -> bytes:
         got = b""
@@ -304,9 +312,104 @@ def test_a_stream_that_broke_is_taken_up_again(url: str, token: str) -> None:
     (found,) = events("\n".join(lines))
     assert (found["id"], found["result"]["content"][0]["text"]) == (7, "kept")
     # Another client's session has other events, whatever their numbers.
-    other = Wire(url, clients.add("other", "SAFE")).open()
+    other = Wire(url, clients.add_client("other", "SAFE")).open()
     heard: list[str] = []
     other.http.timeout = 0.3
     with suppress(httpx2.ReadTimeout), other.stream(last_event_id=last) as theirs:
         heard.extend(theirs.iter_lines())
     assert "kept" not in "".join(heard)
+
+
+# `iac-mcp serve --http`: under some load and over a restart, as a program, in its log.
+
+
+LISTS = ("notes_list", "mail_list", "finder_list")
+
+
+@pytest.mark.slow
+def test_nothing_is_lost_under_load_and_over_a_restart(tools: Path, own_data_folder: Path) -> None:
+    tokens = [add_client(f"client-{number}", "SAFE") for number in range(4)]
+    made = []
+    for name in ("first", "second"):
+        with (
+            closing(backing_of(tools, expose=("all",))) as behind,
+            over_http(build_sdk_server(behind, server_identity(), 54.0)) as settings,
+        ):
+            made += asyncio.run(burst(settings.url, tokens, 8, 40, name, LISTS))[0]
+    assert Counter(row.came for row in made) == {"done": 80}
+    rows = recorded(own_data_folder)
+    assert rows == Counter((row.mark, "done") for row in made)
+    assert verify_audit(own_data_folder / "state").is_intact
+
+
+@pytest.mark.process
+def test_the_program_serves_until_it_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IAC_DATA", str(tmp_path / "data"))
+    server = LoadServer(tmp_path / "data", "--simulate")
+    token = add_client("studio", "SAFE")
+    server.start()
+    open_stream = Wire(server.url, token).open()
+    with open_stream.stream() as answer:
+        assert answer.status_code == 200
+        assert open_stream.call("list_apps")["isError"] is False
+        assert server.end(signal.SIGTERM) == 0
+    open_stream.http.close()
+    assert (tmp_path / "data" / "said").read_text() == f"iac-mcp: serving at {server.url}\n"
+
+
+@pytest.mark.slow
+@pytest.mark.process
+@pytest.mark.skipif(sys.platform != "linux", reason="sets the limit of another process")
+def test_connections_of_one_address_leave_room_for_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IAC_DATA", str(tmp_path / "data"))
+    server = LoadServer(tmp_path / "data", "--simulate")
+    token = add_client("studio", "SAFE")
+    server.start()
+    assert server.process is not None
+    resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (256, 256))
+    with ExitStack() as stack:
+        client = Wire(server.url, token).open()
+        for _ in range(400):
+            stack.enter_context(socket.create_connection(("127.0.0.1", server.port), 5))
+        time.sleep(1)
+        answer = client.call("list_apps")
+        assert answer["isError"] is False, answer
+        client.http.close()
+    assert server.end(signal.SIGTERM) == 0
+    said = (tmp_path / "data" / "said").read_text().splitlines()
+    assert "Connections of 127.0.0.1 are closed" in said[1]
+    assert len(said) <= 3, "one line a minute for each trouble"
+
+
+def test_a_full_table_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    log = logging.getLogger("asyncio")
+    log.addFilter(quiet_full_table)
+    try:
+        for _ in range(1_000):
+            log.error("socket.accept() out of system resource\nsocket: <socket>")
+        log.error("something else")
+    finally:
+        log.removeFilter(quiet_full_table)
+    told = [row.getMessage() for row in caplog.records]
+    assert told == [
+        "Nobody can connect: the process has no file descriptor left.",
+        "something else",
+    ]
+
+
+def test_the_log_begins_anew_and_stays_private(tmp_path: Path) -> None:
+    start_logging(file=tmp_path / "log", most=500)
+    for number in range(40):
+        logging.getLogger(f"{LOGGER}.test").warning("line %d\x1b[31m", number)
+    start_logging()
+    files = sorted(path.name for path in tmp_path.iterdir())
+    assert files == ["log", "log.1", "log.2", "log.3"]
+    for name in files:
+        path = tmp_path / name
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert path.stat().st_size < 700
+        assert b"\x1b" not in path.read_bytes()

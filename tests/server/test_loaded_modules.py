@@ -41,15 +41,10 @@ os.write = write_and_keep
 
 STEPS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "tools/list": ("tools/list", {}),
-    "read_tool": (
-        "tools/call",
-        {
-            "name": "read_tool",
-            "arguments": {"name": "notes_list", "arguments": {"element": "note"}},
-        },
-    ),
+    "read_tool": ("tools/call",
+     {"name": "read_tool", "arguments": {"name": "notes_list", "arguments": {"element": "note"}}}),
     "find_tools": ("tools/call", {"name": "find_tools", "arguments": {"query": "unread mail"}}),
-}
+}  # fmt: skip
 
 
 class Cold(Piped):

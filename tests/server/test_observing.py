@@ -74,12 +74,9 @@ def test_a_collector_gets_spans_and_measures_without_what_a_call_is_about(
         span.name: {row.key: row.value.string_value for row in span.attributes} for span in spans
     }
     assert told["tools/call notes_make_note"] == {
-        "gen_ai.operation.name": "execute_tool",
-        "gen_ai.tool.name": "notes_make_note",
-        "iac.decision": "allow",
-        "iac.level": "MODIFY",
-        "mcp.method.name": "tools/call",
-    }
+        "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "notes_make_note",
+        "iac.decision": "allow", "iac.level": "MODIFY", "mcp.method.name": "tools/call",
+    }  # fmt: skip
     assert told["tools/call notes_get"]["error.type"] == "NOT_FOUND"
     assert told["app Notes"]["iac.app"] == "com.apple.Notes"
     inner = next(span for span in spans if span.name == "app Notes")
@@ -92,11 +89,8 @@ def test_a_collector_gets_spans_and_measures_without_what_a_call_is_about(
         for metric in scope.metrics
     }
     assert names == {
-        "mcp.server.operation.duration",
-        "iac.app.duration",
-        "iac.decisions",
-        "iac.queue",
-    }
+        "mcp.server.operation.duration", "iac.app.duration", "iac.decisions", "iac.queue",
+    }  # fmt: skip
     everything = b"".join(body for bodies in collector.got.values() for body in bodies)
     assert SECRET.encode() not in everything
 
@@ -116,11 +110,11 @@ traces.add_span_processor(SimpleSpanProcessor(spans))
 trace.set_tracer_provider(traces)
 metrics.set_meter_provider(MeterProvider([reader]))
 
-from iac_runtime.gate.opening import GateOptions, open_gate
+from iac_runtime.gate.opening import GateOptions, build_gate
 from iac_runtime.gate.plans import Call
 from iac_runtime.policy.permissions import Requester
 
-gate = open_gate(GateOptions(simulate=""))
+gate = build_gate(GateOptions(simulate=""))
 who = Requester("tester", ("client",))
 gate.call(Call("notes_count", {"element": "note"}, who))
 gate.call(Call("notes_make_note", {"name": "a", "body": "b"}, who))
@@ -159,8 +153,8 @@ def test_the_sdk_in_memory_sees_calls_decisions_questions_and_the_queue(
 
 def test_without_a_collector_nothing_of_it_is_loaded(tmp_path: Path) -> None:
     code = (
-        "import sys; from iac_runtime.gate.opening import GateOptions, open_gate;"
-        " open_gate(GateOptions(simulate='')).close();"
+        "import sys; from iac_runtime.gate.opening import GateOptions, build_gate;"
+        " build_gate(GateOptions(simulate='')).close();"
         " sys.exit(any('opentelemetry' in name for name in sys.modules))"
     )
     env = {**os.environ, "IAC_DATA": str(tmp_path)}

@@ -7,15 +7,15 @@ from typing import Any
 import anyio
 import pytest
 from mcp import Client
-from real_clients import ERAS, ask, backing_of, facts_of, program
+from real_clients import ERAS, ask, backing_of, build_sdk_server, facts_of, program
 from scripted import Scripted, scripted, until
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError
 from iac_runtime.gate.gate import Gate
-from iac_runtime.serve.deadline import Deadline
-from iac_runtime.serve.front import identity
-from iac_runtime.serve.options import CALL_SECONDS
+from iac_runtime.serve.call import Deadline
+from iac_runtime.serve.listing import CALL_SECONDS
+from iac_runtime.serve.stdio import server_identity
 from iac_runtime.tools.catalogue import Catalogue
 
 pytestmark = pytest.mark.process
@@ -51,7 +51,7 @@ def test_a_long_call_is_told_of_and_ended_before_the_client_gives_up(
         assert not osascript.processes()
 
     try:
-        ask(backing.server(identity(), 3.4), question, era)
+        ask(build_sdk_server(backing, server_identity(), 3.4), question, era)
     finally:
         backing.close()
     assert [message for _, message in heard] == ["notes_count: running for 3 seconds"]
@@ -105,22 +105,22 @@ class Told:
 def test_nothing_is_told_after_the_end_and_only_the_block_is_ended() -> None:
     peer, cancel = Told(), Cancellation()
     deadline = Deadline(peer, "notes_count", patience=0.2, every=0.01)
-    with deadline.kept(cancel) as inner:
+    with deadline.with_progress(cancel) as inner:
         assert inner.wait(20)
     told = len(peer.heard)
     assert told > 1
-    assert not cancel.cancelled
-    with deadline.kept(cancel, patient=True) as inner:
+    assert not cancel.is_cancelled
+    with deadline.with_progress(cancel, patient=True) as inner:
         cancel.cancel()
-        assert inner.cancelled
+        assert inner.is_cancelled
     assert len(peer.heard) == told
 
 
 def ended(error: ToolError) -> ToolError:
     deadline = Deadline(Told(), "notes_set", patience=0.0)
-    with deadline.kept(Cancellation()) as inner:
+    with deadline.with_progress(Cancellation()) as inner:
         assert inner.wait(20)
-    return deadline.meaning(error)
+    return deadline.explain_error(error)
 
 
 def test_what_is_said_of_the_end_depends_on_what_was_sent() -> None:
@@ -133,7 +133,7 @@ def test_what_is_said_of_the_end_depends_on_what_was_sent() -> None:
     other = ToolError("NOT_FOUND", "There is none.")
     assert ended(other) is other
     early = Deadline(Told(), "x")
-    assert early.meaning(unsent) is unsent
+    assert early.explain_error(unsent) is unsent
 
 
 def test_the_wait_for_a_turn_counts(tools: Path, osascript: Scripted) -> None:
@@ -150,7 +150,7 @@ def test_the_wait_for_a_turn_counts(tools: Path, osascript: Scripted) -> None:
                 group.start_soon(call)
 
     try:
-        ask(backing.server(identity(), 1.5), question)
+        ask(build_sdk_server(backing, server_identity(), 1.5), question)
     finally:
         backing.close()
     assert sorted(line.split(":")[0].split(",")[0] for line in said) == [
@@ -160,7 +160,7 @@ def test_the_wait_for_a_turn_counts(tools: Path, osascript: Scripted) -> None:
 
 
 def test_a_call_is_ended_in_time_for_a_client_that_waits_a_minute() -> None:
-    from iac_runtime.serve.front import _patience
+    from iac_runtime.serve.stdio import _call_patience
 
-    assert _patience({}) == CALL_SECONDS < 60 - 3
-    assert _patience({"timeout": "120"}) == 124
+    assert _call_patience({}) == CALL_SECONDS < 60 - 3
+    assert _call_patience({"timeout": "120"}) == 124

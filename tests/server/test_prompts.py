@@ -11,12 +11,12 @@ from mcp import Client, MCPError
 from real_clients import ERAS, TOOLS, ask, ask_tools, write_tools
 
 from iac_base.errors import InvalidParameterError
-from iac_runtime.gate.opening import GateOptions, open_gate
-from iac_runtime.serve.front import identity
-from iac_runtime.serve.handlers import build_server
+from iac_runtime.gate.opening import GateOptions, build_gate
+from iac_runtime.serve.http_sdk import build_server
 from iac_runtime.serve.listing import Choice, Listings
-from iac_runtime.serve.methods import methods_of
-from iac_runtime.serve.prompts import PROMPTS, prompt_text
+from iac_runtime.serve.methods import build_methods
+from iac_runtime.serve.resources import PROMPTS, prompt_text
+from iac_runtime.serve.stdio import server_identity
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import META_TOOLS, added_tools
 
@@ -52,18 +52,14 @@ def test_a_recipe_is_filled_in(tools: Path, era: str) -> None:
     ask_tools(tools, question, era)
 
 
-@pytest.mark.parametrize(
-    ("name", "given", "words"),
-    [
-        ("summarise_note", {}, "needs about"),
-        ("summarise_note", {"about": " \n "}, "needs about"),
-        ("summarise_note", {"abut": "x"}, "Nearest: about"),
-        ("summarize_note", {"about": "x"}, "Nearest: summarise_note"),
-        ("script_app", {"task": "count drafts"}, "needs app"),
-        ("script_app", {"app": "Mail"}, "needs task"),
-        ("script_app", {"app": "Mial", "task": "x"}, "no guide for .Mial.*Nearest: mail"),
-    ],
-)
+@pytest.mark.parametrize(("name", "given", "words"), [
+    ("summarise_note", {}, "needs about"), ("summarise_note", {"about": " \n "}, "needs about"),
+    ("summarise_note", {"abut": "x"}, "Nearest: about"),
+    ("summarize_note", {"about": "x"}, "Nearest: summarise_note"),
+    ("script_app", {"task": "count drafts"}, "needs app"),
+    ("script_app", {"app": "Mail"}, "needs task"),
+    ("script_app", {"app": "Mial", "task": "x"}, "no guide for .Mial.*Nearest: mail"),
+])  # fmt: skip
 def test_a_wrong_wish_is_one_line_with_the_nearest(
     tools: Path, name: str, given: dict[str, str], words: str
 ) -> None:
@@ -136,8 +132,8 @@ def test_whatever_is_filled_in_stays_on_its_line(prompt: object, value: str) -> 
 @pytest.mark.parametrize("era", ERAS)
 def test_a_damaged_catalogue_is_said_where_recipes_are_asked_for(tools: Path, era: str) -> None:
     lines = Listings([tools], Choice())
-    gate = open_gate(GateOptions([tools], ""))
-    server = build_server(methods_of(gate, lines), lines, identity())
+    gate = build_gate(GateOptions([tools], ""))
+    server = build_server(build_methods(gate, lines), lines, server_identity())
     (tools / "catalogue.json").write_text("{", encoding="utf-8")
 
     async def question(client: Client) -> None:

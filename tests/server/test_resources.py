@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mcp import Client, MCPError
-from real_clients import ERAS, ask, ask_tools, backing_of
+from real_clients import ERAS, ask, ask_tools, backing_of, build_sdk_server
 
 from iac_base.errors import InvalidParameterError
 from iac_base.files import open_state
-from iac_runtime.audit.reading import Query, find
-from iac_runtime.gate.opening import GateOptions, open_gate
-from iac_runtime.gate.stored import shorten
-from iac_runtime.serve.front import identity
-from iac_runtime.serve.pages import model_text
-from iac_runtime.serve.resources import read_address
+from iac_runtime.audit.reading import AuditQuery, find_calls
+from iac_runtime.gate.opening import GateOptions, build_gate
+from iac_runtime.gate.stored import truncate
+from iac_runtime.serve.resources import parse_address
+from iac_runtime.serve.stdio import server_identity
+from iac_runtime.serve.tool_pages import model_text
 from iac_runtime.tool import App, Class, Property
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.tables import Tables
@@ -136,23 +136,17 @@ def test_the_users_own_guides_are_listed_and_take_the_place_of_ours(
 
 
 @pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize(
-    ("uri", "words"),
-    [
-        ("iac://apps/note/model", "Nearest: notes."),
-        ("iac://tools/notes_lst", "Nearest: notes_list"),
-        ("iac://tools/click_men", "Nearest: click_menu"),
-        ("iac://skills/mial", "Nearest: mail"),
-        ("iac://skills/mail?offset=1", "There is no resource"),
-        ("iac://statu", "Nearest: iac://status"),
-        ("iac://apps/notes", "There is no resource"),
-        ("iac://apps/notes/model?offset=3", "There is no resource"),
-        ("iac://results/AAAAAAAAAAAAAAAAAAAAAA", "Call the original tool again"),
-        ("iac://results/x?offset=-1", "not a number of 0 or more"),
-        ("iac://results/../../etc/passwd", "There is no resource"),
-        ("file:///etc/passwd", "There is no resource"),
-    ],
-)
+@pytest.mark.parametrize(("uri", "words"), [
+    ("iac://apps/note/model", "Nearest: notes."), ("iac://tools/notes_lst", "Nearest: notes_list"),
+    ("iac://tools/click_men", "Nearest: click_menu"), ("iac://skills/mial", "Nearest: mail"),
+    ("iac://skills/mail?offset=1", "There is no resource"),
+    ("iac://statu", "Nearest: iac://status"), ("iac://apps/notes", "There is no resource"),
+    ("iac://apps/notes/model?offset=3", "There is no resource"),
+    ("iac://results/AAAAAAAAAAAAAAAAAAAAAA", "Call the original tool again"),
+    ("iac://results/x?offset=-1", "not a number of 0 or more"),
+    ("iac://results/../../etc/passwd", "There is no resource"),
+    ("file:///etc/passwd", "There is no resource"),
+])  # fmt: skip
 def test_a_wrong_address_is_the_callers_mistake_and_has_a_way_out(
     tools: Path, era: str, uri: str, words: str
 ) -> None:
@@ -167,7 +161,7 @@ def test_a_wrong_address_is_the_callers_mistake_and_has_a_way_out(
 def test_a_large_result_is_read_on_in_slices(tools: Path) -> None:
     async def question(client: Client) -> None:
         whole = "".join(f"{number} " for number in range(60_000))
-        shown, note = shorten(whole, 100_000)
+        shown, note = truncate(whole, 100_000)
         ident = note.split('"')[1]
         parts, offset = [shown], len(shown)
         while offset is not None:
@@ -196,7 +190,7 @@ def test_the_audit_tail_ends_with_the_last_call(tools: Path) -> None:
 
 
 def test_an_audit_of_long_rows_fits_into_an_answer(tools: Path) -> None:
-    gate = open_gate(GateOptions([tools], ""))
+    gate = build_gate(GateOptions([tools], ""))
     gate.context.limit = 700
     backing = backing_of(tools, gate=gate)
 
@@ -206,7 +200,7 @@ def test_an_audit_of_long_rows_fits_into_an_answer(tools: Path) -> None:
         rows = await calls_told(client)
         assert 1 <= len(rows) < 4
 
-    ask(backing.server(identity(), 54.0), question)
+    ask(build_sdk_server(backing, server_identity(), 54.0), question)
     backing.close()
 
 
@@ -225,7 +219,7 @@ def test_what_is_denied_to_a_tool_is_denied_to_its_resource(
 ) -> None:
     own_data_folder.mkdir(mode=0o700)
     (own_data_folder / "policy.toml").write_text(f"[[deny]]\ntool = '{tool}'\nwhy = 'Mine.'")
-    _, note = shorten("x" * 500, 100)
+    _, note = truncate("x" * 500, 100)
     kept = note.split('"')[1]
     given = {key: kept if value == RESULT else value for key, value in given.items()}
 
@@ -241,7 +235,7 @@ def test_what_is_denied_to_a_tool_is_denied_to_its_resource(
 def test_a_resource_is_recorded_as_its_tool_is(tools: Path) -> None:
     async def question(client: Client) -> None:
         whole = "x" * 200_000
-        ident = shorten(whole, 1000)[1].split('"')[1]
+        ident = truncate(whole, 1000)[1].split('"')[1]
         await text_at(client, f"iac://results/{ident}")
         await text_at(client, "iac://apps")
         rows = await calls_told(client)
@@ -252,7 +246,7 @@ def test_a_resource_is_recorded_as_its_tool_is(tools: Path) -> None:
         assert rows[0]["arguments"] == {"result": ident, "offset": 0}
 
     ask_tools(tools, question)
-    recorded = find(open_state(), Query(tool="audit_tail"), 100)
+    recorded = find_calls(open_state(), AuditQuery(tool="audit_tail"), 100)
     assert recorded
     assert {row.result for row in recorded} == {"done"}
 
@@ -279,7 +273,7 @@ def test_what_would_be_asked_about_names_the_tool_to_call(
         assert await text_at(client, "iac://apps/notes/model")
 
     backing = backing_of(tools)
-    ask(backing.server(identity(), 54.0), question, era, elicitation_callback=yes)
+    ask(build_sdk_server(backing, server_identity(), 54.0), question, era, elicitation_callback=yes)
     backing.close()
 
 
@@ -311,7 +305,7 @@ def test_the_status_counts_calls_and_errors_and_names_the_client(tools: Path, er
 
 
 def test_a_read_only_server_shows_no_tool_that_needs_more(tools: Path) -> None:
-    backing = backing_of(tools, gate=open_gate(GateOptions([tools], "", read_only=True)))
+    backing = backing_of(tools, gate=build_gate(GateOptions([tools], "", read_only=True)))
 
     async def question(client: Client) -> None:
         apps = json.loads(await text_at(client, "iac://apps"))["apps"]
@@ -321,7 +315,7 @@ def test_a_read_only_server_shows_no_tool_that_needs_more(tools: Path) -> None:
         assert {app["key"]: app["tools"]["SAFE"] for app in apps} == reads
         assert json.loads(await text_at(client, "iac://tools/find_tools"))
 
-    ask(backing.server(identity(), 54.0), question)
+    ask(build_sdk_server(backing, server_identity(), 54.0), question)
     backing.close()
 
 
@@ -352,7 +346,7 @@ def test_nothing_hidden_reaches_a_client_in_an_object_model() -> None:
 )
 def test_any_address_is_read_or_refused_with_a_line(uri: str) -> None:
     try:
-        address = read_address(uri)
+        address = parse_address(uri)
     except InvalidParameterError as error:
         assert "\n" not in str(error)
     else:
@@ -363,10 +357,8 @@ def test_templates_are_listed(tools: Path) -> None:
     async def question(client: Client) -> None:
         rows: list[Any] = (await client.list_resource_templates()).resource_templates
         assert [row.uri_template for row in rows] == [
-            "iac://apps/{key}/model",
-            "iac://tools/{name}",
-            "iac://skills/{name}",
+            "iac://apps/{key}/model", "iac://tools/{name}", "iac://skills/{name}",
             "iac://results/{id}{?offset}",
-        ]
+        ]  # fmt: skip
 
     ask_tools(tools, question)

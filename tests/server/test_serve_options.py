@@ -6,30 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iac_runtime.serve.options import SERVE_OPTIONS, read_quickly
+from iac_runtime.serve.listing import SERVE_OPTIONS, read_quickly
 
 
-@pytest.mark.parametrize(
-    ("arguments", "found"),
-    [
-        ("", {}),
-        ("--read-only --expose all", {"read_only": True, "expose": "all"}),
-        ("--tools a --tools=b", {"tools": ["a", "b"]}),
-        ("--simulate", {"simulate": ""}),
-        ("--simulate --read-only", {"simulate": "", "read_only": True}),
-        ("--simulate world.toml", {"simulate": "world.toml"}),
-        ("--simulate=world.toml", {"simulate": "world.toml"}),
-        ("--expose=a=b", {"expose": "a=b"}),
-        ("--http --port 0", {"http": True, "port": "0"}),
-        ("--help", None),
-        ("--expose", None),
-        ("--expose all --expose mail", None),
-        ("--read-only=yes", None),
-        ("--read", None),
-        ("word", None),
-        ("--", None),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "found"), [
+    ("", {}), ("--read-only --expose all", {"read_only": True, "expose": "all"}),
+    ("--tools a --tools=b", {"tools": ["a", "b"]}), ("--simulate", {"simulate": ""}),
+    ("--simulate --read-only", {"simulate": "", "read_only": True}),
+    ("--simulate world.toml", {"simulate": "world.toml"}),
+    ("--simulate=world.toml", {"simulate": "world.toml"}), ("--expose=a=b", {"expose": "a=b"}),
+    ("--http --port 0", {"http": True, "port": "0"}), ("--help", None), ("--expose", None),
+    ("--expose all --expose mail", None), ("--read-only=yes", None), ("--read", None),
+    ("word", None), ("--", None),
+])  # fmt: skip
 def test_options_are_read_or_left_to_click(arguments: str, found: dict[str, Any] | None) -> None:
     assert read_quickly(arguments.split()) == found
 

@@ -20,13 +20,9 @@ def tool_folder(folder: Path, apps: dict[str, list[Row]]) -> Path:
         for function, level, ceiling in rows:
             name = f"{key}_{function}"
             tools[name] = {
-                "module": key,
-                "function": function,
-                "offset": len(lines),
-                "level": level,
-                "ceiling": ceiling,
-                "digest": "d",
-            }
+                "module": key, "function": function, "offset": len(lines), "level": level,
+                "ceiling": ceiling, "digest": "d",
+            }  # fmt: skip
             lines += json.dumps({"name": name, "from": folder.name}).encode() + b"\n"
     catalogue = {
         "format": 1,
@@ -69,15 +65,11 @@ def test_a_pinned_app_is_listed_beside_search(folders: list[Path]) -> None:
     assert listed(folders, Choice(pins=("safari", "mail"))) == ["mail_get", "safari_get"]
 
 
-@pytest.mark.parametrize(
-    ("expose", "names"),
-    [
-        (("all",), ["mail_get", "notes_get", "notes_make", "notes_open", "safari_get"]),
-        (("*_get",), ["mail_get", "notes_get", "safari_get"]),
-        (("mail_*", "safari"), ["mail_get", "safari_get"]),
-        (("notes_make",), ["notes_make"]),
-    ],
-)
+@pytest.mark.parametrize(("expose", "names"), [
+    (("all",), ["mail_get", "notes_get", "notes_make", "notes_open", "safari_get"]),
+    (("*_get",), ["mail_get", "notes_get", "safari_get"]),
+    (("mail_*", "safari"), ["mail_get", "safari_get"]), (("notes_make",), ["notes_make"]),
+])  # fmt: skip
 def test_patterns_and_keys_choose(
     folders: list[Path], expose: tuple[str, ...], names: list[str]
 ) -> None:
@@ -97,14 +89,10 @@ def test_read_only_leaves_out_what_can_change_something(folders: list[Path]) -> 
     ]
 
 
-@pytest.mark.parametrize(
-    ("choice", "words"),
-    [
-        (Choice(("mali_*",)), "No tool is called mali_*"),
-        (Choice(("safary",)), "Nearest: safari"),
-        (Choice(pins=("notse",)), "There are no tools for notse. Nearest: notes."),
-    ],
-)
+@pytest.mark.parametrize(("choice", "words"), [
+    (Choice(("mali_*",)), "No tool is called mali_*"), (Choice(("safary",)), "Nearest: safari"),
+    (Choice(pins=("notse",)), "There are no tools for notse. Nearest: notes."),
+])  # fmt: skip
 def test_a_pattern_that_names_nothing_is_one_clear_line(
     folders: list[Path], choice: Choice, words: str
 ) -> None:
@@ -114,17 +102,12 @@ def test_a_pattern_that_names_nothing_is_one_clear_line(
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("file", "text", "words"),
-    [
-        ("catalogue.json", "{", "damaged"),
-        ("catalogue.json", "[]", "another version"),
-        ("catalogue.json", '{"format": 99}', "another version"),
-        ("catalogue.json", '{"format": 1}', "damaged"),
-        ("catalogue.json", None, "missing"),
-        ("listing.jsonl", None, "damaged"),
-    ],
-)
+@pytest.mark.parametrize(("file", "text", "words"), [
+    ("catalogue.json", "{", "damaged"), ("catalogue.json", "[]", "another version"),
+    ("catalogue.json", '{"format": 99}', "another version"),
+    ("catalogue.json", '{"format": 1}', "damaged"), ("catalogue.json", None, "missing"),
+    ("listing.jsonl", None, "damaged"),
+])  # fmt: skip
 def test_a_damaged_folder_says_how_to_mend_it(
     tmp_path: Path, file: str, text: str | None, words: str
 ) -> None:

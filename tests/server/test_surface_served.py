@@ -8,21 +8,22 @@ from typing import Any
 
 import pytest
 from mcp import Client, MCPError
-from real_clients import ERAS, ask, ask_tools, backing_of, facts_of, program
+from real_clients import ERAS, ask, ask_tools, backing_of, build_sdk_server, facts_of, program
+from sdk_sessions import OPTIONS
 from test_elicitation import Person
 
 from iac_base.errors import NextCall, SetupError
-from iac_runtime.gate.opening import GateOptions, open_gate
-from iac_runtime.policy.question import ONCE
-from iac_runtime.search import tokens
-from iac_runtime.serve.calling import by_door
-from iac_runtime.serve.front import CAPABILITIES, identity, notifications
-from iac_runtime.serve.handlers import build_server
+from iac_runtime.gate.opening import GateOptions, build_gate
+from iac_runtime.policy.prompts import ONCE
+from iac_runtime.search.index import count_tokens
+from iac_runtime.serve.call import as_call_tool
+from iac_runtime.serve.http_sdk import build_server
 from iac_runtime.serve.listing import Choice, Listings
-from iac_runtime.serve.methods import methods_of
+from iac_runtime.serve.methods import build_methods
+from iac_runtime.serve.stdio import DECLARED, server_identity
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS, STARTERS
-from iac_runtime.tools.shape import RESULT_LIMIT, entry
+from iac_runtime.tools.shape import RESULT_LIMIT, listing_entry
 
 SURFACE = {*META_TOOLS, "list_apps", "read_more"}
 
@@ -55,20 +56,12 @@ def test_a_tool_is_found_and_called_as_the_answer_says(tools: Path, era: str) ->
 
 
 @pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize(
-    ("door", "name", "arguments", "right"),
-    [
-        ("read_tool", "notes_make_note", {"name": "x"}, "write_tool"),
-        ("read_tool", "notes_delete", {"target": "notes[0]"}, "dangerous_tool"),
-        ("write_tool", "notes_delete", {"target": "notes[0]"}, "dangerous_tool"),
-        (
-            "read_tool",
-            "notes_set",
-            {"target": "notes[0]", "properties": {"name": "x"}},
-            "write_tool",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("door", "name", "arguments", "right"), [
+    ("read_tool", "notes_make_note", {"name": "x"}, "write_tool"),
+    ("read_tool", "notes_delete", {"target": "notes[0]"}, "dangerous_tool"),
+    ("write_tool", "notes_delete", {"target": "notes[0]"}, "dangerous_tool"),
+    ("read_tool", "notes_set", {"target": "notes[0]", "properties": {"name": "x"}}, "write_tool"),
+])  # fmt: skip
 def test_the_wrong_door_names_the_right_one(
     tools: Path, era: str, door: str, name: str, arguments: dict[str, Any], right: str
 ) -> None:
@@ -88,15 +81,11 @@ PROGRAM = 'for note in notes.list("note"):\n    notes.delete(note["ref"])'
 
 
 @pytest.mark.sweep
-@pytest.mark.parametrize(
-    ("name", "given", "right"),
-    [
-        ("undo_call", {"call": 1}, "dangerous_tool"),
-        ("undo_call", {"last": 2}, "dangerous_tool"),
-        ("run_plan", {"program": PROGRAM}, "dangerous_tool"),
-        ("notes_make_note", {"name": "Milk", "raw": True, "confirm": False}, "write_tool"),
-    ],
-)
+@pytest.mark.parametrize(("name", "given", "right"), [
+    ("undo_call", {"call": 1}, "dangerous_tool"), ("undo_call", {"last": 2}, "dangerous_tool"),
+    ("run_plan", {"program": PROGRAM}, "dangerous_tool"),
+    ("notes_make_note", {"name": "Milk", "raw": True, "confirm": False}, "write_tool"),
+])  # fmt: skip
 def test_the_next_call_is_the_one_that_came_by_another_door(
     tools: Path, name: str, given: dict[str, Any], right: str
 ) -> None:
@@ -112,16 +101,20 @@ def test_the_next_call_is_the_one_that_came_by_another_door(
             assert facts["next"] == wanted, facts
 
     backing = backing_of(tools)
-    ask(backing.server(identity(), 54.0), question, elicitation_callback=Person("accept", ONCE))
+    ask(
+        build_sdk_server(backing, server_identity(), 54.0),
+        question,
+        elicitation_callback=Person("accept", ONCE),
+    )
     backing.close()
 
 
 def test_a_tool_that_is_not_listed_is_named_with_its_door() -> None:
     start, apps = NextCall("app_launch", {"app": "Notes"}), NextCall("list_apps")
     wanted = NextCall("write_tool", {"name": "app_launch", "arguments": {"app": "Notes"}})
-    assert by_door(start, "read_tool", "notes_list") == wanted
-    assert by_door(start, "notes_list", "notes_list") == start
-    assert by_door(apps, "read_tool", "notes_list") == apps
+    assert as_call_tool(start, "read_tool", "notes_list") == wanted
+    assert as_call_tool(start, "notes_list", "notes_list") == start
+    assert as_call_tool(apps, "read_tool", "notes_list") == apps
 
 
 def test_the_next_call_of_several_is_all_of_them(tools: Path) -> None:
@@ -193,7 +186,7 @@ def test_a_listing_loads_no_toolset(tools: Path) -> None:
         "import sys; from pathlib import Path;"
         "from iac_runtime.serve.listing import Listings;"
         "from iac_runtime.serve.listing import Choice;"
-        f"lines = Listings([Path({str(tools)!r})], Choice()); lines(); lines.prompts();"
+        f"lines = Listings([Path({str(tools)!r})], Choice()); lines(); lines.prompt_lines();"
         "print([name for name in sys.modules if name.startswith(('iac_app', 'iac_acc', 'mcp'))])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -251,7 +244,7 @@ def test_what_apps_can_you_control_is_answered(tools: Path) -> None:
 @pytest.mark.parametrize("era", ERAS)
 def test_read_only_hides_the_doors_that_write(tools: Path, era: str) -> None:
     lines = Listings([tools], Choice(read_only=True))
-    gate = open_gate(GateOptions([tools], "", read_only=True))
+    gate = build_gate(GateOptions([tools], "", read_only=True))
 
     async def question(client: Client) -> None:
         names = {row.name for row in (await client.list_tools()).tools}
@@ -266,7 +259,7 @@ def test_read_only_hides_the_doors_that_write(tools: Path, era: str) -> None:
         refused = await client.call_tool("read_tool", call)
         assert "read-only" in facts_of(refused)["suggestion"]
 
-    ask(build_server(methods_of(gate, lines), lines, identity()), question, era)
+    ask(build_server(build_methods(gate, lines), lines, server_identity()), question, era)
     gate.close()
 
 
@@ -293,14 +286,14 @@ def test_the_default_surface_costs_the_same_for_any_number_of_tools(tmp_path: Pa
     (folder / "listing.jsonl").write_text("{}\n")
     listed = [json.loads(line) for line in Listings([folder], Choice())()]
     assert {row["name"] for row in listed} == SURFACE
-    assert tokens(listed) <= 1500
-    assert len(identity().instructions.encode()) < 2000
+    assert count_tokens(listed) <= 1500
+    assert len(server_identity().instructions.encode()) < 2000
 
 
 def test_what_gives_large_results_says_how_large() -> None:
     for tool in (META_TOOLS["read_tool"], OWN_TOOLS["read_more"]):
-        assert entry(tool)["_meta"]["anthropic/maxResultSizeChars"] == RESULT_LIMIT
-    assert all(entry(tool)["_meta"]["anthropic/alwaysLoad"] for tool in META_TOOLS.values())
+        assert listing_entry(tool)["_meta"]["anthropic/maxResultSizeChars"] == RESULT_LIMIT
+    assert all(listing_entry(tool)["_meta"]["anthropic/alwaysLoad"] for tool in META_TOOLS.values())
 
 
 @pytest.mark.process
@@ -310,33 +303,31 @@ def test_the_front_lists_what_the_session_would(tools: Path, tmp_path: Path, era
 
     async def question(client: Client) -> None:
         lists: list[Any] = [
-            await client.list_tools(),
-            await client.list_prompts(),
-            await client.list_resources(),
+            await client.list_tools(), await client.list_prompts(), await client.list_resources(),
             await client.list_resource_templates(),
-        ]
+        ]  # fmt: skip
         said.append([row.model_dump(mode="json", by_alias=True) for row in lists])
         said[-1].append(client.server_capabilities.model_dump(exclude_none=True, by_alias=True))
 
     ask(program(tools, tmp_path / "data", "--simulate"), question, era)
     backing = backing_of(tools)
-    ask(backing.server(identity(), 54.0), question, era)
+    ask(build_sdk_server(backing, server_identity(), 54.0), question, era)
     backing.close()
     front, session = said
     assert front[:4] == session[:4]
-    assert front[4] == CAPABILITIES["modern" if era == "auto" else "legacy"]
+    assert front[4] == DECLARED["modern" if era == "auto" else "legacy"]
     if era == "auto":
         assert session[4] == front[4]
 
 
 def test_the_session_declares_what_the_front_declares(tools: Path) -> None:
     backing = backing_of(tools)
-    server = backing.server(identity(), 54.0)
-    options = server.create_initialization_options(notifications())
+    server = build_sdk_server(backing, server_identity(), 54.0)
+    options = server.create_initialization_options(OPTIONS)
     declared = options.capabilities.model_dump(exclude_none=True, by_alias=True)
     # Extensions are of the newer era; the session leaves them out on the wire of the older.
     declared.pop("extensions", None)
-    assert declared == CAPABILITIES["legacy"]
+    assert declared == DECLARED["legacy"]
     backing.close()
 
 

@@ -1,22 +1,30 @@
 """Tools that are not generated, behind the same gate and in the same listings."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from builds import Built
+from hypothesis import given
+from hypothesis import strategies as st
+from piped import Piped
+from vendors import cut, entry_faults, name_faults
 
 from iac_base.errors import ToolError, UnknownToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Asks, Call, Done, Plan, Refused, ToolResult
-from iac_runtime.policy.effects import CallFacts, Effect, Verb
+from iac_runtime.gate.plans import Call, CompletedCall, PendingCall, Plan, RefusedCall, ToolResult
+from iac_runtime.policy.facts import CallFacts, Effect, Verb
 from iac_runtime.policy.permissions import Requester
+from iac_runtime.serve.call import done_result, failure_result
 from iac_runtime.serve.listing import Choice, own_tools
 from iac_runtime.tool import Level
 from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.own import TOOLSETS, added_tools, toolset_tools
+from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS, TOOLSETS, added_tools, toolset_tools
 from iac_runtime.tools.shape import Tool
+from iac_runtime.tools.shape import listing_entry as listing_entry
 
 ASKED = Requester("tester", ("client",))
 
@@ -74,7 +82,7 @@ def test_nothing_is_pressed_in_an_app_of_the_blocklist_or_without_identity(
 ) -> None:
     toolset = Windows(app, "MODIFY")
     outcome = gate_of(toolset).call(Call("press", {}, ASKED))
-    assert isinstance(outcome, Refused)
+    assert isinstance(outcome, RefusedCall)
     assert "blocklist" in outcome.source
     assert toolset.pressed == 0
 
@@ -83,19 +91,21 @@ def test_an_approval_holds_for_the_window_and_for_no_other(gate_of: Callable[...
     toolset = Windows("com.example.app", "MODIFY", "window 1")
     gate = gate_of(toolset)
     asked = gate.call(Call("press", {}, ASKED))
-    assert isinstance(asked, Asks)
+    assert isinstance(asked, PendingCall)
     answered = gate.call(Call("press", {}, ASKED, token=asked.token, verdict="once"))
-    assert isinstance(answered, Done)
-    assert isinstance(gate.call(Call("press", {}, ASKED)), Done)
+    assert isinstance(answered, CompletedCall)
+    assert isinstance(gate.call(Call("press", {}, ASKED)), CompletedCall)
     toolset._memory = "window 2"
-    assert isinstance(gate.call(Call("press", {}, ASKED)), Asks)
+    assert isinstance(gate.call(Call("press", {}, ASKED)), PendingCall)
     toolset._memory, toolset._level = "window 1", "DANGEROUS"
-    assert isinstance(gate.call(Call("press", {}, ASKED)), Asks)
+    assert isinstance(gate.call(Call("press", {}, ASKED)), PendingCall)
     assert toolset.pressed == 2
 
 
 def test_reading_needs_no_question(gate_of: Callable[..., Gate]) -> None:
-    assert isinstance(gate_of(Windows("com.apple.Terminal", "SAFE")).call(Call("press", {})), Done)
+    assert isinstance(
+        gate_of(Windows("com.apple.Terminal", "SAFE")).call(Call("press", {})), CompletedCall
+    )
 
 
 def test_an_unknown_name_is_looked_for_among_them_too(gate_of: Callable[..., Gate]) -> None:
@@ -121,17 +131,148 @@ def scripts(generated: Path) -> Gate:
 )
 def test_a_script_is_judged_by_what_it_says(scripts: Gate, script: str, level: str) -> None:
     outcome = scripts.call(Call("execute_applescript", {"script": script}), dry_run=True)
-    assert isinstance(outcome, Done)
+    assert isinstance(outcome, CompletedCall)
     assert outcome.level == level
 
 
 def test_a_script_that_writes_to_a_blocked_app_is_refused(scripts: Gate) -> None:
     script = 'tell application "Terminal" to close window 1'
     outcome = scripts.call(Call("execute_applescript", {"script": script}, ASKED))
-    assert isinstance(outcome, Refused)
+    assert isinstance(outcome, RefusedCall)
     assert "blocklist" in outcome.source
 
 
 def test_a_wrong_argument_is_told_before_anything_runs(scripts: Gate) -> None:
     with pytest.raises(ToolError, match="script"):
         scripts.call(Call("execute_applescript", {"scrip": "x"}))
+
+
+# Every listing that can be produced is one that clients and model vendors accept.
+
+
+Entries = list[dict[str, Any]]
+OWN: Entries = [listing_entry(tool) for tool in (*META_TOOLS.values(), *OWN_TOOLS.values())]
+
+
+def parsed(text: str) -> Entries:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def committed(generated: Path) -> Entries:
+    return parsed((generated / "listing.jsonl").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def built(corpus_build: Built) -> Entries:
+    """The listing of every real dictionary at once."""
+    return parsed(corpus_build.files["listing.jsonl"])
+
+
+def faults(entries: Entries) -> list[str]:
+    found = list(name_faults([entry["name"] for entry in entries]))
+    return found + [
+        f"{entry['name']}: {fault}" for entry in entries for fault in entry_faults(entry)
+    ]
+
+
+def test_what_the_committed_tools_and_our_own_show_is_accepted(committed: Entries) -> None:
+    assert faults([*committed, *OWN]) == []
+
+
+def test_what_real_dictionaries_show_is_accepted(built: Entries) -> None:
+    assert len(built) > 1_000
+    assert faults([*built, *OWN]) == []
+
+
+def test_hints_agree_with_one_another(committed: Entries) -> None:
+    for entry in [*committed, *OWN]:
+        hints = entry.get("annotations", {})
+        assert not (hints.get("readOnlyHint") and hints.get("destructiveHint")), entry["name"]
+
+
+@pytest.mark.parametrize(("change", "fault"), [
+    ({"name": "mail.send"}, "odd characters"), ({"name": "x" * 55}, "too long with its prefix"),
+    ({"description": ""}, "description"), ({"description": "x" * 2000}, "description"),
+    ({"description": "\x1b[31m"}, "description"),
+    ({"inputSchema": {"properties": {}}}, "not an object"),
+    ({"inputSchema": {"type": "object", "anyOf": []}}, "union at the root"),
+    ({"inputSchema": {"type": "object"}}, "open"),
+    ({"outputSchema": {"type": "string"}}, "not an object"), ({"more": 1}, "keys"),
+])  # fmt: skip
+def test_the_rules_find_what_is_wrong(change: dict[str, Any], fault: str) -> None:
+    entry = {
+        "name": "mail_get",
+        "description": "Read.",
+        "inputSchema": {"type": "object", "properties": {}, "additionalProperties": False},
+    }
+    assert faults([entry]) == []
+    assert any(fault in found for found in faults([{**entry, **change}]))
+
+
+@pytest.mark.parametrize("row", [
+    {}, {"type": ["string", "null"]}, {"type": "null"}, {"const": 1, "type": "string"},
+    {"$ref": "#/x", "type": "string"}, {"anyOf": []},
+    {"anyOf": [{"type": "string"}, {"oneOf": []}]}, {"type": "array"},
+    {"type": "object", "properties": {"x": {"type": "string"}}}, {"type": "integer", "enum": [1]},
+    {"type": "string", "enum": ["a", "a"]}, {"type": "string", "format": "uri"},
+    {"type": "string", "description": "\u202e"},
+])  # fmt: skip
+def test_the_rules_find_what_is_wrong_with_a_property(row: Any) -> None:
+    schema = {"type": "object", "properties": {"x": row}, "additionalProperties": False}
+    assert list(entry_faults({"name": "a", "description": "b", "inputSchema": schema}))
+
+
+def test_the_rules_find_names_that_a_client_makes_equal() -> None:
+    long = "x" * 25
+    assert cut("y" * 64) == f"{'y' * 30}...{'y' * 30}"
+    assert list(name_faults([f"a{long}", f"A{long}"]))
+    assert list(name_faults(["mail-send", "mail_send"]))
+    assert not list(name_faults(["mail_send", "mail_seen"]))
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=20),
+    lambda part: (
+        st.lists(part, max_size=4) | st.dictionaries(st.text(max_size=8), part, max_size=4)
+    ),
+    max_leaves=12,
+)
+WRAPPED = {"type": "object", "properties": {"result": {}}}
+
+
+@given(VALUES, st.sampled_from([None, WRAPPED]))
+def test_structured_content_and_text_say_the_same(value: Any, output: Any) -> None:
+    result = done_result(CompletedCall(value, "line", "SAFE", note="n", output=output))
+    (content,) = result["content"]
+    assert isinstance(result["structuredContent"], dict)
+    assert json.loads(content["text"]) == result["structuredContent"]
+    assert not result["isError"]
+
+
+def test_an_error_has_its_facts_in_the_text_and_no_structured_content() -> None:
+    result = failure_result(ToolError("NOT_FOUND", "There is no note.", "Look again."))
+    assert result["isError"]
+    assert "structuredContent" not in result
+    (content,) = result["content"]
+    assert json.loads(content["text"])["type"] == "NOT_FOUND"
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Piped]:
+    found = Piped(tmp_path, "--simulate", "--allow", "MODIFY")
+    found.open()
+    yield found
+    assert found.close() == 0
+
+
+@pytest.mark.process
+def test_a_large_result_is_cut_to_what_clients_take_and_can_be_read_on(served: Piped) -> None:
+    body = "".join(f"{number:07} " for number in range(40_000))
+    properties = {"name": "Large", "body": body}
+    made = served.call("notes_make", element="note", properties=properties, at='folders["Notes"]')
+    target = made["structuredContent"]["ref"]
+    result = served.call("notes_get", target=target, properties=["body"])
+    assert len(result["content"][0]["text"]) < 110_000
+    assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
+    assert "read_more" in json.dumps(result)

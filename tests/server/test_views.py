@@ -1,7 +1,6 @@
 """What a client that shows views is told besides, and that any other is told nothing of it."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,20 +8,19 @@ import pytest
 from talking import ENVELOPE, HANDSHAKE
 from test_front_answers import Side, request
 
-from iac_runtime.serve.plain import VIEW_TYPE, VIEWS, shows_views
+from iac_runtime.serve import resources
+from iac_runtime.serve.protocol import VIEW_EXTENSION, VIEW_TYPE, shows_views
 from iac_runtime.serve.resources import VIEWS as ROWS
-from iac_runtime.serve.views import document, view_of
+from iac_runtime.serve.resources import tool_view, view_document
 
-SHOWING = {"extensions": {VIEWS: {"mimeTypes": [VIEW_TYPE]}}}
+SHOWING = {"extensions": {VIEW_EXTENSION: {"mimeTypes": [VIEW_TYPE]}}}
 CLIENT_CAN = "io.modelcontextprotocol/clientCapabilities"
 READ = {"uri": "ui://iac/table"}
 NOT_SHOWING: list[Any] = [
-    {},
-    {"extensions": {}},
-    {"extensions": {VIEWS: {}}},
-    {"extensions": {VIEWS: {"mimeTypes": ["text/html"]}}},
+    {}, {"extensions": {}}, {"extensions": {VIEW_EXTENSION: {}}},
+    {"extensions": {VIEW_EXTENSION: {"mimeTypes": ["text/html"]}}},
     {"extensions": {"io.modelcontextprotocol/other": {"mimeTypes": [VIEW_TYPE]}}},
-]
+]  # fmt: skip
 
 
 def exchange(tools: Path, capabilities: Any, *, modern: bool, era: Any = None) -> dict[str, Any]:
@@ -57,9 +55,10 @@ def exchange(tools: Path, capabilities: Any, *, modern: bool, era: Any = None) -
 def test_a_client_that_shows_none_is_sent_the_same_bytes_as_without_views(
     tools: Path, modern: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing of the views is even loaded for it: what is not there cannot have been sent."""
+    """Nothing of the views is even asked for it: what is not there cannot have been sent."""
     plain = exchange(tools, {}, modern=modern)
-    monkeypatch.setitem(sys.modules, "iac_runtime.serve.views", None)
+    for name in ("identity_with_views", "with_views", "read_view"):
+        monkeypatch.delattr(resources, name)
     for capabilities in NOT_SHOWING:
         assert not shows_views(capabilities)
         assert exchange(tools, capabilities, modern=modern) == plain
@@ -77,7 +76,7 @@ def test_a_client_that_shows_views_is_told_of_them_and_of_nothing_else(
         # The model gets what it gets without a view.
         assert more[key] == plain[key]
     opened = json.loads(more["open"][0])
-    assert opened["result"]["capabilities"].pop("extensions") == {VIEWS: {}}
+    assert opened["result"]["capabilities"].pop("extensions") == {VIEW_EXTENSION: {}}
     assert opened == json.loads(plain["open"][0])
     listed = json.loads(more["tools/list"][0])
     views = []
@@ -96,7 +95,7 @@ def test_a_client_that_shows_views_is_told_of_them_and_of_nothing_else(
     assert len(rows) == len(resources["result"]["resources"]) + len(ROWS)
     assert resources == json.loads(plain["resources/list"][0])
     (view,) = json.loads(more["view"][0])["result"]["contents"]
-    assert (view["mimeType"], view["text"]) == (VIEW_TYPE, document("table"))
+    assert (view["mimeType"], view["text"]) == (VIEW_TYPE, view_document("table"))
 
 
 def test_a_session_of_the_sdk_tells_the_same_of_views(tools: Path) -> None:
@@ -105,32 +104,25 @@ def test_a_session_of_the_sdk_tells_the_same_of_views(tools: Path) -> None:
         assert [*map(json.loads, front[key])] == [*map(json.loads, sdk[key])]
 
 
-@pytest.mark.parametrize(
-    ("tool", "reads", "view"),
-    [
-        ("notes_list", True, "table"),
-        ("mail_list_unread", True, "table"),
-        ("calendar_list_events", True, "day"),
-        ("finder_list_folder", True, "files"),
-        ("standard_additions_list_folder", True, "files"),
-        ("audit_tail", True, "audit"),
-        ("notes_delete", False, "approval"),
-        ("notes_count", True, ""),
-    ],
-)
+@pytest.mark.parametrize(("tool", "reads", "view"), [
+    ("notes_list", True, "table"), ("mail_list_unread", True, "table"),
+    ("calendar_list_events", True, "day"), ("finder_list_folder", True, "files"),
+    ("standard_additions_list_folder", True, "files"), ("audit_tail", True, "audit"),
+    ("notes_delete", False, "approval"), ("notes_count", True, ""),
+])  # fmt: skip
 def test_a_tool_has_the_view_that_fits_its_result(tool: str, reads: bool, view: str) -> None:
-    assert view_of(tool, {"readOnlyHint": reads}) == view
+    assert tool_view(tool, {"readOnlyHint": reads}) == view
 
 
 def test_the_words_of_the_extension_are_those_of_the_sdk() -> None:
     from mcp.server.apps import APP_MIME_TYPE, EXTENSION_ID
 
-    assert (VIEWS, VIEW_TYPE) == (EXTENSION_ID, APP_MIME_TYPE)
+    assert (VIEW_EXTENSION, VIEW_TYPE) == (EXTENSION_ID, APP_MIME_TYPE)
 
 
 @pytest.mark.parametrize("view", ROWS)
 def test_a_view_is_small_and_whole(view: str) -> None:
-    text = document(view)
+    text = view_document(view)
     assert len(text.encode()) <= 60_000
     for word in (" src=", " href=", "@import", "url(", "import(", "fetch(", "innerHTML", "eval("):
         assert word not in text

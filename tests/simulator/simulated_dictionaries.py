@@ -13,11 +13,11 @@ from typing import Any
 from unittest.mock import patch
 
 from iac_gen import discover
-from iac_gen.load import LoadedDictionary, LoadError
 from iac_gen.model import SdefCommand
 from iac_gen.pipeline import represent_app
 from iac_gen.quirks import known_apps
 from iac_gen.render import render_module
+from iac_gen.xml import LoadedDictionary, LoadError
 from iac_runtime.tools.tables import Tables, tables_of
 from iac_simulator.commands import STANDARD_EVENTS
 
@@ -54,7 +54,7 @@ def _tables_in(folder: Path, stem: str) -> Tables:
     ).module
     # Nobody reads it, so it is not laid out.
     with patch("iac_gen.render._format_with_black", str):
-        source = render_module(module, quirks="")
+        source = render_module(module)
     made = ModuleType(f"simulated.{stem}")
     exec(compile(source, f"{stem}.py", "exec"), made.__dict__)
     return tables_of(made)

@@ -33,26 +33,22 @@ WORLD = {"documents": [{"name": "a"}]}
 GET = "Application('TextEdit').documents[0].name()"
 
 
-@pytest.mark.parametrize(
-    ("expectation", "said"),
-    [
-        ({"value": "b"}, 'value: expected "b", got "a"'),
-        ({"display": "x"}, 'display: expected "x", got "\\"a\\""'),
-        ({"display_regex": "^x"}, 'display: expected "^x"'),
-        ({"error": -1728}, "error: expected -1728"),
-        ({"events": []}, "events: expected []"),
-        ({"events": [{"event": "coresetd"}]}, 'event 1, code: expected "coresetd"'),
-        ({"events": [{"event": "coregetd", "timeout": 3}]}, "event 1, timeout: expected 3"),
-        ({"events": [{"event": "coregetd", "no_direct": True}]}, "event 1, direct: expected"),
-        ({"events": [{"event": "coregetd", "direct": "x"}]}, 'event 1, direct: expected "x"'),
-        ({"events": [{"event": "coregetd", "params": {"a": 1}}]}, "event 1, parameter a"),
-        ({"world": {"nonsense": 1}}, "world: expected one that fits"),
-        ({"osascript": ["-l", "JavaScript", "-e", "{script}"], "stdout": "b\n"}, "stdout:"),
-        ({"osascript": ["-l", "JavaScript", "-e", "{script}"], "status": 1}, "status: expected 1"),
-        ({"osascript": ["-l", "JavaScript", "-e", "1"], "stdout_regex": "x"}, "stdout_regex"),
-        ({"osascript": ["-l", "JavaScript", "-e", "1"], "error": 4}, "error: expected 4"),
-    ],
-)
+@pytest.mark.parametrize(("expectation", "said"), [
+    ({"value": "b"}, 'value: expected "b", got "a"'),
+    ({"display": "x"}, 'display: expected "x", got "\\"a\\""'),
+    ({"display_regex": "^x"}, 'display: expected "^x"'),
+    ({"error": -1728}, "error: expected -1728"), ({"events": []}, "events: expected []"),
+    ({"events": [{"event": "coresetd"}]}, 'event 1, code: expected "coresetd"'),
+    ({"events": [{"event": "coregetd", "timeout": 3}]}, "event 1, timeout: expected 3"),
+    ({"events": [{"event": "coregetd", "no_direct": True}]}, "event 1, direct: expected"),
+    ({"events": [{"event": "coregetd", "direct": "x"}]}, 'event 1, direct: expected "x"'),
+    ({"events": [{"event": "coregetd", "params": {"a": 1}}]}, "event 1, parameter a"),
+    ({"world": {"nonsense": 1}}, "world: expected one that fits"),
+    ({"osascript": ["-l", "JavaScript", "-e", "{script}"], "stdout": "b\n"}, "stdout:"),
+    ({"osascript": ["-l", "JavaScript", "-e", "{script}"], "status": 1}, "status: expected 1"),
+    ({"osascript": ["-l", "JavaScript", "-e", "1"], "stdout_regex": "x"}, "stdout_regex"),
+    ({"osascript": ["-l", "JavaScript", "-e", "1"], "error": 4}, "error: expected 4"),
+])  # fmt: skip
 def test_a_case_that_fails_says_what_was_expected_and_what_came(
     corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
     expectation: dict[str, object], said: str,

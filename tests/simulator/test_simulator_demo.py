@@ -11,7 +11,7 @@ from iac_base.errors import ToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call
-from iac_runtime.serve.calling import through_door
+from iac_runtime.serve.call import unwrap_call_tool
 from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator
 
@@ -26,13 +26,13 @@ def session() -> list[Call]:
     assert spec.loader is not None
     demo = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(demo)
-    calls = [through_door(Call(tool, arguments)) for _, tool, arguments in demo.SESSION]
+    calls = [unwrap_call_tool(Call(tool, arguments)) for _, tool, arguments in demo.SESSION]
     return [call for call in calls if call.tool not in ("list_apps", "find_tools")]
 
 
 def sent(generated: Path) -> dict[str, list[dict[str, Any]]]:
     catalogue = Catalogue([generated])
-    simulator = Simulator([catalogue.tables(app) for app in catalogue.apps.values()])
+    simulator = Simulator([catalogue.load_tables(app) for app in catalogue.apps.values()])
     gate = Gate(catalogue, Executor(simulator), "MODIFY", home="/Users/me")
     found: dict[str, list[dict[str, Any]]] = {}
     for call in session():

@@ -5,14 +5,15 @@ from functools import cache
 from typing import Any
 
 import pytest
-from simulated_diary import Script
+from hypothesis import given
+from hypothesis import strategies as st
+from simulated_diary import DIARY, WORLD, Script
 
 from iac_runtime.execution.process import Completed
 from iac_runtime.tool import App, Class, Element, Param, Property, Spec
-from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.folders import shipped_folder
+from iac_runtime.tools.catalogue import Catalogue, shipped_folder
 from iac_runtime.tools.tables import Tables
-from iac_simulator import Simulator
+from iac_simulator import Simulator, StateChange, difference
 from iac_simulator.scenario import parse_scenario
 
 ADDITIONS = "const s = Application.currentApplication(); s.includeStandardAdditions = true; "
@@ -24,7 +25,7 @@ def tables(key: str) -> Tables:
     folder = shipped_folder()
     assert folder is not None
     catalogue = Catalogue([folder])
-    return catalogue.tables(next(app for app in catalogue.apps.values() if app.key == key))
+    return catalogue.load_tables(next(app for app in catalogue.apps.values() if app.key == key))
 
 
 class Patient(Script):
@@ -45,14 +46,10 @@ def test_a_player_plays_pauses_goes_on_and_stops() -> None:
     play = "const seen = []; for (const what of ['play', 'nextTrack', 'playpause', 'playpause',"
     play += " 'previousTrack', 'pause', 'pause']) { m[what](); seen.push(now()) } seen"
     assert script("music").value(music + play) == [
-        ["playing", "Morning Ferry"],
-        ["playing", "Low Water"],
-        ["paused", "Low Water"],
-        ["playing", "Low Water"],
-        ["playing", "Morning Ferry"],
+        ["playing", "Morning Ferry"], ["playing", "Low Water"], ["paused", "Low Water"],
+        ["playing", "Low Water"], ["playing", "Morning Ferry"], ["paused", "Morning Ferry"],
         ["paused", "Morning Ferry"],
-        ["paused", "Morning Ferry"],
-    ]
+    ]  # fmt: skip
     stop = "m.play(m.playlists.byName('Evening')); const p = now(); m.stop(); "
     stop += "p.concat(m.playerState(), m.currentTrack())"
     assert script("music").value(music + stop) == ["playing", "Paper Lanterns", "stopped", None]
@@ -140,16 +137,13 @@ def test_dates_move_with_what_changes() -> None:
     assert script("notes").value(note) == [True, True]
 
 
-@pytest.mark.parametrize(
-    ("key", "source", "number"),
-    [
-        ("finder", "a.make({new: 'folder', at: a.desktop, withProperties: {name: 'Twice'}})", -48),
-        ("finder", "a.make({new: 'folder', at: a.desktop, withProperties: {name: 'tWICE'}})", -48),
-        ("finder", "const f = a.make({new: 'folder', at: a.desktop}); f.name = 'Twice'", -48),
-        ("reminders", "a.make({new: 'list', withProperties: {name: 'Twice'}})", -10000),
-        ("notes", "a.make({new: 'folder', withProperties: {name: 'Twice'}})", -10000),
-    ],
-)
+@pytest.mark.parametrize(("key", "source", "number"), [
+    ("finder", "a.make({new: 'folder', at: a.desktop, withProperties: {name: 'Twice'}})", -48),
+    ("finder", "a.make({new: 'folder', at: a.desktop, withProperties: {name: 'tWICE'}})", -48),
+    ("finder", "const f = a.make({new: 'folder', at: a.desktop}); f.name = 'Twice'", -48),
+    ("reminders", "a.make({new: 'list', withProperties: {name: 'Twice'}})", -10000),
+    ("notes", "a.make({new: 'folder', withProperties: {name: 'Twice'}})", -10000),
+])  # fmt: skip
 def test_a_name_is_given_once(key: str, source: str, number: int) -> None:
     app = tables(key).app.name
     new = "list" if key == "reminders" else "folder"
@@ -228,3 +222,56 @@ def test_the_thousandth_make_is_as_much_work_as_the_tenth() -> None:
     first = work()
     made.run(f"for (let i = 0; i < 1000; i++) {{ {one} }}")
     assert work() < first * 1.1
+
+
+# Comparing two states: what was added, removed and changed.
+
+
+D = 'const d = Application("Diary"); '
+
+
+def test_the_difference_tells_what_a_script_did() -> None:
+    script = Script(Simulator([DIARY], {"diary": WORLD}))
+    before = script.simulator.state()
+    script.run(
+        D + "d.journals[0].entries[0].body = 'Snow'; d.journals[0].entries[1].delete();"
+        "d.journals[1].entries.push(d.Entry({name: 'New'}))"
+    )
+    found = difference(before, script.simulator.state())
+    assert found.changed == (StateChange("diary.journals[0].entries[0].body", "Rain", "Snow"),)
+    assert [place for place, _ in found.removed] == ["diary.journals[0].entries[1]"]
+    assert [place for place, _ in found.added] == [
+        "diary.journals[1].entries[0]",
+        "diary.@next",
+    ]
+    assert found.added[0][1]["name"] == "New"
+
+
+def test_an_object_that_moved_in_its_list_is_the_same_object() -> None:
+    one, two = {"id": 1, "name": "a"}, {"id": 2, "name": "b", "x y": 1}
+    assert not difference({"app": {"items": [one, two]}}, {"app": {"items": [two, one]}})
+    changed = difference(
+        {"app": {"items": [one, two]}}, {"app": {"items": [{**two, "x y": 2}, one]}}
+    )
+    assert changed.changed == (StateChange('app.items[0]."x y"', 1, 2),)
+
+
+def test_true_is_not_one() -> None:
+    assert difference({"a": {"x": True}}, {"a": {"x": 1}}).changed == (StateChange("a.x", True, 1),)
+
+
+values: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers(0, 3) | st.sampled_from(["a", "b"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["id", "name", "x", "items"]), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["a", "b"]), values))
+def test_a_state_does_not_differ_from_itself(state: dict[str, Any]) -> None:
+    assert not difference(state, state)
+    assert len(difference({}, state).added) == len(state)
+    assert len(difference(state, {}).removed) == len(state)

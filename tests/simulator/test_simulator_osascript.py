@@ -37,23 +37,17 @@ def test_where_the_script_comes_from(script: Script, tmp_path: Path) -> None:
     assert call(script, "-lJavaScript", "-e1")[0] == "1\n"
 
 
-@pytest.mark.parametrize(
-    ("source", "human", "plain"),
-    [
-        ("'abc'", "abc", '"abc"'),
-        ("JSON.stringify({a: 1})", '{"a":1}', '"{\\"a\\":1}"'),
-        ("[1, ['a', [true]]]", "1, a, true", '[1, ["a", [true]]]'),
-        ("({a: 'x', b: true})", "a:x, b:true", '{"a":"x", "b":true}'),
-        ("Path('/x y')", "/x y", 'Path("/x y")'),
-        ("1 / 3", "0.3333333333333333", "0.3333333333333333"),
-        ("null", "null", "null"),
-        ("undefined", "undefined", "undefined"),
-        ("$('x')", '$("x")', '$("x")'),
-        ("function run() { return 'from run' }\n'not this'", "from run", '"from run"'),
-        ("'use strict'; const run = () => 5", "5", "5"),
-        ("async function run() { return 5 }", "[object Promise]", "[object Promise]"),
-    ],
-)
+@pytest.mark.parametrize(("source", "human", "plain"), [
+    ("'abc'", "abc", '"abc"'), ("JSON.stringify({a: 1})", '{"a":1}', '"{\\"a\\":1}"'),
+    ("[1, ['a', [true]]]", "1, a, true", '[1, ["a", [true]]]'),
+    ("({a: 'x', b: true})", "a:x, b:true", '{"a":"x", "b":true}'),
+    ("Path('/x y')", "/x y", 'Path("/x y")'), ("1 / 3", "0.3333333333333333", "0.3333333333333333"),
+    ("null", "null", "null"), ("undefined", "undefined", "undefined"),
+    ("$('x')", '$("x")', '$("x")'),
+    ("function run() { return 'from run' }\n'not this'", "from run", '"from run"'),
+    ("'use strict'; const run = () => 5", "5", "5"),
+    ("async function run() { return 5 }", "[object Promise]", "[object Promise]"),
+])  # fmt: skip
 def test_how_a_result_is_printed(script: Script, source: str, human: str, plain: str) -> None:
     assert call(script, *JS, "-e", source) == (f"{human}\n", "", 0)
     assert call(script, *JS, "-ss", "-e", source) == (f"{plain}\n", "", 0)
@@ -63,29 +57,21 @@ def test_a_script_without_a_result_prints_nothing(script: Script) -> None:
     assert call(script, *JS, "-e", "function _run() { return 1 }") == ("", "", 0)
 
 
-@pytest.mark.parametrize(
-    ("source", "text"),
-    [
-        ("throw new Error('boom')", "Error: boom (-2700)"),
-        ("throw {errorNumber: 42, message: 'm'}", "[object Object] (42)"),
-        ("throw 'plain'", "plain (-2700)"),
-        ("throw Object.create(null)", "[object Object] (-2700)"),
-        ("foo", "ReferenceError: Can't find variable: foo (-2700)"),
-        ("let a = null;\na.b", "TypeError: null is not an object (evaluating 'a.b') (-2700)"),
-        (
-            "let o = {};\no.p.q = 1",
-            "TypeError: undefined is not an object (evaluating 'o.p.q = 1') (-2700)",
-        ),
-        (
-            "let o = {}; o.go(1, (2))",
-            "TypeError: o.go is not a function. (In 'o.go(1, (2))', 'o.go' is undefined) (-2700)",
-        ),
-        ("[1].map(3)", "TypeError: undefined is not a function (-2700)"),
-        ("let x = ;", "SyntaxError: Unexpected token ';' (-2700)"),
-        ("new Array(-1)", "RangeError: invalid array length (-2700)"),
-        (D + "d.journals[9].name()", "Error: Invalid index. (-1719)"),
-    ],
-)
+@pytest.mark.parametrize(("source", "text"), [
+    ("throw new Error('boom')", "Error: boom (-2700)"),
+    ("throw {errorNumber: 42, message: 'm'}", "[object Object] (42)"),
+    ("throw 'plain'", "plain (-2700)"), ("throw Object.create(null)", "[object Object] (-2700)"),
+    ("foo", "ReferenceError: Can't find variable: foo (-2700)"),
+    ("let a = null;\na.b", "TypeError: null is not an object (evaluating 'a.b') (-2700)"),
+    ("let o = {};\no.p.q = 1",
+     "TypeError: undefined is not an object (evaluating 'o.p.q = 1') (-2700)"),
+    ("let o = {}; o.go(1, (2))",
+     "TypeError: o.go is not a function. (In 'o.go(1, (2))', 'o.go' is undefined) (-2700)"),
+    ("[1].map(3)", "TypeError: undefined is not a function (-2700)"),
+    ("let x = ;", "SyntaxError: Unexpected token ';' (-2700)"),
+    ("new Array(-1)", "RangeError: invalid array length (-2700)"),
+    (D + "d.journals[9].name()", "Error: Invalid index. (-1719)"),
+])  # fmt: skip
 def test_an_error_is_one_line_with_its_number(script: Script, source: str, text: str) -> None:
     out, err, status = call(script, *JS, "-e", source)
     assert (out, status) == ("", 1)
@@ -103,20 +89,14 @@ def test_errors_can_go_to_stdout_and_name_the_file(script: Script, tmp_path: Pat
     assert call(script, *JS, "-s", "so", str(file)) == (line, "", 1)
 
 
-@pytest.mark.parametrize(
-    ("args", "text", "status"),
-    [
-        (("-h",), "osascript: illegal option -- h\n", 64),
-        (("-l",), "osascript: option requires an argument -- l\n", 64),
-        (("-s", "x"), "osascript: unknown flag 'x' for -s\n", 64),
-        (
-            ("-e", "beep"),
-            "osascript: the simulator runs JavaScript only, not AppleScript: use -l JavaScript\n",
-            1,
-        ),
-        ((*JS, "/no/such/file.js"), "osascript: /no/such/file.js: No such file or directory\n", 1),
-    ],
-)
+@pytest.mark.parametrize(("args", "text", "status"), [
+    (("-h",), "osascript: illegal option -- h\n", 64),
+    (("-l",), "osascript: option requires an argument -- l\n", 64),
+    (("-s", "x"), "osascript: unknown flag 'x' for -s\n", 64),
+    (("-e", "beep"),
+     "osascript: the simulator runs JavaScript only, not AppleScript: use -l JavaScript\n", 1),
+    ((*JS, "/no/such/file.js"), "osascript: /no/such/file.js: No such file or directory\n", 1),
+])  # fmt: skip
 def test_bad_arguments_give_one_line(
     script: Script, args: tuple[str, ...], text: str, status: int
 ) -> None:
@@ -289,18 +269,11 @@ def test_an_apps_state_file_is_begun_and_kept(
 OTHER_APP = json.dumps(CATALOGUE).replace("jar", "cup")
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "said"),
-    [
-        ("catalogue.json", "{", "catalogue.json is damaged"),
-        (
-            "catalogue.json",
-            json.dumps(CATALOGUE).replace("jar", "cup"),
-            "cup.py cannot be imported",
-        ),
-        ("jar.py", "x = 1\n", "jar.py is damaged; build it again: iac-gen build"),
-    ],
-)
+@pytest.mark.parametrize(("name", "content", "said"), [
+    ("catalogue.json", "{", "catalogue.json is damaged"),
+    ("catalogue.json", json.dumps(CATALOGUE).replace("jar", "cup"), "cup.py cannot be imported"),
+    ("jar.py", "x = 1\n", "jar.py is damaged; build it again: iac-gen build"),
+])  # fmt: skip
 def test_a_bad_tools_folder_gives_one_line(
     tools: Path,
     monkeypatch: pytest.MonkeyPatch,

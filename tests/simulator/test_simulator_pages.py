@@ -10,7 +10,7 @@ import pytest
 import iac_runtime
 from iac_base.errors import InvalidParameterError
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, Done
+from iac_runtime.gate.plans import Call, CompletedCall
 from iac_tools import notes
 
 
@@ -36,7 +36,7 @@ class Pages:
     def note(self, **given: Any) -> str:
         gate: Gate = self.session._gate
         done = gate.call(Call("notes_list", {"element": "note", **given}))
-        assert isinstance(done, Done)
+        assert isinstance(done, CompletedCall)
         return done.note
 
     def events(self) -> int:
@@ -65,16 +65,10 @@ def test_a_page_of_a_long_list_is_counted_and_read_alone(pages: Pages) -> None:
 
 
 @pytest.mark.sweep
-@pytest.mark.parametrize(
-    ("gone", "cursor", "expected", "said"),
-    [
-        (0, "3:i2", ["n3", "n4"], ""),
-        (2, "3:i2", ["n3", "n4"], "is gone"),
-        (None, "3:", ["n3", "n4"], ""),
-        (None, "900:i2", ["n3", "n4"], ""),
-        (None, "1301:z", [], ""),
-    ],
-)
+@pytest.mark.parametrize(("gone", "cursor", "expected", "said"), [
+    (0, "3:i2", ["n3", "n4"], ""), (2, "3:i2", ["n3", "n4"], "is gone"),
+    (None, "3:", ["n3", "n4"], ""), (None, "900:i2", ["n3", "n4"], ""), (None, "1301:z", [], ""),
+])  # fmt: skip
 def test_a_cursor_goes_on_behind_its_item_wherever_that_is(
     pages: Pages, gone: int | None, cursor: str, expected: list[str], said: str
 ) -> None:
@@ -109,7 +103,7 @@ def test_a_reader_of_pages_is_given_a_page(pages: Pages) -> None:
     gate: Gate = pages.session._gate
     gate.context.limit = 1_000_000
     done = gate.call(Call("notes_list", {"element": "note"}))
-    assert isinstance(done, Done)
+    assert isinstance(done, CompletedCall)
     assert len(done.value) == 1000
     assert 'cursor "1000:i999"' in done.note
 

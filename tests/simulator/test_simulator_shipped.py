@@ -62,54 +62,38 @@ def test_references_resolve_and_values_fit(shipped: list[Tables], key: str) -> N
                 check_value(tables, prop.type, value)
 
 
-@pytest.mark.parametrize(
-    ("source", "value"),
-    [
-        ('Application("Mail").inbox.messages.whose({readStatus: false}).length', 2),
-        ('Application("Mail").inbox.unreadCount()', 2),
-        (
-            'Application("Mail").accounts[0].mailboxes.messages.subject()',
-            [["Roof repair: offer"], []],
-        ),
-        ('Application("Mail").inbox.messages[0].mailbox().name()', "INBOX"),
-        ('Application("Safari").windows[0].currentTab.url()', "https://example.com/"),
-        ('Application("Safari").windows.tabs.name()', [["Example Domain", "Weather"]]),
-        ('Application("Finder").desktop.items.name()', ["Screenshots", "Todo.txt", "Report.pdf"]),
-        ('Application("Finder").desktop.documentFiles.name()', ["Todo.txt", "Report.pdf"]),
-        (
-            'Application("Finder").desktop.files["Todo.txt"].url()',
-            "file:///Users/me/Desktop/Todo.txt",
-        ),
-        ('Application("Finder").home.folders["Desktop"].url()', "file:///Users/me/Desktop/"),
-        ('Application("Finder").desktop.files["Todo.txt"].nameExtension()', "txt"),
-        ('Application("Finder").desktop.files["Todo.txt"].displayedName()', "Todo.txt"),
-        ('Application("Finder").exists(Path("/Users/me/Desktop/Todo.txt"))', True),
-        ('Application("Finder").exists(Path("/Users/me/none"))', False),
-        ('Application("Finder").disks.name()', ["Macintosh HD"]),
-        ('Application("Notes").notes.name()', ["Shopping list", "Gift ideas", "Roof repair"]),
-        (
-            'Application("Notes").notes["Shopping list"].plaintext()',
-            "Shopping list\nMilk, eggs, bread",
-        ),
-        ('Application("Notes").accounts[0].notes.length', 3),
-        (
-            'Application("Calendar").calendars["Work"].events.summary()',
-            ["Board meeting", "Roof inspection"],
-        ),
-        ('Application("Reminders").reminders.whose({completed: true}).name()', ["Pay the rent"]),
-        ('Application("Music").currentTrack.name()', "Morning Ferry"),
-        ('Application("System Events").processes.whose({frontmost: true}).name()', ["Finder"]),
-        (
-            'Application("System Events").folders["/Users/me/Desktop"].files.name()',
-            ["Todo.txt", "Report.pdf"],
-        ),
-        ('Application("TextEdit").documents[0].text.paragraphs[0]()', "Dear Ines,"),
-        ('Application("Terminal").windows[0].tabs[0].busy()', False),
-        ('Application("Shortcuts").shortcuts.name()', ["Good Morning", "Resize Picture"]),
-        ('Application("Numbers").documents[0].sheets[0].tables[0].cells["B3"].value()', 30),
-        ('Application("Google Chrome").windows[0].activeTab.title()', "Example Domain"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("source", "value"), [
+    ('Application("Mail").inbox.messages.whose({readStatus: false}).length', 2),
+    ('Application("Mail").inbox.unreadCount()', 2),
+    ('Application("Mail").accounts[0].mailboxes.messages.subject()', [["Roof repair: offer"], []]),
+    ('Application("Mail").inbox.messages[0].mailbox().name()', "INBOX"),
+    ('Application("Safari").windows[0].currentTab.url()', "https://example.com/"),
+    ('Application("Safari").windows.tabs.name()', [["Example Domain", "Weather"]]),
+    ('Application("Finder").desktop.items.name()', ["Screenshots", "Todo.txt", "Report.pdf"]),
+    ('Application("Finder").desktop.documentFiles.name()', ["Todo.txt", "Report.pdf"]),
+    ('Application("Finder").desktop.files["Todo.txt"].url()', "file:///Users/me/Desktop/Todo.txt"),
+    ('Application("Finder").home.folders["Desktop"].url()', "file:///Users/me/Desktop/"),
+    ('Application("Finder").desktop.files["Todo.txt"].nameExtension()', "txt"),
+    ('Application("Finder").desktop.files["Todo.txt"].displayedName()', "Todo.txt"),
+    ('Application("Finder").exists(Path("/Users/me/Desktop/Todo.txt"))', True),
+    ('Application("Finder").exists(Path("/Users/me/none"))', False),
+    ('Application("Finder").disks.name()', ["Macintosh HD"]),
+    ('Application("Notes").notes.name()', ["Shopping list", "Gift ideas", "Roof repair"]),
+    ('Application("Notes").notes["Shopping list"].plaintext()', "Shopping list\nMilk, eggs, bread"),
+    ('Application("Notes").accounts[0].notes.length', 3),
+    ('Application("Calendar").calendars["Work"].events.summary()',
+     ["Board meeting", "Roof inspection"]),
+    ('Application("Reminders").reminders.whose({completed: true}).name()', ["Pay the rent"]),
+    ('Application("Music").currentTrack.name()', "Morning Ferry"),
+    ('Application("System Events").processes.whose({frontmost: true}).name()', ["Finder"]),
+    ('Application("System Events").folders["/Users/me/Desktop"].files.name()',
+     ["Todo.txt", "Report.pdf"]),
+    ('Application("TextEdit").documents[0].text.paragraphs[0]()', "Dear Ines,"),
+    ('Application("Terminal").windows[0].tabs[0].busy()', False),
+    ('Application("Shortcuts").shortcuts.name()', ["Good Morning", "Resize Picture"]),
+    ('Application("Numbers").documents[0].sheets[0].tables[0].cells["B3"].value()', 30),
+    ('Application("Google Chrome").windows[0].activeTab.title()', "Example Domain"),
+])  # fmt: skip
 def test_the_demo_world_answers(demo: Script, source: str, value: Any) -> None:
     assert demo.value(source) == value
 

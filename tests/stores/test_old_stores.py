@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from iac_gen.cli.group import cli
+from iac_gen.cli import cli
 from iac_mcp.cli.main import main
 
 ARCHIVE = Path(__file__).with_name("418d6adc.zip")

@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "server"))
 
 from piped import Piped
 
-from iac_runtime.audit.reading import Query, find
+from iac_runtime.audit.reading import AuditQuery, find_calls
 
 pytestmark = [pytest.mark.stress, pytest.mark.process, pytest.mark.timeout(3600)]
 
@@ -45,7 +45,7 @@ def test_a_busy_server_ends_and_leaves_nothing(
             assert served.process.wait(10) == 0
         assert served.close() == 0
         assert osascript.nothing_is_left()
-        entries = find(data / "state", Query(), 100)
+        entries = find_calls(data / "state", AuditQuery(), 100)
         assert sorted(entry.tool for entry in entries) == sorted(f"{app}_count" for app in APPS)
         assert not [entry for entry in entries if entry.result == "running"]
         assert "Traceback" not in served.log.read_text()

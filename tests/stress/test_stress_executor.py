@@ -15,7 +15,7 @@ from scripted import Scripted, end_many, until
 
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.locks import ExecutionLimits
-from iac_runtime.language.request import Event
+from iac_runtime.language.steps import Event
 
 pytestmark = [pytest.mark.stress, pytest.mark.process, pytest.mark.timeout(3600)]
 

@@ -10,8 +10,8 @@ from player import ABLE, Answer
 from iac_base.errors import ToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.opening import HOME, simulation
-from iac_runtime.gate.plans import Asks, Call, Done
+from iac_runtime.gate.opening import HOME, open_simulation
+from iac_runtime.gate.plans import Call, CompletedCall, PendingCall
 from iac_runtime.tools.catalogue import Catalogue
 
 
@@ -25,7 +25,7 @@ def data_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture(scope="session")
 def gate(generated: Path) -> Iterator[Gate]:
     catalogue = Catalogue([generated])
-    simulated = simulation(catalogue, None)
+    simulated = open_simulation(catalogue, None)
     found = Gate(catalogue, Executor(simulated), home=HOME)
     yield found
     found.close()
@@ -40,8 +40,8 @@ def answer(gate: Gate) -> Answer:
             outcome = gate.call(Call(tool, given, ABLE))
         except ToolError as error:
             return error.facts()
-        if isinstance(outcome, Done):
+        if isinstance(outcome, CompletedCall):
             return {"result": outcome.value}
-        return {"asks": outcome.question} if isinstance(outcome, Asks) else outcome.facts()
+        return {"asks": outcome.question} if isinstance(outcome, PendingCall) else outcome.facts()
 
     return make

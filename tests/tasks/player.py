@@ -19,7 +19,7 @@ import mcp_types as types
 from mcp import Client
 
 from iac_runtime.policy.permissions import Requester
-from iac_runtime.serve.calling import MOST
+from iac_runtime.serve.call import MAX_LEVEL
 
 ABLE = Requester(ways=("client",))
 """A client through which a person can be asked."""
@@ -119,7 +119,7 @@ async def play(task: Mapping[str, Any], target: Any, state: Path) -> Played:
         for named, given in task["plan"]:
             tool = _filled(named, answers)
             arguments = _filled(given, answers)
-            name = arguments["name"] if tool in MOST else tool
+            name = arguments["name"] if tool in MAX_LEVEL else tool
             if not re.search(rf"\b{name}\b", seen):
                 played.wrong.append(f"no answer before named {name}")
             result = await client.call_tool(tool, arguments)

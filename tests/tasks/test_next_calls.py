@@ -7,8 +7,8 @@ from player import ABLE, Answer
 
 from iac_base.errors import NextCall
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, Refused
-from iac_runtime.serve.calling import through_door
+from iac_runtime.gate.plans import Call, RefusedCall
+from iac_runtime.serve.call import unwrap_call_tool
 
 OF_INBOX = {"element": "message", "of": "inbox"}
 FIRST = "inbox.messages[0]"
@@ -66,15 +66,12 @@ def test_a_missing_argument_lists_the_choices(answer: Answer) -> None:
 EVENT = {"title": "A", "from": "2026-03-09T10:00", "until": "2026-03-09T11:00", "where": "Hall"}
 
 
-@pytest.mark.parametrize(
-    ("tool", "given"),
-    [
-        ("notes_make_note", {"title": "A", "text": "B"}),
-        ("calendar_make_event", {"in": "calendars[0]", **EVENT}),
-        ("mail_list", {"class": "message", "of": "inbox", "columns": ["subject"]}),
-        ("safari_go_to", {"link": "https://example.com"}),
-    ],
-)
+@pytest.mark.parametrize(("tool", "given"), [
+    ("notes_make_note", {"title": "A", "text": "B"}),
+    ("calendar_make_event", {"in": "calendars[0]", **EVENT}),
+    ("mail_list", {"class": "message", "of": "inbox", "columns": ["subject"]}),
+    ("safari_go_to", {"link": "https://example.com"}),
+])  # fmt: skip
 def test_arguments_may_be_called_what_people_call_them(
     tool: str, given: dict[str, Any], answer: Answer
 ) -> None:
@@ -93,7 +90,7 @@ def test_every_class_is_reached_by_following_next_calls(
     assert gate.catalogue is not None
     stuck = []
     for app in gate.catalogue.apps.values():
-        tables = gate.catalogue.tables(app)
+        tables = gate.catalogue.load_tables(app)
         for term in tables.classes if app.key in (chosen or app.key) else ():
             told = answer(f"{app.key}_list", {"element": term}) if "list" in tables.tools else {}
             for _ in range(4):
@@ -108,8 +105,8 @@ def test_every_class_is_reached_by_following_next_calls(
 def test_a_refused_door_names_the_right_one(gate: Gate) -> None:
     change = {"target": FIRST, "properties": {"flagged status": True}}
     call = Call("read_tool", {"name": "mail_set", "arguments": change}, ABLE)
-    refused = gate.call(through_door(call))
-    assert isinstance(refused, Refused)
+    refused = gate.call(unwrap_call_tool(call))
+    assert isinstance(refused, RefusedCall)
     assert refused.next == NextCall("write_tool", call.arguments)
-    again = gate.call(through_door(Call(*refused.next, ABLE)))
-    assert not isinstance(again, Refused)
+    again = gate.call(unwrap_call_tool(Call(*refused.next, ABLE)))
+    assert not isinstance(again, RefusedCall)

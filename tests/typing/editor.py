@@ -31,12 +31,10 @@ class Editor:
         self._ask(
             "initialize",
             {
-                "processId": None,
-                "rootUri": folder.as_uri(),
-                "capabilities": {},
+                "processId": None, "rootUri": folder.as_uri(), "capabilities": {},
                 "workspaceFolders": folders,
             },
-        )
+        )  # fmt: skip
         self._send({"method": "initialized", "params": {}})
 
     def offers(self, text: str) -> set[str]:

@@ -56,27 +56,21 @@ def editor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
 
 
 @pytest.mark.sweep
-@pytest.mark.parametrize(
-    ("line", "offered", "not_offered"),
-    [
-        ("notes.|", {"make", "close", "list_notes"}, {"open_for_access"}),
-        ('notes.make("|")', {'"note"', '"folder"'}, {'"message"'}),
-        ('notes.set("notes[0]", properties={"|": 1})', {'"body"', '"name"'}, {'"subject"'}),
-        ('notes.get("notes[0]", properties=["|"])', {'"modification date"'}, {'"sender"'}),
-        ('notes.close("documents[0]", |)', {"saving=", "saving_in="}, {"save="}),
-        ('notes.close("documents[0]", saving="|")', {'"yes"', '"no"', '"ask"'}, {'"maybe"'}),
-        (
-            "mail.app.inbox.messages[0].|",
-            {"subject", "read_status", "recipients", "move", "exists"},
-            {"start_date", "uid"},
-        ),
-        ("mail.app.inbox.messages[0].subject.|", {"get"}, {"set"}),
-        ("notes.app.notes[notes.Note.|", {"creation_date", "name"}, {"subject"}),
-        ('notes.app.notes.select("|")', {'"modification_date"'}, {'"subject"'}),
-        ('calendar.switch_view(to="|")', {'"week view"'}, {'"year view"'}),
-        ('iac_runtime.connect(allow="|")', {'"SAFE"', '"DANGEROUS"'}, {'"ALL"'}),
-    ],
-)
+@pytest.mark.parametrize(("line", "offered", "not_offered"), [
+    ("notes.|", {"make", "close", "list_notes"}, {"open_for_access"}),
+    ('notes.make("|")', {'"note"', '"folder"'}, {'"message"'}),
+    ('notes.set("notes[0]", properties={"|": 1})', {'"body"', '"name"'}, {'"subject"'}),
+    ('notes.get("notes[0]", properties=["|"])', {'"modification date"'}, {'"sender"'}),
+    ('notes.close("documents[0]", |)', {"saving=", "saving_in="}, {"save="}),
+    ('notes.close("documents[0]", saving="|")', {'"yes"', '"no"', '"ask"'}, {'"maybe"'}),
+    ("mail.app.inbox.messages[0].|", {"subject", "read_status", "recipients", "move", "exists"},
+     {"start_date", "uid"}),
+    ("mail.app.inbox.messages[0].subject.|", {"get"}, {"set"}),
+    ("notes.app.notes[notes.Note.|", {"creation_date", "name"}, {"subject"}),
+    ('notes.app.notes.select("|")', {'"modification_date"'}, {'"subject"'}),
+    ('calendar.switch_view(to="|")', {'"week view"'}, {'"year view"'}),
+    ('iac_runtime.connect(allow="|")', {'"SAFE"', '"DANGEROUS"'}, {'"ALL"'}),
+])  # fmt: skip
 def test_an_editor_offers_the_names(
     editor: Editor, line: str, offered: set[str], not_offered: set[str]
 ) -> None:

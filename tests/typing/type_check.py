@@ -26,14 +26,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 __all__ = [
-    "CHECKERS",
-    "CheckerError",
-    "Finding",
-    "different",
-    "expected_file",
-    "findings",
-    "samples",
-]
+    "CHECKERS", "CheckerError", "Finding", "different", "expected_file", "findings", "samples",
+]  # fmt: skip
 
 HERE: Final = Path(__file__).parent
 CHECKERS: Final = ("mypy", "pyright")

@@ -6,31 +6,17 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
-from iac_gen.cli.common import (
-    APPS,
-    PATH,
-    QUIRKS,
-    SHIPPED,
-    TEMPLATES,
-    Find,
-    build_inputs,
-    command,
-    default_output,
-    exit_with_failures,
-    fail,
-    load_corrections,
-    run_build,
-    source_options,
-)
-from iac_gen.discover import SourceFile
+from iac_gen import write
+from iac_gen.cli import common
 from iac_gen.model import Diagnostic
-from iac_gen.output import CATALOGUE, LISTING, LOCK, SEARCH, PreviousBuild, app_modules
-from iac_gen.remember import BuildCache, generator_digest, read_cache, write_cache
+from iac_gen.naming import app_modules
+from iac_gen.output import CATALOGUE, LISTING, LOCK, SEARCH, LevelFall, PreviousBuild
 from iac_gen.report import (
     UNFORESEEN,
     AppReport,
@@ -39,22 +25,13 @@ from iac_gen.report import (
     describe_changes,
     file_difference,
 )
-from iac_gen.surface import LevelFall
 from iac_gen.text import clean_text, on_one_line
-from iac_gen.write import (
-    changed_files,
-    digest_of_files,
-    lock_folder,
-    read_files,
-    read_previous,
-    unfinished_write,
-    write_files,
-)
 
 if TYPE_CHECKING:
     from iac_gen.pipeline import BuildInputs
 
 
+_SOURCE_FACTS: Final = attrgetter("file", "digest", "name", "id", "version", "kind")
 DESCRIPTIONS: Final = click.option(
     "--descriptions",
     type=click.Choice(["own", "app"]),
@@ -63,10 +40,12 @@ DESCRIPTIONS: Final = click.option(
 )
 
 
-@command()
-@APPS
-@source_options
-@click.option("--output", type=PATH, help="Folder for the tools (default: your data folder).")
+@common.command("build")
+@common.APPS
+@common.source_options
+@click.option(
+    "--output", type=common.PATH, help="Folder for the tools (default: your data folder)."
+)
 @click.option("--prune", is_flag=True, help="Remove the modules of apps that are no longer there.")
 @DESCRIPTIONS
 @click.option(
@@ -77,12 +56,12 @@ DESCRIPTIONS: Final = click.option(
     help="Accept lower levels for these names: TOOL, APP.CLASS.PROPERTY or APP.CLASS.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-@TEMPLATES
-@QUIRKS
-@SHIPPED
-def build(
+@common.TEMPLATES
+@common.QUIRKS
+@common.SHIPPED
+def build_command(
     apps: tuple[str, ...],
-    find: Find,
+    find: common.Find,
     output: Path | None,
     prune: bool,
     descriptions: str,
@@ -98,32 +77,32 @@ def build(
     Exits with 0 if every app was built, 1 if one was skipped or a level fell, 2 for wrong usage.
     """
     if prune and apps:
-        fail("--prune works only with a build of all apps; leave out the names of apps")
-    folder = output or default_output()
-    found = find(apps)
-    told = load_corrections(own, output)
-    generator = f"{generator_digest(templates)} {told.digest()}"
+        common.fail("--prune works only with a build of all apps; leave out the names of apps")
+    folder = output or common.default_output()
+    sources = find(apps)
+    told = common.load_corrections(own, output)
+    generator = f"{write.generator_digest(templates)} {told.digest()}"
     # One after the other: what a build reads of the folder must stand until it has written.
-    with lock_folder(folder):
+    with write.lock_folder(folder):
         options = [not apps, prune, shipped, descriptions]
-        stamp = json.dumps([generator, options, [_source_facts(file) for file in found.sources]])
-        cache = read_cache(folder)
+        stamp = json.dumps([generator, options, [*map(_SOURCE_FACTS, sources.sources)]])
+        cache = write.read_cache(folder)
         if cache and cache.stamp == stamp and cache.matches_files(folder):
             _report_and_exit(
                 BuildReport.from_data(cache.report), folder, prune=prune, as_json=as_json
             )
             return
         made_by = f"{generator} {descriptions}"
-        previous = read_previous(folder)
+        previous = write.read_previous(folder)
         inputs = replace(
-            build_inputs(found, previous, whole=not apps, templates=templates, told=told),
+            common.build_inputs(sources, previous, whole=not apps, templates=templates, told=told),
             prune=prune,
             shipped=shipped,
-            accept=[*accepted, *_accepted_names(accepted)],
+            accept=[*accepted, *(name.strip() for one in accepted for name in one.split(","))],
             wording=descriptions == "app",
             done=_unchanged_apps(cache, made_by, folder),
         )
-        files, report = run_build(inputs, quiet=as_json)
+        files, report = common.run_build(inputs, quiet=as_json)
         if report.falls:
             if as_json:
                 click.echo(json.dumps(report.to_data(), indent=1))
@@ -132,25 +111,20 @@ def build(
             _exit_with_falls(report, "nothing was written", sys.argv[1:])
         if files:
             gone = [name for key in report.gone for name in app_modules(key)]
-            write_files(folder, files, gone if prune else [])
+            write.write_files(folder, files, gone if prune else [])
         kept = [name for key in previous.apps for name in app_modules(key) if name not in files]
         names = [*files, *kept]
-        written = digest_of_files(folder, names)
-        write_cache(
-            folder, BuildCache(made_by, stamp, report.to_data(), _job_keys(inputs, report), written)
+        written = write.digest_of_files(folder, names)
+        write.write_cache(
+            folder,
+            write.BuildCache(made_by, stamp, report.to_data(), _job_keys(inputs, report), written),
         )
         _report_and_exit(report, folder, prune=prune, as_json=as_json)
 
 
-def _accepted_names(accepted: Sequence[str]) -> list[str]:
-    return [name.strip() for one in accepted for name in one.split(",")]
-
-
-def _source_facts(file: SourceFile) -> list[str]:
-    return [file.file, file.digest, file.name, file.id, file.version, file.kind]
-
-
-def _unchanged_apps(cache: BuildCache | None, generator: str, folder: Path) -> dict[str, AppReport]:
+def _unchanged_apps(
+    cache: write.BuildCache | None, generator: str, folder: Path
+) -> dict[str, AppReport]:
     """Return what need not be built again: nothing, if anything of the last build has changed."""
     if cache is None or cache.generator != generator or not cache.matches_files(folder):
         return {}
@@ -172,9 +146,9 @@ def _report_and_exit(report: BuildReport, folder: Path, *, prune: bool, as_json:
         click.echo(json.dumps(report.to_data(), indent=1))
     else:
         _print_report(report, folder, prune)
-    exit_with_failures(report.lost)
+    common.exit_with_failures(report.lost)
     if not report.apps:
-        fail("no app with a scripting dictionary was found; run iac-gen list to see why", 1)
+        common.fail("no app with a scripting dictionary was found; run iac-gen list to see why", 1)
 
 
 def _print_report(report: BuildReport, folder: Path, prune: bool) -> None:
@@ -228,17 +202,17 @@ def _print_warnings(diagnostics: Iterable[Diagnostic]) -> None:
             click.echo(f"iac-gen: {on_one_line(text, 1000)}", err=True)
 
 
-@command()
-@APPS
-@source_options
-@click.option("--output", type=PATH, help="The folder to check (default: your data folder).")
+@common.command("check")
+@common.APPS
+@common.source_options
+@click.option("--output", type=common.PATH, help="The folder to check (default: your data folder).")
 @DESCRIPTIONS
-@TEMPLATES
-@QUIRKS
-@SHIPPED
-def check(
+@common.TEMPLATES
+@common.QUIRKS
+@common.SHIPPED
+def check_command(
     apps: tuple[str, ...],
-    find: Find,
+    find: common.Find,
     output: Path | None,
     descriptions: str,
     templates: Path | None,
@@ -246,17 +220,19 @@ def check(
     shipped: bool,
 ) -> None:
     """Fail if a build would change the folder; show the difference and the fix."""
-    folder = output or default_output()
+    folder = output or common.default_output()
     waiting = _warn_unfinished(folder)
-    previous = read_previous(folder)
-    told = load_corrections(own, output)
-    inputs = build_inputs(find(apps), previous, whole=not apps, templates=templates, told=told)
-    files, report = run_build(
+    previous = write.read_previous(folder)
+    told = common.load_corrections(own, output)
+    inputs = common.build_inputs(
+        find(apps), previous, whole=not apps, templates=templates, told=told
+    )
+    files, report = common.run_build(
         replace(inputs, shipped=shipped, wording=descriptions == "app"), quiet=True
     )
-    differing = sorted(changed_files(folder, files))
+    differing = sorted(write.changed_files(folder, files))
     for name in differing:
-        old = read_files(folder, [name]).get(name, "")
+        old = write.read_files(folder, [name]).get(name, "")
         click.echo(file_difference(old, files[name], str(folder / name)))
     _print_falls(report.falls)
     for key in report.gone:
@@ -264,12 +240,12 @@ def check(
     again = " ".join(["iac-gen build", *sys.argv[2:]])
     if report.falls:
         _exit_with_falls(report, "a build stops", ["build", *sys.argv[2:]])
-    exit_with_failures(report.lost)
+    common.exit_with_failures(report.lost)
     if differing:
         count = "1 file differs" if len(differing) == 1 else f"{len(differing)} files differ"
-        fail(f"{count} from what a build would write; correct this with: {again}", 1)
+        common.fail(f"{count} from what a build would write; correct this with: {again}", 1)
     if report.gone:
-        fail(f"some apps are no longer there; remove their modules with: {again} --prune", 1)
+        common.fail(f"some apps are no longer there; remove their modules with: {again} --prune", 1)
     if waiting:
         sys.exit(1)
 
@@ -293,54 +269,54 @@ def _print_falls(falls: Sequence[LevelFall]) -> None:
 
 
 def _warn_unfinished(folder: Path) -> bool:
-    waiting = unfinished_write(folder)
+    waiting = write.unfinished_write(folder)
     if waiting:
         click.echo(f"iac-gen: {on_one_line(waiting, 1000)}", err=True)
     return bool(waiting)
 
 
-@command()
-@APPS
-@source_options
-@click.option("--output", type=PATH, help="The folder to compare (default: your data folder).")
-@click.option("--to", "other", type=PATH, help="Compare with the tools in this folder instead.")
+@common.command("diff")
+@common.APPS
+@common.source_options
+@click.option(
+    "--output", type=common.PATH, help="The folder to compare (default: your data folder)."
+)
+@click.option(
+    "--to", "other", type=common.PATH, help="Compare with the tools in this folder instead."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the changes as JSON.")
-@QUIRKS
-def diff(
+@common.QUIRKS
+def diff_command(
     apps: tuple[str, ...],
-    find: Find,
+    find: common.Find,
     output: Path | None,
     other: Path | None,
     as_json: bool,
     own: tuple[Path, ...],
 ) -> None:
     """Describe what a build would change: tools, levels, parameters."""
-    folder = output or default_output()
+    folder = output or common.default_output()
     _warn_unfinished(folder)
-    previous = read_previous(folder)
+    previous = write.read_previous(folder)
+    failed: list[Diagnostic] = []
+    rest: dict[str, Any] = {}
     if other is not None:
         if not (other / LOCK).exists():
             raise click.UsageError(f"--to {other}: there are no tools in this folder.")
-        built = read_previous(other)
-        lines = [clean_text(line) for line in describe_changes(previous.apps, built.apps)]
-        told = {"changes": lines, "levels": changed_levels(previous.apps, built.apps)}
-        shown = json.dumps(told, indent=1) if as_json else "\n".join(lines)
-        click.echo(shown, nl=bool(shown))
-        return
-    inputs = build_inputs(find(apps), previous, whole=not apps, told=load_corrections(own, output))
-    files, report = run_build(replace(inputs, wording=True), quiet=True)
-    kept = previous.apps
-    if files:
-        new = PreviousBuild.read(*(files[name] for name in (CATALOGUE, LISTING, LOCK, SEARCH)))
-        kept = {key: app for key, app in new.apps.items() if key not in report.gone}
-    lines = [clean_text(line) for line in describe_changes(previous.apps, kept)]
+        built = write.read_previous(other).apps
+    else:
+        told = common.load_corrections(own, output)
+        inputs = common.build_inputs(find(apps), previous, whole=not apps, told=told)
+        files, report = common.run_build(replace(inputs, wording=True), quiet=True)
+        built = previous.apps
+        if files:
+            new = PreviousBuild.read(*(files[name] for name in (CATALOGUE, LISTING, LOCK, SEARCH)))
+            built = {key: app for key, app in new.apps.items() if key not in report.gone}
+        rest, failed = {key: report.to_data()[key] for key in ("falls", "failed")}, report.lost
+    lines = [clean_text(line) for line in describe_changes(previous.apps, built)]
     if as_json:
-        rest = {key: report.to_data()[key] for key in ("falls", "failed")}
-        told = {"changes": lines, "levels": changed_levels(previous.apps, kept), **rest}
-        click.echo(json.dumps(told, indent=1))
+        changes = {"changes": lines, "levels": changed_levels(previous.apps, built), **rest}
+        click.echo(json.dumps(changes, indent=1))
     else:
         click.echo("".join(f"{line}\n" for line in lines), nl=False)
-    exit_with_failures(report.lost)
-
-
-COMMANDS: Final = {"build": build, "check": check, "diff": diff}
+    common.exit_with_failures(failed)

@@ -15,11 +15,10 @@ import click
 from iac_base.files import TEAM_BUILD, data_folder
 from iac_gen import discover, macos
 from iac_gen.discover import DiscoveredSources
-from iac_gen.intents.places import PLACES
+from iac_gen.macos import PLACES
 from iac_gen.model import Diagnostic, GeneratorError
-from iac_gen.output import PreviousBuild
+from iac_gen.output import AcceptedLevels, PreviousBuild, read_level
 from iac_gen.quirks import known_apps, load_quirks, read_quirks
-from iac_gen.surface import AcceptedLevels, read_level
 from iac_gen.text import on_one_line
 
 if TYPE_CHECKING:
@@ -34,12 +33,9 @@ SHIPPED = click.option(
 TEMPLATES = click.option(
     "--templates", type=PATH, help="A folder of your own templates; see iac-gen templates."
 )
-QUIRKS = click.option(
-    "--quirks",
-    "own",
-    multiple=True,
-    type=PATH,
-    help="A file of your own corrections (quirks), or a folder of them.",
+_paths_option = functools.partial(click.option, multiple=True, type=PATH)
+QUIRKS = _paths_option(
+    "--quirks", "own", help="A file of your own corrections (quirks), or a folder of them."
 )
 INSTALLED: Final = "installed"
 """Stands for the places of a Mac where App Intents metadata lies."""
@@ -70,20 +66,12 @@ command = functools.partial(click.command, cls=GeneratorCommand)
 def source_options(command: Callable[..., None]) -> Any:
     """Add the options that say which dictionaries; the command gets `find`, which looks there."""
 
-    @click.option(
-        "--dictionary",
-        "dictionaries",
-        multiple=True,
-        type=PATH,
-        help="An .sdef file, a snapshot, or a folder of either.",
+    @_paths_option(
+        "--dictionary", "dictionaries", help="An .sdef file, a snapshot, or a folder of either."
     )
-    @click.option(
-        "--search", multiple=True, type=PATH, help="Also look for apps in this folder (macOS)."
-    )
-    @click.option(
+    @_paths_option("--search", help="Also look for apps in this folder (macOS).")
+    @_paths_option(
         "--intents",
-        multiple=True,
-        type=PATH,
         help="Where to read App Intents: a file, an app, a folder, or `installed` (macOS).",
     )
     @click.option("--bundled", is_flag=True, help="Use the snapshots that come with iac-gen.")
@@ -96,12 +84,12 @@ def source_options(command: Callable[..., None]) -> Any:
         **given: Any,
     ) -> None:
         def find(apps: Sequence[str] = ()) -> DiscoveredSources:
-            found = _find_intents(intents)
+            intent_sources = _find_intents(intents)
             if not intents or dictionaries or search or bundled:
                 named = _find_dictionaries(dictionaries, search, bundled)
-                both = (*named.unscriptable, *found.unscriptable)
-                found = DiscoveredSources((*named.sources, *found.sources), both)
-            return discover.pick_sources(found, apps)
+                both = (*named.unscriptable, *intent_sources.unscriptable)
+                intent_sources = DiscoveredSources((*named.sources, *intent_sources.sources), both)
+            return discover.pick_sources(intent_sources, apps)
 
         command(find=find, **given)
 
@@ -163,20 +151,20 @@ def load_corrections(own: Sequence[Path], output: Path | None) -> QuirkCorrectio
     paths = [*([ours] if output is None and ours.is_dir() else []), *own]
     try:
         every = [sorted(at.glob("*.toml")) if at.is_dir() else [at] for at in paths]
-        found = {str(path): path.read_bytes() for paths in every for path in paths}
+        files = {str(path): path.read_bytes() for paths in every for path in paths}
     except OSError as error:
         raise GeneratorError(f"{error.filename} cannot be read: {error.strerror}") from None
     team = data_folder() / "state" / TEAM_BUILD
     if output is not None or not team.exists():
-        return QuirkCorrections(found)
+        return QuirkCorrections(files)
     try:
         told = json.loads(team.read_bytes())
         theirs = {f"team/{name}": text.encode() for name, text in told["quirks"].items()}
-        held = told["accepted"].items()
+        rows = told["accepted"].items()
         accepted: AcceptedLevels = {
-            str(name): tuple(read_level(level) for level in levels) for name, levels in held
+            str(name): tuple(read_level(level) for level in levels) for name, levels in rows
         }
-        return QuirkCorrections({**theirs, **found}, accepted)
+        return QuirkCorrections({**theirs, **files}, accepted)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise GeneratorError(
             f"{team} is damaged; run iac-fleet forward, which writes it again"
@@ -184,7 +172,7 @@ def load_corrections(own: Sequence[Path], output: Path | None) -> QuirkCorrectio
 
 
 def build_inputs(
-    found: DiscoveredSources,
+    sources: DiscoveredSources,
     previous: PreviousBuild,
     *,
     whole: bool = True,
@@ -200,7 +188,7 @@ def build_inputs(
     every, failed = [*quirks, *own], [*faults, *wrong]
     keep = user_cache_path("iac", appauthor=False) / "formatted"
     made = BuildInputs(
-        found.sources, discover.load_includes(), every, failed, previous, whole, keep=keep
+        sources.sources, discover.load_includes(), every, failed, previous, whole, keep=keep
     )
     made = replace(made, accepted=told.accepted)
     if templates is None:

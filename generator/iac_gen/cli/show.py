@@ -5,67 +5,48 @@ import difflib
 import json
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import click
 
-from iac_gen import discover
-from iac_gen.cli.common import (
-    APPS,
-    PATH,
-    QUIRKS,
-    Find,
-    QuirkCorrections,
-    build_inputs,
-    command,
-    exit_with_failures,
-    fail,
-    load_corrections,
-    source_options,
-)
+from iac_gen import discover, verify_names
+from iac_gen.cli import common
 from iac_gen.discover import SourceFile
 from iac_gen.ir import Module, module_data
-from iac_gen.lint.facts import LintFinding
-from iac_gen.lint.linter import RULES, lint_source
-from iac_gen.load import LoadError
+from iac_gen.lint import RULES, LintFinding, lint_source
 from iac_gen.model import Diagnostic, GeneratorError
 from iac_gen.output import PreviousBuild
-from iac_gen.pipeline import AppRepresentation, map_representations, plan_jobs
+from iac_gen.pipeline import AppRepresentation, BuildInputs, map_representations, plan_jobs
 from iac_gen.quirks import known_apps, read_quirks
+from iac_gen.report import explain_level
 from iac_gen.snapshot import facts_only, write_snapshot
 from iac_gen.text import clean_text, on_one_line
-from iac_gen.unbound import find_unsupported
-from iac_gen.verify import (
-    AskedNames,
-    NoReflectionError,
-    ReflectionError,
-    collect_names,
-    compare_names,
-    run_reflection,
-)
-from iac_gen.why import explain_level
+from iac_gen.unsupported import find_unsupported
 from iac_gen.write import lock_folder, write_files
+from iac_gen.xml import LoadError
 from iac_runtime.tool import INTENTS
 
+T = TypeVar("T")
 
-@command()
-@click.argument("paths", nargs=-1, required=True, type=PATH)
-@click.option("--output", required=True, type=PATH, help="Folder for the snapshots.")
+
+@common.command("snapshot")
+@click.argument("paths", nargs=-1, required=True, type=common.PATH)
+@click.option("--output", required=True, type=common.PATH, help="Folder for the snapshots.")
 @click.option("--facts", is_flag=True, help="Leave out the dictionary's descriptions.")
 @click.option("--name", help="The app's name (for one dictionary).")
 @click.option("--bundle-id", help="The app's bundle id (for one dictionary).")
-def snapshot(
+def snapshot_command(
     paths: tuple[Path, ...], output: Path, facts: bool, name: str | None, bundle_id: str | None
 ) -> None:
     """Write dictionaries as JSON snapshots, so that they can be built anywhere."""
     files: dict[str, str] = {}
-    found = discover.from_paths(paths, known_apps())
-    if (name or bundle_id) and len(found.sources) != 1:
+    sources = discover.from_paths(paths, known_apps())
+    if (name or bundle_id) and len(sources.sources) != 1:
         raise GeneratorError("--name and --bundle-id work only with exactly one dictionary")
-    loaded, failed = discover.read_sources(found)
+    loaded, failed = discover.read_sources(sources)
     for one in loaded:
         source = one.source
         source = replace(source, name=name or source.name, id=bundle_id or source.id)
@@ -77,11 +58,11 @@ def snapshot(
     with lock_folder(output, tools=False):
         for changed in write_files(output, files):
             click.echo(str(output / changed))
-    exit_with_failures(failed)
+    common.exit_with_failures(failed)
 
 
-@command()
-@APPS
+@common.command("show")
+@common.APPS
 @click.option("--all", "everything", is_flag=True, help="Show every app that was found.")
 @click.option(
     "--unbound",
@@ -96,35 +77,27 @@ def snapshot(
     metavar="APP NAME",
     help="Explain the level of a TOOL, CLASS or CLASS.PROPERTY.",
 )
-@QUIRKS
-@source_options
-def show(
+@common.QUIRKS
+@common.source_options
+def show_command(
     apps: tuple[str, ...],
     everything: bool,
     only_unbound: bool,
     asked: tuple[str, str] | None,
     own: tuple[Path, ...],
-    find: Find,
+    find: common.Find,
 ) -> None:
     """Print the model of APPS as JSON."""
-    told = load_corrections(own, None)
+    told = common.load_corrections(own, None)
     if asked:
         if apps or everything or only_unbound:
-            fail("--why needs one app and one name, and works with no other option")
+            common.fail("--why needs one app and one name, and works with no other option")
         _show_why(*asked, find, told)
         return
     if bool(apps) == everything:
-        fail("give the names of the apps to show, or --all")
-    failed: list[Diagnostic] = []
-    shown: list[str] = []
-    inputs = build_inputs(find(apps), PreviousBuild(), told=told)
-    for outcome in map_representations(
-        _unsupported_lines if only_unbound else _module_json, inputs
-    ):
-        if isinstance(outcome, Diagnostic):
-            failed.append(outcome)
-        else:
-            shown.append(outcome)
+        common.fail("give the names of the apps to show, or --all")
+    work = _unsupported_lines if only_unbound else _module_json
+    shown, failed = _run_on_each(work, common.build_inputs(find(apps), PreviousBuild(), told=told))
     if only_unbound:
         click.echo("".join(shown), nl=False)
     elif everything or len(shown) != 1:
@@ -132,18 +105,24 @@ def show(
         click.echo(f"[{rows}]")
     else:
         click.echo(shown[0])
-    exit_with_failures(failed)
+    common.exit_with_failures(failed)
 
 
-def _show_why(app: str, name: str, find: Find, told: QuirkCorrections) -> None:
-    for outcome in map_representations(
-        _module_of, build_inputs(find((app,)), PreviousBuild(), told=told)
-    ):
-        if isinstance(outcome, Diagnostic):
-            exit_with_failures([outcome])
-        else:
-            for line in explain_level(outcome, name):
-                click.echo(on_one_line(line, 500))
+def _run_on_each(
+    work: Callable[[str, AppRepresentation], T], inputs: BuildInputs
+) -> tuple[list[T], list[Diagnostic]]:
+    """Return what `work` makes of each app, and why some have nothing."""
+    outcomes = [*map_representations(work, inputs)]
+    failed = [one for one in outcomes if isinstance(one, Diagnostic)]
+    return [one for one in outcomes if not isinstance(one, Diagnostic)], failed
+
+
+def _show_why(app: str, name: str, find: common.Find, told: common.QuirkCorrections) -> None:
+    inputs = common.build_inputs(find((app,)), PreviousBuild(), told=told)
+    modules, failed = _run_on_each(_module_of, inputs)
+    common.exit_with_failures(failed)
+    for line in (line for module in modules for line in explain_level(module, name)):
+        click.echo(on_one_line(line, 500))
 
 
 def _module_of(_: str, made: AppRepresentation) -> Module:
@@ -158,13 +137,13 @@ def _unsupported_lines(key: str, made: AppRepresentation) -> str:
     return "".join(f"{key}: {row}\n" for row in find_unsupported(made.resolved, made.diagnostics))
 
 
-@command("list")
-@source_options
-def list_(find: Find) -> None:
+@common.command("list")
+@common.source_options
+def list_command(find: common.Find) -> None:
     """List the apps that are found, and why some have no tools."""
-    found = find(())
+    sources = find(())
     failed: list[Diagnostic] = []
-    for job in plan_jobs(found.sources, PreviousBuild()):
+    for job in plan_jobs(sources.sources, PreviousBuild()):
         assert isinstance(job.source, SourceFile)
         file = job.source
         try:
@@ -176,12 +155,12 @@ def list_(find: Find) -> None:
         click.echo(f"{job.identity.key}  {file.name}{version}  {file.id}")
     for one in failed:
         click.echo(f"-  {one}")
-    for app in found.unscriptable:
+    for app in sources.unscriptable:
         click.echo(f"-  {app.name}  {app.reason}")
 
 
-@command("lint")
-@click.argument("paths", nargs=-1, required=True, type=PATH, metavar="PATH...")
+@common.command("lint")
+@click.argument("paths", nargs=-1, required=True, type=common.PATH, metavar="PATH...")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 @click.option(
     "--rule", "names", multiple=True, metavar="NAME", help="Check only this rule; can be repeated."
@@ -196,7 +175,7 @@ def lint_command(paths: tuple[Path, ...], as_json: bool, names: tuple[str, ...])
         if name not in RULES:
             near = difflib.get_close_matches(name, RULES, 3, 0.4)
             hint = f"nearest: {', '.join(near)}" if near else f"the rules are {', '.join(RULES)}"
-            fail(f"there is no rule {name}; {hint}")
+            common.fail(f"there is no rule {name}; {hint}")
     rules = {name: rule for name, rule in RULES.items() if not names or name in names}
     own = [path for path in paths if path.suffix == ".toml"]
     named = [path for path in paths if path not in own]
@@ -204,34 +183,34 @@ def lint_command(paths: tuple[Path, ...], as_json: bool, names: tuple[str, ...])
         discover.from_paths(named, known_apps()) if named else discover.DiscoveredSources(())
     )
     loaded, failed = discover.read_sources(found_there, as_written=True)
-    unread = [*failed, *read_quirks(load_corrections(own, Path()).files)[1]]
+    unread = [*failed, *read_quirks(common.load_corrections(own, Path()).files)[1]]
     includes = discover.load_includes()
-    found: list[LintFinding] = []
+    findings: list[LintFinding] = []
     for one in loaded:
-        found += lint_source(one.source, includes, one.diagnostics, rules)
+        findings += lint_source(one.source, includes, one.diagnostics, rules)
     if as_json:
-        rows = [dataclasses.asdict(finding) for finding in found]
+        rows = [dataclasses.asdict(finding) for finding in findings]
         told = [dataclasses.asdict(diagnostic) for diagnostic in unread]
         click.echo(json.dumps({"findings": rows, "failed": told}, indent=1))
     else:
-        for finding in found:
+        for finding in findings:
             click.echo(clean_text(str(finding)))
     for diagnostic in unread:
         click.echo(f"iac-gen: skipped {clean_text(str(diagnostic))}", err=True)
-    click.echo(f"iac-gen: {_finding_total(found, len(loaded))}", err=True)
-    if unread or any(finding.severity == "error" for finding in found):
+    click.echo(f"iac-gen: {_finding_total(findings, len(loaded))}", err=True)
+    if unread or any(finding.severity == "error" for finding in findings):
         sys.exit(1)
 
 
-def _finding_total(found: Sequence[LintFinding], dictionaries: int) -> str:
-    counts = Counter(one.severity for one in found)
+def _finding_total(findings: Sequence[LintFinding], dictionaries: int) -> str:
+    counts = Counter(one.severity for one in findings)
     parts = [
         _counted_noun(counts[level], level)
         for level in ("error", "warning", "note")
         if counts[level]
     ]
     listed = f" ({', '.join(parts)})" if parts else ""
-    total = _counted_noun(len(found), "finding")
+    total = _counted_noun(len(findings), "finding")
     return f"{total}{listed} in {_counted_noun(dictionaries, 'dictionary', 'dictionaries')}"
 
 
@@ -244,31 +223,35 @@ def _counted_noun(number: int, word: str, plural: str = "") -> str:
 _SIMULATOR: Final = (sys.executable, "-P", "-m", "iac_simulator.osascript")
 
 
-@command("verify-names")
-@APPS
-@source_options
+@common.command("verify-names")
+@common.APPS
+@common.source_options
 @click.option("--osascript", "program", metavar="PROGRAM", help="The osascript program to use.")
 @click.option("--simulate", is_flag=True, help="Compare with the simulator instead of a Mac.")
-@click.option("--tools", type=PATH, help="With --simulate: simulate the tools in this folder.")
-def verify_names(
+@click.option(
+    "--tools", type=common.PATH, help="With --simulate: simulate the tools in this folder."
+)
+def verify_names_command(
     apps: tuple[str, ...],
-    find: Find,
+    find: common.Find,
     program: str | None,
     simulate: bool,
     tools: Path | None,
 ) -> None:
     """Compare IAC's JavaScript names with JXA's reflection; no app is started."""
     if simulate and program:
-        fail("give --osascript or --simulate, not both")
+        common.fail("give --osascript or --simulate, not both")
     if tools and not simulate:
-        fail("--tools works only with --simulate")
+        common.fail("--tools works only with --simulate")
     if not simulate and not program and sys.platform != "darwin":
-        fail("this is not a Mac; give --simulate, or --osascript with another program")
+        common.fail("this is not a Mac; give --simulate, or --osascript with another program")
     simulated = {"IAC_SIMULATOR_TOOLS": str(tools)} if tools else {}
     asked = _SIMULATOR if simulate else (program or "osascript",)
     failed: list[Diagnostic] = []
     wrong = parameters = 0
-    for outcome in map_representations(_keyed_names, build_inputs(find(apps), PreviousBuild())):
+    for outcome in map_representations(
+        _keyed_names, common.build_inputs(find(apps), PreviousBuild())
+    ):
         if isinstance(outcome, Diagnostic):
             failed.append(outcome)
             continue
@@ -277,9 +260,11 @@ def verify_names(
             click.echo(f"{key}: App Intents have no JavaScript names")
             continue
         try:
-            rows = compare_names(names, run_reflection(names, asked, environment=simulated))
-        except ReflectionError as error:
-            if names.kind == "addition" and isinstance(error, NoReflectionError):
+            rows = verify_names.compare_names(
+                names, verify_names.run_reflection(names, asked, environment=simulated)
+            )
+        except verify_names.ReflectionError as error:
+            if names.kind == "addition" and isinstance(error, verify_names.NoReflectionError):
                 # An addition is reached through osascript itself, which has no dictionary.
                 click.echo(
                     f"{key}: {names.count_names()} names of Standard Additions are not compared"
@@ -296,21 +281,21 @@ def verify_names(
         click.echo(
             f"JavaScript does not show names of parameters, so {parameters} names are not compared."
         )
-    exit_with_failures(failed)
+    common.exit_with_failures(failed)
     if wrong:
         sys.exit(1)
 
 
-def _keyed_names(key: str, made: AppRepresentation) -> tuple[str, AskedNames]:
-    return key, collect_names(made.resolved)
+def _keyed_names(key: str, made: AppRepresentation) -> tuple[str, verify_names.AskedNames]:
+    return key, verify_names.collect_names(made.resolved)
 
 
-@command("templates")
+@common.command("templates")
 @click.option(
     "--write",
     "folder",
     required=True,
-    type=PATH,
+    type=common.PATH,
     help="The folder to write to, which must be new or empty.",
 )
 def templates_command(folder: Path) -> None:
@@ -318,18 +303,8 @@ def templates_command(folder: Path) -> None:
     from iac_gen.render import shipped_templates
 
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        fail(f"{folder} is not empty; give a new or empty folder")
+        common.fail(f"{folder} is not empty; give a new or empty folder")
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in shipped_templates().items():
         (folder / name).write_text(text, encoding="utf-8")
         click.echo(str(folder / name))
-
-
-COMMANDS: Final = {
-    "lint": lint_command,
-    "list": list_,
-    "show": show,
-    "snapshot": snapshot,
-    "templates": templates_command,
-    "verify-names": verify_names,
-}

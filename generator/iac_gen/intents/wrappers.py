@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from iac_gen.intents.facts import KINDS
+from iac_gen.intents.read import KINDS
 from iac_gen.ir import Module, ToolFunction, ToolParameter
 from iac_gen.text import on_one_line
 from iac_runtime.tool import CALL
@@ -75,11 +75,11 @@ def build_shortcut(tool: ToolFunction, module: Module) -> dict[str, Any]:
     """Return the shortcut of a tool."""
     steps: list[Step] = []
 
-    def add_step(action: str, held: Mapping[str, Any]) -> Step:
+    def add_step(action: str, settings: Mapping[str, Any]) -> Step:
         """Add an action; return the reference to what it gives."""
         name = f"{tool.name} {len(steps)}"
         ident = str(uuid.uuid5(uuid.NAMESPACE_OID, name)).upper()
-        parameters = {**held, _UUID: ident}
+        parameters = {**settings, _UUID: ident}
         steps.append(
             {"WFWorkflowActionIdentifier": action, "WFWorkflowActionParameters": parameters}
         )
@@ -133,8 +133,8 @@ def build_shortcut(tool: ToolFunction, module: Module) -> dict[str, Any]:
         return branch(_END, {})
 
     answer = add_action(waiting, values)
-    said = _token_text(call, *([answer] if tool.result else []))
-    text = add_step(f"{_ACTIONS}gettext", {"WFTextActionText": said})
+    answer_text = _token_text(call, *([answer] if tool.result else []))
+    text = add_step(f"{_ACTIONS}gettext", {"WFTextActionText": answer_text})
     add_step(f"{_ACTIONS}output", {"WFOutput": _token_text(text)})
     return {
         "WFWorkflowActions": steps,
@@ -161,12 +161,6 @@ def _token_attachment(source: Mapping[str, Any]) -> dict[str, Any]:
 
 def _token_text(*sources: Mapping[str, Any]) -> dict[str, Any]:
     """Return a text of values, a line each."""
-    return {
-        "Value": {
-            "attachmentsByRange": {
-                f"{{{2 * at}, 1}}": dict(source) for at, source in enumerate(sources)
-            },
-            "string": "\n".join(_HERE for _ in sources),
-        },
-        "WFSerializationType": "WFTextTokenString",
-    }
+    attachments = {f"{{{2 * at}, 1}}": dict(source) for at, source in enumerate(sources)}
+    value = {"attachmentsByRange": attachments, "string": "\n".join(_HERE for _ in sources)}
+    return {"Value": value, "WFSerializationType": "WFTextTokenString"}

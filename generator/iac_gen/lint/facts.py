@@ -1,34 +1,14 @@
 """What the rules of lint share: what they look at, what they give, and how they name a place.
 
-A rule is a function from `Facts` to `Hit`s. It speaks of what the file itself declares; what
-an include brings in is looked up and never judged.
+A rule is a function from `LintFacts` to `LintHit`s. It speaks of what the file itself declares;
+what an include brings in is looked up and never judged.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias, TypeVar
 
-from iac_gen.model import (
-    KINDS,
-    Declaration,
-    Diagnostic,
-    Dictionary,
-    Enumeration,
-    Enumerator,
-    Include,
-    RecordType,
-    SdefClass,
-    SdefCommand,
-    SdefElement,
-    SdefParameter,
-    SdefProperty,
-    Severity,
-    Source,
-    Suite,
-    Term,
-    TypeRef,
-    ValueType,
-)
+from iac_gen import model
 from iac_gen.resolve import (
     IncludeMap,
     ResolvedDictionary,
@@ -39,7 +19,9 @@ from iac_gen.resolve import (
 from iac_gen.text import clean_text
 from iac_gen.types import AppTypes
 
-T = TypeVar("T", SdefClass, SdefCommand, Enumeration, RecordType, ValueType)
+T = TypeVar(
+    "T", model.SdefClass, model.SdefCommand, model.Enumeration, model.RecordType, model.ValueType
+)
 
 _LONGEST = 80
 
@@ -53,7 +35,7 @@ class LintFinding:
     """
 
     rule: str
-    severity: Severity
+    severity: model.Severity
     file: str
     line: int
     place: str
@@ -89,28 +71,30 @@ class LintFacts:
     name; classes that resolve makes up are not among them.
     """
 
-    source: Source
-    own: tuple[Declaration, ...]
-    taken: tuple[Declaration, ...]
+    source: model.Source
+    own: tuple[model.Declaration, ...]
+    taken: tuple[model.Declaration, ...]
     classes: dict[str, str]
     resolved: ResolvedDictionary
     types: AppTypes
-    diagnostics: tuple[Diagnostic, ...]
+    diagnostics: tuple[model.Diagnostic, ...]
 
     @property
-    def dictionary(self) -> Dictionary:
+    def dictionary(self) -> model.Dictionary:
         return self.source.dictionary
 
-    def own_classes(self) -> Iterator[SdefClass]:
+    def own_classes(self) -> Iterator[model.SdefClass]:
         """Yield the merged classes that the file itself declares or extends."""
-        mine = {self.classes.get(r.extends or r.name) for r in items_of_kind(self.own, SdefClass)}
+        mine = {
+            self.classes.get(r.extends or r.name) for r in items_of_kind(self.own, model.SdefClass)
+        }
         yield from (row for row in self.resolved.classes if row.name in mine)
 
 
 Check: TypeAlias = Callable[[LintFacts], Iterable[LintHit]]
 
 
-Member: TypeAlias = SdefParameter | Enumerator | SdefProperty | SdefElement
+Member: TypeAlias = model.SdefParameter | model.Enumerator | model.SdefProperty | model.SdefElement
 
 
 class DeclaredTerm(NamedTuple):
@@ -118,8 +102,8 @@ class DeclaredTerm(NamedTuple):
 
     line: int
     place: str
-    part: Term
-    owner: Declaration
+    part: model.Term
+    owner: model.Declaration
 
 
 class TypeUse(NamedTuple):
@@ -127,16 +111,18 @@ class TypeUse(NamedTuple):
 
     line: int
     place: str
-    types: tuple[TypeRef, ...]
+    types: tuple[model.TypeRef, ...]
 
 
-def collect_facts(source: Source, includes: IncludeMap, read: Iterable[Diagnostic]) -> LintFacts:
+def collect_facts(
+    source: model.Source, includes: IncludeMap, read: Iterable[model.Diagnostic]
+) -> LintFacts:
     """Return what the rules look at; `read` is what `load_dictionary` had to say."""
     resolved, merged = resolve_dictionary(source, includes)
     own = tuple(source.dictionary.own_items())
     taken = tuple(_included_items(source.dictionary, includes))
     classes: dict[str, str] = {}
-    declared = [row for row in items_of_kind((*own, *taken), SdefClass) if row.name]
+    declared = [row for row in items_of_kind((*own, *taken), model.SdefClass) if row.name]
     for attribute in ("name", "id", "code"):
         for row in declared:
             if key := getattr(row, attribute):
@@ -149,9 +135,11 @@ def collect_facts(source: Source, includes: IncludeMap, read: Iterable[Diagnosti
     )
 
 
-def _included_items(dictionary: Dictionary, includes: IncludeMap) -> Iterator[Declaration]:
-    wanted = [s for s in dictionary.suites if isinstance(s, Include)]
-    wanted += [item for item in dictionary.declared_items() if isinstance(item, Include)]
+def _included_items(
+    dictionary: model.Dictionary, includes: IncludeMap
+) -> Iterator[model.Declaration]:
+    wanted = [s for s in dictionary.suites if isinstance(s, model.Include)]
+    wanted += [item for item in dictionary.declared_items() if isinstance(item, model.Include)]
     for include in wanted:
         target = includes.get(path_of_url(include.href))
         if target is None:
@@ -161,13 +149,13 @@ def _included_items(dictionary: Dictionary, includes: IncludeMap) -> Iterator[De
         except ValueError:
             continue  # Resolve has told it.
         for part in picked:
-            if isinstance(part, Suite):
-                yield from (item for item in part.items if not isinstance(item, Include))
-            elif not isinstance(part, Include):
+            if isinstance(part, model.Suite):
+                yield from (item for item in part.items if not isinstance(item, model.Include))
+            elif not isinstance(part, model.Include):
                 yield part
 
 
-def items_of_kind(items: Iterable[Declaration], kind: type[T]) -> Iterator[T]:
+def items_of_kind(items: Iterable[model.Declaration], kind: type[T]) -> Iterator[T]:
     """Yield the items of one kind."""
     for item in items:
         if isinstance(item, kind):
@@ -180,81 +168,79 @@ def visible_term(term: str) -> str:
     return (text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…") or "(no visible name)"
 
 
-def describe_place(item: Declaration, member: str = "", kind: str = "property") -> str:
+def describe_place(item: model.Declaration, member: str = "", kind: str = "property") -> str:
     """Return what a finding calls an item, or its member of that kind."""
     if member:
         return f"{kind} {visible_term(member)} of {visible_term(item_name(item))}"
-    word = "event" if isinstance(item, SdefCommand) and item.event else KINDS[type(item)]
+    word = (
+        "event" if isinstance(item, model.SdefCommand) and item.event else model.KINDS[type(item)]
+    )
     return f"{word} {visible_term(item_name(item))}"
 
 
 def make_hit(
-    item: Declaration, message: str, consequence: str = "", member: Member | None = None
+    item: model.Declaration, message: str, consequence: str = "", member: Member | None = None
 ) -> LintHit:
     """Return what was found of an item, or of a member of it."""
     if member is None:
         return LintHit(item.line, describe_place(item), message, consequence)
-    name = member.type if isinstance(member, SdefElement) else member.name
+    name = member.type if isinstance(member, model.SdefElement) else member.name
     return LintHit(
-        member.line, describe_place(item, name, KINDS[type(member)]), message, consequence
+        member.line, describe_place(item, name, model.KINDS[type(member)]), message, consequence
     )
 
 
-def item_name(item: Declaration) -> str:
+def item_name(item: model.Declaration) -> str:
     """Return the name of an item; of an extension, that of its class."""
-    return item.name or item.extends if isinstance(item, SdefClass) else item.name
+    return item.name or item.extends if isinstance(item, model.SdefClass) else item.name
 
 
-def declared_terms(items: Iterable[Declaration]) -> Iterator[DeclaredTerm]:
+def declared_terms(items: Iterable[model.Declaration]) -> Iterator[DeclaredTerm]:
     """Yield every term: the members of an item, then the item."""
     for item in items:
-        members: Iterable[Member] = ()
-        if isinstance(item, SdefCommand):
-            if (one := item.direct) is not None:
-                where = f"direct parameter of {visible_term(item.name)}"
-                yield DeclaredTerm(one.line or item.line, where, one, item)
-            members = item.parameters
-        elif isinstance(item, Enumeration):
-            members = item.enumerators
-        elif isinstance(item, SdefClass):
-            members = (*item.properties, *item.elements)
-        elif isinstance(item, RecordType):
-            members = item.properties
-        for part in members:
-            name = part.type if isinstance(part, SdefElement) else part.name
-            yield DeclaredTerm(part.line, describe_place(item, name, KINDS[type(part)]), part, item)
+        if isinstance(item, model.SdefCommand) and (one := item.direct) is not None:
+            where = f"direct parameter of {visible_term(item.name)}"
+            yield DeclaredTerm(one.line or item.line, where, one, item)
+        members = ("parameters", "enumerators", "properties", "elements")
+        for part in (part for slot in members for part in getattr(item, slot, ())):
+            name = part.type if isinstance(part, model.SdefElement) else part.name
+            yield DeclaredTerm(
+                part.line, describe_place(item, name, model.KINDS[type(part)]), part, item
+            )
         yield DeclaredTerm(item.line, describe_place(item), item, item)
 
 
 def properties_of(
-    items: Iterable[Declaration],
-) -> Iterator[tuple[SdefClass | RecordType, SdefProperty]]:
+    items: Iterable[model.Declaration],
+) -> Iterator[tuple[model.SdefClass | model.RecordType, model.SdefProperty]]:
     """Yield (owner, property) for classes, extensions and record types."""
     for item in items:
-        if isinstance(item, SdefClass | RecordType):
+        if isinstance(item, model.SdefClass | model.RecordType):
             for prop in item.properties:
                 yield item, prop
 
 
-def elements_of(items: Iterable[Declaration]) -> Iterator[tuple[SdefClass, SdefElement]]:
+def elements_of(
+    items: Iterable[model.Declaration],
+) -> Iterator[tuple[model.SdefClass, model.SdefElement]]:
     """Yield (owner, element)."""
-    for row in items_of_kind(items, SdefClass):
+    for row in items_of_kind(items, model.SdefClass):
         for element in row.elements:
             yield row, element
 
 
-def type_uses(items: Iterable[Declaration]) -> Iterator[TypeUse]:
+def type_uses(items: Iterable[model.Declaration]) -> Iterator[TypeUse]:
     """Yield every place that has a type, in order."""
     for line, where, part, _ in declared_terms(items):
-        if isinstance(part, SdefParameter | SdefProperty):
+        if isinstance(part, model.SdefParameter | model.SdefProperty):
             yield TypeUse(line, where, part.types)
-        elif isinstance(part, SdefCommand) and part.result is not None:
+        elif isinstance(part, model.SdefCommand) and part.result is not None:
             yield TypeUse(line, f"result of {visible_term(part.name)}", part.result)
-        elif isinstance(part, SdefClass) and part.values:
+        elif isinstance(part, model.SdefClass) and part.values:
             yield TypeUse(line, where, part.values)
 
 
-def type_names(refs: Iterable[TypeRef]) -> Iterator[str]:
+def type_names(refs: Iterable[model.TypeRef]) -> Iterator[str]:
     """Yield the type names as written; unions and lists of the old form are taken apart."""
     for ref in refs:
         yield from type_names(ref.items)
@@ -267,8 +253,8 @@ def type_names(refs: Iterable[TypeRef]) -> Iterator[str]:
 
 def places_by_line(facts: LintFacts) -> dict[int, list[str]]:
     """Return line -> what is declared there; the items of a snapshot are all on line 0."""
-    found: dict[int, list[str]] = {}
+    places: dict[int, list[str]] = {}
     for line, label, part, _ in declared_terms(facts.own):
-        if not isinstance(part, SdefParameter) or part.name:
-            found.setdefault(line, []).append(label)
-    return found
+        if not isinstance(part, model.SdefParameter) or part.name:
+            places.setdefault(line, []).append(label)
+    return places

@@ -11,7 +11,7 @@ from typing import Any
 from iac_accessibility.macos import workspace
 from iac_accessibility.macos.frameworks import Quartz
 from iac_accessibility.model import AccessDenied, Frame, ScreenPicture, Unsupported
-from iac_runtime.execution.streams import run_process
+from iac_runtime.toolkit import run_process
 
 
 def capture_window(pid: int, frame: Frame, timeout: float) -> ScreenPicture:

@@ -12,23 +12,22 @@ from iac_applescript.analysis.applescript_reader import read_applescript
 from iac_applescript.analysis.applescript_units import scan_applescript
 from iac_applescript.analysis.budget import OverBudgetError, within_budget
 from iac_applescript.analysis.findings import (
+    AppStart,
     Findings,
-    Reason,
+    LevelReason,
     Scan,
     ScanFault,
     ScriptToken,
-    Start,
     text_at,
 )
 from iac_applescript.analysis.javascript_flow import ScriptFlow
 from iac_applescript.analysis.javascript_rules import AppRules
 from iac_applescript.analysis.javascript_tree import parse, processes_in, scan_javascript
 from iac_applescript.analysis.statement_effects import ADDITIONS
-from iac_applescript.analysis.vocabulary import Vocabulary, vocabulary_of
+from iac_applescript.analysis.vocabulary import Vocabulary, build_vocabulary
 from iac_applescript.analysis.words import HARMFUL_NAMES
-from iac_runtime.policy.effects import Effect
 from iac_runtime.tool import Level, highest
-from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.toolkit import Catalogue, Effect
 
 Language = Literal["applescript", "javascript"]
 
@@ -48,7 +47,7 @@ _BLIND: Final = frozenset(
 """Rules of reasons after which anything may be reached: code, keys, what was not understood."""
 
 
-class Asked(NamedTuple):
+class JavaScriptBounds(NamedTuple):
     """What a JavaScript may ask of apps when it runs: the rest is held back.
 
     Attributes:
@@ -69,7 +68,7 @@ class Asked(NamedTuple):
     secrets: tuple[str, ...] = ()
 
 
-class Analysis(NamedTuple):
+class ScriptAnalysis(NamedTuple):
     """What was found.
 
     Attributes:
@@ -86,18 +85,18 @@ class Analysis(NamedTuple):
     """
 
     level: Level
-    reasons: tuple[Reason, ...]
+    reasons: tuple[LevelReason, ...]
     targets: tuple[str, ...]
     unknown: tuple[str, ...]
     tools: tuple[str, ...]
-    starts: tuple[Start, ...] = ()
+    starts: tuple[AppStart, ...] = ()
     effects: tuple[Effect, ...] = ()
     processes: tuple[str, ...] = ()
-    asked: Asked | None = None
+    bounds: JavaScriptBounds | None = None
     secrets: tuple[str, ...] = ()
 
 
-def with_starts(found: Analysis, runs: Callable[[str], bool]) -> Analysis:
+def include_app_starts(found: ScriptAnalysis, runs: Callable[[str], bool]) -> ScriptAnalysis:
     """Return an analysis that counts starting an app as a change, as reads start none.
 
     Args:
@@ -110,19 +109,19 @@ def with_starts(found: Analysis, runs: Callable[[str], bool]) -> Analysis:
     if not stopped:
         return found
     reasons = tuple(
-        Reason("MODIFY", "launch", f"would start {start.name}", start.app, start.place)
+        LevelReason("MODIFY", "launch", f"would start {start.name}", start.app, start.place)
         for start in stopped
     )
     starts = (Effect("start", start.app, start.name, level="MODIFY") for start in stopped)
     return found._replace(level="MODIFY", reasons=reasons, effects=(*found.effects, *starts))
 
 
-def scanned(script: str, language: Language) -> Scan:
+def scan_script(script: str, language: Language) -> Scan:
     """Return the tokens of a script and what cannot be read of it."""
     return scan_applescript(script) if language == "applescript" else scan_javascript(script)
 
 
-class Analyser:
+class ScriptAnalyzer:
     """Analyses scripts against the dictionaries of a catalogue; safe to share between threads.
 
     `secrets` are the policy's globs over properties that are never read.
@@ -133,10 +132,10 @@ class Analyser:
         self.secrets = secrets
         self._known: dict[str, Vocabulary] = {}
 
-    def analyse(self, script: str, language: Language) -> Analysis:
+    def analyze_script(self, script: str, language: Language) -> ScriptAnalysis:
         """Return what a script may do; never raises for any text."""
         findings = Findings(script)
-        additions = self.vocabulary(ADDITIONS)
+        additions = self.app_vocabulary(ADDITIONS)
         faults: Sequence[ScanFault] = ()
         try:
             with within_budget():
@@ -144,27 +143,31 @@ class Analyser:
                     says = "is JavaScript, which decides names at run time"
                     findings.add("MODIFY", "language", says, "", 0)
                     tree, faults = parse(script)
-                    rules = AppRules(findings, self.find, additions)
+                    rules = AppRules(findings, self.find_vocabulary, additions)
                     ScriptFlow(tree, findings, rules).read()
                     rules.finish()
                     findings.processes += processes_in(tree)
                 else:
                     scan = scan_applescript(script)
                     faults = scan.faults
-                    read_applescript(scan, findings, self.find, additions)
+                    read_applescript(scan, findings, self.find_vocabulary, additions)
         except (OverBudgetError, RecursionError):
             says = "takes more steps to judge than IAC follows; split it into shorter scripts"
             findings.add("DANGEROUS", "nesting", says, "", 0)
             self._name_targets(script, language, findings)
         for fault in faults:
-            findings.add("DANGEROUS", "fault", fault.says, "", fault.start)
+            findings.add("DANGEROUS", "fault", fault.message, "", fault.start)
         if language == "applescript" and findings.found(_UNREAD):
             # No bridge takes out what a statement reads that was not followed.
-            for target in map(self.find, findings.targets):
+            for target in map(self.find_vocabulary, findings.targets):
                 if target and target.secrets:
                     findings.read_secret(f"an unknown object of {target.name}", "", 0)
         told = {effect.app for effect in findings.effects}
-        apps = (app for app in map(self.find, findings.targets) if app and app.bundle not in told)
+        apps = (
+            app
+            for app in map(self.find_vocabulary, findings.targets)
+            if app and app.bundle not in told
+        )
         effects = (*findings.effects, *(Effect("read", app.bundle, app.name) for app in apps))
         least: Level = "MODIFY" if language == "javascript" else "SAFE"
         order = {"DANGEROUS": 0, "MODIFY": 1, "SAFE": 2}
@@ -173,8 +176,8 @@ class Analyser:
             key=lambda reason: (order[reason.level], reason.place.start),
         )
         known = (name for name in findings.tools if name in self.catalogue.tools)
-        return Analysis(
-            findings.level(),
+        return ScriptAnalysis(
+            findings.highest_level(),
             tuple(reasons),
             tuple(findings.targets),
             tuple(findings.unknown),
@@ -188,68 +191,74 @@ class Analyser:
 
     def _name_targets(self, script: str, language: Language, findings: Findings) -> None:
         """Count every app whose name a script spells out as a target."""
-        tokens = scanned(script, language).tokens
+        tokens = scan_script(script, language).tokens
         spelled = {token.folded.removesuffix(".app") for token in tokens}
         for app in self.catalogue.apps.values():
             if spelled & {app.name.casefold(), app.id.casefold()}:
                 findings.targets[app.id] = None
 
-    def _asked(self, findings: Findings, reasons: Sequence[Reason]) -> Asked:
-        code = any(reason.says == HARMFUL_NAMES["eval"] for reason in reasons)
+    def _asked(self, findings: Findings, reasons: Sequence[LevelReason]) -> JavaScriptBounds:
+        code = any(reason.message == HARMFUL_NAMES["eval"] for reason in reasons)
         unknown = findings.found(_UNBOUND)
         apps, names, sets = (
             tuple(sorted(r)) for r in (findings.named, findings.asked, findings.put)
         )
         wide = unknown or code
-        known = map(self.vocabulary, self.catalogue.apps) if wide else map(self.find, apps)
+        known = (
+            map(self.app_vocabulary, self.catalogue.apps)
+            if wide
+            else map(self.find_vocabulary, apps)
+        )
         secrets = {name for app in known if app for name in app.secrets}
-        return Asked(apps, names, sets, wide, code, "ObjC" in names, tuple(sorted(secrets)))
+        return JavaScriptBounds(
+            apps, names, sets, wide, code, "ObjC" in names, tuple(sorted(secrets))
+        )
 
-    def find(self, name: str) -> Vocabulary | None:
+    def find_vocabulary(self, name: str) -> Vocabulary | None:
         """Return the vocabulary of the app with this name or bundle id, exactly but for case."""
         wanted = name.casefold().removesuffix(".app")
         for app in self.catalogue.apps.values():
             if app.kind == "application" and wanted in (app.name.casefold(), app.id.casefold()):
-                return self.vocabulary(app.key)
+                return self.app_vocabulary(app.key)
         return None
 
-    def vocabulary(self, key: str) -> Vocabulary | None:
+    def app_vocabulary(self, key: str) -> Vocabulary | None:
         """Return the vocabulary of an app of the catalogue; it is made once."""
         if key not in self._known and key in self.catalogue.apps:
-            tables = self.catalogue.tables(self.catalogue.apps[key])
-            self._known[key] = vocabulary_of(tables, self.secrets)
+            tables = self.catalogue.load_tables(self.catalogue.apps[key])
+            self._known[key] = build_vocabulary(tables, self.secrets)
         return self._known.get(key)
 
 
-class Reach(NamedTuple):
+class ProcessReach(NamedTuple):
     """Names of the processes that are gone through, and why that is not all; empty if it is."""
 
     processes: tuple[str, ...]
     unsure: str
 
 
-def reach_of(script: str, language: Language, found: Analysis) -> Reach:
+def script_reach(script: str, language: Language, found: ScriptAnalysis) -> ProcessReach:
     """Return what a script reaches beside its targets; doubt makes it unsure."""
     unsure = next(
         (
-            f"{reason.text} {reason.says}".strip()
+            f"{reason.text} {reason.message}".strip()
             for reason in found.reasons
             if reason.level == "DANGEROUS" and reason.rule in _BLIND
         ),
         "",
     )
     if SYSTEM_EVENTS not in (target.casefold() for target in found.targets):
-        return Reach((), unsure)
+        return ProcessReach((), unsure)
     names: Sequence[str] = found.processes
     if language == "applescript":
-        names = _of_applescript(scan_applescript(script).tokens)
+        names = _process_names(scan_applescript(script).tokens)
     known = tuple(dict.fromkeys(name for name in names if name))
     if not unsure and "" in names:
         unsure = "it goes through a process that it does not name"
-    return Reach(known, unsure)
+    return ProcessReach(known, unsure)
 
 
-def _of_applescript(tokens: Sequence[ScriptToken]) -> list[str]:
+def _process_names(tokens: Sequence[ScriptToken]) -> list[str]:
     """Return the name of each process; an empty one where it is not a plain text."""
     found: list[str] = []
     elements = False
@@ -261,12 +270,12 @@ def _of_applescript(tokens: Sequence[ScriptToken]) -> list[str]:
         if token.folded in _PROCESS:
             given = at + (2 if after == "named" else 1)
             plain = text_at(tokens, given + 1) != "&"
-            found.append(_string(tokens, given) if plain else "")
+            found.append(_literal_at(tokens, given) if plain else "")
     # A process is an interface element of System Events too.
     return found or ([""] if elements else [])
 
 
-def _string(tokens: Sequence[ScriptToken], place: int) -> str:
+def _literal_at(tokens: Sequence[ScriptToken], place: int) -> str:
     """Return the text that is written out at a place; empty where none is."""
     string = place < len(tokens) and tokens[place].kind == "string"
     return tokens[place].text if string else ""

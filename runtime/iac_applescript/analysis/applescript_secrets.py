@@ -6,15 +6,15 @@ whose properties are read, they are those of any object of the apps that the scr
 
 from collections.abc import Iterator, Sequence
 
-from iac_applescript.analysis.applescript_shapes import outside, word_at
+from iac_applescript.analysis.applescript_shapes import find_unbracketed, word_at
 from iac_applescript.analysis.applescript_units import Unit
 from iac_applescript.analysis.budget import spend
-from iac_applescript.analysis.statement_rules import Scene, plain_target
+from iac_applescript.analysis.statement_rules import StatementContext, plain_target
 from iac_applescript.analysis.vocabulary import Vocabulary
 
 
 def secrets_read(
-    units: Sequence[Unit], scene: Scene, borrowed: Sequence[Vocabulary]
+    units: Sequence[Unit], scene: StatementContext, borrowed: Sequence[Vocabulary]
 ) -> Iterator[tuple[str, Unit]]:
     """Yield the name of each secret that a statement reads, and the unit that does.
 
@@ -50,7 +50,7 @@ def _given(units: Sequence[Unit]) -> set[int]:
     for place, unit in enumerate(units):
         if unit.word == "set" and unit.kind == "command":
             rest = units[place + 1 :]
-            target = plain_target(rest[: outside(rest, "to")])
+            target = plain_target(rest[: find_unbracketed(rest, "to")])
             found.update(part.start for part in target[:1])
     return found
 
@@ -68,15 +68,15 @@ def _is_secret_code(raw: str, apps: Sequence[Vocabulary]) -> bool:
     )
 
 
-def _holder(units: Sequence[Unit], place: int, scene: Scene) -> str:
+def _holder(units: Sequence[Unit], place: int, scene: StatementContext) -> str:
     """Return the class whose properties are read, if it may have a secret; else an empty text."""
     spend(len(units) // 4)
     if word_at(units, place + 1) in ("of", "in"):
-        near = [unit for unit in units[place + 2 :] if unit.has("class") or _is_open(unit)][:1]
+        near = [unit for unit in units[place + 2 :] if unit.has_use("class") or _is_open(unit)][:1]
     elif word_at(units, place - 1) in ("'s", "as"):
-        near = [unit for unit in units[:place] if unit.has("class") or _is_open(unit)]
+        near = [unit for unit in units[:place] if unit.has_use("class") or _is_open(unit)]
     else:
-        near = [unit for unit in scene.object if unit.has("class")][:1]
+        near = [unit for unit in scene.object if unit.has_use("class")][:1]
     classes = [entry for unit in near for _, entry in unit.entries if entry.use == "class"]
     if near and not any(map(_is_open, near)):
         return next((row.term for row in classes if row.secret), "")

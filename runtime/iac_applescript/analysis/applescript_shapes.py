@@ -12,13 +12,13 @@ from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from typing import Final
 
 from iac_applescript.analysis import words as language
-from iac_applescript.analysis.applescript_names import OwnDeclarations
+from iac_applescript.analysis.applescript_names import ScriptDeclarations
 from iac_applescript.analysis.applescript_units import Unit
 from iac_applescript.analysis.budget import spend
 from iac_applescript.analysis.findings import ScriptToken, brackets_of
 from iac_applescript.analysis.vocabulary import Vocabulary
 from iac_applescript.analysis.words import CONSTANTS, HARMFUL_MEMBERS, JUDGED, PHRASES
-from iac_runtime.policy.blocklist import BUILT_IN
+from iac_runtime.policy.places import BUILT_IN
 
 _OPENS: Final = language.STARTS | {"using"}
 _LIST_WORDS: Final = frozenset(("every", "whose", "where"))
@@ -51,13 +51,13 @@ _BEFORE_EXPRESSION: Final = frozenset(
 )
 
 
-def _words(tokens: Sequence[ScriptToken]) -> list[str]:
+def _folded_words(tokens: Sequence[ScriptToken]) -> list[str]:
     return [token.folded if token.kind == "word" else "" for token in tokens]
 
 
-def lasts(tokens: Sequence[ScriptToken]) -> bool:
+def opens_block(tokens: Sequence[ScriptToken]) -> bool:
     """Say whether a statement that is no `tell` lasts until an `end`."""
-    words = _words(tokens)
+    words = _folded_words(tokens)
     if words[0] == "if":
         return words[-1] == "then"
     if words[0] in ("on", "to"):
@@ -67,36 +67,36 @@ def lasts(tokens: Sequence[ScriptToken]) -> bool:
     return words[0] in _OPENS
 
 
-def depths(units: Sequence[Unit]) -> Sequence[int]:
+def bracket_depths(units: Sequence[Unit]) -> Sequence[int]:
     """Return how many brackets are open behind each unit."""
     return brackets_of([unit.word if unit.kind == "sign" else "" for unit in units]).depth
 
 
-def outside(units: Sequence[Unit], word: str) -> int | None:
+def find_unbracketed(units: Sequence[Unit], word: str) -> int | None:
     """Return the first place of a keyword that is in no parentheses or braces."""
-    for place, (unit, depth) in enumerate(zip(units, depths(units), strict=True)):
+    for place, (unit, depth) in enumerate(zip(units, bracket_depths(units), strict=True)):
         if not depth and unit.kind == "keyword" and unit.word == word:
             return place
     return None
 
 
-def on_screen(units: Sequence[Unit]) -> bool:
+def has_screen_element(units: Sequence[Unit]) -> bool:
     """Say whether units name an element of the screen, by System Events' dictionary."""
     return any(
         entry.use == "class"
-        and app.tables.descends(entry.term, "UI element")
-        and not app.tables.descends(entry.term, "process")
+        and app.tables.is_descendant(entry.term, "UI element")
+        and not app.tables.is_descendant(entry.term, "process")
         for unit in units
         for app, entry in unit.entries
     )
 
 
-def looks_into(unit: Unit) -> bool:
+def is_private_source(unit: Unit) -> bool:
     """Say whether a unit leads to what an app did not mean to tell."""
     return bool(unit.entries) and any(
         (app.key == "system_events" and entry.use == "class" and entry.term in _FILES_OF_SETTINGS)
         or (app.bundle in BUILT_IN and entry.use == "property" and entry.term in _SHELL_TEXT)
-        or (entry.use == "class" and entry.term != "window" and on_screen([unit]))
+        or (entry.use == "class" and entry.term != "window" and has_screen_element([unit]))
         for app, entry in unit.entries
     )
 
@@ -113,32 +113,32 @@ def text_after(units: Sequence[Unit], place: int) -> str:
     return after.word.casefold() if after is not None and after.kind == "text" else ""
 
 
-def operations(units: Sequence[Unit], own: Sequence[Unit]) -> list[str]:
+def object_operations(units: Sequence[Unit], own: Sequence[Unit]) -> list[str]:
     """Return the object tools that do what a statement does with an app's own terms."""
     words = {unit.word for unit in units}
     found: list[str] = [op for op in ("make", "count") if op in words]
-    if "set" in words and own and any(unit.has("property") for unit in own):
+    if "set" in words and own and any(unit.has_use("property") for unit in own):
         found.append("set")
     if own and not found:
         many = _LIST_WORDS & words or any(
-            unit.has("class") and unit.word.endswith("s") for unit in own
+            unit.has_use("class") and unit.word.endswith("s") for unit in own
         )
         found.append("list" if many else "get")
     return found
 
 
-def condition(line: Sequence[ScriptToken]) -> tuple[ScriptToken, ...]:
+def if_condition(line: Sequence[ScriptToken]) -> tuple[ScriptToken, ...]:
     """Return what stands between `if` and `then`; empty for another statement."""
-    words = _words(line)
+    words = _folded_words(line)
     start = 2 if words[:2] == ["else", "if"] else 1 if words[:1] == ["if"] else 0
     if not start or "then" not in words:
         return ()
     return tuple(line[start : words.index("then")])
 
 
-def asked_about(line: Sequence[ScriptToken]) -> set[int]:
+def find_running_checks(line: Sequence[ScriptToken]) -> set[int]:
     """Return the places of `application` where nothing but its running is asked."""
-    words = _words(line)
+    words = _folded_words(line)
     found = set()
     for place, word in enumerate(words):
         if word not in _APPLICATION:
@@ -156,14 +156,18 @@ def asked_about(line: Sequence[ScriptToken]) -> set[int]:
     return found
 
 
-def proves_running(asked: Sequence[ScriptToken]) -> str:
+def app_proven_running(asked: Sequence[ScriptToken]) -> str:
     """Return which app a condition proves to run: `it`, or its name or bundle id; else empty."""
     while len(asked) > 2 and asked[0].text == "(" and asked[-1].text == ")":
         asked = asked[1:-1]
-    words = _words(asked)
+    words = _folded_words(asked)
     if words in _IT_RUNS:
         return "it"
-    if asked_about(asked) == {0} and words[-2:] == ["is", "running"] and len(asked) in (4, 5):
+    if (
+        find_running_checks(asked) == {0}
+        and words[-2:] == ["is", "running"]
+        and len(asked) in (4, 5)
+    ):
         return asked[-3].text if asked[-3].kind == "string" else ""
     return ""
 
@@ -196,9 +200,9 @@ def dangerous_verbs(apps: Iterable[Vocabulary]) -> frozenset[str]:
     )
 
 
-def misused(
+def find_misused_names(
     units: Sequence[Unit],
-    names: OwnDeclarations,
+    names: ScriptDeclarations,
     verbs: frozenset[str],
     *,
     told: bool,
@@ -229,7 +233,7 @@ def misused(
         elif own or (
             not told
             and unit.word in names.handlers
-            and _of_scripts(units, start, end, names, verbs)
+            and _is_own_handler_call(units, start, end, names, verbs)
         ):
             continue
         elif called and (told or before == "'s" or after in _LINKS):
@@ -238,11 +242,11 @@ def misused(
             # Alone it is the value that a block gives back.
             if unit.word not in set_here or not (after in _JOINS or end == len(units)):
                 yield unit, "was not understood inside a tell"
-        elif told and (before == "its" or _takes(units, before, end)):
+        elif told and (before == "its" or _is_command_argument(units, before, end)):
             yield unit, "was not understood before its argument"
         elif before == "'s" or (after == "of" and not _is_index(units, place)):
-            holders = _holders(units, start, end, possessive=before == "'s")
-            ours = holders and all(is_script(holder.word, names) for holder in holders)
+            holders = _member_owners(units, start, end, possessive=before == "'s")
+            ours = holders and all(is_script_object(holder.word, names) for holder in holders)
             if not ours and (unit.word not in names.labels or not _are_values(holders)):
                 yield unit, "is a name of the script, but is used on something else"
 
@@ -273,23 +277,23 @@ def not_understood(
             yield "unknown", "calls an unknown handler", unit.word, unit.start
 
 
-def is_script(name: str, names: OwnDeclarations) -> bool:
+def is_script_object(name: str, names: ScriptDeclarations) -> bool:
     """Say whether a name stands for a script object of this script."""
     values = names.variables.get(name, [])
     known = all(len(v) == 1 and v[0].folded in names.scripts for v in values)
     return name in names.scripts or (bool(values) and known)
 
 
-def _of_scripts(
-    units: Sequence[Unit], start: int, end: int, names: OwnDeclarations, verbs: Collection[str]
+def _is_own_handler_call(
+    units: Sequence[Unit], start: int, end: int, names: ScriptDeclarations, verbs: Collection[str]
 ) -> bool:
     """Say whether a handler is asked of a script object, or given what is no app's."""
-    holders = _holders(units, start, end, possessive=word_at(units, start - 1) == "'s")
-    ours = bool(holders) and all(is_script(unit.word, names) for unit in holders)
+    holders = _member_owners(units, start, end, possessive=word_at(units, start - 1) == "'s")
+    ours = bool(holders) and all(is_script_object(unit.word, names) for unit in holders)
     return ours or not verbs or word_at(units, end + 1) == "{"
 
 
-def _takes(units: Sequence[Unit], before: str, end: int) -> bool:
+def _is_command_argument(units: Sequence[Unit], before: str, end: int) -> bool:
     """Say whether what follows a name can only be what a command is given."""
     follows = units[end] if end < len(units) else None
     if follows is None:
@@ -299,7 +303,7 @@ def _takes(units: Sequence[Unit], before: str, end: int) -> bool:
     if before not in _BEFORE_EXPRESSION:
         return False
     given = before in _BEFORE_VALUE or (before == "to" and units[0].word == "set")
-    return (follows.kind == "term" and not follows.has("label")) or (
+    return (follows.kind == "term" and not follows.has_use("label")) or (
         given and follows.word in _GIVES
     )
 
@@ -310,7 +314,7 @@ def _is_index(units: Sequence[Unit], place: int) -> bool:
     return before is not None and (before.kind == "term" or before.word in _INDEXES)
 
 
-def _holders(units: Sequence[Unit], place: int, end: int, *, possessive: bool) -> list[Unit]:
+def _member_owners(units: Sequence[Unit], place: int, end: int, *, possessive: bool) -> list[Unit]:
     """Return what a member is asked of, as far as it is named right beside it."""
     if possessive:
         return [*units[max(place - 3, 0) : place - 1]]
@@ -340,5 +344,5 @@ def _are_values(holders: Sequence[Unit]) -> bool:
 
 
 def _end_of_call(units: Sequence[Unit], opening: int) -> int:
-    closed = (i for i, depth in enumerate(depths(units[opening:]), opening) if not depth)
+    closed = (i for i, depth in enumerate(bracket_depths(units[opening:]), opening) if not depth)
     return next(closed, len(units) - 1) + 1

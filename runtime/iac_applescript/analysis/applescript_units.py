@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple
 from iac_applescript.analysis import words as language
 from iac_applescript.analysis.budget import spend
 from iac_applescript.analysis.findings import MAX_SCRIPT, Scan, ScanFault, ScriptToken, hidden_in
-from iac_applescript.analysis.vocabulary import TermUse, Vocabulary, longest_of
+from iac_applescript.analysis.vocabulary import TermUse, Vocabulary, longest_phrases
 
 _PLAIN: Final = re.compile(
     r"[ \t\ufeff]*+(?:(?P<word>[^\W\d]\w*)"
@@ -38,7 +38,7 @@ _NO_COMMAND_AFTER: Final = frozenset(("of", "every", "new", "whose", "'s", "’s
 _JUDGED: Final = frozenset(("copy", "make", "set"))
 """Commands that are judged by what they are given."""
 
-_OURS: Final = longest_of(
+_OURS: Final = longest_phrases(
     (*language.COMMANDS, *language.KEYWORDS, *language.TERMS, *language.CONSTANTS)
 )
 
@@ -56,12 +56,12 @@ def scan_applescript(script: str) -> Scan:
             text = found[kind]  # type: ignore[index]
             tokens.append(ScriptToken(kind, text, found.start(kind), text.casefold()))  # type: ignore[arg-type]
         if at < len(script):
-            at = _next(script, at, tokens, faults)
+            at = _scan_token(script, at, tokens, faults)
     tokens.append(ScriptToken("end", "", len(script)))
     return Scan(tuple(tokens), tuple(faults))
 
 
-def _next(script: str, at: int, tokens: list[ScriptToken], faults: list[ScanFault]) -> int:
+def _scan_token(script: str, at: int, tokens: list[ScriptToken], faults: list[ScanFault]) -> int:
     char = script[at]
     if found := _BLANKS.match(script, at):
         return found.end()
@@ -69,17 +69,17 @@ def _next(script: str, at: int, tokens: list[ScriptToken], faults: list[ScanFaul
         tokens.append(ScriptToken("end", "", at))
         return found.end()
     if script.startswith("(*", at):
-        return _comment(script, at, faults)
+        return _scan_comment(script, at, faults)
     if found := _LINE_COMMENT.match(script, at) or _CONTINUED.match(script, at):
         return found.end()
     if char == '"':
-        return _string(script, at, tokens, faults)
+        return _scan_string(script, at, tokens, faults)
     if char == "|":
         found = _PIPES.match(script, at)
         if found is None:
             faults.append(ScanFault("a name between bars has no closing bar", at))
             return len(script)
-        text = _unescaped(found[1])
+        text = _unescape_text(found[1])
         tokens.append(ScriptToken("quoted", text, at, text.casefold()))
         return found.end()
     if found := _CHEVRON.match(script, at) or _DOUBLE.match(script, at):
@@ -92,17 +92,17 @@ def _next(script: str, at: int, tokens: list[ScriptToken], faults: list[ScanFaul
     return at + 1
 
 
-def _string(script: str, at: int, tokens: list[ScriptToken], faults: list[ScanFault]) -> int:
+def _scan_string(script: str, at: int, tokens: list[ScriptToken], faults: list[ScanFault]) -> int:
     found = _STRING.match(script, at)
     if found is None:
         faults.append(ScanFault("a closing quotation mark is missing", at))
         return len(script)
-    text = _unescaped(found[1])
+    text = _unescape_text(found[1])
     tokens.append(ScriptToken("string", text, at, text.casefold()))
     return found.end()
 
 
-def _comment(script: str, at: int, faults: list[ScanFault]) -> int:
+def _scan_comment(script: str, at: int, faults: list[ScanFault]) -> int:
     depth, place = 0, at
     while place < len(script):
         if script.startswith("(*", place):
@@ -124,7 +124,7 @@ def _check_comment(text: str, at: int, faults: list[ScanFault]) -> None:
         faults.append(ScanFault("nested comments can be read in two ways", at))
 
 
-def _unescaped(text: str) -> str:
+def _unescape_text(text: str) -> str:
     return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), text, flags=re.DOTALL)
 
 
@@ -143,7 +143,7 @@ class Unit(NamedTuple):
     entries: tuple[tuple[Vocabulary, TermUse], ...]
     start: int
 
-    def has(self, use: str) -> bool:
+    def has_use(self, use: str) -> bool:
         """Say whether a dictionary has it for this use."""
         return any(entry.use == use for _, entry in self.entries)
 
@@ -160,7 +160,7 @@ class WordScope(NamedTuple):
     labels: frozenset[str]
     widths: dict[str, int]
 
-    def width(self, first: str) -> int:
+    def phrase_length(self, first: str) -> int:
         """Return how many words the longest known phrase has that begins with a word."""
         found = self.widths.get(first)
         if found is None:
@@ -169,7 +169,7 @@ class WordScope(NamedTuple):
         return found
 
 
-def units_of(tokens: Sequence[ScriptToken], sight: WordScope) -> list[Unit]:
+def parse_units(tokens: Sequence[ScriptToken], sight: WordScope) -> list[Unit]:
     """Return the units of a statement's tokens; every token is in one."""
     spend(len(tokens))
     units: list[Unit] = []
@@ -178,23 +178,23 @@ def units_of(tokens: Sequence[ScriptToken], sight: WordScope) -> list[Unit]:
         token = tokens[at]
         if token.kind == "word":
             before = tokens[at - 1] if at else None
-            unit, used = _longest(tokens, at, sight, may_command=_may_command(before))
+            unit, used = _longest_unit(tokens, at, sight, may_command=_can_begin_command(before))
             if unit is not None:
                 units.append(unit)
             at += used
             continue
-        units.append(_single(token, sight, is_type(tokens, at)))
+        units.append(_single_unit(token, sight, is_type_code(tokens, at)))
         at += 1
     return units
 
 
-def is_type(tokens: Sequence[ScriptToken], at: int) -> bool:
+def is_type_code(tokens: Sequence[ScriptToken], at: int) -> bool:
     """Say whether a raw code only names the type of a value: `as «class utf8»`."""
     before = tokens[at - 1].folded if at else ""
     return before == "as" and bool(_RAW_TYPE.fullmatch(tokens[at].text))
 
 
-def _single(token: ScriptToken, sight: WordScope, typed: bool) -> Unit:
+def _single_unit(token: ScriptToken, sight: WordScope, typed: bool) -> Unit:
     if typed:
         return Unit("term", token.text, (), token.start)
     if token.kind == "string":
@@ -210,16 +210,16 @@ def _single(token: ScriptToken, sight: WordScope, typed: bool) -> Unit:
     return Unit("unknown", token.text, (), token.start)
 
 
-def _may_command(before: ScriptToken | None) -> bool:
+def _can_begin_command(before: ScriptToken | None) -> bool:
     """Say whether a command may begin behind a token."""
     return before is None or before.folded not in _NO_COMMAND_AFTER
 
 
-def _longest(
+def _longest_unit(
     tokens: Sequence[ScriptToken], at: int, sight: WordScope, *, may_command: bool
 ) -> tuple[Unit | None, int]:
     words = list[str]()
-    longest = sight.width(tokens[at].folded)
+    longest = sight.phrase_length(tokens[at].folded)
     while at + len(words) < len(tokens) and len(words) < longest:
         token = tokens[at + len(words)]
         if token.kind != "word":
@@ -238,7 +238,7 @@ def _longest(
             ]
         )
         weak = phrase in language.WEAK and phrase in sight.variables
-        unit = None if weak else _meaning(phrase, entries, start)
+        unit = None if weak else _phrase_unit(phrase, entries, start)
         if unit is None:
             continue
         found = found or (unit, count)
@@ -246,8 +246,8 @@ def _longest(
         after = tokens[at + found[1]] if at + found[1] < len(tokens) else None
         label = after is not None and after.text == ":"
         rest = " ".join(words[count : found[1]])
-        acts = unit.kind == "command" and _acts(unit)
-        if acts and (not rest or (may_command and not label and _stands_alone(rest, sight))):
+        acts = unit.kind == "command" and _is_changing_command(unit)
+        if acts and (not rest or (may_command and not label and _is_known_phrase(rest, sight))):
             return unit, count
     if found is not None:
         return found
@@ -261,20 +261,20 @@ def _longest(
     return Unit("unknown", tokens[at].text, (), start), 1
 
 
-def _stands_alone(phrase: str, sight: WordScope) -> bool:
+def _is_known_phrase(phrase: str, sight: WordScope) -> bool:
     """Say whether the words behind a command mean something by themselves."""
     known = phrase in sight.variables or any(phrase in app.terms for app in sight.apps)
     return known or phrase in language.TERMS or phrase in language.KEYWORDS
 
 
-def _acts(unit: Unit) -> bool:
+def _is_changing_command(unit: Unit) -> bool:
     """Say whether a command does more than read."""
     levels = [entry.level for _, entry in unit.entries if entry.use == "command"]
     known = language.COMMANDS.get(unit.word, "SAFE")
     return unit.word in _JUDGED or any(level != "SAFE" for level in levels or [known])
 
 
-def _meaning(
+def _phrase_unit(
     phrase: str, entries: tuple[tuple[Vocabulary, TermUse], ...], start: int
 ) -> Unit | None:
     if any(entry.use == "command" for _, entry in entries) or phrase in language.COMMANDS:

@@ -3,28 +3,28 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from iac_applescript.analysis.applescript_names import OwnDeclarations
-from iac_applescript.analysis.applescript_shapes import depths, outside
+from iac_applescript.analysis.applescript_names import ScriptDeclarations
+from iac_applescript.analysis.applescript_shapes import bracket_depths, find_unbracketed
 from iac_applescript.analysis.applescript_units import Unit
 from iac_applescript.analysis.statement_rules import (
     ORDINALS,
     SAFE,
     CommandVerdict,
-    Scene,
-    all_told,
-    is_all,
+    StatementContext,
+    has_trash_target,
+    is_bare_plural,
     is_many,
+    is_tell_to_many,
     judge_fields,
-    throws,
 )
 from iac_applescript.analysis.texts import (
-    bare,
-    begins,
-    choices,
     is_data_file,
-    is_https,
+    is_literal_address,
     is_own_folder,
     is_spelled_out,
+    possible_values,
+    starts_with_phrase,
+    strip_parentheses,
 )
 from iac_applescript.analysis.words import JUDGED
 from iac_runtime.tool import Level, highest
@@ -51,17 +51,17 @@ _BUILDS: Final = frozenset(("&", "{", "text items", "characters", "reverse", "as
 _WITH: Final = frozenset(("with properties", "with data", "with"))
 
 
-def _judge_make(rest: Sequence[Unit], scene: Scene, _base: Level) -> CommandVerdict:
+def _judge_make(rest: Sequence[Unit], scene: StatementContext, _base: Level) -> CommandVerdict:
     words = [unit.word for unit in rest]
     place = words.index("new") + 1 if "new" in words else 0
     made = rest[place] if place < len(rest) else None
-    if made is None or not made.has("class"):
+    if made is None or not made.has_use("class"):
         return CommandVerdict("DANGEROUS", "makes something that IAC does not understand")
     levels: list[Level] = [entry.level for _, entry in made.entries if entry.use == "class"]
     levels.append("MODIFY")
     place = next((i for i, unit in enumerate(rest) if unit.word == "at"), len(rest))
     end = next((i for i, u in enumerate(rest) if u.word in _WITH and i > place), len(rest))
-    if _built(rest[place:end], scene.declared):
+    if _is_computed_place(rest[place:end], scene.declared):
         return CommandVerdict(
             "DANGEROUS", "makes something in a place that is known only when the script runs"
         )
@@ -76,15 +76,15 @@ def _judge_make(rest: Sequence[Unit], scene: Scene, _base: Level) -> CommandVerd
     )
 
 
-def _judge_open(rest: Sequence[Unit], scene: Scene, base: Level) -> CommandVerdict:
-    if rest and is_https(rest, scene.declared):
+def _judge_open(rest: Sequence[Unit], scene: StatementContext, base: Level) -> CommandVerdict:
+    if rest and is_literal_address(rest, scene.declared):
         return CommandVerdict(highest(("MODIFY", base)), "opens a web address")
     if not rest and scene.object:
         return CommandVerdict(
             "DANGEROUS", "opens the object of its tell block with that kind of file's default app"
         )
-    words = [unit.word for unit in bare(rest) if unit.kind not in ("text", "number")]
-    shown = words and words[0] in _FOLDERS and all(map(_is_place, words))
+    words = [unit.word for unit in strip_parentheses(rest) if unit.kind not in ("text", "number")]
+    shown = words and words[0] in _FOLDERS and all(map(_is_folder_word, words))
     if shown or (rest and is_own_folder(rest, scene.declared)):
         return CommandVerdict("MODIFY", "shows a folder")
     if any(
@@ -97,14 +97,14 @@ def _judge_open(rest: Sequence[Unit], scene: Scene, base: Level) -> CommandVerdi
     return CommandVerdict(highest(("MODIFY", base)), "opens something")
 
 
-def _is_place(word: str) -> bool:
+def _is_folder_word(word: str) -> bool:
     """Say whether a word belongs to the name of a folder."""
     return word in _FOLDERS or word.endswith((" folder", " domain")) or word in _PLACE_WORDS
 
 
-def _judge_move(rest: Sequence[Unit], scene: Scene, base: Level) -> CommandVerdict:
+def _judge_move(rest: Sequence[Unit], scene: StatementContext, base: Level) -> CommandVerdict:
     words = [unit.word for unit in rest]
-    if throws(rest):
+    if has_trash_target(rest):
         return CommandVerdict("DANGEROUS", "moves things to the trash")
     to = next((i for i, word in enumerate(words) if word == "to"), len(words))
     # What is moved decides how much: `every` in the place says nothing.
@@ -112,20 +112,20 @@ def _judge_move(rest: Sequence[Unit], scene: Scene, base: Level) -> CommandVerdi
     told = not moved or moved[0] in _POINTS
     if (
         is_many(rest[:to])
-        or (told and all_told(scene))
+        or (told and is_tell_to_many(scene))
         or "entire contents" in moved
-        or (moved and is_all(rest[0], moved))
+        or (moved and is_bare_plural(rest[0], moved))
         or any(_holds_many(unit, scene.declared) for unit in rest[:to])
     ):
         return CommandVerdict("DANGEROUS", "moves or copies many objects at once")
-    if _built(rest[to:], scene.declared):
+    if _is_computed_place(rest[to:], scene.declared):
         return CommandVerdict(
             "DANGEROUS", "moves or copies to a place that is known only when the script runs"
         )
     return CommandVerdict(highest(("MODIFY", base)), "moves or copies something")
 
 
-def _holds_many(unit: Unit, declared: OwnDeclarations) -> bool:
+def _holds_many(unit: Unit, declared: ScriptDeclarations) -> bool:
     """Say whether a variable is set to all of something anywhere."""
     values = declared.variables.get(unit.word, []) if unit.kind == "variable" else []
     return any(
@@ -134,7 +134,7 @@ def _holds_many(unit: Unit, declared: OwnDeclarations) -> bool:
     )
 
 
-def _built(units: Sequence[Unit], declared: OwnDeclarations) -> bool:
+def _is_computed_place(units: Sequence[Unit], declared: ScriptDeclarations) -> bool:
     """Say whether a place is put together from parts, here or where its variables are set, or is
     one where things run by themselves."""
     if any(unit.word in _BUILDS for unit in units if unit.kind != "text"):
@@ -150,48 +150,52 @@ def _built(units: Sequence[Unit], declared: OwnDeclarations) -> bool:
     )
 
 
-def _judge_location(rest: Sequence[Unit], scene: Scene, _base: Level) -> CommandVerdict:
-    fixed = bool(rest) and is_https(rest, scene.declared)
+def _judge_location(rest: Sequence[Unit], scene: StatementContext, _base: Level) -> CommandVerdict:
+    fixed = bool(rest) and is_literal_address(rest, scene.declared)
     if fixed and scene.apps:
         return CommandVerdict("MODIFY", "opens a web address")
     return CommandVerdict("MODIFY" if fixed else "DANGEROUS", JUDGED["open location"])
 
 
-def _judge_web(rest: Sequence[Unit], scene: Scene, base: Level) -> CommandVerdict:
+def _judge_web(rest: Sequence[Unit], scene: StatementContext, base: Level) -> CommandVerdict:
     """Judge what leads to the web with a text or an address that it is given."""
     given = rest[1:] if rest and rest[0].word == "for" else rest
     end = (i for i, u in enumerate(given) if u.word == "in" or u.word.startswith("with"))
     said = given[: next(end, len(given))]
-    page = begins(bare(said), "url of") and all(unit.word != "&" for unit in said)
-    plain = page or is_spelled_out(said, scene.declared) or is_https(said, scene.declared)
+    page = starts_with_phrase(strip_parentheses(said), "url of") and all(
+        unit.word != "&" for unit in said
+    )
+    plain = page or is_spelled_out(said, scene.declared) or is_literal_address(said, scene.declared)
     return CommandVerdict(
         highest((base, "MODIFY" if plain else "DANGEROUS")), JUDGED["search the web"]
     )
 
 
-def _judge_access(rest: Sequence[Unit], scene: Scene, _base: Level) -> CommandVerdict:
+def _judge_access(rest: Sequence[Unit], scene: StatementContext, _base: Level) -> CommandVerdict:
     """Judge a file that is opened or read by itself: data of the user's, or picked."""
-    rest = _inside(rest)
+    rest = _inside_parentheses(rest)
     writes = any(unit.word == "write permission" for unit in rest)
     end = (
         i for i, u in enumerate(rest) if u.word in (*_WITH, "as", "from", "using", "starting at")
     )
-    file = _opened(rest[: next(end, len(rest))], scene)
-    picked = all(begins(units, "choose file") for units in choices(file, scene.declared))
+    file = _opened_file(rest[: next(end, len(rest))], scene)
+    picked = all(
+        starts_with_phrase(units, "choose file") for units in possible_values(file, scene.declared)
+    )
     known = is_data_file(file, scene.declared) if writes else picked
     return CommandVerdict("MODIFY" if known else "DANGEROUS", JUDGED["open for access"])
 
 
-def _judge_write(rest: Sequence[Unit], scene: Scene, _base: Level) -> CommandVerdict:
-    rest = _inside(rest)
-    to = outside(rest, "to")
+def _judge_write(rest: Sequence[Unit], scene: StatementContext, _base: Level) -> CommandVerdict:
+    rest = _inside_parentheses(rest)
+    to = find_unbracketed(rest, "to")
     file = rest[to + 1 :] if to is not None else ()
     end = next((i for i, u in enumerate(file) if u.word in ("as", "starting at", "for")), len(file))
-    known = is_data_file(_opened(file[:end], scene), scene.declared)
+    known = is_data_file(_opened_file(file[:end], scene), scene.declared)
     return CommandVerdict("MODIFY" if known else "DANGEROUS", JUDGED["open for access"])
 
 
-def _inside(rest: Sequence[Unit]) -> Sequence[Unit]:
+def _inside_parentheses(rest: Sequence[Unit]) -> Sequence[Unit]:
     """Return what stands inside the parentheses that a command stands in."""
     depth = 0
     for place, unit in enumerate(rest):
@@ -201,26 +205,31 @@ def _inside(rest: Sequence[Unit]) -> Sequence[Unit]:
     return rest
 
 
-def _opened(file: Sequence[Unit], scene: Scene) -> Sequence[Unit]:
+def _opened_file(file: Sequence[Unit], scene: StatementContext) -> Sequence[Unit]:
     """Return the file behind the number that `open for access` gave, if there is one."""
-    for units in choices(file, scene.declared):
-        if begins(units, "open for access"):
+    for units in possible_values(file, scene.declared):
+        if starts_with_phrase(units, "open for access"):
             end = next((i for i, u in enumerate(units) if u.word == "with"), len(units))
             return units[3:end]
     return file
 
 
-def _judge_closed(_rest: Sequence[Unit], _scene: Scene, _base: Level) -> CommandVerdict:
+def _judge_closed(_rest: Sequence[Unit], _scene: StatementContext, _base: Level) -> CommandVerdict:
     return SAFE
 
 
-def _judge_save(rest: Sequence[Unit], scene: Scene, base: Level) -> CommandVerdict:
+def _judge_save(rest: Sequence[Unit], scene: StatementContext, base: Level) -> CommandVerdict:
     place = next((i for i, u in enumerate(rest) if u.word in ("in", "to", "into")), None)
     if place is None:
         return CommandVerdict(highest(("MODIFY", base)), "saves")
     file = rest[place + 1 :]
     end = next(
-        (i for i, depth in enumerate(depths(file)) if not depth and _ends(file[i])), len(file)
+        (
+            i
+            for i, depth in enumerate(bracket_depths(file))
+            if not depth and _is_clause_word(file[i])
+        ),
+        len(file),
     )
     place_of = file[:end]
     if is_data_file(place_of, scene.declared) or is_own_folder(place_of, scene.declared):
@@ -228,27 +237,29 @@ def _judge_save(rest: Sequence[Unit], scene: Scene, base: Level) -> CommandVerdi
     return CommandVerdict("DANGEROUS", "writes a file that the script names")
 
 
-def _ends(unit: Unit) -> bool:
+def _is_clause_word(unit: Unit) -> bool:
     return unit.word in (*_WITH, "without", "as", "given")
 
 
-def _judge_run(rest: Sequence[Unit], scene: Scene, base: Level) -> CommandVerdict:
+def _judge_run(rest: Sequence[Unit], scene: StatementContext, base: Level) -> CommandVerdict:
     if rest or scene.object:
         return CommandVerdict("DANGEROUS", "runs something")
     return CommandVerdict(highest(("MODIFY", base)), "runs the app")
 
 
-def _judge_select(_rest: Sequence[Unit], scene: Scene, base: Level) -> CommandVerdict:
+def _judge_select(_rest: Sequence[Unit], scene: StatementContext, base: Level) -> CommandVerdict:
     if scene.ui:
         return CommandVerdict("DANGEROUS", "clicks or changes something on the screen")
     return CommandVerdict(base, "selects")
 
 
-def _judge_print(_rest: Sequence[Unit], _scene: Scene, base: Level) -> CommandVerdict:
+def _judge_print(_rest: Sequence[Unit], _scene: StatementContext, base: Level) -> CommandVerdict:
     return CommandVerdict(highest(("MODIFY", base)), "prints")
 
 
-SPECIAL: Final[Mapping[str, Callable[[Sequence[Unit], Scene, Level], CommandVerdict]]] = {
+SPECIAL: Final[
+    Mapping[str, Callable[[Sequence[Unit], StatementContext, Level], CommandVerdict]]
+] = {
     "make": _judge_make,
     "open": _judge_open,
     "get url": _judge_open,

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
 from iac_applescript.analysis.budget import spend
-from iac_runtime.policy.effects import Effect
 from iac_runtime.tool import Level, highest
+from iac_runtime.toolkit import Effect
 
 MAX_SCRIPT: Final = 64 * 1024
 """Characters of a script; a longer one is not read at all."""
@@ -41,7 +41,7 @@ class ScriptToken(NamedTuple):
 class ScanFault(NamedTuple):
     """What cannot be read, and where it begins."""
 
-    says: str
+    message: str
     start: int
 
 
@@ -113,7 +113,7 @@ def brackets_of(signs: Sequence[str]) -> Brackets:
     return Brackets(within, depth, closing, opening, (*odd, *open_))
 
 
-class Reason(NamedTuple):
+class LevelReason(NamedTuple):
     """Why a script has its level.
 
     Attributes:
@@ -126,12 +126,12 @@ class Reason(NamedTuple):
 
     level: Level
     rule: str
-    says: str
+    message: str
     text: str
     place: ScriptPlace
 
 
-class Start(NamedTuple):
+class AppStart(NamedTuple):
     """An app that a script starts if it does not run: bundle id, name, where it is first used."""
 
     app: str
@@ -139,7 +139,7 @@ class Start(NamedTuple):
     place: ScriptPlace
 
 
-def merged(effects: Iterable[Effect]) -> tuple[Effect, ...]:
+def merge_effects(effects: Iterable[Effect]) -> tuple[Effect, ...]:
     """Return effects, one for a verb, an app and a class: the highest level, all that flows."""
     found: dict[tuple[object, ...], Effect] = {}
     for effect in effects:
@@ -168,11 +168,11 @@ class Findings:
     """
 
     script: str
-    reasons: dict[tuple[int, str], Reason] = field(default_factory=dict)
+    reasons: dict[tuple[int, str], LevelReason] = field(default_factory=dict)
     targets: dict[str, None] = field(default_factory=dict)
     unknown: dict[str, None] = field(default_factory=dict)
     tools: dict[str, None] = field(default_factory=dict)
-    starts: dict[str, Start] = field(default_factory=dict)
+    starts: dict[str, AppStart] = field(default_factory=dict)
     effects: list[Effect] = field(default_factory=list)
     processes: list[str] = field(default_factory=list)
     secrets: dict[str, None] = field(default_factory=dict)
@@ -199,7 +199,7 @@ class Findings:
         kept = ("fault", "language")
         self.reasons = {key: row for key, row in self.reasons.items() if key[1] in kept}
 
-    def place(self, start: int) -> ScriptPlace:
+    def place_at(self, start: int) -> ScriptPlace:
         """Return the place of a character of the script; CR, LF and CRLF end a line."""
         if not self._lines:
             ends = re.finditer(r"\r\n|\r|\n", self.script)
@@ -211,22 +211,24 @@ class Findings:
         """Add a reason, unless a higher one of the same rule stands there."""
         known = self.reasons.get((start, rule))
         if known is None or highest((known.level, level)) != known.level:
-            self.reasons[start, rule] = Reason(level, rule, says, text[:120], self.place(start))
+            self.reasons[start, rule] = LevelReason(
+                level, rule, says, text[:120], self.place_at(start)
+            )
 
     def read_secret(self, name: str, text: str, start: int) -> None:
         """Note that a secret is read, which is refused."""
         self.secrets[name] = None
         self.add("DANGEROUS", "secret", "reads a secret, which no setting allows", text, start)
 
-    def start(self, app: str, name: str, start: int) -> None:
+    def add_start(self, app: str, name: str, start: int) -> None:
         """Note that an app is sent an event, which starts it."""
         if app not in self.starts:
-            self.starts[app] = Start(app, name, self.place(start))
+            self.starts[app] = AppStart(app, name, self.place_at(start))
 
     def found(self, rules: Collection[str]) -> bool:
         """Say whether something dangerous was found by one of some rules."""
         return any(row.rule in rules and row.level == "DANGEROUS" for row in self.reasons.values())
 
-    def level(self) -> Level:
+    def highest_level(self) -> Level:
         """Return the level of all reasons together."""
         return highest(reason.level for reason in self.reasons.values())

@@ -19,8 +19,8 @@ from iac_applescript.analysis.statement_effects import ADDITIONS, effect_on, flo
 from iac_applescript.analysis.texts import is_web_address
 from iac_applescript.analysis.vocabulary import Find, TermUse, Use, Vocabulary
 from iac_applescript.analysis.words import HARMFUL_MEMBERS, LEADS, TOLD
-from iac_runtime.policy.effects import Verb
 from iac_runtime.tool import Level, highest
+from iac_runtime.toolkit import Verb
 
 _LEADS: Final = frozenset(term.replace(" ", "") for term in LEADS)
 

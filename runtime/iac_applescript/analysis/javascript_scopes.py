@@ -22,7 +22,7 @@ from iac_applescript.analysis.javascript_values import (
     texts_of,
 )
 from iac_applescript.analysis.words import HARMFUL_MEMBERS
-from iac_runtime.policy.addresses import THROWN, role_of
+from iac_runtime.policy.places import DISCARD_ROLES, mailbox_role
 
 FUNCTIONS: Final = frozenset(
     "function_declaration function_expression arrow_function method_definition class_static_block"
@@ -131,7 +131,7 @@ class Scopes:
             scope.names.setdefault(self.name_of(node), Variable())
         elif node.text and node.type in ("property_identifier", "string"):
             self.rules.throws = (
-                self.rules.throws or node.text in _TRASH or role_of(node.text) in THROWN
+                self.rules.throws or node.text in _TRASH or mailbox_role(node.text) in DISCARD_ROLES
             )
         for kid in node.kids:
             self.declare(kid, scope, outer)

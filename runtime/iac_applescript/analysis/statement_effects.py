@@ -7,17 +7,18 @@ variable may hold an object of any app that the script names.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from iac_applescript.analysis.applescript_shapes import looks_into
+from iac_applescript.analysis.applescript_shapes import is_private_source
 from iac_applescript.analysis.applescript_units import Unit
-from iac_applescript.analysis.statement_rules import Scene, plain_target, set_rows
+from iac_applescript.analysis.statement_rules import StatementContext, plain_target, settable_rows
 from iac_applescript.analysis.texts import is_web_address
 from iac_applescript.analysis.vocabulary import TermUse, Vocabulary
 from iac_applescript.analysis.words import COMMANDS
 from iac_base.secrets import is_secret
-from iac_runtime.policy.addresses import hosts_in
-from iac_runtime.policy.effects import LOOKS, OWN, Effect, Flow, Verb
-from iac_runtime.policy.reach import RECIPIENTS, verb_of
+from iac_runtime.policy.effects import RECIPIENTS, command_verb
+from iac_runtime.policy.facts import OWN_APP, READ_VERBS, Flow
+from iac_runtime.policy.places import find_url_hosts
 from iac_runtime.tool import Level
+from iac_runtime.toolkit import Effect, Verb
 
 _CODES: Final = {
     "print": "aevtpdoc",
@@ -37,10 +38,10 @@ _FILLS: Final = frozenset(("export", "save", "archive"))
 def verb_for(name: str, entry: TermUse | None, level: Level) -> Verb:
     """Return what a command does; without a row of a dictionary one that every app is sent."""
     if entry is not None:
-        return verb_of(entry.event, name, level, answers=entry.answers)
+        return command_verb(entry.event, name, level, answers=entry.answers)
     if name in _ANSWER:
         return "read"
-    return verb_of(_CODES.get(name, ""), name, level, answers=False)
+    return command_verb(_CODES.get(name, ""), name, level, answers=False)
 
 
 def flows_of(command: str, texts: Iterable[tuple[str, str]]) -> tuple[Flow, ...]:
@@ -48,7 +49,7 @@ def flows_of(command: str, texts: Iterable[tuple[str, str]]) -> tuple[Flow, ...]
     found: list[Flow] = []
     for label, text in texts:
         if is_web_address(text):
-            found += [Flow("host", host) for host in hosts_in(text, sure=False)]
+            found += [Flow("host", host) for host in find_url_hosts(text, sure=False)]
         elif RECIPIENTS.search(label):
             found.append(Flow("recipient", text))
         elif command in _FILLS and label in _INTO:
@@ -60,11 +61,11 @@ def effect_on(
     app: Vocabulary, verb: Verb, kind: str, level: Level, flow: tuple[Flow, ...]
 ) -> Effect:
     """Return an effect on an app."""
-    return Effect(verb, app.bundle, app.name, kind, "", () if verb in LOOKS else flow, level)
+    return Effect(verb, app.bundle, app.name, kind, "", () if verb in READ_VERBS else flow, level)
 
 
-def effects_of(
-    unit: Unit, about: Sequence[Unit], given: Sequence[Unit], level: Level, scene: Scene
+def command_effects(
+    unit: Unit, about: Sequence[Unit], given: Sequence[Unit], level: Level, scene: StatementContext
 ) -> Iterator[Effect]:
     """Yield what a command does that was judged to need `level`.
 
@@ -76,14 +77,14 @@ def effects_of(
         scene: What it stands in.
     """
     rows = [(app, entry) for app, entry in unit.entries if entry.use == "command"]
-    flow = flows_of(unit.word, _texts(given))
+    flow = flows_of(unit.word, _labeled_texts(given))
     if unit.word in ("set", "copy"):
         if level != "SAFE":
-            yield from _of_set(about, level, scene, flow)
+            yield from _set_effects(about, level, scene, flow)
         return
-    direct = _direct(unit.word, about)
-    kind, apps = _objects(direct or scene.object, (*scene.apps, *scene.named))
-    apps = [*(apps or scene.apps), *_held((*direct, *scene.object), scene)]
+    direct = _direct_object(unit.word, about)
+    kind, apps = _class_and_apps(direct or scene.object, (*scene.apps, *scene.named))
+    apps = [*(apps or scene.apps), *_apps_in_variables((*direct, *scene.object), scene)]
     if rows and unit.word not in COMMANDS:
         apps = [app for app, _ in rows if app in apps] or [app for app, _ in rows]
     entries = {app.key: entry for app, entry in rows}
@@ -92,66 +93,68 @@ def effects_of(
         verb = "run" if code else verb_for(unit.word, entries.get(app.key), level)
         yield effect_on(app, verb, kind, level, flow)
     if not (apps or scene.named) and level != "SAFE":
-        yield Effect(verb_for(unit.word, None, level), OWN, "osascript", level=level)
+        yield Effect(verb_for(unit.word, None, level), OWN_APP, "osascript", level=level)
 
 
-def seen_by(
+def with_read_effects(
     units: Sequence[Unit], apps: Sequence[Vocabulary], done: Sequence[Effect] = ()
 ) -> list[Effect]:
     """Return what a statement does: `done`, and what it reads; a secret is not merely read."""
-    secret = any(unit.has("property") and is_secret(unit.word) for unit in units)
-    level: Level = "MODIFY" if any(map(looks_into, units)) else "SAFE"
+    secret = any(unit.has_use("property") and is_secret(unit.word) for unit in units)
+    level: Level = "MODIFY" if any(map(is_private_source, units)) else "SAFE"
     acted = {row.app for row in done}
-    kind, _ = _objects(units, apps)
+    kind, _ = _class_and_apps(units, apps)
     found = [Effect("read", app.bundle, app.name, kind) for app in apps if app.bundle not in acted]
     found = [row._replace(level=level) if row.level == "SAFE" else row for row in (*done, *found)]
-    taken = (row._replace(verb="unknown", level="DANGEROUS") for row in found if row.looks)
+    taken = (row._replace(verb="unknown", level="DANGEROUS") for row in found if row.is_read_only)
     return [*found, *taken] if secret else found
 
 
-def _of_set(
-    target: Sequence[Unit], level: Level, scene: Scene, flow: tuple[Flow, ...]
+def _set_effects(
+    target: Sequence[Unit], level: Level, scene: StatementContext, flow: tuple[Flow, ...]
 ) -> Iterator[Effect]:
     plain = plain_target(target)
-    rows = set_rows(plain, scene) if plain else []
+    rows = settable_rows(plain, scene) if plain else []
     shows = bool(rows) and all(entry.level == "SAFE" for _, entry in rows)
     verb: Verb = "view" if shows and level == "MODIFY" else "change"
     of = next((i for i, part in enumerate(plain) if part.word in ("of", "in")), len(plain))
-    kind, apps = _objects(plain[of:] or scene.object, (*scene.apps, *scene.named))
+    kind, apps = _class_and_apps(plain[of:] or scene.object, (*scene.apps, *scene.named))
     apps = apps or [app for app, _ in rows if app in scene.apps] or list(scene.apps)
-    apps += _held((*plain, *scene.object), scene)
+    apps += _apps_in_variables((*plain, *scene.object), scene)
     for app in apps or scene.named:
         yield effect_on(app, verb, kind, level, flow)
 
 
-def _direct(word: str, given: Sequence[Unit]) -> Sequence[Unit]:
+def _direct_object(word: str, given: Sequence[Unit]) -> Sequence[Unit]:
     """Return what a command is about: of `make` the class, else what it is given first."""
     if word == "make":
-        return [unit for unit in given if unit.has("class")][:1]
+        return [unit for unit in given if unit.has_use("class")][:1]
     stops = ("with properties", "with", "without", "to", "given")
     end = (i for i, unit in enumerate(given) if i and unit.word in stops)
     return given[: next(end, len(given))]
 
 
-def _objects(units: Sequence[Unit], apps: Sequence[Vocabulary]) -> tuple[str, list[Vocabulary]]:
+def _class_and_apps(
+    units: Sequence[Unit], apps: Sequence[Vocabulary]
+) -> tuple[str, list[Vocabulary]]:
     """Return the class that units name first, and those of the apps whose class it is."""
-    entries = next((unit.entries for unit in units if unit.has("class")), ())
+    entries = next((unit.entries for unit in units if unit.has_use("class")), ())
     rows = [(app, entry.term) for app, entry in entries if entry.use == "class" and app in apps]
     return (rows[0][1] if rows else "", list({app.key: app for app, _ in rows}.values()))
 
 
-def _held(units: Sequence[Unit], scene: Scene) -> list[Vocabulary]:
+def _apps_in_variables(units: Sequence[Unit], scene: StatementContext) -> list[Vocabulary]:
     """Return the apps whose object a variable among units may be; an index or a text is none."""
     for place, unit in enumerate(units):
         values = scene.declared.variables.get(unit.word, [()])
         plain = all(value and value[0].kind in ("string", "number") for value in values)
-        indexes = place and units[place - 1].has("class")
+        indexes = place and units[place - 1].has_use("class")
         if unit.kind == "variable" and not indexes and not plain:
             return [app for app in scene.named if app not in scene.apps]
     return []
 
 
-def _texts(given: Sequence[Unit]) -> Iterator[tuple[str, str]]:
+def _labeled_texts(given: Sequence[Unit]) -> Iterator[tuple[str, str]]:
     """Yield the literal texts that a command is given, each with the word that leads to it."""
     for place, unit in enumerate(given):
         if unit.kind == "text":

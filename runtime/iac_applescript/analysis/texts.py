@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from iac_applescript.analysis.applescript_names import OwnDeclarations, split
-from iac_applescript.analysis.applescript_units import Unit, UnitKind, is_type
+from iac_applescript.analysis.applescript_names import ScriptDeclarations, split_outside_brackets
+from iac_applescript.analysis.applescript_units import Unit, UnitKind, is_type_code
 from iac_applescript.analysis.budget import spend
 from iac_applescript.analysis.findings import Findings, Scan, ScriptToken
 from iac_applescript.analysis.words import PHRASES, PROMPTS, TEXTS, TOLD, UNSEEN
@@ -50,30 +50,40 @@ def is_web_address(text: str) -> bool:
     return bool(_HTTPS.match(text)) and len(text.partition("?")[2]) <= _LONG_QUERY
 
 
-def choices(value: Sequence[Unit], names: OwnDeclarations, depth: int = 0) -> list[list[Unit]]:
+def possible_values(
+    value: Sequence[Unit], names: ScriptDeclarations, depth: int = 0
+) -> list[list[Unit]]:
     """Return what a value may be, through variables and lists; an empty one stands for anything."""
-    units = bare(value)
+    units = strip_parentheses(value)
     words = [unit.word for unit in units]
     spend(4 + len(units) // 4)
     if depth > _DEEPEST or not units:
         return [[]]
     if len(units) == 1 and units[0].kind == "variable":
         values = names.variables.get(words[0], [()])
-        return [one for tokens in values for one in choices(as_units(tokens), names, depth + 1)]
+        return [
+            one
+            for tokens in values
+            for one in possible_values(tokens_to_units(tokens), names, depth + 1)
+        ]
     if words[:2] == ["contents", "of"]:
-        return choices(units[2:], names, depth + 1)
+        return possible_values(units[2:], names, depth + 1)
     link = next((i for i, word in enumerate(words[:4]) if word in ("of", "in")), 0)
     if link and "item" in words[:link] and all(unit.kind != "text" for unit in units[:link]):
         found: list[list[Unit]] = [[]] if names.grown & set(words) else []
-        for held in choices(units[link + 1 :], names, depth + 1):
+        for held in possible_values(units[link + 1 :], names, depth + 1):
             listed = [unit.word for unit in (held[:1] + held[-1:])] == ["{", "}"]
-            parts = split(held[1:-1], ",") if listed else [held if begins(held, "choose") else ()]
-            found += [one for part in parts for one in choices(part, names, depth + 1)]
+            parts = (
+                split_outside_brackets(held[1:-1], ",")
+                if listed
+                else [held if starts_with_phrase(held, "choose") else ()]
+            )
+            found += [one for part in parts for one in possible_values(part, names, depth + 1)]
         return found
     return [units]
 
 
-def bare(units: Sequence[Unit]) -> list[Unit]:
+def strip_parentheses(units: Sequence[Unit]) -> list[Unit]:
     """Return units without the parentheses around all of them."""
     while len(units) > 1 and units[0].word == "(" and units[-1].word == ")":
         spend(len(units) // 16)
@@ -86,26 +96,31 @@ def bare(units: Sequence[Unit]) -> list[Unit]:
     return list(units)
 
 
-def begins(units: Sequence[Unit], *phrases: str) -> bool:
+def starts_with_phrase(units: Sequence[Unit], *phrases: str) -> bool:
     """Say whether units begin with the words of a phrase, however they are cut up."""
     spend(len(units) // 16)
     said = " ".join(unit.word for unit in units if unit.kind != "text")
     return any(f"{said} ".startswith(f"{phrase} ") for phrase in phrases)
 
 
-def is_https(value: Sequence[Unit], names: OwnDeclarations) -> bool:
+def is_literal_address(value: Sequence[Unit], names: ScriptDeclarations) -> bool:
     """Say whether a value begins with a web address that the script spells out."""
-    return all(_is_address(units, names) for units in choices(value, names))
+    return all(_is_literal_address_form(units, names) for units in possible_values(value, names))
 
 
-def _is_address(value: Sequence[Unit], names: OwnDeclarations, depth: int = 0) -> bool:
+def _is_literal_address_form(
+    value: Sequence[Unit], names: ScriptDeclarations, depth: int = 0
+) -> bool:
     units = [unit for unit in value if unit.kind != "sign" or unit.word not in ("(", ")")]
     if not units:
         return False
     first = units[0]
     if first.kind == "variable" and len(units) > 1 and depth < _DEEPEST:
-        heads = choices([first], names, depth)
-        return all(head and _is_address([*head, *units[1:]], names, depth + 1) for head in heads)
+        heads = possible_values([first], names, depth)
+        return all(
+            head and _is_literal_address_form([*head, *units[1:]], names, depth + 1)
+            for head in heads
+        )
     if first.kind != "text":
         return False
     if len(units) == 1:
@@ -116,7 +131,7 @@ def _is_address(value: Sequence[Unit], names: OwnDeclarations, depth: int = 0) -
     return bool(start) and len(query) <= _LONG_QUERY and _is_spelled_out(units[1:], names, 0)
 
 
-def _is_spelled_out(units: Sequence[Unit], names: OwnDeclarations, depth: int) -> bool:
+def _is_spelled_out(units: Sequence[Unit], names: ScriptDeclarations, depth: int) -> bool:
     """Say whether parts that `&` joins are written out, or are what a person typed for it."""
     parts = units[1::2]
     return (
@@ -125,23 +140,23 @@ def _is_spelled_out(units: Sequence[Unit], names: OwnDeclarations, depth: int) -
         and all(unit.word == "&" for unit in units[::2])
         and all(
             part.kind in ("text", "number")
-            or (part.kind == "variable" and _is_known(part, names, depth + 1))
+            or (part.kind == "variable" and _is_known_part(part, names, depth + 1))
             for part in parts
         )
     )
 
 
-def _is_known(part: Unit, names: OwnDeclarations, depth: int) -> bool:
+def _is_known_part(part: Unit, names: ScriptDeclarations, depth: int) -> bool:
     join = Unit("sign", "&", (), 0)
     return all(
-        units and (_is_typed(units, names) or _is_spelled_out([join, *units], names, depth))
-        for units in choices([part], names, depth)
+        units and (_is_typed_by_user(units, names) or _is_spelled_out([join, *units], names, depth))
+        for units in possible_values([part], names, depth)
     )
 
 
-def is_spelled_out(value: Sequence[Unit], names: OwnDeclarations) -> bool:
+def is_spelled_out(value: Sequence[Unit], names: ScriptDeclarations) -> bool:
     """Say whether a text is written out in the script, or what a person typed for it."""
-    return _is_spelled_out([Unit("sign", "&", (), 0), *bare(value)], names, 0)
+    return _is_spelled_out([Unit("sign", "&", (), 0), *strip_parentheses(value)], names, 0)
 
 
 def is_data_path(path: str) -> bool:
@@ -150,70 +165,76 @@ def is_data_path(path: str) -> bool:
     return inside and _DATA_FILE.search(path) is not None
 
 
-def is_data_file(value: Sequence[Unit], names: OwnDeclarations) -> bool:
+def is_data_file(value: Sequence[Unit], names: ScriptDeclarations) -> bool:
     """Say whether a value is a file of the user's folders that nothing runs.
 
     It lies where a person keeps documents, and its name ends as data does; what a person picks in
     a dialog is one.
     """
-    return all(_is_data_file(units, names) for units in choices(_of_place(value), names))
+    return all(
+        _is_data_file(units, names) for units in possible_values(_strip_place_words(value), names)
+    )
 
 
-def _is_data_file(value: Sequence[Unit], names: OwnDeclarations) -> bool:
-    parts = [_of_place(part) for part in split(_of_place(value), "&")]
+def _is_data_file(value: Sequence[Unit], names: ScriptDeclarations) -> bool:
+    parts = [
+        _strip_place_words(part) for part in split_outside_brackets(_strip_place_words(value), "&")
+    ]
     if not parts or any(".." in u.word or "::" in u.word for p in parts for u in p):
         return False
-    if begins(parts[0], "choose file name"):
+    if starts_with_phrase(parts[0], "choose file name"):
         return len(parts) == 1
     last = parts[-1]
     named = [unit.word for unit in last[:2]] == ["name", "of"] and len(last) == 3
     ends = len(last) == 1 and last[0].kind == "text" and _DATA_FILE.search(last[0].word)
-    return len(parts) > 1 and bool(named or ends) and _is_inside(parts[0], names)
+    return len(parts) > 1 and bool(named or ends) and _is_in_own_folder(parts[0], names)
 
 
-def _is_inside(value: Sequence[Unit], names: OwnDeclarations, depth: int = 0) -> bool:
+def _is_in_own_folder(value: Sequence[Unit], names: ScriptDeclarations, depth: int = 0) -> bool:
     """Say whether a value is a folder where a person keeps documents, or begins with one."""
     if depth > _DEEPEST or any(".." in unit.word or "::" in unit.word for unit in value):
         return False
-    first, *rest = split(_of_place(value), "&") or ([],)
+    first, *rest = split_outside_brackets(_strip_place_words(value), "&") or ([],)
     if rest:
-        return _is_inside(first, names, depth + 1)
-    units = _of_place(first)
+        return _is_in_own_folder(first, names, depth + 1)
+    units = _strip_place_words(first)
     if len(units) == 1 and units[0].kind == "variable":
-        told = choices(units, names, depth)
-        return bool(told) and all(_is_inside(one, names, depth + 1) for one in told)
+        told = possible_values(units, names, depth)
+        return bool(told) and all(_is_in_own_folder(one, names, depth + 1) for one in told)
     return _is_own_folder(units, names, depth)
 
 
-def _of_place(units: Sequence[Unit]) -> list[Unit]:
+def _strip_place_words(units: Sequence[Unit]) -> list[Unit]:
     """Return a place without the words that make it a file or a text."""
-    found = bare(units)
-    while begins(found, "file", "posix", "alias", "the", "my"):
+    found = strip_parentheses(units)
+    while starts_with_phrase(found, "file", "posix", "alias", "the", "my"):
         words = [unit.word for unit in found[:3]]
         cut = 1 if words[0] in ("file", "alias", "the", "my", "posix file") else 0
         cut = 2 if words[:2] == ["posix", "file"] or words[:2] == ["posix path", "of"] else cut
         cut = 3 if words == ["posix", "path", "of"] else cut
         if not cut:
             break
-        found = bare(found[cut:])
+        found = strip_parentheses(found[cut:])
     place = next((i for i, unit in enumerate(found) if unit.word == "as"), len(found))
-    return bare(found[:place]) if len(found) - place == 2 else found
+    return strip_parentheses(found[:place]) if len(found) - place == 2 else found
 
 
-def is_own_folder(value: Sequence[Unit], names: OwnDeclarations, depth: int = 0) -> bool:
+def is_own_folder(value: Sequence[Unit], names: ScriptDeclarations, depth: int = 0) -> bool:
     """Say whether a value is a folder where a person keeps documents, or one in it."""
-    return all(_is_own_folder(units, names, depth) for units in choices(value, names, depth))
+    return all(
+        _is_own_folder(units, names, depth) for units in possible_values(value, names, depth)
+    )
 
 
-def _is_own_folder(value: Sequence[Unit], names: OwnDeclarations, depth: int = 0) -> bool:
-    units = _of_place(value)
+def _is_own_folder(value: Sequence[Unit], names: ScriptDeclarations, depth: int = 0) -> bool:
+    units = _strip_place_words(value)
     if not units or depth > _DEEPEST:
         return False
     if units[0].kind == "variable" and len(units) == 1:
         return is_own_folder(units, names, depth + 1)
-    if begins(units, "choose folder"):
+    if starts_with_phrase(units, "choose folder"):
         return True
-    if begins(units, "make new folder at"):
+    if starts_with_phrase(units, "make new folder at"):
         at = next(i for i, unit in enumerate(units) if unit.word == "at") + 1
         end = next((i for i, u in enumerate(units) if u.word.startswith("with")), len(units))
         return _is_own_folder(units[at:end], names, depth + 1)
@@ -221,13 +242,16 @@ def _is_own_folder(value: Sequence[Unit], names: OwnDeclarations, depth: int = 0
     return bool(_OWN_FOLDER.fullmatch(said)) and all(unit.kind != "text" for unit in units)
 
 
-def _is_typed(units: Sequence[Unit], names: OwnDeclarations) -> bool:
+def _is_typed_by_user(units: Sequence[Unit], names: ScriptDeclarations) -> bool:
     """Say whether a value is what a person typed into a dialog of this script."""
     words = [unit.word for unit in units]
     if words[:3] != ["text", "returned", "of"]:
         return False
     if len(words) == 4 and words[3] in names.variables:
-        return all(begins(asked, "display dialog") for asked in choices(units[3:], names))
+        return all(
+            starts_with_phrase(asked, "display dialog")
+            for asked in possible_values(units[3:], names)
+        )
     dialog = words[3:6] == ["(", "display", "dialog"]
     return words[3:] == ["result"] or (
         dialog and words[-1] == ")" and "&" not in words and words.count("(") == 1
@@ -237,7 +261,7 @@ def _is_typed(units: Sequence[Unit], names: OwnDeclarations) -> bool:
 _BEGIN: Final = frozenset(phrase.partition(" ")[0] for phrase in PHRASES)
 
 
-def as_units(tokens: Sequence[ScriptToken]) -> list[Unit]:
+def tokens_to_units(tokens: Sequence[ScriptToken]) -> list[Unit]:
     """Return a variable's value as units, each word by itself."""
     return [
         Unit(
@@ -250,10 +274,10 @@ def as_units(tokens: Sequence[ScriptToken]) -> list[Unit]:
     ]
 
 
-def phrases(line: Sequence[ScriptToken], findings: Findings) -> None:
+def judge_phrases(line: Sequence[ScriptToken], findings: Findings) -> None:
     words = [t for t in line if not (t.kind == "word" and t.folded == "the")]
     for place, token in enumerate(words):
-        if token.kind == "raw" and not is_type(words, place):
+        if token.kind == "raw" and not is_type_code(words, place):
             says = "uses a raw code, which hides what it does"
             findings.add("DANGEROUS", "raw", says, token.text, token.start)
         if token.kind != "word" or token.folded not in _BEGIN:
@@ -268,14 +292,16 @@ def phrases(line: Sequence[ScriptToken], findings: Findings) -> None:
                 findings.add("DANGEROUS", rule, PHRASES[said], said, token.start)
 
 
-def judge_applescript(scan: Scan, names: OwnDeclarations, findings: Findings) -> None:
+def judge_script_texts(scan: Scan, names: ScriptDeclarations, findings: Findings) -> None:
     """Put into `findings` what the texts of a script say, if it does more than read.
 
     Parts that `&` joins count as one, and so does all that a variable is given.
     """
-    acts = findings.level() != "SAFE"
+    acts = findings.highest_level() != "SAFE"
     asks = any(t.kind == "word" and t.folded == "answer" for t in scan.tokens)
-    parts = [names.literal(t.folded) if t.kind in ("word", "quoted") else None for t in scan.tokens]
+    parts = [
+        names.literal_value(t.folded) if t.kind in ("word", "quoted") else None for t in scan.tokens
+    ]
     alone = []
     before = ""
     for place, token in enumerate(scan.tokens):
@@ -289,7 +315,7 @@ def judge_applescript(scan: Scan, names: OwnDeclarations, findings: Findings) ->
         strings = [token for value in values for token in value if token.kind == "string"]
         if len(strings) > 1:
             given.append((strings[0].start, "".join(token.text for token in strings)))
-    found = (*given, *alone, *_joined(scan.tokens, parts, "&"))
+    found = (*given, *alone, *_joined_texts(scan.tokens, parts, "&"))
     judge_spelled(found, findings, acts=acts, asks=asks)
 
 
@@ -307,7 +333,7 @@ def judge_spelled(
             findings.add("DANGEROUS", "blocked", says, text, start)
 
 
-def _joined(
+def _joined_texts(
     tokens: Sequence[ScriptToken], parts: Sequence[str | None], sign: str
 ) -> Iterator[Spelled]:
     """Yield the texts that a sign puts together; `parts` has what each token stands for."""

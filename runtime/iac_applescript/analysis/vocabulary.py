@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, Literal, NamedTuple
 
 from iac_base.secrets import is_secret
-from iac_runtime.policy.dataflow import secret_classes, secret_property
-from iac_runtime.policy.reach import STARTERS
+from iac_runtime.policy.effects import STARTERS
+from iac_runtime.policy.taint import is_secret_property, secret_classes
 from iac_runtime.tool import Level, Property
-from iac_runtime.tools.tables import Tables
+from iac_runtime.toolkit import Tables
 
 Use = Literal["command", "property", "class", "enum", "label"]
 
@@ -75,7 +75,7 @@ class Vocabulary(NamedTuple):
     secrets: frozenset[str] = frozenset()
 
 
-def longest_of(phrases: Iterable[str]) -> dict[str, int]:
+def longest_phrases(phrases: Iterable[str]) -> dict[str, int]:
     """Return how many words the longest phrase has that begins with a word."""
     found: dict[str, int] = {}
     for phrase in phrases:
@@ -88,18 +88,18 @@ def longest_of(phrases: Iterable[str]) -> dict[str, int]:
 Find = Callable[[str], Vocabulary | None]
 
 
-def spelled(term: str) -> str:
+def normalize_term(term: str) -> str:
     """Return a term as it is looked up: lower case, one space between words."""
     return " ".join(term.casefold().split())
 
 
-def vocabulary_of(tables: Tables, secrets: tuple[str, ...] = ()) -> Vocabulary:
+def build_vocabulary(tables: Tables, secrets: tuple[str, ...] = ()) -> Vocabulary:
     """Return the words of an app; `secrets` are the policy's globs over properties."""
     terms: dict[str, dict[TermUse, None]] = {}
     names: dict[str, dict[TermUse, None]] = {}
-    for use, spellings, members in _uses(tables, secrets):
+    for use, spellings, members in _term_uses(tables, secrets):
         for spelling in spellings:
-            terms.setdefault(spelled(spelling), {})[use] = None
+            terms.setdefault(normalize_term(spelling), {})[use] = None
         for member in members:
             names.setdefault(member, {})[use] = None
     return Vocabulary(
@@ -109,7 +109,7 @@ def vocabulary_of(tables: Tables, secrets: tuple[str, ...] = ()) -> Vocabulary:
         {term: tuple(found) for term, found in terms.items()},
         {name: tuple(found) for name, found in names.items()},
         tables,
-        longest_of(terms),
+        longest_phrases(terms),
         frozenset(
             name
             for name, found in names.items()
@@ -118,7 +118,7 @@ def vocabulary_of(tables: Tables, secrets: tuple[str, ...] = ()) -> Vocabulary:
     )
 
 
-def _uses(
+def _term_uses(
     tables: Tables, secrets: tuple[str, ...]
 ) -> Iterator[tuple[TermUse, tuple[str, ...], tuple[str, ...]]]:
     """Yield each use of a term with its spellings in AppleScript and its names in JavaScript."""
@@ -139,7 +139,7 @@ def _uses(
     real = tables.app.kind == "application"
     holders = secret_classes(tables, secrets) if real else frozenset[str]()
     for term, row in tables.classes.items():
-        plurals = (_plural(term, row.plural), *(f"{synonym}s" for synonym in row.synonyms))
+        plurals = (_plural_spelling(term, row.plural), *(f"{synonym}s" for synonym in row.synonyms))
         names = (row.plural, row.jxa, row.jxa[:1].upper() + row.jxa[1:])
         yield (
             TermUse("class", term, row.make, secret=term in holders),
@@ -147,21 +147,21 @@ def _uses(
             names,
         )
         for prop in row.properties:
-            yield _property(prop, term, tables, secrets), (prop.term,), (prop.jxa,)
+            yield _property_use(prop, term, tables, secrets), (prop.term,), (prop.jxa,)
     for term, record in tables.records.items():
         yield TermUse("class", term, "SAFE"), (term,), ()
         for prop in record.properties:
-            use = _property(prop._replace(level="SAFE"), term, tables, secrets)
+            use = _property_use(prop._replace(level="SAFE"), term, tables, secrets)
             yield use, (prop.term,), (prop.jxa,)
     for rows in tables.enums.values():
         for enumerator, _ in rows:
             yield TermUse("enum", enumerator, "SAFE"), (enumerator,), ()
 
 
-def _property(row: Property, owner: str, tables: Tables, secrets: tuple[str, ...]) -> TermUse:
+def _property_use(row: Property, owner: str, tables: Tables, secrets: tuple[str, ...]) -> TermUse:
     level: Level = row.level if "w" in row.access else "SAFE"
     # A secret is not read either; a record of all properties may hold any that is written.
-    secret = secret_property(row.jxa, tables, secrets)
+    secret = is_secret_property(row.jxa, tables, secrets)
     heavy = secret or is_secret(row.term, row.type) or (row.code == _ALL and "w" in row.access)
     level = "DANGEROUS" if heavy else level
     parts = [part.strip().removeprefix("list of ") for part in row.type.split("|")]
@@ -176,7 +176,7 @@ def _property(row: Property, owner: str, tables: Tables, secrets: tuple[str, ...
     )
 
 
-def _plural(term: str, jxa: str) -> str:
+def _plural_spelling(term: str, jxa: str) -> str:
     """Return a plural in AppleScript's spelling, from JXA's."""
     if jxa.casefold() == f"{term}s".replace(" ", "").casefold():
         return f"{term}s"

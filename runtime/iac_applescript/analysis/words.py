@@ -12,33 +12,33 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from iac_runtime.policy.blocklist import BUILT_IN, FIXED
+from iac_runtime.policy.places import BUILT_IN, FIXED
 from iac_runtime.tool import Level
 
 
-def _entries(text: str) -> list[str]:
+def _split_entries(text: str) -> list[str]:
     return [entry for line in text.splitlines() for entry in line.split(" | ")]
 
 
-def _by_word(rows: Mapping[Level, str]) -> dict[str, Level]:
-    return {word: level for level, words in rows.items() for word in _entries(words)}
+def _levels_by_word(rows: Mapping[Level, str]) -> dict[str, Level]:
+    return {word: level for level, words in rows.items() for word in _split_entries(words)}
 
 
-def _lines(text: str) -> frozenset[str]:
-    return frozenset(_entries(text))
+def _entry_set(text: str) -> frozenset[str]:
+    return frozenset(_split_entries(text))
 
 
-def _as_member(term: str) -> str:
+def _camel_case_term(term: str) -> str:
     first, *rest = term.split()
     return first + "".join(map(str.capitalize, rest))
 
 
-def _table(name: str) -> dict[str, Any]:
+def _read_words_table(name: str) -> dict[str, Any]:
     return tomllib.loads(Path(__file__).with_name(name).read_text("utf-8"))
 
 
-_TABLES: Final = _table("harm.toml")
-_WORDS: Final = _table("words.toml")
+_TABLES: Final = _read_words_table("harm.toml")
+_WORDS: Final = _read_words_table("words.toml")
 _HARM: Final = _TABLES["harm"]
 _COLUMNS: Final = {
     "says",
@@ -58,23 +58,24 @@ if any(row.keys() - _COLUMNS for row in _HARM):
     raise ValueError("harm.toml has a key that nothing reads")
 
 
-def _why(column: str) -> dict[str, str]:
+def _reasons_by_word(column: str) -> dict[str, str]:
     """Return the words of a column of harm.toml -> why they matter."""
     return {word: row["says"] for row in _HARM for word in row.get(column, ())}
 
 
-PHRASES: Final[Mapping[str, str]] = _why("terms") | _why("phrases")
+PHRASES: Final[Mapping[str, str]] = _reasons_by_word("terms") | _reasons_by_word("phrases")
 """AppleScript: words in a row -> why."""
 
-HARMFUL_MEMBERS: Final[Mapping[str, str]] = _why("members") | {
-    _as_member(term): why for term, why in (_why("terms") | _why("judged")).items()
+HARMFUL_MEMBERS: Final[Mapping[str, str]] = _reasons_by_word("members") | {
+    _camel_case_term(term): why
+    for term, why in (_reasons_by_word("terms") | _reasons_by_word("judged")).items()
 }
 """JavaScript: members that are never read as harmless, whatever they belong to -> why."""
 
-JUDGED: Final = _why("judged")
+JUDGED: Final = _reasons_by_word("judged")
 """AppleScript: words in a row that are judged by what they are given -> why they may matter."""
 
-HARMFUL_NAMES: Final[Mapping[str, str]] = _why("names")
+HARMFUL_NAMES: Final[Mapping[str, str]] = _reasons_by_word("names")
 """JavaScript: names -> why."""
 
 TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
@@ -85,20 +86,20 @@ TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
 """Texts that matter where a statement does more than read: pattern -> why."""
 
 
-def _flagged(column: str) -> frozenset[str]:
+def _flagged_reasons(column: str) -> frozenset[str]:
     return frozenset(row["says"] for row in _HARM if row.get(column))
 
 
-BEYOND: Final = _flagged("beyond")
+BEYOND: Final = _flagged_reasons("beyond")
 """Reasons that name what a confined script cannot do."""
 
 LETS: Final[Mapping[str, str]] = {row["says"]: row["lets"] for row in _HARM if "lets" in row}
 """Reasons of those for which a confined script is given a line of its profile."""
 
-RUNS: Final = _flagged("runs")
+RUNS: Final = _flagged_reasons("runs")
 """Reasons that name code which runs."""
 
-TOLD: Final = _flagged("told")
+TOLD: Final = _flagged_reasons("told")
 """Reasons that name what is done to the app that is told, and to no other."""
 
 PROMPTS: Final = (
@@ -115,7 +116,7 @@ BRIDGE_READS: Final = frozenset(_TABLES["bridge"]["reads"])
 
 BRIDGE_SETS: Final = frozenset(_TABLES["bridge"]["sets"])
 
-LEADS: Final = _lines(
+LEADS: Final = _entry_set(
     "path | posix path | file path | filepath | properties | original item | name extension"
     " | creator type | file type"
 )
@@ -123,20 +124,20 @@ LEADS: Final = _lines(
 
 UNSEEN: Final = frozenset(
     name.casefold() for name in (*FIXED.values(), *BUILT_IN.values())
-) | _lines(
+) | _entry_set(
     "system preferences | loginwindow | coreservicesuiagent | usernotificationcenter"
     " | authorizationhost | coreautha | localauthenticationremoteservice | screensaverengine"
     " | securityprivacyextension | tccd | universalaccessauthwarn"
 )
 """Processes that nobody scripts: they ask for consent or hold secrets."""
 
-KEYWORDS: Final = _lines(_WORDS["keywords"].strip())
+KEYWORDS: Final = _entry_set(_WORDS["keywords"].strip())
 """Words that join others; none of them does anything by itself."""
 
 WEAK: Final = frozenset(("a", "index", "nd", "rd", "ref", "st", "th"))
 """Keywords that are a variable's name where the script declares it."""
 
-COMMANDS: Final[Mapping[str, Level]] = _by_word(
+COMMANDS: Final[Mapping[str, Level]] = _levels_by_word(
     {
         "SAFE": (
             "activate | copy | count | exists | exist | get | log | make | "
@@ -148,10 +149,10 @@ COMMANDS: Final[Mapping[str, Level]] = _by_word(
 )
 """Commands that every app is sent; `set`, `copy` and `make` are judged by what they are given."""
 
-TERMS: Final = _lines(_WORDS["terms"].strip().casefold())
+TERMS: Final = _entry_set(_WORDS["terms"].strip().casefold())
 """Classes and properties of values, and those that nearly every app has."""
 
-CONSTANTS: Final = _lines(_WORDS["constants"].strip())
+CONSTANTS: Final = _entry_set(_WORDS["constants"].strip())
 
 STARTS: Final = frozenset(("considering", "ignoring", "on", "repeat", "script", "tell", "try"))
 """First words of statements that last until `end`; `if`, `to` and `with` need a closer look."""

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from iac_base.files import PRIVATE, open_state, replacing
-from iac_base.text import escaped
-from iac_mcp.cli.common import HELP, OUTPUT, print_json, writing
+from iac_base.files import PRIVATE, open_replacement, open_state
+from iac_base.text import escape_hidden
+from iac_mcp.cli.common import HELP, OUTPUT, print_json, report_write_errors
 from iac_runtime.tool import LEVELS
 
 if TYPE_CHECKING:
@@ -22,23 +22,23 @@ _AGE: Final = re.compile(r"(\d{1,6})([mhdw])")
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-def _moment(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
+def _parse_time(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
     """Return a time as the audit writes it, in UTC."""
     if value is None:
         return None
     age = _AGE.fullmatch(value)
     try:
         if age:
-            return _written(datetime.now(UTC) - timedelta(**{_UNITS[age[2]]: int(age[1])}))
-        found = datetime.fromisoformat(value)
-        return _written(found if found.tzinfo else found.replace(tzinfo=UTC))
+            return _format_time(datetime.now(UTC) - timedelta(**{_UNITS[age[2]]: int(age[1])}))
+        moment = datetime.fromisoformat(value)
+        return _format_time(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
     except (ValueError, OverflowError):
         raise click.BadParameter(
             f"{value!r} is not a time; write 2026-03-01, 2026-03-01T12:00 or 30d."
         ) from None
 
 
-def _written(moment: datetime) -> str:
+def _format_time(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -65,9 +65,7 @@ def audit() -> None:
 @_JSON
 def tail(limit: int, as_json: bool) -> None:
     """Show the latest calls."""
-    from iac_runtime.audit.reading import Query, find
-
-    _show(find(open_state(), Query(), limit), as_json=as_json)
+    _show_entries(_find_calls(limit), as_json=as_json)
 
 
 @audit.command()
@@ -88,13 +86,13 @@ def tail(limit: int, as_json: bool) -> None:
 )
 @click.option(
     "--since",
-    callback=_moment,
+    callback=_parse_time,
     metavar="TIME",
     help="Only calls since this time (UTC), or within this age, such as 30d.",
 )
 @click.option(
     "--until",
-    callback=_moment,
+    callback=_parse_time,
     metavar="TIME",
     help="Only calls before this time (UTC), or older than this age, such as 30d.",
 )
@@ -102,26 +100,28 @@ def tail(limit: int, as_json: bool) -> None:
 @_JSON
 def search(limit: int, as_json: bool, **query: Any) -> None:
     """Show the latest calls that contain TEXT and match the options."""
-    from iac_runtime.audit.reading import Query, find
+    asked = {name: value for name, value in query.items() if value is not None}
+    _show_entries(_find_calls(limit, **asked), as_json=as_json)
 
-    asked: dict[str, Any] = {name: value for name, value in query.items() if value is not None}
-    _show(find(open_state(), Query(**asked), limit), as_json=as_json)
+
+def _find_calls(limit: int, **query: Any) -> "list[AuditEntry]":
+    from iac_runtime.audit.reading import AuditQuery, find_calls
+
+    return find_calls(open_state(), AuditQuery(**query), limit)
 
 
 @audit.command()
 @click.argument("row", type=click.IntRange(1))
 def show(row: int) -> None:
     """Show everything about one call, by its number."""
-    from iac_runtime.audit.reading import Query, find
-
-    found = find(open_state(), Query(seq=row), 1)
-    if not found:
+    entries = _find_calls(1, seq=row)
+    if not entries:
         raise click.UsageError(
             f"Row {row} is not a call; iac-mcp audit tail lists the latest calls."
         )
-    if found[0].story:
-        found = find(open_state(), Query(text=found[0].story), 1)
-    print_json(found[0].facts())
+    if entries[0].story:
+        entries = _find_calls(1, text=entries[0].story)
+    print_json(entries[0].to_json_object())
 
 
 @audit.command()
@@ -137,7 +137,7 @@ def anchor(file: Path | None, syslog: bool, command: tuple[str, ...]) -> None:
 
     COMMAND, written after --, gets the anchor as a line of JSON on standard input.
     """
-    from iac_runtime.audit import anchor as anchors
+    from iac_runtime.audit import upkeep as anchors
 
     if [file is not None, syslog, bool(command)].count(True) != 1:
         raise click.UsageError(
@@ -149,14 +149,14 @@ def anchor(file: Path | None, syslog: bool, command: tuple[str, ...]) -> None:
             "A program that changes the audit log can change a file in this folder too; choose"
             " another folder."
         )
-    head = anchors.anchor(state, _written(datetime.now(UTC)))
+    head = anchors.append_anchor(state, _format_time(datetime.now(UTC)))
     if file is not None:
-        with writing(file):
-            anchors.to_file(file, head.line)
+        with report_write_errors(file):
+            anchors.append_to_file(file, head.json_line)
     elif syslog:
-        anchors.to_syslog(head.line)
+        anchors.send_to_syslog(head.json_line)
     else:
-        anchors.to_command(command, head.line)
+        anchors.send_to_command(command, head.json_line)
     click.echo(f"Stored an anchor of row {head.row}.")
 
 
@@ -169,18 +169,18 @@ def anchor(file: Path | None, syslog: bool, command: tuple[str, ...]) -> None:
 )
 def verify(anchors: Path | None) -> int:
     """Verify the audit log's chain of hashes; exit with 1 if it or an anchor fails."""
-    from iac_runtime.audit.anchor import judge, read
-    from iac_runtime.audit.reading import verified
+    from iac_runtime.audit.reading import verify_audit
+    from iac_runtime.audit.upkeep import find_anchor_fault, read_anchors
 
-    kept, others = read(anchors) if anchors else ({}, 0)
-    found = verified(open_state(), {one.row for one in kept.values()})
-    for fault in found.faults:
+    kept, others = read_anchors(anchors) if anchors else ({}, 0)
+    verified = verify_audit(open_state(), {one.row for one in kept.values()})
+    for fault in verified.faults:
         click.echo(fault)
-    for name in found.kept:
-        click.echo(f"An earlier audit log was damaged; it is kept as {escaped(name)}.")
+    for name in verified.kept:
+        click.echo(f"An earlier audit log was damaged; it is kept as {escape_hidden(name)}.")
     if others:
         click.echo(f"{others} lines of {anchors} are not anchors and were skipped.")
-    judged = {number: judge(one, found) for number, one in kept.items()}
+    judged = {number: find_anchor_fault(one, verified) for number, one in kept.items()}
     failed = [number for number, meaning in judged.items() if meaning]
     if failed:
         one = kept[failed[0]]
@@ -188,12 +188,12 @@ def verify(anchors: Path | None) -> int:
         place = f"Anchor in line {failed[0]}, row {one.row} of {one.time}"
         click.echo(f"{place}: {judged[failed[0]]}{more}.")
     elif kept:
-        gone = sum(one.row <= found.drop.through for one in kept.values())
+        gone = sum(one.row <= verified.drop.through for one in kept.values())
         of_them = f", {gone} of them for rows that were dropped since" if gone else ""
         click.echo(f"{len(kept)} anchors match{of_them}.")
-    places = f"{found.rows} rows, {found.first} to {found.last}"
-    click.echo(f"{places}: the chain is {'intact' if found.holds else 'broken'}.")
-    return 0 if found.holds and not failed else 1
+    places = f"{verified.rows} rows, {verified.first} to {verified.last}"
+    click.echo(f"{places}: the chain is {'intact' if verified.is_intact else 'broken'}.")
+    return 0 if verified.is_intact and not failed else 1
 
 
 @audit.command()
@@ -207,13 +207,13 @@ def export(output: Path | None) -> None:
         for line in lines:
             click.echo(line)
         return
-    click.echo(f"{_write(output, lines)} rows in {output}", err=True)
+    click.echo(f"{_write_lines(output, lines)} rows in {output}", err=True)
 
 
 @audit.command()
 @click.option(
     "--before",
-    callback=_moment,
+    callback=_parse_time,
     metavar="TIME",
     help="Drop rows before this time (UTC), or older than this age, such as 30d.",
 )
@@ -225,9 +225,9 @@ def drop(before: str | None, keep: int | None, yes: bool) -> None:
         raise click.UsageError("Choose the rows to drop: --before TIME, --keep NUMBER, or both.")
     if not yes:
         click.confirm("You cannot undo this. Drop the rows?", abort=True, err=True)
-    from iac_runtime.audit.dropping import drop as run
+    from iac_runtime.audit.upkeep import drop_rows as run
 
-    now = _written(datetime.now(UTC))
+    now = _format_time(datetime.now(UTC))
     done = run(open_state(), now, before=before or "", keep=keep)
     what = f"{done.rows} rows dropped" if done.rows else "There was nothing to drop"
     click.echo(what + (f"; {done.freed / 1e6:.1f} MB freed." if done.freed else "."))
@@ -238,19 +238,19 @@ def drop(before: str | None, keep: int | None, yes: bool) -> None:
         )
 
 
-def _write(path: Path, lines: Iterable[str]) -> int:
+def _write_lines(path: Path, lines: Iterable[str]) -> int:
     """Write a file whole or not at all, for its owner alone; return the number of lines."""
     count = 0
-    with writing(path), replacing(path, mode=PRIVATE) as file:
+    with report_write_errors(path), open_replacement(path, mode=PRIVATE) as file:
         for count, line in enumerate(lines, 1):  # noqa: B007
             file.write(f"{line}\n".encode("ascii"))
     return count
 
 
-def _show(entries: "list[AuditEntry]", *, as_json: bool) -> None:
+def _show_entries(entries: "list[AuditEntry]", *, as_json: bool) -> None:
     if as_json or not sys.stdout.isatty():
         for entry in entries:
-            click.echo(json.dumps(entry.facts()))
+            click.echo(json.dumps(entry.to_json_object()))
         return
     if not entries:
         click.echo("No call fits.")
@@ -261,14 +261,14 @@ def _show(entries: "list[AuditEntry]", *, as_json: bool) -> None:
 
     table = Table("", "time (UTC)", "client", "tool", "level", "decision", "result", "ms", "line")
     for entry in entries:
-        cells = _cells(entry)
+        cells = _entry_cells(entry)
         # As texts, or brackets in a line would be read as markup.
         lines = ("; ".join(cell.splitlines()) for cell in cells)
-        table.add_row(*(Text(escaped(line), overflow="fold") for line in lines))
+        table.add_row(*(Text(escape_hidden(line), overflow="fold") for line in lines))
     Console().print(table)
 
 
-def _cells(entry: "AuditEntry") -> tuple[str, ...]:
+def _entry_cells(entry: "AuditEntry") -> tuple[str, ...]:
     return (
         str(entry.seq),
         entry.time[:19].replace("T", " "),

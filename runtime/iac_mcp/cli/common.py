@@ -31,15 +31,15 @@ TOOLS: Final = click.option(
 
 
 @cache
-def _examples() -> Mapping[str, str]:
+def _load_examples() -> Mapping[str, str]:
     """Return examples of the commands, one a line, by the words that name a command."""
     return tomllib.loads(Path(__file__).with_name("examples.toml").read_text(encoding="utf-8"))
 
 
 def with_examples(command: click.Command, words: str) -> click.Command:
     """Return a command whose help ends with its examples, those below it included."""
-    if words in _examples():
-        lines = "\n".join(f"  {line}" for line in _examples()[words].splitlines())
+    if words in _load_examples():
+        lines = "\n".join(f"  {line}" for line in _load_examples()[words].splitlines())
         command.epilog = f"\b\nExamples:\n{lines}"
     if isinstance(command, click.Group):
         for name, inner in command.commands.items():
@@ -47,7 +47,7 @@ def with_examples(command: click.Command, words: str) -> click.Command:
     return command
 
 
-def _arguments(
+def _parse_arguments(
     _context: click.Context, _parameter: click.Parameter, words: Sequence[str]
 ) -> dict[str, Any]:
     """Return the arguments of a tool as they were given on the command line.
@@ -59,7 +59,7 @@ def _arguments(
         UsageError: They are neither.
     """
     if words and not words[0].startswith(("{", "[")):
-        return dict(map(_argument, words))
+        return dict(map(_parse_argument, words))
     try:
         given = json.loads(" ".join(words) or "{}")
     except (ValueError, RecursionError) as error:
@@ -74,11 +74,11 @@ def _arguments(
 
 
 ARGUMENTS: Final = click.argument(
-    "arguments", nargs=-1, metavar="[JSON | NAME=VALUE ...]", callback=_arguments
+    "arguments", nargs=-1, metavar="[JSON | NAME=VALUE ...]", callback=_parse_arguments
 )
 
 
-def _argument(word: str) -> tuple[str, Any]:
+def _parse_argument(word: str) -> tuple[str, Any]:
     name, equals, value = word.partition("=")
     if not equals or not name:
         raise click.UsageError(
@@ -96,7 +96,7 @@ def print_json(facts: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
+def report_write_errors(path: Path) -> Iterator[None]:
     """Tell in one line what keeps a file from being written.
 
     Raises:

@@ -7,12 +7,12 @@ import os
 
 import click
 
-from iac_base.text import escaped
+from iac_base.text import escape_hidden
 from iac_mcp.cli.common import HELP
 from iac_mcp.cli.install import checked_options
 from iac_mcp.http import clients as known
 from iac_mcp.setup import service as launchd
-from iac_mcp.setup.interpreter import examine
+from iac_mcp.setup.interpreter import examine_python
 
 
 @click.group(context_settings=HELP)
@@ -34,7 +34,7 @@ def add(name: str, scope: str) -> None:
 
     The scope is an upper limit, not an approval: calls that require approval still require it.
     """
-    token = known.add(name, known.SCOPES[scope])
+    token = known.add_client(name, known.SCOPES[scope])
     click.echo(token)
     click.echo(
         f"This is the token of {name}; it is not shown again. The client sends it as:"
@@ -46,9 +46,9 @@ def add(name: str, scope: str) -> None:
 @clients.command("list")
 def list_clients() -> None:
     """List the clients, their scopes, and the days on which they got their tokens."""
-    rows = known.clients()
+    rows = known.read_clients()
     for row in rows:
-        click.echo(f"{row.name}  {row.scope}  since {escaped(row.made)}")
+        click.echo(f"{row.name}  {row.scope}  since {escape_hidden(row.made)}")
     if not rows:
         click.echo("There are no clients; add one with: iac-mcp clients add NAME", err=True)
 
@@ -57,7 +57,7 @@ def list_clients() -> None:
 @click.argument("name")
 def revoke(name: str) -> None:
     """Revoke the token of the client NAME, and end its open sessions."""
-    known.revoke(name)
+    known.revoke_client(name)
     click.echo(f"{name} is revoked; its sessions end within two seconds.")
 
 
@@ -77,21 +77,21 @@ def install(options: tuple[str, ...], only_print: bool, python: str) -> None:
 
     Options after -- go to `iac-mcp serve --http`.
     """
-    plist = launchd.agent(examine(python), checked_options(options), os.environ)
+    plist = launchd.agent_plist(examine_python(python), checked_options(options), os.environ)
     if only_print:
         click.echo(plist.decode(), nl=False)
         return
-    click.echo(f"The service is installed: {launchd.install(plist)}")
+    click.echo(f"The service is installed: {launchd.install_agent(plist)}")
 
 
 @service.command()
 def status() -> None:
     """Say whether the service is installed and running."""
-    click.echo(launchd.status())
+    click.echo(launchd.agent_status())
 
 
 @service.command()
 def uninstall() -> None:
     """End the service and remove its agent. Logs and clients stay."""
-    gone = launchd.uninstall()
+    gone = launchd.uninstall_agent()
     click.echo("The service is removed." if gone else "The service is not installed.")

@@ -13,23 +13,22 @@ from typing import Any, Final, NamedTuple
 import click
 
 from iac_base.cancellation import Cancellation
-from iac_base.errors import SetupError, ToolError, near_text, quoted
-from iac_base.text import escaped
+from iac_base.errors import SetupError, ToolError, near_text, quote_text
+from iac_base.text import escape_hidden
 from iac_mcp.cli.common import HELP, TOOLS
 from iac_runtime.execution.process import Completed
-from iac_runtime.execution.shortcuts import listed, program, title_of
-from iac_runtime.execution.streams import run_process
-from iac_runtime.tools.catalogue import read_tool_folders
-from iac_runtime.tools.folders import tool_folders
+from iac_runtime.execution.shortcuts import list_shortcuts, shortcut_title, shortcuts_program
+from iac_runtime.execution.workers import run_process
+from iac_runtime.tools.catalogue import read_tool_folders, tool_folders
 from iac_runtime.tools.lock import (
     InstalledShortcut,
-    damaged,
-    installed,
-    keep,
-    keys_of,
+    damaged_file_error,
+    input_keys_of,
+    installed_shortcuts,
     read_lock,
     read_part,
     read_wrappers,
+    record_shortcut,
 )
 
 _NONE: Final = InstalledShortcut("", "", (), "simulated")
@@ -39,7 +38,7 @@ _CLICK: Final = 120.0
 """Seconds that the person has for the click."""
 
 
-class Wrapped(NamedTuple):
+class IntentTool(NamedTuple):
     """A tool of an App Intent: its level, the digest of its shortcuts, its own if there is one."""
 
     app: str
@@ -67,12 +66,12 @@ def install_shortcuts(
 
     The Shortcuts app opens for each one. Click Add Shortcut there.
     """
-    known = wrapped(tools)
+    known = intent_tools(tools)
     for name in names:
         row = known.get(name)
         if row is None:
             raise SetupError(
-                f"{quoted(name)} is no App Intent. {near_text(name, [*known])}".strip()
+                f"{quote_text(name)} is no App Intent. {near_text(name, [*known])}".strip()
             )
         if row.workflow is None:
             raise SetupError(
@@ -86,24 +85,26 @@ def install_shortcuts(
     for name in names:
         row = known[name]
         if simulate:
-            _simulate(name, row)
+            _simulate_install(name, row)
             continue
         click.echo(f"{name}  {row.level}  declared by its app, not verified here")
         if not yes:
             click.confirm(
                 "Let clients call this tool, as far as your policy allows?", abort=True, err=True
             )
-        click.echo(f"{name}  {_install(name, row)}")
+        click.echo(f"{name}  {_install_shortcut(name, row)}")
 
 
-def _simulate(name: str, row: Wrapped) -> None:
+def _simulate_install(name: str, row: IntentTool) -> None:
     assert row.workflow is not None
-    if installed().get(name, _NONE).proof != "simulated":
+    if installed_shortcuts().get(name, _NONE).proof != "simulated":
         raise SetupError(
             f"{name} is already installed in Shortcuts. You can use it with simulated apps too."
         )
     ident = str(uuid.uuid5(uuid.NAMESPACE_OID, name)).upper()
-    keep(name, InstalledShortcut(ident, row.digest, keys_of(row.workflow), "simulated"))
+    record_shortcut(
+        name, InstalledShortcut(ident, row.digest, input_keys_of(row.workflow), "simulated")
+    )
     click.echo(f"{name}  can be called with simulated apps (--simulate).")
 
 
@@ -115,15 +116,15 @@ def list_intents(tools: tuple[Path, ...]) -> None:
     The state of a shortcut is installed, changed, simulated, available or none. The proof says what
     is known of the tool: declared (by its app), imported (into Shortcuts here) or ran (here).
     """
-    held = installed()
-    for name, row in sorted(wrapped(tools).items()):
+    installed = installed_shortcuts()
+    for name, row in sorted(intent_tools(tools).items()):
         state = "available" if row.workflow is not None else "none"
-        if name in held:
-            state = "installed" if held[name].digest == row.digest else "changed"
-        proof = held[name].proof if name in held else "declared"
+        if name in installed:
+            state = "installed" if installed[name].digest == row.digest else "changed"
+        proof = installed[name].proof if name in installed else "declared"
         if proof == "simulated":
             state, proof = "simulated", "declared"
-        click.echo(f"{state:<9}  {row.level:<9}  {proof:<8}  {escaped(name)}")
+        click.echo(f"{state:<9}  {row.level:<9}  {proof:<8}  {escape_hidden(name)}")
 
 
 @intents.command("remove")
@@ -131,19 +132,24 @@ def list_intents(tools: tuple[Path, ...]) -> None:
 def remove_shortcuts(names: tuple[str, ...]) -> None:
     """Stop clients from calling TOOLs. Delete the shortcuts yourself in the Shortcuts app."""
     for name in names:
-        if name not in installed():
-            raise SetupError(f"{quoted(name)} is not installed. {near_text(name, installed())}")
-        keep(name, None)
-        click.echo(f"{name} can no longer be called. Delete {quoted(title_of(name))} in Shortcuts.")
+        if name not in installed_shortcuts():
+            raise SetupError(
+                f"{quote_text(name)} is not installed. {near_text(name, installed_shortcuts())}"
+            )
+        record_shortcut(name, None)
+        click.echo(
+            f"{name} can no longer be called. Delete {quote_text(shortcut_title(name))} in"
+            " Shortcuts."
+        )
 
 
-def wrapped(tools: Sequence[Path]) -> dict[str, Wrapped]:
+def intent_tools(tools: Sequence[Path]) -> dict[str, IntentTool]:
     """Return the tools of App Intents, by name.
 
     Raises:
         SetupError: A folder is not as it was written.
     """
-    found: dict[str, Wrapped] = {}
+    intent_rows: dict[str, IntentTool] = {}
     for held in read_tool_folders(tool_folders(tools)):
         path = held.folder / "catalogue.json"
         raw = json.loads(read_part(path))
@@ -158,42 +164,51 @@ def wrapped(tools: Sequence[Path]) -> dict[str, Wrapped]:
                     made[row["module"]] = read_wrappers(held.folder, row["module"])
                 digest, workflows = made[row["module"]]
                 workflow = workflows.get(lock[name]["event"])
-                found[name] = Wrapped(app["id"], row["level"], digest, workflow)
+                intent_rows[name] = IntentTool(app["id"], row["level"], digest, workflow)
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise damaged(path) from error
-    return found
+            raise damaged_file_error(path) from error
+    return intent_rows
 
 
-def _install(name: str, row: Wrapped) -> str:
+def _install_shortcut(name: str, row: IntentTool) -> str:
     """Sign a shortcut and open it for the person's click; return how that ended."""
     assert row.workflow is not None
-    title = title_of(name)
-    before = _listed()
-    now = installed().get(name)
+    title = shortcut_title(name)
+    before = _list_shortcuts()
+    now = installed_shortcuts().get(name)
     if now is not None and now.digest == row.digest and now.uuid in before:
         return "is installed."
     with tempfile.TemporaryDirectory(prefix="iac-") as folder:
         plain = Path(folder) / "plain.shortcut"
         signed = Path(folder) / f"{title}.shortcut"
         plain.write_bytes(plistlib.dumps(dict(row.workflow), fmt=plistlib.FMT_BINARY))
-        argv = [program(), "sign", "-m", "people-who-know-me", "-i", str(plain), "-o", str(signed)]
-        done = _run(argv, b"", _SIGNING)
+        argv = [
+            shortcuts_program(),
+            "sign",
+            "-m",
+            "people-who-know-me",
+            "-i",
+            str(plain),
+            "-o",
+            str(signed),
+        ]
+        done = _run_command(argv, b"", _SIGNING)
         # The status of the signer says nothing.
         if not (signed.is_file() and signed.read_bytes().startswith(_SIGNED)):
-            said = quoted(done.stderr.decode("utf-8", "replace").strip(), 200)
-            raise SetupError(f"{name} could not be signed; sign in to iCloud first. {said}")
-        opener = [program(), "open"] if os.environ.get("IAC_SHORTCUTS") else ["open"]
-        _run([*opener, str(signed)], b"", _SIGNING)
+            reason = quote_text(done.stderr.decode("utf-8", "replace").strip(), 200)
+            raise SetupError(f"{name} could not be signed; sign in to iCloud first. {reason}")
+        opener = [shortcuts_program(), "open"] if os.environ.get("IAC_SHORTCUTS") else ["open"]
+        _run_command([*opener, str(signed)], b"", _SIGNING)
         ends = time.monotonic() + _CLICK
-        while not (new := [key for key, held in _listed().items()
+        while not (new := [key for key, held in _list_shortcuts().items()
                            if held == title and key not in before]):  # fmt: skip
             if time.monotonic() > ends:
                 raise SetupError(
-                    f"{quoted(title)} was not added within {_CLICK:g} seconds. Try again, and"
+                    f"{quote_text(title)} was not added within {_CLICK:g} seconds. Try again, and"
                     " click Add Shortcut."
                 )
             time.sleep(1.0)
-    keep(name, InstalledShortcut(new[0], row.digest, keys_of(row.workflow)))
+    record_shortcut(name, InstalledShortcut(new[0], row.digest, input_keys_of(row.workflow)))
     old = (
         " Delete the older shortcut of this name in Shortcuts." if title in before.values() else ""
     )
@@ -203,14 +218,14 @@ def _install(name: str, row: Wrapped) -> str:
     )
 
 
-def _listed() -> dict[str, str]:
+def _list_shortcuts() -> dict[str, str]:
     try:
-        return listed(_run)
+        return list_shortcuts(_run_command)
     except ToolError as error:
         raise SetupError(str(error)) from error
 
 
-def _run(
+def _run_command(
     argv: Sequence[str],
     stdin: bytes,
     timeout: float,

@@ -6,7 +6,7 @@ Exit status: 0 done, 1 refused or failed, 2 wrong usage or set-up.
 import os
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from importlib import import_module
 from pathlib import Path
@@ -14,29 +14,32 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from iac_base.commands import Commands
+from iac_base.commands import CommandGroup
 from iac_base.errors import IacError, SetupError, ToolError, UnknownToolError
-from iac_base.text import escaped
+from iac_base.text import escape_hidden
+from iac_mcp import start_server
 from iac_mcp.cli.common import ARGUMENTS, HELP, TOOLS, print_json, with_examples
-from iac_runtime.gate.plans import Call, Done, Refused, asking
-from iac_runtime.gate.results import clean, structured
-from iac_runtime.policy.effects import Verdict
+from iac_runtime.gate.plans import Call, CompletedCall, RefusedCall, call_with_prompts
+from iac_runtime.gate.results import clean_value, structured_content
+from iac_runtime.policy.facts import Verdict
 from iac_runtime.policy.permissions import Requester
-from iac_runtime.policy.question import ALWAYS, Question, ask_dialog, dialog_at_hand
-from iac_runtime.serve.options import CALL_OPTIONS, SERVE_OPTIONS, Option
+from iac_runtime.policy.prompts import ALWAYS, Question, ask_dialog, can_show_dialog
+from iac_runtime.serve.listing import CALL_OPTIONS, SERVE_OPTIONS, ServeOption
 from iac_runtime.tool import LEVELS
-from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.folders import tool_folders
+from iac_runtime.tools.catalogue import Catalogue, tool_folders
+from iac_runtime.tools.own import entry_places
 from iac_runtime.version import VERSION
 
 if TYPE_CHECKING:
     from iac_runtime.gate.gate import Gate
 
 
-def options(rows: Sequence[Option]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def table_options(
+    rows: Sequence[ServeOption],
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that gives a command the options of a table, as texts."""
 
-    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate_command(command: Callable[..., Any]) -> Callable[..., Any]:
         for row in reversed(rows):
             more: dict[str, Any] = {"help": row.help}
             if row.kind == "flag":
@@ -48,7 +51,7 @@ def options(rows: Sequence[Option]) -> Callable[[Callable[..., Any]], Callable[.
             command = click.option(row.flag, **more)(command)
         return command
 
-    return add
+    return decorate_command
 
 
 _LATER: Final = {
@@ -59,20 +62,20 @@ _LATER: Final = {
     "doctor": "doctor",
     "install": "install",
     "intents": "intents",
-    "open": "iac_page.cli:open_page",
     "plans": "plans",
     "policy": "policy",
     "probe": "probe",
     "service": "http",
-    "setup": "setup",
+    "setup": "install",
     "status": "doctor",
     "uninstall": "install",
-    "upgrade": "upgrade",
+    "upgrade": "doctor",
+    **entry_places("iac.commands"),
 }
 """Commands with a module of their own, imported when they are asked for."""
 
 
-class _Commands(Commands):
+class _LazyCommands(CommandGroup):
     """A group whose commands of `_LATER` are imported when they are run or listed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -88,7 +91,7 @@ class _Commands(Commands):
         return with_examples(command, cmd_name) if command is not None else None
 
 
-@click.group(cls=_Commands, context_settings=HELP)
+@click.group(cls=_LazyCommands, context_settings=HELP)
 @click.version_option(VERSION)
 @click.option("-v", "--verbose", is_flag=True, help="Show more detail on standard error.")
 @click.option("--log-file", metavar="FILE", help="Also write the log to this file.")
@@ -102,13 +105,13 @@ def cli(verbose: bool, log_file: str | None) -> None:
       iac-mcp doctor                       check the installation, suggest fixes
       iac-mcp -v call notes_count '{"element": "note"}'
     """
-    from iac_base.logs import begin
+    from iac_base.logs import start_logging
 
-    begin(verbose=verbose, file=log_file)
+    start_logging(verbose=verbose, file=log_file)
 
 
 @cli.command()
-@options(SERVE_OPTIONS)
+@table_options(SERVE_OPTIONS)
 def serve(**raw: Any) -> int:
     """Serve the tools over MCP on standard input and output, or over HTTP.
 
@@ -120,15 +123,13 @@ def serve(**raw: Any) -> int:
       iac-mcp serve --simulate             with simulated apps, on any machine
       iac-mcp serve --http                 on 127.0.0.1, to clients with tokens
     """
-    from iac_mcp.entry import start_server
-
     return start_server(raw)
 
 
 @cli.command()
 @click.argument("tool")
 @ARGUMENTS
-@options(CALL_OPTIONS)
+@table_options(CALL_OPTIONS)
 @click.option(
     "--dry-run", is_flag=True, help="Print the script (JXA) that would run; send nothing."
 )
@@ -142,34 +143,46 @@ def call(tool: str, arguments: dict[str, Any], dry_run: bool, **raw: Any) -> int
       iac-mcp call --dry-run mail_set '{"target": "inbox.messages[0]",
                                         "properties": {"read status": true}}'
     """
-    from iac_runtime.gate.opening import open_gate, read_options
-    from iac_runtime.serve.calling import through_door
-    from iac_runtime.serve.pages import ToolSearch
+    from iac_runtime.gate.opening import build_gate, read_options
+    from iac_runtime.serve.call import unwrap_call_tool
+    from iac_runtime.serve.tool_pages import ToolSearch
 
-    with closing(open_gate(read_options(raw))) as gate:
+    with closing(build_gate(read_options(raw))) as gate:
         catalogue = gate.catalogue
         if tool == "find_tools" and catalogue is not None:
             search = ToolSearch(lambda: catalogue, read_only=gate.read_only)
-            print_json(search.find(arguments))
+            print_json(search.find_pages(arguments))
             return 0
-        asked = through_door(Call(tool, arguments, Requester("iac-mcp call")))
+        asked = unwrap_call_tool(Call(tool, arguments, Requester("iac-mcp call")))
         if dry_run:
             tried = gate.call(asked, dry_run=True)
-            assert isinstance(tried, Done)
-            click.echo(escaped(tried.line))
+            assert isinstance(tried, CompletedCall)
+            click.echo(escape_hidden(tried.line))
             return 0
-        return _carry_out(gate, asked)
+        return _run_call(gate, asked)
 
 
-def _carry_out(gate: "Gate", asked: Call) -> int:
+def _run_own_call(
+    tool: str, arguments: Mapping[str, Any], client: str, raw: Mapping[str, Any]
+) -> int:
+    """Carry out a call of a command that is a tool too."""
+    from iac_runtime.gate.opening import build_gate, read_options
+
+    with closing(build_gate(read_options(raw))) as gate:
+        return _run_call(gate, Call(tool, arguments, Requester(client)))
+
+
+def _run_call(gate: "Gate", asked: Call) -> int:
     """Carry out a call for the person who typed it, and print what came of it."""
     # Where the call was typed, else by a dialog.
     terminal = ask_terminal if terminal_at_hand() else None
-    dialog = ask_dialog if dialog_at_hand() else None
-    answer = asking(gate.call, asked, {"terminal": terminal, "dialog": dialog})
-    if isinstance(answer, Refused):
-        return _refuse(answer)
-    print_json(structured(answer.value, answer.output, clean(answer.note), answer.outcome))
+    dialog = ask_dialog if can_show_dialog() else None
+    answer = call_with_prompts(gate, asked, {"terminal": terminal, "dialog": dialog})
+    if isinstance(answer, RefusedCall):
+        return _report_refusal(answer)
+    print_json(
+        structured_content(answer.value, answer.output, clean_value(answer.note), answer.outcome)
+    )
     return 0
 
 
@@ -181,7 +194,7 @@ def _carry_out(gate: "Gate", asked: Call) -> int:
 )
 @click.option("--client", metavar="NAME", help="Undo only calls of this client.")
 @click.option("--point", metavar="NAME", help="Undo everything after this restore point.")
-@options(CALL_OPTIONS)
+@table_options(CALL_OPTIONS)
 def undo(
     which: str,
     last: int | None,
@@ -198,22 +211,19 @@ def undo(
       iac-mcp undo 12                      call 12, as `iac-mcp history` numbers it
       iac-mcp undo --point before-cleanup   all after a restore point
     """
-    from iac_runtime.gate.opening import open_gate, read_options
-
     if which and not (which.isdecimal() and int(which)):
         raise click.UsageError(
             f"{which} is not the number of a call; iac-mcp history lists the calls."
         )
     given = {"call": int(which or 0), "last": last, "since": since, "client": client}
     given = {key: value for key, value in {**given, "point": point}.items() if value}
-    with closing(open_gate(read_options(raw))) as gate:
-        return _carry_out(gate, Call("undo_call", given, Requester("iac-mcp undo")))
+    return _run_own_call("undo_call", given, "iac-mcp undo", raw)
 
 
 @cli.command()
 @click.argument("which", default="", metavar="[CALL]")
 @click.option("-n", "--last", type=click.IntRange(1, 1000), default=20, show_default=True)
-@options(CALL_OPTIONS)
+@table_options(CALL_OPTIONS)
 def history(which: str, last: int, **raw: Any) -> int:
     """Show the changes of the last week, and which can be undone, as JSON.
 
@@ -222,25 +232,19 @@ def history(which: str, last: int, **raw: Any) -> int:
       iac-mcp history -n 5
       iac-mcp history 12                   one call, with the copy of what it deleted
     """
-    from iac_runtime.gate.opening import open_gate, read_options
-
     if which and not (which.isdecimal() and int(which)):
         raise click.UsageError(
             f"{which} is not the number of a call; leave it out to see the calls."
         )
     given = {"call": int(which)} if which else {"last": last}
-    with closing(open_gate(read_options(raw))) as gate:
-        return _carry_out(gate, Call("history", given, Requester("iac-mcp history")))
+    return _run_own_call("history", given, "iac-mcp history", raw)
 
 
-def _refuse(refused: Refused) -> int:
+def _report_refusal(refused: RefusedCall) -> int:
     """Say why a call did not run: to the person at a terminal, or to the program that reads it."""
-    if terminal_at_hand():
-        _complain(refused.person)
-    else:
-        _complain(str(refused.error))
+    _print_error(refused.person if terminal_at_hand() else str(refused.error))
     if refused.line:
-        _complain(f"It would have run: {refused.line}")
+        _print_error(f"It would have run: {refused.line}")
     return 1
 
 
@@ -264,9 +268,9 @@ def ask_terminal(question: Question) -> Verdict:
         if not given:
             click.echo(err=True)
             return "cancel"
-        said = words.get(given.strip().casefold())
-        if said is not None:
-            return said
+        verdict = words.get(given.strip().casefold())
+        if verdict is not None:
+            return verdict
 
 
 @cli.command("tools")
@@ -280,26 +284,26 @@ def ask_terminal(question: Question) -> Verdict:
 @TOOLS
 def list_tools(name: str, app: str | None, level: str | None, tools: tuple[Path, ...]) -> None:
     """List the tools with levels and purposes, or show the page of TOOL."""
-    from iac_runtime.serve.pages import any_page, any_purpose
+    from iac_runtime.serve.tool_pages import any_page, any_purpose
 
     catalogue = Catalogue(tool_folders(tools))
     if name:
         print_json(any_page(catalogue, name)._asdict())
         return
-    found = catalogue.find_app(app) if app else None
-    if app and found is None:
+    chosen = catalogue.find_app(app) if app else None
+    if app and chosen is None:
         known = ", ".join(sorted(catalogue.apps))
         raise SetupError(f"There are no tools for {app}; there are tools for: {known}.")
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     for row in sorted(catalogue.tools.values()):
-        if (found and row.app != found) or (level and row.ceiling != level):
+        if (chosen and row.app != chosen) or (level and row.ceiling != level):
             continue
         reach = row.level if row.level == row.ceiling else f"{row.level} to {row.ceiling}"
         click.echo(f"{row.name}  {reach}  {any_purpose(catalogue, row.name)}"[:width])
 
 
-def _complain(text: str) -> None:
-    click.echo(escaped(" ".join(text.split())), err=True)
+def _print_error(text: str) -> None:
+    click.echo(escape_hidden(" ".join(text.split())), err=True)
 
 
 # A group without a command shows its help; before click 8.2 that was no error.
@@ -313,17 +317,17 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         status = cli.main(arguments, prog_name="iac-mcp", standalone_mode=False)
     except UnknownToolError as error:
-        _complain(str(error))
+        _print_error(str(error))
         return 2
     except ToolError as error:
-        _complain(str(error))
+        _print_error(str(error))
         return 1
     except (IacError, click.ClickException) as error:
         text = error.format_message() if isinstance(error, click.ClickException) else str(error)
         if isinstance(error, _HELP):
             click.echo(text, err=True)
         else:
-            _complain(f"iac-mcp: {text}")
+            _print_error(f"iac-mcp: {text}")
         return 2
     except (KeyboardInterrupt, click.Abort):
         return 130
@@ -331,6 +335,6 @@ def main(arguments: list[str] | None = None) -> int:
         # What could not be printed must not be tried again at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
-            _complain(f"iac-mcp: {error.filename or 'standard output'}: {error.strerror}.")
+            _print_error(f"iac-mcp: {error.filename or 'standard output'}: {error.strerror}.")
         return 1
     return status if isinstance(status, int) else 0

@@ -6,17 +6,15 @@ from typing import Any
 import click
 
 from iac_base.errors import SetupError
-from iac_base.text import escaped
+from iac_base.text import escape_hidden
 from iac_mcp.cli.common import ARGUMENTS, HELP, TOOLS
-from iac_mcp.cli.main import call, options
+from iac_mcp.cli.main import call, table_options
 from iac_plans import store
 from iac_plans.check import read_program
-from iac_plans.interpreter import check, monty
-from iac_plans.performing import Moments
-from iac_plans.tools import REHEARSE
-from iac_runtime.serve.options import CALL_OPTIONS
-from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.folders import tool_folders
+from iac_plans.interpreter import check_program, load_sandbox
+from iac_plans.performing import RehearsalTimes
+from iac_runtime.serve.listing import CALL_OPTIONS
+from iac_runtime.tools.catalogue import Catalogue, tool_folders
 
 
 @click.group(context_settings=HELP)
@@ -28,10 +26,12 @@ def plans() -> None:
 @TOOLS
 def list_plans(tools: tuple[Path, ...]) -> None:
     """List the plans: your own, and those in folders of tools."""
-    pinned = store.pinned()
-    for name, row in sorted(store.plans(tool_folders(tools)).items()):
+    pinned = store.read_pinned()
+    for name, row in sorted(store.load_plans(tool_folders(tools)).items()):
         mark = "*" if name in pinned else " "
-        click.echo(f"{mark} {name}({', '.join(row.input['properties'])})  {escaped(row.purpose)}")
+        click.echo(
+            f"{mark} {name}({', '.join(row.input['properties'])})  {escape_hidden(row.purpose)}"
+        )
 
 
 @plans.command()
@@ -50,14 +50,14 @@ def show(name: str, tools: tuple[Path, ...]) -> None:
     is_flag=True,
     help="Only try the plan: change nothing, and print what it would do.",
 )
-@options(CALL_OPTIONS)
+@table_options(CALL_OPTIONS)
 @click.pass_context
 def run(
     ctx: click.Context, /, name: str, arguments: dict[str, Any], rehearse: bool, **raw: Any
 ) -> int:
     """Run the plan NAME with its arguments; you approve once."""
     given = {"plan": name, "arguments": arguments}
-    tool = REHEARSE if rehearse else "run_plan"
+    tool = "rehearse_plan" if rehearse else "run_plan"
     status: int = ctx.invoke(call, tool=tool, arguments=given, dry_run=False, **raw)
     return status
 
@@ -71,19 +71,21 @@ def add(what: str, pin: bool, tools: tuple[Path, ...]) -> None:
     folders = tool_folders(tools)
     path = Path(what)
     file = path.suffix == ".py" or path.is_file()
-    found = store.read_plans(path) if file else [store.find_plan(what, folders)]
-    monty()
-    for row in found:
-        _check(row, Catalogue(folders))
+    plans_kept = store.read_plans(path) if file else [store.find_plan(what, folders)]
+    load_sandbox()
+    for row in plans_kept:
+        _check_plan(row, Catalogue(folders))
     if file:
-        found = store.add(path)
-    for row in found:
-        changed = pin and store.pin(row)
+        plans_kept = store.save_plans(path)
+    for row in plans_kept:
+        changed = pin and store.pin_plan(row)
         click.echo(f"{row.name} is saved{', and listed as a tool' if changed else ''}.")
 
 
-def _check(row: store.KeptPlan, catalogue: Catalogue) -> None:
-    check(row.source, read_program(row.source, catalogue), Moments().of(row.name))
+def _check_plan(row: store.SavedPlan, catalogue: Catalogue) -> None:
+    check_program(
+        row.source, read_program(row.source, catalogue), RehearsalTimes().frozen_for(row.name)
+    )
 
 
 @plans.command()
@@ -93,9 +95,9 @@ def _check(row: store.KeptPlan, catalogue: Catalogue) -> None:
 def remove(name: str, unpin: bool, tools: tuple[Path, ...]) -> None:
     """Remove the plan NAME and its file."""
     if unpin:
-        if not store.pin(None, name):
+        if not store.pin_plan(None, name):
             raise SetupError(f"{name} is not listed as a tool.")
         click.echo(f"{name} is no longer listed as a tool.")
         return
-    for gone in store.remove(store.find_plan(name, tool_folders(tools))):
+    for gone in store.remove_plan(store.find_plan(name, tool_folders(tools))):
         click.echo(f"{gone} is removed.")

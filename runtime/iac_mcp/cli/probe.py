@@ -21,13 +21,12 @@ import click
 
 from iac_base.errors import SetupError
 from iac_base.files import write_whole
-from iac_mcp.cli.common import HELP, OUTPUT, writing
+from iac_mcp.cli.common import HELP, OUTPUT, report_write_errors
 from iac_runtime.execution.answers import parse_error_line
-from iac_runtime.execution.mac import permitted, responsible_name
+from iac_runtime.execution.mac import automation_permission, responsible_name
 from iac_runtime.execution.process import Completed, Runner
-from iac_runtime.execution.streams import run_process
-from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.folders import tool_folders
+from iac_runtime.execution.workers import run_process
+from iac_runtime.tools.catalogue import Catalogue, tool_folders
 from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_runtime.version import VERSION
 
@@ -107,17 +106,17 @@ def _read_probes() -> Iterator[Probe]:
 PROBES: Final = tuple(_read_probes())
 
 
-class Person(NamedTuple):
+class PersonalDetails(NamedTuple):
     """What must not be sent on: the home folder, and names of the user and the computer."""
 
     home: str = ""
     names: tuple[str, ...] = ()
 
 
-_NOBODY: Final = Person()
+_NOBODY: Final = PersonalDetails()
 
 
-def redacted(text: str, person: Person) -> str:
+def redact_person(text: str, person: PersonalDetails) -> str:
     """Return `text` without the person in it; names shorter than three letters are left."""
     home = person.home.rstrip("/")
     if home:
@@ -128,11 +127,11 @@ def redacted(text: str, person: Person) -> str:
     return text
 
 
-def collisions(apps: Iterable[Tables], most: int = 5) -> Iterator[Probe]:
+def collision_probes(apps: Iterable[Tables], most: int = 5) -> Iterator[Probe]:
     """Yield questions about commands that have the name of a property; they send no event."""
     for tables in apps:
         commands = {spec.jxa for spec in tables.tools.values() if spec.op == "command"}
-        for place, term in _places(tables):
+        for place, term in _reachable_classes(tables):
             for prop in tables.properties(term):
                 if prop.jxa in commands and most > 0:
                     most -= 1
@@ -144,7 +143,7 @@ def collisions(apps: Iterable[Tables], most: int = 5) -> Iterator[Probe]:
                     yield Probe(f"9.{tables.key}-{prop.jxa}", _COLLISION, script)
 
 
-def _places(tables: Tables) -> Iterator[tuple[str, str]]:
+def _reachable_classes(tables: Tables) -> Iterator[tuple[str, str]]:
     if APPLICATION in tables.classes:
         yield "a", APPLICATION
         for element in tables.elements(APPLICATION):
@@ -153,7 +152,7 @@ def _places(tables: Tables) -> Iterator[tuple[str, str]]:
                 yield f"a[{json.dumps(row.plural)}][0]", element.term
 
 
-def answers(
+def run_probes(
     runner: Runner,
     program: Sequence[str],
     rows: Iterable[int] = ROWS,
@@ -161,7 +160,7 @@ def answers(
     more: Sequence[Probe] = (),
     scratch: bool = False,
     leave: Collection[str] = (),
-    person: Person = _NOBODY,
+    person: PersonalDetails = _NOBODY,
     timeout: float = _SECONDS,
 ) -> Iterator[dict[str, Any]]:
     """Yield an answer for each script of `rows`, in the order of the rows.
@@ -185,7 +184,7 @@ def answers(
     """
 
     @cache
-    def runs(app: str) -> bool:
+    def is_running(app: str) -> bool:
         """Say whether an app is running; it is asked about once, without an event."""
         script = f"String(Application({json.dumps(app)}).running())"
         done = runner([*program, "-l", "JavaScript", "-e", script], b"", timeout)
@@ -203,17 +202,17 @@ def answers(
             elif probe.app in leave:
                 reason = f"macOS would ask whether {APPS[probe.app]} may be controlled."
                 yield {**answer, "unmeasured": reason}
-            elif probe.app and not runs(probe.app):
+            elif probe.app and not is_running(probe.app):
                 yield {**answer, "unmeasured": f"{APPS[probe.app]} is not running."}
             else:
-                yield {**answer, **_answer(probe, runner, program, timeout, person)}
+                yield {**answer, **_run_probe(probe, runner, program, timeout, person)}
         if not asked and row in _UNANSWERED:
             question, reason = _UNANSWERED[row]
             yield {"id": str(row), "row": row, "question": question, "unmeasured": reason}
 
 
-def _answer(
-    probe: Probe, runner: Runner, program: Sequence[str], timeout: float, person: Person
+def _run_probe(
+    probe: Probe, runner: Runner, program: Sequence[str], timeout: float, person: PersonalDetails
 ) -> dict[str, Any]:
     arguments = ["-l", "JavaScript", "-s", probe.form, "-e", probe.script]
     # The runner gives a process our environment and three descriptors; others add to it.
@@ -224,25 +223,25 @@ def _answer(
     return {
         "script": probe.script,
         "arguments": arguments[:-2],
-        **_outcome(done, person),
+        **_probe_outcome(done, person),
         "seconds": round(seconds, 3),
     }
 
 
-def _outcome(done: Completed, person: Person) -> dict[str, Any]:
+def _probe_outcome(done: Completed, person: PersonalDetails) -> dict[str, Any]:
     stdout, stderr = (
-        redacted(stream.decode("utf-8", "backslashreplace")[:_MOST], person)
+        redact_person(stream.decode("utf-8", "backslashreplace")[:_MOST], person)
         for stream in (done.stdout, done.stderr)
     )
-    found: dict[str, Any] = {"status": done.status, "stdout": stdout, "stderr": stderr}
+    facts: dict[str, Any] = {"status": done.status, "stdout": stdout, "stderr": stderr}
     with contextlib.suppress(ValueError, RecursionError):
-        found["value"] = json.loads(stdout)
+        facts["value"] = json.loads(stdout)
     line = parse_error_line(stderr) if done.status else None
     if line is not None:
-        found["error"] = {"number": line.number, "text": line.text}
+        facts["error"] = {"number": line.number, "text": line.text}
     if done.timed_out:
-        found["timed_out"] = True
-    return found
+        facts["timed_out"] = True
+    return facts
 
 
 _WHOSE: Final = (
@@ -274,16 +273,18 @@ def probe(rows: tuple[int, ...], simulate: bool, textedit: bool, output: Path | 
         if simulate
         else [os.environ.get("IAC_OSASCRIPT") or "osascript"]
     )
-    who = person()
+    who = personal_details()
     wanted = sorted(set(rows)) or list(ROWS)
-    more = list(collisions(_every_table())) if 9 in wanted else []
+    more = list(collision_probes(_all_tables())) if 9 in wanted else []
     try:
-        found = [*answers(run_process, program, wanted, more=more, scratch=textedit, person=who)]
+        answers = [
+            *run_probes(run_process, program, wanted, more=more, scratch=textedit, person=who)
+        ]
     except OSError as error:
         raise SetupError(f"{program[0]} cannot be started: {error.strerror}.") from error
     if 12 in wanted:
-        found.append(whose(who, simulate=simulate))
-        found.sort(key=lambda answer: answer["row"])
+        answers.append(automation_answer(who, simulate=simulate))
+        answers.sort(key=lambda answer: answer["row"])
     report = {
         "probe": _FORMAT,
         "iac": VERSION,
@@ -291,20 +292,20 @@ def probe(rows: tuple[int, ...], simulate: bool, textedit: bool, output: Path | 
         "macos": platform.mac_ver()[0],
         "machine": platform.machine(),
         "python": platform.python_version(),
-        "answers": found,
+        "answers": answers,
     }
     text = json.dumps(report, ensure_ascii=False, indent=1) + "\n"
     if output is None:
         click.echo(text, nl=False)
     else:
-        with writing(output):
+        with report_write_errors(output):
             write_whole(output, text)
         click.echo(
-            f"{len(found)} answers were written to {output}. Read them before you send the file."
+            f"{len(answers)} answers were written to {output}. Read them before you send the file."
         )
 
 
-def person() -> Person:
+def personal_details() -> PersonalDetails:
     """Return the person whose Mac this is."""
     import getpass
     import pwd
@@ -315,19 +316,19 @@ def person() -> Person:
     except (KeyError, OSError):
         names = []
     host = platform.node()
-    return Person(str(Path.home()), tuple({*names, host, host.partition(".")[0]} - {""}))
+    return PersonalDetails(str(Path.home()), tuple({*names, host, host.partition(".")[0]} - {""}))
 
 
-def _every_table() -> Iterator[Tables]:
+def _all_tables() -> Iterator[Tables]:
     catalogue = Catalogue(tool_folders())
-    return (catalogue.tables(app) for app in catalogue.dictionaries)
+    return (catalogue.load_tables(app) for app in catalogue.dictionaries)
 
 
-def whose(person: Person, *, simulate: bool) -> dict[str, Any]:
+def automation_answer(person: PersonalDetails, *, simulate: bool) -> dict[str, Any]:
     """Return the answer to row 12: who would ask for control, and of what it is allowed."""
     row = {"id": "12", "row": 12, "question": _WHOSE}
     if simulate or sys.platform != "darwin":
         return {**row, "unmeasured": "Only macOS knows."}
-    process = redacted(responsible_name(), person)
-    allowed = {name: permitted(app) for app, name in APPS.items()}
+    process = redact_person(responsible_name(), person)
+    allowed = {name: automation_permission(app) for app, name in APPS.items()}
     return {**row, "value": {"process": process, "allowed": allowed}}

@@ -16,13 +16,13 @@ from typing import Final, NamedTuple
 
 from mcp.server.auth.provider import AccessToken
 
-from iac_base.errors import SetupError, near_text, quoted
+from iac_base.errors import SetupError, near_text, quote_text
 from iac_base.files import (
     StateFileError,
-    locked,
+    hold_lock,
     open_state,
-    private_file,
     read_bounded,
+    require_private_file,
     write_whole,
 )
 from iac_runtime.tool import LEVELS, Level
@@ -46,14 +46,14 @@ class KnownClient(NamedTuple):
     """
 
     name: str
-    most: Level
-    hash: str
+    max_level: Level
+    token_hash: str
     made: str
 
     @property
     def scope(self) -> str:
         """The widest scope of its token."""
-        return next(scope for scope, level in SCOPES.items() if level == self.most)
+        return next(scope for scope, level in SCOPES.items() if level == self.max_level)
 
 
 def scopes_up_to(most: Level) -> list[str]:
@@ -61,7 +61,7 @@ def scopes_up_to(most: Level) -> list[str]:
     return [*SCOPES][: LEVELS.index(most) + 1]
 
 
-def add(name: str, most: Level) -> str:
+def add_client(name: str, most: Level) -> str:
     """Add a client and return its token, which is kept nowhere.
 
     Raises:
@@ -69,34 +69,34 @@ def add(name: str, most: Level) -> str:
     """
     if not _NAME.match(name):
         raise SetupError(
-            f"{quoted(name)} cannot name a client. Use up to 40 of a-z, 0-9, '.', '_', '-'."
+            f"{quote_text(name)} cannot name a client. Use up to 40 of a-z, 0-9, '.', '_', '-'."
         )
     token = f"{_PREFIX}{secrets.token_urlsafe(32)}"
     made = time.strftime("%Y-%m-%d %H:%M:%S")
-    with _changing() as rows:
+    with _edit_clients() as rows:
         if any(row.name == name for row in rows):
             raise SetupError(
                 f"There is a client {name} already; revoke it first: iac-mcp clients revoke {name}"
             )
-        rows.append(KnownClient(name, most, _hash(token), made))
+        rows.append(KnownClient(name, most, _hash_token(token), made))
     return token
 
 
-def revoke(name: str) -> None:
+def revoke_client(name: str) -> None:
     """Take a client's token back; servers that run end its sessions within a second or two.
 
     Raises:
         SetupError: There is no such client, or the file cannot be used.
     """
-    with _changing() as rows:
+    with _edit_clients() as rows:
         left = [row for row in rows if row.name != name]
         if len(left) == len(rows):
             near = near_text(name, [row.name for row in rows])
-            raise SetupError(f"There is no client {quoted(name)}. {near}".strip())
+            raise SetupError(f"There is no client {quote_text(name)}. {near}".strip())
         rows[:] = left
 
 
-def clients() -> list[KnownClient]:
+def read_clients() -> list[KnownClient]:
     """Return the clients, the oldest first.
 
     Raises:
@@ -104,10 +104,10 @@ def clients() -> list[KnownClient]:
     """
     path = open_state() / _FILE
     try:
-        private_file(path)
-        said = json.loads(read_bounded(path, _MOST, follow=False)[0])
-        rows = [KnownClient(*map(str, row)) for row in said["clients"]]  # type: ignore[arg-type]
-        if all(row.most in LEVELS for row in rows):
+        require_private_file(path)
+        content = json.loads(read_bounded(path, _MOST, follow=False)[0])
+        rows = [KnownClient(*map(str, row)) for row in content["clients"]]  # type: ignore[arg-type]
+        if all(row.max_level in LEVELS for row in rows):
             return rows
     except FileNotFoundError:
         return []
@@ -119,59 +119,59 @@ def clients() -> list[KnownClient]:
 
 
 @contextmanager
-def _changing() -> Iterator[list[KnownClient]]:
+def _edit_clients() -> Iterator[list[KnownClient]]:
     path = open_state() / _FILE
     try:
-        with locked(path.with_suffix(".lock")):
-            rows = clients()
+        with hold_lock(path.with_suffix(".lock")):
+            rows = read_clients()
             yield rows
             write_whole(path, json.dumps({"clients": rows}), mode=0o600, sync=True)
     except OSError as error:
         raise SetupError(f"{path} cannot be written: {error.strerror}.") from error
 
 
-def _hash(token: str) -> str:
+def _hash_token(token: str) -> str:
     return sha256(token.encode()).hexdigest()
 
 
-class LocalTokens:
+class LocalTokenVerifier:
     """A `TokenVerifier` of the SDK on the file, which is read again when it has changed."""
 
     def __init__(self) -> None:
         self._path: Path = open_state() / _FILE
         self._stamp: object = None
-        self._rows: list[KnownClient] = clients()
+        self._rows: list[KnownClient] = read_clients()
 
     async def verify_token(self, token: str) -> AccessToken | None:
         """Return whose token it is; None for nobody's."""
-        given, found = _hash(token), None
+        given, owner = _hash_token(token), None
         # All are compared, each in the time that it takes whatever it is.
-        for row in self._known():
-            if hmac.compare_digest(row.hash, given):
-                found = row
-        if found is None:
+        for row in self._current_clients():
+            if hmac.compare_digest(row.token_hash, given):
+                owner = row
+        if owner is None:
             return None
         return AccessToken(
             token="",
-            client_id=found.name,
-            scopes=scopes_up_to(found.most),
-            subject=found.hash,
-            claims={"iss": "iac", HOLDER: f"http:{found.name}"},
+            client_id=owner.name,
+            scopes=scopes_up_to(owner.max_level),
+            subject=owner.token_hash,
+            claims={"iss": "iac", HOLDER: f"http:{owner.name}"},
         )
 
-    def holds(self, token: AccessToken) -> bool:
+    def is_still_valid(self, token: AccessToken) -> bool:
         """Say whether a token that was verified is good still."""
-        return any(row.hash == token.subject for row in self._known())
+        return any(row.token_hash == token.subject for row in self._current_clients())
 
-    def _known(self) -> list[KnownClient]:
+    def _current_clients(self) -> list[KnownClient]:
         try:
-            found = self._path.lstat()
-            stamp: object = (found.st_ino, found.st_mtime_ns, found.st_size)
+            facts = self._path.lstat()
+            stamp: object = (facts.st_ino, facts.st_mtime_ns, facts.st_size)
         except OSError:
             stamp = None
         if stamp != self._stamp:
             try:
-                self._rows = clients()
+                self._rows = read_clients()
             except SetupError:
                 # Nobody comes in by a file that cannot be trusted.
                 self._rows = []

@@ -6,19 +6,27 @@ Everything here is bounded: requests and sessions of each client, the time for a
 kept of a stream that may be taken up again. Silence and slow readers are the protocol's (`serve`).
 """
 
+import asyncio
 import gc
+import logging
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final
+from hashlib import sha256
+from pathlib import Path
+from re import sub
+from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
 
 import anyio
+import httpx2
+import jwt
 import mcp_types as types
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
-from mcp.server.auth.provider import AccessToken
+from mcp.server.auth.provider import AccessToken, TokenVerifier
 from mcp.server.streamable_http import (
     MCP_SESSION_ID_HEADER,
     EventCallback,
@@ -34,12 +42,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from iac_base.errors import SetupError
+from iac_base.files import StateFileError, require_private_file
 from iac_mcp.http.clients import HOLDER, SCOPES
-from iac_runtime.serve.deadline import RemoteClient
-from iac_runtime.serve.handlers import REMOTE
+from iac_runtime.serve.call import RemoteClient
+from iac_runtime.serve.http_sdk import REMOTE
 
 
-class Entrance:
+class RequestGuard:
     """Lets in what is meant for this server, before anything of it is read.
 
     Host and Origin are compared because a name of somebody else's may lead here, and a page in a
@@ -84,7 +94,7 @@ class HttpLimits:
 
 
 @dataclass(eq=False)
-class _Open:
+class _OpenRequest:
     """A request that is being answered."""
 
     token: AccessToken
@@ -92,7 +102,7 @@ class _Open:
 
 
 @dataclass
-class _Session:
+class _ClientSession:
     """A session: the user that it belongs to, its open requests, and since when it has none."""
 
     user: AuthenticatedUser
@@ -122,8 +132,8 @@ class Admission:
         self._end = end
         self._asks = asks
         self._limits = limits
-        self._requests: dict[str, set[_Open]] = {}
-        self._sessions: dict[str, _Session] = {}
+        self._requests: dict[str, set[_OpenRequest]] = {}
+        self._sessions: dict[str, _ClientSession] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request of a client whose token was verified."""
@@ -137,32 +147,32 @@ class Admission:
         begins = session is None and (version is None or version in HANDSHAKE_PROTOCOL_VERSIONS)
         mine = self._requests.setdefault(holder, set())
         if len(mine) >= self._limits.requests:
-            await _busy("Too many requests at once.")(scope, receive, send)
+            await _busy_response("Too many requests at once.")(scope, receive, send)
             return
-        if begins and self._count(holder) >= self._limits.sessions:
-            await _busy("Too many open sessions.")(scope, receive, send)
+        if begins and self._count_sessions(holder) >= self._limits.sessions:
+            await _busy_response("Too many open sessions.")(scope, receive, send)
             return
         scope[REMOTE] = RemoteClient(holder, most, self._asks)
-        opened = _Open(user.access_token)
+        opened = _OpenRequest(user.access_token)
         if user.access_token.expires_at is not None:
             left = user.access_token.expires_at - time.time()
             opened.scope.deadline = anyio.current_time() + left
         mine.add(opened)
-        entered = self._enter(session, user)
+        entered = self._enter_session(session, user)
         try:
             with opened.scope:
                 await self._app(
                     scope,
-                    _in_time(receive, self._limits.body, opened.scope),
-                    self._noting(send, user, session if entered else None, scope["method"]),
+                    _with_deadline(receive, self._limits.body, opened.scope),
+                    self._track_session(send, user, session if entered else None, scope["method"]),
                 )
         finally:
             mine.discard(opened)
             if not mine:
                 self._requests.pop(holder, None)
-            self._leave(entered)
+            self._leave_session(entered)
 
-    async def forget(self, holds: Callable[[AccessToken], bool]) -> None:
+    async def end_invalid(self, holds: Callable[[AccessToken], bool]) -> None:
         """End what is open by tokens that are not good any more."""
         for opened in [row for rows in self._requests.values() for row in rows]:
             if not holds(opened.token):
@@ -172,7 +182,7 @@ class Admission:
                 del self._sessions[ident]
                 await self._end(ident, session.user)
 
-    def _count(self, holder: str) -> int:
+    def _count_sessions(self, holder: str) -> int:
         """Return how many sessions a client has; those that ended by themselves are forgotten."""
         past = time.monotonic() - self._limits.idle - 1
         for ident, session in [*self._sessions.items()]:
@@ -181,43 +191,45 @@ class Admission:
         rows = (row.user.access_token.claims or {} for row in self._sessions.values())
         return sum(claims.get(HOLDER) == holder for claims in rows)
 
-    def _enter(self, ident: str | None, user: AuthenticatedUser) -> _Session | None:
+    def _enter_session(self, ident: str | None, user: AuthenticatedUser) -> _ClientSession | None:
         session = self._sessions.get(ident or "")
-        if session is None or _who(session.user) != _who(user):
+        if session is None or _user_identity(session.user) != _user_identity(user):
             return None
         session.open += 1
         return session
 
-    def _leave(self, session: _Session | None) -> None:
+    def _leave_session(self, session: _ClientSession | None) -> None:
         if session is not None:
             session.open -= 1
             session.since = time.monotonic()
 
-    def _noting(self, send: Send, user: AuthenticatedUser, ident: str | None, how: str) -> Send:
+    def _track_session(
+        self, send: Send, user: AuthenticatedUser, ident: str | None, how: str
+    ) -> Send:
         """Return what sends an answer, and notes a session that began, or that is over."""
 
-        async def noting(message: Message) -> None:
+        async def send_tracked(message: Message) -> None:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 if ident is not None and (status == 404 or (how == "DELETE" and status < 400)):
                     self._sessions.pop(ident, None)
                 begun = Headers(raw=message["headers"]).get(MCP_SESSION_ID_HEADER)
                 if ident is None and begun is not None and status < 400:
-                    self._sessions.setdefault(begun, _Session(user, since=time.monotonic()))
+                    self._sessions.setdefault(begun, _ClientSession(user, since=time.monotonic()))
             await send(message)
 
-        return noting
+        return send_tracked
 
 
-def _who(user: AuthenticatedUser) -> object:
+def _user_identity(user: AuthenticatedUser) -> object:
     return user.access_token.claims, user.access_token.subject
 
 
-def _in_time(receive: Receive, seconds: float, ends: anyio.CancelScope) -> Receive:
+def _with_deadline(receive: Receive, seconds: float, ends: anyio.CancelScope) -> Receive:
     """Return what receives a request: one whose body does not come in time is given up."""
     until, whole = anyio.current_time() + seconds, False
 
-    async def receiving() -> Message:
+    async def receive_in_time() -> Message:
         nonlocal whole
         message: Message = {"type": "http.disconnect"}
         with anyio.CancelScope(deadline=math.inf if whole else until) as waiting:
@@ -227,10 +239,10 @@ def _in_time(receive: Receive, seconds: float, ends: anyio.CancelScope) -> Recei
         whole = whole or not message.get("more_body", False)
         return message
 
-    return receiving
+    return receive_in_time
 
 
-def _busy(text: str) -> JSONResponse:
+def _busy_response(text: str) -> JSONResponse:
     error = {"code": types.INTERNAL_ERROR, "message": text}
     body = {"jsonrpc": "2.0", "id": None, "error": error}
     return JSONResponse(body, 429, headers={"retry-after": "1"})
@@ -309,7 +321,7 @@ class HttpSessions(StreamableHTTPSessionManager):
     def event_store(self, _store: EventStore | None) -> None:
         pass
 
-    async def end(self, ident: str, user: AuthenticatedUser, host: str) -> None:
+    async def end_session(self, ident: str, user: AuthenticatedUser, host: str) -> None:
         """End a session as its client would."""
         headers = {"host": host, MCP_SESSION_ID_HEADER: ident}
         scope = {
@@ -321,11 +333,195 @@ class HttpSessions(StreamableHTTPSessionManager):
             "user": user,
         }
 
-        async def nothing() -> Message:
+        async def empty_request() -> Message:
             return {"type": "http.request", "body": b"", "more_body": False}
 
-        async def drop(_message: Message) -> None:
+        async def discard_message(_message: Message) -> None:
             pass
 
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-            await self.handle_request(scope, nothing, drop)
+            await self.handle_request(scope, empty_request, discard_message)
+
+
+ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
+ALGORITHMS_EC: Final = ("ES256", "ES384", "ES512", "EdDSA")
+"""How tokens may be signed: with a key that only the issuer has, never with a shared one."""
+
+_LEEWAY: Final = 30
+"""Seconds by which two clocks may differ."""
+
+_FRESH: Final = 300.0
+_PAUSE: Final = 30.0
+_LONGEST: Final = 3600.0
+"""Seconds for which keys are taken as they are, between two looks for one that is not among them,
+and for which they count where they cannot be had again."""
+
+_ANSWER: Final = 5.0
+_LARGEST: Final = 1_000_000
+
+_log = logging.getLogger("iac.http")
+
+
+class Issuer(NamedTuple):
+    """Who makes the tokens, and for what address: `url` is the audience that they must name."""
+
+    url: str
+    issuer: str
+    jwks: str = ""
+    introspection: str = ""
+    introspection_client: str = ""
+    introspection_secret_file: str = ""
+
+
+def open_verifier(issuer: Issuer) -> TokenVerifier:
+    """Return what verifies the tokens of an issuer.
+
+    Raises:
+        SetupError: An address is not https (or this machine's), or the secret cannot be read.
+    """
+    named = {"url": issuer.url, "issuer": issuer.issuer}
+    named |= {key: getattr(issuer, key) for key in ("jwks", "introspection")}
+    for key, address in named.items():
+        if address and not _is_safe(address):
+            raise SetupError(f"[http] {key} must be an https:// address, not {address}.")
+    if bool(issuer.jwks) == bool(issuer.introspection):
+        raise SetupError("[http] needs jwks or introspection, to check the issuer's tokens.")
+    return _IntrospectionVerifier(issuer) if issuer.introspection else _JwtVerifier(issuer)
+
+
+def _is_safe(address: str) -> bool:
+    parts = urlsplit(address)
+    here = parts.scheme == "http" and parts.hostname in ("127.0.0.1", "localhost", "::1")
+    return bool(parts.hostname) and not parts.fragment and (parts.scheme == "https" or here)
+
+
+def _http_client() -> httpx2.AsyncClient:
+    return httpx2.AsyncClient(timeout=_ANSWER, follow_redirects=False, trust_env=False)
+
+
+def _accept_claims(claims: Mapping[str, Any], issuer: Issuer) -> AccessToken | None:
+    """Return whose token these claims are of; None where one is missing or of another kind."""
+    meant = claims.get("aud")
+    audience = [meant] if isinstance(meant, str) else meant
+    client = claims.get("client_id") or claims.get("azp")
+    subject, expires = claims.get("sub"), claims.get("exp")
+    if not (
+        claims.get("iss", issuer.issuer) == issuer.issuer
+        and isinstance(audience, list)
+        and issuer.url in audience
+        and isinstance(client, str)
+        and isinstance(expires, int | float)
+        and not isinstance(expires, bool)
+        and expires > time.time() - _LEEWAY
+        and (subject is None or isinstance(subject, str))
+    ):
+        return None
+    said = claims.get("scope", claims.get("scp", ()))
+    words = said.split() if isinstance(said, str) else said if isinstance(said, list) else []
+    whose = "\0".join((issuer.issuer, client, subject or ""))
+    # Two clients never have one name: what is unusual in theirs is left out, the digest is not.
+    shown = sub(r"[^a-z0-9._-]+", "-", f"{client}.{subject or ''}".casefold()).strip("-.")[:40]
+    return AccessToken(
+        token="",
+        client_id=client,
+        scopes=[scope for scope in SCOPES if scope in words],
+        # The leeway is for our clock, not for the token's life.
+        expires_at=int(expires) + _LEEWAY,
+        resource=issuer.url,
+        subject=subject,
+        claims={
+            "iss": issuer.issuer,
+            HOLDER: f"oauth:{shown}-{sha256(whose.encode()).hexdigest()[:12]}",
+        },
+    )
+
+
+class _JwtVerifier:
+    """Verifies signed tokens (JWT) by the keys that the issuer publishes."""
+
+    def __init__(self, issuer: Issuer) -> None:
+        self._issuer = issuer
+        self._keys: dict[str, jwt.PyJWK] = {}
+        self._asked = self._had = -_LONGEST
+        self._asking = asyncio.Lock()
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        """Return whose token it is; None for one that is not good."""
+        try:
+            key = await self._find_key(jwt.get_unverified_header(token).get("kid"))
+            if key is None:
+                return None
+            claims = jwt.decode(
+                token,
+                key,
+                algorithms=[*ALGORITHMS, *ALGORITHMS_EC],
+                audience=self._issuer.url,
+                issuer=self._issuer.issuer,
+                leeway=_LEEWAY,
+                options={"require": ["exp", "iss", "aud"]},
+            )
+        except (jwt.PyJWTError, ValueError, TypeError):
+            return None
+        return _accept_claims(claims, self._issuer)
+
+    async def _find_key(self, ident: Any) -> jwt.PyJWK | None:
+        now = time.monotonic()
+        if (now - self._had > _FRESH or ident not in self._keys) and now - self._asked > _PAUSE:
+            async with self._asking:
+                if time.monotonic() - self._asked > _PAUSE:
+                    self._asked = time.monotonic()
+                    await self._load_keys()
+        stale = time.monotonic() - self._had > _LONGEST
+        return None if stale or not isinstance(ident, str) else self._keys.get(ident)
+
+    async def _load_keys(self) -> None:
+        try:
+            async with _http_client() as client:
+                answer = await client.get(self._issuer.jwks)
+            answer.raise_for_status()
+            if len(answer.content) > _LARGEST:
+                raise ValueError("the answer is too large")
+            rows = answer.json()["keys"]
+            keys: dict[str, jwt.PyJWK] = {}
+            for row in rows:
+                # A key of a kind that is not known here leaves the others.
+                with suppress(jwt.PyJWTError, ValueError, TypeError, KeyError):
+                    if row.get("kty") != "oct" and row.get("use", "sig") == "sig":
+                        keys[str(row["kid"])] = jwt.PyJWK(row)
+            self._keys, self._had = keys, time.monotonic()
+        except (httpx2.HTTPError, ValueError, TypeError, KeyError, AttributeError) as error:
+            # The keys that are known stay good meanwhile.
+            _log.warning("the keys of %s cannot be fetched: %s", self._issuer.issuer, error)
+
+
+class _IntrospectionVerifier:
+    """Asks the issuer about each token, each time: what it revokes ends with the next request."""
+
+    def __init__(self, issuer: Issuer) -> None:
+        self._issuer = issuer
+        path = Path(issuer.introspection_secret_file).expanduser()
+        try:
+            require_private_file(path)
+            secret = path.read_text("utf-8").strip()
+        except StateFileError as error:
+            raise SetupError(str(error)) from None
+        except (OSError, UnicodeDecodeError):
+            raise SetupError(
+                "[http] introspection_secret_file must be a file with the secret, chmod 600."
+            ) from None
+        self._auth = (issuer.introspection_client, secret)
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        """Return whose token it is; None for one that the issuer does not vouch for."""
+        try:
+            async with _http_client() as client:
+                body = {"token": token, "token_type_hint": "access_token"}
+                answer = await client.post(self._issuer.introspection, data=body, auth=self._auth)
+            answer.raise_for_status()
+            claims = answer.json() if len(answer.content) <= _LARGEST else {}
+        except (httpx2.HTTPError, ValueError) as error:
+            _log.warning("%s cannot be reached: %s", self._issuer.introspection, error)
+            return None
+        if not isinstance(claims, dict) or claims.get("active") is not True:
+            return None
+        return _accept_claims(claims, self._issuer)

@@ -6,10 +6,12 @@ server wants TLS and tokens of an issuer (OAuth), or does not start.
 
 import asyncio
 import logging
+import resource
 import signal
 import socket
 import ssl
 import sys
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import ExitStack, asynccontextmanager, closing, suppress
 from functools import partial
@@ -18,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
+import h11
 import uvicorn
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
 from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend, RequireAuthMiddleware
@@ -31,16 +34,129 @@ from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from iac_base.errors import SetupError, quoted
-from iac_base.logs import LOGGER, begin
-from iac_mcp.http.clients import SCOPES, LocalTokens, clients
-from iac_mcp.http.connections import GuardedConnection, allow_descriptors, quiet_full_table
-from iac_mcp.http.guard import Admission, Entrance, HttpLimits, HttpSessions
-from iac_mcp.http.oauth import Issuer, open_verifier
-from iac_runtime.policy.file import load_policy
-from iac_runtime.serve.front import prepare
-from iac_runtime.serve.handlers import tell_sessions
+from iac_base.errors import SetupError, quote_text
+from iac_base.logs import LOGGER, start_logging
+from iac_mcp.http.clients import SCOPES, LocalTokenVerifier, read_clients
+from iac_mcp.http.guard import (
+    Admission,
+    HttpLimits,
+    HttpSessions,
+    Issuer,
+    RequestGuard,
+    open_verifier,
+)
+from iac_runtime.policy.policy_file import load_policy
+from iac_runtime.serve.http_sdk import build_server, tell_sessions
+from iac_runtime.serve.stdio import prepare_server
+
+_HEAD_SECONDS: Final = 10.0
+"""Seconds until a connection has sent the head of a request."""
+
+_STALLED_SECONDS: Final = 60.0
+"""Seconds that a reader has to make room for what is written to it."""
+
+_REST_SECONDS: Final = 2.0
+"""Seconds for the rest of a body that was answered before it was there: a client that closes with
+less would lose the answer."""
+
+_MOST: Final = 320
+"""Connections of one address: one client may have 256 requests at once (`HttpLimits`)."""
+
+_SPARE: Final = 96
+"""Descriptors that connections leave free, for files, workers and the audit."""
+
+_QUIET_SECONDS: Final = 60.0
+"""Seconds until the same trouble is told again."""
+
+_told: Final[dict[str, float]] = {}
+
+
+class GuardedConnection(H11Protocol):
+    """A connection that is in time, and one of not too many.
+
+    It must send the head of a request soon, read what it asked for (what nobody reads would be held
+    in memory for good), and end with an answer that came before the end of its body.
+    """
+
+    _stalled: asyncio.TimerHandle | None = None
+    _made = 0.0
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin to wait for the first request; of too many, one that asked for nothing goes."""
+        super().connection_made(transport)
+        self._made = self.loop.time()
+        self.loop.call_later(_HEAD_SECONDS, self._close_without_head)
+        if crowd := self._crowd():
+            host = self.client[0] if self.client else "an unknown address"
+            _tell_once("Connections of %s are closed: it has too many open.", host)
+            silent = [other for other in crowd if other.cycle is None and other is not self]
+            min(silent, key=lambda other: other._made, default=self).transport.abort()
+
+    def pause_writing(self) -> None:
+        """Begin to wait for a reader whose answers pile up."""
+        super().pause_writing()
+        self._stalled = self.loop.call_later(_STALLED_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Go on: it has read."""
+        super().resume_writing()
+        if self._stalled is not None:
+            self._stalled.cancel()
+
+    def on_response_complete(self) -> None:
+        """Wait a little for the rest of a body that was answered early."""
+        super().on_response_complete()
+        if not self.transport.is_closing() and self.conn.their_state is h11.SEND_BODY:
+            self.loop.call_later(_REST_SECONDS, self._close_without_rest, self.cycle)
+
+    def _crowd(self) -> "list[GuardedConnection]":
+        """Return the connections of this address where they are too many, of all where all are."""
+        others = [row for row in self.connections if isinstance(row, GuardedConnection)]
+        descriptors = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        room = max(descriptors - _SPARE, descriptors // 2)
+        host = self.client[0] if self.client else ""
+        same = [row for row in others if row.client and row.client[0] == host]
+        trusted = self.config.proxy_headers and host in self.config.forwarded_allow_ips
+        if not trusted and len(same) > min(_MOST, room * 2 // 3):
+            return same
+        return others if len(others) > room else []
+
+    def _close_without_head(self) -> None:
+        if self.cycle is None and not self.transport.is_closing():
+            self.transport.close()
+
+    def _close_without_rest(self, answered: object) -> None:
+        if self.cycle is answered and self.conn.their_state is h11.SEND_BODY:
+            self.transport.close()
+
+
+def allow_descriptors() -> None:
+    """Take as many descriptors as the system lets this process have, up to 4,096."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 4_096 if hard == resource.RLIM_INFINITY else min(4_096, hard)
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def quiet_full_table(row: logging.LogRecord) -> bool:
+    """Filter of asyncio's log: that no descriptor is left is told by one line a minute.
+
+    asyncio tells it a thousand times a second, each time with a traceback.
+    """
+    if "out of system resource" not in row.getMessage():
+        return True
+    _tell_once("Nobody can connect: the process has no file descriptor left.")
+    return False
+
+
+def _tell_once(message: str, *facts: str) -> None:
+    now = time.monotonic()
+    if now - _told.get(message, -_QUIET_SECONDS) >= _QUIET_SECONDS:
+        _told[message] = now
+        logging.getLogger(f"{LOGGER}.http").warning(message, *facts)
+
 
 PORT: Final = 8722
 PATH: Final = "/mcp"
@@ -86,13 +202,13 @@ class HttpSettings(NamedTuple):
     clients_ask: bool = True
 
 
-def start(raw: Mapping[str, Any]) -> int:
+def serve_http(raw: Mapping[str, Any]) -> int:
     """Serve until TERM or INT arrives; `raw` are the options by name, as texts.
 
     Raises:
         SetupError: What was asked for is not safe or not right; nothing was served.
     """
-    begin(verbose=bool(raw.get("verbose")), file=raw.get("log_file"), most=_LOG)
+    start_logging(verbose=bool(raw.get("verbose")), file=raw.get("log_file"), most=_LOG)
     for name in ("uvicorn.error", "mcp", "sse_starlette"):
         # Their warnings quote what strangers sent: ours writes that harmlessly.
         logger = logging.getLogger(name)
@@ -103,21 +219,26 @@ def start(raw: Mapping[str, Any]) -> int:
     logging.getLogger("asyncio").addFilter(quiet_full_table)
     allow_descriptors()
     policy = Path(raw["policy"]) if raw.get("policy") else None
-    said = dict(load_policy(policy).http)
+    policy_settings = dict(load_policy(policy).http)
     with ExitStack() as stack:
-        listener = _listen(stack, raw)
-        settings = read_http(raw, said, listener.getsockname()[1])
-        verifier = LocalTokens() if settings.issuer is None else open_verifier(settings.issuer)
-        ready = prepare({**raw, "log_file": None, "verbose": False, "waiting": (THREADS, WAITING)})
+        listener = _open_listener(stack, raw)
+        settings = read_http_settings(raw, policy_settings, listener.getsockname()[1])
+        verifier = (
+            LocalTokenVerifier() if settings.issuer is None else open_verifier(settings.issuer)
+        )
+        ready = prepare_server(
+            {**raw, "log_file": None, "verbose": False, "waiting": (THREADS, WAITING)}
+        )
         stack.callback(ready.gate.close)
-        server = ready.gate.server(ready.identity, ready.patience, THREADS)
-        tell_sessions(server, ready.gate.changes)
-        stack.enter_context(closing(ready.watch()))
+        methods, changes = ready.gate.open_methods(ready.patience), ready.gate.changes
+        server = build_server(methods, ready.lines, ready.identity, changes, THREADS)
+        tell_sessions(server, changes)
+        stack.enter_context(closing(ready.start_watch()))
         app = make_app(server, settings, verifier)
         # Not before: nobody is let in until all of it is right.
         listener.listen(1024)
         sys.stderr.write(f"iac-mcp: serving at {settings.url}\n")
-        if settings.issuer is None and not clients():
+        if settings.issuer is None and not read_clients():
             sys.stderr.write(
                 "iac-mcp: no client has a token yet; add one with: iac-mcp clients add NAME\n"
             )
@@ -128,10 +249,10 @@ def start(raw: Mapping[str, Any]) -> int:
     return 0
 
 
-def _listen(stack: ExitStack, raw: Mapping[str, Any]) -> socket.socket:
-    host, text = _host(raw), str(raw.get("port") or PORT)
+def _open_listener(stack: ExitStack, raw: Mapping[str, Any]) -> socket.socket:
+    host, text = _listen_address(raw), str(raw.get("port") or PORT)
     if not (text.isdecimal() and int(text) < 65536):
-        raise SetupError(f"--port must be a number from 0 to 65535, not {quoted(text)}.")
+        raise SetupError(f"--port must be a number from 0 to 65535, not {quote_text(text)}.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = stack.enter_context(socket.socket(family))
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -142,7 +263,7 @@ def _listen(stack: ExitStack, raw: Mapping[str, Any]) -> socket.socket:
     return listener
 
 
-def _host(raw: Mapping[str, Any]) -> str:
+def _listen_address(raw: Mapping[str, Any]) -> str:
     host = str(raw.get("host") or "127.0.0.1").strip("[]")
     if host == "localhost":
         return "127.0.0.1"
@@ -150,17 +271,17 @@ def _host(raw: Mapping[str, Any]) -> str:
         return str(ip_address(host))
     except ValueError:
         raise SetupError(
-            f"--host must be an address of this machine, such as 127.0.0.1, not {quoted(host)}."
+            f"--host must be an address of this machine, such as 127.0.0.1, not {quote_text(host)}."
         ) from None
 
 
-def read_http(raw: Mapping[str, Any], said: Mapping[str, Any], port: int) -> HttpSettings:
+def read_http_settings(raw: Mapping[str, Any], said: Mapping[str, Any], port: int) -> HttpSettings:
     """Return the settings, from the options and the table `[http]` of the policy.
 
     Raises:
         SetupError: They are not safe, or not right.
     """
-    host = _host(raw)
+    host = _listen_address(raw)
     local = ip_address(host).is_loopback and not raw.get("behind_proxy")
     cert, key = raw.get("cert") or "", raw.get("key") or ""
     if bool(cert) != bool(key):
@@ -186,7 +307,7 @@ def read_http(raw: Mapping[str, Any], said: Mapping[str, Any], port: int) -> Htt
         try:
             ip_network(proxy)
         except ValueError:
-            raise SetupError(f"[http] proxies: {quoted(proxy)} is not an address.") from None
+            raise SetupError(f"[http] proxies: {quote_text(proxy)} is not an address.") from None
     shown = f"[{host}]" if ":" in host else host
     here = f"{'https' if cert else 'http'}://{shown}:{port}{PATH}"
     url = str(said.get("url") or here)
@@ -195,7 +316,7 @@ def read_http(raw: Mapping[str, Any], said: Mapping[str, Any], port: int) -> Htt
         raise SetupError(f"[http] url must be an https:// address, not {url}.")
     if (parts.path or "/") != PATH or not parts.hostname or parts.query or parts.fragment:
         raise SetupError(f"[http] url must end in {PATH}, such as https://mac.example.com{PATH}.")
-    hosts = {parts.netloc.lower(), *_with_port(parts.scheme, parts.netloc.lower())}
+    hosts = {parts.netloc.lower(), *_with_default_port(parts.scheme, parts.netloc.lower())}
     if local:
         hosts |= {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")}
     schemes = {parts.scheme, "https" if cert else "http"} if local else {"https"}
@@ -218,7 +339,7 @@ def read_http(raw: Mapping[str, Any], said: Mapping[str, Any], port: int) -> Htt
     )
 
 
-def _with_port(scheme: str, netloc: str) -> list[str]:
+def _with_default_port(scheme: str, netloc: str) -> list[str]:
     """Return a host with the port that it has without saying so."""
     bare = not netloc.rpartition("]")[2].count(":")
     return [f"{netloc}:{443 if scheme == 'https' else 80}"] if bare else []
@@ -250,7 +371,7 @@ def make_app(
         max_request_body_size=LARGEST,
         max_sessions=MOST_SESSIONS,
     )
-    end = partial(sessions.end, host=settings.hosts[0])
+    end = partial(sessions.end_session, host=settings.hosts[0])
     admission = Admission(sessions.asgi_app, end, asks=settings.clients_ask, limits=limits)
     routes: list[BaseRoute] = []
     metadata = None
@@ -263,10 +384,10 @@ def make_app(
     routes.append(Route(PATH, endpoint=guarded))
 
     @asynccontextmanager
-    async def running(_app: Starlette) -> AsyncIterator[None]:
+    async def run_sessions(_app: Starlette) -> AsyncIterator[None]:
         async with sessions.run():
-            holds = getattr(verifier, "holds", None)
-            looking = asyncio.create_task(_look(admission, holds)) if holds else None
+            holds = getattr(verifier, "is_still_valid", None)
+            looking = asyncio.create_task(_watch_tokens(admission, holds)) if holds else None
             yield
             if looking is not None:
                 looking.cancel()
@@ -276,15 +397,15 @@ def make_app(
         Middleware(AuthenticationMiddleware, backend=backend),
         Middleware(AuthContextMiddleware),
     ]
-    app = Starlette(routes=routes, middleware=middleware, lifespan=running)
-    return Entrance(app, security, behind_proxy=bool(settings.proxies))
+    app = Starlette(routes=routes, middleware=middleware, lifespan=run_sessions)
+    return RequestGuard(app, security, behind_proxy=bool(settings.proxies))
 
 
-async def _look(admission: Admission, holds: Callable[[AccessToken], bool]) -> None:
+async def _watch_tokens(admission: Admission, holds: Callable[[AccessToken], bool]) -> None:
     while True:
         await asyncio.sleep(_LOOK)
         try:
-            await admission.forget(holds)
+            await admission.end_invalid(holds)
         except Exception:
             # One session that cannot be ended leaves the others to be looked at.
             logging.getLogger(f"{LOGGER}.http").exception("a session could not be ended")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from iac_base.errors import SetupError
-from iac_base.files import find, replace
+from iac_base.files import read_file_content, replace_file_content
 from iac_runtime.tools.catalogue import read_tool_folders
 from iac_runtime.version import VERSION
 
@@ -52,7 +52,7 @@ sys.exit(main())
 '''
 
 
-def manifest(apps: Sequence[str]) -> dict[str, Any]:
+def bundle_manifest(apps: Sequence[str]) -> dict[str, Any]:
     """Return the manifest of a bundle with tools of these apps, by name."""
     fixed = json.loads(Path(__file__).with_name("manifest.json").read_text(encoding="utf-8"))
     words = f"Tools of {', '.join(apps)}. Changes require your approval."
@@ -73,25 +73,25 @@ def write_bundle(output: Path, folders: Sequence[Path]) -> tuple[int, int]:
         str(row["name"]) for tool_folder in tool_folders for row in tool_folder.apps.values()
     )
     files = {
-        "manifest.json": _json(manifest(apps)),
-        "pyproject.toml": _project().encode(),
+        "manifest.json": _json_bytes(bundle_manifest(apps)),
+        "pyproject.toml": _project_file().encode(),
         "server/main.py": _MAIN.encode(),
     }
     packages = Path(__file__).resolve().parents[2]
     try:
         for package in _PACKAGES:
-            files |= dict(_under(packages / package, f"server/{package}"))
+            files |= dict(_files_under(packages / package, f"server/{package}"))
         for at, tool_folder in enumerate(tool_folders):
             # Numbered, so that the order in which they are searched is that of their names.
-            files |= dict(_under(tool_folder.folder, f"server/tools/{at:02}"))
+            files |= dict(_files_under(tool_folder.folder, f"server/tools/{at:02}"))
     except OSError as error:
         raise SetupError(f"{error.filename} cannot be read: {error.strerror}.") from error
-    content = _zipped(files)
-    replace(find(output)._replace(mode=0o644), content)
+    content = _zip_files(files)
+    replace_file_content(read_file_content(output)._replace(mode=0o644), content)
     return len(content), len(apps)
 
 
-def _zipped(files: Mapping[str, bytes]) -> bytes:
+def _zip_files(files: Mapping[str, bytes]) -> bytes:
     memory = io.BytesIO()
     with zipfile.ZipFile(memory, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(files):
@@ -102,13 +102,13 @@ def _zipped(files: Mapping[str, bytes]) -> bytes:
     return memory.getvalue()
 
 
-def _under(folder: Path, name: str) -> Iterator[tuple[str, bytes]]:
+def _files_under(folder: Path, name: str) -> Iterator[tuple[str, bytes]]:
     for path in sorted(folder.rglob("*")):
         if path.suffix in _CODE and "__pycache__" not in path.parts and path.is_file():
             yield f"{name}/{path.relative_to(folder).as_posix()}", path.read_bytes()
 
 
-def requirements() -> list[str]:
+def server_requirements() -> list[str]:
     """Return what the server depends on, as the metadata of the installed package has it.
 
     Raises:
@@ -118,13 +118,13 @@ def requirements() -> list[str]:
     for found in metadata.entry_points(group="console_scripts", name="iac-mcp"):
         if found.value.startswith("iac_") and found.dist is not None:
             needs = found.dist.requires or []
-            return sorted(filter(None, map(_needed, needs)))
+            return sorted(filter(None, map(_strip_extra, needs)))
     raise SetupError(
         f"IAC is not installed in {sys.executable}, so the dependencies of a bundle are unknown."
     )
 
 
-def _needed(need: str) -> str:
+def _strip_extra(need: str) -> str:
     """Return a requirement without its extra; of one for another extra, nothing."""
     extra = _EXTRA.search(need)
     if extra is None:
@@ -132,13 +132,13 @@ def _needed(need: str) -> str:
     return need.replace(extra[0], "") if extra[1] in _SEEING else ""
 
 
-def _project() -> str:
-    needs = "".join(f"    {json.dumps(need)},\n" for need in requirements())
+def _project_file() -> str:
+    needs = "".join(f"    {json.dumps(need)},\n" for need in server_requirements())
     return (
         f'[project]\nname = "iac-bundle"\nversion = "{VERSION}"\n'
         f'requires-python = ">=3.11"\ndependencies = [\n{needs}]\n\n[tool.uv]\npackage = false\n'
     )
 
 
-def _json(value: Mapping[str, Any]) -> bytes:
+def _json_bytes(value: Mapping[str, Any]) -> bytes:
     return json.dumps(value, ensure_ascii=False, indent=2).encode() + b"\n"

@@ -32,25 +32,25 @@ class NotJsonError(ValueError):
     """A text is not of its form; the reason has the line and the column."""
 
 
-def _blanked(text: str, pattern: re.Pattern[str]) -> str:
+def _blank_matches(text: str, pattern: re.Pattern[str]) -> str:
     """Return a text with what a pattern finds made blank, texts aside, at the same positions."""
     return pattern.sub(
         lambda found: found[0] if found[0][0] == '"' else re.sub(r"[^\r\n]", " ", found[0]), text
     )
 
 
-def _plain(text: str, form: Form) -> str:
+def _without_comments(text: str, form: Form) -> str:
     """Return a text as JSON that says the same, every character at its place."""
     if form != "jsonc":
         return text
-    return _blanked(_blanked(text, _COMMENT), _TRAILING)
+    return _blank_matches(_blank_matches(text, _COMMENT), _TRAILING)
 
 
-def _comments(text: str) -> list[str]:
+def _find_comments(text: str) -> list[str]:
     return [found for found in _COMMENT.findall(text) if found[0] != '"']
 
 
-class _Member(NamedTuple):
+class _JsonMember(NamedTuple):
     """A member of an object, as positions in the text.
 
     Attributes:
@@ -66,27 +66,27 @@ class _Member(NamedTuple):
     end: int
 
 
-class _Object(NamedTuple):
+class _JsonObject(NamedTuple):
     """An object, as positions in the text: of its braces (`end` is after), and its members."""
 
     start: int
     end: int
-    members: tuple[_Member, ...]
+    members: tuple[_JsonMember, ...]
 
-    def find(self, key: str) -> _Member | None:
+    def find_member(self, key: str) -> _JsonMember | None:
         """Return the member of this key; of several the last, as every reader takes it."""
         return next((member for member in reversed(self.members) if member.key == key), None)
 
 
-def _no_constant(word: str) -> NoReturn:
+def _reject_constant(word: str) -> NoReturn:
     raise NotJsonError(f"{word} is not JSON")
 
 
 # Numbers stay text: none is computed with, and a long one would take Python long.
-_DECODER: Final = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_no_constant)
+_DECODER: Final = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_reject_constant)
 
 
-def _parse(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     """Return what a text says, numbers as texts.
 
     Raises:
@@ -101,24 +101,26 @@ def _parse(text: str) -> Any:
         raise NotJsonError("it is nested too deeply") from None
 
 
-def _object_at(text: str, start: int) -> _Object:
+def _object_at(text: str, start: int) -> _JsonObject:
     """Return the object that begins at `start` of a text that `_parse` took."""
-    members: list[_Member] = []
+    members: list[_JsonMember] = []
     before = start + 1
-    at = _skip(text, before)
+    at = _skip_blanks(text, before)
     while text[at] != "}":
         key, after = _DECODER.raw_decode(text, at)
-        value = _skip(text, _skip(text, after) + 1)
+        value = _skip_blanks(text, _skip_blanks(text, after) + 1)
         end = _DECODER.raw_decode(text, value)[1]
-        members.append(_Member(str(key), before, at, value, end))
-        at = _skip(text, end)
+        members.append(_JsonMember(str(key), before, at, value, end))
+        at = _skip_blanks(text, end)
         if text[at] == ",":
             before = at + 1
-            at = _skip(text, before)
-    return _Object(start, at + 1, tuple(members))
+            at = _skip_blanks(text, before)
+    return _JsonObject(start, at + 1, tuple(members))
 
 
-def _add(text: str, plain: str, where: _Object, owner: _Member | None, key: str, value: Any) -> str:
+def _add_member(
+    text: str, plain: str, where: _JsonObject, owner: _JsonMember | None, key: str, value: Any
+) -> str:
     """Return the text with a member at the end of an object, spaced like its neighbours.
 
     Args:
@@ -128,10 +130,10 @@ def _add(text: str, plain: str, where: _Object, owner: _Member | None, key: str,
     name = json.dumps(key, ensure_ascii=False)
     if where.members:
         last = where.members[-1]
-        lead = _lead(text, plain, last)
-        member = f"{name}: {_written(plain, lead, value)}"
+        lead = _member_lead(text, plain, last)
+        member = f"{name}: {_format_value(plain, lead, value)}"
         # A comment behind the last member stays with it, and so does a comma.
-        rest = _blanked(text, _COMMENT)[last.end : where.end - 1]
+        rest = _blank_matches(text, _COMMENT)[last.end : where.end - 1]
         empty = not text[last.end : where.end - 1].strip()
         line = 0 if empty else len(rest) - len(rest.lstrip(" \t,"))
         kept = text[last.end : last.end + line]
@@ -140,21 +142,21 @@ def _add(text: str, plain: str, where: _Object, owner: _Member | None, key: str,
         comma = "" if "," in rest[:line] else ","
         return f"{text[: last.end]}{comma}{kept}{lead}{member}{text[last.end + line :]}"
     outer = _line_start(text, plain, owner)
-    lead = "" if outer is None else outer + _unit(plain)
+    lead = "" if outer is None else outer + _indent_unit(plain)
     inside = text[where.start + 1 : where.end - 1].rstrip()
     if "//" in inside and "\n" not in lead:
         lead = f"\n{lead}"
-    member = f"{name}: {_written(plain, lead, value)}"
+    member = f"{name}: {_format_value(plain, lead, value)}"
     return f"{text[: where.start]}{{{inside}{lead}{member}{outer or ''}}}{text[where.end :]}"
 
 
-def _change(text: str, plain: str, member: _Member, value: Any) -> str:
+def _change_member(text: str, plain: str, member: _JsonMember, value: Any) -> str:
     """Return the text with another value for a member."""
-    written = _written(plain, _lead(text, plain, member), value)
+    written = _format_value(plain, _member_lead(text, plain, member), value)
     return f"{text[: member.value]}{written}{text[member.end :]}"
 
 
-def _drop(text: str, plain: str, where: _Object, member: _Member) -> str:
+def _drop_member(text: str, plain: str, where: _JsonObject, member: _JsonMember) -> str:
     """Return the text without a member: what `_add` put there is gone to the last blank."""
     at = where.members.index(member)
     if len(where.members) == 1 and text[where.start : where.end] == plain[where.start : where.end]:
@@ -162,7 +164,7 @@ def _drop(text: str, plain: str, where: _Object, member: _Member) -> str:
     if at < len(where.members) - 1:
         # What is said of the next member stays before it.
         comma = plain.index(",", member.end)
-        return text[: member.start] + text[_skip(text, comma + 1) :]
+        return text[: member.start] + text[_skip_blanks(text, comma + 1) :]
     start, rest = member.start, text[member.end :]
     if at:
         start = where.members[at - 1].end
@@ -175,7 +177,7 @@ def _drop(text: str, plain: str, where: _Object, member: _Member) -> str:
     return text[:start] + rest.lstrip(",")
 
 
-def _lead(text: str, plain: str, member: _Member) -> str:
+def _member_lead(text: str, plain: str, member: _JsonMember) -> str:
     """Return what stands before a member, without comments."""
     lead = plain[member.before : member.start]
     if lead == text[member.before : member.start]:
@@ -184,32 +186,32 @@ def _lead(text: str, plain: str, member: _Member) -> str:
     return line + lead.rpartition("\n")[2] if "\n" in lead else " "
 
 
-def _skip(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
+def _skip_blanks(text: str, at: int) -> int:
+    blanks = _SPACE.match(text, at)
+    return blanks.end() if blanks else at
 
 
-def _written(plain: str, lead: str, value: Any) -> str:
+def _format_value(plain: str, lead: str, value: Any) -> str:
     """Return a value over several lines if its member begins on a line of its own."""
     if "\n" not in lead:
         return json.dumps(value, ensure_ascii=False)
     line = "\r\n" if "\r\n" in lead else "\n"
     pad = lead.rpartition("\n")[2]
-    written = json.dumps(value, ensure_ascii=False, indent=_unit(plain))
+    written = json.dumps(value, ensure_ascii=False, indent=_indent_unit(plain))
     return written.replace("\n", line + pad)
 
 
-def _line_start(text: str, plain: str, owner: _Member | None) -> str | None:
+def _line_start(text: str, plain: str, owner: _JsonMember | None) -> str | None:
     """Return the line break and indent before the closing brace; None in a text of one line."""
     if owner is None:
         return "\r\n" if "\r\n" in text else "\n"
-    lead = _lead(text, plain, owner)
+    lead = _member_lead(text, plain, owner)
     return lead if "\n" in lead else None
 
 
-def _unit(plain: str) -> str:
+def _indent_unit(plain: str) -> str:
     """Return what one level is indented by: that of the first member."""
-    first = _outer(plain).members[:1]
+    first = _outer_object(plain).members[:1]
     lead = plain[first[0].before : first[0].start] if first else ""
     return (lead.rpartition("\n")[2] if "\n" in lead else "") or _INDENT
 
@@ -224,18 +226,18 @@ def servers_of(text: str, root: str, form: Form = "json") -> dict[str, Any]:
     if not body.strip():
         return {}
     if form == "toml":
-        said: Any = _document(text).unwrap()
+        content: Any = _parse_toml(text).unwrap()
     else:
-        said = _parse(_plain(body, form))
-    if not isinstance(said, dict):
+        content = _parse_json(_without_comments(body, form))
+    if not isinstance(content, dict):
         raise NotJsonError("it is JSON, but not an object")
-    servers = said.get(root, {})
+    servers = content.get(root, {})
     if not isinstance(servers, dict):
         raise NotJsonError(f'"{root}" is not an object')
     return servers
 
 
-def _document(text: str) -> tomlkit.TOMLDocument:
+def _parse_toml(text: str) -> tomlkit.TOMLDocument:
     try:
         return tomlkit.parse(text)
     except (TOMLKitError, RecursionError, ValueError) as error:
@@ -251,15 +253,15 @@ def entry_of(text: str, root: str, name: str, form: Form = "json") -> Any:
     servers = servers_of(text, root, form)
     if name not in servers or form == "toml":
         return servers.get(name)
-    member = _entry(_plain(text, form), root, name)
+    member = _entry_member(_without_comments(text, form), root, name)
     try:
-        return json.loads(_plain(text, form)[member.value : member.end])
+        return json.loads(_without_comments(text, form)[member.value : member.end])
     except ValueError:
         # An integer of thousands of digits, which Python does not read.
         raise NotJsonError(f'"{name}" contains an infinite number') from None
 
 
-def merged(
+def merge_entry(
     text: str | None, root: str, name: str, entry: Mapping[str, Any], form: Form = "json"
 ) -> str:
     """Return a client's file with a server; of an entry that is there, only these keys change.
@@ -273,47 +275,49 @@ def merged(
     """
     text = text or ""
     if form == "toml":
-        return _merged_toml(text, root, name, entry)
+        return _merge_toml(text, root, name, entry)
     if not text.removeprefix(_BOM).strip():
         whole = json.dumps({root: {name: dict(entry)}}, ensure_ascii=False, indent=2)
         return f"{_BOM if text.startswith(_BOM) else ''}{whole}\n"
     before = servers_of(text, root, form)
-    after = _merged(text, root, name, entry, form)
+    after = _merge_json(text, root, name, entry, form)
     if form == "jsonc":
         others = {key: value for key, value in before.items() if key != name}
         now = servers_of(after, root, form)
-        if {key: now[key] for key in others} != others or _comments(after) != _comments(text):
+        if {key: now[key] for key in others} != others or _find_comments(after) != _find_comments(
+            text
+        ):
             raise NotJsonError("there is a comment where the server's entry belongs")
     return after
 
 
-def _merged(text: str, root: str, name: str, entry: Mapping[str, Any], form: Form) -> str:
-    plain = _plain(text, form)
-    outer = _outer(plain)
-    owner = outer.find(root)
+def _merge_json(text: str, root: str, name: str, entry: Mapping[str, Any], form: Form) -> str:
+    plain = _without_comments(text, form)
+    outer = _outer_object(plain)
+    owner = outer.find_member(root)
     if owner is None:
-        return _add(text, plain, outer, None, root, {name: dict(entry)})
+        return _add_member(text, plain, outer, None, root, {name: dict(entry)})
     servers = _object_at(plain, owner.value)
-    old = servers.find(name)
+    old = servers.find_member(name)
     if old is None:
-        return _add(text, plain, servers, owner, name, dict(entry))
+        return _add_member(text, plain, servers, owner, name, dict(entry))
     if text[old.value] != "{":
-        return _change(text, plain, old, dict(entry))
+        return _change_member(text, plain, old, dict(entry))
     for key, value in entry.items():
         # Each change moves what is behind it, so the entry is looked up anew.
-        plain = _plain(text, form)
-        old = _entry(plain, root, name)
+        plain = _without_comments(text, form)
+        old = _entry_member(plain, root, name)
         fields = _object_at(plain, old.value)
-        field = fields.find(key)
+        field = fields.find_member(key)
         if field is None:
-            text = _add(text, plain, fields, old, key, value)
+            text = _add_member(text, plain, fields, old, key, value)
         elif json.loads(plain[field.value : field.end]) != value:
-            text = _change(text, plain, field, value)
+            text = _change_member(text, plain, field, value)
     return text
 
 
-def _merged_toml(text: str, root: str, name: str, entry: Mapping[str, Any]) -> str:
-    document = _document(text)
+def _merge_toml(text: str, root: str, name: str, entry: Mapping[str, Any]) -> str:
+    document = _parse_toml(text)
     if root not in document:
         document[root] = tomlkit.table(is_super_table=True)
     servers: Any = document[root]
@@ -327,27 +331,31 @@ def _merged_toml(text: str, root: str, name: str, entry: Mapping[str, Any]) -> s
     return tomlkit.dumps(document)
 
 
-def without(text: str, root: str, name: str, form: Form = "json") -> str:
+def remove_entry(text: str, root: str, name: str, form: Form = "json") -> str:
     """Return a client's file without the entry of a server; all else is as it was.
 
     Raises:
         NotJsonError: The file is not one that can be changed safely.
     """
     if form == "toml":
-        document = _document(text)
+        document = _parse_toml(text)
         servers: Any = document[root]
         del servers[name]
         return tomlkit.dumps(document)
     # A key that stands there twice would show its first entry once the last is gone.
     while name in servers_of(text, root, form):
-        plain = _plain(text, form)
-        owner = _outer(plain).find(root)
+        plain = _without_comments(text, form)
+        owner = _outer_object(plain).find_member(root)
         assert owner is not None
-        text = _drop(text, plain, _object_at(plain, owner.value), _entry(plain, root, name))
+        text = _drop_member(
+            text, plain, _object_at(plain, owner.value), _entry_member(plain, root, name)
+        )
     return text
 
 
-def undone(text: str, root: str, name: str, before: str | None, form: Form = "json") -> str | None:
+def restore_text(
+    text: str, root: str, name: str, before: str | None, form: Form = "json"
+) -> str | None:
     """Return a client's file as it was before the server was put in; None: there was no file.
 
     Where something else was changed since, only the entry is taken out.
@@ -360,22 +368,22 @@ def undone(text: str, root: str, name: str, before: str | None, form: Form = "js
     """
     entry = entry_of(text, root, name, form)
     if not isinstance(entry, dict):
-        return without(text, root, name, form)
+        return remove_entry(text, root, name, form)
     try:
         fresh = before is None or entry_of(before, root, name, form) is None
-        if fresh and merged(before, root, name, entry, form) == text:
+        if fresh and merge_entry(before, root, name, entry, form) == text:
             return before
     except NotJsonError:
         pass  # A damaged backup is as good as none.
-    return without(text, root, name, form)
+    return remove_entry(text, root, name, form)
 
 
-def _entry(text: str, root: str, name: str) -> _Member:
-    owner = _outer(text).find(root)
-    member = _object_at(text, owner.value).find(name) if owner else None
+def _entry_member(text: str, root: str, name: str) -> _JsonMember:
+    owner = _outer_object(text).find_member(root)
+    member = _object_at(text, owner.value).find_member(name) if owner else None
     assert member is not None
     return member
 
 
-def _outer(text: str) -> _Object:
+def _outer_object(text: str) -> _JsonObject:
     return _object_at(text, text.index("{"))

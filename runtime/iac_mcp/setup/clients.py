@@ -14,8 +14,15 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
 from iac_base.errors import SetupError
-from iac_base.files import FileContent, find, remove, replace
-from iac_mcp.setup.client_files import Form, NotJsonError, entry_of, merged, servers_of, undone
+from iac_base.files import FileContent, read_file_content, remove_file, replace_file_content
+from iac_mcp.setup.client_files import (
+    Form,
+    NotJsonError,
+    entry_of,
+    merge_entry,
+    restore_text,
+    servers_of,
+)
 
 _SUFFIX: Final = ".before-iac"
 
@@ -57,7 +64,7 @@ _TABLE: Final = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(enco
 CLIENTS: Final = {key: Client(key, **row) for key, row in _TABLE.items()}
 
 
-def place(client: Client, environ: Mapping[str, str], system: str = sys.platform) -> Path:
+def client_file(client: Client, environ: Mapping[str, str], system: str = sys.platform) -> Path:
     """Return where a client's file is; it need not be there.
 
     Args:
@@ -71,16 +78,16 @@ def place(client: Client, environ: Mapping[str, str], system: str = sys.platform
     return Path({"~": home, "%APPDATA%": data}[folder], *rest.split("/"))
 
 
-def entry(client: Client, launch: Launch) -> dict[str, Any]:
+def client_entry(client: Client, launch: Launch) -> dict[str, Any]:
     """Return what stands under a server's name in the client's file."""
-    said: dict[str, Any] = {"type": "stdio"} if client.typed else {}
-    said |= {"command": launch.command, "args": [*launch.args]}
+    entry: dict[str, Any] = {"type": "stdio"} if client.typed else {}
+    entry |= {"command": launch.command, "args": [*launch.args]}
     if launch.env:
-        said["env"] = dict(launch.env)
-    return said
+        entry["env"] = dict(launch.env)
+    return entry
 
 
-def snippet(client: Client, name: str, said: Mapping[str, Any]) -> str:
+def settings_snippet(client: Client, name: str, said: Mapping[str, Any]) -> str:
     """Return what to paste into the client's file, as a whole file would have it."""
     whole = {client.root: {name: dict(said)}}
     if client.form != "toml":
@@ -95,22 +102,25 @@ def is_ours(said: Any) -> bool:
     if not isinstance(said, dict) or not isinstance(said.get("args"), list):
         return False
     words = (said.get("command"), *said["args"])
-    return serves([word for word in words if isinstance(word, str)])
+    return is_serve_command([word for word in words if isinstance(word, str)])
 
 
-def serves(command: Sequence[str]) -> bool:
+def is_serve_command(command: Sequence[str]) -> bool:
     """Say whether a command line is that of `iac-mcp serve`, however it was started."""
     words = [word.replace("\\", "/").rpartition("/")[2] for word in command]
     before = words[: words.index("serve")] if "serve" in words else []
-    return "iac-mcp" in before or _module(before) in ("iac_mcp", _FORMER)
+    return "iac-mcp" in before or _launched_package(before) in ("iac_mcp", _FORMER)
 
 
 def is_former(said: Mapping[str, Any]) -> bool:
     """Say whether an entry of this server names a module that the server was in once."""
-    return _module([word for word in said.get("args", ()) if isinstance(word, str)]) == _FORMER
+    return (
+        _launched_package([word for word in said.get("args", ()) if isinstance(word, str)])
+        == _FORMER
+    )
 
 
-def _module(command: Sequence[str]) -> str:
+def _launched_package(command: Sequence[str]) -> str:
     """Return the package that a command line has Python run, empty if it does not."""
     named = (module.partition(".")[0] for flag, module in pairwise(command) if flag == "-m")
     return next(named, "")
@@ -124,7 +134,7 @@ class NotMergedError(SetupError):
         self.snippet = snippet
 
 
-class Installed(NamedTuple):
+class InstallResult(NamedTuple):
     """What `install` did.
 
     Attributes:
@@ -142,9 +152,9 @@ Removed = Literal["absent", "taken out", "as before", "file removed"]
 """What `uninstall` did."""
 
 
-def install(
+def install_server(
     client: Client, path: Path, name: str, launch: Launch, *, keep_options: bool = True
-) -> Installed:
+) -> InstallResult:
     """Put the server into a client's file.
 
     Args:
@@ -158,10 +168,10 @@ def install(
             is as it was, and the error has the snippet.
         SetupError: The file cannot be read or written safely; it is as it was.
     """
-    found = find(path)
-    said = entry(client, launch)
+    file = read_file_content(path)
+    entry = client_entry(client, launch)
     try:
-        text = _text(found)
+        text = _content_text(file)
         old = entry_of(text or "", client.root, name, client.form)
         kept: tuple[str, ...] = ()
         if old is not None:
@@ -170,24 +180,24 @@ def install(
                     f'{path} has another server called "{name}"; choose a name with --name.'
                 )
             kept = serve_options(old) if keep_options else ()
-            said["args"] += kept
-        after = merged(text, client.root, name, said, client.form)
+            entry["args"] += kept
+        after = merge_entry(text, client.root, name, entry, client.form)
         encoded = after.encode()
     except (NotJsonError, UnicodeError) as error:
-        raise _refused(path, error, snippet(client, name, said)) from None
+        raise _not_merged(path, error, settings_snippet(client, name, entry)) from None
     if after == text:
-        return Installed(changed=False, backup=None, kept=kept)
-    backup = _backup_of(found.path)
-    if old is None and found.content is not None:
+        return InstallResult(changed=False, backup=None, kept=kept)
+    backup = _backup_path(file.path)
+    if old is None and file.content is not None:
         # An entry that is there was written after the backup was made, which stays the older one.
-        replace(find(backup)._replace(mode=found.mode), found.content)
+        replace_file_content(read_file_content(backup)._replace(mode=file.mode), file.content)
     elif old is None:
-        remove(find(backup))
-    replace(found, encoded)
-    return Installed(changed=True, backup=backup if backup.exists() else None, kept=kept)
+        remove_file(read_file_content(backup))
+    replace_file_content(file, encoded)
+    return InstallResult(changed=True, backup=backup if backup.exists() else None, kept=kept)
 
 
-def uninstall(client: Client, path: Path, name: str) -> Removed:
+def uninstall_server(client: Client, path: Path, name: str) -> Removed:
     """Take the server out of a client's file.
 
     Where nothing else was changed since `install`, the file is as before to the byte, and the
@@ -198,9 +208,9 @@ def uninstall(client: Client, path: Path, name: str) -> Removed:
             is as it was.
         SetupError: The file cannot be read or written safely; it is as it was.
     """
-    found = find(path)
+    file = read_file_content(path)
     try:
-        text = _text(found)
+        text = _content_text(file)
         old = entry_of(text, client.root, name, client.form) if text is not None else None
         if text is None or old is None:
             return "absent"
@@ -208,23 +218,23 @@ def uninstall(client: Client, path: Path, name: str) -> Removed:
             raise NotMergedError(
                 f'{path}: the server called "{name}" does not belong to IAC, so it stays.'
             )
-        backup = find(_backup_of(found.path))
+        backup = read_file_content(_backup_path(file.path))
         earlier = None
         with suppress(UnicodeError):
-            earlier = _text(backup)
-        after = undone(text, client.root, name, earlier, client.form)
+            earlier = _content_text(backup)
+        after = restore_text(text, client.root, name, earlier, client.form)
     except (NotJsonError, UnicodeError) as error:
-        raise _refused(path, error, "") from None
+        raise _not_merged(path, error, "") from None
     if after is None:
-        remove(found)
+        remove_file(file)
         # A folder that is left would look like the client's.
         with suppress(OSError):
-            found.path.parent.rmdir()
+            file.path.parent.rmdir()
         return "file removed"
-    replace(found, after.encode())
+    replace_file_content(file, after.encode())
     if after != earlier:
         return "taken out"
-    remove(backup)
+    remove_file(backup)
     return "as before"
 
 
@@ -236,40 +246,42 @@ def installed_entry(client: Client, path: Path, name: str) -> dict[str, Any] | N
         SetupError: It cannot be read at all.
     """
     try:
-        found = entry_of(_text(find(path)) or "", client.root, name, client.form)
+        entry = entry_of(
+            _content_text(read_file_content(path)) or "", client.root, name, client.form
+        )
     except (NotJsonError, UnicodeError) as error:
-        raise _refused(path, error, "") from None
-    return found if is_ours(found) else None
+        raise _not_merged(path, error, "") from None
+    return entry if is_ours(entry) else None
 
 
-def entries(client: Client, path: Path) -> dict[str, Any]:
+def server_entries(client: Client, path: Path) -> dict[str, Any]:
     """Return all servers in a client's file by name. Raises as `installed_entry`."""
     try:
-        return servers_of(_text(find(path)) or "", client.root, client.form)
+        return servers_of(_content_text(read_file_content(path)) or "", client.root, client.form)
     except (NotJsonError, UnicodeError) as error:
-        raise _refused(path, error, "") from None
+        raise _not_merged(path, error, "") from None
 
 
-def bundled(environ: Mapping[str, str], system: str = sys.platform) -> list[str]:
+def bundle_versions(environ: Mapping[str, str], system: str = sys.platform) -> list[str]:
     """Return the versions of this server that Claude Desktop has as bundles.
 
     The folder is where Claude Desktop unpacks them; not confirmed on a Mac yet.
     """
-    folder = place(CLIENTS["claude-desktop"], environ, system).with_name("Claude Extensions")
-    found = []
+    folder = client_file(CLIENTS["claude-desktop"], environ, system).with_name("Claude Extensions")
+    versions = []
     for path in sorted(folder.glob("*/manifest.json")):
         with suppress(OSError, ValueError, AttributeError):
-            said = json.loads(path.read_bytes())
-            if said.get("name") == "iac":
-                found.append(str(said.get("version")))
-    return found
+            manifest = json.loads(path.read_bytes())
+            if manifest.get("name") == "iac":
+                versions.append(str(manifest.get("version")))
+    return versions
 
 
-def _text(found: FileContent) -> str | None:
+def _content_text(found: FileContent) -> str | None:
     return None if found.content is None else found.content.decode()
 
 
-def _backup_of(path: Path) -> Path:
+def _backup_path(path: Path) -> Path:
     return path.with_name(path.name + _SUFFIX)
 
 
@@ -279,7 +291,7 @@ def serve_options(old: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(args[args.index("serve") + 1 :]) if "serve" in args else ()
 
 
-def _refused(path: Path, error: Exception, words: str) -> NotMergedError:
+def _not_merged(path: Path, error: Exception, words: str) -> NotMergedError:
     reason = "it is not UTF-8" if isinstance(error, UnicodeError) else str(error)
     way = "paste this into it" if words else "take the entry out by hand"
     return NotMergedError(

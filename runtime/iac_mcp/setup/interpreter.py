@@ -13,12 +13,14 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from iac_base.distribution import pip_install
 from iac_base.errors import SetupError
+from iac_mcp.setup.clients import Launch
 from iac_runtime.execution.process import Completed, Runner
-from iac_runtime.execution.streams import run_process
+from iac_runtime.execution.workers import run_process
+from iac_runtime.version import VERSION
 
 _OLDEST: Final = (3, 11)
 _SECONDS: Final = 20.0
@@ -52,7 +54,7 @@ print(json.dumps([sys.executable, list(sys.version_info[:3]), has, sys.base_pref
 """
 
 
-class Interpreter(NamedTuple):
+class PythonInterpreter(NamedTuple):
     """A Python.
 
     Attributes:
@@ -68,7 +70,7 @@ class Interpreter(NamedTuple):
     real: str
 
 
-def examine(path: str = "") -> Interpreter:
+def examine_python(path: str = "") -> PythonInterpreter:
     """Return the Python at `path` (this one, if left out), as it says of itself.
 
     A pyenv or asdf shim is a script that starts another program; that program is what is returned.
@@ -77,12 +79,12 @@ def examine(path: str = "") -> Interpreter:
         SetupError: It cannot be started, is too old, or has no server in it; one line.
     """
     chosen = path or sys.executable
-    found = _ask(chosen, "-E")
-    if found is None:
+    answer = _ask_python(chosen, "-E")
+    if answer is None:
         raise SetupError(
             f"{chosen} is not a Python that can start; name another one with --python."
         )
-    executable, version, has, base, real = found
+    executable, version, has, base, real = answer
     if tuple(version) < _OLDEST:
         spoken = ".".join(str(part) for part in version[:2])
         raise SetupError(f"{chosen} is Python {spoken}; IAC needs 3.11 or newer.")
@@ -90,7 +92,7 @@ def examine(path: str = "") -> Interpreter:
     if not has:
         # A checkout that is run in place is found by PYTHONPATH, so the client has to say it too.
         ways = os.environ.get("PYTHONPATH", "")
-        again = _ask(chosen) if ways else None
+        again = _ask_python(chosen) if ways else None
         if again is None or not again[2]:
             raise SetupError(
                 f"IAC is not installed in {chosen}; install it with: {chosen} -m {pip_install()}"
@@ -98,7 +100,7 @@ def examine(path: str = "") -> Interpreter:
         env["PYTHONPATH"] = os.pathsep.join(
             str(Path(way).absolute()) for way in ways.split(os.pathsep) if way
         )
-    return Interpreter(executable, tuple(version), env, framework_program(base, real))
+    return PythonInterpreter(executable, tuple(version), env, framework_program(base, real))
 
 
 def launch_arguments(options: tuple[str, ...]) -> tuple[str, ...]:
@@ -110,7 +112,13 @@ def launch_arguments(options: tuple[str, ...]) -> tuple[str, ...]:
     return ("-P", "-m", "iac_mcp", "serve", *options)
 
 
-def _ask(path: str, *flags: str) -> tuple[str, list[int], bool, str, str] | None:
+def server_environment(python: PythonInterpreter, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return what a server needs in its environment: to be found, and the data of this one."""
+    data = environ.get("IAC_DATA")
+    return {**python.env, **({"IAC_DATA": str(Path(data).absolute())} if data else {})}
+
+
+def _ask_python(path: str, *flags: str) -> tuple[str, list[int], bool, str, str] | None:
     try:
         done = run_process([path, *flags, "-c", _SCRIPT], b"", _SECONDS)
     except OSError:
@@ -128,7 +136,7 @@ def framework_program(base: str, real: str) -> str:
     return str(app) if app.is_file() else real
 
 
-class Signature(NamedTuple):
+class CodeSignature(NamedTuple):
     """What `codesign` says of a program.
 
     Attributes:
@@ -137,64 +145,66 @@ class Signature(NamedTuple):
         events: Whether it is entitled to send Apple events.
     """
 
-    by: Literal["nobody", "ad hoc", "a developer", "unknown"]
+    signer: Literal["nobody", "ad hoc", "a developer", "unknown"]
     hardened: bool = False
-    events: bool = False
+    can_send_events: bool = False
 
 
-def signature(path: str, run: Runner = run_process, system: str = sys.platform) -> Signature:
+def read_signature(
+    path: str, run: Runner = run_process, system: str = sys.platform
+) -> CodeSignature:
     """Return the signature of the program at `path`; `unknown` where this is no Mac."""
     if system != "darwin":
-        return Signature("unknown")
+        return CodeSignature("unknown")
     try:
         shown = run([_CODESIGN, "-d", "--verbose=2", path], b"", _SECONDS)
         given = run([_CODESIGN, "-d", "--entitlements", "-", "--xml", path], b"", _SECONDS)
     except OSError:
-        return Signature("unknown")
+        return CodeSignature("unknown")
     words = shown.stderr.decode("utf-8", "replace")
     if shown.status != 0:
         unsigned = "not signed" in words
-        return Signature("nobody" if unsigned else "unknown")
+        return CodeSignature("nobody" if unsigned else "unknown")
     flags = next((line for line in words.splitlines() if "flags=" in line), "")
-    hardened, events = "runtime" in flags, _entitled(given.stdout)
-    return Signature("ad hoc" if "adhoc" in flags else "a developer", hardened, events)
+    hardened, events = "runtime" in flags, _is_entitled(given.stdout)
+    return CodeSignature("ad hoc" if "adhoc" in flags else "a developer", hardened, events)
 
 
-def _entitled(answer: bytes) -> bool:
+def _is_entitled(answer: bytes) -> bool:
     try:
-        said = plistlib.loads(answer) if answer.strip() else {}
+        entitlements = plistlib.loads(answer) if answer.strip() else {}
     except Exception:  # plistlib lets through whatever its parsers raise
         return False
-    return isinstance(said, dict) and said.get(_ENTITLEMENT) is True
+    return isinstance(entitlements, dict) and entitlements.get(_ENTITLEMENT) is True
 
 
-def judged(found: Signature) -> tuple[Literal["ok", "warning", "problem"], str]:
+def judge_signature(found: CodeSignature) -> tuple[Literal["ok", "warning", "problem"], str]:
     """Return what a signature means for controlling apps, and one line that says so."""
-    if found.by == "unknown":
+    if found.signer == "unknown":
         return "ok", "Its signature was not checked, because this is not a Mac."
-    if found.hardened and not found.events:
+    if found.hardened and not found.can_send_events:
         return "problem", (
             "macOS refuses its Apple events without asking: it has the hardened runtime and not"
             " the entitlement for them."
         )
-    if found.by == "a developer":
+    if found.signer == "a developer":
         return "ok", "It is signed, so your permissions last."
-    made = "unsigned" if found.by == "nobody" else "signed on this machine only"
+    made = "unsigned" if found.signer == "nobody" else "signed on this machine only"
     return "warning", f"It is {made}: macOS asks you again after each update of it."
 
 
-def better(
+def find_better_python(
     run: Runner = run_process, system: str = sys.platform, top: Path = Path("/")
 ) -> str | None:
     """Return another Python of this Mac that can control apps, None if none is found."""
-    for candidate in _candidates(top):
+    for candidate in _candidate_pythons(top):
         real = framework_program(str(candidate.parents[1]), str(candidate.resolve()))
-        if judged(signature(real, run, system))[0] == "ok":
+        if judge_signature(read_signature(real, run, system))[0] == "ok":
             return str(candidate)
     return None
 
 
-def _candidates(top: Path) -> Iterator[Path]:
+def _candidate_pythons(top: Path) -> Iterator[Path]:
     for place, minor in ((place, minor) for place in _KNOWN for minor in _MINORS):
         folder: Sequence[str] = (minor,) if place.endswith("Versions") else (f"python@{minor}",)
         path = top.joinpath(place, *folder, "bin", f"python{minor}")
@@ -207,3 +217,77 @@ def run_generator(*arguments: str) -> Completed | None:
     if find_spec("iac_gen") is None or find_spec("jinja2") is None:
         return None
     return run_process([sys.executable, "-m", "iac_gen", *arguments], b"", _BUILD_SECONDS)
+
+
+_TRIAL_SECONDS: Final = 60.0
+_PATH: Final = "/usr/bin:/bin:/usr/sbin:/sbin"
+"""What an app that is started from the Dock has as its PATH (launchd's default)."""
+
+_KEPT: Final = ("HOME", "USER", "LOGNAME", "TMPDIR", "LANG")
+
+
+class ServerTrial(NamedTuple):
+    """What a server answered.
+
+    Attributes:
+        tools: How many tools it lists.
+        answer: The result of the call that was made; None without one.
+    """
+
+    tools: int
+    answer: Mapping[str, Any] | None = None
+
+
+def try_launch(launch: Launch, tool: str = "", run: Runner = run_process) -> ServerTrial:
+    """Start a server, have it list its tools and, where one is named, call a tool; it ends then.
+
+    Raises:
+        SetupError: It does not start, or does not answer; one line with its own last words.
+    """
+    own = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    given = {**own, "PATH": _PATH, **launch.env}
+    words = [f"{name}={value}" for name, value in given.items()]
+    argv = ["/usr/bin/env", "-i", *words, launch.command, *launch.args]
+    done = run(argv, _client_messages(tool), _TRIAL_SECONDS)
+    answers = dict(_parse_answers(done.stdout))
+    failed = answers.get("2", {}).get("error")
+    if "2" not in answers or failed:
+        errors = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        why = (
+            f"It did not answer in {_TRIAL_SECONDS:.0f} s."
+            if done.timed_out
+            else "It printed nothing."
+        )
+        why = str(failed["message"]) if failed else errors[-1] if errors else why
+        shown = " ".join([launch.command, *launch.args])
+        raise SetupError(
+            f"The server does not start: {why.removeprefix('iac-mcp: ')} Tried: {shown}"
+        )
+    return ServerTrial(len(answers["2"]["result"]["tools"]), answers.get("3", {}).get("result"))
+
+
+def _client_messages(tool: str) -> bytes:
+    """Return what a client sends: the beginning, the listing, one call."""
+    about = {"name": "iac-mcp install", "version": VERSION}
+    begin = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": about}
+    rows: list[dict[str, Any]] = [
+        {"id": "1", "method": "initialize", "params": begin},
+        {"method": "notifications/initialized"},
+        {"id": "2", "method": "tools/list"},
+    ]
+    if tool:
+        params = {"name": tool, "arguments": {}}
+        rows.append({"id": "3", "method": "tools/call", "params": params})
+    return b"".join(json.dumps({"jsonrpc": "2.0", **row}).encode() + b"\n" for row in rows)
+
+
+def _parse_answers(output: bytes) -> list[tuple[str, dict[str, Any]]]:
+    answers = []
+    for line in output.splitlines():
+        try:
+            message = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(message, dict) and "id" in message:
+            answers.append((str(message["id"]), message))
+    return answers

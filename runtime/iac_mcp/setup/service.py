@@ -14,22 +14,22 @@ from typing import Any, Final
 
 from iac_base.errors import SetupError
 from iac_base.files import write_whole
-from iac_mcp.setup.interpreter import Interpreter, launch_arguments
+from iac_mcp.setup.interpreter import PythonInterpreter, launch_arguments, server_environment
 from iac_runtime.execution.process import Completed, Runner
-from iac_runtime.execution.streams import run_process
+from iac_runtime.execution.workers import run_process
 
 LABEL: Final = "iac-for-mac.server"
 _LAUNCHCTL: Final = "/bin/launchctl"
 _SECONDS: Final = 20.0
 
 
-def agent(python: Interpreter, options: Sequence[str], environ: Mapping[str, str]) -> bytes:
+def agent_plist(
+    python: PythonInterpreter, options: Sequence[str], environ: Mapping[str, str]
+) -> bytes:
     """Return the plist of the agent; `options` are those of `iac-mcp serve` besides --http."""
     logs = Path.home() / "Library" / "Logs" / "iac"
     own = () if "--log-file" in options else ("--log-file", str(logs / "server.log"))
-    variables = dict(python.env)
-    if environ.get("IAC_DATA"):
-        variables["IAC_DATA"] = str(Path(environ["IAC_DATA"]).absolute())
+    variables = server_environment(python, environ)
     keys: dict[str, Any] = {
         "Label": LABEL,
         "ProgramArguments": [python.path, *launch_arguments(("--http", *own, *options))],
@@ -52,13 +52,13 @@ def agent(python: Interpreter, options: Sequence[str], environ: Mapping[str, str
     return plistlib.dumps(keys)
 
 
-def install(plist: bytes, run: Runner = run_process, system: str = sys.platform) -> Path:
+def install_agent(plist: bytes, run: Runner = run_process, system: str = sys.platform) -> Path:
     """Write the agent's file and start the agent; one that runs is started anew. Return the file.
 
     Raises:
         SetupError: This is no Mac, the file cannot be written, or launchd refuses it.
     """
-    _check(system)
+    _require_mac(system)
     path = agent_path()
     try:
         (Path.home() / "Library" / "Logs" / "iac").mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -66,18 +66,18 @@ def install(plist: bytes, run: Runner = run_process, system: str = sys.platform)
         write_whole(path, plist, mode=0o644)
     except OSError as error:
         raise SetupError(f"{path} cannot be written: {error.strerror}.") from error
-    _launchctl(run, "bootout", _target())
-    done = _launchctl(run, "bootstrap", _domain(), str(path))
+    _run_launchctl(run, "bootout", _launchd_target())
+    done = _run_launchctl(run, "bootstrap", _launchd_domain(), str(path))
     if done.status:
-        said = done.stderr.decode(errors="replace").strip()
-        raise SetupError(f"launchd did not start the service: {said or f'status {done.status}'}.")
+        reason = done.stderr.decode(errors="replace").strip()
+        raise SetupError(f"launchd did not start the service: {reason or f'status {done.status}'}.")
     return path
 
 
-def uninstall(run: Runner = run_process, system: str = sys.platform) -> bool:
+def uninstall_agent(run: Runner = run_process, system: str = sys.platform) -> bool:
     """End the agent and remove its file; False if there is none. Raises as `install`."""
-    _check(system)
-    _launchctl(run, "bootout", _target())
+    _require_mac(system)
+    _run_launchctl(run, "bootout", _launchd_target())
     try:
         agent_path().unlink()
     except FileNotFoundError:
@@ -87,20 +87,20 @@ def uninstall(run: Runner = run_process, system: str = sys.platform) -> bool:
     return True
 
 
-def status(run: Runner = run_process, system: str = sys.platform) -> str:
+def agent_status(run: Runner = run_process, system: str = sys.platform) -> str:
     """Return how the agent stands, one line. Raises SetupError where this is no Mac."""
-    _check(system)
+    _require_mac(system)
     if not agent_path().exists():
         return "The service is not installed; install it with: iac-mcp service install"
-    done = _launchctl(run, "print", _target())
+    done = _run_launchctl(run, "print", _launchd_target())
     if done.status:
         return "The service is installed but not loaded; load it with: iac-mcp service install"
     lines = done.stdout.decode(errors="replace").splitlines()
     rows = (line.strip().partition(" = ") for line in lines)
-    said = {key: value for key, _, value in rows if value}
-    if "pid" in said:
-        return f"The service is running, pid {said['pid']}."
-    ended = said.get("last exit code", "unknown")
+    facts = {key: value for key, _, value in rows if value}
+    if "pid" in facts:
+        return f"The service is running, pid {facts['pid']}."
+    ended = facts.get("last exit code", "unknown")
     return f"The service is loaded but not running; it ended with {ended}."
 
 
@@ -109,7 +109,7 @@ def agent_path() -> Path:
     return Path.home() / "Library" / "LaunchAgents" / f"{LABEL}.plist"
 
 
-def _check(system: str) -> None:
+def _require_mac(system: str) -> None:
     if system != "darwin":
         raise SetupError(
             "A service needs a Mac (launchd). Here, start the server with: iac-mcp serve --http"
@@ -117,15 +117,15 @@ def _check(system: str) -> None:
         )
 
 
-def _domain() -> str:
+def _launchd_domain() -> str:
     return f"gui/{os.getuid()}"
 
 
-def _target() -> str:
-    return f"{_domain()}/{LABEL}"
+def _launchd_target() -> str:
+    return f"{_launchd_domain()}/{LABEL}"
 
 
-def _launchctl(run: Runner, *words: str) -> Completed:
+def _run_launchctl(run: Runner, *words: str) -> Completed:
     try:
         return run([_LAUNCHCTL, *words], b"", _SECONDS)
     except OSError as error:

@@ -17,10 +17,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Literal, Self
 
-from iac_base.files import private_folder
-from iac_base.secrets import redact, redact_text
-from iac_runtime.audit.chain import AuditError
-from iac_runtime.audit.store import AuditStore, Part
+from iac_base.files import ensure_private_folder
+from iac_base.secrets import redact_arguments, redact_text
+from iac_runtime.audit.store import AuditError, AuditStore, UnplacedRow
 from iac_runtime.tool import Level
 
 Decision = Literal["allow", "ask", "deny"]
@@ -74,7 +73,7 @@ class AuditIntent:
     simulated: bool = False
 
     @property
-    def durable(self) -> bool:
+    def is_durable(self) -> bool:
         """Whether it must be on the disk before anything is sent."""
         reads_log = any(thing == AUDIT_LOG for _, _, thing, _ in self.effects)
         return (self.level != "SAFE" or reads_log) and self.decision == "allow"
@@ -99,58 +98,53 @@ class AuditOutcome:
 
 def intent_body(intent: AuditIntent) -> tuple[str, tuple[str, ...]]:
     """Return an intent as JSON on one line, and the secrets that were taken out of it."""
-    arguments, secrets = redact(intent.arguments, intent.types)
+    arguments, secrets = redact_arguments(intent.arguments, intent.types)
     body = {
-        "client": shorten(intent.client, NAME_LIMIT),
-        "app": shorten(intent.app, TEXT_LIMIT),
-        "tool": shorten(intent.tool, NAME_LIMIT),
+        "client": shorten_value(intent.client, NAME_LIMIT),
+        "app": shorten_value(intent.app, TEXT_LIMIT),
+        "tool": shorten_value(intent.tool, NAME_LIMIT),
         "level": intent.level,
         "reasons": [redact_text(reason, secrets) for reason in intent.reasons],
         "decision": intent.decision,
         "source": intent.source,
-        "arguments": shorten(arguments),
-        "digest": digest(arguments),
-        "line": shorten(redact_text(intent.line, secrets), TEXT_LIMIT),
-        "effects": _effects(intent.effects, secrets),
-        **({"story": intent.story} if intent.story else {}),
-        **({"asked": intent.asked} if intent.asked else {}),
-        **({"simulated": True} if intent.simulated else {}),
+        "arguments": shorten_value(arguments),
+        "digest": arguments_digest(arguments),
+        "line": shorten_value(redact_text(intent.line, secrets), TEXT_LIMIT),
+        "effects": _effect_rows(intent.effects, secrets),
     }
-    return _json(body), secrets
+    more = {"story": intent.story, "asked": intent.asked, "simulated": intent.simulated}
+    return _compact_json(body | {key: part for key, part in more.items() if part}), secrets
 
 
-def _effects(
+def _effect_rows(
     effects: tuple[tuple[str, str, str, str], ...], secrets: tuple[str, ...]
 ) -> list[list[str]]:
     """Return effects as they are stored: the first, and one of each app that others reach."""
-    kept = [*effects[:MOST_EFFECTS], *{rest[1]: rest for rest in effects[MOST_EFFECTS:]}.values()]
+    kept = [*effects[:MOST_EFFECTS], *{row[1]: row for row in effects[MOST_EFFECTS:]}.values()]
     if len(kept) < len(effects):
         kept.append((f"… [{len(effects)} effects]", "", "", ""))
-    return [
-        [
-            shorten(part, NAME_LIMIT)
-            for part in (verb, app, *(redact_text(x, secrets) if x else x for x in rest))
-        ]
-        for verb, app, *rest in kept
-    ]
+    shown = (
+        (verb, app, *(x and redact_text(x, secrets) for x in rest)) for verb, app, *rest in kept
+    )
+    return [[shorten_value(part, NAME_LIMIT) for part in row] for row in shown]
 
 
 def outcome_body(outcome: AuditOutcome, secrets: tuple[str, ...]) -> str:
     """Return an outcome as JSON on one line, without the secrets of its intent."""
     body: dict[str, Any] = {"result": outcome.result, "ms": round(outcome.duration * 1000, 3)}
     if outcome.error:
-        body["error"] = shorten(redact_text(outcome.error, secrets), TEXT_LIMIT)
+        body["error"] = shorten_value(redact_text(outcome.error, secrets), TEXT_LIMIT)
     if outcome.delay:
         body["delay_ms"] = round(outcome.delay * 1000, 3)
-    return _json(body)
+    return _compact_json(body)
 
 
-def _json(body: Any) -> str:
+def _compact_json(body: Any) -> str:
     # ASCII only: what is hidden, and what would begin a new line in a log, shows as an escape.
     return json.dumps(body, separators=(",", ":"))
 
 
-def digest(arguments: Mapping[str, Any]) -> str:
+def arguments_digest(arguments: Mapping[str, Any]) -> str:
     """Return the SHA-256 of redacted arguments as hexadecimal digits.
 
     Of the redacted ones, for the digest of a short secret can be guessed.
@@ -159,24 +153,23 @@ def digest(arguments: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def shorten(value: Any, text: int = 1_000, items: int = 50, total: int = 16_384) -> Any:
+def shorten_value(value: Any, text: int = 1_000, items: int = 50, total: int = 16_384) -> Any:
     """Return a value cut for the store: its texts, its lists, and the whole in characters.
 
     What is missing is said in its place; a digest is made of the whole before.
     """
-    cut = _short(value, text, items)
-    size = len(json.dumps(cut))
-    return cut if size <= total else f"[{size} characters]"
+    cut = _shorten_part(value, text, items)
+    return cut if (size := len(json.dumps(cut))) <= total else f"[{size} characters]"
 
 
-def _short(value: Any, text: int, items: int) -> Any:
+def _shorten_part(value: Any, text: int, items: int) -> Any:
     if isinstance(value, str):
         return value if len(value) <= text else f"{value[:text]}… [{len(value)} characters]"
     if isinstance(value, list | tuple):
-        kept = [_short(part, text, items) for part in value[:items]]
+        kept = [_shorten_part(part, text, items) for part in value[:items]]
         return kept if len(value) <= items else [*kept, f"… [{len(value)} items]"]
     if isinstance(value, Mapping):
-        return {str(key)[:200]: _short(part, text, items) for key, part in value.items()}
+        return {str(key)[:200]: _shorten_part(part, text, items) for key, part in value.items()}
     return value
 
 
@@ -189,10 +182,10 @@ MOST_WAITING: Final = 10_000
 
 
 @dataclass(slots=True, eq=False)
-class _Waiting:
+class _WaitingRow:
     """A row on its way; `done` is set once it is durable or was refused."""
 
-    part: Part
+    part: UnplacedRow
     since: float
     done: threading.Event | None = None
     error: AuditError | None = None
@@ -210,14 +203,14 @@ class Audit:
         self.warning = ""
         # What the threads share, under one lock.
         self._wake = threading.Condition()
-        self._rows: list[_Waiting] = []
+        self._rows: list[_WaitingRow] = []
         self._urgent = self._closing = False
         self._lost = 0
         self._calls = 0
         self._open: dict[int, tuple[str, ...]] = {}
         self._tried = 0.0
         self._pid = os.getpid()
-        self._thread = threading.Thread(target=self._run, name="iac-audit", daemon=True)
+        self._thread = threading.Thread(target=self._run_writer, name="iac-audit", daemon=True)
 
     @classmethod
     def open(cls, folder: Path) -> Self:
@@ -226,12 +219,12 @@ class Audit:
         Raises:
             SetupError: The folder cannot be made or is not safe.
         """
-        audit = cls(private_folder(folder))
+        audit = cls(ensure_private_folder(folder))
         audit._thread.start()
         atexit.register(audit.close)
         return audit
 
-    def intent(self, intent: AuditIntent) -> int:
+    def record_intent(self, intent: AuditIntent) -> int:
         """Write down a call that was decided, and return its number in this run.
 
         Raises:
@@ -240,18 +233,18 @@ class Audit:
         """
         if os.getpid() != self._pid:
             # A fork has the queue and not the thread: what is put in it stays there.
-            return _unwritten(intent, "this process was forked from the one that writes it")
-        if intent.durable:
+            return _refuse_unwritten(intent, "this process was forked from the one that writes it")
+        if intent.is_durable:
             self._store.check_forwarded()
         body, secrets = intent_body(intent)
-        done = threading.Event() if intent.durable else None
+        done = threading.Event() if intent.is_durable else None
         with self._wake:
             if self._closing:
-                return _unwritten(intent, "it is closed")
+                return _refuse_unwritten(intent, "it is closed")
             self._calls += 1
             call = self._calls
             self._open[call] = secrets
-            row = self._put(call, "intent", body, done)
+            row = self._queue_row(call, "intent", body, done)
         if done is not None:
             done.wait()
             if row.error is not None:
@@ -259,18 +252,16 @@ class Audit:
                 raise row.error
         return call
 
-    def outcome(self, call: int, outcome: AuditOutcome) -> None:
+    def record_outcome(self, call: int, outcome: AuditOutcome) -> None:
         """Write down what came of a call; a second outcome of the same call is left out."""
         if os.getpid() != self._pid:
             return
         with self._wake:
             secrets = self._open.pop(call, None)
-        if secrets is None:
-            return
-        body = outcome_body(outcome, secrets)
+        body = "" if secrets is None else outcome_body(outcome, secrets)
         with self._wake:
-            if not self._closing:
-                self._put(call, "outcome", body, None)
+            if body and not self._closing:
+                self._queue_row(call, "outcome", body, None)
 
     def close(self) -> None:
         """Write what waits, mark calls without an outcome as interrupted, and end."""
@@ -282,8 +273,10 @@ class Audit:
             self._wake.notify()
         self._thread.join()
 
-    def _put(self, call: int, event: str, body: str, done: threading.Event | None) -> _Waiting:
-        row = _Waiting(Part(_now(), "", call, event, body), time.monotonic(), done)
+    def _queue_row(
+        self, call: int, event: str, body: str, done: threading.Event | None
+    ) -> _WaitingRow:
+        row = _WaitingRow(UnplacedRow(_utc_now(), "", call, event, body), time.monotonic(), done)
         self._rows.append(row)
         self._urgent = self._urgent or done is not None
         self._drop_oldest()
@@ -291,21 +284,21 @@ class Audit:
             self._wake.notify()
         return row
 
-    def _run(self) -> None:
+    def _run_writer(self) -> None:
         behind = False
         while True:
             with self._wake:
-                self._wait(behind=behind)
+                self._wait_for_rows(behind=behind)
                 rows, self._rows = self._rows, []
                 self._urgent = False
                 lost, closing = self._lost, self._closing
-            self._write(rows, lost)
+            self._write_rows(rows, lost)
             if closing:
-                self._close()
+                self._close_store()
                 return
-            behind = self._index(idle=not rows)
+            behind = self._extend_index(idle=not rows)
 
-    def _wait(self, *, behind: bool) -> None:
+    def _wait_for_rows(self, *, behind: bool) -> None:
         while not self._urgent and not self._closing:
             if not self._rows:
                 if not self._wake.wait(GROUP_SECONDS if behind else None):
@@ -319,19 +312,20 @@ class Audit:
                 return
             self._wake.wait(left)
 
-    def _write(self, rows: list[_Waiting], lost: int) -> None:
+    def _write_rows(self, rows: list[_WaitingRow], lost: int) -> None:
         if not rows and not lost:
             return
         parts = [row.part for row in rows]
         if lost:
-            parts.insert(0, Part(_now(), "", 0, "lost", f'{{"rows":{lost}}}'))
+            parts.insert(0, UnplacedRow(_utc_now(), "", 0, "lost", f'{{"rows":{lost}}}'))
         try:
-            self._store.write(parts, _now())
+            self._store.write(parts, _utc_now())
         except AuditError as error:
-            self._failed(rows, error)
+            self._keep_failed_rows(rows, error)
         except Exception as error:
             # The thread must outlive a fault of ours, or every later write would hang.
-            self._failed(rows, AuditError(f"{type(error).__name__}: {error}", "Report this."))
+            fault = AuditError(f"{type(error).__name__}: {error}", "Report this.")
+            self._keep_failed_rows(rows, fault)
         else:
             self.warning = ""
             with self._wake:
@@ -340,15 +334,15 @@ class Audit:
                 if row.done is not None:
                     row.done.set()
 
-    def _index(self, *, idle: bool) -> bool:
+    def _extend_index(self, *, idle: bool) -> bool:
         try:
-            return self._store.index(idle=idle)
+            return self._store.extend_index(idle=idle)
         except Exception:
             # Calls are then found by reading them; a file that is at fault fails the next write.
             return False
 
-    def _failed(self, rows: list[_Waiting], error: AuditError) -> None:
-        self._warn(error)
+    def _keep_failed_rows(self, rows: list[_WaitingRow], error: AuditError) -> None:
+        self._set_warning(error)
         self._tried = time.monotonic()
         # A refused intent is not tried again: its call is not sent.
         kept = [row for row in rows if row.done is None]
@@ -368,21 +362,21 @@ class Audit:
             self._rows = [row for row in self._rows if id(row) not in gone]
             self._lost += len(lost)
 
-    def _close(self) -> None:
+    def _close_store(self) -> None:
         try:
-            self._store.close(_now())
+            self._store.close(_utc_now())
         except AuditError as error:
-            self._warn(error)
+            self._set_warning(error)
 
-    def _warn(self, error: AuditError) -> None:
+    def _set_warning(self, error: AuditError) -> None:
         self.warning = f"This call is not in the audit log yet: {error.why}."
 
 
-def _unwritten(intent: AuditIntent, why: str) -> int:
-    if intent.durable:
+def _refuse_unwritten(intent: AuditIntent, why: str) -> int:
+    if intent.is_durable:
         raise AuditError(why, "Open a new session in this process.")
     return 0
 
 
-def _now() -> str:
+def _utc_now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -47,21 +47,21 @@ class AppAnswer(NamedTuple):
     value: Any
     listing: dict[str, Any] | None
     notes: tuple[str, ...]
-    around: "Reads | None" = None
+    around: "SurroundingAnswers | None" = None
 
 
-class Reads(NamedTuple):
+class SurroundingAnswers(NamedTuple):
     """The answers of what was read before and after a write, each as `each` has them."""
 
     before: tuple[dict[str, Any], ...]
     after: tuple[dict[str, Any], ...]
 
 
-def _reads(answer: Mapping[str, Any]) -> Reads | None:
+def _surrounding_answers(answer: Mapping[str, Any]) -> SurroundingAnswers | None:
     before, after = answer.get("before"), answer.get("after", [])
     if not (isinstance(before, list) and isinstance(after, list)):
         return None
-    return Reads(tuple(before), tuple(after))
+    return SurroundingAnswers(tuple(before), tuple(after))
 
 
 class ExchangeReply(NamedTuple):
@@ -99,7 +99,7 @@ class SentCall(NamedTuple):
     writes: bool
     timeout: float
 
-    def error(
+    def make_error(
         self,
         kind: ErrorType,
         message: str,
@@ -134,19 +134,19 @@ class ErrorLine(NamedTuple):
     end: int | None = None
 
 
-def parsed(body: bytes, mark: str, said: dict[str, Any]) -> ExchangeReply | None:
+def parse_worker_line(body: bytes, mark: str, said: dict[str, Any]) -> ExchangeReply | None:
     """Return the reply that a worker's line completes; None where more is to come.
 
     Args:
         said: The lines before it; it is added to them.
     """
-    reply = _read(body.decode("utf-8", "replace"), body)
+    reply = _parse_reply(body.decode("utf-8", "replace"), body)
     if reply.answer is not None and reply.answer.get("mark") != mark:
         return ExchangeReply("stray")
     return _joined(reply, said)
 
 
-def framed(done: Completed, mark: str) -> ExchangeReply:
+def parse_process_output(done: Completed, mark: str) -> ExchangeReply:
     """Return the reply of a process of its own: between the marks, whatever else was printed."""
     if done.too_large:
         # Its beginning is lost.
@@ -157,7 +157,7 @@ def framed(done: Completed, mark: str) -> ExchangeReply:
     for part in parts:
         body, closed, more = part.rpartition(closing)
         printed += more
-        reply = _joined(_read(body, done.stdout), said) if closed else None
+        reply = _joined(_parse_reply(body, done.stdout), said) if closed else None
         if reply is not None:
             return reply
     if done.cancelled:
@@ -177,10 +177,10 @@ def _joined(reply: ExchangeReply, said: dict[str, Any]) -> ExchangeReply | None:
     return None if more else reply._replace(answer=said)
 
 
-def _read(text: str, body: bytes) -> ExchangeReply:
+def _parse_reply(text: str, body: bytes) -> ExchangeReply:
     """Read the JSON object; a depth or a number past Python's limits is none either."""
     try:
-        answer = json.loads(text, parse_constant=_refuse)
+        answer = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         answer = None
     if not isinstance(answer, dict):
@@ -189,11 +189,11 @@ def _read(text: str, body: bytes) -> ExchangeReply:
     return ExchangeReply("answered", answer, lost=lost)
 
 
-def _refuse(constant: str) -> None:
+def _refuse_constant(constant: str) -> None:
     raise ValueError(constant)
 
 
-def answer_of(reply: ExchangeReply, call: SentCall) -> AppAnswer:
+def answer_from_reply(reply: ExchangeReply, call: SentCall) -> AppAnswer:
     """Return the result that a reply holds.
 
     Raises:
@@ -204,12 +204,12 @@ def answer_of(reply: ExchangeReply, call: SentCall) -> AppAnswer:
         # What is missing is what was read after it.
         answer = dict(reply.said)
     if answer is None:
-        lost = _lost_call(reply, call) if reply.sent else _unsent_call(reply, call)
-        lost.around = _reads(reply.said)
+        lost = _missing_answer_error(reply, call) if reply.sent else _unsent_call(reply, call)
+        lost.around = _surrounding_answers(reply.said)
         raise lost
     if not answer.get("ok"):
-        error = _failure(answer, call)
-        error.around = _reads(answer)
+        error = _failure_error(answer, call)
+        error.around = _surrounding_answers(answer)
         raise error
     notes = answer.get("notes")
     told = tuple(str(note) for note in notes) if isinstance(notes, list) else ()
@@ -217,25 +217,27 @@ def answer_of(reply: ExchangeReply, call: SentCall) -> AppAnswer:
         told += (_LOST_BYTES,)
     listing = answer.get("list")
     listed = listing if isinstance(listing, dict) else None
-    return AppAnswer(answer.get("value"), listed, told, _reads(answer))
+    return AppAnswer(answer.get("value"), listed, told, _surrounding_answers(answer))
 
 
-def _failure(answer: dict[str, Any], call: SentCall) -> ToolError:
+def _failure_error(answer: dict[str, Any], call: SentCall) -> ToolError:
     if answer.get("kind") == _NOT_RUNNING:
         message = f"{call.app} is not running, and a call that only reads does not start it."
-        return call.error("APP_NOT_RUNNING", message, APPLE_ERRORS[-600].suggestion, retryable=True)
+        return call.make_error(
+            "APP_NOT_RUNNING", message, APPLE_ERRORS[-600].suggestion, retryable=True
+        )
     if answer.get("kind") == _STALE:
         message = "An object of the call has changed since it was approved; nothing was sent."
-        return call.error(
+        return call.make_error(
             "STALE", message, "Read the object again, then call again.", retryable=True
         )
     if answer.get("kind") == _CHANGED:
         message = f"The list changed while IAC read it from {call.app}."
-        return call.error(
+        return call.make_error(
             "LIST_CHANGED", message, "Call again, or ask for fewer items.", retryable=True
         )
     number = answer.get("number")
-    return describe(
+    return describe_failure(
         number if isinstance(number, int) else None,
         str(answer.get("message", "")),
         answer.get("about"),
@@ -245,31 +247,33 @@ def _failure(answer: dict[str, Any], call: SentCall) -> ToolError:
     )
 
 
-def _described(number: int, original: str, call: SentCall) -> ToolError:
-    return describe(number, original, app=call.app, command=call.command, writes=call.writes)
+def _error_for_number(number: int, original: str, call: SentCall) -> ToolError:
+    return describe_failure(
+        number, original, app=call.app, command=call.command, writes=call.writes
+    )
 
 
-def _taken_for(number: int, message: str, call: SentCall) -> ToolError:
+def _presumed_error(number: int, message: str, call: SentCall) -> ToolError:
     """Return the error that `number` would be, where nobody has told it."""
-    error = _described(number, "", call)
-    return call.error(error.type, message, error.suggestion, retryable=error.retryable)
+    error = _error_for_number(number, "", call)
+    return call.make_error(error.type, message, error.suggestion, retryable=error.retryable)
 
 
 def _unsent_call(reply: ExchangeReply, call: SentCall) -> ToolError:
     """Return the error of a call that ended before it was sent: as of a read, nothing was done."""
     if reply.how == "cancelled" and call.writes:
-        return call.error("USER_CANCELLED", "The call was cancelled before it was sent.")
-    error = _lost_call(reply, call._replace(writes=False))
+        return call.make_error("USER_CANCELLED", "The call was cancelled before it was sent.")
+    error = _missing_answer_error(reply, call._replace(writes=False))
     if call.writes:
         error.suggestion = f"Nothing was sent. {error.suggestion}"
     return error
 
 
-def _lost_call(reply: ExchangeReply, call: SentCall) -> ToolError:
+def _missing_answer_error(reply: ExchangeReply, call: SentCall) -> ToolError:
     """Return the error of a call without an answer: it may have been carried out or not."""
     if reply.how == "timeout":
         unit = "second" if call.timeout == 1 else "seconds"
-        return _taken_for(-1712, f"The command timed out after {call.timeout:g} {unit}.", call)
+        return _presumed_error(-1712, f"The command timed out after {call.timeout:g} {unit}.", call)
     kind: ErrorType = "EXECUTION_ERROR"
     retryable, original = not call.writes, ""
     if reply.how == "gone":
@@ -277,12 +281,12 @@ def _lost_call(reply: ExchangeReply, call: SentCall) -> ToolError:
         stderr = done.stderr.decode("utf-8", "replace")
         found = parse_error_line(stderr)
         if found is not None:
-            return _described(found.number, found.text, call)
+            return _error_for_number(found.number, found.text, call)
         original = stderr.strip()[-500:]
         if done.status == 1 and not original and not done.stdout.strip():
             # On some hosts this is a denied permission.
             denied = f"most likely permission to control {call.app} was denied"
-            return _taken_for(-1743, f"osascript ended without a message; {denied}.", call)
+            return _presumed_error(-1743, f"osascript ended without a message; {denied}.", call)
         how = "was ended by signal" if done.status < 0 else "ended with status"
         message = f"osascript {how} {abs(done.status)} and gave no answer to {call.command}."
         suggestion = "Call again. If it fails again, the app may not accept these values."
@@ -297,7 +301,7 @@ def _lost_call(reply: ExchangeReply, call: SentCall) -> ToolError:
         message = f"osascript gave no readable answer to {call.command}."
         suggestion = "Call again. If it fails again, ask for fewer items."
     suggestion = OUTCOME_UNKNOWN if call.writes else suggestion
-    return call.error(kind, message, suggestion, retryable=retryable, original=original)
+    return call.make_error(kind, message, suggestion, retryable=retryable, original=original)
 
 
 def parse_error_line(stderr: str) -> ErrorLine | None:
@@ -319,7 +323,7 @@ def parse_error_line(stderr: str) -> ErrorLine | None:
     return ErrorLine(placed["text"], int(found["number"]), int(placed["line"]), start, end)
 
 
-def describe(
+def describe_failure(
     number: int | None, original: str, about: Any = None, *, app: str, command: str, writes: bool
 ) -> ToolError:
     """Return the error for a failure that the harness caught.
@@ -331,7 +335,7 @@ def describe(
         app, command: The names of the app and of the tool.
         writes: Whether the call may have changed something.
     """
-    row = _meaning(number, dict(about) if isinstance(about, list) else {})
+    row = _error_row(number, dict(about) if isinstance(about, list) else {})
     suggestion = row.suggestion
     if writes and row.retryable == "read":
         suggestion = f"{suggestion} {OUTCOME_UNKNOWN}"
@@ -340,8 +344,8 @@ def describe(
         reason = f"{reason} ({number})"
     return ToolError(
         row.type,
-        _filled(row.message, app, reason),
-        _filled(suggestion, app),
+        _fill_message(row.message, app, reason),
+        _fill_message(suggestion, app),
         retryable=row.retryable == "always" or (row.retryable == "read" and not writes),
         app=app,
         command=command,
@@ -350,7 +354,7 @@ def describe(
     )
 
 
-def _meaning(number: int | None, about: Mapping[str, Any]) -> AppleError:
+def _error_row(number: int | None, about: Mapping[str, Any]) -> AppleError:
     if number is None or number == _SCRIPT_ERROR:
         if about.get("installed") is False:
             return APP_GONE
@@ -360,7 +364,7 @@ def _meaning(number: int | None, about: Mapping[str, Any]) -> AppleError:
     return APPLE_ERRORS.get(number, unknown)
 
 
-def _filled(text: str, app: str, reason: str = "") -> str:
+def _fill_message(text: str, app: str, reason: str = "") -> str:
     if "{process}" in text:
         # The walk over processes is paid for by a denied call only.
         from iac_runtime.execution.mac import responsible_name

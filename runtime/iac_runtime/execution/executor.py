@@ -23,12 +23,22 @@ from iac_base.cancellation import Cancellation
 from iac_base.errors import InvalidParameterError, ToolError
 from iac_base.files import open_state
 from iac_runtime.apple_errors import APP_ERROR, APPLE_ERRORS
-from iac_runtime.execution.answers import AppAnswer, ExchangeReply, SentCall, answer_of, framed
-from iac_runtime.execution.locks import DEFAULT_TIMEOUT, ExecutionLimits, Locks, NoTurnError
+from iac_runtime.execution.answers import (
+    AppAnswer,
+    ExchangeReply,
+    SentCall,
+    answer_from_reply,
+    parse_process_output,
+)
+from iac_runtime.execution.locks import (
+    DEFAULT_TIMEOUT,
+    ExecutionLimits,
+    ExecutionLocks,
+    NoTurnError,
+)
 from iac_runtime.execution.process import Completed, Grace, Runner
-from iac_runtime.execution.streams import run_process
-from iac_runtime.execution.workers import Workers
-from iac_runtime.language.request import Event
+from iac_runtime.execution.workers import WorkerPool, run_process
+from iac_runtime.language.steps import Event
 from iac_runtime.language.text import event_json
 
 if TYPE_CHECKING:
@@ -54,7 +64,7 @@ _NOT_A_MAC: Final = (
 
 
 @cache
-def harness() -> str:
+def load_harness() -> str:
     """Return the script that carries out requests: its rooms, joined."""
     folder = Path(__file__).parent / "jxa"
     return "\n".join((folder / f"{room}.js").read_text("ascii") for room in _ROOMS)
@@ -88,16 +98,16 @@ class Executor:
         self._program = program or os.environ.get("IAC_OSASCRIPT") or "osascript"
         self._limits = replace(limits or ExecutionLimits(), timeout=timeout)
         self._grace = Grace(self._limits.grace)
-        self._argv = (self._program, "-l", "JavaScript", "-e", harness())
+        self._argv = (self._program, "-l", "JavaScript", "-e", load_harness())
         self._state = state
-        self._locks: Locks | None = None
+        self._locks: ExecutionLocks | None = None
         self._lock = threading.Lock()
         self._change = threading.Condition(self._lock)
         self._under_way: set[Cancellation] = set()
         self._closed = False
-        self._workers: Workers | None = None
+        self._workers: WorkerPool | None = None
         if workers and runner is None:
-            self._workers = Workers(self._argv, self._limits, self._grace)
+            self._workers = WorkerPool(self._argv, self._limits, self._grace)
         # Also at the end of the interpreter, and when nobody has the executor any more.
         self._end_workers: Callable[[], object] = (
             weakref.finalize(self, self._workers.close) if self._workers else lambda: None
@@ -139,8 +149,8 @@ class Executor:
                 "Wait in several shorter calls.",
             )
         wanted = cancel or Cancellation()
-        with self._call(wanted, call), self._turns((event.app,), call, wanted):
-            return self._attempts(event, call, wanted)
+        with self._track_call(wanted, call), self._hold_turns((event.app,), call, wanted):
+            return self._send_with_retry(event, call, wanted)
 
     def run(
         self,
@@ -168,8 +178,8 @@ class Executor:
         call = SentCall(", ".join(apps), "script", writes=True, timeout=timeout)
         command = (self._program, *argv[1:]) if argv[0] == "osascript" else tuple(argv)
         wanted = cancel or Cancellation()
-        with self._call(wanted, call), self._turns(sorted(apps)[:3], call, wanted):
-            return self._process(command, stdin, timeout, wanted)
+        with self._track_call(wanted, call), self._hold_turns(sorted(apps)[:3], call, wanted):
+            return self._run_command(command, stdin, timeout, wanted)
 
     @property
     def timeout(self) -> float:
@@ -181,13 +191,13 @@ class Executor:
         """Whether requests go to something in this process and reach no app."""
         return self._runner is not None
 
-    def available(self) -> bool:
+    def is_available(self) -> bool:
         """Say whether there is an osascript to run."""
         import shutil
 
         return self._runner is not None or shutil.which(self._program) is not None
 
-    def version(self) -> "Version":
+    def installed_versions(self) -> "Version":
         """Return the versions that requests meet."""
         import platform
         import shutil
@@ -212,9 +222,9 @@ class Executor:
         call = SentCall(bundle_id, "test", writes=False, timeout=timeout)
         try:
             wanted = Cancellation()
-            with self._call(wanted, call):
-                reply = self._single(event, _new_mark(), timeout, wanted, call)
-            return app_state(answer_of(reply, call).value, bundle_id)
+            with self._track_call(wanted, call):
+                reply = self._send_in_process(event, _new_mark(), timeout, wanted, call)
+            return app_state(answer_from_reply(reply, call).value, bundle_id)
         except ToolError as error:
             return app_state(None, bundle_id, str(error))
 
@@ -223,7 +233,7 @@ class Executor:
 
         Nobody is given long: who closes may be about to be killed.
         """
-        self._grace.cut(_LAST_GRACE)
+        self._grace.cut_short(_LAST_GRACE)
         with self._change:
             self._closed = True
             under_way = tuple(self._under_way)
@@ -234,17 +244,17 @@ class Executor:
                 self._change.wait_for(lambda: not self._under_way, _OVER)
         self._end_workers()
 
-    def workers(self) -> dict[str, str]:
+    def worker_states(self) -> dict[str, str]:
         """Return the state of each app's worker, by bundle id; one at work is not among them."""
-        return self._workers.states() if self._workers is not None else {}
+        return self._workers.worker_states() if self._workers is not None else {}
 
     @contextlib.contextmanager
-    def _call(self, wanted: Cancellation, call: SentCall) -> Iterator[None]:
+    def _track_call(self, wanted: Cancellation, call: SentCall) -> Iterator[None]:
         """Make a call known to `close`."""
         with self._change:
             if self._closed:
                 closed = "The connection to the apps was closed."
-                raise call.error("UNAVAILABLE", closed, "Connect again.")
+                raise call.make_error("UNAVAILABLE", closed, "Connect again.")
             self._under_way.add(wanted)
         try:
             yield
@@ -254,7 +264,9 @@ class Executor:
                 self._change.notify_all()
 
     @contextlib.contextmanager
-    def _turns(self, apps: Sequence[str], call: SentCall, cancel: Cancellation) -> Iterator[None]:
+    def _hold_turns(
+        self, apps: Sequence[str], call: SentCall, cancel: Cancellation
+    ) -> Iterator[None]:
         """Hold the turns of apps, one after the other; those of a runner are nobody else's."""
         with contextlib.ExitStack() as held:
             if self._runner is None:
@@ -262,23 +274,23 @@ class Executor:
                 try:
                     for app in apps:
                         deadline = time.monotonic() + call.timeout
-                        held.enter_context(locks.turn(app, deadline, cancel))
+                        held.enter_context(locks.hold_turn(app, deadline, cancel))
                 except NoTurnError as error:
-                    raise _no_turn(error, call, cancelled=cancel.cancelled) from None
+                    raise _no_turn_error(error, call, cancelled=cancel.is_cancelled) from None
             yield
 
-    def _open_locks(self) -> Locks:
+    def _open_locks(self) -> ExecutionLocks:
         with self._lock:
             if self._locks is None:
                 folder = (self._state or open_state()) / "locks"
                 limits = self._limits
-                self._locks = Locks(folder, limits.running, limits.waiting, limits.share)
+                self._locks = ExecutionLocks(folder, limits.running, limits.waiting, limits.share)
             return self._locks
 
-    def _attempts(self, event: Event, call: SentCall, cancel: Cancellation) -> AppAnswer:
+    def _send_with_retry(self, event: Event, call: SentCall, cancel: Cancellation) -> AppAnswer:
         deadline = time.monotonic() + call.timeout
         try:
-            return self._attempt(event, call, deadline, cancel)
+            return self._send_once(event, call, deadline, cancel)
         except ToolError as error:
             if error.number is None or event.writes:
                 raise
@@ -287,34 +299,36 @@ class Executor:
                 raise
         if retry == "launch":
             launch = Event(event.app, event.kind, "launch", "ascrnoop")
-            self._attempt(launch, call, deadline, cancel)
-        return self._attempt(event, call, deadline, cancel)
+            self._send_once(launch, call, deadline, cancel)
+        return self._send_once(event, call, deadline, cancel)
 
-    def _attempt(
+    def _send_once(
         self, event: Event, call: SentCall, deadline: float, cancel: Cancellation
     ) -> AppAnswer:
         mark = _new_mark()
         reply: ExchangeReply | None = None
         if self._workers is not None:
             line = request_bytes(event, mark) + b"\n"
-            with _started(self._program, call):
-                reply = self._workers.exchange(event.app, line, mark, deadline, cancel)
+            with _wrap_start_errors(self._program, call):
+                reply = self._workers.send_request(event.app, line, mark, deadline, cancel)
         if reply is None:
             seconds = max(0.0, deadline - time.monotonic())
-            reply = self._single(event, mark, seconds, cancel, call)
-        return answer_of(reply, call)
+            reply = self._send_in_process(event, mark, seconds, cancel, call)
+        return answer_from_reply(reply, call)
 
-    def _single(
+    def _send_in_process(
         self, event: Event, mark: str, seconds: float, cancel: Cancellation, call: SentCall
     ) -> ExchangeReply:
         """Carry out a request in a process of its own, or in one run of the runner."""
         request = request_bytes(event, mark)
-        if self._runner is not None and cancel.cancelled:
+        if self._runner is not None and cancel.is_cancelled:
             return ExchangeReply("cancelled", sent=False)
-        with _started(self._program, call):
-            return framed(self._process(self._argv, request, seconds, cancel), mark)
+        with _wrap_start_errors(self._program, call):
+            return parse_process_output(
+                self._run_command(self._argv, request, seconds, cancel), mark
+            )
 
-    def _process(
+    def _run_command(
         self, argv: Sequence[str], stdin: bytes, seconds: float, cancel: Cancellation
     ) -> Completed:
         if self._runner is not None:
@@ -335,7 +349,7 @@ def _new_mark() -> str:
 
 
 @contextlib.contextmanager
-def _started(program: str, call: SentCall) -> Iterator[None]:
+def _wrap_start_errors(program: str, call: SentCall) -> Iterator[None]:
     """Turn the failure to start the program into an error of the call."""
     try:
         yield
@@ -345,17 +359,17 @@ def _started(program: str, call: SentCall) -> Iterator[None]:
         if not absent:
             way = "Nothing was sent. Call again when this machine is less busy."
         message = f"{program} could not be started: {error.strerror or error}."
-        raise call.error("UNAVAILABLE", message, way, retryable=not absent) from error
+        raise call.make_error("UNAVAILABLE", message, way, retryable=not absent) from error
 
 
-def _no_turn(error: NoTurnError, call: SentCall, *, cancelled: bool) -> ToolError:
+def _no_turn_error(error: NoTurnError, call: SentCall, *, cancelled: bool) -> ToolError:
     """Return the error for a call that was never sent."""
     if cancelled:
-        return call.error("USER_CANCELLED", "The call was cancelled before it was sent.")
+        return call.make_error("USER_CANCELLED", "The call was cancelled before it was sent.")
     message = (
         "Too many calls are waiting."
         if error.full
         else f"{call.app} was busy with other calls for {call.timeout:g} seconds."
     )
     way = "Nothing was sent. Call again when other calls have finished."
-    return call.error("BUSY", message, way, retryable=True)
+    return call.make_error("BUSY", message, way, retryable=True)

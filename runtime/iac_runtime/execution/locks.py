@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import SetupError
-from iac_base.files import private_folder, try_lock
+from iac_base.files import ensure_private_folder, try_lock
 
 DEFAULT_TIMEOUT: Final = 30.0
 """Seconds. Below the 60 after which some clients give up on a call."""
@@ -91,7 +91,7 @@ class Turnstile:
                 return True
             turn = threading.Event()
             self._queue.append(turn)
-        with cancel.watched(turn.set):
+        with cancel.on_cancel(turn.set):
             turn.wait(max(0.0, deadline - time.monotonic()))
         with self._lock:
             if turn in self._queue:
@@ -121,7 +121,7 @@ class NoTurnError(Exception):
         self.full = full
 
 
-class Locks:
+class ExecutionLocks:
     """The locks of an executor; safe to share between threads.
 
     Args:
@@ -143,7 +143,7 @@ class Locks:
         self._share = share
 
     @contextlib.contextmanager
-    def turn(self, app: str, deadline: float, cancel: Cancellation) -> Iterator[None]:
+    def hold_turn(self, app: str, deadline: float, cancel: Cancellation) -> Iterator[None]:
         """Hold the app's lock, then one of the slots, for the length of the block.
 
         Args:
@@ -155,20 +155,22 @@ class Locks:
             SetupError: The lock files cannot be made.
         """
         with contextlib.ExitStack() as held:
-            with self._place(app.casefold()) as full:
+            with self._take_place(app.casefold()) as full:
                 until = 0.0 if full else deadline
                 got = (
-                    self._enter(held, self._line(app), until, cancel)
-                    and self._flock(held, [self._folder / _file_name(app)], until, cancel)
-                    and self._enter(held, self._slot_line, until, cancel)
-                    and self._flock(held, self._slots, until, cancel)
+                    self._enter_turnstile(held, self._app_turnstile(app), until, cancel)
+                    and self._lock_any_file(
+                        held, [self._folder / _lock_file_name(app)], until, cancel
+                    )
+                    and self._enter_turnstile(held, self._slot_line, until, cancel)
+                    and self._lock_any_file(held, self._slots, until, cancel)
                 )
                 if not got:
                     raise NoTurnError(full=full)
             yield
 
     @contextlib.contextmanager
-    def _place(self, app: str) -> Iterator[bool]:
+    def _take_place(self, app: str) -> Iterator[bool]:
         """Take a place among those who wait; True if there is none, so that one must not."""
         with self._lock:
             others = self._waiting.total() - self._waiting[app]
@@ -184,11 +186,11 @@ class Locks:
                 if not self._waiting[app]:
                     del self._waiting[app]
 
-    def _line(self, app: str) -> Turnstile:
+    def _app_turnstile(self, app: str) -> Turnstile:
         with self._lock:
             return self._app_lines.setdefault(app.casefold(), Turnstile(1))
 
-    def _enter(
+    def _enter_turnstile(
         self, held: contextlib.ExitStack, line: Turnstile, deadline: float, cancel: Cancellation
     ) -> bool:
         if not line.enter(deadline, cancel):
@@ -196,7 +198,7 @@ class Locks:
         held.callback(line.leave)
         return True
 
-    def _flock(
+    def _lock_any_file(
         self,
         held: contextlib.ExitStack,
         files: Sequence[Path],
@@ -205,12 +207,12 @@ class Locks:
     ) -> bool:
         """Lock one of the files."""
         if not self._ready:
-            private_folder(self._folder)
+            ensure_private_folder(self._folder)
             self._ready = True
         pause = _FIRST_PAUSE
         while True:
             for file in files:
-                descriptor = _locked(file)
+                descriptor = _try_lock_file(file)
                 if descriptor is not None:
                     held.callback(os.close, descriptor)
                     return True
@@ -220,7 +222,7 @@ class Locks:
             pause = min(pause * 2, _LAST_PAUSE)
 
 
-def _locked(file: Path) -> int | None:
+def _try_lock_file(file: Path) -> int | None:
     """Return a descriptor that holds the lock of `file`, None if another one has it."""
     try:
         return try_lock(file)
@@ -228,7 +230,7 @@ def _locked(file: Path) -> int | None:
         raise SetupError(f"{file} cannot be opened: {error.strerror}.") from error
 
 
-def _file_name(app: str) -> str:
+def _lock_file_name(app: str) -> str:
     """Return the name of an app's lock file: the bundle id as it is, if it may be one."""
     plain = quote(app.casefold(), safe="", errors="surrogatepass")
     if len(plain) > _LONGEST:

@@ -43,7 +43,7 @@ class _Descriptor(ctypes.Structure):
     _fields_ = (("type", ctypes.c_uint32), ("data", ctypes.c_void_p))
 
 
-def permitted(bundle_id: str, *, asking: bool = False) -> Permitted:
+def automation_permission(bundle_id: str, *, asking: bool = False) -> Permitted:
     """Say whether events to the app are allowed; "unknown" where this is no Mac.
 
     With `asking` macOS asks the person, where it was never asked, and the answer is waited for.
@@ -51,12 +51,14 @@ def permitted(bundle_id: str, *, asking: bool = False) -> Permitted:
     if sys.platform != "darwin":
         return "unknown"
     try:
-        return _MEANING.get(_ask(ctypes.CDLL(_FRAMEWORK), bundle_id, asking=asking), "unknown")
+        return _MEANING.get(
+            _ask_permission(ctypes.CDLL(_FRAMEWORK), bundle_id, asking=asking), "unknown"
+        )
     except (OSError, AttributeError):
         return "unknown"
 
 
-def _ask(library: Any, bundle_id: str, *, asking: bool = False) -> int:
+def _ask_permission(library: Any, bundle_id: str, *, asking: bool = False) -> int:
     name = bundle_id.encode()
     target = _Descriptor()
     make = library.AECreateDesc
@@ -120,20 +122,20 @@ def app_state(facts: Any, bundle_id: str, failure: str = "") -> AppState:
         for field in (fields if isinstance(fields, list) else [])
         if isinstance(field, list) and len(field) == 2
     }
-    installed = _known(found.get("installed"))
-    scriptable, running = _known(found.get("scriptable")), _known(found.get("running"))
-    may = permitted(bundle_id)
-    reason = failure or _reason(installed, scriptable, running, may)
+    installed = _yes_or_no(found.get("installed"))
+    scriptable, running = _yes_or_no(found.get("scriptable")), _yes_or_no(found.get("running"))
+    may = automation_permission(bundle_id)
+    reason = failure or _obstacle_reason(installed, scriptable, running, may)
     return AppState(bundle_id, installed, scriptable, running, may, reason)
 
 
-def _known(value: Any) -> YesNo:
+def _yes_or_no(value: Any) -> YesNo:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "unknown"
 
 
-def _reason(installed: YesNo, scriptable: YesNo, running: YesNo, may: Permitted) -> str:
+def _obstacle_reason(installed: YesNo, scriptable: YesNo, running: YesNo, may: Permitted) -> str:
     if installed == "no":
         return "It is not installed."
     if scriptable == "no":
@@ -155,7 +157,7 @@ class RunningProcess(NamedTuple):
     path: str
 
 
-def responsible_of(chain: Sequence[RunningProcess]) -> RunningProcess | None:
+def responsible_process(chain: Sequence[RunningProcess]) -> RunningProcess | None:
     """Return the responsible process of `chain[0]`; None for an empty chain.
 
     Args:
@@ -172,7 +174,7 @@ def responsible_of(chain: Sequence[RunningProcess]) -> RunningProcess | None:
         if PurePosixPath(process.path).name == _DISCLAIMER or process.name == _DISCLAIMER:
             return heirs[-1] if heirs else process
         heirs.append(process)
-    apps = [process for process in heirs if _bundle(process.path)]
+    apps = [process for process in heirs if _outer_bundle(process.path)]
     if apps:
         return apps[-1]
     return heirs[0] if heirs else None
@@ -180,17 +182,21 @@ def responsible_of(chain: Sequence[RunningProcess]) -> RunningProcess | None:
 
 def shown_name(process: RunningProcess) -> str:
     """Return the name under which System Settings lists a process: its app's, else its file's."""
-    bundle = _bundle(process.path)
+    bundle = _outer_bundle(process.path)
     return bundle or PurePosixPath(process.path).name or process.name
 
 
 @cache
 def responsible_name() -> str:
     """Return who must be allowed, as macOS will show it; off the Mac, words that say who."""
-    return resolve(os.getpid(), _asked, parents_of) if sys.platform == "darwin" else _SOMEONE
+    return (
+        resolve_responsible(os.getpid(), _ask_responsible, process_chain)
+        if sys.platform == "darwin"
+        else _SOMEONE
+    )
 
 
-def resolve(
+def resolve_responsible(
     pid: int,
     ask: Callable[[int], int | None],
     parents: Callable[[int], Sequence[RunningProcess]],
@@ -205,11 +211,11 @@ def resolve(
     if asked is not None:
         found = next(iter(parents(asked)), None)
     else:
-        found = responsible_of(parents(pid))
+        found = responsible_process(parents(pid))
     return (shown_name(found) if found is not None else "") or _SOMEONE
 
 
-def _bundle(path: str) -> str:
+def _outer_bundle(path: str) -> str:
     """Return the name of the outermost app that `path` lies in; empty for none."""
     for part in PurePosixPath(path).parts:
         if part.endswith(".app") and part != ".app":
@@ -217,7 +223,7 @@ def _bundle(path: str) -> str:
     return ""
 
 
-def _asked(pid: int) -> int | None:
+def _ask_responsible(pid: int) -> int | None:
     try:
         ask = ctypes.CDLL(None).responsibility_get_pid_responsible_for_pid
     except (AttributeError, OSError):
@@ -227,7 +233,7 @@ def _asked(pid: int) -> int | None:
     return answer if answer > 0 else None
 
 
-def parents_of(pid: int) -> list[RunningProcess]:
+def process_chain(pid: int) -> list[RunningProcess]:
     """Return a process of this machine and those above it, nearest first; empty if it is gone."""
     import psutil
 

@@ -115,20 +115,20 @@ class Child:
 
     def hang_up(self) -> None:
         """Close what it reads from: a worker that is well ends at that."""
-        self._close(self.feed)
+        self._close_descriptor(self.feed)
 
     def close(self) -> None:
         """Close all descriptors."""
         for descriptor in tuple(self._open):
-            self._close(descriptor)
+            self._close_descriptor(descriptor)
 
-    def _close(self, descriptor: int) -> None:
+    def _close_descriptor(self, descriptor: int) -> None:
         if descriptor in self._open:
             self._open.remove(descriptor)
             os.close(descriptor)
 
 
-def spawn(argv: Sequence[str], *, channel: bool = False) -> Child:
+def spawn_child(argv: Sequence[str], *, channel: bool = False) -> Child:
     """Start `argv` as the leader of a new session, with pipes to this process.
 
     With `channel` the child reads requests on descriptor 3 and answers on 4, and its standard
@@ -177,7 +177,7 @@ class Grace:
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
 
-    def cut(self, seconds: float) -> None:
+    def cut_short(self, seconds: float) -> None:
         """Let nobody have more than `seconds` from now on."""
         self.seconds = min(self.seconds, seconds)
 
@@ -185,7 +185,7 @@ class Grace:
 NO_GRACE: Final = Grace(0.0)
 
 
-def end(child: Child, grace: Grace, hear: Callable[[], object] | None = None) -> None:
+def end_child(child: Child, grace: Grace, hear: Callable[[], object] | None = None) -> None:
     """End `child` and all that it started, and close its descriptors; at most `grace` + 1 s.
 
     Args:
@@ -197,30 +197,30 @@ def end(child: Child, grace: Grace, hear: Callable[[], object] | None = None) ->
     found: list[psutil.Process] = []
     if child.status is None:
         # Its number is held until it is reaped, so the group is surely its own.
-        found = _family(child.pid)
+        found = _process_family(child.pid)
         if not all(map(_is_gone, found)):
-            _signal(child.pid, signal.SIGTERM)
+            _signal_group(child.pid, signal.SIGTERM)
             wait_for(lambda: all(map(_is_gone, found)), lambda: grace.seconds)
-        _signal(child.pid, signal.SIGKILL)
-    _kill(found)
+        _signal_group(child.pid, signal.SIGKILL)
+    _kill_processes(found)
     for _ in range(_ROUNDS):
-        left = _marked(child.token)
+        left = _processes_with_token(child.token)
         if not left:
             break
-        _kill(left)
+        _kill_processes(left)
     wait_for(child.reap, lambda: _REAPED)
     if hear is not None:
         hear()
         child.close()
 
 
-def see_off(child: Child, patience: float, grace: Grace) -> None:
+def let_child_end(child: Child, patience: float, grace: Grace) -> None:
     """Let `child` end by itself within `patience` seconds of the end of its input, else end it."""
     child.hang_up()
     if wait_for(child.reap, lambda: patience):
         child.close()
     else:
-        end(child, grace)
+        end_child(child, grace)
 
 
 def has_ended(child: Child) -> bool:
@@ -244,7 +244,7 @@ def _is_gone(process: "psutil.Process") -> bool:
         return True
 
 
-def _family(pid: int) -> "list[psutil.Process]":
+def _process_family(pid: int) -> "list[psutil.Process]":
     """Return the process and its descendants."""
     import psutil
 
@@ -255,7 +255,7 @@ def _family(pid: int) -> "list[psutil.Process]":
         return []
 
 
-def _marked(token: str) -> "list[psutil.Process]":
+def _processes_with_token(token: str) -> "list[psutil.Process]":
     """Return the living processes that carry the token."""
     import psutil
 
@@ -267,13 +267,13 @@ def _marked(token: str) -> "list[psutil.Process]":
     return found
 
 
-def _signal(group: int, number: signal.Signals) -> None:
+def _signal_group(group: int, number: signal.Signals) -> None:
     # macOS answers EPERM where only zombies are left in the group.
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(group, number)
 
 
-def _kill(processes: "Iterable[psutil.Process]") -> None:
+def _kill_processes(processes: "Iterable[psutil.Process]") -> None:
     import psutil
 
     for process in processes:

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from iac_base.cancellation import Cancellation
-from iac_base.errors import ErrorType, ToolError, quoted
+from iac_base.errors import ErrorType, ToolError, quote_text
 from iac_base.files import read_bounded
 from iac_runtime.execution.process import Completed, RunInTurns
-from iac_runtime.language.request import IntentRequest
+from iac_runtime.language.steps import IntentRequest
 from iac_runtime.tool import CALL
 
 ShortcutState: TypeAlias = Literal[
@@ -67,26 +67,26 @@ class ShortcutError(ToolError):
         self.state = state
 
 
-def program() -> str:
+def shortcuts_program() -> str:
     """Return the program: the environment's IAC_SHORTCUTS, else `shortcuts`."""
     return os.environ.get("IAC_SHORTCUTS") or "shortcuts"
 
 
-def title_of(tool: str) -> str:
+def shortcut_title(tool: str) -> str:
     """Return what the shortcut of a tool is called."""
     return f"IAC {tool}"
 
 
-def listed(run: RunInTurns) -> dict[str, str]:
+def list_shortcuts(run: RunInTurns) -> dict[str, str]:
     """Return the shortcuts of this user, identifier -> name.
 
     Raises:
         ShortcutError: They could not be listed.
         OSError: There is no such program.
     """
-    done = run([program(), "list", "--show-identifiers"], b"", _LISTING)
+    done = run([shortcuts_program(), "list", "--show-identifiers"], b"", _LISTING)
     if done.status or done.timed_out:
-        raise ShortcutError("failed", "The shortcuts could not be listed.", "", _words(done))
+        raise ShortcutError("failed", "The shortcuts could not be listed.", "", _error_text(done))
     rows = map(_LISTED.fullmatch, done.stdout.decode("utf-8", "replace").splitlines())
     return {row[2].upper(): row[1] for row in rows if row}
 
@@ -109,7 +109,7 @@ def run_shortcut(
         # Shortcuts goes by the ending: it drops a .json without a word.
         given, answer = Path(name) / "input.txt", Path(name) / "answer.txt"
         given.write_text(json.dumps({**request.parameters, CALL: call}), "utf-8")
-        argv = [program(), "run", uuid, "-i", str(given), "-o", str(answer)]
+        argv = [shortcuts_program(), "run", uuid, "-i", str(given), "-o", str(answer)]
         try:
             done = run(argv, b"", seconds, apps=(request.app,), cancel=cancel)
             if done.cancelled:
@@ -118,9 +118,9 @@ def run_shortcut(
                 said = f"The shortcut did not end within {seconds:g} seconds, so IAC stopped it."
                 raise ShortcutError("locked" if _is_locked(run) else "waits", said, tool)
             if done.status:
-                raise _failed(run, uuid, tool, done)
+                raise _run_error(run, uuid, tool, done)
         except OSError as error:
-            said = f"{program()} could not be started: {error.strerror or error}."
+            said = f"{shortcuts_program()} could not be started: {error.strerror or error}."
             raise ShortcutError("no program", said, tool) from error
         try:
             text = read_bounded(answer, _ANSWER)[0].decode("utf-8", "replace")
@@ -141,18 +141,18 @@ def _is_locked(run: RunInTurns) -> bool:
         return False
 
 
-def _failed(run: RunInTurns, uuid: str, tool: str, done: Completed) -> ShortcutError:
+def _run_error(run: RunInTurns, uuid: str, tool: str, done: Completed) -> ShortcutError:
     """Return the error of a run that failed: its shortcut may not be there, or not any more."""
-    known = listed(run)
+    known = list_shortcuts(run)
     if uuid in known:
-        said = f"The shortcut failed: {quoted(_words(done), 200)}"
-        return ShortcutError("failed", said, tool, _words(done))
-    title = title_of(tool)
+        said = f"The shortcut failed: {quote_text(_error_text(done), 200)}"
+        return ShortcutError("failed", said, tool, _error_text(done))
+    title = shortcut_title(tool)
     if title in known.values():
-        said = f"The shortcut {quoted(title)} was replaced by another one of the same name."
+        said = f"The shortcut {quote_text(title)} was replaced by another one of the same name."
         return ShortcutError("replaced", said, tool)
-    return ShortcutError("absent", f"The shortcut {quoted(title)} no longer exists.", tool)
+    return ShortcutError("absent", f"The shortcut {quote_text(title)} no longer exists.", tool)
 
 
-def _words(done: Completed) -> str:
+def _error_text(done: Completed) -> str:
     return done.stderr.decode("utf-8", "replace").strip()

@@ -6,17 +6,21 @@ guess, and its answer repeats it. A read is answered in one line; a write, and a
 another before it, in one as it is sent, one as the app answers, one with what was read after it.
 
 An app's lock is held around all use of its worker, so no two calls meet in one.
+
+A process is talked with over its pipes until an answer, a deadline or its end.
 """
 
+import contextlib
 import os
+import select
 import threading
 import time
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, Literal
 
 from iac_base.cancellation import Cancellation
 from iac_runtime.apple_errors import APPLE_ERRORS
-from iac_runtime.execution.answers import ExchangeReply, parsed
+from iac_runtime.execution.answers import ExchangeReply, parse_worker_line
 from iac_runtime.execution.locks import ExecutionLimits
 from iac_runtime.execution.process import (
     ANSWERS,
@@ -25,11 +29,12 @@ from iac_runtime.execution.process import (
     Child,
     Completed,
     Grace,
-    end,
-    see_off,
-    spawn,
+    end_child,
+    has_ended,
+    let_child_end,
+    spawn_child,
+    wait_for,
 )
-from iac_runtime.execution.streams import WORDS_KEPT, Ended, Tail, converse, drain
 
 _LONGEST_PAUSE: Final = 600.0
 """Seconds until a worker is tried again, at most: each failure doubles the pause."""
@@ -56,18 +61,18 @@ class Worker:
     """
 
     def __init__(self, argv: Sequence[str], cap: int) -> None:
-        self.child: Child = spawn([*argv, str(REQUESTS), str(ANSWERS)], channel=True)
+        self.child: Child = spawn_child([*argv, str(REQUESTS), str(ANSWERS)], channel=True)
         assert self.child.answers is not None
         self._answers = self.child.answers
         self._cap = cap
-        self._stdout, self._stderr = Tail(WORDS_KEPT), Tail(WORDS_KEPT)
+        self._stdout, self._stderr = StreamTail(WORDS_KEPT), StreamTail(WORDS_KEPT)
         self._heard = bytearray()
         self._lines = 0
         self._said: dict[str, Any] = {}
         self.calls = 0
         self.rested = time.monotonic()
 
-    def exchange(
+    def send_request(
         self, request: bytes, mark: str, deadline: float, cancel: Cancellation
     ) -> ExchangeReply:
         """Send a request (a line) and return its answer; with none, wait for one more."""
@@ -84,12 +89,12 @@ class Worker:
             over = self._answers not in still_open or len(self._heard) > self._cap
             return over or reply is not None
 
-        how: Ended = "answered"
+        how: ConversationEnd = "answered"
         if request or not enough({self._answers}):
-            how = converse(
+            how = communicate_until(
                 child,
                 request,
-                {self._answers: self._hear, child.stdout: self._stdout.add}
+                {self._answers: self._receive_bytes, child.stdout: self._stdout.add}
                 | {child.stderr: self._stderr.add},
                 enough,
                 deadline,
@@ -102,7 +107,7 @@ class Worker:
 
     def end(self, reply: ExchangeReply, mark: str, grace: Grace) -> ExchangeReply:
         """End it after a request without an answer; return the reply, with all that it said."""
-        end(self.child, grace, lambda: drain(self._answers, self._hear))
+        end_child(self.child, grace, lambda: drain(self._answers, self._receive_bytes))
         damaged = reply.how in ("damaged", "too large")
         while self._lines and not damaged:
             # It may have answered while it was ended.
@@ -123,7 +128,7 @@ class Worker:
         body = bytes(self._heard[:size])
         del self._heard[:size]
         self._lines -= 1
-        return parsed(body, mark, self._said)
+        return parse_worker_line(body, mark, self._said)
 
     def _left(self) -> Completed:
         """Return the last of what one that has ended wrote, and its exit status."""
@@ -140,12 +145,12 @@ class Worker:
             return True
         return False
 
-    def _hear(self, data: bytes) -> None:
+    def _receive_bytes(self, data: bytes) -> None:
         self._heard += data
         self._lines += data.count(b"\n")
 
 
-class Workers:
+class WorkerPool:
     """Workers by app; safe to share between threads that hold the locks of their apps.
 
     Args:
@@ -167,7 +172,7 @@ class Workers:
         self._closed = False
         self._owner = os.getpid()
 
-    def exchange(
+    def send_request(
         self, app: str, request: bytes, mark: str, deadline: float, cancel: Cancellation
     ) -> ExchangeReply | None:
         """Have a request carried out by the worker of an app; its lock is the caller's to hold.
@@ -184,12 +189,12 @@ class Workers:
         Raises:
             OSError: The program could not be started.
         """
-        worker = self._take(app)
+        worker = self._take_worker(app)
         if worker is None:
             until, pause = self._without.get(app, (0.0, self._limits.pause / 2))
             if time.monotonic() < until:
                 return None
-            started = self._start(app, deadline, cancel)
+            started = self._start_worker(app, deadline, cancel)
             if started is None:
                 pause = min(2 * pause, _LONGEST_PAUSE)
                 self._without[app] = (time.monotonic() + pause, pause)
@@ -199,19 +204,19 @@ class Workers:
             worker = started
         strays = 0
         try:
-            reply = worker.exchange(request, mark, deadline, cancel)
+            reply = worker.send_request(request, mark, deadline, cancel)
             while reply.how == "stray":
                 # The answer to an earlier request is no answer to this one, nor a fault of it.
                 strays += 1
-                reply = worker.exchange(b"", mark, deadline, cancel)
+                reply = worker.send_request(b"", mark, deadline, cancel)
         except BaseException:
-            end(worker.child, NO_GRACE)
+            end_child(worker.child, NO_GRACE)
             raise
         if reply.answer is None:
             return worker.end(reply, mark, self._grace)
         lost = reply.answer.get("number") in _LOST
         worn = worker.calls >= self._limits.calls
-        self._put(app, worker, keep=not (strays or lost or worn))
+        self._return_worker(app, worker, keep=not (strays or lost or worn))
         return reply
 
     def close(self) -> None:
@@ -219,12 +224,12 @@ class Workers:
         with self._change:
             self._closed = True
             keeper = self._keeper
-            self._retire(list(self._idle))
+            self._retire_workers(list(self._idle))
             self._change.notify_all()
         if keeper is not None and self._owner == os.getpid():
             keeper.join()
 
-    def states(self) -> dict[str, str]:
+    def worker_states(self) -> dict[str, str]:
         """Return the bundle ids of the apps whose worker waits, or that do without one."""
         with self._change:
             found = dict.fromkeys(self._without, "one process a call")
@@ -232,7 +237,7 @@ class Workers:
                 app: "idle" if worker.is_silent() else "ended" for app, worker in self._idle.items()
             }
 
-    def _take(self, app: str) -> Worker | None:
+    def _take_worker(self, app: str) -> Worker | None:
         """Return the app's worker, if there is one that is still good."""
         with self._change:
             if self._owner != os.getpid():
@@ -241,24 +246,24 @@ class Workers:
                 self._owner = os.getpid()
             worker = self._idle.pop(app, None)
         if worker is not None and not worker.is_silent():
-            end(worker.child, self._grace)
+            end_child(worker.child, self._grace)
             return None
         return worker
 
-    def _start(
+    def _start_worker(
         self, app: str, deadline: float, cancel: Cancellation
     ) -> Worker | ExchangeReply | None:
         """Return a worker that said hello; else why the call ends, or None to do without."""
         worker = Worker(self._argv, self._limits.answer)
         patience = time.monotonic() + self._limits.hello
         try:
-            reply = worker.exchange(b"", _HELLO, min(patience, deadline), cancel)
+            reply = worker.send_request(b"", _HELLO, min(patience, deadline), cancel)
         except BaseException:
-            end(worker.child, NO_GRACE)
+            end_child(worker.child, NO_GRACE)
             raise
         if reply.how == "answered":
             return worker
-        end(worker.child, self._grace)
+        end_child(worker.child, self._grace)
         if reply.how == "cancelled" or (reply.how == "timeout" and deadline <= patience):
             return reply._replace(sent=False)
         import logging
@@ -268,26 +273,28 @@ class Workers:
         )
         return None
 
-    def _put(self, app: str, worker: Worker, *, keep: bool) -> None:
+    def _return_worker(self, app: str, worker: Worker, *, keep: bool) -> None:
         """Let a worker wait for the next call, or see it off."""
         with self._change:
             if keep and not self._closed:
                 self._idle[app] = worker
                 if len(self._idle) > self._limits.kept:
-                    self._retire([min(self._idle, key=lambda key: self._idle[key].rested)])
+                    self._retire_workers([min(self._idle, key=lambda key: self._idle[key].rested)])
             else:
                 self._leaving.append(worker)
             if self._keeper is None:
-                self._keeper = threading.Thread(target=self._keep, name="iac-workers", daemon=True)
+                self._keeper = threading.Thread(
+                    target=self._retire_idle, name="iac-workers", daemon=True
+                )
                 self._keeper.start()
             elif self._leaving:
                 self._change.notify_all()
 
-    def _retire(self, apps: list[str]) -> None:
+    def _retire_workers(self, apps: list[str]) -> None:
         for app in apps:
             self._leaving.append(self._idle.pop(app))
 
-    def _keep(self) -> None:
+    def _retire_idle(self) -> None:
         """See workers off when it is time, away from the calls; ends when there are none."""
         while True:
             with self._change:
@@ -298,7 +305,7 @@ class Workers:
                         for app, worker in self._idle.items()
                         if now - worker.rested >= self._limits.idle
                     ]
-                    self._retire(due)
+                    self._retire_workers(due)
                     if due:
                         break
                     if self._closed:
@@ -311,4 +318,210 @@ class Workers:
             for worker in leaving:
                 worker.child.hang_up()
             for worker in leaving:
-                see_off(worker.child, _PATIENCE, self._grace)
+                let_child_end(worker.child, _PATIENCE, self._grace)
+
+
+ConversationEnd = Literal["answered", "gone", "timeout", "cancelled"]
+"""How a conversation ended: with all that was wanted, because the process ended first, or by us."""
+
+_CHUNK: Final = 1 << 16
+_GLANCE: Final = 0.1
+"""Seconds between looks at whether the process lives: its end shows on no pipe while a grandchild
+holds them open."""
+
+WORDS_KEPT: Final = 64 * 1024
+"""Bytes of standard error that are kept: the last ones, where the reason stands."""
+
+_LIMITS: Final = ExecutionLimits()
+
+_LAST_READS: Final = 256
+"""Reads of what an ended process left; a grandchild may go on writing for ever."""
+
+
+class StreamTail:
+    """The last `limit` bytes of a stream."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._kept = bytearray()
+        self.overflowed = False
+
+    def add(self, data: bytes) -> None:
+        """Take in what was read."""
+        self._kept += data
+        if len(self._kept) > self._limit:
+            self.overflowed = True
+            # Cut rarely: each cut moves what is kept.
+            if len(self._kept) > 2 * self._limit:
+                del self._kept[: -self._limit]
+
+    def content(self) -> bytes:
+        """Return what is kept."""
+        return bytes(self._kept[-self._limit :])
+
+
+def communicate_until(
+    child: Child,
+    message: bytes,
+    sinks: Mapping[int, Callable[[bytes], object]],
+    enough: Callable[[set[int]], bool],
+    deadline: float,
+    cancel: Cancellation,
+    *,
+    hang_up: bool = False,
+) -> ConversationEnd:
+    """Write `message` to the child and read its output until there is enough.
+
+    Args:
+        sinks: What to do with the bytes of each descriptor.
+        enough: Asked after each round, with the descriptors that are still open.
+        deadline: On the monotonic clock.
+        hang_up: Close what the child reads from, once the message is written.
+    """
+    poller = select.poll()
+    still_open = set(sinks)
+    for descriptor in sinks:
+        poller.register(descriptor, select.POLLIN)
+    rest = memoryview(message)
+    sending = True
+    poller.register(child.feed, select.POLLOUT)
+    glanced = time.monotonic()
+    cancelled = False
+    with _cancel_descriptor(cancel) as wake:
+        poller.register(wake, select.POLLIN)
+        while True:
+            now = time.monotonic()
+            if cancelled:
+                return "cancelled"
+            if now >= deadline:
+                return "timeout"
+            ready = poller.poll(min(deadline - now, _GLANCE) * 1000)
+            for descriptor, _ in ready:
+                if descriptor == wake:
+                    cancelled = True
+                elif descriptor in still_open:
+                    data = _read_available(descriptor)
+                    if data:
+                        sinks[descriptor](data)
+                    elif data is not None:
+                        poller.unregister(descriptor)
+                        still_open.discard(descriptor)
+                elif descriptor == child.feed and sending:
+                    rest = _write_available(descriptor, rest)
+                    if not rest:
+                        sending = False
+                        poller.unregister(descriptor)
+                        if hang_up:
+                            child.hang_up()
+            if enough(still_open):
+                return "answered"
+            if now - glanced >= _GLANCE:
+                glanced = now
+                if has_ended(child):
+                    return _read_remainder(still_open, sinks, enough)
+
+
+def _read_remainder(
+    still_open: set[int],
+    sinks: Mapping[int, Callable[[bytes], object]],
+    enough: Callable[[set[int]], bool],
+) -> ConversationEnd:
+    for descriptor in still_open:
+        drain(descriptor, sinks[descriptor])
+    return "answered" if enough(set()) else "gone"
+
+
+def drain(descriptor: int, sink: Callable[[bytes], object]) -> None:
+    """Read what a process that has ended left in a pipe."""
+    for _ in range(_LAST_READS):
+        data = _read_available(descriptor)
+        if not data:
+            break
+        sink(data)
+
+
+def _read_available(descriptor: int) -> bytes | None:
+    """Return what is there, nothing at the end, None if there is nothing yet."""
+    try:
+        return os.read(descriptor, _CHUNK)
+    except BlockingIOError:
+        return None
+
+
+def _write_available(descriptor: int, rest: memoryview) -> memoryview:
+    """Write what fits and return the rest; a reader that is gone needs no more."""
+    try:
+        return rest[os.write(descriptor, rest) :]
+    except BlockingIOError:
+        return rest
+    except BrokenPipeError:
+        return rest[:0]
+
+
+@contextlib.contextmanager
+def _cancel_descriptor(cancel: Cancellation) -> Iterator[int]:
+    """Give a descriptor that can be read once the call is cancelled."""
+    reading, writing = os.pipe()
+    try:
+        with cancel.on_cancel(lambda: os.write(writing, b"x")):
+            yield reading
+    finally:
+        os.close(reading)
+        os.close(writing)
+
+
+def run_process(
+    argv: Sequence[str],
+    stdin: bytes,
+    timeout: float,
+    *,
+    cancel: Cancellation | None = None,
+    grace: Grace | None = None,
+    cap: int = _LIMITS.answer,
+) -> Completed:
+    """Run `argv` in a session of its own until it ends.
+
+    Past `timeout` seconds, when the call is cancelled, or when standard output grows past `cap`
+    bytes, the process and all that it started are ended (with `grace` between TERM and KILL); what
+    is left of a process that failed is swept too. What one that did its work left running is not
+    waited for and lives on: the user may have asked for it.
+
+    Raises:
+        OSError: The program could not be started.
+    """
+    wanted = cancel or Cancellation()
+    deadline = time.monotonic() + timeout
+    stdout, stderr = StreamTail(cap), StreamTail(WORDS_KEPT)
+    child = spawn_child(argv)
+    try:
+        how = communicate_until(
+            child,
+            stdin,
+            {child.stdout: stdout.add, child.stderr: stderr.add},
+            lambda still_open: stdout.overflowed or not still_open,
+            deadline,
+            wanted,
+            hang_up=True,
+        )
+        if how in ("answered", "gone") and not stdout.overflowed:
+            # It has closed its output; its end may be a little later.
+            left = deadline - time.monotonic()
+            ended = wait_for(child.reap, lambda: left, wanted)
+            how = "answered" if ended else "cancelled" if wanted.is_cancelled else "timeout"
+    except BaseException:
+        end_child(child, NO_GRACE)
+        raise
+    if how == "answered" and child.status == 0 and not stdout.overflowed:
+        child.close()
+    else:
+        # What it says while it is ended counts too: a write may be sent as late as that.
+        end_child(child, grace or Grace(_LIMITS.grace), lambda: drain(child.stdout, stdout.add))
+    status = -9 if child.status is None else child.status
+    return Completed(
+        stdout.content(),
+        stderr.content(),
+        status,
+        timed_out=how == "timeout",
+        cancelled=how == "cancelled",
+        too_large=stdout.overflowed,
+    )

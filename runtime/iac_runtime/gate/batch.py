@@ -17,10 +17,10 @@ from typing import Any, Final
 from iac_base.cancellation import Cancellation
 from iac_base.errors import ErrorType, InvalidParameterError, ToolError
 from iac_runtime.gate.limiter import Limiter
-from iac_runtime.gate.plans import Done, Plan, ToolContext, ToolResult
-from iac_runtime.outcomes.outcome import Outcome, together
-from iac_runtime.policy.effects import CallFacts, Decision
-from iac_runtime.policy.question import LIFETIME
+from iac_runtime.gate.plans import CompletedCall, Plan, ToolContext, ToolResult
+from iac_runtime.outcomes.outcome import Outcome, combined_outcome
+from iac_runtime.policy.facts import CallFacts, Decision
+from iac_runtime.policy.prompts import LIFETIME
 
 SECONDS: Final = 3.0
 """For looking at what all the calls name; what is left then is held by its reference alone."""
@@ -43,8 +43,8 @@ class BatchError(ToolError):
 
     def __init__(self, error: ToolError, results: Sequence[Any], count: int) -> None:
         failed = len(results) + 1
-        done = f"{_calls(1, failed - 1)} done" if results else "no call was done"
-        rest = f"; {_calls(failed + 1, count)} not sent" if failed < count else ""
+        done = f"{_describe_call_range(1, failed - 1)} done" if results else "no call was done"
+        rest = f"; {_describe_call_range(failed + 1, count)} not sent" if failed < count else ""
         super().__init__(
             TOLD_AS.get(error.type, error.type),
             f"Call {failed} of {count} failed: {error.message} Before that, {done}{rest}.",
@@ -65,17 +65,17 @@ class BatchError(ToolError):
         return {**super().facts(), **more}
 
 
-def _calls(first: int, last: int) -> str:
+def _describe_call_range(first: int, last: int) -> str:
     return f"call {first} was" if first == last else f"calls {first} to {last} were"
 
 
-class Looks:
+class BatchTargetReader:
     """At how many calls of a batch was looked in time: the answer is held to as many."""
 
     def __init__(self, _context: ToolContext | None = None) -> None:
         self._counts: dict[str, tuple[float, int]] = {}
 
-    def at(self, plans: Sequence[Plan], facts: Sequence[CallFacts]) -> list[Plan]:
+    def read_targets(self, plans: Sequence[Plan], facts: Sequence[CallFacts]) -> list[Plan]:
         """Return the plans with what the first of them name looked at."""
         now = time.monotonic()
         told = [[one.tool, dict(one.given or one.arguments)] for one in facts]
@@ -97,10 +97,10 @@ class Looks:
         """Nothing is held."""
 
 
-def plan_all(
+def plan_calls(
     calls: Sequence[Mapping[str, Any]],
     plan: Callable[[Mapping[str, Any]], Plan],
-    looks: Looks,
+    looks: BatchTargetReader,
 ) -> Plan:
     """Return the plan of several calls of one tool.
 
@@ -117,31 +117,31 @@ def plan_all(
     return plan_several(plans, looks)
 
 
-def plan_several(plans: Sequence[Plan], looks: Looks) -> Plan:
+def plan_several(plans: Sequence[Plan], looks: BatchTargetReader) -> Plan:
     """Return the plan of several calls that were planned, to be decided on together."""
-    return joined(plans, [found.facts for found in plans], looks)
+    return join_plans(plans, [found.facts for found in plans], looks)
 
 
-def joined(plans: Sequence[Plan], parts: Sequence[CallFacts], looks: Looks) -> Plan:
+def join_plans(plans: Sequence[Plan], parts: Sequence[CallFacts], looks: BatchTargetReader) -> Plan:
     """Return the plan of several calls, from the plan and the facts of each."""
     first = parts[0]
     pins = " ".join(part.pin or "-" for part in parts)
     facts = CallFacts(
         first.tool,
-        _each(part.effects for part in parts),
+        _flatten_rows(part.effects for part in parts),
         {"calls": [dict(part.given or part.arguments) for part in parts]},
         line="; ".join(filter(None, (part.line for part in parts))),
-        raised=tuple(dict.fromkeys(_each(part.raised for part in parts))),
-        secrets=tuple(dict.fromkeys(_each(part.secrets for part in parts))),
+        raised=tuple(dict.fromkeys(_flatten_rows(part.raised for part in parts))),
+        secrets=tuple(dict.fromkeys(_flatten_rows(part.secrets for part in parts))),
         digest=first.digest,
-        shown=_each(part.shown for part in parts),
+        shown=_flatten_rows(part.shown for part in parts),
         pin=hashlib.sha256(pins.encode()).hexdigest() if any(part.pin for part in parts) else "",
         parts=tuple(parts),
     )
 
     def look(known: CallFacts) -> Plan:
-        seen = looks.at(plans, known.parts)
-        found = joined(seen, [part.facts for part in seen], looks)
+        seen = looks.read_targets(plans, known.parts)
+        found = join_plans(seen, [part.facts for part in seen], looks)
         now = found.facts
         return replace(
             found,
@@ -149,33 +149,35 @@ def joined(plans: Sequence[Plan], parts: Sequence[CallFacts], looks: Looks) -> P
         )
 
     seeing = look if any(part.look for part in plans) else None
-    return Plan(plans[0].tool, facts, _perform, seeing, tuple(plans))
+    return Plan(plans[0].tool, facts, _refuse_to_perform, seeing, tuple(plans))
 
 
-def _each(rows: Any) -> tuple[Any, ...]:
+def _flatten_rows(rows: Any) -> tuple[Any, ...]:
     return tuple(chain.from_iterable(rows))
 
 
-def _perform(_cancel: Cancellation | None) -> ToolResult:
+def _refuse_to_perform(_cancel: Cancellation | None) -> ToolResult:
     raise AssertionError("The gate carries out the parts of a batch.")
 
 
-def check_room(facts: CallFacts, decision: Decision, limiter: Limiter | None) -> None:
+def check_batch_size(facts: CallFacts, decision: Decision, limiter: Limiter | None) -> None:
     """Refuse what could never run as a whole: more DANGEROUS effects than the limit lets through.
 
     Raises:
         InvalidParameterError: There are too many.
     """
     count = len(facts.effects)
-    if limiter is not None and decision.level == "DANGEROUS" and count > limiter.room:
+    if limiter is not None and decision.level == "DANGEROUS" and count > limiter.dangerous_limit:
         raise InvalidParameterError(
             f"These {len(facts.parts)} calls are DANGEROUS and have {count} effects;"
-            f" at most {limiter.room} effects may happen at once.",
+            f" at most {limiter.dangerous_limit} effects may happen at once.",
             "Send fewer calls at once.",
         )
 
 
-def of_plan(plan: Plan, part: Plan, at: int, decision: Decision) -> tuple[Plan, Decision]:
+def part_with_decision(
+    plan: Plan, part: Plan, at: int, decision: Decision
+) -> tuple[Plan, Decision]:
     """Return the call `at` of a plan, from 1, and what was decided on it."""
     story = plan.facts.story
     # Each call is a story of its own, found by that of the question.
@@ -187,7 +189,9 @@ def of_plan(plan: Plan, part: Plan, at: int, decision: Decision) -> tuple[Plan, 
     return replace(part, facts=replace(part.facts, story=own)), replace(decision, reasons=told)
 
 
-def run_all(plan: Plan, decision: Decision, run: Callable[[Plan, Decision], Done]) -> ToolResult:
+def run_parts(
+    plan: Plan, decision: Decision, run: Callable[[Plan, Decision], CompletedCall]
+) -> ToolResult:
     """Carry out the calls in order, and return `{"results": [...]}` with what each answered.
 
     Raises:
@@ -200,7 +204,7 @@ def run_all(plan: Plan, decision: Decision, run: Callable[[Plan, Decision], Done
     parts = zip(plan.parts, plan.facts.parts, strict=True)
     for at, (part, facts) in enumerate(parts, 1):
         try:
-            done = run(*of_plan(plan, replace(part, facts=facts), at, decision))
+            done = run(*part_with_decision(plan, replace(part, facts=facts), at, decision))
         except ToolError as error:
             if error.type == "STALE" and not results:
                 raise
@@ -208,4 +212,4 @@ def run_all(plan: Plan, decision: Decision, run: Callable[[Plan, Decision], Done
         results.append(done.value)
         outcomes.append(done.outcome)
         notes += [f"call {at}: {done.note}"] if done.note else []
-    return ToolResult({"results": results}, tuple(notes), outcome=together(outcomes))
+    return ToolResult({"results": results}, tuple(notes), outcome=combined_outcome(outcomes))

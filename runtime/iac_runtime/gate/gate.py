@@ -3,9 +3,9 @@
     plan -> judge -> look -> weigh the answer -> limit, audit, execute, audit | ask | refuse
 
 Synchronous and safe to share between threads. Nothing else sends anything to an app. No lock is
-held while a person thinks: a call that must be asked about comes back as `Asks`, and the surface
-calls again with the answer. A call is asked about in one place, whether it is new, what it names
-has changed, or the way of asking before came back with nothing.
+held while a person thinks: a call that must be asked about comes back as a `PendingCall`, which
+`Gate.answer` resumes as it was planned. A call is asked about in one place, whether it is new, what
+it names has changed, or the way of asking before came back with nothing.
 """
 
 import os
@@ -19,44 +19,59 @@ from typing import TYPE_CHECKING, Any
 from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError, UnknownToolError
 from iac_runtime.execution.executor import Executor
-from iac_runtime.gate.batch import Looks, check_room, plan_all, run_all
-from iac_runtime.gate.limiter import Kind, Limiter, wait_turn
-from iac_runtime.gate.mending import mend, mend_sent
-from iac_runtime.gate.planning import plan_operation, short_enough
-from iac_runtime.gate.plans import Answer, Asks, Call, Done, Plan, ToolContext, ToolResult
-from iac_runtime.gate.results import asked_raw, done, other_door, refused, without_secret_fields
-from iac_runtime.policy.effects import Approver, CallFacts, Decision
+from iac_runtime.gate.batch import BatchTargetReader, check_batch_size, plan_calls, run_parts
+from iac_runtime.gate.limiter import Limiter, LimiterKind, wait_turn
+from iac_runtime.gate.planning import fit_to_limit, plan_operation
+from iac_runtime.gate.plans import (
+    Call,
+    CallAnswer,
+    CompletedCall,
+    PendingCall,
+    Plan,
+    ToolContext,
+    ToolResult,
+)
+from iac_runtime.gate.results import (
+    completed_call,
+    extract_call_options,
+    needs_other_call_tool,
+    refused_call,
+    without_secret_fields,
+)
+from iac_runtime.gate.suggest import suggest_after_failure, suggest_corrected_call
+from iac_runtime.policy.facts import Approver, CallFacts, Decision, Verdict
 from iac_runtime.policy.permissions import (
     PendingApproval,
     Permissions,
     Requester,
     default_permissions,
 )
+from iac_runtime.policy.settings import APPROVERS
 from iac_runtime.tool import Level, at_most
 from iac_runtime.tools.catalogue import Catalogue, forget_changed
 from iac_runtime.tools.checking import check_arguments
 from iac_runtime.tools.own import OWN_TOOLS
-from iac_runtime.tools.shape import RESULT_LIMIT, Tool, accepted
-from iac_runtime.tools.tables import parameters
+from iac_runtime.tools.shape import RESULT_LIMIT, Tool, accepted_schema
+from iac_runtime.tools.tables import parameters_of
 
 if TYPE_CHECKING:
     from iac_runtime.audit import Audit
 
 
-class _Stages:
+class _StageTimer:
     """The clock of one call; stages are named when they end."""
 
     def __init__(self) -> None:
         self._last = time.monotonic()
         self._took: list[tuple[str, float]] = []
 
-    def end(self, name: str) -> None:
+    def end_stage(self, name: str) -> None:
         """Say that a stage ended now."""
         now = time.monotonic()
         self._took.append((name, now - self._last))
         self._last = now
 
-    def say(self, tool: str) -> None:
+    def log_stages(self, tool: str) -> None:
         """Log the stages, in milliseconds. Without a log nothing is loaded for it."""
         logging = sys.modules.get("logging")
         if logging is None:
@@ -124,7 +139,7 @@ class Gate:
         """Which tools there are now."""
         return self.context.catalogue
 
-    def renew(self, catalogue: Catalogue) -> None:
+    def replace_tools(self, catalogue: Catalogue) -> None:
         """Take tools that were built anew; calls under way go on with those they began with.
 
         Raises:
@@ -142,7 +157,7 @@ class Gate:
         tool: Tool | None = None,
         dry_run: bool = False,
         cancel: Cancellation | None = None,
-    ) -> Answer:
+    ) -> CallAnswer:
         """Carry out a call by the tool's name; `cancel` ends it from another thread.
 
         `tool` is one that was found already. With `dry_run` the call is judged and not carried out.
@@ -151,78 +166,121 @@ class Gate:
             ToolError: It failed, or an argument is wrong; the error carries the facts.
             SetupError: The tool's module, the policy's state or the audit cannot be used.
         """
-        stages = _Stages()
+        stages = _StageTimer()
         cancel = cancel or Cancellation()
-        plan = self.plan(call._replace(cancel=cancel), tool)
-        stages.end("plan")
-        facts, decision = self.judge(plan, call.caller)
+        plan = self.plan_call(call._replace(cancel=cancel), tool)
+        stages.end_stage("plan")
+        facts, decision = self.judge_plan(plan, call.caller)
         plan = replace(plan, facts=facts)
-        stages.end("judge")
+        stages.end_stage("judge")
         if plan.parts:
-            check_room(facts, decision, self._limiter)
+            check_batch_size(facts, decision, self._limiter)
         if dry_run:
-            return done(plan, ToolResult(None), decision)
+            return completed_call(plan, ToolResult(None), decision)
         final = decision.action == "deny" and not decision.requires_prompt
         if not (final or at_most(decision.level, call.most)):
-            return other_door(call, plan, decision, listed=not self.read_only)
+            return needs_other_call_tool(call, plan, decision, listed=not self.read_only)
         # What a question shows, and what its answer is held to.
         looks = call.verdict != "decline" if call.token else decision.action == "ask"
         if plan.look and looks:
             plan = plan.look(facts)
         if call.token:
-            facts, decision = self.permissions.weigh(plan.facts, decision, call.token, call.verdict)
-            plan = replace(plan, facts=facts)
-        stages.end("answer")
+            if not facts.ways:
+                # Another surface may have asked.
+                decision = self.permissions.judge_call(replace(facts, ways=APPROVERS))
+            return self._apply_answer(call, plan, decision, stages, cancel)
+        return self._settle(call, plan, decision, stages, cancel)
+
+    def answer(
+        self, pending: PendingCall, verdict: Verdict, *, cancel: Cancellation | None = None
+    ) -> CallAnswer:
+        """Go on with a call that a person was asked about, as it was planned.
+
+        `verdict` is what its question came back with. The request holds what was shown: where that
+        has changed meanwhile, nothing is sent, and it is asked about again. Raises as `call` does.
+        """
+        cancel = cancel or Cancellation()
+        call = pending.call._replace(token=pending.token, verdict=verdict, cancel=cancel)
+        if not pending.plan.resumable:
+            return self.call(call, tool=pending.plan.tool, cancel=cancel)
+        return self._apply_answer(call, pending.plan, pending.decision, _StageTimer(), cancel)
+
+    def _apply_answer(
+        self,
+        call: Call,
+        plan: Plan,
+        decision: Decision,
+        stages: _StageTimer,
+        cancel: Cancellation,
+    ) -> CallAnswer:
+        facts, decision = self.permissions.apply_answer(
+            plan.facts, decision, call.token, call.verdict
+        )
+        return self._settle(call, replace(plan, facts=facts), decision, stages, cancel)
+
+    def _settle(
+        self,
+        call: Call,
+        plan: Plan,
+        decision: Decision,
+        stages: _StageTimer,
+        cancel: Cancellation,
+    ) -> CallAnswer:
+        """Carry out a call that was decided on, ask about it, or refuse it."""
+        stages.end_stage("answer")
+        facts = plan.facts
         if decision.action == "allow":
             try:
                 return self._carry_out(plan, decision, call.token, stages, cancel)
             except ToolError as error:
-                mend_sent(error, call, plan)
+                suggest_after_failure(error, call, plan)
                 if error.type != "STALE" or not (plan.look and facts.pin):
                     raise
                 # It changed between the look and the event.
                 plan = plan.look(facts)
-                plan = replace(plan, facts=self.permissions.changed(plan.facts, facts.shown))
+                plan = replace(
+                    plan, facts=self.permissions.with_changed_targets(plan.facts, facts.shown)
+                )
                 decision = replace(decision, action="ask")
             finally:
-                stages.say(plan.tool.name)
-        asks = self.permissions.ask(plan.facts, decision)
+                stages.log_stages(plan.tool.name)
+        asks = self.permissions.prepare_approval(plan.facts, decision)
         if isinstance(asks, PendingApproval):
             plan = replace(plan, facts=replace(plan.facts, story=asks.story))
-            self._outcome(self._intent(plan, decision, waits=asks.way), "asked")
-            return Asks(asks.question, asks.token, asks.way, decision.level)
+            self._record_outcome(self._record_intent(plan, decision, waits=asks.way), "asked")
+            return PendingCall(asks.question, asks.token, asks.way, call, plan, decision)
         result = "refused" if asks.error == "REFUSED" else asks.error
-        self._outcome(self._intent(plan, asks), result)
-        return refused(call, plan, asks)
+        self._record_outcome(self._record_intent(plan, asks), result)
+        return refused_call(call, plan, asks)
 
-    def plan(self, call: Call, tool: Tool | None = None) -> Plan:
+    def plan_call(self, call: Call, tool: Tool | None = None) -> Plan:
         """Return what a call would do. Raises as `call` does."""
-        tool = tool or self.tool(call.tool)
-        call = call._replace(caller=self._vouching(call.caller))
+        tool = tool or self.find_tool(call.tool)
+        call = call._replace(caller=self._with_preapproved_level(call.caller))
         if call.calls:
-            return plan_all(
+            return plan_calls(
                 call.calls,
-                lambda given: self.plan(call._replace(arguments=given, calls=()), tool),
-                self.context.kept(Looks),
+                lambda given: self.plan_call(call._replace(arguments=given, calls=()), tool),
+                self.context.get_or_create(BatchTargetReader),
             )
         operation = tool.operation
         perform = tool.perform or plan_operation
 
-        def planned(arguments: Mapping[str, Any]) -> Plan:
-            given = asked_raw(call._replace(arguments=arguments), tool)
-            checked = check_arguments(given.arguments, accepted(tool))
+        def plan_arguments(arguments: Mapping[str, Any]) -> Plan:
+            given = extract_call_options(call._replace(arguments=arguments), tool)
+            checked = check_arguments(given.arguments, accepted_schema(tool))
             return perform(tool, given._replace(arguments=checked), self.context)
 
         try:
-            return planned(call.arguments)
+            return plan_arguments(call.arguments)
         except ToolError as error:
             error.command = error.command or tool.name
             if operation is not None:
                 error.app = error.app or operation.tables.app.name
-            mend(error, call.arguments, tool, planned)
+            suggest_corrected_call(error, call.arguments, tool, plan_arguments)
             raise error from None
 
-    def tool(self, name: str) -> Tool:
+    def find_tool(self, name: str) -> Tool:
         """Return the tool of a name.
 
         Raises:
@@ -234,22 +292,22 @@ class Gate:
         if catalogue is not None and name in OWN_TOOLS:
             return OWN_TOOLS[name]
         if catalogue is not None and (row := catalogue.tools.get(name)) is not None:
-            return catalogue.tool(row)
+            return catalogue.load_tool(row)
         added = self._added()
         if name in added:
             return added[name]
         if catalogue is None:
             raise UnknownToolError(name)
-        raise catalogue.unknown(name, [*catalogue.tools, *OWN_TOOLS, *added])
+        raise catalogue.unknown_tool_error(name, [*catalogue.tools, *OWN_TOOLS, *added])
 
-    def judge(self, plan: Plan, caller: Requester) -> tuple[CallFacts, Decision]:
+    def judge_plan(self, plan: Plan, caller: Requester) -> tuple[CallFacts, Decision]:
         """Return what is known of a plan, and what is to be done with it."""
-        facts = self.permissions.of(plan.facts, self._vouching(caller))
-        return facts, self.permissions.judge(facts)
+        facts = self.permissions.with_caller(plan.facts, self._with_preapproved_level(caller))
+        return facts, self.permissions.judge_call(facts)
 
-    def _vouching(self, caller: Requester) -> Requester:
-        vouched = caller.vouched or self._vouched
-        return caller._replace(vouched=vouched, simulated=self.executor.simulated)
+    def _with_preapproved_level(self, caller: Requester) -> Requester:
+        vouched = caller.preapproved_level or self._vouched
+        return caller._replace(preapproved_level=vouched, simulated=self.executor.simulated)
 
     @property
     def read_only(self) -> bool:
@@ -263,7 +321,7 @@ class Gate:
         if self._audit is not None:
             self._audit.close()
 
-    def _wait(
+    def _wait_for_turn(
         self, plan: Plan, decision: Decision, cancel: Cancellation, *, patient: bool = False
     ) -> float:
         """Wait for a place among the calls, and return the seconds that it took.
@@ -274,10 +332,12 @@ class Gate:
         effects, dangerous = plan.facts.effects, decision.level == "DANGEROUS"
         if self._limiter is None or not effects or (plan.parts and not dangerous):
             return 0.0
-        kind: Kind = "dangerous" if dangerous else "read" if plan.facts.looks else "write"
-        places = max(sum(not effect.anywhere for effect in effects), 1)
+        kind: LimiterKind = (
+            "dangerous" if dangerous else "read" if plan.facts.is_read_only else "write"
+        )
+        places = max(sum(not effect.target_unknown for effect in effects), 1)
         try:
-            mine = self._limiter.of(plan.facts.holder)
+            mine = self._limiter.for_client(plan.facts.token_client)
             return wait_turn(mine, kind, places, cancel, patient=patient)
         except ToolError as error:
             error.app, error.command = plan.facts.app[1], plan.tool.name
@@ -288,57 +348,59 @@ class Gate:
         plan: Plan,
         decision: Decision,
         token: str,
-        stages: _Stages,
+        stages: _StageTimer,
         cancel: Cancellation,
-    ) -> Done:
+    ) -> CompletedCall:
         try:
-            delay = self._wait(plan, decision, cancel)
+            delay = self._wait_for_turn(plan, decision, cancel)
         except ToolError:
-            self.permissions.give_back(token)
+            self.permissions.release_answer(token)
             raise
-        stages.end("limit")
+        stages.end_stage("limit")
         if not plan.parts:
-            return self._perform(plan, decision, delay, stages, cancel)
+            return self._perform_plan(plan, decision, delay, stages, cancel)
 
-        def run(part: Plan, said: Decision) -> Done:
+        def run_part(part: Plan, said: Decision) -> CompletedCall:
             paced = said.level != "DANGEROUS"
-            waited = self._wait(part, said, cancel, patient=True) if paced else 0.0
-            return self._perform(part, said, waited, stages, cancel)
+            waited = self._wait_for_turn(part, said, cancel, patient=True) if paced else 0.0
+            return self._perform_plan(part, said, waited, stages, cancel)
 
-        every = (plan.carry or run_all)(plan, decision, run)
-        every = short_enough(every, self.context.limit, plan.facts.effects, plan.facts.holder)
-        return done(plan, every, decision)
+        every = (plan.carry or run_parts)(plan, decision, run_part)
+        every = fit_to_limit(every, self.context.limit, plan.facts.effects, plan.facts.token_client)
+        return completed_call(plan, every, decision)
 
-    def _perform(
+    def _perform_plan(
         self,
         plan: Plan,
         decision: Decision,
         delay: float,
-        stages: _Stages,
+        stages: _StageTimer,
         cancel: Cancellation,
-    ) -> Done:
-        number = self._intent(plan, decision)
-        stages.end("intent")
+    ) -> CompletedCall:
+        number = self._record_intent(plan, decision)
+        stages.end_stage("intent")
         began = time.monotonic()
         result, error = "EXECUTION_ERROR", ""
         try:
             found = plan.perform(cancel)
             result = "done"
         except ToolError as failure:
-            result, error = "cancelled" if cancel.cancelled else failure.type, failure.message
+            result, error = "cancelled" if cancel.is_cancelled else failure.type, failure.message
             failure.command = failure.command or plan.tool.name
             failure.app = failure.app or plan.facts.app[1]
-            self.permissions.taint.add(failure.original)
+            self.permissions.taint.remember_texts(failure.original)
             raise
         finally:
-            stages.end("execute")
-            self._outcome(number, result, time.monotonic() - began, error, delay)
+            stages.end_stage("execute")
+            self._record_outcome(number, result, time.monotonic() - began, error, delay)
         if plan.facts.effects:
             if plan.tool.operation is None:
                 found = without_secret_fields(found, self.permissions.policy.secrets)
-            self.permissions.taint.add(found.value if found.whole is None else found.whole)
+            self.permissions.taint.remember_texts(
+                found.value if found.whole is None else found.whole
+            )
             if found.outcome is not None:
-                self.permissions.taint.add(found.outcome.read)
+                self.permissions.taint.remember_texts(found.outcome.read)
         notes = [*found.notes]
         if delay and "rate_limit_warning" in (plan.tool.output or {}).get("properties", {}):
             found.value["rate_limit_warning"] = (
@@ -348,9 +410,11 @@ class Gate:
             notes.append(f"waited {delay:.1f} seconds, because calls come too fast")
         if self._audit is not None and self._audit.warning:
             notes.append(self._audit.warning)
-        return done(plan, found._replace(notes=tuple(notes)), decision)
+        return completed_call(plan, found._replace(notes=tuple(notes)), decision)
 
-    def _intent(self, plan: Plan, decision: Decision, waits: Approver | None = None) -> int | None:
+    def _record_intent(
+        self, plan: Plan, decision: Decision, waits: Approver | None = None
+    ) -> int | None:
         """Write down a call that was decided; `waits` is the way that it is asked about now."""
         if self._open_audit is None:
             return None
@@ -361,15 +425,15 @@ class Gate:
             if self._audit is None:
                 self._audit = self._open_audit()
         facts, operation = plan.facts, plan.tool.operation
-        rows = parameters(operation) if operation else {}
+        rows = parameters_of(operation) if operation else {}
         story = facts.story
         asked = story.asked if story.id or decision.error == "UNANSWERED" else ()
-        return self._audit.intent(
+        return self._audit.record_intent(
             AuditIntent(
                 plan.tool.name,
                 decision.level,
                 app=",".join(app or name.replace(",", " ") for app, name in facts.apps),
-                effects=tuple(effect.row() for effect in facts.effects),
+                effects=tuple(effect.audit_row() for effect in facts.effects),
                 client=facts.client,
                 reasons=decision.reasons,
                 decision=decision.action,
@@ -383,7 +447,7 @@ class Gate:
             )
         )
 
-    def _outcome(
+    def _record_outcome(
         self,
         number: int | None,
         result: str,
@@ -395,4 +459,4 @@ class Gate:
             return
         from iac_runtime.audit import AuditOutcome
 
-        self._audit.outcome(number, AuditOutcome(result, seconds, error=error, delay=delay))
+        self._audit.record_outcome(number, AuditOutcome(result, seconds, error=error, delay=delay))

@@ -13,20 +13,25 @@ from iac_base.errors import (
     InvalidParameterError,
     SetupError,
     ToolError,
-    quoted,
+    quote_text,
 )
 from iac_runtime.execution.process import RunInTurns
-from iac_runtime.execution.shortcuts import run_shortcut, title_of
-from iac_runtime.gate.planning import in_dates, short_enough
+from iac_runtime.execution.shortcuts import run_shortcut, shortcut_title
+from iac_runtime.gate.planning import fit_to_limit, resolve_relative_dates
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
-from iac_runtime.gate.results import refuse_cleaned, shown, without_secret_fields
-from iac_runtime.language.compose import compose, effective_level
-from iac_runtime.language.request import IntentRequest
-from iac_runtime.language.steps import DateValue
+from iac_runtime.gate.results import clean_result, refuse_cleaned, without_secret_fields
+from iac_runtime.language.compose import compose_request, effective_level
+from iac_runtime.language.steps import DateValue, IntentRequest
 from iac_runtime.outcomes.outcome import Outcome
-from iac_runtime.policy.effects import CallFacts, Effect
+from iac_runtime.policy.facts import CallFacts, Effect
 from iac_runtime.tool import Intent
-from iac_runtime.tools.lock import InstalledShortcut, installed, keep, read_wrappers
+from iac_runtime.tools.lock import (
+    InstalledShortcut,
+    installed_shortcuts,
+    read_wrappers,
+    record_shortcut,
+)
+from iac_runtime.tools.own import entry_places
 from iac_runtime.tools.shape import Tool
 from iac_runtime.tools.tables import Operation
 
@@ -46,87 +51,86 @@ def plan_intent(tool: Tool, call: Call, context: ToolContext) -> Plan:
     """
     operation = tool.operation
     assert operation is not None
-    found = _shortcut(operation, context)
+    found = _find_shortcut(operation, context)
     codes = {key: row.code for key, row in operation.spec.params.items()}
     defaults = {key: row["default"] for key, row in tool.input["properties"].items()
                 if "default" in row and codes[key] in found.takes}  # fmt: skip
     said = {key: value for key, value in call.arguments.items() if value is not None}
-    given = in_dates({**defaults, **said}, operation)
-    request = _request(operation, given, found, context.home)
+    given = resolve_relative_dates({**defaults, **said}, operation)
+    request = _build_request(operation, given, found, context.home)
     level = effective_level(operation, given, context.home)
     line = f"{operation.tables.app.name} {request.action} {json.dumps(request.parameters)}"
     facts = CallFacts(tool.name, arguments=given, digest=tool.digest, line=line)
     # Judged as an event that takes the same values; none is sent.
-    event = compose(operation, given, context.home)
-    facts = replace(context.permissions.request(facts, event, level, operation), event=None)
-    if not facts.looks:
+    event = compose_request(operation, given, context.home)
+    facts = replace(context.permissions.request_facts(facts, event, level, operation), event=None)
+    if not facts.is_read_only:
         refuse_cleaned(event, call, context)
     if (operation.spec.intent or Intent()).opens:
         front = Effect("view", request.app, operation.tables.app.name, level="MODIFY")
         facts = replace(facts, effects=(*facts.effects, front))
     seconds = context.executor.timeout if call.timeout is None else call.timeout
 
-    def perform(cancel: Cancellation | None) -> ToolResult:
+    def perform_shortcut(cancel: Cancellation | None) -> ToolResult:
         run = context.executor.run
         if context.executor.simulated:
-            run = _stand_in(operation, found.uuid, context)
+            run = _simulated_runner(operation, found.uuid, context)
         try:
             text = run_shortcut(run, found.uuid, request, tool.name, seconds, cancel)
         except ToolError as error:
-            if error.type in _BEGUN and not facts.looks:
+            if error.type in _BEGUN and not facts.is_read_only:
                 error.outcome = _UNSEEN.facts()
             raise
         if found.proof == "imported" and not context.executor.simulated:
             # What was done stays done, whatever becomes of the note.
             with suppress(SetupError):
-                keep(tool.name, found._replace(proof="ran"))
-        result = ToolResult(_value(text, operation.spec.result))
+                record_shortcut(tool.name, found._replace(proof="ran"))
+        result = ToolResult(_parse_answer(text, operation.spec.result))
         globs = context.permissions.policy.secrets
         result = without_secret_fields(result, globs, operation.tables)
-        result = shown(result, call, context.permissions.taint)
+        result = clean_result(result, call, context.permissions.taint)
         limit = None if call.whole else context.limit
-        result = short_enough(result, limit, facts.effects, call.caller.holder)
-        return result._replace(outcome=None if facts.looks else _UNSEEN)
+        result = fit_to_limit(result, limit, facts.effects, call.caller.token_client)
+        return result._replace(outcome=None if facts.is_read_only else _UNSEEN)
 
-    return Plan(tool, facts, perform)
+    return Plan(tool, facts, perform_shortcut)
 
 
-def _shortcut(operation: Operation, context: ToolContext) -> InstalledShortcut:
+def _find_shortcut(operation: Operation, context: ToolContext) -> InstalledShortcut:
     """Return the installed shortcut of a tool, which is the one of its folder."""
-    found, catalogue = installed().get(operation.name), context.catalogue
+    found, catalogue = installed_shortcuts().get(operation.name), context.catalogue
     if found is None or catalogue is None:
         raise DeclaredToolError(operation.name)
     if found.proof == "simulated" and not context.executor.simulated:
         raise DeclaredToolError(operation.name)
-    app = catalogue.find(operation.name).app
+    app = catalogue.find_row(operation.name).app
     if read_wrappers(app.folder, app.key)[0] != found.digest:
         error = DeclaredToolError(operation.name)
         error.message = (
-            f"The App Intent {quoted(operation.name)} changed after its shortcut was installed."
+            f"The App Intent {quote_text(operation.name)} changed after its shortcut was installed."
         )
         error.suggestion = f"Ask the user to run: iac-mcp intents install {operation.name}"
         raise error
     return found
 
 
-def _stand_in(operation: Operation, uuid: str, context: ToolContext) -> RunInTurns:
+def _simulated_runner(operation: Operation, uuid: str, context: ToolContext) -> RunInTurns:
     """Return what runs a shortcut in simulated apps: each call finds the app as it was built."""
     assert context.catalogue is not None
-    app = context.catalogue.find(operation.name).app
+    app = context.catalogue.find_row(operation.name).app
     workflow = read_wrappers(app.folder, app.key)[1][operation.spec.event]
-    # The simulator stands above: it is reached by its name.
-    simulator = import_module("iac_simulator.shortcuts")
+    simulator = import_module(entry_places("iac.simulator")["shortcuts"])
     held: RunInTurns = simulator.process_runner(
         {
             "apps": simulator.intent_actions(operation.tables),
             "answers": "always",
-            "shortcuts": {uuid: {"name": title_of(operation.name), "workflow": workflow}},
+            "shortcuts": {uuid: {"name": shortcut_title(operation.name), "workflow": workflow}},
         }
     )
     return held
 
 
-def _request(
+def _build_request(
     operation: Operation, given: Mapping[str, Any], found: InstalledShortcut, home: str
 ) -> IntentRequest:
     """Return the request; its values are those of the event, in the types of JSON."""
@@ -134,10 +138,10 @@ def _request(
     for key in given:
         if spec.params[key].code not in found.takes:
             raise InvalidParameterError(
-                f"The shortcut of the tool {operation.name} does not accept {quoted(key)}.",
+                f"The shortcut of the tool {operation.name} does not accept {quote_text(key)}.",
                 "Leave it out.",
             )
-    event = compose(operation, given, home)
+    event = compose_request(operation, given, home)
     codes = [row.code for key, row in spec.params.items() if key in given]
     values = {
         code: value.iso if isinstance(value, DateValue) else value
@@ -146,7 +150,7 @@ def _request(
     return IntentRequest(operation.tables.app.id, spec.event, values)
 
 
-def _value(text: str, kind: str) -> Any:
+def _parse_answer(text: str, kind: str) -> Any:
     """Return the answer of a shortcut, which is text, in the declared type where it is plain."""
     if not kind:
         return None

@@ -23,43 +23,43 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import SetupError, ToolError
-from iac_base.files import locked, write_whole
+from iac_base.files import hold_lock, write_whole
 
 LONGEST_DELAY: Final = 1.0
 """Seconds that a call is delayed at most."""
 
 _FILE: Final = "limits.json"
 
-Kind = Literal["read", "write", "dangerous"]
+LimiterKind = Literal["read", "write", "dangerous"]
 
 
-class Window(NamedTuple):
+class RateWindow(NamedTuple):
     """At most `calls` in any `seconds`."""
 
     calls: int
     seconds: float
 
 
-def window(rate: float, seconds: float = 1.0) -> Window:
+def window_of_rate(rate: float, seconds: float = 1.0) -> RateWindow:
     """Return the window of `rate` calls a second; less than one in `seconds` is one in more."""
     calls = round(rate * seconds)
-    return Window(calls, seconds) if rate * seconds >= 1 else Window(1, 1.0 / rate)
+    return RateWindow(calls, seconds) if rate * seconds >= 1 else RateWindow(1, 1.0 / rate)
 
 
-def rate(of: Window) -> float:
+def calls_per_second(of: RateWindow) -> float:
     """Return how many calls a second a window lets through."""
     return of.calls / of.seconds
 
 
-class Limits(NamedTuple):
+class RateLimits(NamedTuple):
     """The three windows. A dangerous call counts as a write too."""
 
-    reads: Window = Window(100, 1.0)
-    writes: Window = Window(10, 1.0)
-    dangerous: Window = Window(20, 60.0)
+    reads: RateWindow = RateWindow(100, 1.0)
+    writes: RateWindow = RateWindow(10, 1.0)
+    dangerous: RateWindow = RateWindow(20, 60.0)
 
 
-DEFAULT: Final = Limits()
+DEFAULT: Final = RateLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +70,13 @@ class Permit:
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class RetryAfter:
     """The call may not run; in `seconds` it could without delay. No place is taken."""
 
     seconds: float
 
 
-Answer: TypeAlias = Permit | Wait
+LimiterAnswer: TypeAlias = Permit | RetryAfter
 
 
 class Limiter:
@@ -86,13 +86,13 @@ class Limiter:
         state: The state folder, or None to keep no window over restarts.
         limits: The windows.
         clock: Seconds on a clock that is never set and is the same for all processes.
-        holder: Whose windows these are (`CallFacts.holder`).
+        holder: Whose windows these are (`CallFacts.token_client`).
     """
 
     def __init__(
         self,
         state: Path | None = None,
-        limits: Limits = DEFAULT,
+        limits: RateLimits = DEFAULT,
         clock: Callable[[], float] = time.monotonic,
         holder: str = "",
     ) -> None:
@@ -106,7 +106,7 @@ class Limiter:
         self._writes: list[float] = []
         self._dangerous: list[float] = []
 
-    def of(self, holder: str) -> "Limiter":
+    def for_client(self, holder: str) -> "Limiter":
         """Return the windows of a client that a token proved; those of all others are these."""
         if not holder:
             return self
@@ -116,11 +116,11 @@ class Limiter:
             return self._others[holder]
 
     @property
-    def room(self) -> int:
+    def dangerous_limit(self) -> int:
         """How many DANGEROUS effects one call can have places for at most."""
         return self._limits.dangerous.calls
 
-    def take(self, kind: Kind, places: int = 1) -> Answer:
+    def reserve_places(self, kind: LimiterKind, places: int = 1) -> LimiterAnswer:
         """Take the places of a call: one for each of its effects, a whole window at most.
 
         Raises:
@@ -128,19 +128,21 @@ class Limiter:
         """
         with self._lock:
             if kind == "read":
-                return self._place(places, (self._limits.reads, self._reads))
+                return self._reserve_in_windows(places, (self._limits.reads, self._reads))
             if kind == "write":
-                return self._place(places, (self._limits.writes, self._writes))
-            with self._stored(self._dangerous) as times:
-                return self._place(
+                return self._reserve_in_windows(places, (self._limits.writes, self._writes))
+            with self._stored_times(self._dangerous) as times:
+                return self._reserve_in_windows(
                     places, (self._limits.dangerous, times), (self._limits.writes, self._writes)
                 )
 
-    def _place(self, places: int, *windows: tuple[Window, list[float]]) -> Answer:
+    def _reserve_in_windows(
+        self, places: int, *windows: tuple[RateWindow, list[float]]
+    ) -> LimiterAnswer:
         now = self._clock()
-        start = max((now, *(_free(window, times, places) for window, times in windows)))
+        start = max((now, *(_next_free_time(window, times, places) for window, times in windows)))
         if start - now > LONGEST_DELAY:
-            return Wait(start - now)
+            return RetryAfter(start - now)
         for window, times in windows:
             times += [start] * places
             times.sort()
@@ -148,7 +150,7 @@ class Limiter:
         return Permit(start - now)
 
     @contextmanager
-    def _stored(self, times: list[float]) -> Iterator[list[float]]:
+    def _stored_times(self, times: list[float]) -> Iterator[list[float]]:
         """Give the times of dangerous calls; what is done to them is kept."""
         if self._state is None:
             yield times
@@ -156,10 +158,10 @@ class Limiter:
         path = self._state / self._file
         try:
             # A reader sees the old file or the new one; the lock is on another.
-            with locked(path.with_suffix(".lock")):
+            with hold_lock(path.with_suffix(".lock")):
                 window, now = self._limits.dangerous, self._clock()
-                stored = _read(path)
-                times[:] = _current(stored, window, now)
+                stored = _read_times(path)
+                times[:] = _current_times(stored, window, now)
                 yield times
                 # Also what was only put right is kept, or it would never grow old.
                 if times != stored:
@@ -173,7 +175,7 @@ class Limiter:
 
 def wait_turn(
     limiter: Limiter,
-    kind: Kind,
+    kind: LimiterKind,
     places: int,
     cancel: Cancellation | None = None,
     *,
@@ -185,9 +187,9 @@ def wait_turn(
         ToolError: It would have to wait for longer than a call is delayed.
     """
     cancel = cancel or Cancellation()
-    answer = limiter.take(kind, places)
-    while patient and isinstance(answer, Wait) and not cancel.wait(answer.seconds):
-        answer = limiter.take(kind, places)
+    answer = limiter.reserve_places(kind, places)
+    while patient and isinstance(answer, RetryAfter) and not cancel.wait(answer.seconds):
+        answer = limiter.reserve_places(kind, places)
     if isinstance(answer, Permit):
         if answer.delay:
             cancel.wait(answer.delay)
@@ -200,7 +202,7 @@ def wait_turn(
     )
 
 
-def _free(window: Window, times: list[float], places: int) -> float:
+def _next_free_time(window: RateWindow, times: list[float], places: int) -> float:
     """Return when a window has that many free places, given the sorted times of the last ones."""
     if window.calls < 1:
         return math.inf
@@ -208,7 +210,7 @@ def _free(window: Window, times: list[float], places: int) -> float:
     return times[-before - 1] + window.seconds if len(times) > before else -math.inf
 
 
-def _read(path: Path) -> list[float] | None:
+def _read_times(path: Path) -> list[float] | None:
     """Return the stored times; None for a file that holds no such thing."""
     try:
         found = [float(moment) for moment in json.loads(path.read_text("ascii"))["dangerous"]]
@@ -219,7 +221,7 @@ def _read(path: Path) -> list[float] | None:
     return found if all(map(math.isfinite, found)) else None
 
 
-def _current(stored: list[float] | None, window: Window, now: float) -> list[float]:
+def _current_times(stored: list[float] | None, window: RateWindow, now: float) -> list[float]:
     if stored is None:
         # What cannot be read may have been a full window, and is taken for one.
         return [now] * window.calls

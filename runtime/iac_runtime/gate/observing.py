@@ -6,9 +6,9 @@ about stays out: no argument, no result, no line, no reference.
 
 import atexit
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from iac_base.distribution import pip_install
@@ -16,12 +16,13 @@ from iac_base.errors import SetupError, ToolError
 from iac_runtime.execution.answers import AppAnswer
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Answer, Asks, Call, Done
-from iac_runtime.language.request import Event
+from iac_runtime.gate.plans import Call, CallAnswer, CompletedCall, PendingCall
+from iac_runtime.language.steps import Event
+from iac_runtime.policy.facts import Verdict
 from iac_runtime.version import VERSION
 
 
-def export(variable: str) -> None:
+def export_telemetry(variable: str) -> None:
     """Send what is observed to the collector that the environment names by a variable.
 
     Raises:
@@ -51,7 +52,7 @@ def export(variable: str) -> None:
     atexit.register(meters.force_flush)
 
 
-class Instruments:
+class TelemetryInstruments:
     """What is measured: the providers are those that are set when it is made."""
 
     def __init__(self) -> None:
@@ -76,7 +77,7 @@ class Instruments:
         )
 
     @contextmanager
-    def watched(
+    def record_span(
         self, name: str, histogram: Any, told: dict[str, str], **more: Any
     ) -> Iterator[dict[str, str]]:
         """Watch over some work: what is put into the dict is told of it besides."""
@@ -99,32 +100,40 @@ class Instruments:
 
 
 @cache
-def instruments() -> Instruments:
+def get_instruments() -> TelemetryInstruments:
     """Return the instruments of this process."""
-    return Instruments()
+    return TelemetryInstruments()
 
 
 class ObservedGate(Gate):
     """A gate whose calls are traced and measured."""
 
-    def call(self, call: Call, **more: Any) -> Answer:
+    def call(self, call: Call, **more: Any) -> CallAnswer:
+        return self._observe(call.tool, partial(super().call, call, **more))
+
+    def answer(self, pending: PendingCall, verdict: Verdict, **more: Any) -> CallAnswer:
+        if not pending.plan.resumable:
+            return super().answer(pending, verdict, **more)
+        return self._observe(pending.call.tool, partial(super().answer, pending, verdict, **more))
+
+    def _observe(self, tool: str, run: Callable[[], CallAnswer]) -> CallAnswer:
         from opentelemetry.trace import SpanKind
 
         told = {
             "mcp.method.name": "tools/call",
             "gen_ai.operation.name": "execute_tool",
-            "gen_ai.tool.name": call.tool,
+            "gen_ai.tool.name": tool,
         }
-        name, found = f"tools/call {call.tool}", instruments()
-        with found.watched(name, found.calls, told, kind=SpanKind.SERVER) as added:
-            answer = super().call(call, **more)
-            said = "allow" if isinstance(answer, Done) else "ask"
-            if isinstance(answer, Asks):
-                found.questions.add(1, {"iac.way": answer.way})
-            elif not isinstance(answer, Done):
+        name, instruments = f"tools/call {tool}", get_instruments()
+        with instruments.record_span(name, instruments.calls, told, kind=SpanKind.SERVER) as added:
+            answer = run()
+            said = "allow" if isinstance(answer, CompletedCall) else "ask"
+            if isinstance(answer, PendingCall):
+                instruments.questions.add(1, {"iac.way": answer.way})
+            elif not isinstance(answer, CompletedCall):
                 said = added["error.type"] = "refused"
             added |= {"iac.decision": said, "iac.level": answer.level}
-            found.decisions.add(1, {"iac.decision": said, "iac.level": answer.level})
+            instruments.decisions.add(1, {"iac.decision": said, "iac.level": answer.level})
             return answer
 
 
@@ -134,11 +143,11 @@ class ObservedExecutor(Executor):
     def execute(self, event: Event, *, app: str, command: str, **more: Any) -> AppAnswer:
         from opentelemetry.trace import SpanKind
 
-        found = instruments()
+        found = get_instruments()
         told = {"iac.app": event.app, "iac.event": event.code}
         found.queue.add(1)
         try:
-            with found.watched(f"app {app}", found.apps, told, kind=SpanKind.CLIENT):
+            with found.record_span(f"app {app}", found.apps, told, kind=SpanKind.CLIENT):
                 return super().execute(event, app=app, command=command, **more)
         finally:
             found.queue.add(-1)

@@ -10,21 +10,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from iac_base.distribution import pip_install
-from iac_base.errors import SetupError, near_text, quoted
+from iac_base.errors import SetupError, near_text, quote_text
 from iac_base.files import open_state
 from iac_base.logs import LOGGER
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.locks import DEFAULT_TIMEOUT, WAITING, ExecutionLimits
 from iac_runtime.execution.process import Completed
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.limiter import Limiter, Limits, window
-from iac_runtime.policy.model import Flags
+from iac_runtime.gate.limiter import Limiter, RateLimits, window_of_rate
+from iac_runtime.policy.effects import identify_from_catalogue
 from iac_runtime.policy.permissions import Permissions, open_permissions
-from iac_runtime.policy.reach import identify_in
+from iac_runtime.policy.settings import PolicyFlags
 from iac_runtime.tool import LEVELS, App, Level
-from iac_runtime.tools.catalogue import AppRow, Catalogue
-from iac_runtime.tools.folders import tool_folders
-from iac_runtime.tools.own import added_tools
+from iac_runtime.tools.catalogue import AppRow, Catalogue, tool_folders
+from iac_runtime.tools.own import added_tools, entry_places
 from iac_runtime.tools.tables import Tables
 
 if TYPE_CHECKING:
@@ -52,17 +51,17 @@ class Simulation:
         done: Completed = self.simulator(argv, stdin, timeout)
         if self._path is not None:
             with self._lock:
-                self._save(self._path)
+                self._save_state(self._path)
         return done
 
-    def renew(self, catalogue: Catalogue) -> None:
+    def replace_apps(self, catalogue: Catalogue) -> None:
         """Take the apps of another catalogue; those that were there keep their state.
 
         Raises:
             SetupError: A module cannot be read, or a state does not fit its app any more.
         """
-        iac_simulator = _simulator()
-        apps = _apps(catalogue)
+        iac_simulator = _import_simulator()
+        apps = _app_tables(catalogue)
         with self._lock:
             state = {**iac_simulator.Simulator(apps).state(), **self.simulator.state()}
             try:
@@ -70,7 +69,7 @@ class Simulation:
             except iac_simulator.StateError as error:
                 raise SetupError(str(error)) from error
 
-    def _save(self, path: Path) -> None:
+    def _save_state(self, path: Path) -> None:
         state = self.simulator.state()
         if state == self._saved:
             return
@@ -81,15 +80,15 @@ class Simulation:
         self._saved = state
 
 
-def simulation(catalogue: Catalogue, path: Path | None) -> Simulation:
+def open_simulation(catalogue: Catalogue, path: Path | None) -> Simulation:
     """Return the simulated apps of a catalogue; a state file that is missing is begun.
 
     Raises:
         SetupError: The simulator is not installed, or the state cannot be read.
     """
-    iac_simulator = _simulator()
+    iac_simulator = _import_simulator()
     try:
-        simulator = iac_simulator.Simulator(_apps(catalogue))
+        simulator = iac_simulator.Simulator(_app_tables(catalogue))
         if path is not None and path.exists():
             simulator.load(path)
         simulator.check_engine()
@@ -100,10 +99,10 @@ def simulation(catalogue: Catalogue, path: Path | None) -> Simulation:
     return Simulation(simulator, path)
 
 
-def _simulator() -> Any:
-    """Return the package of the simulator, which stands above: it is reached by its name."""
+def _import_simulator() -> Any:
+    """Return the package of the simulator, which stands above."""
     try:
-        return import_module("iac_simulator")
+        return import_module(entry_places("iac.simulator")["apps"])
     except ModuleNotFoundError as error:
         raise SetupError(
             f"The simulator needs {error.name}; install it with: {pip_install('simulator')}"
@@ -113,7 +112,7 @@ def _simulator() -> Any:
 _READ_LATER: Final = ("classes", "enums", "records", "tools")
 
 
-class _Later(Tables):
+class _LazyTables(Tables):
     """The tables of an app whose module is imported when they are first looked at.
 
     They are empty where it cannot be imported: the other apps ask every app who it is, and a call
@@ -139,8 +138,8 @@ class _Later(Tables):
         raise AttributeError(name)
 
 
-def _apps(catalogue: Catalogue) -> list[Tables]:
-    return [_Later(app, catalogue.tables) for app in catalogue.dictionaries]
+def _app_tables(catalogue: Catalogue) -> list[Tables]:
+    return [_LazyTables(app, catalogue.load_tables) for app in catalogue.dictionaries]
 
 
 class GateOptions(NamedTuple):
@@ -169,9 +168,9 @@ class GateOptions(NamedTuple):
     waiting: tuple[int, int] = (WAITING, WAITING)
 
     @property
-    def flags(self) -> Flags:
+    def flags(self) -> PolicyFlags:
         """The settings among them."""
-        return Flags(self.read_only, self.rate_limit, self.blocklist, self.server)
+        return PolicyFlags(self.read_only, self.rate_limit, self.blocklist, self.server)
 
 
 def read_options(raw: Mapping[str, Any]) -> GateOptions:
@@ -186,7 +185,7 @@ def read_options(raw: Mapping[str, Any]) -> GateOptions:
             f"--simulate took {state} for the name of its state file, which does not exist. Name"
             " a .json file, or put --simulate last."
         )
-    timeout = _number("--timeout", raw.get("timeout"))
+    timeout = _parse_number("--timeout", raw.get("timeout"))
     return GateOptions(
         tools=[Path(folder) for folder in raw.get("tools") or ()],
         simulate=state,
@@ -195,50 +194,50 @@ def read_options(raw: Mapping[str, Any]) -> GateOptions:
         launch=raw.get("launch") or (),
         policy=Path(policy) if policy else None,
         read_only=raw.get("read_only") or None,
-        rate_limit=_number("--rate-limit", raw.get("rate_limit")),
+        rate_limit=_parse_number("--rate-limit", raw.get("rate_limit")),
         blocklist=raw.get("blocklist") or (),
         server=raw.get("server") or "",
         waiting=raw.get("waiting") or (WAITING, WAITING),
     )
 
 
-def _number(flag: str, text: str | None) -> float | None:
+def _parse_number(flag: str, text: str | None) -> float | None:
     if text is None:
         return None
     try:
         return float(text)
     except ValueError:
-        raise SetupError(f"{flag} must be a number, not {quoted(text)}.") from None
+        raise SetupError(f"{flag} must be a number, not {quote_text(text)}.") from None
 
 
-def open_gate(options: GateOptions) -> Gate:
+def build_gate(options: GateOptions) -> Gate:
     """Return the gate of `iac-mcp`: judged by the user's policy, limited, audited.
 
     Raises:
         SetupError: A folder, the policy, a setting or a wish is not right.
     """
-    level = _level(options.allow)
+    level = _parse_level(options.allow)
     if not (math.isfinite(options.timeout) and options.timeout > 0):
         raise SetupError(f"--timeout must be a number of seconds above 0, not {options.timeout:g}.")
     catalogue = Catalogue(tool_folders(options.tools))
     launch = [_bundle_id(catalogue, app) for app in options.launch]
     home = None if options.simulate is None else HOME
 
-    def identify(name: str) -> tuple[str, str]:
-        return identify_in(gate.catalogue or catalogue)(name)
+    def identify_app(name: str) -> tuple[str, str]:
+        return identify_from_catalogue(gate.catalogue or catalogue)(name)
 
-    def stale() -> list[str]:
-        return _stale(gate.catalogue or catalogue)
+    def stale_lines() -> list[str]:
+        return _stale_lines(gate.catalogue or catalogue)
 
-    permissions = open_permissions(options.flags, options.policy, home=home, identify=identify)
-    kinds = _observed() if os.environ.get(COLLECTOR) else (Gate, Executor)
+    permissions = open_permissions(options.flags, options.policy, home=home, identify=identify_app)
+    kinds = _observed_types() if os.environ.get(COLLECTOR) else (Gate, Executor)
     make_gate, make_executor = kinds
     waiting, share = options.waiting
     limits = ExecutionLimits(waiting=waiting, share=share)
     executor = make_executor(timeout=options.timeout, limits=limits)
     world: Simulation | None = None
     if options.simulate is not None:
-        world = simulation(catalogue, Path(options.simulate) if options.simulate else None)
+        world = open_simulation(catalogue, Path(options.simulate) if options.simulate else None)
         executor = make_executor(world, timeout=options.timeout, limits=limits)
     gate = make_gate(
         catalogue,
@@ -248,9 +247,9 @@ def open_gate(options: GateOptions) -> Gate:
         launch=launch,
         permissions=permissions,
         audit=open_audit,
-        limiter=limiter_of(permissions),
-        stale=stale if options.simulate is None else tuple,
-        renewed=world.renew if world is not None else None,
+        limiter=build_limiter(permissions),
+        stale=stale_lines if options.simulate is None else tuple,
+        renewed=world.replace_apps if world is not None else None,
         added=added_tools,
     )
     return gate
@@ -260,19 +259,19 @@ COLLECTOR: Final = "OTEL_EXPORTER_OTLP_ENDPOINT"
 """Names a collector of OpenTelemetry; the exporter's other variables count too."""
 
 
-def _observed() -> tuple[type[Gate], type[Executor]]:
+def _observed_types() -> tuple[type[Gate], type[Executor]]:
     # The exporter of OpenTelemetry takes half a second to load.
     from iac_runtime.gate import observing
 
-    observing.export(COLLECTOR)
+    observing.export_telemetry(COLLECTOR)
     return observing.ObservedGate, observing.ObservedExecutor
 
 
-def _stale(catalogue: Catalogue) -> list[str]:
+def _stale_lines(catalogue: Catalogue) -> list[str]:
     # Reads the folders of apps, which nothing else here needs.
-    from iac_runtime.tools.freshness import freshness
+    from iac_runtime.tools.freshness import check_freshness
 
-    return [row.line for row in freshness(catalogue.tool_folders).stale]
+    return [row.line for row in check_freshness(catalogue.tool_folders).stale]
 
 
 def open_audit() -> "Audit":
@@ -287,33 +286,33 @@ def open_audit() -> "Audit":
     return Audit.open(open_state())
 
 
-def limiter_of(permissions: Permissions) -> Limiter:
+def build_limiter(permissions: Permissions) -> Limiter:
     """Return the limits that a policy sets.
 
     Raises:
         SetupError: The state folder is not safe.
     """
-    usual = Limits()
+    usual = RateLimits()
     policy = permissions.policy
     reads, dangerous = usual.reads, usual.dangerous
     if policy.reads_per_second is not None:
-        reads = window(policy.reads_per_second)
+        reads = window_of_rate(policy.reads_per_second)
     if policy.dangerous_per_second is not None:
-        dangerous = window(policy.dangerous_per_second, dangerous.seconds)
-    writes = window(float(permissions.settings.rate_limit.value))
-    return Limiter(open_state(), Limits(reads, writes, dangerous))
+        dangerous = window_of_rate(policy.dangerous_per_second, dangerous.seconds)
+    writes = window_of_rate(float(permissions.settings.rate_limit.value))
+    return Limiter(open_state(), RateLimits(reads, writes, dangerous))
 
 
-def _level(word: str) -> Level:
+def _parse_level(word: str) -> Level:
     for level in LEVELS:
         if word.upper() == level:
             return level
-    raise SetupError(f"--allow must be one of {', '.join(LEVELS)}, not {quoted(word)}.")
+    raise SetupError(f"--allow must be one of {', '.join(LEVELS)}, not {quote_text(word)}.")
 
 
 def _bundle_id(catalogue: Catalogue, name: str) -> str:
     found = catalogue.find_app(name)
     if found is None:
         near = near_text(name, sorted(catalogue.apps))
-        raise SetupError(f"--launch: there are no tools for {quoted(name)}. {near}".strip())
+        raise SetupError(f"--launch: there are no tools for {quote_text(name)}. {near}".strip())
     return found.id

@@ -1,16 +1,22 @@
 """From the arguments of a call to a plan: the request composed, its level found, its line written.
 
 A tool's `perform` makes the plan; here are those of generated tools and of the runtime's own.
+
+A list may look in each of several objects. The names by which a call finds objects are counted by
+one event in the exchange of the call, for an app takes the first that bears one: before a read,
+which answers and says so, and as the pin of a write, of which nothing is then sent.
 """
 
 import contextlib
+import itertools
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import Any, Final
+from operator import itemgetter
+from typing import Any, Final, NamedTuple
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import (
@@ -18,38 +24,48 @@ from iac_base.errors import (
     InvalidParameterError,
     ToolError,
     UnknownToolError,
-    quoted,
+    quote_text,
 )
 from iac_base.files import open_state
-from iac_runtime.gate.listing import holders_of, list_over
-from iac_runtime.gate.mending import look_again
-from iac_runtime.gate.naming import (
-    Execute,
-    counted_before,
-    names_of,
-    sent_if_one,
-    shared_notes,
-)
+from iac_runtime.execution.answers import AppAnswer
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
 from iac_runtime.gate.results import (
+    clean_result,
     plain_result,
     refuse_cleaned,
-    shown,
     without_secret_fields,
 )
-from iac_runtime.gate.witness import Witness, missing
-from iac_runtime.language.compose import compose, effective_level
-from iac_runtime.language.raw import sent_as, sent_raw
-from iac_runtime.language.request import Event, EventOp
-from iac_runtime.language.steps import dated, day_of
-from iac_runtime.language.terms import find_properties
-from iac_runtime.policy.dataflow import without_secrets
-from iac_runtime.policy.effects import OWN, CallFacts, Effect
-from iac_runtime.policy.reach import STARTERS
+from iac_runtime.gate.suggest import describe_missing_object
+from iac_runtime.gate.verify import WriteVerification, missing_parts
+from iac_runtime.language.compose import compose_request, effective_level
+from iac_runtime.language.raw_event import as_raw_event, choose_wire_form
+from iac_runtime.language.reader import AppReader
+from iac_runtime.language.references import resolve_steps
+from iac_runtime.language.steps import (
+    AllElements,
+    ByName,
+    Compare,
+    Event,
+    EventOp,
+    Join,
+    PropertyStep,
+    Span,
+    Step,
+    SurroundingReads,
+    Whose,
+    expand_day_words,
+    local_day,
+)
+from iac_runtime.language.terms import find_properties, id_property, property_term
+from iac_runtime.language.text import format_reference
+from iac_runtime.policy.effects import STARTERS, find_specifiers, lowercase_words
+from iac_runtime.policy.facts import OWN_APP, CallFacts, Effect
+from iac_runtime.policy.places import find_specifier_path
+from iac_runtime.policy.taint import remove_secret_columns
 from iac_runtime.tool import Level, Spec, at_most
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.shape import RESULT_LIMIT, Tool
-from iac_runtime.tools.tables import Operation, Tables, parameters
+from iac_runtime.tools.tables import Operation, Tables, parameters_of
 
 _APP_EVENTS: Final[Mapping[str, tuple[EventOp, str]]] = {
     "app_activate": ("activate", "miscactv"),
@@ -59,20 +75,25 @@ _APP_EVENTS: Final[Mapping[str, tuple[EventOp, str]]] = {
 }
 """The runtime's own tools that reach an app: the operation, and the code of its event."""
 
+
 _HELPERS: Final = frozenset(
     f"com.apple.{name}"
     for name in ("databaseevents", "imageevents", "shortcuts.events", "systemevents")
 )
 """Helpers without a face, which end when idle; on a Mac the harness finds more by their bundles."""
 
+
 _TAIL: Final = 50
 """Calls of the audit that are shown."""
+
 
 PAGE: Final = 1000
 """The rows of a list that names no limit, where answers are limited at all."""
 
+
 _NO_PLACE: Final = -10024
 """An app cannot put an object there; it made none."""
+
 
 _LOOK: Final = 5.0
 """Seconds for the question whether an app runs; without an answer it counts as not running."""
@@ -87,40 +108,44 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
     operation = tool.operation
     assert operation is not None
     app = operation.tables.app
-    bound = in_dates(bind(operation.spec, call.arguments), operation)
-    event = compose(operation, bound, context.home)
+    bound = resolve_relative_dates(expand_recipe(operation.spec, call.arguments), operation)
+    event = compose_request(operation, bound, context.home)
     # All of an object means all but its secrets.
     globs = context.permissions.policy.secrets
-    event = without_secrets(event, operation.tables, globs)
+    event = remove_secret_columns(event, operation.tables, globs)
     seconds = context.executor.timeout if call.timeout is None else call.timeout
-    event = sent_as(event, operation.tables, seconds)
+    event = choose_wire_form(event, operation.tables, seconds)
     limit, taint = None if call.whole else context.limit, context.permissions.taint
     paged = event.op == "list" and event.limit is None and limit is not None
     if paged:
         # Whoever reads an answer page by page is given pages.
         event = replace(event, limit=PAGE)
     level = effective_level(operation, bound, context.home)
-    event, level = _showing(event, level, context)
+    event, level = _with_launch_level(event, level, context)
     if not _may_launch(event, level, context.launch):
         event = replace(event, may_launch=False)
 
     given = call.arguments if operation.spec.bind else {}
     facts = CallFacts(tool.name, arguments=bound, given=given, digest=tool.digest)
-    facts = context.permissions.request(facts, event, level, operation)
+    facts = context.permissions.request_facts(facts, event, level, operation)
     names = names_of(event, operation.tables, context.home, seconds)
-    witness: Witness | None = None
+    witness: WriteVerification | None = None
     if event.writes and level != "SAFE":
         refuse_cleaned(event, call, context)
-        witness = Witness(event, level, operation, call, context, seconds)
-        facts = witness.promised(facts)
+        witness = WriteVerification(event, level, operation, call, context, seconds)
+        facts = witness.with_undo_note(facts)
 
     def finish(found: ToolResult, limit: int | None) -> ToolResult:
         found = without_secret_fields(found, globs, operation.tables)
-        return short_enough(shown(found, call, taint), limit, facts.effects, call.caller.holder)
+        return fit_to_limit(
+            clean_result(found, call, taint), limit, facts.effects, call.caller.token_client
+        )
 
-    def perform(cancel: Cancellation | None, pin: tuple[Event, Any] | None = None) -> ToolResult:
+    def perform_operation(
+        cancel: Cancellation | None, pin: tuple[Event, Any] | None = None
+    ) -> ToolResult:
         sent = replace(event, pin=pin) if pin else event
-        sent = witness.around(sent) if witness else counted_before(sent, names)
+        sent = witness.add_reads(sent) if witness else counted_before(sent, names)
         execute: Execute = partial(
             context.executor.execute,
             app=app.name, command=tool.name, timeout=seconds, cancel=cancel,
@@ -134,50 +159,50 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
             try:
                 answer = execute(sent)
             except ToolError as error:
-                other = _otherwise(sent, error, operation.tables, seconds)
+                other = _raw_fallback(sent, error, operation.tables, seconds)
                 if other is None:
                     raise
-                answer = execute(witness.around(other) if witness else other)
+                answer = execute(witness.add_reads(other) if witness else other)
         except ToolError as error:
             if witness is not None:
-                witness.failed(error)
-            raise look_again(error, event, operation) from None
+                witness.confirm_failed(error)
+            raise describe_missing_object(error, event, operation) from None
         found = plain_result(answer, event, operation)
         if witness is None:
             found = found._replace(notes=(*found.notes, *shared_notes(names, answer)))
         found = finish(found, limit)
-        outcome = witness.done(answer) if witness else missing(found, answer, paged=paged)
+        outcome = witness.confirm(answer) if witness else missing_parts(found, answer, paged=paged)
         return found._replace(outcome=outcome)
 
     def refuse(counts: Sequence[Mapping[str, Any]]) -> None:
-        from iac_runtime.gate.resolving import refuse_shared
+        from iac_runtime.gate.targets import refuse_shared
 
         refuse_shared(names, counts, facts, operation, context)
 
-    def look(facts: CallFacts) -> Plan:
+    def look_at_targets(facts: CallFacts) -> Plan:
         # Needed by calls that are asked about, and by no other.
-        from iac_runtime.gate.resolving import seen
+        from iac_runtime.gate.targets import describe_targets
 
-        found = seen(facts, event, operation, context, names if witness else ())
+        found = describe_targets(facts, event, operation, context, names if witness else ())
         facts = replace(facts, shown=found.shown, pin=found.digest)
-        return Plan(tool, facts, partial(perform, pin=found.pin), look)
+        return Plan(tool, facts, partial(perform_operation, pin=found.pin), look_at_targets)
 
-    return Plan(tool, facts, perform, look)
+    return Plan(tool, facts, perform_operation, look_at_targets)
 
 
-def _otherwise(event: Event, error: ToolError, tables: Tables, seconds: float) -> Event | None:
+def _raw_fallback(event: Event, error: ToolError, tables: Tables, seconds: float) -> Event | None:
     """Return the raw form of a make that an app refused for its place, after JXA's other forms."""
     if event.code != "corecrel" or event.raw is not None or error.number != _NO_PLACE:
         return None
-    return sent_raw(event, tables, seconds)
+    return as_raw_event(event, tables, seconds)
 
 
 _GONE: Final = object()
 
 
-def in_dates(bound: dict[str, Any], tool: Operation) -> dict[str, Any]:
+def resolve_relative_dates(bound: dict[str, Any], tool: Operation) -> dict[str, Any]:
     """Return arguments with dates for `tomorrow` and the like: that is what a person is asked."""
-    rows = {key: row.type for key, row in parameters(tool).items()}
+    rows = {key: row.type for key, row in parameters_of(tool).items()}
     rows |= {
         name: "date"
         for name in bound.get("properties", ()) if isinstance(bound.get("properties"), Mapping)
@@ -185,18 +210,19 @@ def in_dates(bound: dict[str, Any], tool: Operation) -> dict[str, Any]:
         if row.type == "date"
     }  # fmt: skip
 
-    def filled(values: Mapping[str, Any]) -> dict[str, Any]:
+    def fill_dates(values: Mapping[str, Any]) -> dict[str, Any]:
         return {
-            key: filled(value) if key == "properties" and isinstance(value, Mapping)
-            else dated(value.strip()) if isinstance(value, str) and rows.get(key) == "date"
+            key: fill_dates(value) if key == "properties" and isinstance(value, Mapping)
+            else expand_day_words(value.strip())
+            if isinstance(value, str) and rows.get(key) == "date"
             else value
             for key, value in values.items()
         }  # fmt: skip
 
-    return filled(bound)
+    return fill_dates(bound)
 
 
-def bind(spec: Spec, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def expand_recipe(spec: Spec, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of the operation behind a recipe; another tool's are left as they are.
 
     A value `"$name"` stands for the parameter `name`, `"$name+1"` for the local midnight of the
@@ -209,23 +235,23 @@ def bind(spec: Spec, arguments: Mapping[str, Any]) -> dict[str, Any]:
     bound = {
         key: value
         for key, part in spec.bind.items()
-        if (value := _fill(part, spec, arguments, used)) is not _GONE
+        if (value := _fill_template(part, spec, arguments, used)) is not _GONE
     }
     return {**{k: v for k, v in arguments.items() if k not in used}, **bound}
 
 
-def _fill(part: Any, spec: Spec, arguments: Mapping[str, Any], used: set[str]) -> Any:
+def _fill_template(part: Any, spec: Spec, arguments: Mapping[str, Any], used: set[str]) -> Any:
     name, plus, later = part[1:].partition("+") if isinstance(part, str) else ("", "", "")
     if name in spec.params and part.startswith("$"):
         used.add(name)
         given = arguments.get(name, _GONE)
-        return day_of(given, int(later), name) if plus and given is not _GONE else given
+        return local_day(given, int(later), name) if plus and given is not _GONE else given
     if isinstance(part, Mapping):
-        fields = {key: _fill(value, spec, arguments, used) for key, value in part.items()}
+        fields = {key: _fill_template(value, spec, arguments, used) for key, value in part.items()}
         kept: Any = {key: value for key, value in fields.items() if value is not _GONE}
         return kept if kept or not part else _GONE
     if isinstance(part, list | tuple):
-        items = [_fill(value, spec, arguments, used) for value in part]
+        items = [_fill_template(value, spec, arguments, used) for value in part]
         kept = [value for value in items if value is not _GONE]
         return kept if kept or not part else _GONE
     return part
@@ -237,32 +263,32 @@ def plan_app_event(tool: Tool, call: Call, context: ToolContext) -> Plan:
     Raises:
         InvalidParameterError: There is no such app; the nearest are named.
     """
-    catalogue, name = _catalogue(tool, context), call.arguments["app"]
+    catalogue, name = _require_catalogue(tool, context), call.arguments["app"]
     app = catalogue.find_app(name)
     if app is None or app.kind != "application":
         known = [row.name for row in catalogue.apps.values() if row.kind == "application"]
-        raise InvalidParameterError(f"There is no app {quoted(name)}.", said=name, known=known)
+        raise InvalidParameterError(f"There is no app {quote_text(name)}.", said=name, known=known)
     op, code = _APP_EVENTS[tool.name]
     event = Event(app.id, app.kind, op, code, writes=tool.level != "SAFE")
-    event, level = _showing(event, tool.level, context)
+    event, level = _with_launch_level(event, tool.level, context)
 
-    def perform(cancel: Cancellation | None) -> ToolResult:
+    def send_event(cancel: Cancellation | None) -> ToolResult:
         answer = context.executor.execute(event, app=app.name, command=tool.name, cancel=cancel)
         return ToolResult(answer.value)
 
     facts = CallFacts(tool.name, arguments=call.arguments)
-    return Plan(tool, context.permissions.request(facts, event, level), perform)
+    return Plan(tool, context.permissions.request_facts(facts, event, level), send_event)
 
 
 def plan_list_apps(tool: Tool, call: Call, context: ToolContext) -> Plan:
     """Return the plan of listing the apps."""
-    catalogue = _catalogue(tool, context)
+    catalogue = _require_catalogue(tool, context)
 
-    def perform(_cancel: Cancellation | None) -> ToolResult:
+    def perform_list(_cancel: Cancellation | None) -> ToolResult:
         most: Level = "SAFE" if context.read_only else "DANGEROUS"
         return ToolResult(list_apps(catalogue, most), tuple(context.stale()))
 
-    return Plan(tool, CallFacts(tool.name, arguments=call.arguments), perform)
+    return Plan(tool, CallFacts(tool.name, arguments=call.arguments), perform_list)
 
 
 def plan_read_more(tool: Tool, call: Call, context: ToolContext) -> Plan:
@@ -272,17 +298,17 @@ def plan_read_more(tool: Tool, call: Call, context: ToolContext) -> Plan:
         ToolError: Nothing of that id is kept.
         SetupError: The state folder is not safe.
     """
-    from iac_runtime.gate.stored import load, part_of
+    from iac_runtime.gate.stored import load_result, page_of
 
     # What is a secret now may have been none when it was kept.
     globs = context.permissions.policy.secrets
-    kept = load(call.arguments["result"], call.caller.holder).without(globs)
+    kept = load_result(call.arguments["result"], call.caller.token_client).without(globs)
 
-    def perform(_cancel: Cancellation | None) -> ToolResult:
+    def read_page(_cancel: Cancellation | None) -> ToolResult:
         limit = context.limit or RESULT_LIMIT
-        return ToolResult(part_of(kept, call.arguments["offset"], limit))
+        return ToolResult(page_of(kept, call.arguments["offset"], limit))
 
-    return Plan(tool, CallFacts(tool.name, kept.reads, call.arguments), perform)
+    return Plan(tool, CallFacts(tool.name, kept.read_effects, call.arguments), read_page)
 
 
 def plan_audit_tail(tool: Tool, call: Call, context: ToolContext) -> Plan:
@@ -290,8 +316,8 @@ def plan_audit_tail(tool: Tool, call: Call, context: ToolContext) -> Plan:
     # Loads sqlite3.
     from iac_runtime.audit import AUDIT_LOG
 
-    def perform(_cancel: Cancellation | None) -> ToolResult:
-        from iac_runtime.audit.reading import Query, find
+    def read_tail(_cancel: Cancellation | None) -> ToolResult:
+        from iac_runtime.audit.reading import AuditQuery, find_calls
         from iac_runtime.audit.store import FILE, connect_read
 
         state = open_state()
@@ -300,17 +326,19 @@ def plan_audit_tail(tool: Tool, call: Call, context: ToolContext) -> Plan:
         except FileNotFoundError:
             # The first call begins it, a moment later.
             return ToolResult({"calls": []})
-        found = find(state, Query(without=tool.name, client=call.caller.holder), _TAIL)
-        rows = [json.dumps(entry.facts()) for entry in found]
+        found = find_calls(
+            state, AuditQuery(without=tool.name, client=call.caller.token_client), _TAIL
+        )
+        rows = [json.dumps(entry.to_json_object()) for entry in found]
         while rows and sum(map(len, rows)) > (context.limit or RESULT_LIMIT):
             del rows[0]
         return ToolResult({"calls": [json.loads(row) for row in rows]})
 
-    read = Effect("read", OWN, kind=AUDIT_LOG)
-    return Plan(tool, CallFacts(tool.name, (read,), call.arguments), perform)
+    read = Effect("read", OWN_APP, kind=AUDIT_LOG)
+    return Plan(tool, CallFacts(tool.name, (read,), call.arguments), read_tail)
 
 
-def _catalogue(tool: Tool, context: ToolContext) -> Catalogue:
+def _require_catalogue(tool: Tool, context: ToolContext) -> Catalogue:
     if context.catalogue is None:
         raise UnknownToolError(tool.name)
     return context.catalogue
@@ -334,22 +362,22 @@ def list_apps(catalogue: Catalogue, limit: Level) -> dict[str, Any]:
     return {"apps": [rows[key] for key in sorted(rows)], **here}
 
 
-def short_enough(
+def fit_to_limit(
     found: ToolResult, limit: int | None, effects: tuple[Effect, ...], holder: str
 ) -> ToolResult:
     """Return a result that is short enough; of a longer one the rest is kept for its holder."""
     if limit is None or len(json.dumps(found.value, ensure_ascii=False)) <= limit:
         return found
     # Needed by results that are too large, and by no other.
-    from iac_runtime.gate.stored import shorten
+    from iac_runtime.gate.stored import truncate
 
-    value, cut = shorten(found.value, limit, effects, holder)
+    value, cut = truncate(found.value, limit, effects, holder)
     if not cut:
         return found
     return found._replace(value=value, notes=(*found.notes, cut), whole=found.value)
 
 
-def _showing(event: Event, level: Level, context: ToolContext) -> tuple[Event, Level]:
+def _with_launch_level(event: Event, level: Level, context: ToolContext) -> tuple[Event, Level]:
     """Return a request and its level; one that shows its app starts it where it does not run."""
     if level != "SAFE" or event.code not in STARTERS:
         return event, level
@@ -369,3 +397,186 @@ def _may_launch(event: Event, level: Level, listed: frozenset[str]) -> bool:
         or event.kind != "application"
         or any(fnmatchcase(event.app.casefold(), glob) for glob in listed)
     )
+
+
+HOLDERS: Final = 50
+"""Objects in which one list looks."""
+
+
+def holders_of(target: tuple[Step, ...]) -> int:
+    """Return the length of the steps to the objects in each of which a list looks; 0 for one."""
+    for at, (one, then) in enumerate(itertools.pairwise(target), 1):
+        if isinstance(one, AllElements | Whose | Span) and isinstance(then, AllElements):
+            return at
+    return 0
+
+
+class NameUse(NamedTuple):
+    """A name by which a call finds an object.
+
+    Attributes:
+        name, steps: The name, and the reference up to it.
+        kind, plural: The class, in one and in several.
+        counts: What counts the objects that bear the name.
+    """
+
+    name: str
+    steps: tuple[Step, ...]
+    kind: str
+    plural: str
+    counts: Event
+
+
+def list_over(
+    event: Event,
+    length: int,
+    execute: Callable[[Event], AppAnswer],
+    tool: Operation,
+    names: tuple[NameUse, ...],
+) -> ToolResult:
+    """Return the rows that several objects hold as one list: an exchange for each of them.
+
+    Args:
+        length: How many steps of the target lead to those objects.
+        names: The names that the event counts.
+
+    Raises:
+        ToolError: The app could not be asked for one of them.
+    """
+    reader = AppReader(tool.tables, strict=False)
+    kinds = resolve_steps(event.target[:length], tool.tables).classes
+    ident = id_property(kinds[0], tool.tables) if kinds else None
+    ids = property_term(ident) if ident else ""
+    first = replace(event, target=event.target[:length], columns=(), order=(), limit=HOLDERS)
+    first = replace(first, id_column=ids, name_column="")
+    answer = execute(first)
+    held = plain_result(answer, first, tool)
+    rows: list[dict[str, Any]] = []
+    notes = [f"looked in {note}" for note in held.notes if " of " in note]
+    notes += shared_notes(names, answer)
+    for holder in held.value:
+        steps = (*reader.read_reference(holder["ref"]).steps, *event.target[length:])
+        inner = replace(event, target=steps, around=None)
+        found = plain_result(execute(inner), inner, tool)
+        rows += found.value
+        notes += found.notes if found.value else ()
+    labels = {column.jxa: column.label for column in event.columns}
+    for by in reversed(event.order):
+        # What has no value comes last, as in a list of one.
+        label = labels.get(by.jxa, "ref")
+        known = [row for row in rows if row[label] is not None]
+        known.sort(key=itemgetter(label), reverse=by.descending)
+        rows = [*known, *(row for row in rows if row[label] is None)]
+    said = tuple(dict.fromkeys(notes)) if rows else ("there is none",)
+    return ToolResult(rows[: event.limit], said)
+
+
+Execute = Callable[[Event], AppAnswer]
+
+
+_ONE: Final = {"value": 1, "notes": [], "ok": True}
+"""What the harness answers for a name that one object bears."""
+
+
+def names_of(event: Event, tables: Tables, home: str, seconds: float) -> tuple[NameUse, ...]:
+    """Return the names of a request that can be counted, each once.
+
+    Those of files cannot be borne twice, and a class without the property cannot be asked.
+    """
+    if event.kind != "application":
+        return ()
+    found = (
+        _use(steps[: at + 1], step, event, tables, seconds)
+        for steps in find_specifiers(event, tested=False)
+        for at, step in enumerate(steps)
+        if isinstance(step, ByName)
+        and find_specifier_path(steps[: at + 1], event.app, home) is None
+    )
+    return tuple({use.steps: use for use in found if use is not None}.values())
+
+
+def _use(
+    steps: tuple[Step, ...], last: ByName, event: Event, tables: Tables, seconds: float
+) -> NameUse | None:
+    held = list(steps[:-1])
+    classes = resolve_steps(steps[:-1], tables).classes
+    rows = find_properties(classes, "name", tables)
+    if not classes or not rows:
+        return None
+    test: Any = Compare((PropertyStep(property_term(rows[0])),), "=", last.name)
+    within = held.pop()
+    if isinstance(within, Whose):
+        test = Join("and", (within.filter, test))
+        within = held.pop()
+    if not isinstance(within, AllElements):
+        return None
+    bearers = (*held, within, Whose(test))
+    count = Event(event.app, event.kind, "count", "", target=bearers, writes=False)
+    plural = lowercase_words(tables.classes[classes[0]].plural)
+    return NameUse(last.name, steps, classes[0], plural, choose_wire_form(count, tables, seconds))
+
+
+def counting(names: Sequence[NameUse]) -> Event:
+    """Return the request that counts what bears each name."""
+    counts = tuple(use.counts for use in names)
+    first = counts[0]
+    return Event(first.app, first.kind, "each", "", parts=counts, writes=False, may_launch=False)
+
+
+def shared(
+    names: Sequence[NameUse], answers: Sequence[Mapping[str, Any]]
+) -> Iterator[tuple[NameUse, int]]:
+    """Yield the names that several objects bear, with how many; one not counted is left out."""
+    for use, answer in zip(names, answers, strict=True):
+        count = answer.get("value")
+        if isinstance(count, int) and count > 1:
+            yield use, count
+
+
+def shared_text(use: NameUse, count: int) -> str:
+    """Return the words for a name that several objects bear."""
+    return f"{count} {use.plural} have the name of {format_reference(use.steps)}"
+
+
+def counted_before(event: Event, names: Sequence[NameUse]) -> Event:
+    """Return a read that counts its names first."""
+    before = tuple(use.counts for use in names)
+    return replace(event, around=SurroundingReads(before)) if before else event
+
+
+def shared_notes(names: Sequence[NameUse], answer: AppAnswer) -> tuple[str, ...]:
+    """Return what a read says of the names that several objects bear."""
+    if answer.around is None:
+        return ()
+    return tuple(
+        f"{shared_text(use, count)}; this is of the first"
+        for use, count in shared(names, answer.around.before)
+    )
+
+
+def sent_if_one(
+    execute: Execute,
+    names: Sequence[NameUse],
+    refuse: Callable[[Sequence[Mapping[str, Any]]], object],
+    event: Event,
+) -> AppAnswer:
+    """Send a write if each of its names is of one object; one with a pin is held to that already.
+
+    Args:
+        refuse: Raises where the counts are too high.
+
+    Raises:
+        ToolError: Several objects bear a name, or the write failed.
+    """
+    if event.pin is not None or not names:
+        return execute(event)
+    counts = counting(names)
+    try:
+        return execute(replace(event, pin=(counts, [_ONE] * len(names))))
+    except ToolError as error:
+        if error.type != "STALE":
+            raise
+    # None, several, or an app that cannot be asked so: only several are a reason.
+    answers = execute(counts).value
+    refuse(answers)
+    return execute(replace(event, pin=(counts, answers)))

@@ -3,15 +3,15 @@
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import CallRefusedError, ErrorType, NextCall
 from iac_runtime.execution.executor import Executor
 from iac_runtime.outcomes.outcome import Outcome
-from iac_runtime.policy.effects import Approver, CallFacts, Decision, Verdict
+from iac_runtime.policy.facts import Approver, CallFacts, Decision, Verdict
 from iac_runtime.policy.permissions import Permissions, Requester
-from iac_runtime.policy.question import Question
+from iac_runtime.policy.prompts import Question
 from iac_runtime.tool import Level
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.shape import Tool
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from iac_runtime.gate.gate import Gate
 
 T = TypeVar("T")
+
+
+_ASKED: Final = 5
+"""The first attributes of a call, which say who asks for what."""
 
 
 class Call(NamedTuple):
@@ -54,6 +58,10 @@ class Call(NamedTuple):
     undoes: int = 0
     whole: bool = False
     cancel: Cancellation | None = None
+
+    def asks_same(self, other: "Call") -> bool:
+        """Say whether another call, by whoever made this one, asks for the same."""
+        return self[:_ASKED] == other[:_ASKED]
 
 
 class ToolImage(NamedTuple):
@@ -97,7 +105,7 @@ class ToolContext:
     launch: frozenset[str]
     stale: Callable[[], Sequence[str]]
     gate: "Gate"
-    _kept: dict[Any, Any]
+    _created: dict[Any, Any]
     _making: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -105,24 +113,26 @@ class ToolContext:
         """Whether nothing is changed here at all."""
         return bool(self.permissions.settings.read_only.value)
 
-    def kept(self, make: "Callable[[ToolContext], T]") -> T:
+    def get_or_create(self, make: "Callable[[ToolContext], T]") -> T:
         """Return what `make` makes, made once for this gate; its `close` ends it with the gate."""
         with self._making:
-            if make not in self._kept:
-                self._kept[make] = make(self)
-            found: T = self._kept[make]
+            if make not in self._created:
+                self._created[make] = make(self)
+            found: T = self._created[make]
             return found
 
     def close(self) -> None:
         """Close what was made for this gate."""
         with self._making:
-            for made in self._kept.values():
+            for made in self._created.values():
                 made.close()
 
 
 Perform: TypeAlias = Callable[[Cancellation | None], ToolResult]
 
-Carry: TypeAlias = "Callable[[Plan, Decision, Callable[[Plan, Decision], Done]], ToolResult]"
+RunPart: TypeAlias = "Callable[[Plan, Decision], CompletedCall]"
+
+CarryParts: TypeAlias = "Callable[[Plan, Decision, RunPart], ToolResult]"
 """Carries out the parts of a plan that was decided on, each by the function that it is given."""
 
 
@@ -139,6 +149,8 @@ class Plan:
         notes: What is to be said beside what it gives.
         parts: Of several calls, the plan of each; they are carried out in its stead.
         carry: Carries them out; None for one after the other.
+        resumable: Whether it holds after a person thought about it. One that lies in what moves,
+            and that no request holds, is planned again.
     """
 
     tool: Tool
@@ -147,11 +159,12 @@ class Plan:
     look: "Callable[[CallFacts], Plan] | None" = field(default=None, repr=False)
     parts: "tuple[Plan, ...]" = ()
     notes: tuple[str, ...] = ()
-    carry: "Carry | None" = field(default=None, repr=False)
+    carry: "CarryParts | None" = field(default=None, repr=False)
+    resumable: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class CompletedCall:
     """The call was carried out, or with `dry_run` would have been.
 
     Attributes:
@@ -181,7 +194,7 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedCall:
     """The call may not run; nothing was sent. `line` is what would have been.
 
     Attributes:
@@ -213,7 +226,7 @@ class Refused:
         error = CallRefusedError(
             self.reason, self.suggestion, app=self.app, command=self.tool, kind=self.kind
         )
-        error.mend(lambda: self.next)
+        error.set_next_call(lambda: self.next)
         return error
 
     def facts(self) -> dict[str, Any]:
@@ -224,40 +237,57 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Asks:
-    """A person must be asked first; nothing was sent.
+class PendingCall:
+    """A call that a person must be asked about first; nothing was sent.
 
-    The surface asks by `way`, and calls again with `token` and what came back. The question is
+    The surface asks by `way`, and hands what came back to `Gate.answer`. Where the protocol has no
+    memory it hands out `token`, and the call comes again with it (`Call.token`). The question is
     bound to the arguments: another call needs another question.
+
+    Attributes:
+        call, plan, decision: As they were when it was asked about.
     """
 
     question: Question
     token: str
     way: Approver
-    level: Level
+    call: Call = field(repr=False)
+    plan: Plan = field(repr=False)
+    decision: Decision = field(repr=False)
+
+    @property
+    def level(self) -> Level:
+        """What the call needs."""
+        return self.decision.level
 
 
-Answer: TypeAlias = Done | Refused | Asks
+CallAnswer: TypeAlias = CompletedCall | RefusedCall | PendingCall
 
 
 def requester_of(facts: CallFacts) -> Requester:
     """Return who made a call, for another that belongs to it and that nobody is asked about."""
-    return Requester(facts.client, vouched=facts.vouched, holder=facts.holder, most=facts.most)
+    return Requester(
+        facts.client,
+        preapproved_level=facts.preapproved_level,
+        token_client=facts.token_client,
+        max_level=facts.max_level,
+    )
 
 
-def asking(
-    run: Callable[[Call], Answer],
+def call_with_prompts(
+    gate: "Gate",
     call: Call,
     askers: Mapping[Approver, Callable[[Question], Verdict] | None],
-) -> Done | Refused:
-    """Carry out a call with `run` for the person who runs this program.
+    tool: Tool | None = None,
+) -> CompletedCall | RefusedCall:
+    """Carry out a call for the person who runs this program.
 
     He is asked by one of `askers` after the other; None stands for a way that cannot ask here.
     """
     able = {way: ask for way, ask in askers.items() if ask}
     unable = tuple(way for way in askers if way not in able)
     call = call._replace(caller=call.caller._replace(ways=tuple(able), unable=unable))
-    while isinstance(outcome := run(call), Asks):
-        said = able[outcome.way](outcome.question)
-        call = call._replace(token=outcome.token, verdict=said)
-    return outcome
+    answer = gate.call(call, tool=tool)
+    while isinstance(answer, PendingCall):
+        answer = gate.answer(answer, able[answer.way](answer.question))
+    return answer

@@ -13,23 +13,22 @@ from functools import partial
 from typing import Any, Final
 
 from iac_base import text as cleaning
-from iac_base.errors import InvalidParameterError, NextCall, ToolError, quoted
+from iac_base.errors import InvalidParameterError, NextCall, ToolError, quote_text
 from iac_base.text import text_literal
-from iac_base.words import fold
-from iac_runtime.execution.answers import AppAnswer, describe
-from iac_runtime.gate.mending import again, look_again
-from iac_runtime.gate.plans import Call, Done, Plan, Refused, ToolContext, ToolResult
-from iac_runtime.language.plain import RefText, plain, ref, unfiltered
-from iac_runtime.language.request import Event
-from iac_runtime.language.steps import ById, ByIndex, ByName, Step, Whose
+from iac_base.words import fold_name
+from iac_runtime.execution.answers import AppAnswer, describe_failure
+from iac_runtime.gate.plans import Call, CompletedCall, Plan, RefusedCall, ToolContext, ToolResult
+from iac_runtime.gate.suggest import describe_missing_object, repeated_call
+from iac_runtime.language.reader import RefText, answer_to_python, reference_text, without_filter
+from iac_runtime.language.steps import ById, ByIndex, ByName, Event, Step, Whose
 from iac_runtime.language.terms import code_key
-from iac_runtime.language.text import steps_text
+from iac_runtime.language.text import format_reference
 from iac_runtime.outcomes.outcome import Outcome
-from iac_runtime.policy.call_view import view_of
-from iac_runtime.policy.dataflow import Taint, hide_secrets, secret_property
-from iac_runtime.policy.effects import Decision
-from iac_runtime.tools.checking import accepts
-from iac_runtime.tools.own import DOORS
+from iac_runtime.policy.effects import inspect_request
+from iac_runtime.policy.facts import Decision
+from iac_runtime.policy.taint import Taint, hide_secrets, is_secret_property
+from iac_runtime.tools.checking import accepts_value
+from iac_runtime.tools.own import CALL_TOOLS
 from iac_runtime.tools.shape import Schema, Tool
 from iac_runtime.tools.tables import Operation, Tables
 from iac_runtime.types import parse_type
@@ -55,31 +54,31 @@ def plain_result(answer: AppAnswer, event: Event, tool: Operation) -> ToolResult
     """
     tables = tool.tables
     if event.op == "each":
-        return _each(answer, event, tool)
+        return _result_of_each(answer, event, tool)
     notes = list(answer.notes)
     terms = _field_names(tool)
     if answer.listing is not None:
-        value: Any = _items(answer.listing, event, tables)
-        notes += _listed(answer.listing, event, len(value))
+        value: Any = _listing_items(answer.listing, event, tables)
+        notes += _listing_notes(answer.listing, event, len(value))
     elif event.op in ("properties", "columns"):
         terms |= {column.jxa: column.label for column in event.columns}
         fields = answer.value["record"]
-        value = {terms.get(key, key): plain(part, tables, terms) for key, part in fields}
+        value = {terms.get(key, key): answer_to_python(part, tables, terms) for key, part in fields}
     else:
-        value = plain(answer.value, tables, terms)
-    if _shifts(value):
+        value = answer_to_python(answer.value, tables, terms)
+    if _is_positional(value):
         notes.append(_SHIFTING)
     return ToolResult(value, tuple(notes))
 
 
-def shown(found: ToolResult, call: Call, taint: Taint, way: str = _RAW) -> ToolResult:
+def clean_result(found: ToolResult, call: Call, taint: Taint, way: str = _RAW) -> ToolResult:
     """Return a result for the reader who called: texts cleaned, unless they are wanted `raw`.
 
     Where a text is another, a note says so, with the `way` to it; what was left out is remembered.
     """
-    if call.raw or (cleaned := clean(found.value)) == found.value:
+    if call.raw or (cleaned := clean_value(found.value)) == found.value:
         return found
-    taint.add_cleaned(found.value, call.caller.holder)
+    taint.add_cleaned(found.value, call.caller.token_client)
     return found._replace(value=cleaned, notes=(*found.notes, _CLEANED + way))
 
 
@@ -91,8 +90,8 @@ def refuse_cleaned(event: Event, call: Call, context: ToolContext) -> None:
     """
     if call.raw or call.undoes:
         return
-    taint, holder = context.permissions.taint, call.caller.holder
-    for row, text in view_of(event, {}, context.home).texts:
+    taint, holder = context.permissions.taint, call.caller.token_client
+    for row, text in inspect_request(event, {}, context.home).texts:
         if taint.lacks(text, holder):
             raise InvalidParameterError(
                 f"{row.name or 'text'}: IAC left hidden characters out when you read this text, and"
@@ -113,15 +112,15 @@ def without_secret_fields(
         tables: Those of the app; by the names alone without.
     """
     hidden: dict[str, None] = {}
-    secret = partial(secret_property, tables=tables, globs=tuple(globs))
+    secret = partial(is_secret_property, tables=tables, globs=tuple(globs))
     value = hide_secrets(found.value, secret, hidden)
     if not hidden:
         return found
-    note = f"left out, because secrets are never read: {', '.join(map(quoted, hidden))}"
+    note = f"left out, because secrets are never read: {', '.join(map(quote_text, hidden))}"
     return found._replace(value=value, notes=(*found.notes, note))
 
 
-def asked_raw(call: Call, tool: Tool) -> Call:
+def extract_call_options(call: Call, tool: Tool) -> Call:
     """Return a call without `raw`, `confirm`, `timeout`, which are arguments of every app's tool.
 
     Raises:
@@ -143,7 +142,7 @@ def asked_raw(call: Call, tool: Tool) -> Call:
         number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
         if not number or not 0 < seconds <= MOST_SECONDS:
             raise InvalidParameterError(
-                f"timeout: {quoted(str(seconds))} is not a valid time for a call.",
+                f"timeout: {quote_text(str(seconds))} is not a valid time for a call.",
                 f"Give a number of seconds above 0, at most {MOST_SECONDS}.",
             )
         call = call._replace(timeout=float(seconds))
@@ -151,11 +150,13 @@ def asked_raw(call: Call, tool: Tool) -> Call:
     return call._replace(arguments=given)
 
 
-def _each(answer: AppAnswer, event: Event, tool: Operation) -> ToolResult:
+def _result_of_each(answer: AppAnswer, event: Event, tool: Operation) -> ToolResult:
     found: list[Any] = []
     notes: list[str] = []
     for part, told in zip(event.parts, answer.value, strict=True):
-        row: dict[str, Any] = {"target": ref(steps_text(part.target) or "application")}
+        row: dict[str, Any] = {
+            "target": reference_text(format_reference(part.target) or "application")
+        }
         if told.get("ok"):
             plain = plain_result(
                 AppAnswer(told.get("value"), None, tuple(told.get("notes") or ())), part, tool
@@ -163,13 +164,13 @@ def _each(answer: AppAnswer, event: Event, tool: Operation) -> ToolResult:
             row["value"] = plain.value
             notes += plain.notes
         else:
-            row["error"] = _error(told, part, tool).facts()
+            row["error"] = _part_error(told, part, tool).facts()
         found.append(row)
     return ToolResult(found, tuple(dict.fromkeys(notes)))
 
 
-def _error(told: Mapping[str, Any], part: Event, tool: Operation) -> ToolError:
-    error = describe(
+def _part_error(told: Mapping[str, Any], part: Event, tool: Operation) -> ToolError:
+    error = describe_failure(
         told.get("number"),
         str(told.get("message", "")),
         told.get("about"),
@@ -177,10 +178,10 @@ def _error(told: Mapping[str, Any], part: Event, tool: Operation) -> ToolError:
         command=tool.name,
         writes=part.writes,
     )
-    return look_again(error, part, tool)
+    return describe_missing_object(error, part, tool)
 
 
-def _listed(listing: Mapping[str, Any], event: Event, shown: int) -> list[str]:
+def _listing_notes(listing: Mapping[str, Any], event: Event, shown: int) -> list[str]:
     total, offset = listing["total"], listing.get("from", event.offset)
     if total == 0:
         filtered = event.target and isinstance(event.target[-1], Whose)
@@ -195,29 +196,35 @@ def _listed(listing: Mapping[str, Any], event: Event, shown: int) -> list[str]:
     ]
 
 
-def _shifts(value: Any) -> bool:
+def _is_positional(value: Any) -> bool:
     """Say whether a result, or an item of it, is named by its position."""
     if isinstance(value, RefText):
         return value.endswith("]") and not value.endswith('"]')
     if isinstance(value, list):
-        return any(_shifts(part.get("ref") if isinstance(part, dict) else part) for part in value)
+        return any(
+            _is_positional(part.get("ref") if isinstance(part, dict) else part) for part in value
+        )
     return False
 
 
 def _field_names(tool: Operation) -> dict[str, str]:
     """Return JXA name -> key for the fields of a declared record type."""
     declared = (tool.output or {}).get("properties", {}).get("result", {}).get("properties", ())
-    keys = {fold(key): key for key in declared}
+    keys = {fold_name(key): key for key in declared}
     return {
-        row.jxa: keys.get(fold(row.term)) or keys.get(fold(code_key(row.code))) or row.term
+        row.jxa: keys.get(fold_name(row.term))
+        or keys.get(fold_name(code_key(row.code)))
+        or row.term
         for kind in parse_type(tool.spec.result)
         if kind.name in tool.tables.records
         for row in tool.tables.records[kind.name].properties
     }
 
 
-def _items(listing: Mapping[str, Any], event: Event, tables: Tables) -> list[dict[str, Any]]:
-    base, bare = event.target, unfiltered(event.target)
+def _listing_items(
+    listing: Mapping[str, Any], event: Event, tables: Tables
+) -> list[dict[str, Any]]:
+    base, bare = event.target, without_filter(event.target)
     if listing["by"] == "id" or listing["filteredHere"]:
         base = bare
     found: list[dict[str, Any]] = []
@@ -228,19 +235,19 @@ def _items(listing: Mapping[str, Any], event: Event, tables: Tables) -> list[dic
         elif listing["by"] == "name" and bare == base:
             # Unique among all items: of a filtered collection only the found ones are known.
             step = ByName(str(key))
-        item: dict[str, Any] = {"ref": ref(steps_text((*base, step)))}
+        item: dict[str, Any] = {"ref": reference_text(format_reference((*base, step)))}
         for column, value in zip(event.columns, row, strict=True):
-            item[column.label] = plain(value, tables, {})
+            item[column.label] = answer_to_python(value, tables, {})
         found.append(item)
     return found
 
 
-def clean(value: Any) -> Any:
+def clean_value(value: Any) -> Any:
     """Return `value` without hidden characters at every depth; in a reference they are escaped."""
-    return cleaning.clean(value, RefText)
+    return cleaning.clean_value(value, RefText)
 
 
-def structured(
+def structured_content(
     value: Any,
     output: Mapping[str, Any] | None = None,
     note: str = "",
@@ -269,7 +276,7 @@ def structured(
     if note and "note" not in found and is_open:
         found["note"] = note
     if outcome is not None and "outcome" not in found and is_open:
-        facts = clean(outcome.facts())
+        facts = clean_value(outcome.facts())
         # What the note or the result says is not said twice.
         twice = {"says": note, "ref": found.get("ref", "")}
         found["outcome"] = {k: v for k, v in facts.items() if not (k in twice and v in twice[k])}
@@ -280,7 +287,7 @@ def structured(
 
 def _fault(found: Mapping[str, Any], output: Mapping[str, Any]) -> str:
     """Return where an answer breaks its schema, and which rule; empty where it fits."""
-    if accepts(found, output):
+    if accepts_value(found, output):
         return ""
     # Heavy, and needed for what is doubtful only.
     from jsonschema import Draft202012Validator
@@ -301,7 +308,7 @@ def _declared(tool: Tool, value: Any) -> Schema | None:
     """
     if tool.output is None or tool.operation is not None or value is None:
         return tool.output
-    fault = _fault(structured(value), tool.output)
+    fault = _fault(structured_content(value), tool.output)
     if not fault:
         return tool.output
     says = f"the answer of {tool.name} does not fit its output schema ({fault})"
@@ -311,9 +318,9 @@ def _declared(tool: Tool, value: Any) -> Schema | None:
     return None
 
 
-def done(plan: Plan, found: ToolResult, decision: Decision) -> Done:
+def completed_call(plan: Plan, found: ToolResult, decision: Decision) -> CompletedCall:
     """Return what came of a call that was carried out."""
-    return Done(
+    return CompletedCall(
         found.value,
         plan.facts.line,
         decision.level,
@@ -327,17 +334,19 @@ def done(plan: Plan, found: ToolResult, decision: Decision) -> Done:
     )
 
 
-def other_door(call: Call, plan: Plan, decision: Decision, *, listed: bool) -> Refused:
+def needs_other_call_tool(
+    call: Call, plan: Plan, decision: Decision, *, listed: bool
+) -> RefusedCall:
     """Return the refusal of a call that came by a tool for lower levels.
 
     Where no tool for higher ones is `listed`, what may run is called by its own name.
     """
-    way = f"Call {DOORS[decision.level]} instead, with the same name and arguments."
-    then = again(call)
+    way = f"Call {CALL_TOOLS[decision.level]} instead, with the same name and arguments."
+    then = repeated_call(call)
     if listed:
         given = {"calls": [*call.calls]} if call.calls else {"arguments": call.arguments}
-        then = NextCall(DOORS[decision.level], {"name": call.tool, **given})
-    return Refused(
+        then = NextCall(CALL_TOOLS[decision.level], {"name": call.tool, **given})
+    return RefusedCall(
         call.tool,
         plan.facts.app[1],
         decision.level,
@@ -349,12 +358,12 @@ def other_door(call: Call, plan: Plan, decision: Decision, *, listed: bool) -> R
     )
 
 
-def refused(call: Call, plan: Plan, decision: Decision) -> Refused:
+def refused_call(call: Call, plan: Plan, decision: Decision) -> RefusedCall:
     """Return a refusal, for the model that called and for the person who can read it too."""
     so = "may not run" if decision.error == "REFUSED" else "was not run"
     reason = " ".join((f"This call is {decision.level} and {so}.", *decision.reasons))
     said = f"{reason} {decision.suggestion}".replace("The user can", "You can")
-    return Refused(
+    return RefusedCall(
         call.tool,
         plan.facts.app[1],
         decision.level,
@@ -364,5 +373,5 @@ def refused(call: Call, plan: Plan, decision: Decision) -> Refused:
         decision.source,
         decision.error,
         decision.person or said,
-        again(call) if decision.error != "REFUSED" else None,
+        repeated_call(call) if decision.error != "REFUSED" else None,
     )

@@ -15,11 +15,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
-from iac_base.errors import InvalidParameterError, SetupError, ToolError, quoted
-from iac_base.files import open_state, private_folder, write_whole
-from iac_runtime.language.plain import RefText
-from iac_runtime.policy.dataflow import hide_secrets, named_secret
-from iac_runtime.policy.effects import Effect
+from iac_base.errors import InvalidParameterError, SetupError, ToolError, quote_text
+from iac_base.files import ensure_private_folder, open_state, write_whole
+from iac_runtime.language.reader import RefText
+from iac_runtime.policy.facts import Effect
+from iac_runtime.policy.taint import hide_secrets, named_secret
 
 MAX_AGE: Final = 6 * 3600
 MAX_BYTES: Final = 64_000_000
@@ -37,7 +37,7 @@ _EARLIER: Final = "it was kept by an earlier version"
 class KeptResult(NamedTuple):
     """A result, and what it came from: app, name, kind, reference and doubt of each effect.
 
-    `holder` is the client that alone may read on in it (`CallFacts.holder`).
+    `holder` is the client that alone may read on in it (`CallFacts.token_client`).
     """
 
     unit: Unit
@@ -56,7 +56,7 @@ class KeptResult(NamedTuple):
         return self._replace(whole=json.dumps(value, ensure_ascii=False) if json_text else value)
 
     @property
-    def reads(self) -> tuple[Effect, ...]:
+    def read_effects(self) -> tuple[Effect, ...]:
         """The effects by which reading on is judged."""
         return tuple(
             Effect("read", app, name, kind, reference, doubt=doubt)
@@ -64,7 +64,7 @@ class KeptResult(NamedTuple):
         )
 
 
-def shorten(
+def truncate(
     value: Any, limit: int, effects: Iterable[Effect] = (), holder: str = ""
 ) -> tuple[Any, str]:
     """Return what of `value` fits into `limit` characters of JSON, and a note on the rest.
@@ -72,19 +72,19 @@ def shorten(
     What does not fit is kept, with the apps of the effects that it came from; the note says how
     much there is and how to read on. It is empty where nothing is missing.
     """
-    if _size(value) <= limit:
+    if _json_length(value) <= limit:
         return value, ""
     rows = ((row.app, row.name, row.kind, row.reference, row.doubt) for row in effects)
-    kept = KeptResult(*_whole(value, limit), list(dict.fromkeys(rows)), holder)
+    kept = KeptResult(*_choose_unit(value, limit), list(dict.fromkeys(rows)), holder)
     total = len(kept.whole)
     if kept.unit == "characters of JSON":
-        shown, start = _outline(value, limit), 0
+        shown, start = _clip_to_limit(value, limit), 0
     else:
-        shown = _slice(kept.whole, 0, limit)
+        shown = _slice_from(kept.whole, 0, limit)
         start = len(shown)
     cut = f"truncated at {limit} characters: {start} of {total} {kept.unit}"
     try:
-        ident = _keep(kept)
+        ident = _write_result(kept)
     except (SetupError, OSError) as error:
         return shown, f"{cut}; the rest could not be kept ({error}): ask for fewer or less"
     return shown, f'{cut}; read on with read_more (result "{ident}", offset {start})'
@@ -98,62 +98,62 @@ def read_on(ident: str, offset: int, limit: int) -> dict[str, Any]:
         ToolError: NOT_FOUND: nothing of that id is kept, or not any more.
         SetupError: The state folder is not safe.
     """
-    return part_of(load(ident), offset, limit)
+    return page_of(load_result(ident), offset, limit)
 
 
-def part_of(kept: KeptResult, offset: int, limit: int) -> dict[str, Any]:
+def page_of(kept: KeptResult, offset: int, limit: int) -> dict[str, Any]:
     """Return a slice as `read_on` does."""
     total = len(kept.whole)
     if not 0 <= offset < max(total, 1):
         raise InvalidParameterError(
             f"offset: {offset} is outside the result, which has {total} {kept.unit}."
         )
-    part = _slice(kept.whole, offset, limit)
+    part = _slice_from(kept.whole, offset, limit)
     found = {"result": part, "unit": kept.unit, "offset": offset, "total": total}
     end = offset + len(part)
     return {**found, "next": end} if end < total else found
 
 
-def _size(value: Any) -> int:
+def _json_length(value: Any) -> int:
     return len(json.dumps(value, ensure_ascii=False))
 
 
-def _whole(value: Any, limit: int) -> tuple[Unit, list[Any] | str]:
+def _choose_unit(value: Any, limit: int) -> tuple[Unit, list[Any] | str]:
     if isinstance(value, str):
         return "characters", str(value)
-    if isinstance(value, list) and all(_size(part) + 2 <= limit for part in value):
+    if isinstance(value, list) and all(_json_length(part) + 2 <= limit for part in value):
         return "items", value
     return "characters of JSON", json.dumps(value, ensure_ascii=False)
 
 
-def _outline(value: Any, limit: int) -> Any:
+def _clip_to_limit(value: Any, limit: int) -> Any:
     """Return `value` with its longest texts cut, each to the same length, so that it fits."""
     width = limit // 2
     while width >= _SHORTEST:
-        shown = _clipped(value, width)
-        if _size(shown) <= limit:
+        shown = _clip_texts(value, width)
+        if _json_length(shown) <= limit:
             return shown
         width //= 2
-    return cap(value, limit)[0]
+    return cut_to_limit(value, limit)[0]
 
 
-def _clipped(value: Any, width: int) -> Any:
+def _clip_texts(value: Any, width: int) -> Any:
     if isinstance(value, list):
-        return [_clipped(part, width) for part in value]
+        return [_clip_texts(part, width) for part in value]
     if isinstance(value, dict):
-        return {key: _clipped(part, width) for key, part in value.items()}
+        return {key: _clip_texts(part, width) for key, part in value.items()}
     if isinstance(value, str) and not isinstance(value, RefText):
-        return cap(value, width)[0]
+        return cut_to_limit(value, width)[0]
     return value
 
 
-def _slice(whole: list[Any] | str, offset: int, limit: int) -> list[Any] | str:
+def _slice_from(whole: list[Any] | str, offset: int, limit: int) -> list[Any] | str:
     """Return what fits from `offset` on, and one item or character at least."""
     left, end = limit, offset
     if isinstance(whole, str):
         return _text_slice(whole, offset, limit)
     for part in whole[offset:]:
-        left -= _size(part) + 2
+        left -= _json_length(part) + 2
         if left < 0 and end > offset:
             break
         end += 1
@@ -163,18 +163,18 @@ def _slice(whole: list[Any] | str, offset: int, limit: int) -> list[Any] | str:
 def _text_slice(whole: str, offset: int, limit: int) -> str:
     part = whole[offset : offset + limit]
     # Escapes make the JSON of a text longer than the text.
-    while len(part) > 1 and (over := _size(part) - limit) > 0:
+    while len(part) > 1 and (over := _json_length(part) - limit) > 0:
         part = part[: max(1, min(len(part) - 1, len(part) - over // 6 - 1))]
     return part
 
 
-def _folder() -> Path:
-    return private_folder(open_state() / "results")
+def _results_folder() -> Path:
+    return ensure_private_folder(open_state() / "results")
 
 
-def _keep(kept: KeptResult) -> str:
+def _write_result(kept: KeptResult) -> str:
     """Write a result to a file of its own, atomically, and make room. Return its id."""
-    folder = _folder()
+    folder = _results_folder()
     ident = secrets.token_urlsafe(16)
     data = json.dumps(kept._asdict(), ensure_ascii=False).encode("utf-8", "surrogatepass")
     _make_room(folder, len(data))
@@ -198,25 +198,25 @@ def _make_room(folder: Path, needed: int) -> None:
         held -= size
 
 
-def load(ident: str, holder: str = "") -> KeptResult:
+def load_result(ident: str, holder: str = "") -> KeptResult:
     """Return the kept result of an id; another holder's is not there. Raises as `read_on`."""
-    path = _folder() / f"{ident}.json"
+    path = _results_folder() / f"{ident}.json"
     try:
         if not _ID.match(ident) or time.time() - path.lstat().st_mtime > MAX_AGE:
-            raise _gone(ident)
+            raise _no_such_result(ident)
         raw = json.loads(path.read_text("utf-8", "surrogatepass"))
         kept = KeptResult(**raw)
     except (OSError, ValueError, TypeError) as error:
-        raise _gone(ident) from error
+        raise _no_such_result(ident) from error
     if kept.holder != holder:
-        raise _gone(ident)
+        raise _no_such_result(ident)
     return kept
 
 
-def _gone(ident: str) -> ToolError:
+def _no_such_result(ident: str) -> ToolError:
     return ToolError(
         "NOT_FOUND",
-        f"There is no result {quoted(ident)}, or it has expired.",
+        f"There is no result {quote_text(ident)}, or it has expired.",
         "Call the original tool again.",
     )
 
@@ -224,30 +224,30 @@ def _gone(ident: str) -> ToolError:
 _MARK: Final = "… [truncated]"
 
 
-def cap(value: Any, limit: int) -> tuple[Any, bool]:
+def cut_to_limit(value: Any, limit: int) -> tuple[Any, bool]:
     """Return `value` cut to about `limit` characters of JSON, and whether it was cut.
 
     Lists lose their last items and texts their ends; a text that was cut says so itself.
     """
     left = [limit]
-    cut = _cut(value, left)
+    cut = _cut_value(value, left)
     return cut, left[0] < 0
 
 
-def _cut(value: Any, left: list[int]) -> Any:
+def _cut_value(value: Any, left: list[int]) -> Any:
     if isinstance(value, list):
         kept = []
         for part in value:
             if left[0] <= 0:
                 left[0] = -1
                 break
-            kept.append(_cut(part, left))
+            kept.append(_cut_value(part, left))
         return kept
     if isinstance(value, dict):
         fields = {}
         for key, part in value.items():
             left[0] -= len(key) + 4
-            fields[key] = _cut(part, left)
+            fields[key] = _cut_value(part, left)
         return fields
     if isinstance(value, str) and not isinstance(value, RefText):
         if len(value) > max(left[0], 0):

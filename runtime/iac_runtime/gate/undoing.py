@@ -14,21 +14,20 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from iac_base.cancellation import Cancellation
-from iac_base.errors import InvalidParameterError, ToolError, quoted
-from iac_runtime.gate.batch import Looks, plan_several
+from iac_base.errors import InvalidParameterError, ToolError, quote_text
+from iac_runtime.gate.batch import BatchTargetReader, plan_several
 from iac_runtime.gate.planning import plan_operation
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
-from iac_runtime.gate.resolving import may_read
-from iac_runtime.language.columns import named_columns
-from iac_runtime.language.raw import sent_as
+from iac_runtime.gate.targets import may_read
+from iac_runtime.language.compose import named_columns
+from iac_runtime.language.raw_event import choose_wire_form
 from iac_runtime.language.reader import AppReader
-from iac_runtime.language.request import Event
-from iac_runtime.language.steps import Every, Whose
+from iac_runtime.language.steps import AllElements, Event, Whose
 from iac_runtime.language.terms import elements_term
-from iac_runtime.outcomes.history import History, KeptCall, Selection
-from iac_runtime.outcomes.inverse import InverseCall, Left, tool_named
-from iac_runtime.outcomes.outcome import Outcome, is_gone, of_values, record_of, shown
-from iac_runtime.policy.effects import OWN, CallFacts, Effect, Shown
+from iac_runtime.outcomes.history import CallSelection, KeptCall, UndoHistory
+from iac_runtime.outcomes.inverse import InverseCall, StateToCheck, tool_named
+from iac_runtime.outcomes.outcome import Outcome, is_gone, outcome_of_values, record_of, short_value
+from iac_runtime.policy.facts import OWN_APP, CallFacts, Effect, TargetDescription
 from iac_runtime.tools.checking import check_arguments
 from iac_runtime.tools.shape import Tool
 from iac_runtime.tools.tables import Operation, Tables
@@ -43,9 +42,9 @@ _SECONDS: Final = 2.0
 """For looking whether objects are as they were left."""
 
 
-def open_history(context: ToolContext) -> History:
+def open_history(context: ToolContext) -> UndoHistory:
     """Return the history of this user; of simulated apps one that ends with them."""
-    return History(None) if context.executor.simulated else History()
+    return UndoHistory(None) if context.executor.simulated else UndoHistory()
 
 
 def plan_undo(tool: Tool, call: Call, context: ToolContext) -> Plan:
@@ -55,15 +54,15 @@ def plan_undo(tool: Tool, call: Call, context: ToolContext) -> Plan:
         ToolError: There is nothing to take back, or it cannot be.
         SetupError: The history cannot be read.
     """
-    rows, point = _chosen(call.arguments, call.caller.holder, context)
+    rows, point = _select_calls(call.arguments, call.caller.token_client, context)
     plans: list[Plan] = []
     passed: list[str] = []
     seen: set[str] = set()
     for row in rows:
-        if not row.undoable:
+        if not row.is_undoable:
             why = "it was undone already" if row.undone else row.inverse.says
             if len(rows) == 1:
-                raise _cannot(row, why)
+                raise _cannot_undo(row, why)
             passed.append(f"call {row.id} ({row.about}): {why}")
             if point:
                 left = [str(one.id) for one in rows[rows.index(row) + 1 :]]
@@ -71,9 +70,9 @@ def plan_undo(tool: Tool, call: Call, context: ToolContext) -> Plan:
                 break
             continue
         for step in row.inverse.steps:
-            fresh = step.left.reference not in seen
-            seen.add(step.left.reference)
-            plans.append(_part(step, row, context, call, fresh=fresh))
+            fresh = step.state.reference not in seen
+            seen.add(step.state.reference)
+            plans.append(_plan_step(step, row, context, call, fresh=fresh))
     if not plans:
         why = "; ".join(passed)
         raise ToolError(
@@ -86,10 +85,14 @@ def plan_undo(tool: Tool, call: Call, context: ToolContext) -> Plan:
         raise InvalidParameterError(says, "Give a smaller `last`, or the number of one call.")
     if len(plans) == 1:
         return replace(plans[0], notes=tuple(passed))
-    return replace(plan_several(plans, context.kept(Looks)), tool=tool, notes=tuple(passed))
+    return replace(
+        plan_several(plans, context.get_or_create(BatchTargetReader)),
+        tool=tool,
+        notes=tuple(passed),
+    )
 
 
-def _chosen(
+def _select_calls(
     given: Mapping[str, Any], holder: str, context: ToolContext
 ) -> tuple[list[KeptCall], str]:
     """Return the calls that arguments mean, the newest first, and the restore point if any.
@@ -97,28 +100,28 @@ def _chosen(
     Raises:
         ToolError: They mean none.
     """
-    history = context.kept(open_history)
+    history = context.get_or_create(open_history)
     point = str(given.get("point", ""))
-    wanted = Selection(
+    wanted = CallSelection(
         given.get("call", 0),
         given.get("last", 0),
-        _moment(given["since"]) if "since" in given else 0.0,
+        _parse_moment(given["since"]) if "since" in given else 0.0,
         None,
         holder or str(given.get("client", "")),
     )
     if point:
-        known = _points(history, holder)
+        known = _restore_points(history, holder)
         if point not in known:
             names = ", ".join(known) or "none"
             raise InvalidParameterError(
-                f"There is no restore point {quoted(point)}.", f"There are: {names}."
+                f"There is no restore point {quote_text(point)}.", f"There are: {names}."
             )
         wanted = wanted._replace(after=known[point])
     elif not any(given.get(key) for key in ("call", "last", "since", "client")):
         wanted = wanted._replace(last=1)
     # What was taken back already is no news, unless it is asked for by its number.
     last, wanted = wanted.last, wanted._replace(last=0)
-    found = history.find(wanted)
+    found = history.find_calls(wanted)
     rows = [row for row in found if wanted.call or not row.undone]
     rows = rows[:last] if last else rows
     if not rows:
@@ -131,27 +134,27 @@ def _chosen(
     return rows, point
 
 
-def _owned(holder: str, point: str) -> str:
+def _qualified_point(holder: str, point: str) -> str:
     return f"{holder}/{point}" if holder else point
 
 
-def _points(history: History, holder: str) -> dict[str, int]:
+def _restore_points(history: UndoHistory, holder: str) -> dict[str, int]:
     """Return the restore points by name; a client that a token proved has its own alone."""
-    mine = _owned(holder, "")
-    found = history.points().items()
+    mine = _qualified_point(holder, "")
+    found = history.restore_points().items()
     return {name.removeprefix(mine): at for name, at in found if name.startswith(mine)}
 
 
-def _moment(text: str) -> float:
+def _parse_moment(text: str) -> float:
     try:
         return datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError, OSError):
         raise InvalidParameterError(
-            f"since: {quoted(text)} is not a time.", "Write it like 2026-03-09T14:30."
+            f"since: {quote_text(text)} is not a time.", "Write it like 2026-03-09T14:30."
         ) from None
 
 
-def _cannot(row: KeptCall, why: str) -> ToolError:
+def _cannot_undo(row: KeptCall, why: str) -> ToolError:
     why = why.removeprefix("No: ").rstrip(".")
     way = "Call history to see which calls can be undone."
     if row.inverse.copy:
@@ -159,11 +162,11 @@ def _cannot(row: KeptCall, why: str) -> ToolError:
     return ToolError("NOT_SUPPORTED", f"Call {row.id} ({row.about}) cannot be undone: {why}.", way)
 
 
-def _part(
+def _plan_step(
     step: InverseCall, row: KeptCall, context: ToolContext, call: Call, *, fresh: bool
 ) -> Plan:
     """Return the plan of one call that takes another back; `fresh` objects are looked at first."""
-    tool = _tool(step.tool, context)
+    tool = _require_tool(step.tool, context)
     given = check_arguments(step.arguments, tool.input)
     inner = Call(
         tool.name, given, call.caller, raw=call.raw, timeout=call.timeout,
@@ -172,19 +175,21 @@ def _part(
     plan = plan_operation(tool, inner, context)
     operation = tool.operation
     assert operation is not None
-    held = _held(step.left, operation.tables, context.executor.timeout)
+    held = _state_check(step.state, operation.tables, context.executor.timeout)
     act: Any = plan.perform
-    words = f"{step.left.kind or 'object'}, {step.says}"
+    words = f"{step.state.kind or 'object'}, {step.says}"
     digest = hashlib.sha256(json.dumps(held[1], sort_keys=True).encode()).hexdigest()
 
-    def compare() -> None:
+    def check_state() -> None:
         answers = context.executor.execute(
             held[0], app=row.key, command="undo_call", timeout=_SECONDS
         ).value
         why, was = "something has changed since", "and was {} after the call"
         if row.outcome.state == "unknown":
             why, was = f"it may not have happened, or {why}", "and not {}, as the call requested"
-        if (now := _otherwise(step.left, answers, held[1], operation.tables, was)) is not None:
+        if (
+            now := _find_difference(step.state, answers, held[1], operation.tables, was)
+        ) is not None:
             raise ToolError(
                 "STALE",
                 f"Call {row.id} was not undone, because {why}: {now}. Nothing was sent.",
@@ -192,46 +197,48 @@ def _part(
                 app=operation.tables.app.name,
             )
 
-    def perform(cancel: Cancellation | None) -> ToolResult:
+    def perform_undo(cancel: Cancellation | None) -> ToolResult:
         try:
             found: ToolResult = act(cancel, pin=held)
         except ToolError as error:
             if error.type == "STALE":
-                compare()
+                check_state()
             raise
         return found._replace(value={"undone": row.id, "did": step.says})
 
-    def look(facts: CallFacts) -> Plan:
+    def look_at_state(facts: CallFacts) -> Plan:
         if fresh and may_read(facts, held[0], operation, context):
-            compare()
-        told = (Shown(step.left.reference, words),)
+            check_state()
+        told = (TargetDescription(step.state.reference, words),)
         return replace(done, facts=replace(facts, shown=told, pin=digest))
 
     facts = replace(plan.facts, tool="undo_call", given={"call": row.id})
-    done = replace(plan, facts=facts, perform=perform, look=look)
+    done = replace(plan, facts=facts, perform=perform_undo, look=look_at_state)
     return done
 
 
-def _tool(name: str, context: ToolContext) -> Tool:
+def _require_tool(name: str, context: ToolContext) -> Tool:
     row = context.catalogue.tools.get(name) if context.catalogue is not None else None
     if context.catalogue is None or row is None:
         raise ToolError(
-            "NOT_SUPPORTED", f"The tool {quoted(name)} no longer exists.", "Build the app's tools."
+            "NOT_SUPPORTED",
+            f"The tool {quote_text(name)} no longer exists.",
+            "Build the app's tools.",
         )
-    return context.catalogue.tool(row)
+    return context.catalogue.load_tool(row)
 
 
-def _held(left: Left, tables: Tables, seconds: float) -> tuple[Event, list[Any]]:
+def _state_check(left: StateToCheck, tables: Tables, seconds: float) -> tuple[Event, list[Any]]:
     """Return the read that says whether an object is as it was left, and what it must answer."""
-    found = AppReader(tables, strict=False).reference(left.reference)
+    found = AppReader(tables, strict=False).read_reference(left.reference)
     app = tables.app
 
-    def read(op: Any, **more: Any) -> Event:
+    def build_read(op: Any, **more: Any) -> Event:
         event = Event(app.id, app.kind, op, "", writes=False, may_launch=False, **more)
-        return sent_as(event, tables, seconds)
+        return choose_wire_form(event, tables, seconds)
 
     columns = named_columns([term for term, _ in left.values], found.classes, tables)
-    parts = [read("columns", target=found.steps, columns=columns)] if columns else []
+    parts = [build_read("columns", target=found.steps, columns=columns)] if columns else []
     answers: list[Any] = []
     if columns:
         record = [
@@ -240,16 +247,22 @@ def _held(left: Left, tables: Tables, seconds: float) -> tuple[Event, list[Any]]
         answers.append({"value": {"record": record}, "notes": [], "ok": True})
     if len(found.steps) > 1 and isinstance(found.steps[-2], Whose):
         # What a filter finds first must be all that it finds.
-        parts.append(read("count", target=found.steps[:-1]))
+        parts.append(build_read("count", target=found.steps[:-1]))
         answers.append({"value": 1, "notes": [], "ok": True})
     for term, count in left.counts:
-        parts.append(read("count", target=(*found.steps, Every(elements_term(term, tables)))))
+        parts.append(
+            build_read("count", target=(*found.steps, AllElements(elements_term(term, tables))))
+        )
         answers.append({"value": count, "notes": [], "ok": True})
     return Event(app.id, app.kind, "each", "", parts=tuple(parts), writes=False), answers
 
 
-def _otherwise(
-    left: Left, answers: Sequence[Mapping[str, Any]], due: Sequence[Any], tables: Tables, was: str
+def _find_difference(
+    left: StateToCheck,
+    answers: Sequence[Mapping[str, Any]],
+    due: Sequence[Any],
+    tables: Tables,
+    was: str,
 ) -> str | None:
     """Return what of an object is not as it was left, in the words of `was`; None where all is."""
     name = left.reference or "the app"
@@ -266,7 +279,9 @@ def _otherwise(
             return f"{name} now contains {now.get('value')} objects of the class {term}"
         for term, value in row.items():
             if value != old.get(term):
-                said = [json.dumps(shown(one, tables), default=str) for one in (value, old[term])]
+                said = [
+                    json.dumps(short_value(one, tables), default=str) for one in (value, old[term])
+                ]
                 return f"{term} of {name} is now {said[0]}, {was.format(said[1])}"
     return None
 
@@ -277,9 +292,13 @@ def plan_outcome(tool: Tool, call: Call, context: ToolContext) -> Plan:
     Raises:
         ToolError: There is no such call.
     """
-    history = context.kept(open_history)
+    history = context.get_or_create(open_history)
     row = next(
-        iter(history.find(Selection(call.arguments["call"], client=call.caller.holder))),
+        iter(
+            history.find_calls(
+                CallSelection(call.arguments["call"], client=call.caller.token_client)
+            )
+        ),
         None,
     )
     if row is None:
@@ -289,44 +308,44 @@ def plan_outcome(tool: Tool, call: Call, context: ToolContext) -> Plan:
             "Call history to see the calls that IAC keeps.",
         )
     facts = CallFacts(tool.name, arguments=call.arguments)
-    look = _looks(row, context)
+    look = _plan_repeated_read(row, context)
     if look is not None:
-        facts = context.permissions.request(facts, look.event, "SAFE", look.operation)
+        facts = context.permissions.request_facts(facts, look.event, "SAFE", look.operation)
 
-    def perform(cancel: Cancellation | None) -> ToolResult:
+    def read_outcome(cancel: Cancellation | None) -> ToolResult:
         outcome = row.outcome
         if look is not None:
             answer = context.executor.execute(
                 look.event, app=look.operation.tables.app.name, command=tool.name, cancel=cancel
             ).value[0]
-            outcome = _later(row, answer, look.operation.tables)
-            history.settle(row.id, outcome)
+            outcome = _later_outcome(row, answer, look.operation.tables)
+            history.settle_outcome(row.id, outcome)
         return ToolResult({**row.facts(), "outcome": outcome.facts()})
 
-    return Plan(tool, facts, perform)
+    return Plan(tool, facts, read_outcome)
 
 
-class _Again(NamedTuple):
+class _RepeatedRead(NamedTuple):
     event: Event
     operation: Operation
 
 
-def _looks(row: KeptCall, context: ToolContext) -> _Again | None:
+def _plan_repeated_read(row: KeptCall, context: ToolContext) -> _RepeatedRead | None:
     """Return what reads the object of a call once more; None where there is nothing to read."""
     catalogue, later = context.catalogue, row.later
     if (
         catalogue is None
-        or later.deed not in ("set", "make", "copy", "delete")
+        or later.operation not in ("set", "make", "copy", "delete")
         or not later.reference
     ):
         return None
     first = next((name for name in catalogue.tools if name.startswith(f"{row.key}_")), "")
-    operation = _tool(first, context).operation if first else None
+    operation = _require_tool(first, context).operation if first else None
     if operation is None or tool_named(operation.tables, op="get") is None:
         return None
     tables = operation.tables
     try:
-        found = AppReader(tables, strict=False).reference(later.reference)
+        found = AppReader(tables, strict=False).read_reference(later.reference)
         names = [wanted.term for wanted in later.wanted] or ["class"]
         columns = named_columns(names, found.classes, tables)
     except InvalidParameterError:
@@ -335,13 +354,13 @@ def _looks(row: KeptCall, context: ToolContext) -> _Again | None:
         tables.app.id, tables.app.kind, "columns", "", target=found.steps, columns=columns,
         writes=False, may_launch=False,
     )  # fmt: skip
-    read = sent_as(read, tables, context.executor.timeout)
-    return _Again(
+    read = choose_wire_form(read, tables, context.executor.timeout)
+    return _RepeatedRead(
         replace(read, op="each", target=(), columns=(), raw=None, parts=(read,)), operation
     )
 
 
-def _later(row: KeptCall, answer: Mapping[str, Any], tables: Tables) -> Outcome:
+def _later_outcome(row: KeptCall, answer: Mapping[str, Any], tables: Tables) -> Outcome:
     """Return the outcome of a call by what its object is now; others may have changed it since."""
     deed, reference, wanted = row.later
     known = replace(row.outcome, call=row.id, reference=reference)
@@ -354,7 +373,7 @@ def _later(row: KeptCall, answer: Mapping[str, Any], tables: Tables) -> Outcome:
     if values is None:
         gone = "it no longer exists" if is_gone(answer) else "it could not be read"
         return replace(known, state="unknown", says=gone)
-    found = of_values(wanted, [(None, values)], tables)
+    found = outcome_of_values(wanted, [(None, values)], tables)
     if not wanted:
         return replace(known, state="confirmed", says="")
     return replace(known, state=found.state, read=found.read, says=found.says)
@@ -363,29 +382,31 @@ def _later(row: KeptCall, answer: Mapping[str, Any], tables: Tables) -> Outcome:
 def plan_history(tool: Tool, call: Call, context: ToolContext) -> Plan:
     """Return the plan of showing what was done and whether it can be undone, the newest first."""
 
-    def perform(_cancel: Cancellation | None) -> ToolResult:
-        history = context.kept(open_history)
+    def read_history(_cancel: Cancellation | None) -> ToolResult:
+        history = context.get_or_create(open_history)
         given = call.arguments
-        holder = call.caller.holder
-        wanted = Selection(given.get("call", 0), given.get("last", _ROWS), client=holder)
-        rows = [row.facts() for row in history.find(wanted)]
+        holder = call.caller.token_client
+        wanted = CallSelection(given.get("call", 0), given.get("last", _ROWS), client=holder)
+        rows = [row.facts() for row in history.find_calls(wanted)]
         if not given.get("call"):
             # A copy is long; it is shown where its call is asked for.
             rows = [{**row, "copy": "kept"} if "copy" in row else row for row in rows]
-        points = _points(history, holder)
+        points = _restore_points(history, holder)
         return ToolResult({"calls": rows, **({"points": points} if points else {})})
 
-    read = Effect("read", OWN, kind="history")
-    return Plan(tool, CallFacts(tool.name, (read,), call.arguments), perform)
+    read = Effect("read", OWN_APP, kind="history")
+    return Plan(tool, CallFacts(tool.name, (read,), call.arguments), read_history)
 
 
 def plan_restore_point(tool: Tool, call: Call, context: ToolContext) -> Plan:
     """Return the plan of naming this moment, to undo all that comes after it."""
 
-    def perform(_cancel: Cancellation | None) -> ToolResult:
+    def name_moment(_cancel: Cancellation | None) -> ToolResult:
         name = call.arguments["name"]
-        last = context.kept(open_history).name_point(_owned(call.caller.holder, name))
+        last = context.get_or_create(open_history).name_point(
+            _qualified_point(call.caller.token_client, name)
+        )
         at = time.strftime("%Y-%m-%dT%H:%M:%S")
         return ToolResult({"point": name, "at": at, "after_call": last})
 
-    return Plan(tool, CallFacts(tool.name, arguments=call.arguments), perform)
+    return Plan(tool, CallFacts(tool.name, arguments=call.arguments), name_moment)

@@ -1,31 +1,54 @@
-"""From a tool and its checked arguments to the request, and to the level that it needs."""
+"""From a tool and its checked arguments to the request, and to the level that it needs.
 
+Which properties of an object are read is told by columns, where some are named and where none are.
+"""
+
+import json
 from collections.abc import Callable, Mapping
+from functools import lru_cache
+from pathlib import Path
 from typing import Any, Final
 
-from iac_base.errors import InvalidParameterError, ToolError, quoted
-from iac_runtime.language.columns import all_columns, named_columns, usual_columns
+from iac_base.errors import InvalidParameterError, ToolError, quote_text
 from iac_runtime.language.reader import AppReader
-from iac_runtime.language.references import Last, Reference, has_folders, insertion, is_path
-from iac_runtime.language.request import ABSENT, Absent, Column, Event, EventOp, Order
-from iac_runtime.language.steps import Every, RecordValue, Step, Term, Value, Whose
+from iac_runtime.language.references import (
+    PathKind,
+    Reference,
+    has_folders,
+    insertion_place,
+    is_path,
+)
+from iac_runtime.language.steps import (
+    ABSENT,
+    Absent,
+    AllElements,
+    Column,
+    Event,
+    EventOp,
+    Order,
+    RecordValue,
+    Step,
+    Term,
+    Value,
+    Whose,
+)
 from iac_runtime.language.terms import (
-    camel,
+    camel_case,
     class_term,
-    contains,
     elements_term,
     find_properties,
+    has_elements,
     id_classes,
     id_property,
     is_text,
     known_class,
     known_properties,
     loose_name,
-    not_held,
+    missing_elements_error,
     property_term,
 )
-from iac_runtime.tool import Level, Op, Param, at_most, highest
-from iac_runtime.tools.tables import CONTENTS, Operation, Tables, parameters
+from iac_runtime.tool import Level, Op, Param, Property, at_most, highest
+from iac_runtime.tools.tables import CONTENTS, Operation, Tables, parameters_of
 from iac_runtime.types import parse_type
 
 _INTO: Final = frozenset({"of", "at", "to", "folder"})
@@ -55,7 +78,7 @@ _LONGEST: Final = 10
 """Digits of a position."""
 
 
-def compose(tool: Operation, arguments: Mapping[str, Any], home: str) -> Event:
+def compose_request(tool: Operation, arguments: Mapping[str, Any], home: str) -> Event:
     """Return the request for a call; `arguments` are those of the operation (see `bind`).
 
     Raises:
@@ -65,31 +88,31 @@ def compose(tool: Operation, arguments: Mapping[str, Any], home: str) -> Event:
     return _OPERATIONS[tool.spec.op](tool, given, AppReader(tool.tables, home))
 
 
-def _event(tool: Operation, op: EventOp, **more: Any) -> Event:
+def _build_event(tool: Operation, op: EventOp, **more: Any) -> Event:
     """Return a request to the app of a tool, by the tool's own event."""
     app = tool.tables.app
     return Event(app.id, app.kind, op, tool.spec.event, **more)
 
 
-def _command(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event:
+def _compose_command(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event:
     direct: Value | Absent = ABSENT
     named: list[tuple[str, Value]] = []
-    for key, row in parameters(tool).items():
+    for key, row in parameters_of(tool).items():
         if not row.code:
             continue
         value: Value = None
         if key in given:
-            last: Last = "folder" if row.term in _INTO else "item"
+            last: PathKind = "folder" if row.term in _INTO else "item"
             named_file = _FILE_PARAMETERS.get(tool.spec.event) == row.code and is_path(
                 str(given[key])
             )
             kind = "file" if named_file else row.type
-            value = reader.value(given[key], kind, key, last=last, direct=row.code == "----")
+            value = reader.read_value(given[key], kind, key, last=last, direct=row.code == "----")
         if row.code == "----":
             direct = value
         elif key in given:
-            named.append((_jxa(row), value))
-    return _event(
+            named.append((_parameter_term(row), value))
+    return _build_event(
         tool,
         "command",
         command=tool.spec.jxa,
@@ -100,18 +123,18 @@ def _command(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Ev
     )
 
 
-def _jxa(row: Param) -> str:
-    return Term(row.jxa or camel(row.term), row.code, row.term)
+def _parameter_term(row: Param) -> str:
+    return Term(row.jxa or camel_case(row.term), row.code, row.term)
 
 
-def _more(
+def _extra_parameters(
     tool: Operation, given: Mapping[str, Any], reader: AppReader
 ) -> tuple[tuple[str, Value], ...]:
     """Return the parameters that the app's own get, set or count declares beyond the usual ones.
 
     The command of that name takes them, as in `app.get(x, {as: "text"})`.
     """
-    rows, named = parameters(tool), []
+    rows, named = parameters_of(tool), []
     for key in given:
         if key in _OWN:
             continue
@@ -122,15 +145,15 @@ def _more(
                 f'JavaScript for Automation cannot pass "{key}" to {tool.spec.op}.',
                 "Leave it out.",
             )
-        value = reader.value(given[key], row.type, key, last="item")
-        named.append((_jxa(row), value))
+        value = reader.read_value(given[key], row.type, key, last="item")
+        named.append((_parameter_term(row), value))
     return tuple(named)
 
 
-def _get(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event:
+def _compose_get(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event:
     target = given.get("target")
     if not isinstance(target, list | tuple):
-        return _get_one(tool, given, reader)
+        return _compose_get_one(tool, given, reader)
     if not target or len(target) > _MAX_TARGETS:
         raise InvalidParameterError(
             f"target has {len(target)} references; one call can read 1 to {_MAX_TARGETS}."
@@ -139,24 +162,24 @@ def _get(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event:
     for number, text in enumerate(target):
         if not isinstance(text, str):
             raise InvalidParameterError(f"target[{number}] must be a reference.")
-        parts.append(_get_one(tool, {**given, "target": text}, reader))
-    return _event(tool, "each", parts=tuple(parts), writes=False)
+        parts.append(_compose_get_one(tool, {**given, "target": text}, reader))
+    return _build_event(tool, "each", parts=tuple(parts), writes=False)
 
 
-def _get_one(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event:
+def _compose_get_one(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event:
     tables = tool.tables
-    found = reader.place(given.get("target"), "item")
+    found = reader.read_object(given.get("target"), "item")
     op: EventOp = "get"
     columns: tuple[Column, ...] = ()
     if "properties" in given:
         op, columns = "columns", named_columns(given["properties"], found.classes, tables)
     elif found.classes and not found.selectable and not _holds_text(found, tables):
         op, columns = "properties", all_columns(found.classes[0], tables)
-    return _event(
+    return _build_event(
         tool,
         op,
         target=found.steps,
-        more=_more(tool, given, reader),
+        more=_extra_parameters(tool, given, reader),
         columns=columns,
         id_classes=id_classes(tables) if op == "get" else (),
         writes=False,
@@ -172,9 +195,9 @@ def _holds_text(found: Reference, tables: Tables) -> bool:
     return any(is_text(name, tables) for name in found.classes or ())
 
 
-def _set(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event:
+def _compose_set(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event:
     tables = tool.tables
-    found = reader.place(given.get("target"), "item")
+    found = reader.read_object(given.get("target"), "item")
     values: dict[str, Value] = {}
     for name, value in given.get("properties", {}).items():
         rows = known_properties(found.classes, name, tables)
@@ -183,15 +206,15 @@ def _set(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event:
         kind = " | ".join(dict.fromkeys(row.type for row in rows)) or "any"
         jxa = property_term(rows[0]) if rows else loose_name(name, tables)
         if jxa in values:
-            raise InvalidParameterError(f"{quoted(name)} is given twice.")
-        values[jxa] = reader.value(value, kind, name, last="item")
+            raise InvalidParameterError(f"{quote_text(name)} is given twice.")
+        values[jxa] = reader.read_value(value, kind, name, last="item")
     if not values:
         raise InvalidParameterError("properties is empty; give the properties to set.")
-    more = _more(tool, given, reader)
-    return _event(tool, "set", target=found.steps, named=tuple(values.items()), more=more)
+    more = _extra_parameters(tool, given, reader)
+    return _build_event(tool, "set", target=found.steps, named=tuple(values.items()), more=more)
 
 
-def _collection(
+def _resolve_collection(
     given: Mapping[str, Any], reader: AppReader, *, several: bool = False
 ) -> tuple[tuple[Step, ...], str]:
     """Return the steps to the collection that `element`, `of` and `where` name, and its class.
@@ -200,56 +223,56 @@ def _collection(
     """
     tables = reader.tables
     term = known_class(given["element"], tables, "element")
-    owner = reader.place(given.get("of"))
+    owner = reader.read_object(given.get("of"))
     if owner.selectable and not (several and not {"cursor", "offset"} & given.keys()):
         raise InvalidParameterError(
             f"of: {owner.text} names several objects.", "Choose one of them, such as with [0]."
         )
     plural = elements_term(term, tables)
-    if owner.classes is not None and not contains(owner.classes, term, tables):
-        raise not_held(term, owner.classes, tables)
-    steps: tuple[Step, ...] = (*owner.steps, Every(plural))
+    if owner.classes is not None and not has_elements(owner.classes, term, tables):
+        raise missing_elements_error(term, owner.classes, tables)
+    steps: tuple[Step, ...] = (*owner.steps, AllElements(plural))
     if given.get("where"):
-        steps = (*steps, Whose(reader.filter(given["where"], (term,))))
+        steps = (*steps, Whose(reader.read_filter(given["where"], (term,))))
     return steps, term
 
 
-def _count(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event:
-    steps, _ = _collection(given, reader)
-    more = _more(tool, given, reader)
-    return _event(tool, "count", target=steps, more=more, writes=False)
+def _compose_count(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event:
+    steps, _ = _resolve_collection(given, reader)
+    more = _extra_parameters(tool, given, reader)
+    return _build_event(tool, "count", target=steps, more=more, writes=False)
 
 
-def _list(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event:
+def _compose_list(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event:
     tables = tool.tables
-    steps, term = _collection(given, reader, several=True)
+    steps, term = _resolve_collection(given, reader, several=True)
     ident = id_property(term, tables)
     name = tables.find_property(term, "name")
     if "properties" in given:
         columns = named_columns(given["properties"], (term,), tables)
     else:
-        columns = usual_columns(term, tables)
+        columns = default_columns(term, tables)
     offset, limit, after = given.get("offset", 0), given.get("limit"), ""
     if "cursor" in given:
         number, colon, after = given["cursor"].partition(":")
         if not (colon and number.isdecimal() and len(number) < _LONGEST) or offset:
             raise InvalidParameterError(
-                f"cursor: {quoted(given['cursor'])} does not come from an answer, or you also"
+                f"cursor: {quote_text(given['cursor'])} does not come from an answer, or you also"
                 " gave offset.",
                 "Start again without the cursor.",
             )
         offset = int(number)
     if offset < 0 or (limit is not None and limit < 0):
         raise InvalidParameterError("limit and offset must be 0 or more.")
-    return _event(
+    return _build_event(
         tool,
         "list",
         target=steps,
-        more=_more(tool, given, reader),
+        more=_extra_parameters(tool, given, reader),
         columns=columns,
         id_column=property_term(ident) if ident else "",
         name_column=property_term(name) if name else "",
-        order=_order(given.get("order", ()), term, tables),
+        order=_parse_order(given.get("order", ()), term, tables),
         offset=offset,
         limit=limit,
         after=after,
@@ -257,7 +280,7 @@ def _list(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event
     )
 
 
-def _order(names: Any, term: str, tables: Tables) -> tuple[Order, ...]:
+def _parse_order(names: Any, term: str, tables: Tables) -> tuple[Order, ...]:
     """Return what to sort by: property names, each with `-` before it for descending."""
     found: list[Order] = []
     for name in [names] if isinstance(names, str) else names:
@@ -269,9 +292,9 @@ def _order(names: Any, term: str, tables: Tables) -> tuple[Order, ...]:
     return tuple(found)
 
 
-def _make(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event:
+def _compose_make(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event:
     tables = tool.tables
-    rows = parameters(tool)
+    rows = parameters_of(tool)
     term = known_class(given["element"], tables, "element")
     named: list[tuple[str, Value]] = []
     for key, row in rows.items():
@@ -281,13 +304,13 @@ def _make(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event
         if key == "element":
             value = class_term(term, tables)
         elif key == "at":
-            value = _at(given[key], reader)
+            value = _insertion_location(given[key], reader)
         elif key == "properties":
             value = _new_properties(given[key], term, reader)
         else:
-            value = reader.value(given[key], row.type, key)
-        named.append((_jxa(row), value))
-    return _event(
+            value = reader.read_value(given[key], row.type, key)
+        named.append((_parameter_term(row), value))
+    return _build_event(
         tool,
         "command",
         command="make",
@@ -296,25 +319,25 @@ def _make(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event
     )
 
 
-def _at(text: str, reader: AppReader) -> Value:
+def _insertion_location(text: str, reader: AppReader) -> Value:
     if is_path(text) and not has_folders(reader.tables):
-        return reader.value(text, "file", "at")
-    return insertion(reader.place(text)).value
+        return reader.read_value(text, "file", "at")
+    return insertion_place(reader.read_object(text)).value
 
 
 def _new_properties(given: Any, term: str, reader: AppReader) -> RecordValue:
     if not isinstance(given, Mapping):
         raise InvalidParameterError("properties must be an object.")
-    return reader.record(given, lambda name: known_properties((term,), name, reader.tables)[0])
+    return reader.read_record(given, lambda name: known_properties((term,), name, reader.tables)[0])
 
 
 _OPERATIONS: Final[Mapping[Op, Callable[[Operation, Mapping[str, Any], AppReader], Event]]] = {
-    "command": _command,
-    "get": _get,
-    "set": _set,
-    "list": _list,
-    "count": _count,
-    "make": _make,
+    "command": _compose_command,
+    "get": _compose_get,
+    "set": _compose_set,
+    "list": _compose_list,
+    "count": _compose_count,
+    "make": _compose_make,
 }
 
 
@@ -332,7 +355,7 @@ def effective_level(tool: Operation, arguments: Mapping[str, Any], home: str) ->
         return wanted
     reader = AppReader(tables, home)
     if spec.op == "set":
-        found = reader.place(arguments.get("target"), "item")
+        found = reader.read_object(arguments.get("target"), "item")
         wanted = _setting_level(found.classes, arguments.get("properties"), tables, spec.ceiling)
     elif spec.op == "make":
         term = tables.find_class(str(arguments.get("element")))
@@ -344,7 +367,7 @@ def effective_level(tool: Operation, arguments: Mapping[str, Any], home: str) ->
             )
             wanted = highest((tables.classes[term].make, given))
     elif spec.event == "coredelo" and isinstance(arguments.get("target"), str):
-        classes = reader.place(arguments["target"], "item").classes
+        classes = reader.read_object(arguments["target"], "item").classes
         wanted = (
             highest(tables.classes[term].delete for term in classes) if classes else spec.ceiling
         )
@@ -358,11 +381,11 @@ def effective_level(tool: Operation, arguments: Mapping[str, Any], home: str) ->
 def _copying_level(tool: Operation, arguments: Mapping[str, Any], reader: AppReader) -> Level:
     """Return the level of making what is copied, with the properties that the copy is given."""
     tables, ceiling = tool.tables, tool.spec.ceiling
-    by_code = {row.code: arguments.get(key) for key, row in parameters(tool).items()}
+    by_code = {row.code: arguments.get(key) for key, row in parameters_of(tool).items()}
     direct, given = by_code.get("----"), by_code.get("prdt")
     levels: list[Level] = [tool.spec.level]
     for text in direct if isinstance(direct, list | tuple) else [direct]:
-        classes = reader.place(text, "item").classes if isinstance(text, str) else None
+        classes = reader.read_object(text, "item").classes if isinstance(text, str) else None
         if not classes:
             return ceiling
         levels.extend(tables.classes[term].make for term in classes if term in tables.classes)
@@ -394,3 +417,91 @@ def _setting_level(
             else:
                 levels.append(row.level)
     return highest(levels)
+
+
+_MAX_COLUMNS: Final = 80
+_USUAL: Final = 5
+"""Columns of a list that nobody chose, at most."""
+
+_TEXTS: Final = 2
+"""Plain values that stand for an object without a name."""
+
+_PLAIN: Final = frozenset({"text", "rich text", "date", "integer", "number", "real", "boolean"})
+
+
+def named_columns(
+    names: Any, classes: tuple[str, ...] | None, tables: Tables
+) -> tuple[Column, ...]:
+    """Return what to read for the properties of these names, each once.
+
+    Raises:
+        InvalidParameterError: An object of `classes` has no such property, or it cannot be read.
+    """
+    found: dict[str, Column] = {}
+    for name in [names] if isinstance(names, str) else names:
+        rows = known_properties(classes, name, tables)
+        column = (
+            Column(rows[0].term, property_term(rows[0]))
+            if rows
+            else Column(name, loose_name(name, tables))
+        )
+        if rows and not any("r" in row.access for row in rows):
+            raise InvalidParameterError(f'"{rows[0].term}" can be set, but not read.')
+        found[column.label] = column
+    return tuple(found.values())
+
+
+def all_columns(term: str, tables: Tables) -> tuple[Column, ...]:
+    """Return every property of a class that can be read, up to a limit."""
+    rows = [row for row in tables.properties(term) if "r" in row.access]
+    return tuple(Column(row.term, property_term(row)) for row in rows[:_MAX_COLUMNS])
+
+
+@lru_cache(maxsize=1)
+def _load_column_table() -> dict[str, Any]:
+    """Return what lists show (JSON, for the first list of a process reads it)."""
+    table: dict[str, Any] = json.loads(Path(__file__).with_name("columns.json").read_bytes())
+    return table
+
+
+@lru_cache(maxsize=4096)
+def default_columns(term: str, tables: Tables) -> tuple[Column, ...]:
+    """Return what a person would look at of each item: title, who, when, state, size.
+
+    By the row of the class or of one that it inherits from, else by the names of its properties.
+    Of text, the text; of what has nothing of that kind, a few plain values, its id at last.
+    """
+    if is_text(term, tables):
+        return (Column("text", ""),)
+    rows = {row.term: row for row in tables.properties(term) if "r" in row.access}
+    chosen = [
+        rows[name] for name in _preferred_names(term, tables) if name in rows
+    ] or _columns_by_rule(rows, tables)
+    if not chosen:
+        ident = id_property(term, tables)
+        plain = (row for row in rows.values() if row.type in _PLAIN and row != ident)
+        chosen = [*plain][:_TEXTS] or ([ident] if ident is not None else [])
+    return tuple(Column(row.term, property_term(row)) for row in chosen)
+
+
+def _preferred_names(term: str, tables: Tables) -> list[str]:
+    rows: dict[str, list[str]] = _load_column_table()["rows"].get(tables.key, {})
+    return next((rows[name] for name, _ in tables.lineage(term) if name in rows), [])
+
+
+def _columns_by_rule(rows: dict[str, Property], tables: Tables) -> list[Property]:
+    """Return a property a slot: of exactly that name, else of a name that ends in it."""
+    named = {term.casefold(): row for term, row in rows.items()}
+    shown = {
+        key: row for key, row in named.items() if row.type in _PLAIN or row.type in tables.enums
+    }
+    found: list[Property] = []
+    for at, slot in enumerate(_load_column_table()["slots"]):
+        words = [word.casefold() for word in slot]
+        exact = [shown[word] for word in words if word in shown]
+        # `task name` is a title; `font size` is not the size.
+        ending = [
+            row for word in words for key, row in shown.items() if key.endswith(f" {word}")
+        ] if at == 0 else []  # fmt: skip
+        found += [row for row in (*exact, *ending) if row not in found][:1]
+    return found[:_USUAL]

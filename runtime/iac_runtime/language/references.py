@@ -15,19 +15,19 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Final, Literal, TypeAlias
 
-from iac_base.errors import InvalidParameterError, quoted
-from iac_base.words import fold
+from iac_base.errors import InvalidParameterError, quote_text
+from iac_base.words import fold_name
 from iac_runtime.language.steps import (
-    Among,
-    Beside,
+    AllElements,
     Boundary,
     ById,
     ByIndex,
     ByName,
-    Every,
     Filter,
-    Go,
+    MiddleOrSome,
+    PropertyStep,
     RefValue,
+    RelativeTo,
     Span,
     Step,
     Term,
@@ -36,26 +36,26 @@ from iac_runtime.language.steps import (
 from iac_runtime.language.syntax import KeyPart, NamePart, Part, SelectPart, SpanPart
 from iac_runtime.language.terms import (
     CLASS_PROPERTY,
+    candidate_classes,
     class_term,
-    element_named,
-    element_of,
     elements_term,
-    field_named,
+    find_class_element,
+    find_element_class,
+    find_field,
+    is_only_elements,
     loose_name,
     object_classes,
-    only_elements,
-    owners,
     property_term,
-    unknown_name,
+    unknown_name_error,
 )
-from iac_runtime.language.text import steps_text
+from iac_runtime.language.text import format_reference
 from iac_runtime.tool import Property
 from iac_runtime.tools.tables import APPLICATION, Tables
 
 ReadTest: TypeAlias = Callable[[Any, tuple[str, ...] | None], Filter]
 """How to read a filter over objects of some classes (None: not known)."""
 
-Last = Literal["folder", "item", "file"]
+PathKind = Literal["folder", "item", "file"]
 """What a path ends in: a folder, a file, or either."""
 
 _PLACES: Final = (
@@ -93,14 +93,14 @@ class Reference:
     @property
     def text(self) -> str:
         """The canonical text; `application` for the app itself."""
-        return steps_text(self.steps) or APPLICATION
+        return format_reference(self.steps) or APPLICATION
 
     @property
     def value(self) -> RefValue:
         """The reference as a tagged value."""
         return RefValue(self.steps)
 
-    def then(
+    def with_step(
         self,
         step: Step,
         classes: tuple[str, ...] | None,
@@ -112,19 +112,40 @@ class Reference:
         return Reference((*self.steps, step), classes, selectable, prop)
 
 
-def start(tables: Tables) -> Reference:
+def application_reference(tables: Tables) -> Reference:
     """Return the application, where every reference begins."""
     return Reference() if APPLICATION in tables.classes else Reference(classes=None)
 
 
-def insertion(found: Reference) -> Reference:
+def insertion_place(found: Reference) -> Reference:
     """Return the place to insert at: a bare collection means its end."""
-    if found.selectable and isinstance(found.steps[-1], Every):
-        return found.then(Boundary("end"), found.classes)
+    if found.selectable and isinstance(found.steps[-1], AllElements):
+        return found.with_step(Boundary("end"), found.classes)
     return found
 
 
-def walk(
+def resolve_steps(steps: tuple[Step, ...], tables: Tables) -> Reference:
+    """Return what steps lead to that were read already; what no table declares is left open."""
+    here = application_reference(tables)
+    for step in steps:
+        if isinstance(step, PropertyStep):
+            prop = next(
+                filter(None, (
+                    find_field(tables.properties(owner), step.name)
+                    for owner in candidate_classes(here.classes, tables)
+                )), CLASS_PROPERTY if step.name == "class" else None,
+            )  # fmt: skip
+            kinds = object_classes(prop.type, tables) if prop else None
+            here = here.with_step(step, kinds, prop=prop)
+        elif isinstance(step, AllElements):
+            element = find_element_class(here.classes, step.name, tables)
+            here = here.with_step(step, (element,) if element else None, selectable=True)
+        else:
+            here = here.with_step(step, here.classes, selectable=isinstance(step, Span | Whose))
+    return here
+
+
+def resolve_parts(
     begin: Reference,
     parts: tuple[Part, ...],
     tables: Tables,
@@ -140,50 +161,50 @@ def walk(
     Raises:
         InvalidParameterError: A name is unknown, or a part cannot follow the one before it.
     """
-    walker = _Walker(tables, read_test, strict)
+    walker = _ReferenceResolver(tables, read_test, strict)
     for part, following in zip_longest(parts, parts[1:]):
-        begin = walker.after(begin, part, following)
+        begin = walker.resolve_part(begin, part, following)
     return begin
 
 
 @dataclass(frozen=True, slots=True)
-class _Walker:
+class _ReferenceResolver:
     tables: Tables
     read_test: ReadTest
     strict: bool
 
-    def after(self, here: Reference, part: Part, following: Part | None) -> Reference:
+    def resolve_part(self, here: Reference, part: Part, following: Part | None) -> Reference:
         if here.steps and isinstance(here.steps[-1], Boundary):
             raise InvalidParameterError(
                 f"Nothing can follow {here.text}, because it only says where to insert."
             )
         if isinstance(part, NamePart):
-            return self._name(here, part.name, following)
+            return self._resolve_name(here, part.name, following)
         if isinstance(part, KeyPart):
             if isinstance(part.key, str) and not here.selectable and not _is_list(here):
                 # Brackets also hold a name that is no JavaScript identifier.
-                return self._name(here, part.key, following)
-            self._must_select(here, str(part.key))
-            step = _index(part.key) if isinstance(part.key, int) else ByName(part.key)
-            return here.then(step, here.classes)
+                return self._resolve_name(here, part.key, following)
+            self._require_collection(here, str(part.key))
+            step = _checked_index(part.key) if isinstance(part.key, int) else ByName(part.key)
+            return here.with_step(step, here.classes)
         if isinstance(part, SpanPart):
-            return self._span(here, part)
-        self._must_select(here, part.how)
-        return self._select(here, part)
+            return self._resolve_range(here, part)
+        self._require_collection(here, part.how)
+        return self._resolve_selector(here, part)
 
-    def _span(self, here: Reference, part: SpanPart) -> Reference:
+    def _resolve_range(self, here: Reference, part: SpanPart) -> Reference:
         start, stop = part.start or 0, part.stop
-        self._must_select(here, f"{'' if part.start is None else start}:")
+        self._require_collection(here, f"{'' if part.start is None else start}:")
         if stop == 0 or (stop is not None and (start < 0) == (stop < 0) and start >= stop):
             raise InvalidParameterError(
                 f"The range [{start}:{stop}] of {here.text} is empty.",
                 "A range includes its first position but not its second. Positions start at 0.",
             )
         for number in (start, stop or 0):
-            _index(number)
-        return here.then(Span(part.start, stop), here.classes, selectable=True)
+            _checked_index(number)
+        return here.with_step(Span(part.start, stop), here.classes, selectable=True)
 
-    def _must_select(self, here: Reference, how: str) -> None:
+    def _require_collection(self, here: Reference, how: str) -> None:
         if here.selectable or here.classes is None or not self.strict:
             return
         if _is_list(here):
@@ -193,90 +214,98 @@ class _Walker:
             )
         raise InvalidParameterError(f"{here.text} is one object, so it cannot be used with {how}.")
 
-    def _select(self, here: Reference, part: SelectPart) -> Reference:
+    def _resolve_selector(self, here: Reference, part: SelectPart) -> Reference:
         argument = part.argument
         if part.how == "whose":
-            return here.then(
+            return here.with_step(
                 Whose(self.read_test(argument, here.classes)), here.classes, selectable=True
             )
         whole = isinstance(argument, int) and not isinstance(argument, bool)
         if part.how == "at" and whole:
-            return here.then(_index(argument), here.classes)
+            return here.with_step(_checked_index(argument), here.classes)
         if part.how == "byName" and isinstance(argument, str):
-            return here.then(ByName(argument), here.classes)
+            return here.with_step(ByName(argument), here.classes)
         if part.how == "byId" and (isinstance(argument, str) or whole):
             if isinstance(argument, int) and abs(argument) > _MAX_ID:
                 raise InvalidParameterError(
                     f"The id {argument} is larger than 2^53, so JavaScript cannot hold it exactly.",
                     "Name the object by its name or position.",
                 )
-            return here.then(ById(argument), here.classes)
+            return here.with_step(ById(argument), here.classes)
         wanted = {"at": "a whole number", "byName": "a text", "byId": "a text or a whole number"}
         raise InvalidParameterError(f"{part.how}(…) after {here.text} needs {wanted[part.how]}.")
 
-    def _name(self, here: Reference, name: str, following: Part | None) -> Reference:
-        word = fold(name)
+    def _resolve_name(self, here: Reference, name: str, following: Part | None) -> Reference:
+        word = fold_name(name)
         if here.selectable and word in ("first", "last"):
-            return here.then(ByIndex(0 if word == "first" else -1), here.classes)
+            return here.with_step(ByIndex(0 if word == "first" else -1), here.classes)
         if here.selectable and word in ("end", "beginning"):
-            return here.then(_boundary(word), here.classes)
-        if self._repeats(here, word, following):
+            return here.with_step(_end_boundary(word), here.classes)
+        if self._repeats_collection(here, word, following):
             return here
-        known = self._known_name(here, name)
+        known = self._find_declared(here, name)
         if known is not None:
             return known
         if word in ("end", "beginning") and here.classes != ():
-            return here.then(_boundary(word), here.classes)
+            return here.with_step(_end_boundary(word), here.classes)
         if here.steps and here.classes != ():
-            relative = self._relative(here, word)
+            relative = self._resolve_relative(here, word)
             if relative is not None:
                 return relative
         if here.classes is not None and self.strict:
-            raise unknown_name(name, here.classes, self.tables, here.prop)
+            raise unknown_name_error(name, here.classes, self.tables, here.prop)
         jxa = loose_name(name, self.tables)
         picked = isinstance(following, KeyPart | SelectPart) or (
-            isinstance(following, NamePart) and fold(following.name) in _PICKS
+            isinstance(following, NamePart) and fold_name(following.name) in _PICKS
         )
         # What can only be elements is taken for all of them, so that it counts as many.
-        if picked or only_elements(jxa, self.tables):
-            return here.then(Every(jxa), None, selectable=True)
-        return here.then(Go(jxa), None)
+        if picked or is_only_elements(jxa, self.tables):
+            return here.with_step(AllElements(jxa), None, selectable=True)
+        return here.with_step(PropertyStep(jxa), None)
 
-    def _relative(self, here: Reference, word: str) -> Reference | None:
+    def _resolve_relative(self, here: Reference, word: str) -> Reference | None:
         """Return what only a raw event can say of a collection, or of an object."""
         if here.selectable:
             if word not in ("middle", "some", "any"):
                 return None
-            return here.then(Among("middle" if word == "middle" else "some"), here.classes)
+            return here.with_step(
+                MiddleOrSome("middle" if word == "middle" else "some"), here.classes
+            )
         if word in ("before", "after"):
-            return here.then(Boundary("before" if word == "before" else "after"), here.classes)
+            return here.with_step(Boundary("before" if word == "before" else "after"), here.classes)
         if word not in ("next", "previous") or (not here.classes and not self.strict):
             return None
-        last = next((s for s in reversed(here.steps) if isinstance(s, Every | Go)), None)
-        if isinstance(last, Every) and isinstance(last.name, Term):
+        last = next(
+            (s for s in reversed(here.steps) if isinstance(s, AllElements | PropertyStep)), None
+        )
+        if isinstance(last, AllElements) and isinstance(last.name, Term):
             kind: str = last.name
         elif here.classes:
             kind = class_term(here.classes[0], self.tables)
         else:
             return None
-        return here.then(Beside("next" if word == "next" else "previous", kind), here.classes)
+        return here.with_step(
+            RelativeTo("next" if word == "next" else "previous", kind), here.classes
+        )
 
-    def _known_name(self, here: Reference, name: str) -> Reference | None:
+    def _find_declared(self, here: Reference, name: str) -> Reference | None:
         """Return the property or the elements called `name`; of one class's, the property."""
-        for owner in owners(here.classes, self.tables):
-            prop = field_named(self.tables.properties(owner), name)
+        for owner in candidate_classes(here.classes, self.tables):
+            prop = find_field(self.tables.properties(owner), name)
             if prop is not None:
                 kinds = object_classes(prop.type, self.tables)
-                return here.then(Go(property_term(prop)), kinds, prop=prop)
-            element = element_of(owner, name, self.tables)
+                return here.with_step(PropertyStep(property_term(prop)), kinds, prop=prop)
+            element = find_class_element(owner, name, self.tables)
             if element is not None:
-                every = Every(elements_term(element, self.tables))
-                return here.then(every, (element,), selectable=True)
-        if fold(name) == "class" and here.classes != ():
-            return here.then(Go(property_term(CLASS_PROPERTY)), (), prop=CLASS_PROPERTY)
+                every = AllElements(elements_term(element, self.tables))
+                return here.with_step(every, (element,), selectable=True)
+        if fold_name(name) == "class" and here.classes != ():
+            return here.with_step(
+                PropertyStep(property_term(CLASS_PROPERTY)), (), prop=CLASS_PROPERTY
+            )
         return None
 
-    def _repeats(self, here: Reference, word: str, following: Part | None) -> bool:
+    def _repeats_collection(self, here: Reference, word: str, following: Part | None) -> bool:
         """Say whether a name only says again what a filtered collection holds.
 
         JXA shows an item of one as `notes.whose({…}).notes.at(0)` (Calendar Scripting Guide). What
@@ -285,24 +314,27 @@ class _Walker:
         if len(here.steps) < 2 or not isinstance(here.steps[-1], Whose):
             return False
         collection = next(step for step in reversed(here.steps) if not isinstance(step, Whose))
-        if not isinstance(collection, Every) or word != fold(collection.name):
+        if not isinstance(collection, AllElements) or word != fold_name(collection.name):
             return False
         if not isinstance(following, KeyPart | SelectPart):
             return False
-        return not self.strict or element_named(here.classes, collection.name, self.tables) is None
+        return (
+            not self.strict
+            or find_element_class(here.classes, collection.name, self.tables) is None
+        )
 
 
 def _is_list(here: Reference) -> bool:
     return here.prop is not None and here.prop.type.startswith("list of")
 
 
-def _index(number: int) -> ByIndex:
+def _checked_index(number: int) -> ByIndex:
     if abs(number) > _MAX_INDEX:
         raise InvalidParameterError(f"The position {number} is larger than {_MAX_INDEX}.")
     return ByIndex(number)
 
 
-def _boundary(word: str) -> Boundary:
+def _end_boundary(word: str) -> Boundary:
     return Boundary("end" if word == "end" else "beginning")
 
 
@@ -318,10 +350,12 @@ def full_path(text: str, home: str, where: str = "path") -> str:
         InvalidParameterError: It is relative, names another user's home, or holds a NUL.
     """
     if "\0" in text:
-        raise InvalidParameterError(f"{where}: the path {quoted(text)} contains a NUL character.")
+        raise InvalidParameterError(
+            f"{where}: the path {quote_text(text)} contains a NUL character."
+        )
     if not is_path(text) or (text.startswith("~") and not home):
         raise InvalidParameterError(
-            f"{where}: {quoted(text)} is not an absolute path.", "Start it with / or ~/."
+            f"{where}: {quote_text(text)} is not an absolute path.", "Start it with / or ~/."
         )
     path = home + text[1:] if text.startswith("~") else text
     return posixpath.normpath("/" + path.lstrip("/"))
@@ -337,22 +371,22 @@ def has_folders(tables: Tables) -> bool:
 
 
 def folder_reference(
-    path: str, home: str, tables: Tables, last: Last = "folder"
+    path: str, home: str, tables: Tables, last: PathKind = "folder"
 ) -> tuple[Step, ...]:
     """Return the steps to what lies at an absolute path, from the nearest known place.
 
     `last` says among what the last name is looked for.
     """
-    steps, rest = _place(path, home, tables)
+    steps, rest = _nearest_place(path, home, tables)
     names = [name for name in rest.split("/") if name]
     for name in names:
-        steps += [Every(elements_term("folder", tables)), ByName(name)]
+        steps += [AllElements(elements_term("folder", tables)), ByName(name)]
     if names and last != "folder":
-        steps[-2] = Every(_plural(last, tables))
+        steps[-2] = AllElements(_collection_term(last, tables))
     return tuple(steps)
 
 
-def _place(path: str, home: str, tables: Tables) -> tuple[list[Step], str]:
+def _nearest_place(path: str, home: str, tables: Tables) -> tuple[list[Step], str]:
     """Return the way to the nearest place of its own, and what of the path follows it."""
     for place, terms in _PLACES:
         root = place.replace("~", home, 1)
@@ -361,17 +395,17 @@ def _place(path: str, home: str, tables: Tables) -> tuple[list[Step], str]:
         for term in terms:
             prop = tables.find_property(APPLICATION, term)
             if prop is not None:
-                return [Go(property_term(prop))], path[len(root) :]
-    disks = element_named((APPLICATION,), "disks", tables)
+                return [PropertyStep(property_term(prop))], path[len(root) :]
+    disks = find_element_class((APPLICATION,), "disks", tables)
     if path.startswith(_VOLUMES) and disks is not None:
         volume, _, rest = path.removeprefix(_VOLUMES).partition("/")
-        return [Every(elements_term(disks, tables)), ByName(volume)], rest
+        return [AllElements(elements_term(disks, tables)), ByName(volume)], rest
     disk = tables.find_property(APPLICATION, "startup disk")
     assert disk is not None
-    return [Go(property_term(disk))], path
+    return [PropertyStep(property_term(disk))], path
 
 
-def _plural(last: Last, tables: Tables) -> Term:
+def _collection_term(last: PathKind, tables: Tables) -> Term:
     held = {row.term for row in tables.elements("folder")} & tables.classes.keys()
     wanted = (*_CLASSES[last], *_CLASSES["item"], "folder")
     term = next((term for term in wanted if term in held), "folder")

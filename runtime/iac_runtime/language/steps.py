@@ -1,15 +1,17 @@
-"""Object specifiers and values as data: what crosses to the app, each thing with its type.
+"""Requests, object specifiers and values as data: what crosses to the app, each with its type.
 
 Positions count from 0, negative ones from the end. Names are JXA's. Whether `[-1]` reaches the
 last object is not documented by Apple; only a Mac can confirm it.
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from iac_base.errors import InvalidParameterError, quoted
+from iac_base.errors import InvalidParameterError, quote_text
+from iac_runtime.tool import Kind
 
 _EPOCH: Final = datetime(1970, 1, 1)
 _STEP: Final = timedelta(milliseconds=1)
@@ -55,14 +57,14 @@ class Term(str):
 
 
 @dataclass(frozen=True, slots=True)
-class Go:
+class PropertyStep:
     """To the property `name`."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Every:
+class AllElements:
     """To the collection of elements called `name` (a plural)."""
 
     name: str
@@ -98,14 +100,14 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Among:
+class MiddleOrSome:
     """The object in the middle of a collection, or one that the app picks."""
 
     which: Literal["middle", "some"]
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class RelativeTo:
     """The object after or before an object, of the class `kind`."""
 
     way: Literal["next", "previous"]
@@ -155,7 +157,7 @@ _DATES: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class PreviouslyRead:
     """An object of the exchange itself: `made` is what its write answered with; `id` and `name` are
     the object of a collection with the id or the name that was read before the write."""
 
@@ -163,7 +165,17 @@ class Seen:
 
 
 Step: TypeAlias = (
-    Go | Every | ByIndex | ByName | ById | Whose | Span | Among | Beside | Boundary | Seen
+    PropertyStep
+    | AllElements
+    | ByIndex
+    | ByName
+    | ById
+    | Whose
+    | Span
+    | MiddleOrSome
+    | RelativeTo
+    | Boundary
+    | PreviouslyRead
 )
 
 
@@ -234,19 +246,19 @@ def read_date(text: str, where: str = "date") -> DateValue:
         InvalidParameterError: The text is no such date.
     """
     try:
-        moment = datetime.fromisoformat(dated(text.strip()))
+        moment = datetime.fromisoformat(expand_day_words(text.strip()))
         shift = moment.utcoffset()
         if shift is None:
             shift = _local_offset(moment)
     except (ValueError, OverflowError, OSError):
-        raise InvalidParameterError(f"{where}: {quoted(text)} is not a date.", _DATES) from None
+        raise InvalidParameterError(f"{where}: {quote_text(text)} is not a date.", _DATES) from None
     ms = (moment.replace(tzinfo=None) - _EPOCH - shift) // _STEP
     if not _FIRST <= ms <= _LAST:
-        raise InvalidParameterError(f"{where}: {quoted(text)} is outside the years 1 to 9999.")
+        raise InvalidParameterError(f"{where}: {quote_text(text)} is outside the years 1 to 9999.")
     return DateValue(ms)
 
 
-def dated(text: str) -> str:
+def expand_day_words(text: str) -> str:
     """Return a text that begins with the word for a day with its date instead; others as it is."""
     found = _WORDED.fullmatch(text)
     if found is None:
@@ -263,7 +275,7 @@ def dated(text: str) -> str:
     return f"{date}T{time:0>5}" if time else date
 
 
-def day_of(text: str, later: int = 0, where: str = "date") -> str:
+def local_day(text: str, later: int = 0, where: str = "date") -> str:
     """Return the local day on which a moment falls, or one some days later, as ISO 8601.
 
     Raises:
@@ -281,3 +293,145 @@ def _local_offset(moment: datetime) -> timedelta:
         nearer = moment + _CYCLE if moment.year < 5000 else moment - _CYCLE
         offset = nearer.astimezone().utcoffset()
     return offset or timedelta(0)
+
+
+EventOp = Literal[
+    "command",
+    "get",
+    "properties",
+    "columns",
+    "each",
+    "set",
+    "list",
+    "count",
+    "activate",
+    "launch",
+    "quit",
+    "running",
+    "test",
+]
+"""What the harness does.
+
+`get` reads one value, `properties` all of an object, `columns` some, `each` does several requests
+in one call. `set`, `list` and `count` are what they say. `test` says how things stand with the app,
+without an event to it.
+"""
+
+
+class Absent:
+    """The type of `ABSENT`."""
+
+
+ABSENT = Absent()
+"""Stands for a direct parameter that the command does not have."""
+
+
+class Order(NamedTuple):
+    """A property to sort by, by JXA name."""
+
+    jxa: str
+    descending: bool = False
+
+
+class Column(NamedTuple):
+    """A property to read: the key of the answer, and JXA's name (empty: the object itself)."""
+
+    label: str
+    jxa: str
+
+
+@dataclass(frozen=True, slots=True)
+class RawForm:
+    """That a request goes out as raw Apple events, and what codes in their answers mean.
+
+    Attributes:
+        seconds: How long each event may take.
+        properties, elements, words: Code -> JXA's name of properties, of collections (by the code
+            of their class), and of enumerators and classes as values.
+    """
+
+    seconds: float
+    properties: Mapping[int, str]
+    elements: Mapping[int, str]
+    words: Mapping[int, str]
+
+
+class SurroundingReads(NamedTuple):
+    """What is read around a write, in its exchange; the write is carried out whatever it gives.
+
+    Attributes:
+        before, after: Requests that read.
+        seen: Whether `after` goes by what the first of `before` gave (`steps.Seen`): the first
+            property of an object, or the id of each item of a list, for each of which it is read.
+    """
+
+    before: "tuple[Event, ...]" = ()
+    after: "tuple[Event, ...]" = ()
+    seen: bool = False
+
+
+class IntentRequest(NamedTuple):
+    """A request to an App Intent: no event, but a shortcut that the person installed.
+
+    Attributes:
+        app: The bundle id.
+        action: The identifier of the action.
+        parameters: Values of JSON by the names of the metadata; a date as `toISOString` writes it.
+    """
+
+    app: str
+    action: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One request.
+
+    Attributes:
+        app: The bundle id.
+        kind: An application, or a scripting addition (run by the current application).
+        op: What to do.
+        code: The eight characters of the Apple event.
+        command: JXA's name of the command, for `command`.
+        target: The object, or for `list` and `count` the collection.
+        direct: The direct parameter; None where it is optional and left out.
+        named: Named parameters, or for `set` the new values, by JXA name.
+        more: Parameters that go along with each event of get, set, list or count, by JXA name.
+        columns: The properties to read.
+        id_column, name_column: What names the items of a list: properties by JXA name, or empty.
+        order: What to sort a list by, the first before the second.
+        offset, limit: Which items of a list; no limit means all.
+        after: The id of the item that comes before them, as text: where it is now, they begin.
+        id_classes: The classes that have an id, and the property that holds it, by JXA name.
+        parts: The requests of `each`.
+        writes: Whether the call may change something: then it is never sent twice.
+        may_launch: Whether an app that is not running may be started by it.
+        pin: A request that reads, and its answer: nothing is sent where it answers otherwise.
+        around: What is read before and after a write.
+        raw: How it is sent by codes, where JXA has no form for it; None for JXA's own form.
+    """
+
+    app: str
+    kind: Kind
+    op: EventOp
+    code: str
+    command: str = ""
+    target: tuple[Step, ...] = ()
+    direct: Value | Absent = ABSENT
+    named: tuple[tuple[str, Value], ...] = ()
+    more: tuple[tuple[str, Value], ...] = ()
+    columns: tuple[Column, ...] = ()
+    id_column: str = ""
+    name_column: str = ""
+    order: tuple[Order, ...] = ()
+    offset: int = 0
+    limit: int | None = None
+    after: str = ""
+    id_classes: tuple[tuple[str, str], ...] = ()
+    parts: tuple["Event", ...] = ()
+    writes: bool = True
+    may_launch: bool = True
+    pin: tuple["Event", Any] | None = None
+    around: SurroundingReads | None = None
+    raw: RawForm | None = field(default=None, compare=False)

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeAlias
 
-from iac_base.errors import InvalidParameterError, quoted
-from iac_base.words import fold
+from iac_base.errors import InvalidParameterError, quote_text
+from iac_base.words import fold_name
 
 _MAX_LENGTH: Final = 10_000
 _MAX_DIGITS: Final = 40
@@ -78,20 +78,20 @@ Part: TypeAlias = NamePart | KeyPart | SpanPart | SelectPart
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
+class ItemPath:
     """`ObjectSpecifier().a.b[0]` in a filter: the way from the tested item on."""
 
     parts: tuple[Part, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class DateLiteral:
     """`new Date("…")` in a filter."""
 
     iso: str
 
 
-class Written(NamedTuple):
+class ParsedReference(NamedTuple):
     """A reference as it is written.
 
     Attributes:
@@ -103,15 +103,15 @@ class Written(NamedTuple):
     parts: tuple[Part, ...]
 
 
-def read_syntax(text: str) -> Written:
+def read_syntax(text: str) -> ParsedReference:
     """Return what a reference is made of.
 
     Raises:
         InvalidParameterError: The text is no reference; the message names the character.
     """
-    parser = _Parser(text)
-    application = parser.application()
-    return Written(application or "", parser.reference(named=application is None))
+    parser = _ReferenceParser(text)
+    application = parser.parse_application()
+    return ParsedReference(application or "", parser.parse_parts(named=application is None))
 
 
 class ReferenceToken(NamedTuple):
@@ -121,14 +121,14 @@ class ReferenceToken(NamedTuple):
     text: str
     at: int
 
-    def string(self) -> str:
+    def string_value(self) -> str:
         """Return the text that a string literal stands for."""
         body = self.text[1:-1]
-        found = _ESCAPE.sub(_unescape, body)
+        found = _ESCAPE.sub(_unescape_character, body)
         # Two escaped halves of one character are that character.
         return found.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
-    def number(self) -> int | float:
+    def number_value(self) -> int | float:
         """Return the number that a literal stands for.
 
         Raises:
@@ -136,22 +136,22 @@ class ReferenceToken(NamedTuple):
                 with a zero that says nothing.
         """
         if len(self.text) > _MAX_DIGITS:
-            raise InvalidParameterError(f"The number {quoted(self.text)} has too many digits.")
+            raise InvalidParameterError(f"The number {quote_text(self.text)} has too many digits.")
         try:
             found: int | float = json.loads(self.text)
         except ValueError:
-            raise InvalidParameterError(f"{quoted(self.text)} is not a number.") from None
+            raise InvalidParameterError(f"{quote_text(self.text)} is not a number.") from None
         return found
 
 
-def _unescape(found: re.Match[str]) -> str:
+def _unescape_character(found: re.Match[str]) -> str:
     word = found.group(1)
     if len(word) > 1:
         return chr(int(word[1:], 16))
     return _PLAIN.get(word, word)
 
 
-def _tokens(text: str) -> list[ReferenceToken]:
+def _split_tokens(text: str) -> list[ReferenceToken]:
     """Return the tokens of `text` and one of kind `end`."""
     if len(text) > _MAX_LENGTH:
         raise InvalidParameterError(f"The reference is longer than {_MAX_LENGTH} characters.")
@@ -162,9 +162,9 @@ def _tokens(text: str) -> list[ReferenceToken]:
         found = _TOKEN.match(stripped, at)
         if found is None or found.lastgroup is None:
             odd = stripped[at:].lstrip()[0]
-            what = "A quote is not closed" if odd in "\"'" else f"{quoted(odd)} is out of place"
+            what = "A quote is not closed" if odd in "\"'" else f"{quote_text(odd)} is out of place"
             raise InvalidParameterError(
-                f"{what} in the reference {quoted(text)} at character {at + 1}.", _LIKE
+                f"{what} in the reference {quote_text(text)} at character {at + 1}.", _LIKE
             )
         kind = found.lastgroup
         tokens.append(ReferenceToken(kind, found[kind], found.start(kind)))  # type: ignore[arg-type]
@@ -172,165 +172,167 @@ def _tokens(text: str) -> list[ReferenceToken]:
     return [*tokens, ReferenceToken("end", "", len(stripped))]
 
 
-class _Parser:
+class _ReferenceParser:
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tokens = _tokens(text)
+        self.tokens = _split_tokens(text)
         self.at = 0
         self.depth = 0
 
     def peek(self, ahead: int = 0) -> ReferenceToken:
         return self.tokens[min(self.at + ahead, len(self.tokens) - 1)]
 
-    def take(self) -> ReferenceToken:
+    def next_token(self) -> ReferenceToken:
         token = self.peek()
         self.at += 1
         return token
 
-    def mark(self, text: str) -> None:
-        token = self.take()
+    def expect_mark(self, text: str) -> None:
+        token = self.next_token()
         if token.kind != "mark" or token.text != text:
-            self.fail(token, f'"{text}"')
+            self.fail_at(token, f'"{text}"')
 
-    def sees(self, text: str, ahead: int = 0) -> bool:
+    def is_mark(self, text: str, ahead: int = 0) -> bool:
         token = self.peek(ahead)
         return token.kind == "mark" and token.text == text
 
-    def fail(self, token: ReferenceToken, wanted: str) -> NoReturn:
-        what = "ends too early" if token.kind == "end" else f"has {quoted(token.text)}"
+    def fail_at(self, token: ReferenceToken, wanted: str) -> NoReturn:
+        what = "ends too early" if token.kind == "end" else f"has {quote_text(token.text)}"
         raise InvalidParameterError(
-            f"The reference {quoted(self.text)} {what} at character {token.at + 1}; "
+            f"The reference {quote_text(self.text)} {what} at character {token.at + 1}; "
             f"{wanted} is expected there.",
             _LIKE,
         )
 
-    def application(self) -> str | None:
+    def parse_application(self) -> str | None:
         """Skip the application at the start; return its name (empty: not said), None for none."""
-        if self.peek().kind != "name" or fold(self.peek().text) != "application":
+        if self.peek().kind != "name" or fold_name(self.peek().text) != "application":
             return None
-        if self.sees("(", 1):
+        if self.is_mark("(", 1):
             self.at += 2
-            token = self.take()
+            token = self.next_token()
             if token.kind not in ("string", "number"):
-                self.fail(token, "a name in quotes")
-            self.mark(")")
-            return token.string() if token.kind == "string" else ""
-        if self.sees(".", 1) and fold(self.peek(2).text) == "currentapplication":
+                self.fail_at(token, "a name in quotes")
+            self.expect_mark(")")
+            return token.string_value() if token.kind == "string" else ""
+        if self.is_mark(".", 1) and fold_name(self.peek(2).text) == "currentapplication":
             self.at += 3
-            self.mark("(")
-            self.mark(")")
+            self.expect_mark("(")
+            self.expect_mark(")")
             return ""
-        if self.sees(".", 1) or self.peek(1).kind == "end":
+        if self.is_mark(".", 1) or self.peek(1).kind == "end":
             self.at += 1
             return ""
         return None
 
-    def reference(self, *, named: bool) -> tuple[Part, ...]:
+    def parse_parts(self, *, named: bool) -> tuple[Part, ...]:
         """Read what follows the application; where none is named, a name comes first."""
         parts: list[Part] = []
         if named and self.peek().kind == "name":
-            parts.append(self.named(self.take().text))
+            parts.append(self.parse_named(self.next_token().text))
         while self.peek().kind != "end":
-            parts.append(self.part())
+            parts.append(self.parse_part())
             if len(parts) > _MAX_PARTS:
                 raise InvalidParameterError(f"The reference has more than {_MAX_PARTS} steps.")
         return tuple(parts)
 
-    def part(self) -> Part:
-        if self.sees("["):
+    def parse_part(self) -> Part:
+        if self.is_mark("["):
             self.at += 1
-            start = None if self.sees(":") else self.key()
-            if not self.sees(":"):
-                self.mark("]")
+            start = None if self.is_mark(":") else self.parse_key()
+            if not self.is_mark(":"):
+                self.expect_mark("]")
                 return KeyPart(start if start is not None else 0)
-            colon = self.take()
-            stop = None if self.sees("]") else self.key()
+            colon = self.next_token()
+            stop = None if self.is_mark("]") else self.parse_key()
             if isinstance(start, str) or isinstance(stop, str):
-                self.fail(colon, "a range of positions, such as [0:3],")
-            self.mark("]")
+                self.fail_at(colon, "a range of positions, such as [0:3],")
+            self.expect_mark("]")
             return SpanPart(start, stop)
-        self.mark(".")
-        token = self.take()
+        self.expect_mark(".")
+        token = self.next_token()
         if token.kind != "name":
-            self.fail(token, "a name")
-        return self.named(token.text)
+            self.fail_at(token, "a name")
+        return self.parse_named(token.text)
 
-    def key(self) -> str | int:
-        token = self.take()
+    def parse_key(self) -> str | int:
+        token = self.next_token()
         if token.kind == "string":
-            return token.string()
-        number = token.number() if token.kind == "number" else None
-        return number if isinstance(number, int) else self.fail(token, "a name or a whole number")
+            return token.string_value()
+        number = token.number_value() if token.kind == "number" else None
+        return (
+            number if isinstance(number, int) else self.fail_at(token, "a name or a whole number")
+        )
 
-    def named(self, name: str) -> Part:
-        if not self.sees("("):
+    def parse_named(self, name: str) -> Part:
+        if not self.is_mark("("):
             return NamePart(name)
         self.at += 1
-        if self.sees(")"):
+        if self.is_mark(")"):
             # A trailing call means the value of the specifier, which is what every tool reads.
             self.at += 1
             return NamePart(name)
-        how = _SELECTORS.get(fold(name))
+        how = _SELECTORS.get(fold_name(name))
         if how is None:
-            self.fail(self.peek(-1), "one of .at( .byName( .byId( .whose(")
-        argument = self.literal()
-        self.mark(")")
+            self.fail_at(self.peek(-1), "one of .at( .byName( .byId( .whose(")
+        argument = self.parse_literal()
+        self.expect_mark(")")
         return SelectPart(how, argument)
 
-    def literal(self) -> Any:
+    def parse_literal(self) -> Any:
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise InvalidParameterError(f"The filter is nested deeper than {MAX_DEPTH} levels.")
-        token = self.take()
+        token = self.next_token()
         found: Any
         if token.kind == "string":
-            found = token.string()
+            found = token.string_value()
         elif token.kind == "number":
-            found = token.number()
+            found = token.number_value()
         elif token.kind == "name":
-            found = self.word(token)
+            found = self.parse_word(token)
         elif token.kind == "mark" and token.text == "[":
-            found = self.items("]", self.literal)
+            found = self.parse_items("]", self.parse_literal)
         elif token.kind == "mark" and token.text == "{":
-            found = dict(self.items("}", self.field))
+            found = dict(self.parse_items("}", self.parse_field))
         else:
-            self.fail(token, "a value")
+            self.fail_at(token, "a value")
         self.depth -= 1
         return found
 
-    def items(self, closing: str, item: Callable[[], Any]) -> list[Any]:
+    def parse_items(self, closing: str, item: Callable[[], Any]) -> list[Any]:
         found: list[Any] = []
-        while not self.sees(closing):
+        while not self.is_mark(closing):
             found.append(item())
-            if not self.sees(closing):
-                self.mark(",")
+            if not self.is_mark(closing):
+                self.expect_mark(",")
         self.at += 1
         return found
 
-    def field(self) -> tuple[str, Any]:
-        token = self.take()
+    def parse_field(self) -> tuple[str, Any]:
+        token = self.next_token()
         if token.kind not in ("name", "string"):
-            self.fail(token, "a name")
-        name = token.string() if token.kind == "string" else token.text
-        self.mark(":")
-        return name, self.literal()
+            self.fail_at(token, "a name")
+        name = token.string_value() if token.kind == "string" else token.text
+        self.expect_mark(":")
+        return name, self.parse_literal()
 
-    def word(self, token: ReferenceToken) -> Any:
+    def parse_word(self, token: ReferenceToken) -> Any:
         if token.text in ("true", "false", "null"):
             return {"true": True, "false": False, "null": None}[token.text]
         if token.text == "new Date":
-            self.mark("(")
-            moment = self.take()
+            self.expect_mark("(")
+            moment = self.next_token()
             if moment.kind != "string":
-                self.fail(moment, "a date in quotes")
-            self.mark(")")
-            return Moment(moment.string())
+                self.fail_at(moment, "a date in quotes")
+            self.expect_mark(")")
+            return DateLiteral(moment.string_value())
         if token.text == "ObjectSpecifier":
-            if self.sees("("):
+            if self.is_mark("("):
                 self.at += 1
-                self.mark(")")
+                self.expect_mark(")")
             parts: list[Part] = []
-            while self.sees(".") or self.sees("["):
-                parts.append(self.part())
-            return Chain(tuple(parts))
-        return self.fail(token, "a value")
+            while self.is_mark(".") or self.is_mark("["):
+                parts.append(self.parse_part())
+            return ItemPath(tuple(parts))
+        return self.fail_at(token, "a value")

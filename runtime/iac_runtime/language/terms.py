@@ -8,12 +8,18 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final, Literal
 
-from iac_base.errors import InvalidParameterError, nearest, quoted
+from iac_base.errors import InvalidParameterError, nearest_names, quote_text
 from iac_base.text import text_literal
-from iac_base.words import fold
+from iac_base.words import fold_name
 from iac_runtime.language.steps import Term
 from iac_runtime.tool import Class, Property
-from iac_runtime.tools.tables import APPLICATION, Tables, holder_of, holders, route
+from iac_runtime.tools.tables import (
+    APPLICATION,
+    Tables,
+    holder_classes,
+    holder_of,
+    shortest_reference,
+)
 from iac_runtime.types import find_type, parse_type
 
 CLASS_PROPERTY = Property("class", "pcls", "class", "type", "r", "SAFE")
@@ -27,10 +33,10 @@ _TEXT_CODES: Final = frozenset({"ctxt", "cpar", "cwor", "cha ", "catr"})
 _HOLDING: Final = frozenset({"any", "insertion", "object", "record"})
 """How types are read that may hold an object, or something that names can follow."""
 
-What = Literal["property", "element", "property or element"]
+NameKind = Literal["property", "element", "property or element"]
 
 
-_kept: Final = lru_cache(maxsize=4096)
+_cached: Final = lru_cache(maxsize=4096)
 """Tables never change, and each call of an app asks them the same."""
 
 
@@ -39,44 +45,45 @@ def code_key(code: str) -> str:
     return f"code_{code.encode('mac_roman', 'replace').hex()}"
 
 
-@_kept
+@_cached
 def property_term(row: Property) -> Term:
     """Return the JXA name of a property with its code."""
     return Term(row.jxa, row.code, row.term)
 
 
-@_kept
+@_cached
 def elements_term(term: str, tables: Tables) -> Term:
     """Return the JXA name of the collection of a class, with the code of the class."""
     row = tables.classes[term]
     return Term(row.plural, row.code, term)
 
 
-@_kept
+@_cached
 def class_term(term: str, tables: Tables) -> Term:
     """Return the JXA name of a class as a value, with its code."""
     row = tables.classes[term]
     return Term(row.jxa, row.code, term, "type")
 
 
-def field_named(rows: Iterable[Property], name: str) -> Property | None:
+def find_field(rows: Iterable[Property], name: str) -> Property | None:
     """Return the row called `name`: exactly, else in either spelling, else by its `code_` key."""
     known = list(rows)
     for row in known:
         if name in (row.term, row.jxa):
             return row
-    wanted = fold(name)
+    wanted = fold_name(name)
     for row in known:
-        if wanted and wanted in (fold(row.term), fold(row.jxa)):
+        if wanted and wanted in (fold_name(row.term), fold_name(row.jxa)):
             return row
     return next((row for row in known if name == code_key(row.code)), None)
 
 
-@_kept
-def class_named(name: str, tables: Tables) -> str | None:
+@_cached
+def find_class_term(name: str, tables: Tables) -> str | None:
     """Return the term of the class called `name`, singular, plural or by a synonym."""
     return tables.find_class(name) or next(
-        (term for term, row in tables.classes.items() if fold(name) in _synonyms(row)), None
+        (term for term, row in tables.classes.items() if fold_name(name) in _folded_synonyms(row)),
+        None,
     )
 
 
@@ -89,32 +96,32 @@ def known_class(name: str, tables: Tables, where: str) -> str:
     Raises:
         InvalidParameterError: The app has no such class.
     """
-    found = class_named(name, tables)
+    found = find_class_term(name, tables)
     if found is None:
         raise InvalidParameterError(
-            f"{where}: {tables.app.name} has no class {quoted(name)}.",
+            f"{where}: {tables.app.name} has no class {quote_text(name)}.",
             said=name,
             known=tables.classes,
         )
     return found
 
 
-@_kept
+@_cached
 def find_properties(
     classes: tuple[str, ...] | None, name: str, tables: Tables
 ) -> tuple[Property, ...]:
     """Return every property `name` that an object of one of `classes` can have."""
     found = [
         prop
-        for owner in owners(classes, tables)
-        if (prop := field_named(tables.properties(owner), name)) is not None
+        for owner in candidate_classes(classes, tables)
+        if (prop := find_field(tables.properties(owner), name)) is not None
     ]
-    if not found and fold(name) == "class":
+    if not found and fold_name(name) == "class":
         return (CLASS_PROPERTY,)
     return tuple(dict.fromkeys(found))
 
 
-@_kept
+@_cached
 def known_properties(
     classes: tuple[str, ...] | None, name: str, tables: Tables
 ) -> tuple[Property, ...]:
@@ -125,66 +132,74 @@ def known_properties(
     """
     found = find_properties(classes, name, tables)
     if not found and classes is not None:
-        raise unknown_name(name, classes, tables, what="property")
+        raise unknown_name_error(name, classes, tables, what="property")
     return found
 
 
-@_kept
-def element_named(classes: tuple[str, ...] | None, name: str, tables: Tables) -> str | None:
+@_cached
+def find_element_class(classes: tuple[str, ...] | None, name: str, tables: Tables) -> str | None:
     """Return the class of the elements called `name` that an object of one of `classes` holds."""
-    found = (element_of(owner, name, tables) for owner in owners(classes, tables))
+    found = (
+        find_class_element(owner, name, tables) for owner in candidate_classes(classes, tables)
+    )
     return next(filter(None, found), None)
 
 
-@_kept
-def contains(classes: tuple[str, ...], term: str, tables: Tables) -> bool:
+@_cached
+def has_elements(classes: tuple[str, ...], term: str, tables: Tables) -> bool:
     """Say whether an object of one of `classes` has elements of the class `term`."""
-    return element_named(classes, tables.classes[term].plural, tables) is not None
+    return find_element_class(classes, tables.classes[term].plural, tables) is not None
 
 
-def _known_names(classes: tuple[str, ...], tables: Tables, what: What) -> list[str]:
+def _known_names(classes: tuple[str, ...], tables: Tables, what: NameKind) -> list[str]:
     """Return the terms that can follow an object of one of `classes`."""
     names: dict[str, None] = {}
-    for owner in owners(classes, tables):
+    for owner in candidate_classes(classes, tables):
         if what != "element":
             names.update(dict.fromkeys(prop.term for prop in tables.properties(owner)))
         if what != "property":
-            names.update((tables.classes[term].plural, None) for term in _declared(owner, tables))
+            names.update(
+                (tables.classes[term].plural, None) for term in _declared_elements(owner, tables)
+            )
     return list(names)
 
 
-def unknown_name(
+def unknown_name_error(
     name: str,
     classes: tuple[str, ...],
     tables: Tables,
     prop: Property | None = None,
     *,
-    what: What = "property or element",
+    what: NameKind = "property or element",
 ) -> InvalidParameterError:
     """Return the error for a name that none of `classes` has."""
     if not classes:
         kind = f' "{prop.term}", which is {prop.type},' if prop is not None else " a value,"
         return InvalidParameterError(
-            f"{tables.key}: nothing can follow{kind} so leave out {quoted(name)}."
+            f"{tables.key}: nothing can follow{kind} so leave out {quote_text(name)}."
         )
     owner, known = " or ".join(classes[:3]), _known_names(classes, tables, what)
-    message = f"{tables.key}: {quoted(name)} is not a {what} of {owner}."
-    elsewhere = "" if nearest(name, known) else _elsewhere(name, classes, tables)
+    message = f"{tables.key}: {quote_text(name)} is not a {what} of {owner}."
+    elsewhere = "" if nearest_names(name, known) else _suggest_class(name, classes, tables)
     return InvalidParameterError(message, elsewhere, said=name, known=known)
 
 
-def _elsewhere(name: str, classes: tuple[str, ...], tables: Tables) -> str:
+def _suggest_class(name: str, classes: tuple[str, ...], tables: Tables) -> str:
     """Return which class has a property of a name, one inside `classes` first; empty for none."""
-    for term in sorted(tables.classes, key=lambda term: not contains(classes, term, tables)):
-        place = route(tables, term) if field_named(tables.properties(term), name) else ""
+    for term in sorted(tables.classes, key=lambda term: not has_elements(classes, term, tables)):
+        place = (
+            shortest_reference(tables, term) if find_field(tables.properties(term), name) else ""
+        )
         if place and place != APPLICATION:
-            return f"{quoted(name)} is a property of {term}, such as {place}."
+            return f"{quote_text(name)} is a property of {term}, such as {place}."
     return ""
 
 
-def not_held(term: str, classes: tuple[str, ...], tables: Tables) -> InvalidParameterError:
+def missing_elements_error(
+    term: str, classes: tuple[str, ...], tables: Tables
+) -> InvalidParameterError:
     """Return the error for elements that no object of `classes` has: it says who has them."""
-    others, place = holders(term, tables), holder_of(tables, term)
+    others, place = holder_classes(term, tables), holder_of(tables, term)
     message = f"{tables.key}: {' or '.join(classes[:3])} contains no {term}."
     if not others:
         return InvalidParameterError(
@@ -195,7 +210,7 @@ def not_held(term: str, classes: tuple[str, ...], tables: Tables) -> InvalidPara
     return InvalidParameterError(message, way, give={"of": place or None})
 
 
-def camel(term: str) -> str:
+def camel_case(term: str) -> str:
     """Return a term as JXA names it: `read status` is `readStatus`.
 
     The rule is not published by Apple; it is read off working scripts (first word in lower case,
@@ -213,21 +228,23 @@ def loose_name(name: str, tables: Tables) -> str:
     Raises:
         InvalidParameterError: No object of an app has such a name.
     """
-    wanted = fold(name)
+    wanted = fold_name(name)
     for row in tables.classes.values():
-        if wanted and wanted == fold(row.plural):
+        if wanted and wanted == fold_name(row.plural):
             return Term(row.plural, row.code)
-        prop = field_named(row.properties, name)
+        prop = find_field(row.properties, name)
         if prop is not None:
             return property_term(prop)
-    found = camel(name)
+    found = camel_case(name)
     if not found or found == "__proto__":
-        raise InvalidParameterError(f"{tables.key}: {quoted(name)} is not the name of a property.")
+        raise InvalidParameterError(
+            f"{tables.key}: {quote_text(name)} is not the name of a property."
+        )
     return found
 
 
-@_kept
-def only_elements(jxa: str, tables: Tables) -> bool:
+@_cached
+def is_only_elements(jxa: str, tables: Tables) -> bool:
     """Say whether a JXA name is that of elements, and of no property of any class."""
     rows = tables.classes.values()
     return any(row.plural == jxa for row in rows) and not any(
@@ -235,29 +252,29 @@ def only_elements(jxa: str, tables: Tables) -> bool:
     )
 
 
-def _synonyms(row: Class) -> set[str]:
+def _folded_synonyms(row: Class) -> set[str]:
     """Return the other names of a class, singular and plural, folded."""
-    return {fold(form) for name in row.synonyms for form in (name, f"{name}s")}
+    return {fold_name(form) for name in row.synonyms for form in (name, f"{name}s")}
 
 
-@_kept
-def owners(classes: tuple[str, ...] | None, tables: Tables) -> tuple[str, ...]:
+@_cached
+def candidate_classes(classes: tuple[str, ...] | None, tables: Tables) -> tuple[str, ...]:
     """Return the classes to look in: those given, then their subclasses."""
     if not classes:
         return ()
     others = (term for term in tables.classes if term not in classes)
-    below = (term for term in others if any(tables.descends(term, owner) for owner in classes))
+    below = (term for term in others if any(tables.is_descendant(term, owner) for owner in classes))
     return (*classes, *below)
 
 
-def _declared(owner: str, tables: Tables) -> list[str]:
+def _declared_elements(owner: str, tables: Tables) -> list[str]:
     return [row.term for row in tables.elements(owner) if row.term in tables.classes]
 
 
-@_kept
-def element_of(owner: str, name: str, tables: Tables) -> str | None:
+@_cached
+def find_class_element(owner: str, name: str, tables: Tables) -> str | None:
     """Return the class of the elements of `owner` that are called `name`."""
-    word, declared = fold(name), _declared(owner, tables)
+    word, declared = fold_name(name), _declared_elements(owner, tables)
     classes: Mapping[str, Class] = tables.classes
     for term in declared:
         if name == classes[term].plural:
@@ -265,19 +282,19 @@ def element_of(owner: str, name: str, tables: Tables) -> str | None:
     if not word:
         return None
     for term in declared:
-        if word == fold(classes[term].plural):
+        if word == fold_name(classes[term].plural):
             return term
     for term in declared:
-        if word == fold(term) or word in _synonyms(classes[term]):
+        if word == fold_name(term) or word in _folded_synonyms(classes[term]):
             return term
     for term, row in classes.items():
-        called = word in (fold(term), fold(row.plural)) or word in _synonyms(row)
-        if called and any(tables.descends(term, parent) for parent in declared):
+        called = word in (fold_name(term), fold_name(row.plural)) or word in _folded_synonyms(row)
+        if called and any(tables.is_descendant(term, parent) for parent in declared):
             return term
     return None
 
 
-@_kept
+@_cached
 def object_classes(text: str, tables: Tables) -> tuple[str, ...] | None:
     """Return the classes whose objects a property of this type can hold.
 
@@ -296,7 +313,7 @@ def object_classes(text: str, tables: Tables) -> tuple[str, ...] | None:
     return tuple(classes)
 
 
-@_kept
+@_cached
 def id_property(term: str, tables: Tables) -> Property | None:
     """Return the property that holds the id of an object; Calendar calls it `uid`."""
     named = tables.find_property(term, "id")
@@ -305,14 +322,14 @@ def id_property(term: str, tables: Tables) -> Property | None:
     return next((row for row in tables.properties(term) if row.code == _ID_CODE), None)
 
 
-@_kept
+@_cached
 def id_classes(tables: Tables) -> tuple[tuple[str, str], ...]:
     """Return the classes whose objects have an id, and its property, by JXA name."""
     found = ((class_term(term, tables), id_property(term, tables)) for term in tables.classes)
     return tuple((name, property_term(ident)) for name, ident in found if ident is not None)
 
 
-@_kept
+@_cached
 def is_text(term: str, tables: Tables) -> bool:
     """Say whether the class is one of the Text Suite."""
     return any(row.code in _TEXT_CODES for _, row in tables.lineage(term))
@@ -320,8 +337,8 @@ def is_text(term: str, tables: Tables) -> bool:
 
 def enumerator_term(text: str, rows: Iterable[tuple[str, str]]) -> Term | None:
     """Return the dictionary's spelling of an enumerator, found without case or by its code."""
-    wanted = fold(text)
+    wanted = fold_name(text)
     exact = (row for row in rows if text in row)
-    loose = (row for row in rows if wanted and wanted == fold(row[0]))
+    loose = (row for row in rows if wanted and wanted == fold_name(row[0]))
     name, code = next(exact, None) or next(loose, ("", ""))
     return Term(name, code, form="enum") if name else None

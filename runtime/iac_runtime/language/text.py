@@ -14,24 +14,26 @@ from collections.abc import Mapping
 from typing import Any
 
 from iac_base.text import text_literal
-from iac_runtime.language.request import Absent, Event, RawForm
 from iac_runtime.language.steps import (
-    Among,
-    Beside,
+    Absent,
+    AllElements,
     Boundary,
     ById,
     ByIndex,
     ByName,
     DateValue,
-    Every,
+    Event,
     Filter,
-    Go,
     Join,
+    MiddleOrSome,
     PathValue,
+    PreviouslyRead,
+    PropertyStep,
+    RawForm,
     RecordValue,
     RefValue,
+    RelativeTo,
     Rgb,
-    Seen,
     Span,
     Step,
     Term,
@@ -55,54 +57,54 @@ KEPT_NAMES = _OF_COLLECTIONS
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*\Z")
 
 
-def member(name: str) -> str:
+def member_access(name: str) -> str:
     """Return the access to the property `name`: `.name`, or in brackets where it must be."""
     return f".{name}" if _IDENTIFIER.match(name) else f"[{text_literal(name)}]"
 
 
-def steps_text(steps: tuple[Step, ...], root: str = "") -> str:
+def format_reference(steps: tuple[Step, ...], root: str = "") -> str:
     """Return the canonical text of `steps`; without `root` it begins with the first name.
 
     `root` is a JavaScript expression for the application; with it the text can be run.
     """
-    text = root + "".join(_step(step, root) for step in steps)
+    text = root + "".join(_format_step(step, root) for step in steps)
     return text if root else text.removeprefix(".")
 
 
-def _step(step: Step, root: str) -> str:
+def _format_step(step: Step, root: str) -> str:
     match step:
-        case Go(name) | Every(name):
-            return member(name)
+        case PropertyStep(name) | AllElements(name):
+            return member_access(name)
         case ByIndex(index):
             return f"[{index}]"
         case ByName(name):
             return f"[{text_literal(name)}]"
         case ById(ident):
             return f".byId({text_literal(ident) if isinstance(ident, str) else ident})"
-        case Boundary(word) | Among(word) | Beside(word) | Seen(word):
+        case Boundary(word) | MiddleOrSome(word) | RelativeTo(word) | PreviouslyRead(word):
             return f".{word}"
         case Span(start, stop):
             return f"[{'' if start is None else start}:{'' if stop is None else stop}]"
         case Whose(test):
-            return f".whose({filter_text(test, root)})"
+            return f".whose({format_filter(test, root)})"
 
 
-def filter_text(test: Filter, root: str = "") -> str:
+def format_filter(test: Filter, root: str = "") -> str:
     """Return a filter as the object that JXA's `whose` takes."""
     if isinstance(test, Join):
-        return f"{{_{test.word}: [{', '.join(filter_text(part, root) for part in test.tests)}]}}"
-    value = value_text(test.value, root)
+        return f"{{_{test.word}: [{', '.join(format_filter(part, root) for part in test.tests)}]}}"
+    value = format_value(test.value, root)
     if test.operator != "=":
         word = test.operator if test.operator.startswith("_") else text_literal(test.operator)
         value = f"{{{word}: {value}}}"
     match test.path:
-        case (Go(name),) if _IDENTIFIER.match(name):
+        case (PropertyStep(name),) if _IDENTIFIER.match(name):
             return f"{{{name}: {value}}}"
-    path = "".join(_step(step, root) for step in test.path)
+    path = "".join(_format_step(step, root) for step in test.path)
     return f"{{_match: [ObjectSpecifier(){path}, {value}]}}"
 
 
-def value_text(value: Value, root: str = "") -> str:
+def format_value(value: Value, root: str = "") -> str:
     """Return a tagged value as a JavaScript expression.
 
     Without `root` it is the form inside a reference, where a file and an object are texts.
@@ -117,18 +119,18 @@ def value_text(value: Value, root: str = "") -> str:
         case str():
             return text_literal(value)
         case tuple():
-            return f"[{', '.join(value_text(item, root) for item in value)}]"
+            return f"[{', '.join(format_value(item, root) for item in value)}]"
         case PathValue(path):
             return f"Path({text_literal(path)})" if root else text_literal(path)
         case DateValue():
             return f"new Date({text_literal(value.iso)})"
         case RecordValue(fields):
-            return object_text({key: value_text(item, root) for key, item in fields})
+            return format_object({key: format_value(item, root) for key, item in fields})
         case RefValue(steps):
-            return steps_text(steps, root) if root else text_literal(steps_text(steps))
+            return format_reference(steps, root) if root else text_literal(format_reference(steps))
 
 
-def object_text(fields: Mapping[str, str]) -> str:
+def format_object(fields: Mapping[str, str]) -> str:
     """Return a JavaScript object literal of ready expressions."""
     rows = (
         f"{name if _IDENTIFIER.match(name) else text_literal(name)}: {value}"
@@ -210,9 +212,9 @@ def four_number(code: str) -> int:
 
 def _step_json(step: Step, coded: bool) -> Any:
     match step:
-        case Go(name) | Every(name) if coded:
-            return ["every" if isinstance(step, Every) else "go", name, code_number(name)]
-        case Go(name) | Every(name):
+        case PropertyStep(name) | AllElements(name) if coded:
+            return ["every" if isinstance(step, AllElements) else "go", name, code_number(name)]
+        case PropertyStep(name) | AllElements(name):
             return ["go", name]
         case ByIndex(index):
             return ["at", index]
@@ -224,11 +226,11 @@ def _step_json(step: Step, coded: bool) -> Any:
             # Apple events count from 1, and name the last object of a range.
             first, last = start or 0, -1 if stop is None else stop - 1
             return ["span", first if first < 0 else first + 1, last if last < 0 else last + 1]
-        case Among(which):
+        case MiddleOrSome(which):
             return ["among", {"middle": "midd", "some": "any "}[which]]
-        case Beside(way, kind):
+        case RelativeTo(way, kind):
             return ["beside", way[:4], code_number(kind)]
-        case Seen(by):
+        case PreviouslyRead(by):
             return ["seen", by]
         case Boundary(place):
             return ["place" if coded else "go", place]
@@ -276,74 +278,78 @@ def jxa_line(event: Event) -> str:
         )
     else:
         root, before = f"Application({text_literal(event.app)})", ""
-    return before + _line(event, root)
+    return before + _format_line(event, root)
 
 
-def _line(event: Event, root: str) -> str:
-    target = steps_text(event.target, root)
-    more = {name: value_text(value, root) for name, value in event.more}
+def _format_line(event: Event, root: str) -> str:
+    target = format_reference(event.target, root)
+    more = {name: format_value(value, root) for name, value in event.more}
     match event.op:
         case "command":
-            return f"{root}{member(event.command)}({', '.join(_arguments(event, root))})"
+            return (
+                f"{root}{member_access(event.command)}({', '.join(_format_arguments(event, root))})"
+            )
         case "get":
             last = event.target[-1] if event.target else None
-            if isinstance(last, Go) and last.name in _OF_OBJECTS:
-                return _property(steps_text(event.target[:-1], root), last.name, root, more)
-            return _read(target, root, more)
+            if isinstance(last, PropertyStep) and last.name in _OF_OBJECTS:
+                return _format_property_read(
+                    format_reference(event.target[:-1], root), last.name, root, more
+                )
+            return _format_read(target, root, more)
         case "properties":
-            return _read(f"{target}.properties", root, more)
+            return _format_read(f"{target}.properties", root, more)
         case "count":
-            return f"{root}.count({target}, {object_text(more)})" if more else f"{target}.length"
+            return f"{root}.count({target}, {format_object(more)})" if more else f"{target}.length"
         case "columns":
-            return _columns(event, target, root, more)
+            return _format_columns(event, target, root, more)
         case "each":
-            return f"[{', '.join(_line(part, root) for part in event.parts)}]"
+            return f"[{', '.join(_format_line(part, root) for part in event.parts)}]"
         case "list":
-            return _list(event, target, root, more)
+            return _format_list_read(event, target, root, more)
         case "set":
-            return _set(event, target, root, more)
+            return _format_assignments(event, target, root, more)
         case "activate" | "launch" | "quit" | "running":
             return f"{root}.{event.op}()"
         case "test":
             return f"{root}.running()"
 
 
-def _columns(event: Event, target: str, root: str, more: Mapping[str, str]) -> str:
+def _format_columns(event: Event, target: str, root: str, more: Mapping[str, str]) -> str:
     if len(event.columns) == 1:
-        return _property(target, event.columns[0].jxa, root, more)
-    reads = {c.label: _property("x", c.jxa, root, more) for c in event.columns}
-    return f"const x = {target}; ({object_text(reads)})"
+        return _format_property_read(target, event.columns[0].jxa, root, more)
+    reads = {c.label: _format_property_read("x", c.jxa, root, more) for c in event.columns}
+    return f"const x = {target}; ({format_object(reads)})"
 
 
-def _list(event: Event, target: str, root: str, more: Mapping[str, str]) -> str:
+def _format_list_read(event: Event, target: str, root: str, more: Mapping[str, str]) -> str:
     key = event.id_column or event.name_column
     names = [key] if key else []
     names += [column.jxa for column in event.columns] + [row.jxa for row in event.order]
     names = list(dict.fromkeys(names))
     if not names:
-        return f"{root}.count({target}, {object_text(more)})" if more else f"{target}.length"
+        return f"{root}.count({target}, {format_object(more)})" if more else f"{target}.length"
     if len(names) == 1:
-        return _property(target, names[0], root, more, _OF_COLLECTIONS)
-    reads = (_property("x", name, root, more, _OF_COLLECTIONS) for name in names)
+        return _format_property_read(target, names[0], root, more, _OF_COLLECTIONS)
+    reads = (_format_property_read("x", name, root, more, _OF_COLLECTIONS) for name in names)
     return f"const x = {target}; [{', '.join(reads)}]"
 
 
-def _set(event: Event, target: str, root: str, more: Mapping[str, str]) -> str:
-    sets = [(member(name), value_text(value, root)) for name, value in event.named]
+def _format_assignments(event: Event, target: str, root: str, more: Mapping[str, str]) -> str:
+    sets = [(member_access(name), format_value(value, root)) for name, value in event.named]
     one = len(sets) == 1
     begin = "" if one else f"const x = {target}; "
     owner = target if one else "x"
     if more:
-        calls = (f"{root}.set({owner}{n}, {object_text({'to': v, **more})})" for n, v in sets)
+        calls = (f"{root}.set({owner}{n}, {format_object({'to': v, **more})})" for n, v in sets)
         return begin + "; ".join(calls)
     return begin + "; ".join(f"{owner}{name} = {value}" for name, value in sets)
 
 
-def _read(specifier: str, root: str, more: Mapping[str, str]) -> str:
-    return f"{root}.get({specifier}, {object_text(more)})" if more else f"{specifier}()"
+def _format_read(specifier: str, root: str, more: Mapping[str, str]) -> str:
+    return f"{root}.get({specifier}, {format_object(more)})" if more else f"{specifier}()"
 
 
-def _property(
+def _format_property_read(
     target: str,
     name: str,
     root: str,
@@ -352,18 +358,20 @@ def _property(
 ) -> str:
     """Return the read of a property of an object, or of each object of a collection."""
     if name not in kept:
-        return _read(f"{target}{member(name) if name else ''}", root, more)
-    record = _read(f"{target}.properties", root, more)
+        return _format_read(f"{target}{member_access(name) if name else ''}", root, more)
+    record = _format_read(f"{target}.properties", root, more)
     return (
-        f"{record}{member(name)}" if kept is _OF_OBJECTS else f"{record}.map(p => p{member(name)})"
+        f"{record}{member_access(name)}"
+        if kept is _OF_OBJECTS
+        else f"{record}.map(p => p{member_access(name)})"
     )
 
 
-def _arguments(event: Event, root: str) -> list[str]:
+def _format_arguments(event: Event, root: str) -> list[str]:
     arguments: list[str] = []
-    named = {name: value_text(value, root) for name, value in event.named}
+    named = {name: format_value(value, root) for name, value in event.named}
     if not isinstance(event.direct, Absent) and (event.direct is not None or named):
-        arguments.append(value_text(event.direct, root))
+        arguments.append(format_value(event.direct, root))
     if named:
-        arguments.append(object_text(named))
+        arguments.append(format_object(named))
     return arguments

@@ -18,14 +18,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from iac_base.errors import InvalidParameterError, quoted
+from iac_base.errors import InvalidParameterError, quote_text
 from iac_runtime.language.references import (
-    Last,
+    PathKind,
     Reference,
     folder_reference,
     full_path,
     has_folders,
-    insertion,
+    insertion_place,
     is_path,
 )
 from iac_runtime.language.steps import (
@@ -37,13 +37,13 @@ from iac_runtime.language.steps import (
     Value,
     read_date,
 )
-from iac_runtime.language.syntax import Moment
+from iac_runtime.language.syntax import DateLiteral
 from iac_runtime.language.terms import (
-    camel,
-    class_named,
+    camel_case,
     class_term,
     enumerator_term,
-    field_named,
+    find_class_term,
+    find_field,
     is_text,
     known_class,
     loose_name,
@@ -73,9 +73,9 @@ class ValueReader:
     tables: Tables
     home: str
     read_reference: ReadReference
-    last: Last = "folder"
+    last: PathKind = "folder"
 
-    def value(self, value: Any, kind: str, where: str, *, direct: bool = False) -> Value:
+    def read_value(self, value: Any, kind: str, where: str, *, direct: bool = False) -> Value:
         """Return `value` as a tagged value of the type `kind` (the grammar of `Param.type`).
 
         Args:
@@ -90,89 +90,91 @@ class ValueReader:
         if direct and kinds == ANY and self._has_objects():
             kinds = (Alternative("specifier"), *kinds)
         try:
-            return self._union(value, kinds, where, 0)
+            return self._read_union(value, kinds, where, 0)
         except InvalidParameterError as error:
             if where not in error.message:
                 error.message = f"{where}: {error.message}"
             raise
 
-    def record(
+    def read_record(
         self, value: Mapping[str, Any], find: Callable[[str], Property | None], depth: int = 0
     ) -> RecordValue:
         """Return a record; `find` gives the field of a name, or None to take it as it is."""
         fields: dict[str, Value] = {}
         for name, part in value.items():
             row = find(name)
-            key = property_term(row) if row is not None else camel(name)
+            key = property_term(row) if row is not None else camel_case(name)
             if not key or key == "__proto__":
-                raise InvalidParameterError(f"{quoted(name)} is not the name of a field.")
+                raise InvalidParameterError(f"{quote_text(name)} is not the name of a field.")
             if key in fields:
-                raise InvalidParameterError(f"{quoted(name)} is given twice.")
+                raise InvalidParameterError(f"{quote_text(name)} is given twice.")
             kinds = parse_type(row.type) if row is not None else ANY
-            fields[key] = self._union(part, kinds, name, depth + 1)
+            fields[key] = self._read_union(part, kinds, name, depth + 1)
         return RecordValue(tuple(fields.items()))
 
-    def _union(self, value: Any, kinds: Sequence[Alternative], where: str, depth: int) -> Value:
+    def _read_union(
+        self, value: Any, kinds: Sequence[Alternative], where: str, depth: int
+    ) -> Value:
         if depth > _MAX_DEPTH:
             raise InvalidParameterError(f"{where} is nested deeper than {_MAX_DEPTH} levels.")
         if value is None:
             return None
-        if isinstance(value, Moment):
+        if isinstance(value, DateLiteral):
             return read_date(value.iso, where)
         if isinstance(value, str) and Alternative("any") in kinds:
             inside = value[1:-1]
-            if value[:1] in _QUOTES and value[:1] == value[-1:] and self._picks(inside):
+            if value[:1] in _QUOTES and value[:1] == value[-1:] and self._is_part_reference(inside):
                 return inside
         lists = [kind._replace(many=False) for kind in kinds if kind.many]
         single = [kind for kind in kinds if not kind.many]
         if isinstance(value, list | tuple):
             # Dictionaries often say one file or one object where the app takes several.
-            inner = lists or [kind for kind in single if self._plural(kind.name)]
+            inner = lists or [kind for kind in single if self._accepts_list(kind.name)]
             if inner:
                 return tuple(
-                    self._union(part, inner, f"{where}[{n}]", depth + 1)
+                    self._read_union(part, inner, f"{where}[{n}]", depth + 1)
                     for n, part in enumerate(value)
                 )
         if not single:
-            return (self._union(value, lists, where, depth + 1),)
+            return (self._read_union(value, lists, where, depth + 1),)
         if len(single) == 1:
-            return self._single(value, single[0].name, where, depth)
-        return self._choose(value, [kind.name for kind in single], where, depth)
+            return self._read_single(value, single[0].name, where, depth)
+        return self._read_by_form(value, [kind.name for kind in single], where, depth)
 
-    def _choose(self, value: Any, names: list[str], where: str, depth: int) -> Value:
+    def _read_by_form(self, value: Any, names: list[str], where: str, depth: int) -> Value:
         """Read a value that may be of several types: by its form, then by the first that fits."""
         if isinstance(value, str):
-            names = self._by_form(value, names)
+            names = self._order_by_form(value, names)
         problem: InvalidParameterError | None = None
         for name in names:
             try:
-                return self._single(value, name, where, depth)
+                return self._read_single(value, name, where, depth)
             except InvalidParameterError as error:
                 problem = problem or error
         assert problem is not None
         raise problem
 
-    def _by_form(self, text: str, names: list[str]) -> list[str]:
+    def _order_by_form(self, text: str, names: list[str]) -> list[str]:
         """Return the types in the order in which their form fits `text`."""
         plain = "text" in names or "any" in names
 
-        def rank(name: str) -> int:
+        def form_rank(name: str) -> int:
             reading = reading_of(name)
             if reading == "file":
                 return 0 if is_path(text) else 9
             if reading == "date":
                 return 1 if text[:4].isdigit() and text[4:5] == "-" else 9
             if reading == "any":
-                return 2 if self._picks(text) else 5
+                return 2 if self._is_part_reference(text) else 5
             if self._is_reference(name):
-                return 2 if is_path(text) or self._reads(text, strict=plain) else 8
+                return 2 if is_path(text) or self._is_readable_reference(text, strict=plain) else 8
             if name in self.tables.enums:
                 return 3 if enumerator_term(text, self.tables.enums[name]) else 7
             return 4 if reading == "text" else 6
 
-        return sorted(names, key=rank)
+        return sorted(names, key=form_rank)
 
-    def _reads(self, text: str, *, strict: bool) -> bool:
+    def _is_readable_reference(self, text: str, *, strict: bool) -> bool:
         """Say whether `text` is a reference; where it may be mere text, one to an object."""
         try:
             found = self.read_reference(text)
@@ -180,16 +182,16 @@ class ValueReader:
             return False
         return not strict or len(found.steps) > 1 or bool(found.steps and found.classes)
 
-    def _picks(self, text: str) -> bool:
+    def _is_part_reference(self, text: str) -> bool:
         """Say whether `text`, which may be any value, is a reference to a part of something."""
         if not ("[" in text or "(" in text) or not self._has_objects():
             return False
-        return self._reads(text, strict=True)
+        return self._is_readable_reference(text, strict=True)
 
     def _has_objects(self) -> bool:
         return APPLICATION in self.tables.classes and self.tables.app.kind != "addition"
 
-    def _plural(self, name: str) -> bool:
+    def _accepts_list(self, name: str) -> bool:
         return reading_of(name) in ("any", "file") or self._is_reference(name)
 
     def _is_reference(self, name: str) -> bool:
@@ -200,132 +202,137 @@ class ValueReader:
         files = reading == "file" and name in self.tables.classes and has_folders(self.tables)
         return files or reading in ("object", "insertion")
 
-    def _single(self, value: Any, name: str, where: str, depth: int) -> Value:
+    def _read_single(self, value: Any, name: str, where: str, depth: int) -> Value:
         tables, reading = self.tables, reading_of(name)
         if name.startswith("list of "):
-            return self._union(value, parse_type(name), where, depth + 1)
+            return self._read_union(value, parse_type(name), where, depth + 1)
         if isinstance(value, ObjectText) and (
             # Of text with parts it is the text that counts.
             is_text(name, tables) if self._is_reference(name) else reading != "any"
         ):
-            raise InvalidParameterError(f"{where} must be a value, not {quoted(value)}.", CALL_IT)
+            raise InvalidParameterError(
+                f"{where} must be a value, not {quote_text(value)}.", CALL_IT
+            )
         if name in tables.enums and reading is None:
-            return self._enum(value, name, where)
+            return self._read_enumerator(value, name, where)
         if isinstance(value, Mapping) and name in tables.classes:
             # What no app holds but takes: find options, preferences.
-            return self.record(value, self._field_of(name), depth)
+            return self.read_record(value, self._field_finder(name), depth)
         if self._is_reference(name):
-            return self._reference(value, name, where)
+            return self._read_specifier(value, name, where)
         if name in tables.records and reading != "record":
-            return self.record(_mapping(value, where), self._field_of(name), depth)
+            return self.read_record(_require_mapping(value, where), self._field_finder(name), depth)
         return _READERS[reading or "any"](self, value, where, depth)
 
-    def _enum(self, value: Any, name: str, where: str) -> str:
+    def _read_enumerator(self, value: Any, name: str, where: str) -> str:
         rows = self.tables.enums[name]
-        text = _text(value, where)
+        text = _require_text(value, where)
         found = enumerator_term(text, rows)
         if found is None:
-            message = f"{where}: {quoted(text)} is not a {name}."
+            message = f"{where}: {quote_text(text)} is not a {name}."
             raise InvalidParameterError(message, said=text, known=[row[0] for row in rows])
         return found
 
-    def _reference(self, value: Any, name: str, where: str) -> Value:
-        text = _text(value, where)
+    def _read_specifier(self, value: Any, name: str, where: str) -> Value:
+        text = _require_text(value, where)
         if is_path(text):
             path = full_path(text, self.home, where)
             if not has_folders(self.tables):
                 return PathValue(path)
-            last: Last = "file" if name == "file" and self.last == "item" else self.last
+            last: PathKind = "file" if name == "file" and self.last == "item" else self.last
             return RefValue(folder_reference(path, self.home, self.tables, last))
         found = self.read_reference(text)
-        return insertion(found).value if reading_of(name) == "insertion" else found.value
+        return insertion_place(found).value if reading_of(name) == "insertion" else found.value
 
-    def _field_of(self, name: str) -> Callable[[str], Property]:
+    def _field_finder(self, name: str) -> Callable[[str], Property]:
         """Return what finds a field of a record, or of a class that is used as one."""
         record = self.tables.records.get(name)
         rows = record.properties if record else self.tables.properties(name)
 
-        def find(field: str) -> Property:
-            row = field_named(rows, field)
+        def find_field_row(field: str) -> Property:
+            row = find_field(rows, field)
             if row is not None:
                 return row
-            message = f"{quoted(field)} is not a field of {name}."
+            message = f"{quote_text(field)} is not a field of {name}."
             raise InvalidParameterError(message, said=field, known=[row.term for row in rows])
 
-        return find
+        return find_field_row
 
-    def _any_field(self, name: str) -> Property | None:
+    def _find_any_field(self, name: str) -> Property | None:
         groups = [row.properties for row in self.tables.classes.values()]
         groups += [row.properties for row in self.tables.records.values()]
         for group in groups:
-            prop = field_named(group, name)
+            prop = find_field(group, name)
             if prop is not None:
                 # Another class may type the same term otherwise: only the name is sure.
                 return prop._replace(type="any")
         return None
 
-    def _property(self, value: Any, where: str, _depth: int) -> str:
-        return loose_name(_text(value, where), self.tables)
+    def _read_property(self, value: Any, where: str, _depth: int) -> str:
+        return loose_name(_require_text(value, where), self.tables)
 
-    def _class_name(self, value: Any, where: str, _depth: int) -> str:
-        text = _text(value, where)
-        found = class_named(text, self.tables)
+    def _read_class_name(self, value: Any, where: str, _depth: int) -> str:
+        text = _require_text(value, where)
+        found = find_class_term(text, self.tables)
         return text if found is None else class_term(found, self.tables)
 
-    def _class(self, value: Any, where: str, _depth: int) -> str:
-        term = known_class(_text(value, where), self.tables, where)
+    def _read_class(self, value: Any, where: str, _depth: int) -> str:
+        term = known_class(_require_text(value, where), self.tables, where)
         return class_term(term, self.tables)
 
-    def _file(self, value: Any, where: str, _depth: int) -> Value:
-        return PathValue(full_path(_text(value, where), self.home, where))
+    def _read_file(self, value: Any, where: str, _depth: int) -> Value:
+        return PathValue(full_path(_require_text(value, where), self.home, where))
 
-    def _color(self, value: Any, where: str, depth: int) -> Value:
+    def _read_color(self, value: Any, where: str, depth: int) -> Value:
         if not isinstance(value, list | tuple):
-            return self._anything(value, where, depth)
+            return self._read_anything(value, where, depth)
         if len(value) != 3 or not all(_is_measure(part) and 0 <= part <= 1 for part in value):
             raise InvalidParameterError(
-                f"{where}: {quoted(str(value))} is not a colour.",
+                f"{where}: {quote_text(str(value))} is not a colour.",
                 "Give red, green and blue from 0 to 1, such as [1, 0.5, 0].",
             )
         return Rgb(value)
 
-    def _record(self, value: Any, where: str, depth: int) -> Value:
-        return self.record(_mapping(value, where), self._any_field, depth)
+    def _read_any_record(self, value: Any, where: str, depth: int) -> Value:
+        return self.read_record(_require_mapping(value, where), self._find_any_field, depth)
 
-    def _plain(self, value: Any, where: str, depth: int) -> Value:
-        return value if isinstance(value, str) else self._anything(value, where, depth)
+    def _read_plain(self, value: Any, where: str, depth: int) -> Value:
+        return value if isinstance(value, str) else self._read_anything(value, where, depth)
 
-    def _anything(self, value: Any, where: str, depth: int) -> Value:
-        if isinstance(value, ObjectText) or (isinstance(value, str) and self._picks(value)):
-            return self._reference(value, "specifier", where)
+    def _read_anything(self, value: Any, where: str, depth: int) -> Value:
+        if isinstance(value, ObjectText) or (
+            isinstance(value, str) and self._is_part_reference(value)
+        ):
+            return self._read_specifier(value, "specifier", where)
         if value is None or isinstance(value, bool | str):
             return value
         if isinstance(value, int | float):
-            return _number(value, where)
+            return _read_number(value, where)
         if isinstance(value, list | tuple):
             return tuple(
-                self._union(part, ANY, f"{where}[{n}]", depth + 1) for n, part in enumerate(value)
+                self._read_union(part, ANY, f"{where}[{n}]", depth + 1)
+                for n, part in enumerate(value)
             )
-        return self._record(value, where, depth)
+        return self._read_any_record(value, where, depth)
 
 
-def _text(value: Any, where: str) -> str:
+def _require_text(value: Any, where: str) -> str:
     if not isinstance(value, str):
-        raise _wrong(value, "a text", where)
+        raise _wrong_type(value, "a text", where)
     return value
 
 
-def _boolean(value: Any, where: str) -> bool:
+def _read_boolean(value: Any, where: str) -> bool:
     if not isinstance(value, bool):
-        raise _wrong(value, "true or false", where)
+        raise _wrong_type(value, "true or false", where)
     return value
 
 
-def _number(value: Any, where: str) -> int | float:
+def _read_number(value: Any, where: str) -> int | float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise _wrong(value, "a number", where)
+        raise _wrong_type(value, "a number", where)
     if isinstance(value, float) and not math.isfinite(value):
-        raise _wrong(value, "a number", where)
+        raise _wrong_type(value, "a number", where)
     if isinstance(value, int) and abs(value) > MAX_EXACT:
         raise InvalidParameterError(
             f"{where}: the number is larger than 2^53, so JavaScript cannot hold it exactly.",
@@ -334,18 +341,18 @@ def _number(value: Any, where: str) -> int | float:
     return +value
 
 
-def _integer(value: Any, where: str) -> int | float:
-    found = _number(value, where)
+def _read_integer(value: Any, where: str) -> int | float:
+    found = _read_number(value, where)
     if found % 1:
-        raise _wrong(value, "a whole number", where)
-    return _number(int(found), where)
+        raise _wrong_type(value, "a whole number", where)
+    return _read_number(int(found), where)
 
 
-def _rectangle(value: Any, where: str) -> Value:
+def _read_rectangle(value: Any, where: str) -> Value:
     fields = value if isinstance(value, dict) else {}
     if set(fields) != set(_BOUNDS) or not all(_is_measure(part) for part in fields.values()):
         raise InvalidParameterError(
-            f"{where}: {quoted(str(value))} is not a rectangle.",
+            f"{where}: {quote_text(str(value))} is not a rectangle.",
             'Write {"x": 0, "y": 0, "width": 400, "height": 300}.',
         )
     return RecordValue(tuple((key, fields[key]) for key in _BOUNDS))
@@ -355,44 +362,44 @@ def _is_measure(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < MAX_EXACT
 
 
-def _missing(value: Any, where: str) -> Value:
-    raise _wrong(value, "null", where)
+def _reject_value(value: Any, where: str) -> Value:
+    raise _wrong_type(value, "null", where)
 
 
-def _mapping(value: Any, where: str) -> Mapping[str, Any]:
+def _require_mapping(value: Any, where: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise _wrong(value, "an object", where)
+        raise _wrong_type(value, "an object", where)
     return value
 
 
-def _wrong(value: Any, wanted: str, where: str) -> InvalidParameterError:
-    return InvalidParameterError(f"{where} must be {wanted}, not {quoted(str(value))}.")
+def _wrong_type(value: Any, wanted: str, where: str) -> InvalidParameterError:
+    return InvalidParameterError(f"{where} must be {wanted}, not {quote_text(str(value))}.")
 
 
 _Read: TypeAlias = Callable[[ValueReader, Any, str, int], Value]
 """How a value is read: by whom, the raw value, what to call it in an error, how deep it lies."""
 
 
-def _alone(read: Callable[[Any, str], Value]) -> _Read:
+def _without_app(read: Callable[[Any, str], Value]) -> _Read:
     """Return the reader of values that need no knowledge of the app."""
     return lambda _reader, value, where, _depth: read(value, where)
 
 
 _READERS: Final[Mapping[Reading, _Read]] = {
-    "any": ValueReader._anything,
-    "boolean": _alone(_boolean),
-    "class": ValueReader._class,
-    "class name": ValueReader._class_name,
-    "color": ValueReader._color,
-    "date": _alone(lambda value, where: read_date(_text(value, where), where)),
-    "file": ValueReader._file,
-    "integer": _alone(_integer),
-    "missing": _alone(_missing),
-    "number": _alone(_number),
-    "plain": ValueReader._plain,
-    "property": ValueReader._property,
-    "record": ValueReader._record,
-    "rectangle": _alone(_rectangle),
-    "text": _alone(_text),
+    "any": ValueReader._read_anything,
+    "boolean": _without_app(_read_boolean),
+    "class": ValueReader._read_class,
+    "class name": ValueReader._read_class_name,
+    "color": ValueReader._read_color,
+    "date": _without_app(lambda value, where: read_date(_require_text(value, where), where)),
+    "file": ValueReader._read_file,
+    "integer": _without_app(_read_integer),
+    "missing": _without_app(_reject_value),
+    "number": _without_app(_read_number),
+    "plain": ValueReader._read_plain,
+    "property": ValueReader._read_property,
+    "record": ValueReader._read_any_record,
+    "rectangle": _without_app(_read_rectangle),
+    "text": _without_app(_require_text),
 }
 """Reading -> reader. Objects and places are references, which `_single` sees to."""

@@ -16,7 +16,7 @@ from iac_runtime.objects.base import (
 )
 from iac_runtime.objects.collection import AnyObject, Items
 from iac_runtime.objects.conditions import Condition, Criterion, its
-from iac_runtime.objects.descriptors import (
+from iac_runtime.objects.fields import (
     Elements,
     One,
     Prop,
@@ -24,9 +24,9 @@ from iac_runtime.objects.descriptors import (
     RwProp,
     RwTextOne,
     TextOne,
+    read,
     type_names,
 )
-from iac_runtime.objects.reading import read
 from iac_runtime.objects.rows import Color, Point, Rect, Rows
 
 __all__ = [

@@ -50,7 +50,7 @@ class Criterion(Generic[O, T]):
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def _test(self, operator: str, value: Any) -> Condition[O]:
+    def _make_condition(self, operator: str, value: Any) -> Condition[O]:
         return Condition({self._name: {operator: value}})
 
     @overload  # type: ignore[override]
@@ -73,19 +73,19 @@ class Criterion(Generic[O, T]):
     def __ne__(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, other: object
     ) -> Condition[O] | NotComparable:
-        return self._test("!=", other)
+        return self._make_condition("!=", other)
 
     def __lt__(self, other: T) -> Condition[O]:
-        return self._test("<", other)
+        return self._make_condition("<", other)
 
     def __le__(self, other: T) -> Condition[O]:
-        return self._test("<=", other)
+        return self._make_condition("<=", other)
 
     def __gt__(self, other: T) -> Condition[O]:
-        return self._test(">", other)
+        return self._make_condition(">", other)
 
     def __ge__(self, other: T) -> Condition[O]:
-        return self._test(">=", other)
+        return self._make_condition(">=", other)
 
     @overload
     def contains(self: "Criterion[O, str]", other: str) -> Condition[O]: ...
@@ -93,19 +93,19 @@ class Criterion(Generic[O, T]):
     def contains(self: "Criterion[O, list[E]]", other: "E") -> Condition[O]: ...
     def contains(self, other: Any) -> Condition[O]:
         """Test whether a text has these characters in it, or a list this item."""
-        return self._test("contains", other)
+        return self._make_condition("contains", other)
 
     def startswith(self: "Criterion[O, str]", other: str) -> Condition[O]:
         """Test how a text begins."""
-        return self._test("begins with", other)
+        return self._make_condition("begins with", other)
 
     def endswith(self: "Criterion[O, str]", other: str) -> Condition[O]:
         """Test how a text ends."""
-        return self._test("ends with", other)
+        return self._make_condition("ends with", other)
 
     def in_(self, values: Iterable[T]) -> Condition[O]:
         """Test whether the value is one of these."""
-        return self._test("in", list(values))
+        return self._make_condition("in", list(values))
 
     def __repr__(self) -> str:
         return f"Criterion({self._name!r})"

@@ -62,14 +62,14 @@ class Rows(list[R], Generic[T, R]):
     def _repr_html_(self) -> str:
         from html import escape
 
-        def cell(value: object) -> str:
+        def format_cell(value: object) -> str:
             text = str(value)
             return escape(text if len(text) <= _CELL else f"{text[: _CELL - 1]}…")
 
         names = list(self[0]) if self else []
-        head = "".join(f"<th>{cell(name)}</th>" for name in names)
+        head = "".join(f"<th>{format_cell(name)}</th>" for name in names)
         body = "".join(
-            f"<tr>{''.join(f'<td>{cell(row.get(name))}</td>' for name in names)}</tr>"
+            f"<tr>{''.join(f'<td>{format_cell(row.get(name))}</td>' for name in names)}</tr>"
             for row in self[:_SHOWN]
         )
         more = f"<p>{_SHOWN} of {len(self)} rows</p>" if len(self) > _SHOWN else ""

@@ -14,8 +14,8 @@ from typing import Any, Final, NamedTuple
 from iac_base.files import open_state
 from iac_base.secrets import without_secrets
 from iac_base.sqlite import Database, DatabaseSchema
-from iac_runtime.outcomes.inverse import Inverse, InverseCall, Left
-from iac_runtime.outcomes.outcome import Outcome, State, Wanted
+from iac_runtime.outcomes.inverse import Inverse, InverseCall, StateToCheck
+from iac_runtime.outcomes.outcome import ExpectedValue, Outcome, State
 
 FILE: Final = "history.db"
 
@@ -46,7 +46,7 @@ _SCHEMA: Final = DatabaseSchema(
 )
 
 
-class Later(NamedTuple):
+class LaterCheck(NamedTuple):
     """What is looked at when somebody asks again what came of a call.
 
     Attributes:
@@ -55,9 +55,9 @@ class Later(NamedTuple):
         wanted: What its properties should be; none where it should be gone, or there.
     """
 
-    deed: str
+    operation: str
     reference: str = ""
-    wanted: tuple[Wanted, ...] = ()
+    wanted: tuple[ExpectedValue, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class KeptCall:
     about: str
     outcome: Outcome
     inverse: Inverse
-    later: Later
+    later: LaterCheck
     client: str = ""
     undoes: int = 0
     at: float = field(default_factory=time.time)
@@ -91,7 +91,7 @@ class KeptCall:
     undone: int = 0
 
     @property
-    def undoable(self) -> bool:
+    def is_undoable(self) -> bool:
         """Whether there is a way to take it back, and nobody has."""
         return bool(self.inverse.steps) and not self.undone
 
@@ -107,7 +107,7 @@ class KeptCall:
         return {name: value for name, value in row.items() if value}
 
 
-class Selection(NamedTuple):
+class CallSelection(NamedTuple):
     """Which calls are meant; those that take others back only where one is named by its number.
 
     Attributes:
@@ -125,7 +125,7 @@ class Selection(NamedTuple):
     client: str = ""
 
 
-class History:
+class UndoHistory:
     """The file of the history. Safe to share between threads.
 
     Args:
@@ -142,7 +142,7 @@ class History:
             self._made = Database(self._folder() / FILE if self._folder else None, _SCHEMA)
         return self._made
 
-    def keep(self, call: KeptCall) -> int:
+    def keep_call(self, call: KeptCall) -> int:
         """Keep a call, and make room for it; return its number.
 
         Raises:
@@ -151,12 +151,12 @@ class History:
         held = {
             "outcome": asdict(call.outcome), "inverse": asdict(call.inverse), "later": call.later
         }  # fmt: skip
-        body = _text(held)
+        body = _redacted_json(held)
         values = (
             *(call.at, call.client, call.tool, call.app, call.key, call.about),
             *(call.outcome.state, body, call.undoes),
         )
-        with self._database.writing() as connection:
+        with self._database.begin_transaction() as connection:
             number = connection.execute(
                 "INSERT INTO calls (at, client, tool, app, key, about, state, body, undoes)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -170,7 +170,7 @@ class History:
                 connection.execute("UPDATE calls SET undone = 0 WHERE undone = ?", (call.undoes,))
             connection.execute("DELETE FROM calls WHERE at < ?", (call.at - AGE,))
             connection.execute("DELETE FROM points WHERE at < ?", (call.at - AGE,))
-            if _size(connection) > ROOM:
+            if _used_bytes(connection) > ROOM:
                 # The oldest quarter, so that room is not made at each call.
                 connection.execute(
                     "DELETE FROM calls WHERE id <= (SELECT id FROM calls ORDER BY id LIMIT 1"
@@ -179,19 +179,19 @@ class History:
                 connection.execute("PRAGMA incremental_vacuum")
         return int(number or 0)
 
-    def settle(self, number: int, outcome: Outcome) -> None:
+    def settle_outcome(self, number: int, outcome: Outcome) -> None:
         """Keep what a later look at a call showed. Raises as `keep`."""
-        with self._database.writing() as connection:
+        with self._database.begin_transaction() as connection:
             row = connection.execute("SELECT body FROM calls WHERE id = ?", (number,)).fetchone()
             if row is None:
                 return
-            body = _text({**json.loads(row[0]), "outcome": asdict(outcome)})
+            body = _redacted_json({**json.loads(row[0]), "outcome": asdict(outcome)})
             connection.execute(
                 "UPDATE calls SET state = ?, body = ? WHERE id = ?",
                 (outcome.state, body, number),
             )
 
-    def find(self, wanted: Selection, most: int = 1000) -> list[KeptCall]:
+    def find_calls(self, wanted: CallSelection, most: int = 1000) -> list[KeptCall]:
         """Return the calls that are meant, the newest first. Raises as `keep`."""
         tests: list[str] = ["at >= ?"]
         values: list[Any] = [time.time() - AGE]
@@ -210,16 +210,16 @@ class History:
         if not wanted.call:
             tests.append("undoes = 0")
         query = f"SELECT * FROM calls WHERE {' AND '.join(tests)} ORDER BY id DESC LIMIT ?"  # noqa: S608 (constant tests)
-        with self._database.reading() as connection:
+        with self._database.hold_connection() as connection:
             found = connection.execute(query, (*values, wanted.last or most)).fetchall()
-        return [_call(row) for row in found]
+        return [_parse_row(row) for row in found]
 
     def name_point(self, name: str) -> int:
         """Name this moment, in place of an earlier one of the name; return the last call's number.
 
         Raises as `keep`.
         """
-        with self._database.writing() as connection:
+        with self._database.begin_transaction() as connection:
             (last,) = connection.execute("SELECT COALESCE(MAX(id), 0) FROM calls").fetchone()
             connection.execute(
                 "INSERT OR REPLACE INTO points VALUES (?, ?, ?)",
@@ -227,10 +227,10 @@ class History:
             )
         return int(last)
 
-    def points(self) -> dict[str, int]:
+    def restore_points(self) -> dict[str, int]:
         """Return the last call before each restore point, by name. Raises as `keep`."""
         query = "SELECT name, call FROM points WHERE at >= ? ORDER BY at"
-        with self._database.reading() as connection:
+        with self._database.hold_connection() as connection:
             rows = connection.execute(query, (time.time() - AGE,)).fetchall()
         return {str(name): int(call) for name, call in rows}
 
@@ -240,12 +240,12 @@ class History:
             self._made.close()
 
 
-def _text(held: Mapping[str, Any]) -> str:
+def _redacted_json(held: Mapping[str, Any]) -> str:
     """Return what is kept, without what has the shape of a secret."""
     return json.dumps(without_secrets(json.loads(json.dumps(held, default=str))))
 
 
-def _size(connection: Any) -> int:
+def _used_bytes(connection: Any) -> int:
     pages, free, size = (
         connection.execute(f"PRAGMA {name}").fetchone()[0]
         for name in ("page_count", "freelist_count", "page_size")
@@ -253,14 +253,14 @@ def _size(connection: Any) -> int:
     return int((pages - free) * size)
 
 
-def _call(row: tuple[Any, ...]) -> KeptCall:
+def _parse_row(row: tuple[Any, ...]) -> KeptCall:
     number, at, client, tool, app, key, about, _state, body, undone, undoes = row
     said = json.loads(body)
     steps = tuple(
         InverseCall(
             step[0],
             step[1],
-            Left(step[2][0], step[2][1], _pairs(step[2][2]), _pairs(step[2][3])),
+            StateToCheck(step[2][0], step[2][1], _as_pairs(step[2][2]), _as_pairs(step[2][3])),
             step[3],
         )
         for step in said["inverse"]["steps"]
@@ -271,10 +271,10 @@ def _call(row: tuple[Any, ...]) -> KeptCall:
         *(tool, app, key, about),
         Outcome(**{**said["outcome"], "state": state}),
         Inverse(steps, said["inverse"]["copy"], said["inverse"]["says"]),
-        Later(deed, reference, tuple(Wanted(*row) for row in wanted)),
+        LaterCheck(deed, reference, tuple(ExpectedValue(*row) for row in wanted)),
         *(client, undoes, at, number, undone),
     )
 
 
-def _pairs(rows: Any) -> tuple[tuple[Any, Any], ...]:
+def _as_pairs(rows: Any) -> tuple[tuple[Any, Any], ...]:
     return tuple((name, value) for name, value in rows)

@@ -11,25 +11,34 @@ from typing import Any, Final, NamedTuple
 
 from iac_base.errors import InvalidParameterError, ToolError
 from iac_base.secrets import without_secrets
-from iac_runtime.execution.answers import Reads
-from iac_runtime.language.plain import plain
-from iac_runtime.language.reader import AppReader
-from iac_runtime.language.steps import ById, ByName, Go, Step
+from iac_runtime.execution.answers import SurroundingAnswers
+from iac_runtime.language.reader import (
+    AppReader,
+    answer_to_python,
+    read_known_reference,
+    read_shown_reference,
+)
+from iac_runtime.language.steps import ById, ByName, PropertyStep, Step
 from iac_runtime.language.terms import find_properties
-from iac_runtime.language.text import steps_text
-from iac_runtime.outcomes.judge import expected, made_reference, moved_reference, rows_of
-from iac_runtime.outcomes.known import effect_of, is_stamp, linked, parts_of
+from iac_runtime.language.text import format_reference
+from iac_runtime.outcomes.compare import expected, made_reference, moved_reference, rows_of
 from iac_runtime.outcomes.outcome import (
     Outcome,
-    answered,
+    harness_value,
     is_gone,
     record_of,
-    same,
-    shown,
+    short_value,
+    values_match,
     whole_of,
 )
-from iac_runtime.outcomes.watch import Watch
-from iac_runtime.policy.effects import Undo
+from iac_runtime.outcomes.read_back import (
+    ReadBackPlan,
+    effect_of,
+    is_stamp,
+    linked_properties,
+    parts_of,
+)
+from iac_runtime.policy.facts import Undo
 from iac_runtime.tool import Level, Spec
 from iac_runtime.tools.tables import Tables
 
@@ -49,7 +58,7 @@ _SENTENCES: Final = {
 }
 
 
-class Left(NamedTuple):
+class StateToCheck(NamedTuple):
     """How a call left an object: reference, class, properties as the harness answers, counts."""
 
     reference: str
@@ -63,7 +72,7 @@ class InverseCall(NamedTuple):
 
     tool: str
     arguments: Mapping[str, Any]
-    left: Left
+    state: StateToCheck
     says: str
 
 
@@ -83,7 +92,11 @@ class Inverse:
 
 
 def inverse_of(
-    watch: Watch, outcome: Outcome, value: Any, reads: Reads | None, tables: Tables
+    watch: ReadBackPlan,
+    outcome: Outcome,
+    value: Any,
+    reads: SurroundingAnswers | None,
+    tables: Tables,
 ) -> Inverse:
     """Return how a write is taken back; without steps it says why it cannot be."""
     if watch.says:
@@ -92,8 +105,14 @@ def inverse_of(
         return Inverse(says="the old value could not be read")
     if outcome.state == "unchanged":
         return Inverse(says="nothing was changed")
-    makers = {"set": _set, "make": _made, "copy": _made, "move": _move, "delete": _delete}
-    maker = makers.get(watch.deed)
+    makers = {
+        "set": _undo_set,
+        "make": _undo_make,
+        "copy": _undo_make,
+        "move": _undo_move,
+        "delete": _undo_delete,
+    }
+    maker = makers.get(watch.operation)
     found = (
         maker(watch, value, reads, tables)
         if maker
@@ -118,7 +137,7 @@ def tool_named(tables: Tables, *, op: str = "command", event: str = "") -> tuple
     return None
 
 
-def given(value: Any, kind: str, tables: Tables) -> Any:
+def value_for_caller(value: Any, kind: str, tables: Tables) -> Any:
     """Return a value of the harness as a caller gives it.
 
     Raises:
@@ -130,48 +149,55 @@ def given(value: Any, kind: str, tables: Tables) -> Any:
         raise InvalidParameterError(
             "it is named by a position, which another object may have later"
         )
-    found = _caller(value, tables)
-    read = AppReader(tables).value(found, kind, "value", last="item")
-    if same(answered(read), value, kind, tables) is not True:
+    found = _plain_value(value, tables)
+    read = AppReader(tables).read_value(found, kind, "value", last="item")
+    if values_match(harness_value(read), value, kind, tables) is not True:
         raise InvalidParameterError("IAC does not know how to restore it")
     return found
 
 
-def _caller(value: Any, tables: Tables) -> Any:
-    found = plain(value, tables, {})
+def _plain_value(value: Any, tables: Tables) -> Any:
+    found = answer_to_python(value, tables, {})
     if isinstance(value, list):
-        return [_caller(part, tables) for part in value]
+        return [_plain_value(part, tables) for part in value]
     return str(found) if isinstance(found, str) else found
 
 
 def _is_stable(value: Any, tables: Tables) -> bool:
-    try:
-        steps = AppReader(tables, strict=False).reference(str(plain(value, tables, {}))).steps
-    except ToolError:
-        return False
+    steps = read_shown_reference(value["ref"], value.get("id"), tables)
     # What is named by its part in the app, such as the current track, is another by then.
-    return stable(steps) and isinstance(steps[-1], ById | ByName)
+    return steps is not None and is_stable_reference(steps) and isinstance(steps[-1], ById | ByName)
 
 
-def stable(steps: tuple[Step, ...]) -> bool:
+def is_stable_reference(steps: tuple[Step, ...]) -> bool:
     """Say whether steps name the same object later: by ids and names all the way."""
     picks = [step for step in steps if not hasattr(step, "name") or isinstance(step, ByName)]
     return all(isinstance(step, ById | ByName) for step in picks)
 
 
-def _findable(watch: Watch, reference: str, tables: Tables) -> str:
+def _why_not_findable(watch: ReadBackPlan, reference: str, tables: Tables) -> str:
     """Return why an object cannot be found again; empty where it can."""
-    steps = AppReader(tables, strict=False).reference(reference).steps if reference else ()
+    steps = AppReader(tables, strict=False).read_reference(reference).steps if reference else ()
     last = steps[-1] if steps else None
     if last is None or isinstance(last, ById):
         return ""
-    if isinstance(last, Go):
+    if isinstance(last, PropertyStep):
         known = watch.ident is not None and watch.ident.term != "name"
-        return "" if known or stable(steps) else "IAC could not find the object again later"
-    return "" if stable(steps) else "the object has no id by which it could be found again"
+        return (
+            ""
+            if known or is_stable_reference(steps)
+            else "IAC could not find the object again later"
+        )
+    return (
+        ""
+        if is_stable_reference(steps)
+        else "the object has no id by which it could be found again"
+    )
 
 
-def _set(watch: Watch, _value: Any, reads: Reads, tables: Tables) -> Inverse | str:
+def _undo_set(
+    watch: ReadBackPlan, _value: Any, reads: SurroundingAnswers, tables: Tables
+) -> Inverse | str:
     tool = tool_named(tables, op="set")
     if tool is None:
         return "no tool of the app can set it back"
@@ -187,10 +213,10 @@ def _set(watch: Watch, _value: Any, reads: Reads, tables: Tables) -> Inverse | s
             return "the old value could not be read"
         # What was not read back must be as it was wanted, or an undo sends nothing.
         left = expected(watch, before) if after is None else after
-        if why := _findable(watch, reference, tables):
+        if why := _why_not_findable(watch, reference, tables):
             return why
         terms = [row.term for row in watch.wanted]
-        terms += [term for term in before if term in linked(tables.app.id, watch.kind)]
+        terms += [term for term in before if term in linked_properties(tables.app.id, watch.kind)]
         values: dict[str, Any] = {}
         told: list[str] = []
         for term in dict.fromkeys(terms):
@@ -199,24 +225,24 @@ def _set(watch: Watch, _value: Any, reads: Reads, tables: Tables) -> Inverse | s
             rows_ = find_properties((watch.kind,) if watch.kind else None, term, tables)
             kind = " | ".join(dict.fromkeys(row.type for row in rows_)) or "any"
             try:
-                values[term] = given(before[term], kind, tables)
+                values[term] = value_for_caller(before[term], kind, tables)
             except ToolError as error:
                 return f"{term} cannot be kept: {error.message}"
-            told.append(f"{term} becomes {_told(before[term], tables)} again")
+            told.append(f"{term} becomes {_value_text(before[term], tables)} again")
         if not values:
             continue
         arguments = {target: reference or "application", "properties": values}
-        kept = Left(reference, watch.kind, _values(watch, left, values))
+        kept = StateToCheck(reference, watch.kind, _values_to_check(watch, left, values))
         steps.append(InverseCall(tool[0], arguments, kept, "; ".join(told)))
     return Inverse(tuple(steps)) if steps else "nothing was changed"
 
 
-def _told(value: Any, tables: Tables) -> str:
-    return json.dumps(shown(value, tables), ensure_ascii=False, default=str)
+def _value_text(value: Any, tables: Tables) -> str:
+    return json.dumps(short_value(value, tables), ensure_ascii=False, default=str)
 
 
-def _values(
-    watch: Watch, row: Mapping[str, Any], terms: Mapping[str, Any] | None = None
+def _values_to_check(
+    watch: ReadBackPlan, row: Mapping[str, Any], terms: Mapping[str, Any] | None = None
 ) -> tuple[tuple[str, Any], ...]:
     first = [watch.ident.term] if watch.ident else []
     return tuple(
@@ -224,14 +250,16 @@ def _values(
     )
 
 
-def _made(watch: Watch, value: Any, reads: Reads, tables: Tables) -> Inverse | str:
+def _undo_make(
+    watch: ReadBackPlan, value: Any, reads: SurroundingAnswers, tables: Tables
+) -> Inverse | str:
     reference = made_reference(value, tables)
     tool = tool_named(tables, event="coredelo")
     if not reference or watch.ident is None:
         return "the app named no object that could be found again"
     if tool is None:
         return "the app has no command to delete it"
-    if why := _findable(watch, reference, tables):
+    if why := _why_not_findable(watch, reference, tables):
         return why
     whole = whole_of(reads.after[0], watch.around.after[0]) if reads.after else None
     if whole is None or whole.get(watch.ident.term) is None:
@@ -244,10 +272,10 @@ def _made(watch: Watch, value: Any, reads: Reads, tables: Tables) -> Inverse | s
     for term, answer in zip(parts, reads.after[1:], strict=False):
         if answer.get("ok") and isinstance(answer.get("value"), int):
             counts.append((term, answer["value"]))
-    left = Left(reference, watch.kind, tuple(kept.items()), tuple(counts))
+    left = StateToCheck(reference, watch.kind, tuple(kept.items()), tuple(counts))
     trash = effect_of("coredelo", tables.app.id, watch.kind, tables).get("trash")
     told = "it is put into the trash" if trash else "it is deleted"
-    return Inverse((InverseCall(tool[0], {_direct(tool[1]): reference}, left, told),))
+    return Inverse((InverseCall(tool[0], {_direct_parameter(tool[1]): reference}, left, told),))
 
 
 def _is_plain(value: Any) -> bool:
@@ -256,11 +284,11 @@ def _is_plain(value: Any) -> bool:
     return value is None or isinstance(value, bool | int | float)
 
 
-def _direct(spec: Spec) -> str:
+def _direct_parameter(spec: Spec) -> str:
     return next((key for key, row in spec.params.items() if row.code == "----"), "target")
 
 
-def _back(reference: str, to: str, left: Left, tables: Tables) -> Inverse | str:
+def _move_back(reference: str, to: str, left: StateToCheck, tables: Tables) -> Inverse | str:
     """Return the call that moves an object to what it lay in."""
     tool = tool_named(tables, event="coremove")
     place = (
@@ -268,42 +296,46 @@ def _back(reference: str, to: str, left: Left, tables: Tables) -> Inverse | str:
     )
     if tool is None or not place:
         return "the app has no command to move it back"
-    arguments = {_direct(tool[1]): reference, place: to}
+    arguments = {_direct_parameter(tool[1]): reference, place: to}
     return Inverse((InverseCall(tool[0], arguments, left, f"it goes back to {to}"),))
 
 
-def _home(watch: Watch, before: Mapping[str, Any], tables: Tables) -> str:
+def _original_place(watch: ReadBackPlan, before: Mapping[str, Any], tables: Tables) -> str:
     """Return what an object lay in, as a reference; empty where that is not known."""
     held = before.get(watch.container.term) if watch.container else None
     if isinstance(held, dict) and "ref" in held:
-        steps = AppReader(tables, strict=False).reference(str(plain(held, tables, {}))).steps
-        if stable(steps):
-            return steps_text(steps)
+        shown = read_shown_reference(held["ref"], held.get("id"), tables)
+        if shown and is_stable_reference(shown):
+            return format_reference(shown)
     steps = watch.target
     # The collection that it was picked from, where more than the app stands before that.
     inner = steps[:-1]
-    return steps_text(inner) if len(inner) > 1 and stable(inner) else ""
+    return format_reference(inner) if len(inner) > 1 and is_stable_reference(inner) else ""
 
 
-def _move(watch: Watch, value: Any, reads: Reads, tables: Tables) -> Inverse | str:
+def _undo_move(
+    watch: ReadBackPlan, value: Any, reads: SurroundingAnswers, tables: Tables
+) -> Inverse | str:
     before = record_of(reads.before[0]) if reads.before else None
-    home = _home(watch, before, tables) if before is not None else ""
+    home = _original_place(watch, before, tables) if before is not None else ""
     if not home:
         return "where it was before cannot be told"
     reference = moved_reference(watch, value, reads, tables)
     if not reference or watch.ident is None:
         return "where it is now cannot be told"
-    if why := _findable(watch, reference, tables):
+    if why := _why_not_findable(watch, reference, tables):
         return why
     row = next((row for row in map(record_of, reversed(reads.after)) if row is not None), None)
     if row is None:
         return f"where it is now cannot be told; it was in {home}"
     held = [watch.container.term] if watch.container else []
-    left = Left(reference, watch.kind, _values(watch, row, dict.fromkeys(held)))
-    return _back(reference, home, left, tables)
+    left = StateToCheck(reference, watch.kind, _values_to_check(watch, row, dict.fromkeys(held)))
+    return _move_back(reference, home, left, tables)
 
 
-def _delete(watch: Watch, value: Any, reads: Reads, tables: Tables) -> Inverse | str:
+def _undo_delete(
+    watch: ReadBackPlan, value: Any, reads: SurroundingAnswers, tables: Tables
+) -> Inverse | str:
     before = record_of(reads.before[0]) if reads.before else None
     if watch.many or len(reads.after) > 1 or before is None or watch.ident is None:
         return "what several objects were before is not kept"
@@ -311,19 +343,21 @@ def _delete(watch: Watch, value: Any, reads: Reads, tables: Tables) -> Inverse |
     whole = None
     if len(reads.before) > 1:
         whole = whole_of(reads.before[1], watch.around.before[1])
-    copy = {term: shown(part, tables) for term, part in (whole or {}).items() if part is not None}
+    copy = {
+        term: short_value(part, tables) for term, part in (whole or {}).items() if part is not None
+    }
     gone = "it is gone; " if reads.after else ""
     reason = f"{gone}what could be read of it is kept as a copy"
     # An app whose trash keeps the id would have found it.
     lost = "by" not in known and any(map(is_gone, reads.after))
     if (trash := known.get("trash")) and not lost:
-        home = _home(watch, before, tables)
+        home = _original_place(watch, before, tables)
         by = known.get("by", watch.ident.term)
         key = {**(whole or {}), **before}.get(by)
         if home and isinstance(key, str | int):
             reference = made_reference(value, tables) or _in_trash(trash, by, key, tables)
-            left = Left(reference, watch.kind, ((by, key),))
-            found = _back(reference, home, left, tables)
+            left = StateToCheck(reference, watch.kind, ((by, key),))
+            found = _move_back(reference, home, left, tables)
             if isinstance(found, Inverse):
                 return found
         reason = "it is in the trash, but where it was before cannot be told"
@@ -331,22 +365,21 @@ def _delete(watch: Watch, value: Any, reads: Reads, tables: Tables) -> Inverse |
 
 
 def _in_trash(place: str, by: str, key: str | int, tables: Tables) -> str:
-    reader = AppReader(tables, strict=False)
-    found = reader.reference(place)
+    found = read_known_reference(place, tables)
     if by == "name":
-        return steps_text((*found.steps, ByName(str(key))))
+        return format_reference((*found.steps, ByName(str(key))))
     if by == "id":
-        return steps_text((*found.steps, ById(key)))
+        return format_reference((*found.steps, ById(key)))
     whose = json.dumps({by: key}, ensure_ascii=False)
     return f"{place}.whose({whose})[0]"
 
 
-def promise(watch: Watch, level: Level, tables: Tables, usual: Undo) -> Undo:
+def undo_note(watch: ReadBackPlan, level: Level, tables: Tables, usual: Undo) -> Undo:
     """Return whether a write can be taken back, as far as that can be told before it.
 
     `usual` is what the table says. What is read then may still stand against it: see the result.
     """
-    deed = watch.deed
+    deed = watch.operation
     if deed == "set" and not watch.says and not watch.unread and tool_named(tables, op="set"):
         return Undo(True, _SENTENCES["set"])
     if deed in ("make", "copy") and not watch.says and tool_named(tables, event="coredelo"):
@@ -358,5 +391,5 @@ def promise(watch: Watch, level: Level, tables: Tables, usual: Undo) -> Undo:
         if not watch.known.get("trash"):
             return Undo(False, _SENTENCES["copy"])
         if usual.known and tool_named(tables, event="coremove"):
-            return Undo(True, f"{usual.says} {_SENTENCES['trash']}")
+            return Undo(True, f"{usual.description} {_SENTENCES['trash']}")
     return usual

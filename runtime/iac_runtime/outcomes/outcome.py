@@ -11,13 +11,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from iac_base.errors import quoted
-from iac_base.words import fold
-from iac_runtime.language.plain import plain
-from iac_runtime.language.request import Event
-from iac_runtime.language.steps import DateValue, PathValue, RecordValue, RefValue, Value
-from iac_runtime.language.text import steps_text
-from iac_runtime.policy.places import identity
+from iac_base.errors import quote_text
+from iac_base.words import fold_name
+from iac_runtime.language.reader import answer_to_python
+from iac_runtime.language.steps import DateValue, Event, PathValue, RecordValue, RefValue, Value
+from iac_runtime.language.text import format_reference
+from iac_runtime.policy.places import path_identity
 from iac_runtime.tools.tables import Tables
 from iac_runtime.types import parse_type
 
@@ -65,7 +64,7 @@ class Outcome:
         return {name: value for name, value in (*rows, *more) if value}
 
 
-class Wanted(NamedTuple):
+class ExpectedValue(NamedTuple):
     """A property, its declared type, and what it should be, in the form of the harness."""
 
     term: str
@@ -73,7 +72,7 @@ class Wanted(NamedTuple):
     value: Any
 
 
-def answered(value: Value) -> Any:
+def harness_value(value: Value) -> Any:
     """Return a value as the harness would answer it; a reference as its text."""
     match value:
         case DateValue():
@@ -81,17 +80,17 @@ def answered(value: Value) -> Any:
         case PathValue(path):
             return {"path": path}
         case RefValue(steps):
-            return {"ref": steps_text(steps)}
+            return {"ref": format_reference(steps)}
         case RecordValue(fields):
-            return {"record": [[str(key), answered(part)] for key, part in fields]}
+            return {"record": [[str(key), harness_value(part)] for key, part in fields]}
         case tuple():
-            return [answered(part) for part in value]
+            return [harness_value(part) for part in value]
         case str():
             return str(value)
     return value
 
 
-def same(wanted: Any, got: Any, kind: str, tables: Tables) -> bool | None:
+def values_match(wanted: Any, got: Any, kind: str, tables: Tables) -> bool | None:
     """Say whether an app has what it was given; None where the two cannot be compared.
 
     Args:
@@ -103,19 +102,25 @@ def same(wanted: Any, got: Any, kind: str, tables: Tables) -> bool | None:
     if isinstance(wanted, list) and isinstance(got, list):
         if len(wanted) != len(got):
             return False
-        return _all(same(*pair, kind, tables) for pair in zip(wanted, got, strict=True))
+        return _all_match(
+            values_match(*pair, kind, tables) for pair in zip(wanted, got, strict=True)
+        )
     if isinstance(wanted, dict):
         return _same_tagged(wanted, got, tables) if isinstance(got, dict) else None
     if isinstance(wanted, bool) or isinstance(got, bool):
         return wanted == got if isinstance(got, bool | int) else None
     if isinstance(wanted, int | float) and isinstance(got, int | float):
-        return wanted == got or math.isclose(wanted, got, rel_tol=1e-6, abs_tol=_near(wanted, got))
+        return wanted == got or math.isclose(
+            wanted, got, rel_tol=1e-6, abs_tol=_number_tolerance(wanted, got)
+        )
     if isinstance(wanted, str) and isinstance(got, str):
-        return _line(wanted) == _line(got) or (_is_word(kind, tables) and fold(wanted) == fold(got))
+        return _normalize_text(wanted) == _normalize_text(got) or (
+            _is_word(kind, tables) and fold_name(wanted) == fold_name(got)
+        )
     return str(wanted) == str(got) if isinstance(got, str | int | float) else None
 
 
-def _near(wanted: float, got: float) -> float:
+def _number_tolerance(wanted: float, got: float) -> float:
     return _NEAR if isinstance(wanted, float) or isinstance(got, float) else 0.0
 
 
@@ -124,24 +129,25 @@ def _same_tagged(wanted: Mapping[str, Any], got: Mapping[str, Any], tables: Tabl
         moments = [datetime.fromisoformat(one["date"]) for one in (wanted, got)]
         return abs((moments[0] - moments[1]).total_seconds()) < 1
     if "path" in wanted and "path" in got:
-        return identity(wanted["path"]) == identity(got["path"])
+        return path_identity(wanted["path"]) == path_identity(got["path"])
     if "ref" in wanted and "ref" in got:
         # One object has several names.
-        return True if wanted["ref"] == str(plain(dict(got), tables, {})) else None
+        return True if wanted["ref"] == str(answer_to_python(dict(got), tables, {})) else None
     if "record" in wanted and "record" in got:
-        fields = {fold(key): part for key, part in got["record"]}
-        return _all(
-            same(part, fields.get(fold(key)), "any", tables) for key, part in wanted["record"]
+        fields = {fold_name(key): part for key, part in got["record"]}
+        return _all_match(
+            values_match(part, fields.get(fold_name(key)), "any", tables)
+            for key, part in wanted["record"]
         )
     return None
 
 
-def _all(parts: Any) -> bool | None:
+def _all_match(parts: Any) -> bool | None:
     found = list(parts)
     return False if False in found else None if None in found else True
 
 
-def _line(text: str) -> str:
+def _normalize_text(text: str) -> str:
     return unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -174,9 +180,9 @@ def is_gone(answer: Mapping[str, Any]) -> bool:
     return not answer.get("ok") and answer.get("number") in GONE
 
 
-def shown(value: Any, tables: Tables) -> Any:
+def short_value(value: Any, tables: Tables) -> Any:
     """Return a value of the harness for an outcome: plain, and not long."""
-    found = plain(value, tables, {})
+    found = answer_to_python(value, tables, {})
     if isinstance(found, str) and len(found) > _TEXT:
         return f"{found[:_TEXT]}…"
     if isinstance(found, list | dict) and len(str(found)) > _TEXT:
@@ -184,8 +190,8 @@ def shown(value: Any, tables: Tables) -> Any:
     return str(found) if isinstance(found, str) else found
 
 
-def of_values(
-    wanted: Sequence[Wanted],
+def outcome_of_values(
+    wanted: Sequence[ExpectedValue],
     rows: Sequence[tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]],
     tables: Tables,
     unread: Sequence[str] = (),
@@ -205,13 +211,13 @@ def of_values(
             lost += 1
             continue
         for row in wanted:
-            right = same(row.value, after.get(row.term), row.type, tables)
-            verdicts[row.term] = _all((verdicts.get(row.term, True), right))
+            right = values_match(row.value, after.get(row.term), row.type, tables)
+            verdicts[row.term] = _all_match((verdicts.get(row.term, True), right))
             if right is False:
                 otherwise.setdefault(row.term, (after.get(row.term), row.value))
             unchanged &= before is not None and before.get(row.term) == after.get(row.term)
     says = [
-        f"{term} is {_quoted(got, tables)}, not {_quoted(due, tables)}"
+        f"{term} is {_quoted_value(got, tables)}, not {_quoted_value(due, tables)}"
         for term, (got, due) in list(otherwise.items())[:_SHOWN]
     ]
     blind = [*(term for term, right in verdicts.items() if right is None), *unread]
@@ -226,14 +232,14 @@ def of_values(
     read = {}
     if len(rows) == 1 and rows[0][1] is not None:
         known = rows[0][1]
-        read = {row.term: shown(known.get(row.term), tables) for row in wanted[:_SHOWN]}
+        read = {row.term: short_value(known.get(row.term), tables) for row in wanted[:_SHOWN]}
     return Outcome(state, read=read, says="; ".join(says))
 
 
-def _quoted(value: Any, tables: Tables) -> str:
-    found = shown(value, tables)
+def _quoted_value(value: Any, tables: Tables) -> str:
+    found = short_value(value, tables)
     return (
-        quoted(found, _TEXT)
+        quote_text(found, _TEXT)
         if isinstance(found, str)
         else "nothing"
         if found is None
@@ -241,7 +247,7 @@ def _quoted(value: Any, tables: Tables) -> str:
     )
 
 
-def together(outcomes: Sequence[Outcome | None]) -> Outcome | None:
+def combined_outcome(outcomes: Sequence[Outcome | None]) -> Outcome | None:
     """Return the outcome of several calls, each with its number among them; None of none."""
     known = [(at, one) for at, one in enumerate(outcomes, 1) if one is not None]
     if not known:

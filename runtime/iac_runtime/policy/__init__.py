@@ -1,1 +1,32 @@
-"""Whether a call may run: levels from arguments, the user's policy, questions, approvals."""
+"""Whether a call may run: levels from arguments, the user's policy, questions, approvals.
+
+Others import from its rooms, so that none is loaded before it is needed:
+
+    facts         what a call does, as everything here looks at it; the decision
+    effects       from a request to its effects
+    escalation    levels that arguments raise
+    places        files, addresses, mailboxes and blocked apps
+    taint         what must not leave an app, and what came from one
+    rules         rules of a policy: read, held against a call, told
+    policy_file   policy.toml as a whole
+    settings      the policy as data, and the settings that hold
+    decide        the decision, and what an "always" covers
+    approvals     tokens, answers that are remembered, pauses; loads sqlite3
+    prompts       how a person is asked, and in what words
+    permissions   all of it in one object, for the gate
+"""
+
+__all__ = [
+    "approvals",
+    "decide",
+    "effects",
+    "escalation",
+    "facts",
+    "permissions",
+    "places",
+    "policy_file",
+    "prompts",
+    "rules",
+    "settings",
+    "taint",
+]

@@ -12,20 +12,112 @@ In this order, and the first that speaks has the word:
     DANGEROUS, ask                                      asked
     allow, an answer that is remembered                 run
     the preset                                          refused, asked or run
+
+What an "always" covers is a function of the effects of a call alone. Kept are what is done, the
+app, the class of the object, the names of what is given with the values that are few (truth
+values, enumerators), folders, places, hosts and recipients as they are; never which object it was,
+nor a text. The same effect is covered by whatever road it comes. What is sent is DANGEROUS, and
+that is never remembered, whoever gets it.
 """
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
-from iac_base.text import escaped
-from iac_runtime.policy.blocklist import Blocked, blocked
-from iac_runtime.policy.effects import Action, CallFacts, Decision, Raised
-from iac_runtime.policy.matching import LevelRule, Match, failing, matches, may_mean
-from iac_runtime.policy.model import DEFAULT, PRESETS, Policy, PolicySettings
-from iac_runtime.policy.scope import scope_of
+from iac_base.text import escape_hidden
+from iac_runtime.policy.facts import VERB_WORDS, Action, CallFacts, Decision, Effect, RaisedLevel
+from iac_runtime.policy.places import find_blocklist_entry, path_identity
+from iac_runtime.policy.rules import (
+    LevelRule,
+    Match,
+    could_match_unknown,
+    first_mismatch,
+    matches_call,
+)
+from iac_runtime.policy.settings import DEFAULT_PRESET, PRESETS, Policy, PolicySettings
 from iac_runtime.tool import LEVELS, Level, at_most, highest
+
+MAX_DESCRIPTION: Final = 300
+"""Characters of what is covered: what cannot be shown whole is not remembered."""
+
+
+class ApprovalScope(NamedTuple):
+    """What is remembered: a key for each effect, compared whole, and all of them in words."""
+
+    keys: tuple[str, ...]
+    description: str
+
+    def is_within(self, keys: Iterable[str]) -> bool:
+        """Say whether everything in it is among the keys of another."""
+        return set(self.keys) <= set(keys)
+
+
+def find_approval_scope(
+    effects: Sequence[Effect], holder: str = "", *, simulated: bool = False
+) -> ApprovalScope | None:
+    """Return what an "always" for a call would cover; None where that cannot be told.
+
+    What is given to a holder (`CallFacts.token_client`) covers calls of that holder alone, and what
+    is given for simulated apps no real ones.
+    """
+    acting = [effect for effect in effects if not (effect.is_read_only and effect.level == "SAFE")]
+    if not acting or any(effect.is_read_only or effect.given is None for effect in acting):
+        return None
+    known = [_describe_covered(effect) for effect in acting if not effect.target_unknown]
+    doubts = [effect.doubt for effect in acting if effect.doubt]
+    says = "; ".join(dict.fromkeys([*known, *doubts]))
+    if not known or len(says) > MAX_DESCRIPTION:
+        return None
+    mine = f"{holder} " if holder else ""
+    if simulated:
+        mine, says = f"simulated {mine}", f"{says} (simulated apps)"
+    return ApprovalScope(tuple(sorted({mine + _effect_key(effect) for effect in acting})), says)
+
+
+def _effect_key(effect: Effect) -> str:
+    flows = sorted({(flow.kind, flow.to) for flow in effect.flow if flow.kind != "file"})
+    given = {
+        (name, path_identity(value) if value.startswith(("/", "~")) else value)
+        for name, value in effect.given or ()
+    }
+    what = (effect.verb, effect.app, effect.event, effect.kind, effect.doubt)
+    return json.dumps([*what, sorted(given), flows])
+
+
+_EVENTS: Final = {"coreclon": "duplicate", "coresave": "save"}
+"""Events that say more than their verb."""
+
+_PLACES: Final = ("at", "to")
+"""Parameters that say where something is put."""
+
+
+def _describe_covered(effect: Effect) -> str:
+    """Return what is covered of one effect: `change name of notes in Notes`."""
+    code, _, command = effect.event.partition(" ")
+    does = command or _EVENTS.get(code) or VERB_WORDS[effect.verb].removesuffix(" in")
+    rows = tuple(dict.fromkeys(effect.given or ()))
+    things = ", ".join(value for name, value in rows if not name and value) or effect.kind
+    folders = ", ".join(value for name, value in rows if name == "in")
+    places = "".join(f" {name} {value}" for name, value in rows if name in _PLACES and value)
+    named = {name: value for name, value in rows if name not in ("", "in", *_PLACES)}
+    given = ", ".join(f"{name} to {value}" if value else name for name, value in named.items())
+    hosts = ", ".join(dict.fromkeys(flow.to for flow in effect.flow if flow.kind != "file"))
+    if hosts and (list(named) == ["url"] or (effect.verb == "open" and not things)):
+        new = "new " if effect.verb == "create" else ""
+        does, given = "open", ""
+        things, hosts = f"pages of {hosts}" + (f" in {new}{things}" if things else ""), ""
+    if folders:
+        things = f"{things or 'files'} in {folders}"
+    if given and code == "coresetd":
+        said = f"{does} {given} of {things or 'the app'}"
+    else:
+        said = " ".join(filter(None, (does, things, f"with {given}" if given else "")))
+    whole = effect.verb in ("start", "end") and not things
+    said += f"{places}{' ' if whole else ' in '}{effect.name or effect.app}"
+    return escape_hidden(f"{said}, going to {hosts}" if hosts else said)
+
 
 _READ_ONLY: Final = "read-only"
 _UNKNOWN: Final = "everything that this does"
@@ -33,23 +125,23 @@ _MAY_MATCH: Final = "IAC cannot know a part of the call that may match, so it re
 _PLAIN: Final = "Use the app's own tools, or write the name of the app as plain text in the call."
 
 
-def _said(match: Match, does: str) -> str:
+def _reason(match: Match, does: str) -> str:
     why = f": {match.why}" if match.why else ""
     return f"{match.source} {does}{why}".rstrip(".") + "."
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
+class _JudgedLevel:
     """The level of a call, and what made it; whether it provably reads, or starts apps alone."""
 
     level: Level
-    raised: tuple[Raised, ...]
-    own: LevelRule | None
-    reads: bool
-    starts: bool
+    raised: tuple[RaisedLevel, ...]
+    own_rule: LevelRule | None
+    is_read_only: bool
+    only_starts_apps: bool
 
 
-def decide(
+def decide_call(
     facts: CallFacts,
     policy: Policy,
     settings: PolicySettings,
@@ -61,77 +153,74 @@ def decide(
     Args:
         facts: The call.
         policy: The user's policy.
-        settings: The settings that hold (`model.read_settings`).
-        registered: Rules that were registered from Python (`model.REGISTERED`).
+        settings: The settings that hold (`settings.read_settings`).
+        registered: Rules that were registered from Python (`settings.REGISTERED_RULES`).
         remembered: The stored decision that covers this call, in words; empty if there is none.
     """
-    judged = _judge(facts, (*policy.rules, *registered))
+    judged = _judge_level(facts, (*policy.rules, *registered))
     decision = (
-        _forbidden(facts, judged)
-        or _beyond_token(facts, judged)
-        or _read_only(judged, settings)
-        or _blocklist(facts, judged, policy, settings)
-        or _ruled(facts, judged, policy, settings, remembered)
+        _deny_forbidden(facts, judged)
+        or _deny_beyond_token(facts, judged)
+        or _deny_changes(judged, settings)
+        or _deny_blocked_app(facts, judged, policy, settings)
+        or _apply_rules(facts, judged, policy, settings, remembered)
     )
-    own = judged.own
-    sets = (_said(own.match, f"sets {own.level}"),) if own else ()
-    raises = (f"{row.says} [{row.rule}]" for row in judged.raised)
+    own = judged.own_rule
+    sets = (_reason(own.match, f"sets {own.level}"),) if own else ()
+    raises = (f"{row.reason} [{row.rule}]" for row in judged.raised)
     named = replace(
         decision,
         reasons=(*sets, *raises, *decision.reasons),
         rules=tuple(row.rule for row in judged.raised),
         own_rule=own.match.source if own else "",
     )
-    return named if named.action != "ask" or facts.ways else _unasked(facts, named)
+    return named if named.action != "ask" or facts.ways else _without_prompt(facts, named)
 
 
-def _judge(facts: CallFacts, rules: tuple[LevelRule, ...]) -> _Judged:
-    own = next((rule for rule in rules if _speaks(rule, facts)), None)
+def _judge_level(facts: CallFacts, rules: tuple[LevelRule, ...]) -> _JudgedLevel:
+    own = next((rule for rule in rules if not _first_mismatch(rule, facts)), None)
     accept = own.accept if own else ()
     raised = tuple(row for row in facts.raised if row.rule not in accept or row.to == "deny")
     level = raised_level(own.level if own else facts.level, raised)
-    looks = facts.looks
+    looks = facts.is_read_only
     lifted = any(row.to != "SAFE" for row in raised)
-    starts = not (looks or lifted) and _starts(facts)
-    return _Judged(level, raised, own, level == "SAFE" and looks, starts)
+    starts = not (looks or lifted) and _is_app_start(facts)
+    return _JudgedLevel(level, raised, own, level == "SAFE" and looks, starts)
 
 
-def _starts(facts: CallFacts) -> bool:
+def _is_app_start(facts: CallFacts) -> bool:
     """Say whether a call starts apps and changes nothing: what reads may need."""
     return all(
         (effect.app and effect.verb == "start" and not effect.flow and effect.level == "MODIFY")
-        or (effect.level == "SAFE" and effect.looks)
+        or (effect.level == "SAFE" and effect.is_read_only)
         for effect in facts.effects
     )
 
 
-def _speaks(rule: LevelRule, facts: CallFacts) -> bool:
-    return not _fails(rule, facts)
-
-
-def _fails(rule: LevelRule, facts: CallFacts) -> str:
+def _first_mismatch(rule: LevelRule, facts: CallFacts) -> str:
     loosens = bool(rule.accept) or not at_most(facts.level, rule.level)
-    return failing(rule.match, facts, facts.level, loosens=loosens)
+    return first_mismatch(rule.match, facts, facts.level, loosens=loosens)
 
 
-def looked_at(facts: CallFacts, policy: Policy, level: Level) -> Iterator[tuple[str, Match, str]]:
+def explain_rules(
+    facts: CallFacts, policy: Policy, level: Level
+) -> Iterator[tuple[str, Match, str]]:
     """Yield every rule of a policy: its kind, and the first part that does not hold for a call.
 
     `level` is the one that the call was found to need. A rule that would ask because of what is
     not known of the call says so.
     """
     for rule in policy.rules:
-        yield "rule", rule.match, _fails(rule, facts)
-    kinds = {"deny": policy.denied, "ask": policy.ask, "allow": policy.allow}
+        yield "rule", rule.match, _first_mismatch(rule, facts)
+    kinds = {"deny": policy.all_denials, "ask": policy.ask, "allow": policy.allow}
     for kind, rows in kinds.items():
         for row in rows:
-            part = failing(row, facts, level, loosens=kind == "allow")
-            rest = may_mean(row, facts) if part and kind != "allow" else None
-            hidden = rest is not None and matches(rest, facts, level, loosens=False)
-            yield kind, row, _MAY_MATCH if hidden else part
+            part = first_mismatch(row, facts, level, loosens=kind == "allow")
+            doubtful = part and kind != "allow" and _first_possible_match((row,), facts, level)
+            yield kind, row, _MAY_MATCH if doubtful else part
 
 
-def raised_level(level: Level, raised: tuple[Raised, ...]) -> Level:
+def raised_level(level: Level, raised: tuple[RaisedLevel, ...]) -> Level:
     """Return `level` as the rules raise it: to the highest named, and one up for each `up`."""
     if not raised:
         return level
@@ -141,34 +230,36 @@ def raised_level(level: Level, raised: tuple[Raised, ...]) -> Level:
     return highest((level, named, up))
 
 
-def _deny(judged: _Judged, source: str, reason: str, suggestion: str = "") -> Decision:
+def _deny_call(judged: _JudgedLevel, source: str, reason: str, suggestion: str = "") -> Decision:
     reasons = (reason,) if reason else ()
     return Decision("deny", judged.level, reasons, source, suggestion=suggestion)
 
 
-def _forbidden(facts: CallFacts, judged: _Judged) -> Decision | None:
+def _deny_forbidden(facts: CallFacts, judged: _JudgedLevel) -> Decision | None:
     final = "No setting allows this. The user can do it by hand."
     if facts.secrets:
-        names = ", ".join(escaped(name) for name in facts.secrets)
-        return _deny(judged, "secrets are never read", f"{names} contains a secret.", final)
-    for row in facts.raised:
-        if row.to == "deny":
-            return _deny(judged, f"rule {row.rule}", "", final)
-    return None
+        names = ", ".join(map(escape_hidden, facts.secrets))
+        return _deny_call(judged, "secrets are never read", f"{names} contains a secret.", final)
+    rule = next((row.rule for row in facts.raised if row.to == "deny"), "")
+    return _deny_call(judged, f"rule {rule}", "", final) if rule else None
 
 
 BEYOND_SCOPE: Final = "insufficient_scope"
 """What refuses a call that needs more than a client's token covers, in the word of RFC 6750."""
 
 
-def _beyond_token(facts: CallFacts, judged: _Judged) -> Decision | None:
-    if at_most(judged.level, facts.most):
+def _deny_beyond_token(facts: CallFacts, judged: _JudgedLevel) -> Decision | None:
+    if at_most(judged.level, facts.max_level):
         return None
-    reason = f"The token of {escaped(facts.holder)} covers calls up to {facts.most}."
-    return _deny(judged, BEYOND_SCOPE, reason, "The user can give it a token with a wider scope.")
+    client, way = (
+        escape_hidden(facts.token_client),
+        "The user can give it a token with a wider scope.",
+    )
+    reason = f"The token of {client} covers calls up to {facts.max_level}."
+    return _deny_call(judged, BEYOND_SCOPE, reason, way)
 
 
-def _only_reads(settings: PolicySettings) -> tuple[str, str] | None:
+def _read_only_source(settings: PolicySettings) -> tuple[str, str] | None:
     """Return what says that nothing is changed here, and how that is changed; None if none does."""
     if settings.read_only.value:
         source = settings.read_only.source
@@ -179,116 +270,119 @@ def _only_reads(settings: PolicySettings) -> tuple[str, str] | None:
     return None
 
 
-def _read_only(judged: _Judged, settings: PolicySettings) -> Decision | None:
-    only = _only_reads(settings)
-    if only is None or judged.reads or judged.starts:
+def _deny_changes(judged: _JudgedLevel, settings: PolicySettings) -> Decision | None:
+    only = _read_only_source(settings)
+    if only is None or judged.is_read_only or judged.only_starts_apps:
         return None
     source, way = only
     reason = "Only calls that read may run here, and this call changes something."
-    return _deny(judged, source, reason, f"The user can {way}.")
+    return _deny_call(judged, source, reason, f"The user can {way}.")
 
 
 # The list is long, and the same few apps are looked up in it.
-_blocked: Final = lru_cache(maxsize=1024)(blocked)
+_cached_blocklist_entry: Final = lru_cache(maxsize=1024)(find_blocklist_entry)
 
 
-def _blocklist(
-    facts: CallFacts, judged: _Judged, policy: Policy, settings: PolicySettings
+def _deny_blocked_app(
+    facts: CallFacts, judged: _JudgedLevel, policy: Policy, settings: PolicySettings
 ) -> Decision | None:
-    if judged.reads:
+    if judged.is_read_only:
         return None
-    added = settings.added if settings.blocklist else ()
+    added = settings.added_blocklist if settings.blocklist else ()
     for app, _ in facts.apps:
-        found = _blocked(app, added, policy.blocklist_remove)
-        if found is not None:
-            reason = f"No tool may change {escaped(found.what)}."
-            return _deny(judged, f"blocklist entry {found.entry}", reason, _unblock(found))
+        blocked = _cached_blocklist_entry(app, added, policy.blocklist_remove)
+        if blocked is not None:
+            way = (
+                "The user can remove the app from the blocklist in policy.toml:"
+                f' [blocklist] remove = ["{blocked.entry}"].'
+            )
+            way = _KEPT if blocked.fixed else way
+            reason = f"No tool may change {escape_hidden(blocked.what)}."
+            return _deny_call(judged, f"blocklist entry {blocked.entry}", reason, way)
     return None
 
 
-def _unblock(found: Blocked) -> str:
-    if found.fixed:
-        return "This app cannot be removed from the blocklist. The user can do it by hand."
-    return (
-        "The user can remove the app from the blocklist in policy.toml:"
-        f' [blocklist] remove = ["{found.entry}"].'
-    )
+_KEPT: Final = "This app cannot be removed from the blocklist. The user can do it by hand."
 
 
-def _first(
-    rows: tuple[Match, ...], facts: CallFacts, judged: _Judged, *, loosens: bool = False
+def _first_match(
+    rows: tuple[Match, ...], facts: CallFacts, level: Level, *, loosens: bool = False
 ) -> Match | None:
-    return next((row for row in rows if matches(row, facts, judged.level, loosens=loosens)), None)
+    return next((row for row in rows if matches_call(row, facts, level, loosens=loosens)), None)
 
 
-def _ruled(
-    facts: CallFacts, judged: _Judged, policy: Policy, settings: PolicySettings, remembered: str
+def _apply_rules(
+    facts: CallFacts,
+    judged: _JudgedLevel,
+    policy: Policy,
+    settings: PolicySettings,
+    remembered: str,
 ) -> Decision:
     level = judged.level
-    denied = _first(policy.denied, facts, judged)
+    denied = _first_match(policy.all_denials, facts, level)
     if denied is not None:
         way = f"The user can change {denied.source}."
-        return _deny(judged, denied.source, _said(denied, "denies this call"), way)
-    asks = _first(policy.ask, facts, judged) or _hidden(policy.ask, facts, judged)
-    hidden = _hidden(policy.denied, facts, judged)
+        return _deny_call(judged, denied.source, _reason(denied, "denies this call"), way)
+    asks = _first_match(policy.ask, facts, level) or _first_possible_match(policy.ask, facts, level)
+    hidden = _first_possible_match(policy.all_denials, facts, level)
     if hidden is not None:
         # Nobody vouches for what they cannot know: it may be the app that they denied.
-        what = f"which apps this reaches ({escaped(facts.doubt)})" if facts.doubt else _UNKNOWN
-        reason = f"IAC cannot know {what}, and {hidden.source} may deny it."
+        doubt = f"which apps this reaches ({escape_hidden(facts.doubt)})" if facts.doubt else ""
+        reason = f"IAC cannot know {doubt or _UNKNOWN}, and {hidden.source} may deny it."
         return Decision("ask", level, (reason,), hidden.source, suggestion=_PLAIN)
-    free = asks is None and not (judged.starts and _only_reads(settings))
-    if free and facts.vouched is not None and at_most(level, facts.vouched):
-        return Decision("allow", level, (), f"the caller allows calls up to {facts.vouched}")
+    free = asks is None and not (judged.only_starts_apps and _read_only_source(settings))
+    most = facts.preapproved_level
+    if free and most is not None and at_most(level, most):
+        return Decision("allow", level, (), f"the caller allows calls up to {most}")
     if level == "DANGEROUS":
-        reason = "DANGEROUS calls always require approval."
         source = asks.source if asks else "DANGEROUS always requires approval"
-        return Decision("ask", level, (reason,), source)
+        return Decision("ask", level, ("DANGEROUS calls always require approval.",), source)
     if asks is not None:
-        return Decision("ask", level, (_said(asks, "requires approval"),), asks.source)
-    allows = _first(policy.allow, facts, judged, loosens=True)
+        return Decision("ask", level, (_reason(asks, "requires approval"),), asks.source)
+    allows = _first_match(policy.allow, facts, level, loosens=True)
     if allows is not None:
-        return Decision("allow", level, (_said(allows, "allows this call"),), allows.source)
-    if remembered and _rememberable(facts, judged):
+        return Decision("allow", level, (_reason(allows, "allows this call"),), allows.source)
+    if remembered and _can_remember(facts, judged):
         reason = f'Your "always allow" answer covers this call: {remembered}.'
         return Decision("allow", level, (reason,), remembered)
-    return _by_preset(facts, judged, policy, settings)
+    return _apply_preset(facts, judged, policy, settings)
 
 
-def _hidden(rows: tuple[Match, ...], facts: CallFacts, judged: _Judged) -> Match | None:
+def _first_possible_match(rows: Iterable[Match], facts: CallFacts, level: Level) -> Match | None:
     """Return the first rule that speaks of a call if what is not known of it is what it means."""
     for row in rows:
-        rest = may_mean(row, facts)
-        if rest is not None and matches(rest, facts, judged.level, loosens=False):
+        rest = could_match_unknown(row, facts)
+        if rest is not None and matches_call(rest, facts, level, loosens=False):
             return row
     return None
 
 
-def _rememberable(facts: CallFacts, judged: _Judged) -> bool:
+def _can_remember(facts: CallFacts, judged: _JudgedLevel) -> bool:
     """Say whether an answer may be kept: for MODIFY alone, where no argument raised the level."""
     return facts.level == judged.level == "MODIFY" and not judged.raised
 
 
-def _by_preset(
-    facts: CallFacts, judged: _Judged, policy: Policy, settings: PolicySettings
+def _apply_preset(
+    facts: CallFacts, judged: _JudgedLevel, policy: Policy, settings: PolicySettings
 ) -> Decision:
     name = str(settings.preset.value)
     preset = PRESETS[name]
     source = f"preset {name}"
-    if only := judged.starts and _only_reads(settings):
+    if only := judged.only_starts_apps and _read_only_source(settings):
         # Else a read of an app that does not run would lead nowhere.
-        preset, source = PRESETS[DEFAULT], only[0]
+        preset, source = PRESETS[DEFAULT_PRESET], only[0]
     action: Action = preset.levels[judged.level]
     if action == "allow" and judged.level == "SAFE" and preset.reads != "allow" and facts.effects:
         opted = Match(app=policy.reads)
-        if not (policy.reads and matches(opted, facts, judged.level, loosens=True)):
-            whom = escaped(facts.whom) or "What this call reaches"
+        if not (policy.reads and matches_call(opted, facts, judged.level, loosens=True)):
+            whom = escape_hidden(facts.app_names) or "What this call reaches"
             reason = f"{whom} is not in the list reads of policy.toml."
             return Decision(preset.reads, judged.level, (reason,), source)
     decision = Decision(action, judged.level, (), source)
-    if action == "ask" and _rememberable(facts, judged):
-        scope = scope_of(facts.effects, simulated=facts.simulated)
+    if action == "ask" and _can_remember(facts, judged):
+        scope = find_approval_scope(facts.effects, simulated=facts.simulated)
         if scope is not None:
-            return replace(decision, offers_always=True, scope=scope.says)
+            return replace(decision, offers_always=True, scope=scope.description)
     return decision
 
 
@@ -303,48 +397,46 @@ class PolicyLayer(NamedTuple):
 _TEAM: Final = "Only the person who publishes the team's policy can change this."
 
 
-def decide_within(
+def decide_by_layers(
     facts: CallFacts, bounds: Sequence[PolicyLayer], remembered: str = ""
 ) -> Decision:
     """Return the strictest decision: the user's own policy comes first, then that of a team."""
-    own, *others = (decide(facts, *bound, remembered) for bound in bounds)
-    found = own
-    for other in others:
-        if (_strictness(other), LEVELS.index(other.level)) > (
-            _strictness(found),
-            LEVELS.index(found.level),
-        ):
-            final = other.action == "deny" and not other.requires_prompt
-            way = _TEAM if final else other.suggestion
-            found = replace(other, source=f"the team's policy, {other.source}", suggestion=way)
-    always = all(row.offers_always for row in (own, *others))
-    return replace(found, offers_always=always) if others else own
+    decisions = [decide_call(facts, *bound, remembered) for bound in bounds]
+    worst = max(decisions, key=lambda row: (*_strictness(row), LEVELS.index(row.level)))
+    if worst is not decisions[0]:
+        way = _TEAM if _is_final(worst) else worst.suggestion
+        worst = replace(worst, source=f"the team's policy, {worst.source}", suggestion=way)
+    return replace(worst, offers_always=all(row.offers_always for row in decisions))
 
 
 def _strictness(decision: Decision) -> tuple[int, bool]:
     return ("allow", "ask", "deny").index(decision.action), not decision.requires_prompt
 
 
-def together(decisions: Sequence[Decision]) -> Decision:
+def _is_final(decision: Decision) -> bool:
+    return decision.action == "deny" and not decision.requires_prompt
+
+
+def strictest(decisions: Sequence[Decision]) -> Decision:
     """Return what is to be done with calls that stand or fall together: the strictest counts.
 
     A refusal says which call it is about. Nothing is remembered of an answer.
     """
     at, worst = max(enumerate(decisions, 1), key=lambda row: _strictness(row[1]))
-    said = dict.fromkeys(reason for row in decisions for reason in row.reasons)
-    if worst.action == "deny" and not worst.requires_prompt:
-        said = dict.fromkeys((f"This is about call {at} of {len(decisions)}.", *worst.reasons))
+    reasons = [reason for row in decisions for reason in row.reasons]
+    if _is_final(worst):
+        reasons = [f"This is about call {at} of {len(decisions)}.", *worst.reasons]
     return replace(
         worst,
         level=highest(row.level for row in decisions),
-        reasons=tuple(said),
+        reasons=tuple(dict.fromkeys(reasons)),
         rules=tuple(dict.fromkeys(rule for row in decisions for rule in row.rules)),
         offers_always=False,
         scope="",
     )
 
 
-def _unasked(facts: CallFacts, decision: Decision) -> Decision:
+def _without_prompt(facts: CallFacts, decision: Decision) -> Decision:
     """Return a decision to ask as it is where nobody can be asked."""
     if decision.level == "DANGEROUS":
         way = (
@@ -353,27 +445,20 @@ def _unasked(facts: CallFacts, decision: Decision) -> Decision:
         )
     else:
         way = f'The user can allow it in policy.toml: [[allow]] with tool = "{facts.tool}".'
-    return replace(
-        decision,
-        action="deny",
-        reasons=(*decision.reasons, "No approval prompt is available in this client."),
-        error="UNANSWERED",
-        suggestion=decision.suggestion or way,
-        offers_always=False,
-        scope="",
-    )
+    reason, way = "No approval prompt is available in this client.", decision.suggestion or way
+    return replace(as_refusal(decision, reason, decision.source, way, "UNANSWERED"), scope="")
 
 
 _FINAL: Final = "Do not call again; ask the user what they want instead."
-_NO: Final = "You declined; nothing was sent."
 
 
-def said_no(decision: Decision) -> Decision:
+def declined(decision: Decision) -> Decision:
     """Return the decision after a person said no."""
-    return refused(decision, "The user declined.", "the user", person=_NO)
+    said = "You declined; nothing was sent."
+    return as_refusal(decision, "The user declined.", "the user", person=said)
 
 
-def refused(
+def as_refusal(
     decision: Decision,
     reason: str,
     source: str,

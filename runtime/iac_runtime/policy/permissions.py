@@ -7,6 +7,7 @@ while a person thinks.
 """
 
 import contextlib
+import json
 import math
 import os
 import secrets
@@ -15,37 +16,67 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from iac_base.errors import SetupError
-from iac_base.files import data_folder, private_file
-from iac_base.text import escaped
-from iac_runtime.language.raw import shown_line
-from iac_runtime.language.request import Event
-from iac_runtime.policy.call_view import CallView, sent_for, view_of
-from iac_runtime.policy.dataflow import Taint, secrets_read
-from iac_runtime.policy.decide import PolicyLayer, decide_within, refused, said_no, together
-from iac_runtime.policy.effects import YES, Approver, CallFacts, Decision, Shown, Story, Verdict
-from iac_runtime.policy.escalation import escalate
-from iac_runtime.policy.file import load_policy, parse_policy, policy_path
-from iac_runtime.policy.file_rules import RuleContext
-from iac_runtime.policy.model import (
+from iac_base.files import data_folder, require_private_file
+from iac_base.text import escape_hidden
+from iac_base.words import fold_name
+from iac_runtime.language.raw_event import request_line
+from iac_runtime.language.steps import (
+    Absent,
+    AllElements,
+    Event,
+    PathValue,
+    RecordValue,
+    RefValue,
+    Step,
+    Value,
+    Whose,
+)
+from iac_runtime.language.text import format_reference, format_value
+from iac_runtime.policy.decide import PolicyLayer, as_refusal, decide_by_layers, declined, strictest
+from iac_runtime.policy.effects import (
+    IdentifyApp,
+    RequestView,
+    hidden_texts_read,
+    identify_no_app,
+    inspect_request,
+    request_effects,
+    value_path,
+)
+from iac_runtime.policy.escalation import RuleContext, find_escalations
+from iac_runtime.policy.facts import (
+    ACCEPTED,
+    ApprovalHistory,
+    Approver,
+    CallFacts,
+    Decision,
+    TargetDescription,
+    Verdict,
+)
+from iac_runtime.policy.places import parse_file_url, path_identity
+from iac_runtime.policy.policy_file import load_policy, parse_policy, policy_path
+from iac_runtime.policy.prompts import (
+    Question,
+    build_question,
+    describe_differences,
+    keep_full_text,
+)
+from iac_runtime.policy.settings import (
     APPROVERS,
-    REGISTERED,
-    Flags,
+    REGISTERED_RULES,
     Policy,
+    PolicyFlags,
     PolicySettings,
     read_settings,
 )
-from iac_runtime.policy.places import from_file_url, identity
-from iac_runtime.policy.question import Question, keep
-from iac_runtime.policy.reach import Identify, effects_of, hidden_in, nobody
-from iac_runtime.policy.wording import differences, question_for
-from iac_runtime.tool import Level
-from iac_runtime.tools.tables import Operation, parameters
+from iac_runtime.policy.taint import Taint, find_secrets_read
+from iac_runtime.tool import Level, Param
+from iac_runtime.tools.tables import APPLICATION, Operation, parameters_of
 
 if TYPE_CHECKING:
-    from iac_runtime.policy.approval_store import ApprovalStore
+    from iac_runtime.policy.approvals import ApprovalStore
 
 _TOO_MANY: Final = (
     "Too many approval prompts of {} were declined or ignored. No more will appear for {}."
@@ -86,10 +117,10 @@ class Requester(NamedTuple):
 
     client: str = ""
     ways: tuple[Approver, ...] = ()
-    vouched: Level | None = None
+    preapproved_level: Level | None = None
     unable: tuple[Approver, ...] = ()
-    holder: str = ""
-    most: Level = "DANGEROUS"
+    token_client: str = ""
+    max_level: Level = "DANGEROUS"
     simulated: bool = False
 
 
@@ -99,7 +130,7 @@ class PendingApproval(NamedTuple):
     question: Question
     token: str
     way: Approver
-    story: Story
+    story: ApprovalHistory
 
 
 class Permissions:
@@ -123,12 +154,14 @@ class Permissions:
         store: "Callable[[], ApprovalStore] | None" = None,
         context: RuleContext | None = None,
         home: str | None = None,
-        identify: Identify = nobody,
+        identify: IdentifyApp = identify_no_app,
         now: Callable[[], float] = time.time,
         team: Policy | None = None,
     ) -> None:
         self.policy = policy
-        self._team = () if team is None else (PolicyLayer(team, read_settings(Flags(), {}, team)),)
+        self._team = (
+            () if team is None else (PolicyLayer(team, read_settings(PolicyFlags(), {}, team)),)
+        )
         self.settings = settings
         self.taint = (context and context.taint) or Taint()
         own = (str(data_folder()), policy.path or str(policy_path()))
@@ -148,208 +181,220 @@ class Permissions:
             SetupError: The state folder is not safe, or its file cannot be used.
         """
         # Loads sqlite3, which a call that is not asked about does without.
-        from iac_runtime.policy.approval_store import ApprovalStore
+        from iac_runtime.policy.approvals import ApprovalStore
 
         if self._store is None:
             self._store = (self._make_store or ApprovalStore)()
         return self._store
 
-    def request(
+    def request_facts(
         self, facts: CallFacts, event: Event, level: Level, operation: Operation | None = None
     ) -> CallFacts:
         """Return the facts of a request: what it does, what raises it, what it would read.
 
         Args:
             facts: Tool, arguments and line; what is of the app is filled in here.
-            event: The request, which went through `dataflow.without_secrets`.
+            event: The request, which went through `taint.remove_secret_columns`.
             level: What it needs by the tables of its app.
             operation: What the tool does in its app; None for one of the runtime's own.
         """
         tables = operation.tables if operation else None
-        rows = parameters(operation) if operation else {}
+        rows = parameters_of(operation) if operation else {}
         bound = operation.spec.bind if operation else None
-        view = view_of(event, rows, self._home, tables)
-        effects = effects_of(
-            event, view, operation, level, self._identify, self._context.files.real
+        view = inspect_request(event, rows, self._home, tables)
+        effects = request_effects(
+            event, view, operation, level, self._identify, self._context.files.resolve_links
         )
-        raised = escalate(view, self._context) if _can_raise(view) else ()
-        secrets = secrets_read(event, tables, self.policy.secrets)
-        if view.through and effects[0].looks:
-            secrets += hidden_in(event, self._identify)
+        raised = find_escalations(view, self._context) if _can_raise(view) else ()
+        secrets = find_secrets_read(event, tables, self.policy.secrets)
+        if view.target_processes and effects[0].is_read_only:
+            secrets += hidden_texts_read(event, self._identify)
         return replace(
             facts,
             effects=effects,
             event=event,
-            line=facts.line or shown_line(event),
+            line=facts.line or request_line(event),
             raised=raised,
             secrets=secrets,
-            sent=lambda key: sent_for(key, view, rows, bound),
-            places=self.places,
+            sent=lambda key: sent_argument_forms(key, view, rows, bound),
+            places=self.path_places,
         )
 
-    def of(self, facts: CallFacts, caller: Requester) -> CallFacts:
+    def with_caller(self, facts: CallFacts, caller: Requester) -> CallFacts:
         """Return the facts of a call with what is known of who calls."""
         approvers = self.policy.approvers
-        lacking: Any = ((way, "unable") for way in caller.unable if way in approvers)
+        lacking: Any = tuple((way, "unable") for way in caller.unable if way in approvers)
         return replace(
             facts,
             client=caller.client,
-            holder=caller.holder,
-            most=caller.most,
+            token_client=caller.token_client,
+            max_level=caller.max_level,
             simulated=caller.simulated,
             server=self.settings.server,
             ways=tuple(way for way in caller.ways if way in approvers),
-            story=Story(asked=tuple(lacking)),
-            vouched=caller.vouched,
+            story=ApprovalHistory(asked=lacking),
+            preapproved_level=caller.preapproved_level,
             at=time.localtime(self._now()),
-            places=cache(self.places),
-            parts=tuple(self.of(part, caller) for part in facts.parts),
+            places=cache(self.path_places),
+            parts=tuple(self.with_caller(part, caller) for part in facts.parts),
         )
 
-    def places(self, path: str) -> tuple[str, ...]:
+    def path_places(self, path: str) -> tuple[str, ...]:
         """Return where a path leads: as it says, and with its links resolved."""
-        path = from_file_url(path) or path
+        path = parse_file_url(path) or path
         whole = self._home + path[1:] if path == "~" or path.startswith("~/") else path
         if not whole.startswith("/"):
             return ()
-        return tuple(dict.fromkeys(map(identity, (whole, self._context.files.real(whole)))))
+        forms = (whole, self._context.files.resolve_links(whole))
+        return tuple(dict.fromkeys(map(path_identity, forms)))
 
-    def judge(self, facts: CallFacts) -> Decision:
+    def judge_call(self, facts: CallFacts) -> Decision:
         """Return what is to be done with a call, or with several together."""
         if facts.parts:
-            found = together([self.judge(replace(part, ways=facts.ways)) for part in facts.parts])
+            found = strictest(
+                [self.judge_call(replace(part, ways=facts.ways)) for part in facts.parts]
+            )
             if found.action == "allow" and any(part.tool != facts.tool for part in facts.parts):
                 # A rule may be about the tool that makes these calls.
-                itself = self.judge(replace(facts, parts=(), effects=(), shown=(), pin=""))
+                itself = self.judge_call(replace(facts, parts=(), effects=(), shown=(), pin=""))
                 if itself.action != "allow":
                     return replace(itself, level=found.level)
             return found
-        known = facts, (PolicyLayer(self.policy, self.settings, tuple(REGISTERED)), *self._team)
-        granted = _GRANTED if (facts.holder, facts.memory) in self._granted else ""
-        decision = decide_within(*known, granted)
+        known = (
+            facts,
+            (PolicyLayer(self.policy, self.settings, tuple(REGISTERED_RULES)), *self._team),
+        )
+        granted = _GRANTED if (facts.token_client, facts.memory) in self._granted else ""
+        decision = decide_by_layers(*known, granted)
         # Where nobody can be asked, what somebody allowed for good is allowed still.
         able = facts if facts.ways else replace(facts, ways=APPROVERS)
-        asked = decision if able is facts else decide_within(able, *known[1:], granted)
+        asked = decision if able is facts else decide_by_layers(able, *known[1:], granted)
         if granted or not asked.offers_always:
             return decision
-        from iac_runtime.policy.approvals import find
+        from iac_runtime.policy.approvals import find_approval
 
         # Without its memory it asks.
         with contextlib.suppress(SetupError):
-            row = find(self.store, facts)
-            return decide_within(*known, row.name) if row else decision
+            row = find_approval(self.store, facts)
+            return decide_by_layers(*known, row.source_name) if row else decision
         return decision
 
-    def ask(self, facts: CallFacts, decision: Decision) -> PendingApproval | Decision:
+    def prepare_approval(self, facts: CallFacts, decision: Decision) -> PendingApproval | Decision:
         """Return the question about a call for the next way of asking, or why it is refused.
 
         Raises:
             SetupError: The state cannot be written; then the call may not run.
         """
-        from iac_runtime.policy.approvals import Stopped, issue
+        from iac_runtime.policy.approvals import PromptsPaused, issue_token
 
         if decision.action == "deny":
             return decision
         story = facts.story
-        if sum(said in YES for _, said in story.asked) >= ROUNDS:
-            return refused(decision, _CHANGING, "what it names", _LOOK, "STALE")
-        way = _next(facts)
+        if sum(said in ACCEPTED for _, said in story.asked) >= ROUNDS:
+            return as_refusal(decision, _CHANGING, "what it names", _LOOK, "STALE")
+        way = _next_approver(facts)
         if way is None:
-            return _unanswered(decision, story)
+            return _refuse_unanswered(decision, story)
         story = story._replace(id=story.id or secrets.token_hex(8))
         facts = replace(facts, story=story)
-        token = issue(self.store, facts, decision, way, self._now)
-        if isinstance(token, Stopped):
-            who, span = escaped(facts.client) or "this program", _span(token.seconds)
+        token = issue_token(self.store, facts, decision, way, self._now)
+        if isinstance(token, PromptsPaused):
+            who, span = escape_hidden(facts.client) or "this program", _format_wait(token.seconds)
             reason = _TOO_MANY.format(who, span)
-            return refused(decision, reason, "the limit of questions", _RESUME, "UNANSWERED")
-        question = question_for(facts, decision, partial(keep, self.store.folder))
+            return as_refusal(decision, reason, "the limit of questions", _RESUME, "UNANSWERED")
+        question = build_question(facts, decision, partial(keep_full_text, self.store.folder))
         return PendingApproval(question, token, way, story)
 
-    def weigh(
+    def apply_answer(
         self, facts: CallFacts, decision: Decision, token: str, verdict: Verdict
     ) -> tuple[CallFacts, Decision]:
         """Return a call and what is to be done with it after an answer, which is used up.
 
-        The call is judged anew: what is denied or blocked by now stays so, whatever was answered.
-        It asks on where the answer is no answer, and where what it names has changed.
+        What was decided to be denied or blocked stays so, whatever was answered. It asks on where
+        the answer is no answer, and where what it names has changed.
 
         Raises:
             SetupError: The state cannot be written; then the call may not run.
         """
-        from iac_runtime.policy.approvals import CHANGED, TokenError, count, redeem, remember
+        from iac_runtime.policy.approvals import (
+            CHANGED,
+            TokenError,
+            record_answer,
+            redeem_token,
+            remember_approval,
+        )
 
-        # The surface that asked may not be the one that this call came by.
-        decision = self.judge(replace(facts, ways=facts.ways or APPROVERS))
         try:
-            said = redeem(self.store, token, facts, decision, self._now)
+            said = redeem_token(self.store, token, facts, decision, self._now)
         except TokenError as error:
             if verdict == "decline":
-                return facts, said_no(decision)
+                return facts, declined(decision)
             if str(error) == CHANGED:
-                return facts, refused(decision, str(error), "the approval", _LOOK, "STALE")
-            return facts, refused(decision, str(error), "the approval")
+                return facts, as_refusal(decision, str(error), "the approval", _LOOK, "STALE")
+            return facts, as_refusal(decision, str(error), "the approval")
         asked: Any = (*map(tuple, said.asked), (said.way, verdict))
-        facts = replace(facts, story=Story(said.story, asked))
-        with self.store.change() as connection:
-            count(connection, facts.client, said.way, verdict, self._now())
+        facts = replace(facts, story=ApprovalHistory(said.story, asked))
+        with self.store.open_transaction() as connection:
+            record_answer(connection, facts.client, said.way, verdict, self._now())
         if decision.action == "deny":
             return facts, decision
         if verdict == "decline":
-            return facts, said_no(decision)
-        if verdict not in YES:
+            return facts, declined(decision)
+        if verdict not in ACCEPTED:
             return facts, decision
         if said.pin != facts.pin:
-            shown = tuple(Shown(*row) for row in said.shown)
-            return self.changed(facts, shown), decision
+            shown = tuple(TargetDescription(*row) for row in said.shown)
+            return self.with_changed_targets(facts, shown), decision
         if verdict == "always" and said.always and decision.offers_always:
-            remember(self.store, facts)
+            remember_approval(self.store, facts)
         if facts.memory:
-            self._granted.add((facts.holder, facts.memory))
+            self._granted.add((facts.token_client, facts.memory))
         source = f"the user, asked by {facts.client or 'iac'}"
         return facts, replace(decision, action="allow", source=source)
 
-    def changed(self, facts: CallFacts, before: tuple[Shown, ...]) -> CallFacts:
+    def with_changed_targets(
+        self, facts: CallFacts, before: tuple[TargetDescription, ...]
+    ) -> CallFacts:
         """Return the facts of a call whose objects are otherwise than they were shown."""
-        story = facts.story._replace(changed=differences(before, facts.shown))
+        story = facts.story._replace(changed=describe_differences(before, facts.shown))
         return replace(facts, story=story)
 
-    def give_back(self, token: str) -> None:
+    def release_answer(self, token: str) -> None:
         """Let an answer be used again: its call has to wait.
 
         Raises:
             SetupError: The state cannot be written.
         """
-        from iac_runtime.policy.approvals import give_back
+        from iac_runtime.policy.approvals import release_token
 
-        give_back(self.store, token)
+        release_token(self.store, token)
 
 
-def _can_raise(view: CallView) -> bool:
+def _can_raise(view: RequestView) -> bool:
     """Say whether any rule of escalation can hold: a read without values raises nothing."""
-    return bool(view.values or view.paths or view.of_files) or view.event.writes
+    return bool(view.values or view.paths or view.has_file_objects) or view.event.writes
 
 
-def _span(seconds: float) -> str:
+def _format_wait(seconds: float) -> str:
     """Return a time to wait in words, as a person counts it."""
     if seconds < 90:
         return f"{math.ceil(seconds)} seconds"
     return f"{math.ceil(seconds / 60)} minutes"
 
 
-def _next(facts: CallFacts) -> Approver | None:
+def _next_approver(facts: CallFacts) -> Approver | None:
     """Return the way to ask by now: the one that said yes, where what it was about has changed."""
     asked = facts.story.asked
-    if asked and asked[-1][1] in YES:
+    if asked and asked[-1][1] in ACCEPTED:
         return asked[-1][0]
     tried = [way for way, _ in asked]
     return next((way for way in facts.ways if way not in tried), None)
 
 
-def _unanswered(decision: Decision, story: Story) -> Decision:
+def _refuse_unanswered(decision: Decision, story: ApprovalHistory) -> Decision:
     came = (f"the {way} {_CAME[said]}" for way, said in dict(story.asked).items() if said)
     reason = f"No approval prompt was answered: {', '.join(came)}."
-    return refused(decision, reason, "no answer", _UNANSWERED, "UNANSWERED", _SILENT)
+    return as_refusal(decision, reason, "no answer", _UNANSWERED, "UNANSWERED", _SILENT)
 
 
 TEAM: Final = "team-policy.toml"
@@ -364,19 +409,19 @@ def load_team_policy() -> Policy | None:
     """
     path = data_folder() / "state" / TEAM
     try:
-        private_file(path)
+        require_private_file(path)
         return parse_policy(path.read_text("utf-8"), TEAM)
     except FileNotFoundError:
         return None
 
 
 def open_permissions(
-    flags: Flags = Flags(),  # noqa: B008 (it is immutable)
+    flags: PolicyFlags = PolicyFlags(),  # noqa: B008 (it is immutable)
     policy_file: Path | None = None,
     *,
     environ: Mapping[str, str] | None = None,
     home: str | None = None,
-    identify: Identify = nobody,
+    identify: IdentifyApp = identify_no_app,
 ) -> Permissions:
     """Return the permissions of this user.
 
@@ -392,4 +437,74 @@ def open_permissions(
 def default_permissions(home: str | None = None) -> Permissions:
     """Return them without a policy file: what holds where a user said nothing."""
     policy = Policy()
-    return Permissions(policy, read_settings(Flags(), {}, policy), home=home)
+    return Permissions(policy, read_settings(PolicyFlags(), {}, policy), home=home)
+
+
+ItemForms: TypeAlias = tuple[tuple[str, ...], ...]
+"""An entry for each item of a value (one, if it is no list): the texts that all mean this item."""
+
+
+def sent_argument_forms(
+    key: str, view: RequestView, params: Mapping[str, Param], bound: Mapping[str, Any] | None = None
+) -> ItemForms | None:
+    """Return what would be sent for the argument `key`; None for one that is not sent as such.
+
+    `properties.name` reaches into an object. A recipe's own argument is what it is `bound` to.
+    """
+    first, *fields = key.split(".")
+    first, *fields = (*(_recipe_argument_path(fold_name(first), bound or {}) or (first,)), *fields)
+    name = next((param for param in params if fold_name(param) == fold_name(first)), None)
+    value = None if name is None else _sent_value(params[name], name, view.event)
+    for field in fields:
+        record = value.fields if isinstance(value, RecordValue) else ()
+        value = next((part for name, part in record if fold_name(name) == fold_name(field)), None)
+    items = value if isinstance(value, tuple) else (value,)
+    return None if value is None else tuple(_value_forms(item, view) for item in items)
+
+
+def _recipe_argument_path(name: str, bound: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Return the way to the argument that a recipe puts its own argument `name` into."""
+    for key, part in bound.items():
+        if isinstance(part, str) and part.startswith("$") and fold_name(part) == name:
+            return (key,)
+        found = _recipe_argument_path(name, part) if isinstance(part, Mapping) else None
+        if found is not None:
+            return (key, *found)
+    return None
+
+
+def _sent_value(row: Param, key: str, event: Event) -> Value:
+    if row.code == "----" and event.op == "command":
+        return None if isinstance(event.direct, Absent) else event.direct
+    if row.code == "----" and event.parts:
+        return tuple(RefValue(part.target) for part in event.parts)
+    if row.code == "----":
+        return RefValue(_collection_owner(event.target) if key == "of" else event.target)
+    if key == "properties" and event.op == "set":
+        return RecordValue(event.named)
+    wanted = fold_name(row.jxa or row.term)
+    named = (*event.named, *event.more)
+    return next((value for name, value in named if wanted and fold_name(name) == wanted), None)
+
+
+def _collection_owner(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Return the steps to what holds the collection that is listed or counted."""
+    while steps and isinstance(steps[-1], Whose):
+        steps = steps[:-1]
+    return steps[:-1] if steps and isinstance(steps[-1], AllElements) else steps
+
+
+def _value_forms(value: Value, view: RequestView) -> tuple[str, ...]:
+    forms: list[str] = []
+    if isinstance(value, RefValue):
+        forms.append(format_reference(value.steps) or APPLICATION)
+    elif isinstance(value, str):
+        forms.append(value)
+    elif not isinstance(value, PathValue):
+        forms.append(json.dumps(value) if isinstance(value, int | float) else format_value(value))
+    path = value_path(value, view.event.app, view.home)
+    if path is not None and not isinstance(value, str):
+        forms.append(path)
+        if view.home and (path == view.home or path.startswith(view.home + "/")):
+            forms.append("~" + path[len(view.home) :])
+    return tuple(forms)

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from iac_base.errors import SetupError
-from iac_base.words import stems
+from iac_base.words import stem_words
 from iac_runtime.tool import Level, Op
 from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.lock import MAX_FILE, damaged
+from iac_runtime.tools.lock import MAX_FILE, damaged_file_error
 from iac_runtime.tools.shape import Tool
 
 FORMAT: Final = 1
@@ -100,27 +100,27 @@ class SearchFile:
         except FileNotFoundError:
             raise SetupError(f"{path} is missing; build it again: iac-gen build") from None
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            raise damaged(path) from None
-        self.word = lru_cache(4096)(self._word)
-        self.app = lru_cache(_KEPT)(self._app)
+            raise damaged_file_error(path) from None
+        self.word = lru_cache(4096)(self._read_word)
+        self.app = lru_cache(_KEPT)(self._read_app)
 
-    def _word(self, word: str) -> WordRow:
+    def _read_word(self, word: str) -> WordRow:
         """Return where a word is."""
-        place = self._seek(word)
+        place = self._seek_line(word)
         line = self._map[place : self._map.find(b"\n", place)]
-        if not line.startswith(_key(word) + b","):
+        if not line.startswith(_line_key(word) + b","):
             return _NOWHERE
-        _, rows, apps, strong, weak = self._parsed(line)
+        _, rows, apps, strong, weak = self._parse_line(line)
         return WordRow(rows, apps, tuple(strong), tuple(weak))
 
-    def beginning(self, start: str) -> list[str]:
+    def words_beginning(self, start: str) -> list[str]:
         """Return the ASCII words that begin with `start`, which is a letter or a few."""
-        low, high = self._seek(start), self._seek(f"{start}\x7f")
+        low, high = self._seek_line(start), self._seek_line(f"{start}\x7f")
         return [word.decode() for word in _WORD.findall(self._map, low, high)]
 
-    def _seek(self, word: str) -> int:
+    def _seek_line(self, word: str) -> int:
         """Return where the first line stands that does not come before that of a word."""
-        key, low, high = _key(word), self._start, self._end
+        key, low, high = _line_key(word), self._start, self._end
         while low < high:
             middle = max(self._map.rfind(b"\n", low, (low + high) // 2) + 1, low)
             comma = self._map.find(b",", middle, self._end)
@@ -130,9 +130,9 @@ class SearchFile:
                 high = middle
         return low
 
-    def _app(self, place: int) -> IndexedApp | None:
+    def _read_app(self, place: int) -> IndexedApp | None:
         """Return the app at a place; None where another folder, or nothing, stands for it."""
-        found = self._parsed(self._map[place : self._map.find(b"\n", place)])
+        found = self._parse_line(self._map[place : self._map.find(b"\n", place)])
         row = self._catalogue.apps.get(found["key"])
         if row is None or row.folder != self._path.parent:
             return None
@@ -150,18 +150,18 @@ class SearchFile:
         held = (operations, tuple(rows), levels)
         return IndexedApp(row.key, row.name, row.id, *held, intents=intents)
 
-    def _parsed(self, line: bytes) -> Any:
+    def _parse_line(self, line: bytes) -> Any:
         try:
             return json.loads(line)
         except (ValueError, RecursionError):
-            raise damaged(self._path) from None
+            raise damaged_file_error(self._path) from None
 
 
 KINDS: Final = ("held", "made", "class")
 """The kinds of rows that are classes."""
 
 
-def _key(word: str) -> bytes:
+def _line_key(word: str) -> bytes:
     return b"[" + json.dumps(word).encode()
 
 
@@ -170,7 +170,7 @@ def added_app(key: str, tools: Iterable[Tool], reach: Reach) -> IndexedApp:
     rows, levels = [], {}
     for tool in tools:
         said = (f"{tool.name.replace('_', ' ')} {tool.words}", "", tool.purpose)
-        words = [" ".join(dict.fromkeys(stems(text))) for text in said]
+        words = [" ".join(dict.fromkeys(stem_words(text))) for text in said]
         whole = frozenset(" ".join(words).split())
         rows.append(SearchRow(key, "command", tool.name, "", words, whole))
         levels[tool.name] = tool.level
@@ -184,7 +184,7 @@ def listing_entry(catalogue: Catalogue, name: str) -> dict[str, Any]:
         UnknownToolError: There is no such tool; the error has the nearest names.
         SetupError: The listing does not hold what the catalogue says.
     """
-    row = catalogue.find(name)
+    row = catalogue.find_row(name)
     path = row.app.folder / "listing.jsonl"
     try:
         # A pipe is not waited for.

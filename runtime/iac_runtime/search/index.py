@@ -1,5 +1,10 @@
-"""The index of all tools: apps that may serve a request are chosen, then their tools ordered."""
+"""The index of all tools: apps that may serve a request are chosen, then their tools ordered.
 
+A hit has its page: purpose, schema and example of a tool, in so many tokens.
+"""
+
+import json
+import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -7,17 +12,30 @@ from functools import lru_cache
 from heapq import nlargest
 from itertools import chain, islice
 from math import log
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from iac_base.words import fold, stems
-from iac_runtime.search.entries import KINDS, IndexedApp, SearchFile, added_app
-from iac_runtime.search.hints import Hint, Place, areas, hints, is_served, usual_apps
-from iac_runtime.search.lexicon import lexicon
-from iac_runtime.search.ranking import Offer, rank, spread, varied
-from iac_runtime.search.request import SearchRequest, nearest, read_request
+from iac_base.words import fold_name, stem_words
+from iac_runtime.language.compose import default_columns
+from iac_runtime.language.references import has_folders
+from iac_runtime.search.entries import KINDS, IndexedApp, SearchFile, added_app, listing_entry
+from iac_runtime.search.query import SearchRequest, load_lexicon, nearest_words, read_request
+from iac_runtime.search.ranking import (
+    AppPlace,
+    Hint,
+    ToolCandidate,
+    app_hints,
+    area_scores,
+    default_apps,
+    diversify,
+    is_served,
+    rank_tools,
+    spread_apps,
+)
 from iac_runtime.tool import Level, Op, at_most, tool_prefix
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import OWN_TOOLS
+from iac_runtime.tools.tables import APPLICATION, Operation, Tables, holder_of, shortest_reference
+from iac_runtime.types import TYPES, find_type
 
 LIMIT: Final = 5
 """Hits that are given where nobody says how many."""
@@ -55,7 +73,7 @@ _OFFERS: Final = 250
 _GUESTS: Final = 2
 """Tools for any app that may take the places of the last tools of a chosen app."""
 
-Beside: TypeAlias = Callable[[], Iterable[IndexedApp]]
+AddedApps: TypeAlias = Callable[[], Iterable[IndexedApp]]
 """Returns the tools that are not generated; it is called on the first search."""
 
 
@@ -84,7 +102,7 @@ class SearchHit(NamedTuple):
 class Index:
     """Finds tools by what somebody wants to do. Safe to use from several threads."""
 
-    def __init__(self, catalogue: Catalogue, beside: Beside = tuple) -> None:
+    def __init__(self, catalogue: Catalogue, beside: AddedApps = tuple) -> None:
         """Take the tools of apps, whose indexes are opened on first need, and of no app.
 
         Args:
@@ -92,7 +110,7 @@ class Index:
         """
         self._catalogue, self._beside = catalogue, beside
         self._asking = threading.Lock()
-        self._opened: _Opened | None = None
+        self._opened: _OpenIndex | None = None
 
     def find(
         self,
@@ -117,17 +135,17 @@ class Index:
         with self._asking:
             if self._opened is None:
                 others = (added_app("", OWN_TOOLS.values(), "known"), *self._beside())
-                self._opened = _Opened(self._catalogue, others)
+                self._opened = _OpenIndex(self._catalogue, others)
             found = None if app is None else self._catalogue.meant_app(app)
             only = None if app is None else [found.key] if found else []
             if only and found:
                 # Its App Intents stand under a key of their own.
                 rows = self._catalogue.apps.values()
                 only += [row.key for row in rows if row.id == found.id and row != found]
-            return self._opened.find(query, only, level, limit)
+            return self._opened.find_hits(query, only, level, limit)
 
 
-class _Opened:
+class _OpenIndex:
     """The indexes of all folders as one, and the tools of no app."""
 
     def __init__(self, catalogue: Catalogue, others: Sequence[IndexedApp]) -> None:
@@ -137,21 +155,21 @@ class _Opened:
         self._total = max(sum(file.rows for file in self._files), 1)
         rows = chain.from_iterable(one.rows for one in others)
         self._own = Counter(chain.from_iterable(row.all for row in rows))
-        self._lexicon = lexicon().known
-        self._worth = lru_cache(4096)(self._worth_of)
+        self._lexicon = load_lexicon().known_stems
+        self._worth = lru_cache(4096)(self._word_worth)
 
-    def find(
+    def find_hits(
         self, query: str, only: list[str] | None, level: Level | None, limit: int
     ) -> list[SearchHit]:
         """Return the tools that serve `query`; `only` are an app's keys, none where it has none."""
-        request = read_request(query, self._known, self._nearest)
-        meant = hints(request, self._named, self._common)
+        request = read_request(query, self._is_known, self._nearest_words)
+        meant = app_hints(request, self._find_apps, self._is_common)
         if only is None and not is_served(request, meant.values()):
             return []
         if only is None:
-            places: Iterable[Place] = self._chosen(request, meant)
+            places: Iterable[AppPlace] = self._choose_apps(request, meant)
         else:
-            places = [place for key in only for place in self._named(f"={fold(key)}")]
+            places = [place for key in only for place in self._find_apps(f"={fold_name(key)}")]
         apps: dict[str, IndexedApp] = {}
         said: dict[str, Hint] = {}
         for place in places:
@@ -160,8 +178,10 @@ class _Opened:
                 apps[found.key] = found
                 said[found.key] = meant.get(place, Hint(0))
         wanted = set(only or ())
-        likely = areas(request)
-        named = next((hint for hint in said.values() if hint.said and hint.strength >= 1), None)
+        likely = area_scores(request)
+        named = next(
+            (hint for hint in said.values() if hint.name_stems and hint.strength >= 1), None
+        )
         for other in self._others:
             # What is for apps that have tools is of no use for one that has none.
             if only != [] or other.reach == "any":
@@ -172,33 +192,35 @@ class _Opened:
                     said[other.key] = named._replace(
                         strength=max(_FOR_ANY * named.strength, said[other.key].strength)
                     )
-        offers = rank(request, apps, said, self._worth, wanted)
+        offers = rank_tools(request, apps, said, self._worth, wanted)
         if only is None and offers and offers[0].score < _FLOOR:
             return []
 
-        def hits(some: Iterable[Offer]) -> list[SearchHit]:
+        def collect_hits(some: Iterable[ToolCandidate]) -> list[SearchHit]:
             found = (
-                (_hit(one, apps[one.app], request), apps[one.app])
-                for one in spread(
-                    varied([*islice(some, _OFFERS)], lambda key: apps[key].name), LIMIT
+                (_make_hit(one, apps[one.app], request), apps[one.app])
+                for one in spread_apps(
+                    diversify([*islice(some, _OFFERS)], lambda key: apps[key].name), LIMIT
                 )
             )
             kept = [row for row in found if level is None or at_most(row[0].level, level)]
             return _proven_first(kept)[:limit]
 
         if only is None:
-            return hits(offers)
-        own = hits(one for one in offers if one.app in wanted)
-        return _own_first(own, hits(one for one in offers if one.app not in wanted), limit)
+            return collect_hits(offers)
+        own = collect_hits(one for one in offers if one.app in wanted)
+        return _own_first(own, collect_hits(one for one in offers if one.app not in wanted), limit)
 
-    def _chosen(self, request: SearchRequest, meant: Mapping[Place, Hint]) -> list[Place]:
+    def _choose_apps(
+        self, request: SearchRequest, meant: Mapping[AppPlace, Hint]
+    ) -> list[AppPlace]:
         """Return the apps that may serve a request, the likeliest first.
 
         An app counts for each word of the request by the best that it has for it.
         """
         scores = {place: _MEANT * hint.strength for place, hint in meant.items()}
-        for app, worth in usual_apps().items():
-            for place in self._named(f"={app}"):
+        for app, worth in default_apps().items():
+            for place in self._find_apps(f"={app}"):
                 scores[place] = scores.get(place, 0.0) + worth
         whole = sum(term.worth * max(map(self._worth, term.options)) for term in request.terms)
         for number, file in enumerate(self._files):
@@ -215,42 +237,42 @@ class _Opened:
                     scores[number, at] = scores.get((number, at), 0.0) + worth
         return nlargest(_CHOSEN, scores, key=lambda key: (scores[key], key))
 
-    def _named(self, name: str) -> list[Place]:
+    def _find_apps(self, name: str) -> list[AppPlace]:
         return [
             (number, place)
             for number, file in enumerate(self._files)
             for place in file.word(name).strong
         ]
 
-    def _common(self, word: str) -> bool:
+    def _is_common(self, word: str) -> bool:
         """Say whether a word is not one app's own: people say it, or several apps have it."""
         return word in self._lexicon or sum(file.word(word).apps for file in self._files) > 1
 
-    def _count(self, word: str) -> int:
+    def _count_rows(self, word: str) -> int:
         return sum(file.word(word).rows for file in self._files)
 
-    def _known(self, word: str) -> bool:
+    def _is_known(self, word: str) -> bool:
         return (
             word in self._lexicon
             or word in self._own
-            or self._count(word) > 0
-            or bool(self._named(f"={word}") or self._named(f"~{word}"))
+            or self._count_rows(word) > 0
+            or bool(self._find_apps(f"={word}") or self._find_apps(f"~{word}"))
         )
 
-    def _nearest(self, word: str) -> list[str]:
+    def _nearest_words(self, word: str) -> list[str]:
         starts = dict.fromkeys((word[:1], word[1:2])) if word.isascii() else ()
         found = {*chain(self._own, self._lexicon)}
-        return nearest(
-            word, found.union(*(f.beginning(s) for f in self._files for s in starts if s))
+        return nearest_words(
+            word, found.union(*(f.words_beginning(s) for f in self._files for s in starts if s))
         )
 
-    def _worth_of(self, word: str) -> float:
+    def _word_worth(self, word: str) -> float:
         """Return what a word tells: a rare one much, a common one little, else nothing."""
-        count = self._count(word) + self._own[word]
+        count = self._count_rows(word) + self._own[word]
         return log(1 + self._total / (1 + count)) if count else 0.0
 
 
-def _hit(offer: Offer, app: IndexedApp, request: SearchRequest) -> SearchHit:
+def _make_hit(offer: ToolCandidate, app: IndexedApp, request: SearchRequest) -> SearchHit:
     row, level = offer.row, app.levels[offer.tool]
     if row is not None and row.kind not in KINDS:
         said = offer.tool.removeprefix(tool_prefix(app.key)).replace("_", " ")
@@ -259,7 +281,7 @@ def _hit(offer: Offer, app: IndexedApp, request: SearchRequest) -> SearchHit:
     term = row.element if row else ""
     write = offer.op in ("set", "make")
     properties = row.properties if row else ()
-    named = _properties(properties, request, f"{term} {app.name}", write=write)
+    named = _named_properties(properties, request, f"{term} {app.name}", write=write)
     why = f"{offer.op} {term}".rstrip() + f" in {app.name}"
     if named:
         why += f" ({', '.join(named)})"
@@ -276,7 +298,7 @@ def _proven_first(found: Sequence[tuple[SearchHit, IndexedApp]]) -> list[SearchH
     for intent, app in found:
         if app.intents:
             for hit, other in found:
-                near = hit.score >= _NEAR * intent.score and _does(hit) == _does(intent)
+                near = hit.score >= _NEAR * intent.score and _tool_verb(hit) == _tool_verb(intent)
                 if near and other.id == app.id and not other.intents:
                     ordered.remove(intent)
                     at = next(at for at, one in enumerate(ordered) if one.tool == hit.tool)
@@ -286,7 +308,7 @@ def _proven_first(found: Sequence[tuple[SearchHit, IndexedApp]]) -> list[SearchH
     return ordered
 
 
-def _does(hit: SearchHit) -> str:
+def _tool_verb(hit: SearchHit) -> str:
     """Return the verb of a tool's name, as an object tool is called; a hit has the app's words."""
     verb = hit.why.rpartition(": ")[2].partition(" ")[0] if hit.op == "command" else hit.op
     return _MEANS.get(verb, verb)
@@ -310,7 +332,7 @@ def _own_first(
     return first + last
 
 
-def _properties(
+def _named_properties(
     rows: Sequence[Sequence[str]], request: SearchRequest, owner: str, *, write: bool
 ) -> tuple[str, ...]:
     """Return the properties that the words of a request name, best first, at most three.
@@ -318,12 +340,12 @@ def _properties(
     A word of `owner`, the class and its app, tells nothing about the properties: of the mail
     messages by sender, not the message id.
     """
-    known = _stems(owner)
+    known = _cached_stems(owner)
     found: list[tuple[float, str]] = []
     for term, access in rows:
         if write and "w" not in access:
             continue
-        words = _stems(term)
+        words = _cached_stems(term)
         telling = words - known
         value = sum(
             max((one.options[word] for word in telling & one.options.keys()), default=0)
@@ -335,5 +357,150 @@ def _properties(
 
 
 @lru_cache(4096)
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(stems(text))
+def _cached_stems(text: str) -> frozenset[str]:
+    return frozenset(stem_words(text))
+
+
+_EXAMPLES: Final[Mapping[str, Any]] = {
+    name: row.example for name, row in TYPES.items() if row.example is not None
+} | {"folder": "~/Documents"}
+"""An example of each plain type, by its name in the grammar of types."""
+
+_MADE: Final = 2
+"""Properties that the example of what is made sets."""
+
+_CONTENTS: Final = frozenset({"body", "content", "contents", "text"})
+"""Properties with what something says, which no list shows and everybody sets."""
+
+_PATHS: Final = frozenset({"folder", "file"})
+"""Classes whose objects are named by a path, where an app has folders as Finder has."""
+
+_LEVEL: Final = re.compile(r"\s*\b(?:SAFE|MODIFY|DANGEROUS)\b[^.]*\.\s*$")
+
+
+class ToolPage(NamedTuple):
+    """A tool as a client needs it to call it.
+
+    Attributes:
+        tool: Its name on the wire.
+        purpose: What it does, one line.
+        level, ceiling: The least that a call needs, and the most that its arguments can reach.
+        schema: The input schema, exactly as it is checked.
+        example: Arguments of a call that fits the schema.
+    """
+
+    tool: str
+    purpose: str
+    level: Level
+    ceiling: Level
+    schema: Mapping[str, Any]
+    example: Mapping[str, Any]
+
+
+def tool_page(catalogue: Catalogue, tool: str | SearchHit) -> ToolPage:
+    """Return the page of a tool; of a hit, the example is about what was asked for.
+
+    Raises:
+        UnknownToolError: There is no such tool; the error has the nearest names.
+        SetupError: The app's module is not what the catalogue says.
+    """
+    name = tool if isinstance(tool, str) else tool.tool
+    row = catalogue.find_row(name)
+    entry = listing_entry(catalogue, name)
+    hit = None if isinstance(tool, str) else tool
+    # The module's: that of the listing is cut where it is long.
+    schema = catalogue.load_tool(row).input
+    example = _example_arguments(catalogue.load_operation(name), schema, hit)
+    purpose = _LEVEL.sub("", str(entry["description"]))
+    return ToolPage(name, purpose, row.level, row.ceiling, schema, example)
+
+
+def count_tokens(entries: Iterable[Mapping[str, Any]]) -> int:
+    """Return about how many tokens a listing of these entries costs: bytes of JSON by four.
+
+    Within a tenth of two real tokenizers for whole entries; names alone cost a third more.
+    """
+    lines = (json.dumps(entry, separators=(",", ":"), ensure_ascii=True) for entry in entries)
+    return sum(len(line) for line in lines) // 4
+
+
+def _example_arguments(
+    tool: Operation, schema: Mapping[str, Any], hit: SearchHit | None
+) -> dict[str, Any]:
+    """Return arguments that fit the schema: what is required, and what a hit is about."""
+    spec, tables = tool.spec, tool.tables
+    about = hit.element if hit is not None and hit.element in tables.classes else ""
+    named = list(hit.properties) if hit is not None else []
+    if spec.example and not about and not named:
+        return dict(spec.example)
+    required = schema.get("required", ())
+    if spec.bind or spec.op == "command":
+        return {key: _example_value(spec.params[key].type, tables) for key in required}
+    if spec.op == "get":
+        given: dict[str, Any] = {"target": shortest_reference(tables, about or None)}
+    elif spec.op == "set":
+        owner, values = _example_settings(about, named, tables)
+        given = {"target": shortest_reference(tables, owner), "properties": values}
+    else:
+        term = _example_element(schema["properties"]["element"], about, tables)
+        given = {"element": term}
+        holder = holder_of(tables, term)
+        if holder:
+            given["at" if spec.op == "make" else "of"] = holder
+        if (
+            spec.op == "make"
+            and about
+            and (values := _example_settings(term, named, tables, _MADE)[1])
+        ):
+            given["properties"] = values
+    if spec.op in ("get", "list") and named:
+        given["properties"] = named
+    return given
+
+
+def _example_element(row: Mapping[str, Any], about: str, tables: Tables) -> str:
+    offered: list[str] = list(row.get("enum", tables.classes))
+    if about in offered:
+        return about
+    near = {element.term for element in tables.elements(APPLICATION)}
+    return next((term for term in offered if term in near), offered[0])
+
+
+def _example_settings(
+    about: str, named: Iterable[str], tables: Tables, most: int = 1
+) -> tuple[str, dict[str, Any]]:
+    """Return a class, and values for at most so many properties that people set.
+
+    What was named counts first, of that and of the rest what a person would look at.
+    """
+    for term in (about,) if about else tables.classes:
+        rows = {prop.term: prop for prop in tables.properties(term) if "w" in prop.access}
+        plain = [name for name, row in rows.items() if row.type in _EXAMPLES]
+        usual = [one.label for one in default_columns(term, tables) if one.label in plain]
+        usual += [name for name in plain if name in _CONTENTS]
+        said = [name for name in named if name in rows]
+        told = [name for name in usual if name in said] or said
+        # What is made has a name, whatever else was spoken of.
+        first = [*usual[:1], *told, *usual] if most > 1 else [*told, *usual, *plain]
+        chosen = [rows[name] for name in dict.fromkeys(first)][:most]
+        reached = term == APPLICATION or shortest_reference(tables, term) != APPLICATION
+        if chosen and reached:
+            return term, {row.term: _example_value(row.type, tables) for row in chosen}
+    return about or APPLICATION, {}
+
+
+def _example_value(kind: str, tables: Tables) -> Any:
+    """Return an example of a type, of its first alternative that is not `missing value`."""
+    first = next((part for part in kind.split(" | ") if part != "missing value"), "any")
+    if first.startswith("list of "):
+        return [_example_value(first.removeprefix("list of "), tables)]
+    if tables.enums.get(first):
+        return tables.enums[first][0][0]
+    if first in tables.classes and not (first in _PATHS and has_folders(tables)):
+        return shortest_reference(tables, first)
+    if first in tables.records:
+        return {}
+    row = find_type(first)
+    if row is not None and row.reading in ("object", "insertion"):
+        return shortest_reference(tables, None)
+    return _EXAMPLES.get(first, "example")

@@ -1,53 +1,82 @@
-"""Ranking: what was found becomes hits, a tool each, with the operation and class it is for."""
+"""Ranking: what was found becomes hits, a tool each, with the operation and class it is for.
 
-from collections.abc import Callable, Container, Mapping, Sequence, Set
+Which apps a request means is told by their names, and by what they are for.
+"""
+
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
+from functools import lru_cache
 from heapq import nlargest
 from typing import Final, NamedTuple
 
-from iac_base.words import fold, stem
+from iac_base.words import fold_name, stem_word
 from iac_runtime.search.entries import IndexedApp, SearchRow
-from iac_runtime.search.hints import Hint, usual_apps
-from iac_runtime.search.lexicon import lexicon
-from iac_runtime.search.request import SearchRequest, SearchTerm
+from iac_runtime.search.query import ELSEWHERE, Area, SearchRequest, SearchTerm, load_lexicon
 from iac_runtime.tool import Op
 
 _FIELDS: Final = (1.0, 0.8, 0.35, 0.2)
 """What a word is worth in the name, the properties, the purpose, the dictionary's own words."""
 
+
 _HINT: Final = 0.5
+
+
 _COVER: Final = 0.35
+
+
 _OPERATION: Final = 0.2
+
+
 _TOGETHER: Final = 0.75
+
+
 _COMMAND: Final = 0.18
+
+
 _RECIPE: Final = 0.08
+
+
 _USUAL: Final[Mapping[Op, float]] = {"list": 0.5, "get": 0.45, "set": 0.2, "make": 0.2}
 """What a request speaks for that names no operation."""
+
 
 _NAMED: Final = 0.4
 """How much of that is left where it names one, or a command."""
 
+
 _OPERATIONS: Final = 3
+
+
 _MORE: Final = 0.35
+
+
 _COPY: Final = 0.5
 """What the tools of a second copy of an app lose."""
+
 
 _HELD: Final = 0.3
 """What a class loses that only says what the one that is asked about is in."""
 
+
 _OF_OBJECTS: Final = frozenset[Op](("list", "count", "make"))
 """Operations on what is asked about; `get` and `set` are on what it is of: the name of a layer."""
+
 
 _UNMARKED: Final = 0.4
 """The worth of a tool for any app where no word of the request marks it: what an app has of its
 own comes first."""
 
+
 _MARK: Final = 2.0
+
+
 _NAME: Final = 0.3
 """What a word that marks such a tool, and a name, count for it: it works with whatever has the
 name."""
 
+
 _GESTURE: Final = 0.35
 """What such a tool has whose own name is the word that marks it: click, scroll, drag."""
+
 
 _BARRED: Final[Mapping[str, frozenset[Op]]] = {
     "class": frozenset({"list", "count", "make"}),
@@ -56,38 +85,66 @@ _BARRED: Final[Mapping[str, frozenset[Op]]] = {
 }
 """The kinds of rows that are classes, and the operations that one has not."""
 
+
 _STANDARD: Final = frozenset(
     ("open", "close", "sav", "print", "quit", "delet", "duplicat", "exist", "mov", "run")
 )
+
+
 _ORDINARY: Final = 0.2
 """What a command of the Standard Suite loses that no word asks for: an app's own come first."""
 
+
 _SYSTEM: Final = "com.apple."
+
+
 _AT_HAND: Final = 0.06
 """What an app has before others that do the same, because it comes with the system."""
+
 
 _EXACT: Final = 0.2
 """What a recipe has whose name is said whole: it is what was asked for."""
 
+
 _ACTS: Final = 0.3
 """How likely an act is that counts as said."""
 
+
 _LIKELY: Final = 3
+
+
 _ACT: Final = 0.2
+
+
 _ACT_NAMED: Final = 0.3
+
+
 _THING: Final = 0.1
 """What it is worth to be the operation, to have the act, the thing in the name that a request as a
 whole is likely to mean."""
 
+
 _ROWS: Final = 150
+
+
 _FEW: Final = 30
 """Rows of the likeliest apps, and of others, that are looked at closely: those with most words."""
 
+
+class Hint(NamedTuple):
+    """How strongly an app is meant, from 0 to 2, and the stems that were its name."""
+
+    strength: float
+    name_stems: frozenset[str] = frozenset()
+
+
 _NONE: Final = Hint(0)
+
+
 _OPS: Final[tuple[Op, ...]] = ("get", "list", "count", "make", "set")
 
 
-class Offer(NamedTuple):
+class ToolCandidate(NamedTuple):
     """A tool that serves a request, with the row that says why; of a class, its operation."""
 
     score: float
@@ -97,7 +154,7 @@ class Offer(NamedTuple):
     row: SearchRow | None = None
 
 
-class _Match(NamedTuple):
+class _RowMatch(NamedTuple):
     row: SearchRow
     score: float
     action: float
@@ -105,13 +162,13 @@ class _Match(NamedTuple):
     held: float = 0.0
 
 
-def rank(
+def rank_tools(
     request: SearchRequest,
     apps: Mapping[str, IndexedApp],
     hints: Mapping[str, Hint],
     worth: Callable[[str], float],
     only: Container[str],
-) -> list[Offer]:
+) -> list[ToolCandidate]:
     """Return what serves a request, best first, each tool once.
 
     Args:
@@ -122,23 +179,31 @@ def rank(
         only: Apps of which every tool is offered, whatever was found.
     """
     told = [term.worth * _term_worth(term, worth) for term in request.terms]
-    marked = {place for place, term in enumerate(request.terms) if _meant(term) & lexicon().marked}
-    weights = {app: _left(told, request.terms, hint) for app, hint in hints.items() if hint.said}
+    marked = {
+        place
+        for place, term in enumerate(request.terms)
+        if _likely_words(term) & load_lexicon().mark_stems
+    }
+    weights = {
+        app: _weights_without_name(told, request.terms, hint)
+        for app, hint in hints.items()
+        if hint.name_stems
+    }
     options: dict[str, list[tuple[int, float]]] = {}
     for place, term in enumerate(request.terms):
         for word, value in term.options.items():
             options.setdefault(word, []).append((place, value))
-    acts = {stem(one): worth for one, worth in request.meaning.acts.items()}
-    things = {stem(one): worth for one, worth in request.meaning.things.items()}
+    acts = {stem_word(one): worth for one, worth in request.meaning.acts.items()}
+    things = {stem_word(one): worth for one, worth in request.meaning.things.items()}
     looked = options.keys() | acts.keys() | things.keys()
     near = [0.5**term.depth for term in request.terms]
-    matches: list[_Match] = []
+    matches: list[_RowMatch] = []
     for number, (key, app) in enumerate(apps.items()):
         most = _ROWS if number < _LIKELY or key in only else _FEW
         whole = key in only or hints.get(key, _NONE).strength >= 1
         marks = marked if app.reach == "any" else None
         if marks is not None:
-            weights[key] = _plain(request, marked, hints.get(key, _NONE))
+            weights[key] = _general_weights(request, marked, hints.get(key, _NONE))
         row_weights = weights.get(key, told)
         # Of tools for any app only those that are spoken of.
         telling = looked if app.reach == "own" else options.keys()
@@ -148,27 +213,27 @@ def rank(
         if whole:
             commands = (row for row in app.rows if row.kind == "command")
             found += [row for row in commands if row.all.isdisjoint(looked)]
-        matches += [_match(r, options, row_weights, request.action, near, marks) for r in found]
-    cover = _cover(matches, weights, told)
+        matches += [_match_row(r, options, row_weights, request.action, near, marks) for r in found]
+    cover = _app_coverage(matches, weights, told)
     scale = _NAMED if request.operations or any(match.action for match in matches) else 1.0
     wanted = {
         op: max(scale * _USUAL.get(op, 0), request.operations.get(op, 0)) * _OPERATION
-        + _ACT * acts.get(stem(op), 0)
+        + _ACT * acts.get(stem_word(op), 0)
         for op in _OPS
     }
     likely = {one for one, chance in acts.items() if chance >= _ACTS}
-    spoken = options.keys() | {stem(one) for one in request.operations} | likely
-    best: dict[str, Offer] = {}
+    spoken = options.keys() | {stem_word(one) for one in request.operations} | likely
+    best: dict[str, ToolCandidate] = {}
 
-    def offer(score: float, app: str, op: Op, tool: str, row: SearchRow | None) -> None:
+    def add_candidate(score: float, app: str, op: Op, tool: str, row: SearchRow | None) -> None:
         if tool not in best or score > best[tool].score:
-            best[tool] = Offer(score, app, op, tool, row)
+            best[tool] = ToolCandidate(score, app, op, tool, row)
 
     base = {
         key: _HINT * hints.get(key, _NONE).strength
         + _COVER * cover.get(key, 0)
         + _AT_HAND * (app.reach != "own" or app.id.startswith(_SYSTEM))
-        + usual_apps().get(fold(app.name), 0.0)
+        + default_apps().get(fold_name(app.name), 0.0)
         for key, app in apps.items()
     }
     for match in matches:
@@ -182,13 +247,13 @@ def rank(
             for op, tool in app.operations.items():
                 if op not in barred:
                     gain = wanted[op] - (_HELD * match.held if op in _OF_OBJECTS else 0)
-                    offer(score + gain, row.app, op, tool, row)
+                    add_candidate(score + gain, row.app, op, tool, row)
         else:
             gain = wanted.get(row.kind, _COMMAND)  # type: ignore[call-overload]
             if not request.operations:
                 # A recipe is what people often do: it is near where a request has no verb.
                 gain = max(gain, _RECIPE)
-            said = _telling(row.words[0])
+            said = _distinctive_words(row.words[0])
             if row.kind != "command" and len(said) > 1 and said <= spoken:
                 gain += _EXACT
             acting = max((acts.get(one, 0) for one in named), default=0)
@@ -197,19 +262,19 @@ def rank(
                 gain -= _ORDINARY
             # What is done is the command's, what it is done to may be any class of the app.
             score = max(score, base[row.app] + _TOGETHER * match.action * cover[row.app])
-            offer(score + gain, row.app, row.kind, row.name, row)  # type: ignore[arg-type]
+            add_candidate(score + gain, row.app, row.kind, row.name, row)  # type: ignore[arg-type]
     for key, app in apps.items():
         if key in only or hints.get(key, _NONE).strength >= 1:
             for op, tool in app.operations.items():
-                offer(base[key] + wanted[op], key, op, tool, None)
-    return sorted(best.values(), key=_order)
+                add_candidate(base[key] + wanted[op], key, op, tool, None)
+    return sorted(best.values(), key=_sort_key)
 
 
-def _order(offer: Offer) -> tuple[float, str, str]:
+def _sort_key(offer: ToolCandidate) -> tuple[float, str, str]:
     return (-offer.score, offer.app, offer.tool)
 
 
-def varied(offers: Sequence[Offer], names: Callable[[str], str]) -> list[Offer]:
+def diversify(offers: Sequence[ToolCandidate], names: Callable[[str], str]) -> list[ToolCandidate]:
     """Return the offers with the fourth and later tools of one sort and app further down.
 
     Who is shown three operations on a class knows that there are more; a command is news, and
@@ -220,7 +285,7 @@ def varied(offers: Sequence[Offer], names: Callable[[str], str]) -> list[Offer]:
     """
     seen: dict[tuple[str, bool], int] = {}
     copies: set[tuple[str, str]] = set()
-    found: list[Offer] = []
+    found: list[ToolCandidate] = []
     for one in offers:
         sort = (one.app, one.row is None or one.row.kind in _BARRED)
         seen[sort] = seen.get(sort, 0) + 1
@@ -232,22 +297,25 @@ def varied(offers: Sequence[Offer], names: Callable[[str], str]) -> list[Offer]:
                 one = one._replace(score=one.score - _COPY)
             copies.add(same)
         found.append(one)
-    return sorted(found, key=_order)
+    return sorted(found, key=_sort_key)
 
 
-def _left(told: Sequence[float], terms: Sequence[SearchTerm], hint: Hint) -> list[float]:
+def _weights_without_name(
+    told: Sequence[float], terms: Sequence[SearchTerm], hint: Hint
+) -> list[float]:
     """Return the weights for an app without the words that were its name, if others are left."""
     left = [
-        0.0 if term.stem in hint.said else weight for term, weight in zip(terms, told, strict=True)
+        0.0 if term.stem in hint.name_stems else weight
+        for term, weight in zip(terms, told, strict=True)
     ]
     return left if any(left) else list(told)
 
 
-def _plain(request: SearchRequest, marked: Set[int], hint: Hint) -> list[float]:
+def _general_weights(request: SearchRequest, marked: Set[int], hint: Hint) -> list[float]:
     """Return the weights for tools for any app: no word of theirs is rare or common."""
     found: list[float] = []
     for place, term in enumerate(request.terms):
-        if term.stem in hint.said:
+        if term.stem in hint.name_stems:
             found.append(0.0)
         elif place in marked:
             found.append(_MARK)
@@ -258,7 +326,7 @@ def _plain(request: SearchRequest, marked: Set[int], hint: Hint) -> list[float]:
     return found
 
 
-def _meant(term: SearchTerm) -> set[str]:
+def _likely_words(term: SearchTerm) -> set[str]:
     """Return what a word was meant as: itself, or the words that it was mistyped of."""
     most = max(term.options.values())
     return {word for word, value in term.options.items() if value == most}
@@ -270,14 +338,14 @@ def _term_worth(term: SearchTerm, worth: Callable[[str], float]) -> float:
     return min(found, default=0.0)
 
 
-def _match(
+def _match_row(
     row: SearchRow,
     options: Mapping[str, Sequence[tuple[int, float]]],
     weights: Sequence[float],
     action: int | None,
     near: Sequence[float],
     marked: Set[int] | None,
-) -> _Match:
+) -> _RowMatch:
     """Return how a row fits.
 
     `near` says of each word how near it is to what is asked about; `marked` are those that mark
@@ -286,7 +354,7 @@ def _match(
     got: dict[int, float] = {}
     named = 0
     acts = nearest = 0.0
-    name = _telling(row.words[0])
+    name = _distinctive_words(row.words[0])
     for number, (field, worth) in enumerate(zip(row.words, _FIELDS, strict=False)):
         for word in options.keys() & (field.split() if number else name):
             named += number == 0
@@ -302,7 +370,7 @@ def _match(
     score = sum(weights[place] * value for place, value in got.items()) / (sum(weights) or 1.0)
     if marked is not None:
         score *= 1.0 if marked & got.keys() else _UNMARKED
-        own = map(stem, row.name.split("_"))
+        own = map(stem_word, row.name.split("_"))
         if action in marked and any(
             place == action for one in own for place, _ in options.get(one, ())
         ):
@@ -312,16 +380,16 @@ def _match(
         share = named / (len(name) or 1)
         score *= 0.75 + 0.25 * share
     held = 1 - nearest if nearest else 0.0
-    return _Match(row, score, acts, got, held)
+    return _RowMatch(row, score, acts, got, held)
 
 
-def _telling(words: str) -> set[str]:
+def _distinctive_words(words: str) -> set[str]:
     """Return the words of a name without those that name nothing, if others are left."""
-    return {*words.split()} - lexicon().stopped or {*words.split()}
+    return {*words.split()} - load_lexicon().stop_stems or {*words.split()}
 
 
-def _cover(
-    matches: Sequence[_Match], weights: Mapping[str, Sequence[float]], told: Sequence[float]
+def _app_coverage(
+    matches: Sequence[_RowMatch], weights: Mapping[str, Sequence[float]], told: Sequence[float]
 ) -> dict[str, float]:
     """Return how much of a request each app knows at all, whichever row of it."""
     found: dict[str, dict[int, float]] = {}
@@ -339,19 +407,22 @@ def _cover(
 
 
 _HEAD: Final = 3
+
+
 _NEAR: Final = 0.3
+
 
 _SHARES: Final = (9, 6, 4, 3, 3, 2, 2)
 """Tools of the likeliest app, the next, and so on, in an answer that names many."""
 
 
-def spread(offers: Sequence[Offer], head: int) -> list[Offer]:
+def spread_apps(offers: Sequence[ToolCandidate], head: int) -> list[ToolCandidate]:
     """Return the offers so that an answer shows several apps, each with what fits best.
 
     Which app is meant is the hardest to tell: `_HEAD` of the first `head` are of one app at most
     where another is near, and those behind come by shares of apps.
     """
-    first: list[Offer] = []
+    first: list[ToolCandidate] = []
     for one in offers:
         near = bool(first) and one.score > first[0].score - _NEAR
         if len(first) < head and sum(other.app == one.app for other in first) < _HEAD and near:
@@ -359,9 +430,203 @@ def spread(offers: Sequence[Offer], head: int) -> list[Offer]:
         first = first or [one]
     first += [one for one in offers if one not in first][: head - len(first)]
     left = [one for one in offers if one not in first]
-    behind: dict[str, list[Offer]] = {}
+    behind: dict[str, list[ToolCandidate]] = {}
     for one in left:
         behind.setdefault(one.app, []).append(one)
     shares = zip(dict.fromkeys(one.app for one in offers), _SHARES, strict=False)
     chosen = [one for app, share in shares for one in behind.get(app, ())[:share]]
     return [*first, *chosen, *(one for one in left if one not in chosen)]
+
+
+_NAMED_IN_QUERY: Final = 2.0
+
+
+_AREA: Final = 1.5
+"""How much a request speaks for the usual app of an area that it is surely about, against 2 for
+the app's own name."""
+
+
+_LIKELY_APP: Final = 0.75
+"""The power of an area's likelihood: the second likeliest is not far behind."""
+
+
+_SAID: Final = 0.4
+"""What a sure word of an area adds."""
+
+
+_MOST: Final = 1.5
+
+
+_NEXT: Final = 0.85
+"""What of that the next app of an area has."""
+
+
+_OF_A_NAME: Final = 0.5
+"""What a word of an area is worth that seems to be somebody's name for something."""
+
+
+_USUAL_WORDS: Final = 0.15
+"""What the usual app of an area has before apps of none."""
+
+
+_OTHER: Final = 0.6
+"""What of that another app of an area has, and what is of no app."""
+
+
+_ITSELF: Final = 0.9
+"""From here on an option is the word itself, or what it was mistyped of."""
+
+
+_PART: Final = 1.6
+"""How strongly an app is meant by a word of its name that is its own."""
+
+
+_OTHERWISE: Final = 0.25
+
+
+_PLAINLY: Final = 0.4
+"""How likely it may be that a request is for what no app does, and how much more for each sure
+word of what apps do."""
+
+
+_BESIDE: Final = 0.15
+"""What an area says where an app is named."""
+
+
+_LONGEST: Final = 4
+"""Words of a name that are looked at together."""
+
+
+AppPlace = tuple[int, int]
+"""Where an app stands: the number of its index, and its place there."""
+
+
+FindApps = Callable[[str], Iterable[AppPlace]]
+"""Returns the apps of a folded name (`=mail`), or of a word of a name (`~chrome`)."""
+
+
+def app_hints(
+    request: SearchRequest, find: FindApps, common: Callable[[str], bool]
+) -> dict[AppPlace, Hint]:
+    """Return how a request speaks for apps; one that it does not speak for is not there.
+
+    Args:
+        request: What was read.
+        find: Finds apps by their names.
+        common: Whether a stem is not one app's own, though its name has it.
+    """
+    found: dict[AppPlace, Hint] = {}
+    for name, worth in area_scores(request).items():
+        strength = min(_MOST, worth)
+        for app in load_lexicon().areas[name].apps:
+            for place in find(f"={fold_name(app)}"):
+                _add_hint(found, place, Hint(strength))
+                strength *= _NEXT
+    for term in request.terms:
+        for word, worth in term.options.items():
+            if not common(word):
+                for place in find(f"~{word}"):
+                    _add_hint(found, place, Hint(_PART * worth**2, frozenset({term.stem})))
+    words = request.words
+    for start in range(len(words)):
+        for end in range(start + 1, min(start + _LONGEST, len(words)) + 1):
+            places = tuple(find(f"={''.join(words[start:end])}"))
+            if not places:
+                continue
+            before = words[start - 1] if start else ""
+            after = words[end] if end < len(words) else ""
+            if not before and words[0] in load_lexicon().app_verbs and after != "app":
+                continue
+            plain = end == start + 1 and {words[start], stem_word(words[start])} & _everyday_words()
+            # An everyday word is a name only where something says that the app is meant.
+            told = (
+                before in load_lexicon().before_app
+                or after == "app"
+                or words[start] in request.capitals
+            )
+            if plain and not told:
+                continue
+            said = {*map(stem_word, words[start:end]), stem_word("".join(words[start:end]))}
+            for place in places:
+                _add_hint(found, place, Hint(_NAMED_IN_QUERY, frozenset(said)))
+    if any(hint.name_stems and hint.strength >= _NAMED_IN_QUERY for hint in found.values()):
+        # Who names an app means that one, whatever others are for.
+        return {
+            place: hint if hint.name_stems else hint._replace(strength=_BESIDE * hint.strength)
+            for place, hint in found.items()
+        }
+    return found
+
+
+def is_served(request: SearchRequest, meant: Iterable[Hint]) -> bool:
+    """Say whether any app may do what is asked; of an app that is named, somebody knows it does."""
+    if any(hint.name_stems and hint.strength >= _PART for hint in meant):
+        return True
+    if any(term.stem in load_lexicon().mark_stems for term in request.terms):
+        return True
+    said = _area_word_scores(request)
+    elsewhere = said.pop(ELSEWHERE, 0.0)
+    sure = max(0.0, max(said.values(), default=0.0) - elsewhere)
+    return request.meaning.areas.get(ELSEWHERE, 0.0) < _OTHERWISE + _PLAINLY * sure
+
+
+def area_scores(request: SearchRequest) -> dict[str, float]:
+    """Return how much a request speaks for each area of apps."""
+    found = {name: _AREA * worth**_LIKELY_APP for name, worth in request.meaning.areas.items()}
+    for name, worth in _area_word_scores(request).items():
+        found[name] = found.get(name, 0) + _SAID * worth
+    return found
+
+
+def _area_word_scores(request: SearchRequest) -> dict[str, float]:
+    """Return how much the words of areas say for each."""
+    found: dict[str, float] = {}
+    verbs = load_lexicon().verbs
+    # What a request begins with is done, not spoken of: list the songs, email it to her.
+    terms = [one for one in request.terms if one.stem != request.first or one.stem not in verbs]
+    for name, area in load_lexicon().areas.items():
+        worth = sum(_word_score(one.options, area) * _term_weight(request, one) for one in terms)
+        if request.first in area.first:
+            worth += 1.0
+        if worth:
+            found[name] = worth
+    return found
+
+
+def _term_weight(request: SearchRequest, term: SearchTerm) -> float:
+    return min(1.0, term.worth * 2) * (_OF_A_NAME if term.stem in request.names else 1.0)
+
+
+def _word_score(options: Mapping[str, float], area: Area) -> float:
+    """Return what a word says for an area: less where it speaks for several."""
+    shared = load_lexicon().area_counts
+    return max(
+        (
+            area.worth[one] * worth / shared[one] ** 0.5
+            for one, worth in options.items()
+            if one in area.worth and worth >= _ITSELF
+        ),
+        default=0.0,
+    )
+
+
+def _add_hint(found: dict[AppPlace, Hint], place: AppPlace, hint: Hint) -> None:
+    old = found.get(place, Hint(0))
+    found[place] = Hint(max(old.strength, hint.strength), old.name_stems | hint.name_stems)
+
+
+@lru_cache(maxsize=1)
+def _everyday_words() -> frozenset[str]:
+    """Return the words of every day that may be names of apps."""
+    words = {word for area in load_lexicon().areas.values() for word in area.worth}
+    return frozenset({*words, *load_lexicon().everyday_names})
+
+
+@lru_cache(maxsize=1)
+def default_apps() -> Mapping[str, float]:
+    """Return the folded names of the apps that people mean without naming one, and how much so."""
+    usual: dict[str, float] = {"": _USUAL_WORDS * _OTHER}
+    for area in load_lexicon().areas.values():
+        for number, app in enumerate(area.apps):
+            usual.setdefault(fold_name(app), _USUAL_WORDS if number == 0 else _USUAL_WORDS * _OTHER)
+    return usual

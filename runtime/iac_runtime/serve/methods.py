@@ -12,26 +12,24 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from iac_base.cancellation import Cancellation
-from iac_base.errors import CallRefusedError, IacError, ToolError, nearest
-from iac_base.words import fold
+from iac_base.errors import CallRefusedError, IacError, ToolError, nearest_names
+from iac_base.words import fold_name
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, Done, Refused
-from iac_runtime.gate.results import clean
+from iac_runtime.gate.plans import Call, CompletedCall, RefusedCall
+from iac_runtime.gate.results import clean_value
 from iac_runtime.policy.permissions import Requester
-from iac_runtime.policy.question import Question
-from iac_runtime.serve.calling import CallMethod, Method, Result, caller, text_content
-from iac_runtime.serve.deadline import Peer
-from iac_runtime.serve.listing import Listings
-from iac_runtime.serve.messages import INTERNAL_ERROR, INVALID_PARAMS, ProtocolError
-from iac_runtime.serve.options import CALL_SECONDS
+from iac_runtime.policy.prompts import Question
+from iac_runtime.serve.call import CallMethod, Method, Peer, Result, read_requester, text_content
+from iac_runtime.serve.listing import CALL_SECONDS, Listings
+from iac_runtime.serve.protocol import INTERNAL_ERROR, INVALID_PARAMS, ProtocolError
 from iac_runtime.serve.status import StatusFile, status_facts
 from iac_runtime.tool import Level, at_most
 from iac_runtime.tools.catalogue import Catalogue
 
 if TYPE_CHECKING:
-    from iac_runtime.serve.resources import Sources
+    from iac_runtime.serve.resources import ResourceSources
 
-MOST: Final = 100
+MAX_COMPLETIONS: Final = 100
 """Values of one answer, as the protocol limits them."""
 
 _ABSENT: Final = ("INVALID_PARAMETER", "NOT_FOUND", "UNKNOWN_TOOL")
@@ -51,7 +49,7 @@ class Methods(NamedTuple):
         return dict(zip(names, self, strict=True))
 
 
-def methods_of(
+def build_methods(
     gate: Gate, lines: Listings, status: StatusFile | None = None, patience: float = CALL_SECONDS
 ) -> Methods:
     """Return the methods on a gate with a catalogue.
@@ -63,27 +61,30 @@ def methods_of(
         patience: Seconds after which a call is ended.
     """
 
-    def catalogue() -> Catalogue:
+    def current_catalogue() -> Catalogue:
         assert gate.catalogue is not None
         return gate.catalogue
 
-    def sources(peer: Peer) -> "Sources":
-        from iac_runtime.serve.resources import Sources
+    def make_sources(peer: Peer) -> "ResourceSources":
+        from iac_runtime.serve.resources import ResourceSources
 
-        call, shown = partial(_through_gate, gate, caller(peer)), partial(status_facts, status)
+        call, shown = (
+            partial(_through_gate, gate, read_requester(peer)),
+            partial(status_facts, status),
+        )
         if peer.remote is not None:
             # Whoever else is served here is no concern of its.
             shown = partial(
                 dict[str, Any], servers=[status.facts()] if status else [], paused=[], unshown=[]
             )
-        return Sources(catalogue, gate.read_only, shown, call)
+        return ResourceSources(current_catalogue, gate.read_only, shown, call)
 
-    calls = CallMethod(gate, catalogue, status, patience, finds=lines.finds)
+    calls = CallMethod(gate, current_catalogue, status, patience, finds=lines.has_find_tools)
     return Methods(
         calls,
-        partial(_read, sources, calls.questions),
-        partial(_prompt, lines),
-        partial(_complete, sources),
+        partial(_read_resource, make_sources, calls.pending_questions),
+        partial(_get_prompt, lines),
+        partial(_complete_argument, make_sources),
     )
 
 
@@ -94,14 +95,14 @@ def protocol_error(error: IacError) -> ProtocolError:
     had was withdrawn. Source: MCP 2026-07-28, "Resources".
     """
     absent = isinstance(error, ToolError) and error.type in _ABSENT
-    return ProtocolError(INVALID_PARAMS if absent else INTERNAL_ERROR, str(clean(str(error))))
+    return ProtocolError(INVALID_PARAMS if absent else INTERNAL_ERROR, str(clean_value(str(error))))
 
 
 # What these need is loaded when one is asked for: most servers are asked for calls alone.
 
 
-def _read(
-    sources: "Callable[[Peer], Sources]",
+def _read_resource(
+    sources: "Callable[[Peer], ResourceSources]",
     questions: Callable[[str], list[Question]],
     params: Mapping[str, Any],
     peer: Peer,
@@ -111,16 +112,16 @@ def _read(
 
     uri = params["uri"]
     if peer.views and uri.startswith("ui:"):
-        from iac_runtime.serve.views import read_view
+        from iac_runtime.serve.resources import read_view
 
-        found = read_view(uri, questions(caller(peer).holder))
-        if found is not None:
-            return {"contents": [found]}
+        view = read_view(uri, questions(read_requester(peer).token_client))
+        if view is not None:
+            return {"contents": [view]}
     try:
-        text, mime, said = read_resource(uri, sources(peer))
+        text, mime, note_text = read_resource(uri, sources(peer))
     except IacError as error:
         raise protocol_error(error) from None
-    note = {"_meta": {"iac/note": said}} if said else {}
+    note = {"_meta": {"iac/note": note_text}} if note_text else {}
     return {"contents": [{**note, "mimeType": mime, "text": text, "uri": uri}]}
 
 
@@ -131,9 +132,9 @@ def _through_gate(gate: Gate, who: Requester, tool: str, given: Mapping[str, Any
         ToolError: It was refused or failed; what would ask names the tool to call instead.
     """
     outcome = gate.call(Call(tool, given, who))
-    if isinstance(outcome, Done):
+    if isinstance(outcome, CompletedCall):
         return outcome.value
-    assert isinstance(outcome, Refused)
+    assert isinstance(outcome, RefusedCall)
     if not outcome.requires_prompt:
         raise outcome.error
     raise CallRefusedError(
@@ -145,13 +146,12 @@ def _through_gate(gate: Gate, who: Requester, tool: str, given: Mapping[str, Any
     )
 
 
-def _prompt(
+def _get_prompt(
     lines: Listings, params: Mapping[str, Any], _peer: Peer, _cancel: Cancellation
 ) -> Result:
-    from iac_runtime.serve.prompts import find_prompt, prompt_text
-    from iac_runtime.serve.resources import guide_text
+    from iac_runtime.serve.resources import find_prompt, guide_text, prompt_text
 
-    given = clean(params.get("arguments") or {})
+    given = clean_value(params.get("arguments") or {})
     try:
         prompt = find_prompt(params["name"], lines.app_ids())
         text = prompt_text(prompt, given)
@@ -163,8 +163,8 @@ def _prompt(
     return {"description": prompt.description, "messages": [message]}
 
 
-def _complete(
-    sources: "Callable[[Peer], Sources]",
+def _complete_argument(
+    sources: "Callable[[Peer], ResourceSources]",
     params: Mapping[str, Any],
     peer: Peer,
     _cancel: Cancellation,
@@ -173,30 +173,33 @@ def _complete(
     ref, name, begun = params["ref"], params["argument"]["name"], params["argument"]["value"]
     values: Collection[str] = ()
     if ref["type"] == "ref/prompt":
-        values = _of_prompt(ref["name"], name)
+        values = _prompt_values(ref["name"], name)
     else:
         # What is wrong with the tools is said where one is asked for.
         with suppress(IacError):
-            values = _of_template(ref["uri"], name, sources(peer))
-    found = _completed(begun, values)
-    rest = {"hasMore": len(found) > MOST, "total": len(found), "values": found[:MOST]}
+            values = _template_values(ref["uri"], name, sources(peer))
+    matching = _matching_values(begun, values)
+    rest = {
+        "hasMore": len(matching) > MAX_COMPLETIONS,
+        "total": len(matching),
+        "values": matching[:MAX_COMPLETIONS],
+    }
     return {"completion": rest}
 
 
-def _completed(begun: str, values: Iterable[str]) -> list[str]:
+def _matching_values(begun: str, values: Iterable[str]) -> list[str]:
     """Return the values that begin like `begun`, then those that hold it, else the nearest."""
     known = sorted(set(values))
-    wanted = fold(begun)
+    wanted = fold_name(begun)
     if not wanted:
         return known
-    first = [value for value in known if fold(value).startswith(wanted)]
-    within = [value for value in known if wanted in fold(value) and value not in first]
-    return [*first, *within] or nearest(begun, known)
+    first = [value for value in known if fold_name(value).startswith(wanted)]
+    within = [value for value in known if wanted in fold_name(value) and value not in first]
+    return [*first, *within] or nearest_names(begun, known)
 
 
-def _of_prompt(prompt: str, argument: str) -> Collection[str]:
-    from iac_runtime.serve.prompts import PROMPTS
-    from iac_runtime.serve.resources import guide_names
+def _prompt_values(prompt: str, argument: str) -> Collection[str]:
+    from iac_runtime.serve.resources import PROMPTS, guide_names
 
     recipe = next((found for found in PROMPTS if found.name == prompt), None)
     if recipe is None:
@@ -206,9 +209,9 @@ def _of_prompt(prompt: str, argument: str) -> Collection[str]:
     return next((row.values for row in recipe.arguments if row.name == argument), ())
 
 
-def _of_template(uri: str, argument: str, sources: "Sources") -> Collection[str]:
-    from iac_runtime.serve.pages import known_names, reach
+def _template_values(uri: str, argument: str, sources: "ResourceSources") -> Collection[str]:
     from iac_runtime.serve.resources import TEMPLATES, guide_names
+    from iac_runtime.serve.tool_pages import known_names, tool_ceiling
 
     kind = next((row["name"] for row in TEMPLATES if row["uriTemplate"] == uri), None)
     catalogue = sources.catalogue()
@@ -218,7 +221,7 @@ def _of_template(uri: str, argument: str, sources: "Sources") -> Collection[str]
         case "tool", "name":
             most: Level = "SAFE" if sources.read_only else "DANGEROUS"
             names = known_names(catalogue)
-            return [name for name in names if at_most(reach(catalogue, name), most)]
+            return [name for name in names if at_most(tool_ceiling(catalogue, name), most)]
         case "skill", "name":
             return guide_names()
     return ()

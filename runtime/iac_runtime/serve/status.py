@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from iac_base.errors import SetupError
-from iac_base.files import open_state, private_folder
+from iac_base.files import ensure_private_folder, open_state
 from iac_runtime.version import VERSION
 
 _FOLDER: Final = "servers"
@@ -87,27 +87,27 @@ class StatusFile:
         self._timer: threading.Timer | None = None
         self._closed = False
         if later:
-            self._note(self._server)
+            self._schedule_write(self._server)
         else:
-            self._write()
+            self._write_file()
 
-    def count(self, *, failed: bool = False) -> None:
+    def count_call(self, *, failed: bool = False) -> None:
         """Count a call that is over."""
         with self._lock:
-            found = self._server
-            errors = found.errors + 1 if failed else found.errors
-            self._note(found._replace(calls=found.calls + 1, errors=errors))
+            server = self._server
+            errors = server.errors + 1 if failed else server.errors
+            self._schedule_write(server._replace(calls=server.calls + 1, errors=errors))
 
-    def update(self, **fields: Any) -> None:
+    def update_fields(self, **fields: Any) -> None:
         """Set fields of `RunningServer`: the client's name, or tools that were built meanwhile."""
         with self._lock:
-            self._note(self._server._replace(**fields))
+            self._schedule_write(self._server._replace(**fields))
 
     def facts(self) -> dict[str, Any]:
         """Return the status of this process as one JSON object."""
         with self._lock:
             # Not before: it loads psutil.
-            self._server = self._server._replace(started=self._server.started or _started())
+            self._server = self._server._replace(started=self._server.started or _process_start())
             server = self._server
         return server._replace(workers=dict(self._workers())).facts()
 
@@ -120,15 +120,15 @@ class StatusFile:
         with self._writing, contextlib.suppress(OSError):
             self._path.unlink()
 
-    def _note(self, server: RunningServer) -> None:
+    def _schedule_write(self, server: RunningServer) -> None:
         """Take over new numbers, and write what they are in a moment."""
         self._server = server
         if self._timer is None and not self._closed:
-            self._timer = threading.Timer(_PAUSE, self._write)
+            self._timer = threading.Timer(_PAUSE, self._write_file)
             self._timer.daemon = True
             self._timer.start()
 
-    def _write(self) -> None:
+    def _write_file(self) -> None:
         with self._lock:
             self._timer = None
         part = self._path.with_suffix(".part")
@@ -146,24 +146,24 @@ def servers_folder() -> Path:
     Raises:
         SetupError: It is not safe, or cannot be made.
     """
-    return private_folder(open_state() / _FOLDER)
+    return ensure_private_folder(open_state() / _FOLDER)
 
 
-def servers() -> list[RunningServer]:
+def running_servers() -> list[RunningServer]:
     """Return the running servers of this user, the oldest first; files of others are removed.
 
     Raises:
         SetupError: The state folder is not as it must be.
     """
-    found: list[RunningServer] = []
+    servers: list[RunningServer] = []
     for path in sorted(servers_folder().glob("*.json")):
-        server = _read(path)
+        server = _read_server(path)
         if server is not None and _is_alive(server):
-            found.append(server)
+            servers.append(server)
         else:
             with contextlib.suppress(OSError):
                 path.unlink()
-    return sorted(found, key=lambda server: server.started)
+    return sorted(servers, key=lambda server: server.started)
 
 
 def status_facts(own: StatusFile | None = None) -> dict[str, Any]:
@@ -175,15 +175,15 @@ def status_facts(own: StatusFile | None = None) -> dict[str, Any]:
         own: The board of this process, whose numbers are newer than its file's.
     """
     # Loads sqlite3.
-    from iac_runtime.policy.approvals import paused, unshown
+    from iac_runtime.policy.approvals import paused_clients, unshown
 
     note: dict[str, str] = {}
     rows: list[dict[str, Any]] = []
     resting: list[dict[str, Any]] = []
     quick: list[str] = []
     try:
-        rows = [server.facts() for server in servers()]
-        resting = [row._asdict() for row in paused(open_state())]
+        rows = [server.facts() for server in running_servers()]
+        resting = [row._asdict() for row in paused_clients(open_state())]
         quick = [row.client for row in unshown(open_state())]
     except SetupError as error:
         note = {"note": str(error)}
@@ -193,18 +193,18 @@ def status_facts(own: StatusFile | None = None) -> dict[str, Any]:
     return {"servers": rows, "paused": resting, "unshown": quick, **note}
 
 
-def _read(path: Path) -> RunningServer | None:
+def _read_server(path: Path) -> RunningServer | None:
     try:
-        said = json.loads(path.read_bytes())
-        if said["format"] != _FORMAT or str(int(said["pid"])) != path.stem:
+        facts = json.loads(path.read_bytes())
+        if facts["format"] != _FORMAT or str(int(facts["pid"])) != path.stem:
             return None
-        server = RunningServer(**{field: said[field] for field in RunningServer._fields})
+        server = RunningServer(**{field: facts[field] for field in RunningServer._fields})
         return server if isinstance(server.started, float | int) else None
     except (OSError, ValueError, TypeError, KeyError):
         return None
 
 
-def _started(pid: int | None = None) -> float:
+def _process_start(pid: int | None = None) -> float:
     import psutil
 
     return float(psutil.Process(pid).create_time())
@@ -215,7 +215,7 @@ def _is_alive(server: RunningServer) -> bool:
     import psutil
 
     try:
-        return abs(_started(server.pid) - server.started) < _SLACK
+        return abs(_process_start(server.pid) - server.started) < _SLACK
     except psutil.AccessDenied:
         return True
     except (psutil.Error, ValueError, OverflowError):

@@ -4,12 +4,17 @@ A start of the server pays for this module, so it needs little beside `json` and
 
 Folders are searched in order; an app in an earlier one hides the later one whole. A folder may
 have come with somebody's repository: what it names lies in it, and nothing of it is waited for.
+
+Modules are code: a folder of the user's own is read only if it is theirs and nobody else can write
+to it; the folder that `--tools` names is the caller's word.
 """
 
 import contextlib
 import importlib
 import importlib.util
 import json
+import os
+import stat
 import sys
 import threading
 from collections.abc import Iterable, Sequence
@@ -19,11 +24,18 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, Final, NamedTuple
 
-from iac_base.errors import DeclaredToolError, SetupError, UnknownToolError, nearest, quoted
-from iac_base.words import fold
+from iac_base.errors import (
+    DeclaredToolError,
+    SetupError,
+    UnknownToolError,
+    nearest_names,
+    quote_text,
+)
+from iac_base.files import data_folder
+from iac_base.words import fold_name
 from iac_runtime.tool import Kind, Level, Schema, spec_of
-from iac_runtime.tools.lock import damaged, installed, lock_digest, read_part
-from iac_runtime.tools.shape import Tool, later
+from iac_runtime.tools.lock import damaged_file_error, installed_shortcuts, lock_digest, read_part
+from iac_runtime.tools.shape import Tool, import_later
 from iac_runtime.tools.tables import Operation, Tables, tables_of
 
 FORMAT: Final = 1
@@ -51,16 +63,16 @@ def read_tool_folders(folders: Sequence[Path]) -> list[ToolFolder]:
     tool_folders: list[ToolFolder] = []
     seen: set[str] = set()
     for folder in folders:
-        raw = _read(folder / "catalogue.json")
+        raw = _read_catalogue(folder / "catalogue.json")
         try:
             if not all(map(str.isidentifier, raw["apps"])):
-                raise damaged(folder / "catalogue.json")
+                raise damaged_file_error(folder / "catalogue.json")
             fresh = {key: row for key, row in raw["apps"].items() if key not in seen}
             intents = {key for key, row in fresh.items() if row.get("kind") == "intents"}
             tools = raw["tools"]
             asked = {name for name, row in tools.items() if row["module"] in intents}
             # A folder without intents asks nothing of the state.
-            on = asked & installed().keys() if asked else frozenset()
+            on = asked & installed_shortcuts().keys() if asked else frozenset()
             declared = frozenset(asked - on)
             off = intents - {tools[name]["module"] for name in on}
             apps = {key: row for key, row in fresh.items() if key not in off}
@@ -68,19 +80,19 @@ def read_tool_folders(folders: Sequence[Path]) -> list[ToolFolder]:
                 held = ((name, row) for name, row in tools.items() if name not in declared)
                 tools = {name: row for name, row in held if row["module"] in apps}
         except (KeyError, TypeError, AttributeError) as error:
-            raise damaged(folder / "catalogue.json") from error
+            raise damaged_file_error(folder / "catalogue.json") from error
         seen |= fresh.keys()
         tool_folders.append(ToolFolder(folder, apps, tools, hides, declared))
     return tool_folders
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read_catalogue(path: Path) -> dict[str, Any]:
     try:
         raw = json.loads(read_part(path))
     except FileNotFoundError:
         raise SetupError(f"{path} is missing; build it again: iac-gen build") from None
     except (OSError, ValueError, RecursionError) as error:
-        raise damaged(path) from error
+        raise damaged_file_error(path) from error
     if not isinstance(raw, dict) or raw.get("format") != FORMAT:
         raise SetupError(f"{path} is of another version; build it again: iac-gen build")
     return raw
@@ -125,11 +137,11 @@ class Catalogue:
         self.tool_folders = read_tool_folders(folders)
         for tool_folder in self.tool_folders:
             try:
-                self._add(tool_folder)
+                self._add_folder(tool_folder)
             except (KeyError, TypeError, AttributeError) as error:
-                raise damaged(tool_folder.folder / "catalogue.json") from error
+                raise damaged_file_error(tool_folder.folder / "catalogue.json") from error
 
-    def _add(self, tool_folder: ToolFolder) -> None:
+    def _add_folder(self, tool_folder: ToolFolder) -> None:
         for key, row in tool_folder.apps.items():
             self.apps[key] = AppRow(key, row["id"], row["name"], row["kind"], tool_folder.folder)
         for name, row in tool_folder.tools.items():
@@ -137,7 +149,7 @@ class Catalogue:
             found = (row["module"], row["function"], row["offset"], row["level"], row["ceiling"])
             self.tools[name] = ToolRow(name, app, *found)
 
-    def find(self, name: str) -> ToolRow:
+    def find_row(self, name: str) -> ToolRow:
         """Return the tool called `name`.
 
         Raises:
@@ -145,19 +157,23 @@ class Catalogue:
         """
         row = self.tools.get(name)
         if row is None:
-            raise self.unknown(name, self.tools)
+            raise self.unknown_tool_error(name, self.tools)
         return row
 
-    def unknown(self, name: str, known: Iterable[str]) -> UnknownToolError:
+    def unknown_tool_error(self, name: str, known: Iterable[str]) -> UnknownToolError:
         """Return the error for a name that no tool has which can be called; `known` are those."""
         declared = any(name in one.declared for one in self.tool_folders)
-        return DeclaredToolError(name) if declared else UnknownToolError(name, nearest(name, known))
+        return (
+            DeclaredToolError(name)
+            if declared
+            else UnknownToolError(name, nearest_names(name, known))
+        )
 
     def find_app(self, name: str) -> AppRow | None:
         """Return the app with this key, name or bundle id, in any case; its dictionary first."""
-        wanted = fold(name)
+        wanted = fold_name(name)
         for app in (*self.dictionaries, *self.apps.values()):
-            if wanted in (fold(app.key), fold(app.name), fold(app.id)):
+            if wanted in (fold_name(app.key), fold_name(app.name), fold_name(app.id)):
                 return app
         return None
 
@@ -175,7 +191,7 @@ class Catalogue:
         some = [app for app in self.apps.values() if said <= set(app.name.casefold().split())]
         return some[0] if len(some) == 1 else None
 
-    def listing(self) -> list[dict[str, Any]]:
+    def read_listing(self) -> list[dict[str, Any]]:
         """Return the finished entries of tools/list, in the order of their names.
 
         Raises:
@@ -190,23 +206,23 @@ class Catalogue:
                 try:
                     texts[path] = read_part(path)
                 except OSError as error:
-                    raise damaged(path) from error
+                    raise damaged_file_error(path) from error
             text = texts[path]
             end = text.find(b"\n", row.offset)
             try:
                 entry = json.loads(text[row.offset : end if end >= 0 else len(text)])
             except (ValueError, RecursionError) as error:
-                raise damaged(path) from error
+                raise damaged_file_error(path) from error
             if not isinstance(entry, dict) or entry.get("name") != name:
-                raise damaged(path)
+                raise damaged_file_error(path)
             entries.append(entry)
         return entries
 
-    def tables(self, app: AppRow) -> Tables:
+    def load_tables(self, app: AppRow) -> Tables:
         """Return the tables of an app, importing its module on first need."""
         return module_tables(load_module(app.folder, app.key))
 
-    def tool(self, row: ToolRow) -> Tool:
+    def load_tool(self, row: ToolRow) -> Tool:
         """Return the tool of a row with what it does, importing its module on first need.
 
         Raises:
@@ -219,9 +235,9 @@ class Catalogue:
         # The lock as it is now: what was allowed for good ends when the tool is built anew.
         return found._replace(digest=lock_digest(row.app.folder, row.name))
 
-    def operation(self, name: str) -> Operation:
+    def load_operation(self, name: str) -> Operation:
         """Return what a tool does in its app. Raises as `find` and `tool` do."""
-        operation = self.tool(self.find(name)).operation
+        operation = self.load_tool(self.find_row(name)).operation
         assert operation is not None
         return operation
 
@@ -236,21 +252,21 @@ def module_tables(module: ModuleType) -> Tables:
     try:
         return tables_of(module)
     except (AttributeError, TypeError, ValueError) as error:
-        raise damaged(Path(module.__file__ or module.__name__)) from error
+        raise damaged_file_error(Path(module.__file__ or module.__name__)) from error
 
 
 @lru_cache(maxsize=4096)
 def find_tool(module: ModuleType, function: str, name: str) -> Tool:
     """Return the tool that `function` of `module` is, called `name`."""
     tables = module_tables(module)
-    if tables.app.kind == "intents" and name not in installed():
+    if tables.app.kind == "intents" and name not in installed_shortcuts():
         raise DeclaredToolError(name)
     written = getattr(module, function, None)
     spec = spec_of(written or str)
     schemas: Schema | None = getattr(module, "SCHEMAS", {}).get(function)
     if spec is None or schemas is None:
         raise SetupError(
-            f"{module.__file__} has no tool {quoted(function)}; build it again: iac-gen build"
+            f"{module.__file__} has no tool {quote_text(function)}; build it again: iac-gen build"
         )
     output = json.loads(schemas.output) if schemas.output else None
     return Tool(
@@ -260,7 +276,7 @@ def find_tool(module: ModuleType, function: str, name: str) -> Tool:
         output=output,
         level=spec.level,
         ceiling=spec.ceiling or spec.level,
-        perform=later("iac_runtime.gate.intents:plan_intent") if spec.intent else None,
+        perform=import_later("iac_runtime.gate.intents:plan_intent") if spec.intent else None,
         operation=Operation(name, tables, spec, output),
     )
 
@@ -297,14 +313,14 @@ def load_module(folder: Path, key: str) -> ModuleType:
         digest = hashlib.sha256(str(path.parent).encode()).hexdigest()[:10]
         name = f"{PACKAGE}_{digest}.{key}"
     with _IMPORTING:
-        return _import(name, path)
+        return _import_module(name, path)
 
 
 def forget_changed() -> None:
     """Forget the modules whose files are not as they were imported; who needs one imports it."""
     with _IMPORTING:
         for name, (path, stamp) in list(_STAMPS.items()):
-            if _stamp(path) == stamp:
+            if _file_stamp(path) == stamp:
                 continue
             sys.modules.pop(name, None)
             del _STAMPS[name]
@@ -318,7 +334,7 @@ def forget_changed() -> None:
         importlib.invalidate_caches()
 
 
-def _stamp(path: Path) -> tuple[int, int]:
+def _file_stamp(path: Path) -> tuple[int, int]:
     try:
         found = path.stat()
     except OSError:
@@ -326,11 +342,11 @@ def _stamp(path: Path) -> tuple[int, int]:
     return found.st_mtime_ns, found.st_size
 
 
-def _import(name: str, path: Path) -> ModuleType:
+def _import_module(name: str, path: Path) -> ModuleType:
     loaded = sys.modules.get(name)
     if loaded is not None:
         return loaded
-    _STAMPS[name] = path, _stamp(path)
+    _STAMPS[name] = path, _file_stamp(path)
     try:
         if name.startswith(f"{PACKAGE}."):
             return importlib.import_module(name)
@@ -348,3 +364,69 @@ def _import(name: str, path: Path) -> ModuleType:
             f"{path} cannot be imported ({reason}); build it again: iac-gen build"
         ) from error
     return module
+
+
+def check_own(folder: Path) -> None:
+    """Refuse a folder that is not this user's or that others can write to.
+
+    Raises:
+        SetupError: One line with the way out.
+    """
+    status = folder.stat()
+    if status.st_uid != os.geteuid():
+        raise SetupError(
+            f"{folder} belongs to another user, so it is not read; remove it, or"
+            f" make yourself its owner."
+        )
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise SetupError(
+            f"{folder} can be written by other users, so it is not read; run chmod go-w on it."
+        )
+
+
+def shipped_folder() -> Path | None:
+    """Return the folder of the modules that came with the package, found without importing it."""
+    spec = importlib.util.find_spec("iac_tools")
+    places = list(spec.submodule_search_locations or ()) if spec else []
+    return Path(places[0]) if places else None
+
+
+def _own_tools() -> Path | None:
+    base = data_folder()
+    tools = base / "tools"
+    if not tools.is_dir():
+        return None
+    check_own(base)
+    check_own(tools)
+    return tools
+
+
+def user_folders() -> list[str]:
+    """Return the folder of the user's own modules if it is there and safe, else nothing."""
+    try:
+        own = _own_tools()
+    except (SetupError, OSError):
+        return []
+    return [str(own)] if own else []
+
+
+def tool_folders(chosen: Sequence[Path] = ()) -> list[Path]:
+    """Return the output folders to search, in order: chosen, the user's own, shipped.
+
+    Raises:
+        SetupError: A chosen folder is not there, or the user's own is not safe.
+    """
+    for folder in chosen:
+        if not (folder / "catalogue.json").is_file():
+            raise SetupError(
+                f"{folder} has no tools (no catalogue.json); "
+                f"build them with: iac-gen build --output {folder}"
+            )
+    found = [*chosen]
+    own = _own_tools()
+    if own is not None and (own / "catalogue.json").is_file():
+        found.append(own)
+    shipped = shipped_folder()
+    if shipped is not None and (shipped / "catalogue.json").is_file():
+        found.append(shipped)
+    return found

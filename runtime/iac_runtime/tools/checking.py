@@ -11,24 +11,36 @@ from enum import Enum
 from os import PathLike, fspath
 from typing import Any, Final, TypeAlias
 
-from iac_base.errors import InvalidParameterError, means, quoted
-from iac_base.words import fold
+from iac_base.errors import InvalidParameterError, is_synonym, quote_text
+from iac_base.words import fold_name
 
 _Schema: TypeAlias = Mapping[str, Any]
+
+
 _EVERY: Final = frozenset({"string", "number", "boolean", "array", "object"})
 
+
 MAX_TEXT: Final = 1_000_000
+
+
 MAX_ITEMS: Final = 10_000
+
+
 MAX_DEPTH: Final = 32
+
+
 MAX_EXACT: Final = 2**53
 """What arguments may hold: characters of a text, items of a list, levels, and the largest whole
 number that JavaScript counts to without a gap."""
 
+
 CALL_IT: Final = "If you want its value, call it to read it, such as note.name()."
 """What to do about what names a value, given where the value itself is wanted."""
 
+
 _MODIFIERS: Final = ("considering", "ignoring")
 """What AppleScript says of how texts are compared; each app may heed it or not."""
+
 
 LONGEST_NAME: Final = 1_000
 """Characters of a text that can be a name in another spelling."""
@@ -42,24 +54,24 @@ def check_arguments(arguments: Mapping[str, Any], schema: _Schema) -> dict[str, 
     """
     if not isinstance(arguments, Mapping):
         raise InvalidParameterError("Give the arguments as one object.")
-    _bounded(arguments)
+    _check_bounds(arguments)
     rows: Mapping[str, _Schema] = schema.get("properties", {})
     required = schema.get("required", ())
     found: dict[str, Any] = {}
     for name, value in arguments.items():
-        key = name if name in rows else _like(str(name), rows)
+        key = name if name in rows else _find_spelling(str(name), rows)
         if key is None and str(name).lower() in _MODIFIERS:
             raise InvalidParameterError(
-                f"IAC cannot send {quoted(str(name))}. No dictionary says whether the app supports"
-                " it, and some apps ignore it.",
-                f"Leave out {quoted(str(name))}, and compare the texts in the answer. Or use a"
+                f"IAC cannot send {quote_text(str(name))}. No dictionary says whether the app"
+                " supports it, and some apps ignore it.",
+                f"Leave out {quote_text(str(name))}, and compare the texts in the answer. Or use a"
                 " script.",
             )
         if key is None:
             # What people say for it, where that can be one thing only.
-            others = [row for row in rows if row not in arguments and means(str(name), row)]
+            others = [row for row in rows if row not in arguments and is_synonym(str(name), row)]
             if len(others) != 1:
-                message = f"There is no argument {quoted(str(name))}."
+                message = f"There is no argument {quote_text(str(name))}."
                 known = [row.rstrip("_") for row in rows]
                 raise InvalidParameterError(message, said=str(name), known=known)
             key = others[0]
@@ -67,23 +79,23 @@ def check_arguments(arguments: Mapping[str, Any], schema: _Schema) -> dict[str, 
             continue
         if key in found:
             raise InvalidParameterError(f'"{key}" is given twice.')
-        found[key] = _spelled(value, rows[key])
+        found[key] = _normalize_spelling(value, rows[key])
     missing = [key for key in required if key not in found]
     if missing:
         named = ", ".join(key.rstrip("_") for key in missing)
         says = f"Missing required argument{'s' if missing[1:] else ''}: {named}."
-        raise InvalidParameterError(says, _choices(rows[missing[0]]))
-    _validate(found, schema)
+        raise InvalidParameterError(says, _allowed_values(rows[missing[0]]))
+    _validate_arguments(found, schema)
     return found
 
 
-def _choices(schema: _Schema) -> str:
+def _allowed_values(schema: _Schema) -> str:
     """Return what an argument can be, or is for; empty where its schema does not say."""
-    words = [str(word) for part in _alternatives(schema) for word in part.get("enum", ())]
+    words = [str(word) for part in _schema_alternatives(schema) for word in part.get("enum", ())]
     return f"One of: {', '.join(words)}." if words else str(schema.get("description", ""))
 
 
-def taken(value: Any, where: str = "arguments", depth: int = 0) -> Any:
+def to_json_types(value: Any, where: str = "arguments", depth: int = 0) -> Any:
     """Return a value of Python in the types of JSON.
 
     A date becomes ISO 8601 (a naive one is local time), a path its text, an enumeration's member
@@ -95,13 +107,13 @@ def taken(value: Any, where: str = "arguments", depth: int = 0) -> Any:
     if depth > MAX_DEPTH:
         raise InvalidParameterError(f"{where[:80]} is nested deeper than {MAX_DEPTH} levels.")
     if isinstance(value, Enum):
-        return taken(value.value, where, depth + 1)
+        return to_json_types(value.value, where, depth + 1)
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, PathLike):
-        return taken(fspath(value), where, depth + 1)
+        return to_json_types(fspath(value), where, depth + 1)
     if isinstance(value, bytes | bytearray):
         try:
             return value.decode()
@@ -113,28 +125,32 @@ def taken(value: Any, where: str = "arguments", depth: int = 0) -> Any:
             ) from None
     if isinstance(value, Mapping):
         return {
-            str(taken(key, where, depth + 1)): taken(part, f"{where}.{key}"[:200], depth + 1)
+            str(to_json_types(key, where, depth + 1)): to_json_types(
+                part, f"{where}.{key}"[:200], depth + 1
+            )
             for key, part in value.items()
         }
     if isinstance(value, list | tuple | Set):
-        return [taken(part, f"{where}[{n}]"[:200], depth + 1) for n, part in enumerate(value)]
+        return [
+            to_json_types(part, f"{where}[{n}]"[:200], depth + 1) for n, part in enumerate(value)
+        ]
     raise InvalidParameterError(
         f"{where}: a {type(value).__name__} cannot be sent to an app.",
         CALL_IT if callable(value) else "",
     )
 
 
-def _bounded(arguments: Mapping[str, Any]) -> None:
+def _check_bounds(arguments: Mapping[str, Any]) -> None:
     """Refuse what no app takes and what would only cost time: before anything is built of it."""
     waiting: list[tuple[str, Any, int]] = [("", arguments, 0)]
     while waiting:
         where, value, depth = waiting.pop()
         if isinstance(value, str):
-            _bounded_text(value, where)
+            _check_text(value, where)
         elif isinstance(value, bool) or value is None:
             continue
         elif isinstance(value, int | float):
-            _bounded_number(value, where)
+            _check_number(value, where)
         elif isinstance(value, Mapping | list | tuple):
             if depth > MAX_DEPTH:
                 raise InvalidParameterError(
@@ -148,7 +164,7 @@ def _bounded(arguments: Mapping[str, Any]) -> None:
                 )
             if isinstance(value, Mapping):
                 for key, part in value.items():
-                    _bounded_text(str(key), where or "arguments")
+                    _check_text(str(key), where or "arguments")
                     inner = f"{where}.{key}" if where else str(key)
                     waiting.append((inner[:200], part, depth + 1))
             else:
@@ -157,66 +173,67 @@ def _bounded(arguments: Mapping[str, Any]) -> None:
                 ]
 
 
-def _bounded_text(text: str, where: str) -> None:
+def _check_text(text: str, where: str) -> None:
     if len(text) > MAX_TEXT:
         raise InvalidParameterError(
-            f"{_place(where)}: the text has {len(text)} characters; at most {MAX_TEXT} are"
-            " allowed.",
+            f"{_printable_place(where)}: the text has {len(text)} characters; at most {MAX_TEXT}"
+            " are allowed.",
             "Make several calls.",
         )
     if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
         raise InvalidParameterError(
-            f"{_place(where)}: the text contains half a character (a lone surrogate).",
+            f"{_printable_place(where)}: the text contains half a character (a lone surrogate).",
             "Send it as UTF-8.",
         )
 
 
-def _bounded_number(value: float, where: str) -> None:
+def _check_number(value: float, where: str) -> None:
     if isinstance(value, float) and not math.isfinite(value):
-        raise InvalidParameterError(f"{_place(where)} is not a finite number.")
+        raise InvalidParameterError(f"{_printable_place(where)} is not a finite number.")
     if abs(value) > MAX_EXACT and not isinstance(value, float):
         raise InvalidParameterError(
-            f"{_place(where)}: the number is too large for JavaScript (2^53).",
+            f"{_printable_place(where)}: the number is too large for JavaScript (2^53).",
             "Give it as text, if the app accepts text.",
         )
 
 
-def _place(where: str) -> str:
+def _printable_place(where: str) -> str:
     return "".join(char if char.isprintable() else " " for char in where)[:80]
 
 
-def _like(text: str, words: Iterable[str]) -> str | None:
+def _find_spelling(text: str, words: Iterable[str]) -> str | None:
     """Return the word that `text` is in another spelling."""
     # `fold` keeps what it has seen.
-    wanted = fold(text) if len(text) <= LONGEST_NAME else ""
-    return next((word for word in words if wanted and fold(word) == wanted), None)
+    wanted = fold_name(text) if len(text) <= LONGEST_NAME else ""
+    return next((word for word in words if wanted and fold_name(word) == wanted), None)
 
 
-def _alternatives(schema: _Schema) -> list[_Schema]:
+def _schema_alternatives(schema: _Schema) -> list[_Schema]:
     return [schema, *schema.get("anyOf", ())]
 
 
-def _spelled(value: Any, schema: _Schema) -> Any:
+def _normalize_spelling(value: Any, schema: _Schema) -> Any:
     """Return `value` with enumerators and the fields of records as the schema spells them."""
     if isinstance(value, str):
-        words = [word for part in _alternatives(schema) for word in part.get("enum", ())]
+        words = [word for part in _schema_alternatives(schema) for word in part.get("enum", ())]
         if not words or value in words:
             return value
-        return _like(value, words) or value
+        return _find_spelling(value, words) or value
     if isinstance(value, list):
-        parts = [part["items"] for part in _alternatives(schema) if "items" in part]
+        parts = [part["items"] for part in _schema_alternatives(schema) if "items" in part]
         items: _Schema = parts[0] if parts else {}
-        return [_spelled(part, items) for part in value]
+        return [_normalize_spelling(part, items) for part in value]
     if isinstance(value, Mapping):
         rows = {
             k: row
-            for part in _alternatives(schema)
+            for part in _schema_alternatives(schema)
             for k, row in part.get("properties", {}).items()
         }
-        keys = {key: key if key in rows else _like(str(key), rows) or key for key in value}
+        keys = {key: key if key in rows else _find_spelling(str(key), rows) or key for key in value}
         if len({*keys.values()}) == len(keys):
             return {
-                keys[key]: _spelled(part, rows.get(keys[key], {})) for key, part in value.items()
+                keys[key]: _normalize_spelling(part, rows.get(keys[key], {}))
+                for key, part in value.items()
             }
     return value
 
@@ -229,8 +246,23 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "number": (int, float),
     "integer": (int,),
 }
+
+
 _SAID: Final = frozenset({"description", "title", "default", "examples", "format"})
 """Keywords that refuse nothing."""
+
+
+def accepts_value(value: Any, schema: _Schema) -> bool:
+    """Say whether a value fits beyond doubt, so that nothing heavy need be loaded to judge it.
+
+    What is refused here may fit all the same: jsonschema decides, and says why not.
+    """
+    return (not isinstance(value, bool) or schema.get("type", "boolean") == "boolean") and all(
+        _accepts_keyword(value, key, wanted, schema)
+        for key, wanted in schema.items()
+        if key not in _SAID
+    )
+
 
 _LIMITS: Final[Mapping[str, tuple[tuple[type, ...], Callable[[Any, Any], bool]]]] = {
     "minimum": ((int, float), lambda value, least: value >= least),
@@ -242,21 +274,11 @@ _LIMITS: Final[Mapping[str, tuple[tuple[type, ...], Callable[[Any, Any], bool]]]
     "maxItems": ((list,), lambda value, most: len(value) <= most),
     "minProperties": ((dict,), lambda value, least: len(value) >= least),
     "required": ((dict,), lambda value, keys: value.keys() >= {*keys}),
-    "items": ((list,), lambda value, schema: all(accepts(part, schema) for part in value)),
+    "items": ((list,), lambda value, schema: all(accepts_value(part, schema) for part in value)),
 }
 
 
-def accepts(value: Any, schema: _Schema) -> bool:
-    """Say whether a value fits beyond doubt, so that nothing heavy need be loaded to judge it.
-
-    What is refused here may fit all the same: jsonschema decides, and says why not.
-    """
-    return (not isinstance(value, bool) or schema.get("type", "boolean") == "boolean") and all(
-        _accepts(value, key, wanted, schema) for key, wanted in schema.items() if key not in _SAID
-    )
-
-
-def _accepts(value: Any, key: str, wanted: Any, schema: _Schema) -> bool:
+def _accepts_keyword(value: Any, key: str, wanted: Any, schema: _Schema) -> bool:
     if key in _LIMITS:
         kinds, holds = _LIMITS[key]
         return not isinstance(value, kinds) or holds(value, wanted)
@@ -265,32 +287,34 @@ def _accepts(value: Any, key: str, wanted: Any, schema: _Schema) -> bool:
     if key == "enum":
         return isinstance(value, str) and value in wanted
     if key == "anyOf":
-        return any(accepts(value, part) for part in wanted)
+        return any(accepts_value(value, part) for part in wanted)
     if not isinstance(value, dict):
         return key in ("properties", "additionalProperties")
     rows = schema.get("properties", {})
     if key == "properties":
-        return all(accepts(value[name], row) for name, row in rows.items() if name in value)
+        return all(accepts_value(value[name], row) for name, row in rows.items() if name in value)
     extra = [part for name, part in value.items() if name not in rows]
     if key == "additionalProperties" and isinstance(wanted, bool):
         return wanted or not extra
-    return key == "additionalProperties" and all(accepts(part, wanted) for part in extra)
+    return key == "additionalProperties" and all(accepts_value(part, wanted) for part in extra)
 
 
-def _validate(arguments: Mapping[str, Any], schema: _Schema) -> None:
-    if accepts(arguments, schema):
+def _validate_arguments(arguments: Mapping[str, Any], schema: _Schema) -> None:
+    if accepts_value(arguments, schema):
         return
     # Heavy, and needed for what is wrong only.
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
 
-    problem = best_match(Draft202012Validator(_barring(schema)).iter_errors(dict(arguments)))
+    problem = best_match(
+        Draft202012Validator(_restricting_schema(schema)).iter_errors(dict(arguments))
+    )
     if problem is None:
         return
     where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in problem.path)
     where = where.lstrip(".") or "arguments"
     value, wanted = problem.instance, problem.validator_value
-    shown = quoted(value if isinstance(value, str) else repr(value))
+    shown = quote_text(value if isinstance(value, str) else repr(value))
     if problem.validator == "enum":
         raise InvalidParameterError(
             f"{where}: {shown} is not allowed.", said=str(value), known=wanted
@@ -306,7 +330,7 @@ def _validate(arguments: Mapping[str, Any], schema: _Schema) -> None:
         known = list(problem.schema.get("properties", ()))
         extra = next((key for key in value if key not in known), "")
         raise InvalidParameterError(
-            f"{where} has no {quoted(str(extra))}.", said=str(extra), known=known
+            f"{where} has no {quote_text(str(extra))}.", said=str(extra), known=known
         )
     if problem.validator == "required" and isinstance(value, Mapping):
         lacking = ", ".join(f'"{key}"' for key in wanted if key not in value)
@@ -314,17 +338,19 @@ def _validate(arguments: Mapping[str, Any], schema: _Schema) -> None:
     raise InvalidParameterError(f"{where}: {shown} does not fit {problem.validator} {wanted}.")
 
 
-def _barring(schema: _Schema) -> dict[str, Any]:
+def _restricting_schema(schema: _Schema) -> dict[str, Any]:
     """Return what of a schema can refuse a value: a union of every type only shows the usual."""
     found = dict(schema)
     if {str(part.get("type")) for part in schema.get("anyOf", ())} >= _EVERY:
         del found["anyOf"]
     if "anyOf" in found:
-        found["anyOf"] = [_barring(part) for part in found["anyOf"]]
+        found["anyOf"] = [_restricting_schema(part) for part in found["anyOf"]]
     if "items" in found:
-        found["items"] = _barring(found["items"])
+        found["items"] = _restricting_schema(found["items"])
     if "properties" in found:
-        found["properties"] = {key: _barring(row) for key, row in found["properties"].items()}
+        found["properties"] = {
+            key: _restricting_schema(row) for key, row in found["properties"].items()
+        }
     return found
 
 

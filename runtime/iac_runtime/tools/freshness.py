@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
-from iac_base.text import escaped
-from iac_runtime.tools.catalogue import ToolFolder
-from iac_runtime.tools.folders import shipped_folder
+from iac_base.text import escape_hidden
+from iac_runtime.tools.catalogue import ToolFolder, shipped_folder
 from iac_runtime.tools.lock import read_lock
 
 FOLDERS: Final = (
@@ -28,7 +27,7 @@ _MOST: Final = 32 * 1024 * 1024
 """Bytes of a dictionary; larger ones are not built either."""
 
 
-class Scriptable(NamedTuple):
+class ScriptableApp(NamedTuple):
     """An app that has a dictionary file.
 
     Attributes:
@@ -43,7 +42,7 @@ class Scriptable(NamedTuple):
     arrived: float
     dictionary: Path
 
-    def digest(self) -> str:
+    def dictionary_digest(self) -> str:
         """Return the sha256 of its dictionary as hex, empty if that cannot be read."""
         try:
             if self.dictionary.stat().st_size > _MOST:
@@ -53,17 +52,17 @@ class Scriptable(NamedTuple):
             return ""
 
 
-def scriptable(folders: Iterable[str] = FOLDERS) -> list[Scriptable]:
+def scriptable_apps(folders: Iterable[str] = FOLDERS) -> list[ScriptableApp]:
     """Return the apps of the folders that have a dictionary file, the first of each bundle id."""
-    found: dict[str, Scriptable] = {}
-    for path in _paths(folders):
-        app = _app(path)
+    found: dict[str, ScriptableApp] = {}
+    for path in _app_paths(folders):
+        app = _read_app(path)
         if app is not None:
             found.setdefault(app.id.casefold(), app)
     return list(found.values())
 
 
-def _paths(folders: Iterable[str]) -> Iterator[Path]:
+def _app_paths(folders: Iterable[str]) -> Iterator[Path]:
     for folder in folders:
         try:
             yield from sorted(Path(folder).expanduser().glob("*.app"))
@@ -71,29 +70,32 @@ def _paths(folders: Iterable[str]) -> Iterator[Path]:
             continue
 
 
-def _app(path: Path) -> Scriptable | None:
+def _read_app(path: Path) -> ScriptableApp | None:
     try:
         info = plistlib.loads((path / "Contents" / "Info.plist").read_bytes())
         arrived = path.stat().st_ctime
     except Exception:  # plistlib lets through whatever its parsers raise
         return None
-    identifier, declared = _text(info, "CFBundleIdentifier"), _text(info, "OSAScriptingDefinition")
+    identifier, declared = (
+        _text_value(info, "CFBundleIdentifier"),
+        _text_value(info, "OSAScriptingDefinition"),
+    )
     if not identifier or not declared:
         return None
     for name in (declared, f"{declared}.sdef"):
         file = path / "Contents" / "Resources" / name
         if Path(name).name == name and file.is_file():
-            version = _text(info, "CFBundleShortVersionString")
-            return Scriptable(identifier, path.stem, version, arrived, file)
+            version = _text_value(info, "CFBundleShortVersionString")
+            return ScriptableApp(identifier, path.stem, version, arrived, file)
     return None
 
 
-def _text(info: Any, key: str) -> str:
+def _text_value(info: Any, key: str) -> str:
     value = info.get(key) if isinstance(info, dict) else None
     return value if isinstance(value, str) else ""
 
 
-class Stale(NamedTuple):
+class StaleApp(NamedTuple):
     """An app whose tools do not fit what is installed.
 
     Attributes:
@@ -110,7 +112,7 @@ class Stale(NamedTuple):
     installed: str = ""
 
     @property
-    def command(self) -> str:
+    def build_command(self) -> str:
         """The command that builds its tools."""
         return f"iac-gen build {shlex.quote(self.id)}"
 
@@ -122,7 +124,7 @@ class Stale(NamedTuple):
         else:
             version = f" (now {self.installed})" if self.installed != self.built else ""
             says = f"the dictionary of {self.name}{version} has changed since its tools were built"
-        return escaped(f"{says}; build them with: {self.command}")
+        return escape_hidden(f"{says}; build them with: {self.build_command}")
 
 
 class Freshness(NamedTuple):
@@ -134,12 +136,14 @@ class Freshness(NamedTuple):
         without: How many scriptable apps have no tools and were there when tools were built.
     """
 
-    stale: tuple[Stale, ...]
+    stale: tuple[StaleApp, ...]
     fresh: int = 0
     without: int = 0
 
 
-def freshness(tool_folders: Sequence[ToolFolder], folders: Iterable[str] = FOLDERS) -> Freshness:
+def check_freshness(
+    tool_folders: Sequence[ToolFolder], folders: Iterable[str] = FOLDERS
+) -> Freshness:
     """Compare the tools of `tool_folders` with the apps installed in `folders`.
 
     An app is `updated` if the digest of its dictionary is not the one that its tools were built
@@ -151,31 +155,31 @@ def freshness(tool_folders: Sequence[ToolFolder], folders: Iterable[str] = FOLDE
         for tool_folder in reversed(tool_folders)
         for key, row in tool_folder.apps.items()
     }
-    since = _since(tool_folders)
-    stale: list[Stale] = []
+    since = _last_build_time(tool_folders)
+    stale: list[StaleApp] = []
     fresh = without = 0
-    for app in scriptable(folders):
+    for app in scriptable_apps(folders):
         found = built.get(app.id.casefold())
         if found is None:
             if app.arrived > since:
-                stale.append(Stale("new", app.id, app.name, installed=app.version))
+                stale.append(StaleApp("new", app.id, app.name, installed=app.version))
             else:
                 without += 1
-        elif _fits(app, found[1]):
+        elif _is_current(app, found[1]):
             fresh += 1
         else:
             key, _, tool_folder = found
             version = _built_version(tool_folder.folder, key)
-            stale.append(Stale("updated", app.id, app.name, key, version, app.version))
+            stale.append(StaleApp("updated", app.id, app.name, key, version, app.version))
     return Freshness(tuple(sorted(stale, key=lambda app: app.name.casefold())), fresh, without)
 
 
-def _fits(app: Scriptable, row: dict[str, Any]) -> bool:
-    digest = app.digest()
+def _is_current(app: ScriptableApp, row: dict[str, Any]) -> bool:
+    digest = app.dictionary_digest()
     return not digest or digest == row.get("digest")
 
 
-def _since(tool_folders: Sequence[ToolFolder]) -> float:
+def _last_build_time(tool_folders: Sequence[ToolFolder]) -> float:
     """Return when tools were built here last; shipped ones alone say nothing of this Mac."""
     shipped = shipped_folder()
     times: list[float] = []

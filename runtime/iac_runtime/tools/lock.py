@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from iac_base.errors import SetupError
-from iac_base.files import data_folder, locked, open_state, read_bounded, write_whole
+from iac_base.files import data_folder, hold_lock, open_state, read_bounded, write_whole
 from iac_runtime.tool import CALL, shortcuts_file, tool_prefix
 
 ShortcutProof: TypeAlias = Literal["simulated", "imported", "ran"]
@@ -36,7 +36,7 @@ class InstalledShortcut(NamedTuple):
     proof: ShortcutProof = "imported"
 
 
-def damaged(path: Path) -> SetupError:
+def damaged_file_error(path: Path) -> SetupError:
     """Return the error for a file of an output folder that is not as it was written."""
     return SetupError(f"{path} is damaged; build it again: iac-gen build")
 
@@ -70,13 +70,13 @@ def lock_digest(folder: Path, tool: str) -> str:
     """Return the digest of the tools of a tool's app, by the lock of its folder; empty if none."""
     try:
         changed = (folder / "tools.lock").stat().st_mtime_ns
-        return _digests(folder, changed).get(tool, "")
+        return _tool_digests(folder, changed).get(tool, "")
     except (OSError, ValueError):
         return ""
 
 
 @lru_cache(maxsize=16)
-def _digests(folder: Path, _changed: int) -> dict[str, str]:
+def _tool_digests(folder: Path, _changed: int) -> dict[str, str]:
     data = read_lock(folder)
     found = data if isinstance(data, dict) else {}
     rows, apps = found.get("tools"), found.get("apps", {})
@@ -112,13 +112,13 @@ def read_wrappers(folder: Path, key: str) -> tuple[str, Mapping[str, Mapping[str
         locked = read_lock(folder)["apps"][key]["wrappers"]
         found = plistlib.loads(content, fmt=plistlib.FMT_XML)
     except Exception as error:  # plistlib lets through whatever its parser raises
-        raise damaged(path) from error
+        raise damaged_file_error(path) from error
     if hashlib.sha256(content).hexdigest()[:16] != locked or not isinstance(found, dict):
-        raise damaged(path)
+        raise damaged_file_error(path)
     return locked, found
 
 
-def keys_of(workflow: Mapping[str, Any]) -> tuple[str, ...]:
+def input_keys_of(workflow: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the keys of the input that a shortcut reads, but that of the call."""
     # The app's own action has parameters of any name.
     held = (
@@ -129,7 +129,7 @@ def keys_of(workflow: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(key for key in held if key != CALL)
 
 
-def installed() -> Mapping[str, InstalledShortcut]:
+def installed_shortcuts() -> Mapping[str, InstalledShortcut]:
     """Return the shortcuts that are installed, by tool; a file that is no such file has none."""
     try:
         rows = json.loads(read_part(data_folder() / "state" / _FILE))
@@ -146,7 +146,7 @@ def installed() -> Mapping[str, InstalledShortcut]:
         return {}
 
 
-def keep(tool: str, row: InstalledShortcut | None) -> None:
+def record_shortcut(tool: str, row: InstalledShortcut | None) -> None:
     """Write down that the shortcut of a tool is installed, or with None that it is not.
 
     Raises:
@@ -154,8 +154,10 @@ def keep(tool: str, row: InstalledShortcut | None) -> None:
     """
     path = open_state() / _FILE
     try:
-        with locked(path.with_name(f"{_FILE}.lock")):
-            rows = {name: one._asdict() for name, one in installed().items() if name != tool}
+        with hold_lock(path.with_name(f"{_FILE}.lock")):
+            rows = {
+                name: one._asdict() for name, one in installed_shortcuts().items() if name != tool
+            }
             if row is not None:
                 rows[tool] = row._asdict()
             write_whole(path, json.dumps(rows, indent=1, sort_keys=True) + "\n")

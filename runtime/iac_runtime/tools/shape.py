@@ -64,7 +64,7 @@ class Tool(NamedTuple):
     digest: str = ""
 
 
-def accepted(tool: Tool) -> Mapping[str, Any]:
+def accepted_schema(tool: Tool) -> Mapping[str, Any]:
     """Return the schema that calls are held to: classes that no listing offers go, too."""
     rows = tool.input.get("properties", {})
     shown = rows.get("element", {}).get("enum")
@@ -75,7 +75,7 @@ def accepted(tool: Tool) -> Mapping[str, Any]:
     return {**tool.input, "properties": {**rows, "element": element}}
 
 
-def later(place: str) -> "Perform":
+def import_later(place: str) -> "Perform":
     """Return the function at `module:name`, which is imported when it is first called."""
     module, _, name = place.partition(":")
 
@@ -86,7 +86,7 @@ def later(place: str) -> "Perform":
     return perform
 
 
-def entry(tool: Tool) -> dict[str, Any]:
+def listing_entry(tool: Tool) -> dict[str, Any]:
     """Return what a client is told of a tool: its entry in tools/list."""
     meta: dict[str, Any] = {}
     if tool.always:

@@ -5,7 +5,7 @@ from functools import cached_property, lru_cache
 from types import ModuleType
 from typing import Any, Final, TypeVar
 
-from iac_base.words import fold
+from iac_base.words import fold_name
 from iac_runtime.tool import App, Class, Element, Enum, Param, Property, Record, Spec, spec_of
 from iac_runtime.types import find_type
 
@@ -41,7 +41,7 @@ class Tables:
         self.key, self.app = key, app
         self.classes, self.enums, self.records, self.tools = classes, enums, records, tools
         # A known answer costs no step through this file.
-        for look in (self.descends, self.properties, self.elements):
+        for look in (self.is_descendant, self.properties, self.elements):
             setattr(self, look.__name__, lru_cache(None)(look))
         for find in (self.find_class, self.find_property):
             # Names are a caller's, who may think of any.
@@ -56,7 +56,7 @@ class Tables:
             yield name, self.classes[name]
             name = self.classes[name].inherits
 
-    def descends(self, term: str, ancestor: str) -> bool:
+    def is_descendant(self, term: str, ancestor: str) -> bool:
         """Say whether the class `term` is `ancestor` or inherits from it."""
         return any(name == ancestor for name, _ in self.lineage(term))
 
@@ -70,19 +70,21 @@ class Tables:
 
     def find_class(self, name: str) -> str | None:
         """Return the term of the class called `name`, singular or plural, in either spelling."""
-        return self._class_names.get(fold(name))
+        return self._class_names.get(fold_name(name))
 
     def find_property(self, term: str, name: str) -> Property | None:
         """Return the property `name` of the class `term`, in either spelling."""
-        wanted = fold(name)
-        return next((prop for prop in self.properties(term) if fold(prop.term) == wanted), None)
+        wanted = fold_name(name)
+        return next(
+            (prop for prop in self.properties(term) if fold_name(prop.term) == wanted), None
+        )
 
     @cached_property
     def _class_names(self) -> dict[str, str]:
         found: dict[str, str] = {}
         for term, row in self.classes.items():
-            found.setdefault(fold(term), term)
-            found.setdefault(fold(row.plural), term)
+            found.setdefault(fold_name(term), term)
+            found.setdefault(fold_name(row.plural), term)
         return found
 
 
@@ -94,7 +96,7 @@ def _first_of_each(rows: Iterable[Row]) -> tuple[Row, ...]:
     return tuple(found.values())
 
 
-def holders(term: str, tables: Tables) -> list[str]:
+def holder_classes(term: str, tables: Tables) -> list[str]:
     """Return the classes whose objects hold those of the class `term`, the application first."""
     return [
         owner
@@ -108,16 +110,16 @@ def holder_of(tables: Tables, term: str) -> str:
 
     An example of the module is the better one: Mail's inbox rather than its first mailbox.
     """
-    owners = holders(term, tables)
+    owners = holder_classes(term, tables)
     if not owners or owners[0] == APPLICATION:
         return ""
     told = (spec.example for spec in tables.tools.values() if spec.op in ("list", "count"))
     best = next((row["of"] for row in told if row.get("element") == term and row.get("of")), "")
-    ways = (route(tables, owner) for owner in owners)
+    ways = (shortest_reference(tables, owner) for owner in owners)
     return best or next((way for way in ways if way != APPLICATION), "")
 
 
-def route(tables: Tables, wanted: str | None) -> str:
+def shortest_reference(tables: Tables, wanted: str | None) -> str:
     """Return a short reference to an object of the class `wanted`, else to what comes first.
 
     Breadth first over elements, then over properties that hold an object.
@@ -126,7 +128,7 @@ def route(tables: Tables, wanted: str | None) -> str:
         return APPLICATION
     queue, seen = [(APPLICATION, "")], {APPLICATION}
     for term, path in queue:
-        if path and (wanted is None or tables.descends(term, wanted)):
+        if path and (wanted is None or tables.is_descendant(term, wanted)):
             return path
         if len(queue) > _FAR:
             break
@@ -190,7 +192,7 @@ class Operation:
 
 
 @lru_cache(maxsize=1024)
-def parameters(tool: Operation) -> Mapping[str, Param]:
+def parameters_of(tool: Operation) -> Mapping[str, Param]:
     """Return the parameters of the operation behind a tool, by key."""
     spec = tool.spec
     if not spec.bind:

@@ -1,0 +1,176 @@
+"""The runtime's own tools, as a client is told of them; `nox -s regen` renders them.
+
+A tool with a `plan` is of every surface. The others find and call tools by name: the surface
+`search` has them and answers them itself. A server reads `tools/toolsets/own.jsonl` and never
+imports this module.
+"""
+
+from typing import Annotated, Any, Final, TypedDict
+
+from iac_runtime.gate.planning import (
+    plan_app_event,
+    plan_audit_tail,
+    plan_list_apps,
+    plan_read_more,
+)
+from iac_runtime.gate.undoing import plan_history, plan_outcome, plan_restore_point, plan_undo
+from iac_runtime.tool import Level, Toolset, limits, tool
+
+OWN: Final = Toolset((__name__,))
+
+AppName = Annotated[str, "The app: its key, name or bundle id, as in list_apps."]
+CallNumber = Annotated[int, limits(minimum=1)]
+ToolName = Annotated[str, "The tool's name, from find_tools."]
+ToolArguments = Annotated[dict[str, Any], "Its arguments, as in its schema."]
+ManyArguments = Annotated[
+    list[dict[str, Any]],
+    limits(minItems=1, maxItems=50),
+    "Instead of arguments: a list of the arguments of up to 50 calls, approved together.",
+]
+
+
+class IsRunning(TypedDict):
+    """Whether an app is running."""
+
+    result: bool
+
+
+@tool(level="SAFE", ceiling="MODIFY", plan=plan_app_event, example={"app": "Notes"})
+def app_activate(app: AppName) -> None:
+    """Bring an app to the front, and start it if necessary."""
+
+
+@tool(level="MODIFY", plan=plan_app_event, example={"app": "Notes"})
+def app_launch(app: AppName) -> None:
+    """Start an app without opening a document."""
+
+
+@tool(level="DANGEROUS", plan=plan_app_event, example={"app": "Notes"})
+def app_quit(app: AppName) -> None:
+    """Quit an app. Unsaved work may be lost."""
+
+
+@tool(level="SAFE", plan=plan_app_event, answer=IsRunning, example={"app": "Notes"})
+def app_running(app: AppName) -> None:
+    """Say whether an app is running, without starting it."""
+
+
+@tool(level="SAFE", plan=plan_list_apps, always=True)
+def list_apps() -> None:
+    """List the apps that can be controlled, and how many tools of each level they have.
+    Answers the question: what can you do on this Mac?
+    """
+
+
+@tool(
+    level="SAFE",
+    plan=plan_read_more,
+    example={"result": "example", "offset": 1},
+    always=True,
+    large=True,
+)
+def read_more(result: str, offset: Annotated[int, limits(minimum=0)]) -> None:
+    """Read more of a result that was too large for one answer.
+
+    Args:
+        result: The id of the result, from the note in the answer.
+        offset: Where to continue.
+    """
+
+
+@tool(
+    level="MODIFY",
+    ceiling="DANGEROUS",
+    plan=plan_undo,
+    words="undo revert restore put back take back",
+    example={"call": 12},
+)
+def undo_call(
+    call: CallNumber | None = None,
+    last: Annotated[int, limits(minimum=1, maximum=50)] | None = None,
+    since: str | None = None,
+    client: str | None = None,
+    point: str | None = None,
+) -> None:
+    """Undo what a call changed. Give its number, or else how many of the last calls, a time, a
+    client or a restore point. Refuses if something else has changed since.
+
+    Args:
+        since: A time (ISO 8601).
+        point: The name of a restore point.
+    """
+
+
+@tool(level="SAFE", plan=plan_outcome, example={"call": 12})
+def outcome(call: CallNumber) -> None:
+    """Check again whether a change had its effect, by the call's number in its outcome."""
+
+
+@tool(level="SAFE", plan=plan_history, large=True)
+def history(
+    call: CallNumber | None = None,
+    last: Annotated[int, limits(minimum=1, maximum=1000)] | None = None,
+) -> None:
+    """Show the changes of the last week, and whether undo_call can undo them."""
+
+
+@tool(level="SAFE", plan=plan_restore_point, example={"name": "before the clean-up"})
+def restore_point(name: Annotated[str, limits(minLength=1, maxLength=100)]) -> None:
+    """Set a restore point with a name, so that undo_call can undo everything after it."""
+
+
+@tool(level="SAFE", plan=plan_audit_tail, large=True)
+def audit_tail() -> None:
+    """Show the latest calls of this user's servers, and their results."""
+
+
+@tool(level="SAFE", example={"query": "unread mails of today"}, always=True)
+def find_tools(
+    query: str,
+    app: str | None = None,
+    level: Level | None = None,
+    limit: Annotated[int, limits(minimum=1, maximum=50)] | None = None,
+) -> None:
+    """Find tools by what you want to do, in plain words. There are tools for Mac apps (Mail,
+    Notes, Finder, Calendar, Safari, Music, ...), any app's windows and menus, and scripts.
+    Returns the details of the best matches (exact schema, an example, which tool calls it),
+    and the names of more tools. Start here.
+
+    Args:
+        query: What to do, as in: unread mails of today
+        app: Only tools of this app: its name or bundle id.
+        level: Only tools up to this level.
+    """
+
+
+@tool(level="SAFE", example={"name": "mail_list_unread", "arguments": {}}, always=True, large=True)
+def read_tool(
+    name: ToolName, arguments: ToolArguments | None = None, calls: ManyArguments | None = None
+) -> None:
+    """Call a tool that only reads (SAFE)."""
+
+
+@tool(
+    level="SAFE",
+    ceiling="MODIFY",
+    example={"name": "notes_make_note", "arguments": {"name": "Milk"}},
+    always=True,
+)
+def write_tool(
+    name: ToolName, arguments: ToolArguments | None = None, calls: ManyArguments | None = None
+) -> None:
+    """Call a tool that changes something in a way that can be undone (up to MODIFY)."""
+
+
+@tool(
+    level="SAFE",
+    ceiling="DANGEROUS",
+    example={"name": "notes_delete", "arguments": {"target": 'notes["Milk"]'}},
+    always=True,
+)
+def dangerous_tool(
+    name: ToolName, arguments: ToolArguments | None = None, calls: ManyArguments | None = None
+) -> None:
+    """Call a tool whose effect cannot be undone or reaches other people (up to DANGEROUS):
+    sending, deleting, running code. The user must approve each call.
+    """

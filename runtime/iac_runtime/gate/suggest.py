@@ -1,0 +1,248 @@
+"""After a failure: the call to make next, as data (`ToolError.next`).
+
+An argument that is wrong is put right by the nearest words, until the call can be planned: what is
+proposed would be sent. Where nothing is near, a read shows what there is. What only a person can
+mend (a permission, a refusal) has no next call.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Any, Final
+
+from iac_base.errors import (
+    ErrorType,
+    IacError,
+    InvalidParameterError,
+    NextCall,
+    ToolError,
+    quote_text,
+)
+from iac_base.text import text_literal
+from iac_runtime.gate.plans import Call, Plan
+from iac_runtime.language.reader import AppReader
+from iac_runtime.language.references import resolve_steps
+from iac_runtime.language.steps import ById, ByIndex, ByName, Event, MiddleOrSome, RelativeTo, Step
+from iac_runtime.language.terms import has_elements
+from iac_runtime.language.text import format_reference
+from iac_runtime.policy.effects import find_specifiers
+from iac_runtime.tools.checking import check_arguments
+from iac_runtime.tools.own import OWN_TOOLS
+from iac_runtime.tools.shape import Tool
+from iac_runtime.tools.tables import APPLICATION, Operation
+
+_PLANS: Final = 40
+"""Calls that are planned in search of the one that was meant."""
+
+_FEWER: Final = 20
+"""Rows of a list that took too long."""
+
+_LOOKS: Final[frozenset[ErrorType]] = frozenset(
+    {"EXECUTION_ERROR", "INVALID_PARAMETER", "NOT_FOUND", "NOT_SUPPORTED", "UNKNOWN"}
+)
+"""What was sent and failed for what it named: the object is looked at."""
+
+
+def suggest_corrected_call(
+    error: ToolError, given: Mapping[str, Any], tool: Tool, plan: Callable[..., Any]
+) -> None:
+    """Give the error of a call that could not be planned its next call.
+
+    Args:
+        plan: Plans a call of the tool with other arguments, or raises.
+    """
+    operation = tool.operation
+    if operation is not None:
+        _suggest_reference(error, operation, given)
+    elif tool.name not in OWN_TOOLS:
+        # Planning may cost what carrying out does.
+        plan = partial(check_arguments, schema=tool.input)
+    if isinstance(error, InvalidParameterError):
+        error.set_next_call(
+            lambda: _find_corrected_call(error, given, tool, plan) or _suggest_read(tool, given)
+        )
+
+
+def suggest_after_failure(error: ToolError, call: Call, plan: Plan) -> None:
+    """Give the error of a call that was sent its next call, by what kind of failure it is."""
+    if not plan.parts:
+        error.set_next_call(lambda: _next_call_after(error, call, plan))
+
+
+def _next_call_after(error: ToolError, call: Call, plan: Plan) -> NextCall | None:
+    if error.type == "APP_NOT_RUNNING" and plan.facts.app[1]:
+        return NextCall("app_launch", {"app": plan.facts.app[1]})
+    if error.type == "APP_NOT_FOUND":
+        return NextCall("list_apps")
+    if error.type == "TIMEOUT" and "limit" in plan.tool.input.get("properties", ()):
+        return NextCall(call.tool, {**call.arguments, "limit": _FEWER})
+    # A call that takes another back is planned as one of the app's own tools.
+    mine = call.tool == plan.tool.name
+    if (
+        error.retryable
+        or error.type in ("BUSY", "LIST_CHANGED")
+        or (error.type == "STALE" and mine)
+    ):
+        return repeated_call(call)
+    if error.type in _LOOKS or error.type in ("STALE", "TIMEOUT"):
+        return _suggest_read(plan.tool, call.arguments if mine else plan.facts.arguments)
+    return None
+
+
+def repeated_call(call: Call) -> NextCall | None:
+    """Return the same call; None for several in one, which only a door takes."""
+    return None if call.calls else NextCall(call.tool, call.arguments)
+
+
+def _find_corrected_call(
+    error: ToolError, given: Mapping[str, Any], tool: Tool, plan: Callable[..., Any]
+) -> NextCall | None:
+    """Return the call with its faults put right; None where that does not lead to one."""
+    waiting, left = [(error, given)], _PLANS
+    for failed, arguments in waiting:
+        tries = (
+            _candidate_arguments(failed, arguments, tool)
+            if isinstance(failed, InvalidParameterError)
+            else ()
+        )
+        for other in tries:
+            left -= 1
+            try:
+                plan(other)
+            except ToolError as failure:
+                if failure.message != failed.message and left > 0:
+                    waiting.append((failure, other))
+            except IacError:
+                return None
+            else:
+                return NextCall(tool.name, other)
+    return None
+
+
+def _candidate_arguments(
+    error: InvalidParameterError, given: Mapping[str, Any], tool: Tool
+) -> Iterator[dict[str, Any]]:
+    if error.give:
+        yield {key: value for key, value in {**given, **error.give}.items() if value is not None}
+    for near in error.near:
+        yield from _word_replacements(given, error.said, near)
+    if error.said in given:
+        # What has no such name may be meant for an argument that is missing.
+        rest = {key: value for key, value in given.items() if key != error.said}
+        for key in tool.input.get("required", ()):
+            if key not in given:
+                yield {**rest, key: given[error.said]}
+    operation = tool.operation
+    example = operation.spec.example if operation is not None else tool.example
+    if tool.level == "SAFE" and not example.keys() <= given.keys():
+        # Of a read, what is missing can be anything that is there.
+        yield {**example, **given}
+
+
+def _word_replacements(value: Any, said: str, near: str) -> Iterator[Any]:
+    """Yield `value` with one place where the word `said` stands put right, each place in turn."""
+    if isinstance(value, str):
+        if value.removeprefix("-") == said:
+            # A name to sort by has its sign before it.
+            yield value.replace(said, near)
+        elif "." in value or "[" in value:
+            word = rf"(?<![\w\"']){re.escape(said)}(?![\w\"'])"
+            other = re.sub(word, lambda _: near, value, count=1)
+            if other != value:
+                yield other
+    elif isinstance(value, Mapping):
+        if said in value and near not in value:
+            # Not read is unread.
+            turned = isinstance(value[said], bool) and said[:2] == "un" != near[:2]
+            now = not value[said] if turned else value[said]
+            rest = {key: part for key, part in value.items() if key != said}
+            yield {**rest, near: now}
+        for key, part in value.items():
+            for other in _word_replacements(part, said, near):
+                yield {**value, key: other}
+    elif isinstance(value, list):
+        for at, part in enumerate(value):
+            for other in _word_replacements(part, said, near):
+                yield [*value[:at], other, *value[at + 1 :]]
+
+
+def _suggest_read(tool: Tool, given: Mapping[str, Any]) -> NextCall | None:
+    """Return a read that shows what the call could have named; of a written tool, its page."""
+    operation = tool.operation
+    if operation is None:
+        return NextCall("find_tools", {"query": tool.name.replace("_", " ")})
+    tables = operation.tables
+    target = next((given[key] for key in ("target", "of") if isinstance(given.get(key), str)), "")
+    if target and operation.spec.op != "get" and "get" in tables.tools:
+        with suppress(ToolError):
+            AppReader(tables, "/").read_object(target, "item")
+            return NextCall(f"{tables.key}_get", {"target": target})
+    for op in ("list", "get"):
+        spec = tables.tools.get(op)
+        if spec is not None and spec.example:
+            return NextCall(f"{tables.key}_{op}", spec.example)
+    return NextCall("find_tools", {"query": operation.spec.jxa, "app": tables.app.name})
+
+
+def _suggest_reference(
+    error: ToolError, operation: Operation, arguments: Mapping[str, Any]
+) -> None:
+    """Say how an object is named, to a caller who gave its mere name where a reference is due."""
+    for key, row in operation.spec.params.items():
+        given = arguments.get(key)
+        if not isinstance(given, str) or quote_text(given) not in error.message:
+            continue
+        found = operation.tables.classes.get(row.type)
+        if found is not None and has_elements((APPLICATION,), row.type, operation.tables):
+            example = f"{found.plural}[{text_literal(given)}]"
+            error.suggestion = f"To refer to the {row.type} with that name, write {example}."
+            if isinstance(error, InvalidParameterError):
+                error.near, error.give = [], {key: example}
+
+
+_PICKS: Final = (MiddleOrSome, RelativeTo, ById, ByIndex, ByName)
+
+
+def describe_missing_object(error: ToolError, event: Event, tool: Operation) -> ToolError:
+    """Return `error`; one that says NOT_FOUND names the object and the call that lists its like."""
+    if error.type != "NOT_FOUND":
+        return error
+    picked = list(dict.fromkeys(_picked_objects(event)))
+    if not picked:
+        return error
+    names = ", ".join(format_reference(steps) for steps in picked[:3])
+    lists = [call for steps in picked[:2] if (call := _list_call(steps, tool)) is not None]
+    lists = lists[:1] if lists[1:] == lists[:1] else lists
+    error.message = (
+        f"{tool.tables.app.name} has no {names} (any more)."
+        if len(picked) == 1
+        else f"{tool.tables.app.name} does not have all of these: {names}."
+    )
+    error.suggestion = "It may have been deleted, renamed or moved. " + (
+        f"List them again with {' or '.join(map(str, lists))}." if lists else "Look for it again."
+    )
+    if lists:
+        error.set_next_call(lambda: lists[0])
+    return error
+
+
+def _picked_objects(event: Event) -> Iterator[tuple[Step, ...]]:
+    """Yield what the request names by id, name or position, up to the last pick of each."""
+    for steps in find_specifiers(event):
+        last = max((n for n, step in enumerate(steps) if isinstance(step, _PICKS)), default=-1)
+        if last >= 0:
+            yield steps[: last + 1]
+
+
+def _list_call(steps: tuple[Step, ...], tool: Operation) -> NextCall | None:
+    """Return the call that lists the collection that `steps` picks from, if there is one."""
+    if "list" not in tool.tables.tools:
+        return None
+    collection = steps[:-1]
+    found = resolve_steps(collection, tool.tables)
+    if not found.selectable or not found.classes:
+        return None
+    of = format_reference(collection[:-1])
+    given = {"element": found.classes[0], **({"of": of} if of else {})}
+    return NextCall(f"{tool.tables.key}_list", given)

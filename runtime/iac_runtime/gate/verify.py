@@ -1,0 +1,177 @@
+"""What the gate reads around a write and keeps of it; what is missing of a read."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from iac_base.errors import SetupError, ToolError
+from iac_base.secrets import redact_text
+from iac_base.text import clean_text
+from iac_runtime.execution.answers import OUTCOME_UNKNOWN, AppAnswer, SurroundingAnswers
+from iac_runtime.gate.plans import Call, ToolContext, ToolResult
+from iac_runtime.language.steps import Event
+from iac_runtime.outcomes.compare import LOST, compare_reads, unread_reference
+from iac_runtime.outcomes.inverse import Inverse, inverse_of, undo_note
+from iac_runtime.outcomes.outcome import Outcome
+from iac_runtime.outcomes.read_back import ReadBackPlan, ReadBackPlanner
+from iac_runtime.policy.facts import VERB_WORDS, CallFacts, describe_undo
+from iac_runtime.tool import Level
+from iac_runtime.tools.tables import Operation
+
+_WHOLE: Final = "each is shown once"
+"""The end of the harness's one remark of which nothing is missing."""
+
+_NOT_READ: Final = Outcome("unknown", says="it was not read back, because the call asked not to")
+
+
+class WriteVerification:
+    """Sees to the outcome of one write.
+
+    Args:
+        event, level: The write, and what it needs.
+        operation: What its tool does.
+        call, context: The call, and the gate's side of it.
+        seconds: What each event may take, where it goes out raw.
+    """
+
+    def __init__(
+        self,
+        event: Event,
+        level: Level,
+        operation: Operation,
+        call: Call,
+        context: ToolContext,
+        seconds: float,
+    ) -> None:
+        self._event, self._operation = event, operation
+        self._level: Level = level
+        self._call, self._context, self._seconds = call, context, seconds
+        policy = context.permissions.policy
+        self._confirms = policy.confirm and call.confirm
+        self._keeps = policy.undo
+        self._watch = self._plan_reads(event)
+        self._facts = CallFacts(call.tool)
+
+    def _plan_reads(self, event: Event) -> ReadBackPlan:
+        secrets = self._context.permissions.policy.secrets
+        return ReadBackPlanner(
+            event, self._operation.tables, secrets, self._seconds
+        ).plan_read_back()
+
+    def with_undo_note(self, facts: CallFacts) -> CallFacts:
+        """Return the facts of the call with whether it can be undone."""
+        self._facts = facts
+        if not (self._keeps and self._confirms):
+            return facts
+        usual = describe_undo(facts, self._level)
+        found = undo_note(self._watch, self._level, self._operation.tables, usual)
+        self._facts = replace(facts, undo=found)
+        return self._facts
+
+    def add_reads(self, event: Event) -> Event:
+        """Return the write with what is read around it."""
+        if not self._confirms or self._watch.says:
+            return event
+        if event.raw is not self._event.raw:
+            # A new object that a raw event made is read by raw events.
+            self._event, self._watch = (
+                event,
+                self._plan_reads(replace(event, around=None, pin=None)),
+            )
+        return replace(event, around=self._watch.around)
+
+    def confirm(self, answer: AppAnswer) -> Outcome:
+        """Return the outcome of a write that was answered, and keep how it is taken back."""
+        return self._settle_outcome(answer.value, answer.around)
+
+    def confirm_failed(self, error: ToolError) -> None:
+        """Tell an error of a write what is known of its outcome; one that was not sent has none."""
+        reads: SurroundingAnswers | None = error.around
+        if reads and reads.after and self._watch.operation in ("set", "delete", "move"):
+            outcome = compare_reads(self._watch, None, reads, self._operation.tables)
+            if outcome.state in ("confirmed", "partial"):
+                outcome = self._settle_outcome(None, reads)
+            if outcome.state != "unknown":
+                error.outcome = outcome.facts()
+        elif OUTCOME_UNKNOWN in error.suggestion:
+            error.outcome = self._settle_outcome(None, reads, lost=True).facts()
+
+    def _settle_outcome(
+        self, value: Any, reads: SurroundingAnswers | None, *, lost: bool = False
+    ) -> Outcome:
+        watch, tables = self._watch, self._operation.tables
+        outcome = _NOT_READ
+        if lost:
+            known = unread_reference(watch, value, reads, tables)
+            outcome = replace(LOST, reference=known)
+        elif self._confirms:
+            outcome = compare_reads(watch, value, reads, tables)
+        if not (self._keeps and self._confirms):
+            return outcome
+        if lost and reads is None:
+            inverse = Inverse(says="the answer was lost, and the old state with it")
+        elif watch.operation == "command":
+            inverse = Inverse(says=describe_undo(self._facts, self._level).description)
+        else:
+            inverse = inverse_of(watch, outcome, value, reads, tables)
+        outcome = replace(outcome, undo="" if inverse.steps else inverse.says)
+        return replace(outcome, call=self._keep_call(outcome, inverse))
+
+    def _keep_call(self, outcome: Outcome, inverse: Inverse) -> int:
+        """Keep the call; return its number, 0 where it cannot be kept."""
+        # Loads sqlite3.
+        from iac_runtime.gate.undoing import open_history
+        from iac_runtime.outcomes.history import KeptCall, LaterCheck
+
+        call, tables, watch = self._call, self._operation.tables, self._watch
+        made = watch.operation in ("make", "copy")
+        reference = outcome.reference or ("" if made else self._target_reference())
+        kept = KeptCall(
+            *(call.tool, tables.app.id, tables.key, self._describe_write(reference)),
+            outcome,
+            inverse,
+            LaterCheck(watch.operation, reference, watch.wanted),
+            client=call.caller.client,
+            undoes=call.undoes,
+        )
+        try:
+            return self._context.get_or_create(open_history).keep_call(kept)
+        except SetupError:
+            # What was done is done; that it cannot be taken back later is no reason to fail.
+            return 0
+
+    def _target_reference(self) -> str:
+        effects = self._facts.effects
+        return effects[0].reference if effects else ""
+
+    def _describe_write(self, reference: str) -> str:
+        effect = next(iter(self._facts.effects), None)
+        # What is made to be sent is not sent yet.
+        deed = "create" if self._watch.operation == "make" else effect.verb if effect else "run"
+        verb = VERB_WORDS[deed]
+        kind = self._watch.kind or (effect.kind if effect is not None else "")
+        said = " ".join(filter(None, (verb, kind, reference)))
+        terms = ", ".join(row.term for row in self._watch.wanted)
+        text = f"{said}: {terms}" if terms and self._watch.operation == "set" else said
+        return redact_text(clean_text(text))[:300]
+
+
+def missing_parts(found: ToolResult, answer: AppAnswer, *, paged: bool) -> Outcome | None:
+    """Return what is missing of a read; None where it is whole.
+
+    Args:
+        found: Its result.
+        answer: What the app answered.
+        paged: Whether rows were left out that the call did not ask to leave out.
+    """
+    says = [note for note in answer.notes if not note.endswith(_WHOLE)]
+    rows = found.value if isinstance(found.value, list) else ()
+    failed = [row for row in rows if isinstance(row, Mapping) and set(row) == {"target", "error"}]
+    if failed:
+        names = ", ".join(str(row["target"]) for row in failed[:5])
+        says.append(f"{len(failed)} of {len(rows)} could not be read: {names}")
+    if paged and found.notes:
+        says += [note for note in found.notes if " items; the next: " in note]
+    if found.whole is not None:
+        says.append(found.notes[-1])
+    return Outcome("partial", says="; ".join(says)) if says else None

@@ -1,0 +1,283 @@
+"""From what was read around a write to its outcome, by what the write was."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from iac_base.text import clean_text
+from iac_runtime.execution.answers import SurroundingAnswers
+from iac_runtime.language.reader import canonical_reference, without_filter
+from iac_runtime.language.steps import ById, ByIndex, ByName
+from iac_runtime.language.text import format_reference
+from iac_runtime.outcomes.outcome import (
+    Outcome,
+    State,
+    is_gone,
+    outcome_of_values,
+    record_of,
+    short_value,
+    whole_of,
+)
+from iac_runtime.outcomes.read_back import ReadBackPlan, WriteOperation
+from iac_runtime.tools.tables import Tables
+
+Row = dict[str, Any]
+
+LOST: Final = Outcome("unknown", says="the answer was lost")
+
+_LATE: Final = "the app acknowledged it, but there was no time to read it back"
+
+
+def compare_reads(
+    watch: ReadBackPlan, value: Any, reads: SurroundingAnswers | None, tables: Tables
+) -> Outcome:
+    """Return the outcome of a write.
+
+    Args:
+        watch: What was to be read.
+        value: What the write answered, in the form of the harness.
+        reads: What was read; None where nothing was, nothing after it where there was no time.
+        tables: Those of the app.
+    """
+    if watch.says or not watch.around.after:
+        return Outcome("unknown", says=watch.says)
+    if reads is None:
+        return LOST
+    if not reads.after:
+        return Outcome("unknown", unread_reference(watch, value, reads, tables), says=_LATE)
+    if len(reads.before) < len(watch.around.before):
+        return Outcome("unknown", says=_failure_reason(reads) or "it could not be read back")
+    return _JUDGES[watch.operation](watch, value, reads, tables)
+
+
+def object_reference(watch: ReadBackPlan, row: Mapping[str, Any] | None, key: Any = None) -> str:
+    """Return the reference of the object of a watch, by the id that was read of it."""
+    steps = watch.target
+    ident = watch.ident
+    if ident is None or not steps:
+        return format_reference(steps)
+    found = key if key is not None else (row or {}).get(ident.term)
+    last = steps[-1]
+    if watch.many and isinstance(found, str | int):
+        return format_reference((*without_filter(steps), ById(found)))
+    if isinstance(last, ByIndex | ByName) and isinstance(found, str | int):
+        by_id = ident.term != "name"
+        step = ById(found) if by_id else ByName(str(found))
+        if by_id or isinstance(last, ByName):
+            return format_reference((*without_filter(steps[:-1]), step))
+    return format_reference(steps)
+
+
+def unread_reference(
+    watch: ReadBackPlan, value: Any, reads: SurroundingAnswers | None, tables: Tables
+) -> str:
+    """Return the reference of the object of a write that was not read back."""
+    if watch.operation in ("make", "copy"):
+        return made_reference(value, tables)
+    before = record_of(reads.before[0]) if reads is not None and reads.before else None
+    return "" if watch.many else object_reference(watch, before and expected(watch, before))
+
+
+def expected(watch: ReadBackPlan, before: Row) -> Row:
+    """Return what is known of an object that was not read back: its key, and what was wanted."""
+    key = {watch.ident.term: before.get(watch.ident.term)} if watch.ident else {}
+    return key | {row.term: row.value for row in watch.wanted}
+
+
+def rows_of(
+    watch: ReadBackPlan, reads: SurroundingAnswers
+) -> list[tuple[str, Row | None, Row | None]]:
+    """Return each object of a set: its reference, and its properties before and after."""
+    if not watch.many:
+        before = record_of(reads.before[0]) if reads.before else None
+        after = record_of(reads.after[0]) if reads.after else None
+        return [
+            (object_reference(watch, after or (before and expected(watch, before))), before, after)
+        ]
+    listing = reads.before[0].get("list") if reads.before else None
+    if not isinstance(listing, dict) or listing.get("by") != "id":
+        return []
+    labels = [column.label for column in watch.around.before[0].columns]
+    found: list[tuple[str, Row | None, Row | None]] = []
+    # Where there was no time, none was read back.
+    answers = reads.after or ({},) * len(listing["rows"])
+    for (key, _, values), answer in zip(listing["rows"], answers, strict=False):
+        before = dict(zip(labels, values, strict=True))
+        found.append((object_reference(watch, None, key), before, record_of(answer)))
+    return found
+
+
+def _judge_set(
+    watch: ReadBackPlan, _value: Any, reads: SurroundingAnswers, tables: Tables
+) -> Outcome:
+    rows = rows_of(watch, reads)
+    if not rows:
+        return Outcome("unknown", says=_failure_reason(reads) or "its objects could not be listed")
+    found = outcome_of_values(watch.wanted, [row[1:] for row in rows], tables, watch.unread)
+    total = reads.before[0]["list"]["total"] if watch.many else 1
+    says, state = found.says, found.state
+    if total > len(rows):
+        says = "; ".join(filter(None, (says, f"{total - len(rows)} more were not read back")))
+        state = "partial"
+    if state == "unknown":
+        says = _failure_reason(reads) or says
+    ref = rows[0][0] if len(rows) == 1 else ""
+    return Outcome(state, ref, found.read, says)
+
+
+def made_reference(value: Any, tables: Tables) -> str:
+    """Return the reference that a write answered with; empty where it is none."""
+    known = isinstance(value, dict) and "ref" in value
+    return canonical_reference(value["ref"], value.get("id"), tables) if known else ""
+
+
+def _judge_make(
+    watch: ReadBackPlan, value: Any, reads: SurroundingAnswers, tables: Tables
+) -> Outcome:
+    ref = made_reference(value, tables)
+    row = whole_of(reads.after[0], watch.around.after[0])
+    if row is None:
+        why = _failure_reason(reads) if ref else "the app named no new object"
+        return Outcome("unknown", ref, says=why)
+    if not watch.wanted:
+        state: State = "partial" if watch.unread else "confirmed"
+        says = f"{', '.join(watch.unread)} cannot be read back" if watch.unread else ""
+        return Outcome(state, ref, says=says)
+    found = outcome_of_values(watch.wanted, [(None, row)], tables, watch.unread)
+    # It is there, whatever it holds.
+    state = "confirmed" if found.state == "confirmed" else "partial"
+    return Outcome(state, ref, found.read, found.says)
+
+
+def _judge_delete(
+    watch: ReadBackPlan, _value: Any, reads: SurroundingAnswers, tables: Tables
+) -> Outcome:
+    if watch.many:
+        left = reads.after[0].get("value") if reads.after[0].get("ok") else None
+        was = reads.before[0].get("value") if reads.before[0].get("ok") else None
+        if left == 0:
+            return Outcome("confirmed")
+        if not isinstance(left, int) or not isinstance(was, int):
+            return Outcome("unknown", says=_failure_reason(reads))
+        return Outcome("unchanged" if left == was else "partial", says=f"{left} of {was} are left")
+    if len(reads.after) > 1:
+        there = [one for one in reads.after if not is_gone(one)]
+        if any(not one.get("ok") for one in there):
+            return Outcome("unknown", says=_failure_reason(reads))
+        if not there:
+            return Outcome("confirmed")
+        every = len(there) == len(reads.after)
+        says = f"{len(there)} of {len(reads.after)} are still there"
+        return Outcome("unchanged" if every else "partial", says=says)
+    answer = next(iter(reads.after))
+    before, after = record_of(reads.before[0]), record_of(answer)
+    ref = object_reference(watch, before)
+    if before is None:
+        return Outcome("unknown", ref, says=_failure_reason(reads))
+    if is_gone(answer):
+        return Outcome("confirmed", ref)
+    if after is None:
+        return Outcome("unknown", ref, says=_failure_reason(reads))
+    return _judge_remaining(watch, ref, before, after, tables, "it is still there")
+
+
+def _judge_remaining(
+    watch: ReadBackPlan, ref: str, before: Row, after: Row, tables: Tables, otherwise: str
+) -> Outcome:
+    """Return the outcome for an object that can still be read: it may lie in another place now."""
+    term = watch.container.term if watch.container else ""
+    now = after.get(term)
+    if term and now is not None and now != before.get(term):
+        return Outcome("confirmed", ref, {term: short_value(now, tables)})
+    if watch.ident is not None and watch.ident.term == "name" and watch.operation != "command":
+        return Outcome("unknown", ref, says=f"something with that name is there: {otherwise}")
+    return Outcome("unchanged", ref, says=otherwise)
+
+
+def _judge_move(
+    watch: ReadBackPlan, value: Any, reads: SurroundingAnswers, tables: Tables
+) -> Outcome:
+    before = record_of(reads.before[0])
+    old, *there = reads.after
+    found = next((row for row in map(record_of, reversed(there)) if row is not None), None)
+    ref = moved_reference(watch, value, reads, tables)
+    if before is None:
+        return Outcome("unknown", ref, says=_failure_reason(reads))
+    after = record_of(old)
+    if found is not None and (
+        is_gone(old) or after is None or ref == object_reference(watch, before)
+    ):
+        where = {}
+        if watch.container and found.get(watch.container.term) is not None:
+            where = {watch.container.term: short_value(found[watch.container.term], tables)}
+        return Outcome("confirmed", ref, where)
+    if after is None:
+        gone = "it is gone from there, and its new place is unknown"
+        return Outcome("unknown", ref, says=gone if is_gone(old) else _failure_reason(reads))
+    outcome = _judge_remaining(watch, ref, before, after, tables, "it is still where it was")
+    if outcome.state == "confirmed" or found is None:
+        return outcome
+    return Outcome("confirmed", ref) if watch.container is None else outcome
+
+
+def moved_reference(
+    watch: ReadBackPlan, value: Any, reads: SurroundingAnswers, tables: Tables
+) -> str:
+    """Return the reference of an object that was moved, where it is now."""
+    before = record_of(reads.before[0]) if reads.before else None
+    made = made_reference(value, tables)
+    if made:
+        return made
+    ident = watch.ident
+    if len(reads.after) > 2 and ident is not None and before is not None:
+        row, key = record_of(reads.after[2]), before.get(ident.term)
+        place = watch.around.after[2].target[:-1]
+        if row is not None and isinstance(key, str | int):
+            step = ById(key) if ident.term != "name" else ByName(str(key))
+            return format_reference((*place, step))
+    return object_reference(watch, before)
+
+
+def _judge_command(
+    watch: ReadBackPlan, _value: Any, reads: SurroundingAnswers, tables: Tables
+) -> Outcome:
+    if watch.known.get("gone"):
+        before = record_of(reads.before[0])
+        ref = object_reference(watch, before)
+        if is_gone(reads.after[0]):
+            return Outcome("confirmed", ref)
+        return Outcome("unknown", ref, says=_failure_reason(reads) or "it is still there")
+    if watch.wanted:
+        found = outcome_of_values(watch.wanted, [row[1:] for row in rows_of(watch, reads)], tables)
+        return Outcome(found.state, format_reference(watch.target), found.read, found.says)
+    asked, *ends = reads.before
+    wanted = record_of(asked)
+    ident = next((c.label for c in watch.around.after[0].columns), "")
+    old = [row.get(ident) for row in map(record_of, ends) if row]
+    for row in map(record_of, reads.after):
+        if not wanted or not row or row.get(ident) in old:
+            continue
+        if all(row.get(term) == due for term, due in wanted.items()):
+            read = {term: short_value(due, tables) for term, due in wanted.items()}
+            return Outcome("confirmed", read=read)
+    return Outcome("unknown", says=f"it has not appeared in {watch.known['among']} yet")
+
+
+def _failure_reason(reads: SurroundingAnswers) -> str:
+    """Return why a read failed, in the app's own words."""
+    failed = next((one for one in (*reads.after, *reads.before) if not one.get("ok")), {})
+    if failed.get("late"):
+        return _LATE
+    said = clean_text(str(failed.get("message", "")))[:200]
+    return f"it could not be read back: {said}" if said else ""
+
+
+_JUDGES: Final[
+    Mapping[WriteOperation, Callable[[ReadBackPlan, Any, SurroundingAnswers, Tables], Outcome]]
+] = {
+    "set": _judge_set,
+    "make": _judge_make,
+    "copy": _judge_make,
+    "delete": _judge_delete,
+    "move": _judge_move,
+    "command": _judge_command,
+}

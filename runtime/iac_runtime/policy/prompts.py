@@ -1,0 +1,602 @@
+"""How a person is asked: over MCP in both eras, by a dialog, on the page; and in what words.
+
+Every way of asking answers with a `Verdict`. Only `decline` is a no; with what is neither a yes
+nor a no the gate goes on to the next way. A client that declines or cancels before a person can
+have read a word did not show the question, whatever it says: `unshown`.
+
+Legacy: the server sends `elicitation/create`. 2026-07-28: the result of the call is an
+`InputRequiredResult` that carries the question and the sealed token; the client calls again with
+both. A client is asked once for each state of what the call names: asking again would loop until
+its cap of rounds. Source: MCP 2025-11-25 and 2026-07-28, "Elicitation".
+
+Dialog: a constant script, its data on standard input. It comes to the front, Return means Deny,
+and it closes after 45 seconds without an answer; only the button counts as a no. That it comes to
+the front, and that macOS shows it over a client in full screen, only a Mac can confirm.
+Source: AppleScript Language Guide, "display dialog" and "Error numbers" (-128, user cancelled).
+
+Words: what will be done, to what, where it goes, why, and whether for good. The arguments are the
+ones that will run (the approval is bound to them), with everything in them visible: what would act
+or hide on a screen is written as an escape. An object is named by what it was found to be, and its
+specifier stands last, for whoever wants to know.
+
+Page: `iac-mcp open` says in a file of the state folder that it runs. While it does, a server that
+has a question puts it into the folder beside, and looks there for the answer. All of it is private
+to this user: who can write there can also read the key that seals approvals.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import secrets
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from iac_base.cancellation import Cancellation
+from iac_base.files import data_folder, ensure_private_folder, open_state, write_whole
+from iac_base.text import escape_hidden
+from iac_runtime.execution.answers import parse_process_output
+from iac_runtime.execution.process import Runner
+from iac_runtime.execution.workers import run_process
+from iac_runtime.policy.facts import (
+    VERB_WORDS,
+    CallFacts,
+    Decision,
+    Effect,
+    TargetDescription,
+    Verdict,
+    describe_undo,
+)
+
+ONCE: Final = "Allow once"
+ALWAYS: Final = "Always allow"
+DENY: Final = "Deny"
+ANSWERS: Final[Mapping[str, Verdict]] = {ONCE: "once", ALWAYS: "always", DENY: "decline"}
+
+LIFETIME: Final = 600.0
+"""Seconds from the question to the answer."""
+
+
+class Question(NamedTuple):
+    """A question; `answers` are the labels to choose from, Deny first."""
+
+    app: str
+    tool: str
+    level: str
+    text: str
+    line: str
+    answers: tuple[str, ...]
+    scope: str = ""
+
+    def verdict_for(self, answer: object) -> Verdict:
+        """Return what an answer means; one that was not offered is an error of who gave it."""
+        return _find_verdict(answer, self.answers)
+
+
+def _find_verdict(answer: object, answers: tuple[str, ...]) -> Verdict:
+    return ANSWERS[answer] if type(answer) is str and answer in answers else "error"
+
+
+def paragraphs(text: str) -> list[str | list[str]]:
+    """Return the lines of a question, the rows that stand together as one list.
+
+    A row is indented; no value of a call begins a line.
+    """
+    found: list[str | list[str]] = []
+    for line in text.split("\n"):
+        if not line.startswith("  "):
+            found.append(line)
+            continue
+        if not (found and isinstance(rows := found[-1], list)):
+            found.append(rows := [])
+        rows.append(line.strip())
+    return found
+
+
+def keep_full_text(folder: Path, text: str) -> str:
+    """Write all of a question to a file of a state folder, for this user alone.
+
+    Returns:
+        Its path, empty where it cannot be written. Files of questions that nobody can answer any
+        more are removed.
+    """
+    folder /= "questions"
+    path = folder / f"{secrets.token_hex(8)}.txt"
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        for old in folder.iterdir():
+            if old.stat().st_mtime < time.time() - LIFETIME:
+                old.unlink(missing_ok=True)
+        write_whole(path, text + "\n", mode=0o600)
+        return str(path)
+    return ""
+
+
+KEY: Final = "approval"
+"""The name of the question among the input requests of a result."""
+
+_FIELD: Final = "answer"
+
+QUICKEST: Final = 0.5
+"""Seconds after which a person can have declined or closed a question, however short it is."""
+
+
+def elicitation_form(question: Question) -> dict[str, Any]:
+    """Return the parameters of `elicitation/create`: a flat form with one choice."""
+    choice = {"type": "string", "title": "Your answer", "enum": list(question.answers)}
+    schema = {"type": "object", "properties": {_FIELD: choice}, "required": [_FIELD]}
+    return {"mode": "form", "message": question.text, "requestedSchema": schema}
+
+
+def input_required_result(question: Question, token: str) -> dict[str, Any]:
+    """Return the result that asks, for clients of 2026-07-28, with its keys as the SDK has them."""
+    asked = elicitation_form(question)
+    schema = {key: asked["requestedSchema"][key] for key in ("properties", "required", "type")}
+    params = {"message": asked["message"], "mode": asked["mode"], "requestedSchema": schema}
+    return {
+        "inputRequests": {KEY: {"method": "elicitation/create", "params": params}},
+        "requestState": token,
+        "resultType": "input_required",
+    }
+
+
+def read_answer(
+    action: str,
+    content: Mapping[str, Any] | None,
+    answers: tuple[str, ...],
+    *,
+    declared: bool,
+    seconds: float = QUICKEST,
+) -> Verdict:
+    """Return what a client answered.
+
+    Args:
+        action: `accept`, `decline` or `cancel`.
+        content: The filled-in form.
+        answers: The labels that were offered (`Question.answers`).
+        declared: Whether the client said that it can ask; an answer of one that cannot is forged.
+        seconds: How long the client had the question.
+    """
+    if not declared:
+        return "unable"
+    if action in ("decline", "cancel"):
+        hasty = seconds < QUICKEST
+        return "unshown" if hasty else "decline" if action == "decline" else "cancel"
+    answer = content.get(_FIELD) if action == "accept" and isinstance(content, Mapping) else None
+    return _find_verdict(answer, answers)
+
+
+def read_responses(
+    responses: Mapping[str, Any] | None,
+    answers: tuple[str, ...],
+    *,
+    declared: bool,
+    seconds: float = QUICKEST,
+) -> Verdict:
+    """Return what the `inputResponses` of a repeated call say."""
+    found = (responses or {}).get(KEY)
+    said = found if isinstance(found, Mapping) else {}
+    action, content = said.get("action"), said.get("content")
+    return read_answer(str(action), content, answers, declared=declared, seconds=seconds)
+
+
+DIALOG_SECONDS: Final = 45
+"""Until it closes by itself."""
+
+_CANCELLED: Final = -128
+
+SCRIPT: Final = Path(__file__).parent / "jxa" / "dialog.js"
+_SLACK: Final = 10.0
+
+
+def can_show_dialog() -> bool:
+    """Say whether this machine can show a dialog."""
+    return sys.platform == "darwin" or "IAC_OSASCRIPT" in os.environ
+
+
+def ask_dialog(
+    question: Question, runner: Runner = run_process, program: str | None = None
+) -> Verdict:
+    """Show a question and return the answer."""
+    mark = secrets.token_hex(8)
+    # Dialogs put the last button first from the right; the default one is named in any case.
+    buttons = [label for label in reversed(question.answers) if label != DENY] + [DENY]
+    texts = {"title": f"IAC: {question.level}", "text": question.text, "buttons": buttons}
+    request = {"mark": mark, **texts, "deny": DENY, "seconds": DIALOG_SECONDS}
+    chosen = program or os.environ.get("IAC_OSASCRIPT") or "osascript"
+    argv = [chosen, "-l", "JavaScript", str(SCRIPT)]
+    try:
+        done = runner(argv, json.dumps(request).encode(), DIALOG_SECONDS + _SLACK)
+    except OSError:
+        return "unable"
+    answer = parse_process_output(done, mark).answer or {"message": ""}
+    if "message" in answer:
+        return "cancel" if answer.get("number") == _CANCELLED else "error"
+    if answer.get("gaveUp") is True:
+        return "timeout"
+    return question.verdict_for(answer.get("button") if answer.get("gaveUp") is False else None)
+
+
+VALUE_LIMIT: Final = 300
+TEXT_LIMIT: Final = 4000
+"""Characters of one value and of a whole question; a dialog grows past the screen beyond."""
+
+LINE_LIMIT: Final = 12
+"""Lines of a question; what is longer is in a file that it names."""
+
+_LINE: Final = 600
+"""Characters of a line."""
+
+
+def build_question(
+    facts: CallFacts, decision: Decision, keep: Callable[[str], str] | None = None
+) -> Question:
+    """Return the question about a call: what, to what, where to, why, and how it is undone.
+
+    Args:
+        facts, decision: The call.
+        keep: Writes what does not fit to a file, and returns its path.
+    """
+    whole = _question_lines(facts, decision, times=10**6)
+    lines = _question_lines(facts, decision)
+    path = keep("\n".join(whole)) if keep is not None and lines != whole else ""
+    if path:
+        lines[-1] += f". All of it: {escape_hidden(path)}"
+    answers = (DENY, ONCE, ALWAYS) if decision.offers_always else (DENY, ONCE)
+    text = _cut_middle("\n".join(lines), TEXT_LIMIT)
+    app = escape_hidden(facts.app_names)
+    return Question(app, facts.tool, decision.level, text, facts.line, answers, decision.scope)
+
+
+def _question_lines(facts: CallFacts, decision: Decision, times: int = 1) -> list[str]:
+    """Return the lines of a question; what has many rows takes the lines that others leave.
+
+    `times` says how much more there is room for.
+    """
+
+    def format_line(*parts: str) -> list[str]:
+        said = " ".join(parts)
+        return [_cut_middle(escape_hidden(said), _LINE * times)] if said else []
+
+    found = dict(facts.shown)
+    more = _count_other_objects(facts)
+    known = (effect for effect in facts.effects if not effect.target_unknown)
+    deeds = list(dict.fromkeys(describe_effect(effect, found, more) for effect in known))
+    doubts = dict.fromkeys(effect.doubt for effect in facts.effects if effect.target_unknown)
+    wants = "; ".join((*(deeds or [f"use {facts.tool}"]), *doubts))
+    if len(deeds) > 1:
+        wants = f"use {facts.tool}, which can:"
+    if facts.parts:
+        wants = f"use {facts.tool} for {len(facts.parts)} calls together:"
+        if any(part.tool != facts.tool for part in facts.parts):
+            wants = f"run a plan: {summarize_calls(facts.parts)}:"
+    end = "" if wants[-1] == ":" else "."
+    before = format_line(f"{facts.client or 'A program'} wants to {wants}{end}")
+    if facts.story.changed:
+        before += format_line("This has changed since the last prompt:", *facts.story.changed)
+    given = "" if facts.parts else _describe_arguments(facts, found, VALUE_LIMIT * times)
+    after = [_cut_middle(given, 2 * _LINE * times)] if given else []
+    goes = ", ".join(_flow_destinations(facts))
+    after += format_line(f"It goes to {goes}." if goes else "")
+    if facts.event is None and facts.line and not facts.parts:
+        after += format_line(f"It runs: {facts.line.partition(': ')[0] if found else facts.line}")
+    reasons = [_RULE.sub("", reason).rstrip(".") + "." for reason in decision.reasons]
+    usual = f"{decision.level} calls require approval ({decision.source})."
+    after += format_line("Reason:", *(reasons or [usual]))
+    undo = describe_undo(facts, decision.level).description
+    if facts.simulated:
+        # The history of simulated apps ends with them.
+        undo = undo.replace("for a week", "while this program runs")
+    after += format_line("Can it be undone?", undo)
+    if decision.offers_always:
+        after += format_line(f'"{ALWAYS}" would cover: {decision.scope}.')
+    named = () if facts.parts else facts.effects
+    names = dict.fromkeys(effect.reference for effect in named if effect.reference)
+    after += format_line(", ".join((f"{decision.level}: {facts.tool}", *names)))
+    left = LINE_LIMIT * times - len(before) - len(after)
+    rows = [f"  {deed}" for deed in (*deeds, *doubts)] if len(deeds) > 1 else []
+    rows = [] if facts.parts else _limit_rows(rows, left - min(len(found), left // 2))
+    more_lines = _target_lines(facts, "\n".join((*before, given)))
+    if facts.parts:
+        more_lines = describe_each_call(facts.parts)
+    lines = [line for text in more_lines for line in format_line(text)]
+    return [*before, *rows, *_limit_rows(lines, left - len(rows)), *after]
+
+
+def summarize_calls(parts: Sequence[CallFacts]) -> str:
+    """Return what several calls do, how often each: `change message in Mail (3)`."""
+    effects = [effect for part in parts for effect in part.effects]
+    many = Counter((VERB_WORDS[row.verb], row.kind, "in", row.name or row.app) for row in effects)
+    said = (f"{' '.join(filter(None, words))} ({count})" for words, count in many.items())
+    return ", ".join(said).replace(" in in ", " in ")
+
+
+def describe_each_call(parts: Sequence[CallFacts]) -> Iterator[str]:
+    """Yield a row for each of several calls: what it does, to what, and with what."""
+    for at, part in enumerate(parts, 1):
+        found, more = dict(part.shown), _count_other_objects(part)
+        deeds = "; ".join(describe_effect(effect, found, more) for effect in part.effects)
+        given = _describe_arguments(part, found, VALUE_LIMIT)
+        seen = "; ".join(_target_lines(part, f"{deeds}\n{given}"))
+        yield f"  {at}. " + ". ".join(filter(None, (deeds, given.rstrip("."), seen.strip())))
+
+
+_RULE: Final = re.compile(r" \[[a-z-]+\]\Z")
+"""The name of the rule behind what it says; a policy needs it, a person who is asked does not."""
+
+
+def _target_lines(facts: CallFacts, said: str) -> Iterator[str]:
+    """Yield what was seen of each object, if more than is `said`; else where it should be."""
+    for reference, says in facts.shown:
+        if facts.event is None or says.startswith(_UNSEEN):
+            yield f"  {reference}: {says}"
+        elif says != _object_heading(says) or says not in said:
+            yield f"  {says}"
+
+
+_UNSEEN: Final = ("could not be ", "was not ", "not described ")
+"""How what is said begins where nothing was seen (`gate.resolving`)."""
+
+
+def _limit_rows(rows: list[str], most: int) -> list[str]:
+    """Return so many of some rows; where some are left out, the last says how many."""
+    if len(rows) <= most:
+        return rows
+    kept = max(most - 1, 0)
+    return [*rows[:kept], f"  and {len(rows) - kept} more"]
+
+
+def _describe_arguments(facts: CallFacts, found: Mapping[str, str], most: int) -> str:
+    """Return the arguments that are not said yet, properties by themselves.
+
+    Of a script its worst lines are shown, not its head.
+    """
+    event = facts.event
+    things = [effect.reference for effect in facts.effects]
+    sets = event is not None and event.op == "set"
+    given: list[tuple[str, Any]] = []
+    for name, value in facts.arguments.items():
+        if name == "properties" and isinstance(value, Mapping):
+            given += value.items()
+        elif value in things or (event is None and found and len(str(value)) > most // 4):
+            continue
+        elif event is None or name not in ("element", "target"):
+            given.append((name, value))
+        elif name == "target" and isinstance(event.direct, str | int | float):
+            given.append(("", value))
+    between = " to " if sets else " = "
+    names = (f"{escape_hidden(name)}{between}" if name else "" for name, _ in given)
+    values = (_argument_text(value, found, most) for _, value in given)
+    rows = "; ".join(map("".join, zip(names, values, strict=True)))
+    return rows and f"{'It sets' if sets else 'Arguments:'} {rows}."
+
+
+def _count_other_objects(facts: CallFacts) -> float:
+    """Return how many objects there are beside the first, infinity for what a filter finds."""
+    event = facts.event
+    if event is None:
+        return 0
+    direct = event.direct if isinstance(event.direct, tuple) else ()
+    known = max(len(event.parts), len(direct)) - 1
+    return known if known > 0 else float("inf") if facts.object_count == float("inf") else 0
+
+
+def _flow_destinations(facts: CallFacts) -> list[str]:
+    """Return where anything goes; of a folder and a file in it the file."""
+    found = list(dict.fromkeys(flow.to for effect in facts.effects for flow in effect.flow))
+    return [to for to in found if not any(one.startswith(f"{to}/") for one in found)]
+
+
+def _argument_text(value: Any, found: Mapping[str, str], most: int) -> str:
+    """Return an argument: the object that it names, where that was seen, else as it is."""
+    says = found.get(value, "") if isinstance(value, str) else ""
+    known = says and not says.startswith(_UNSEEN)
+    return escape_hidden(f"the {_object_heading(says)}") if known else escaped_json(value, most)
+
+
+def _object_heading(says: str) -> str:
+    """Return what an object is called: `message "Lunch, on Thursday?"`."""
+    found = re.match(r'[^",]*(?:"[^"]*")?', says)
+    return found.group().strip() if found else says
+
+
+def describe_effect(effect: Effect, found: Mapping[str, str] = {}, more: float = 0) -> str:
+    """Return what an effect does as a person would say it: `delete the note "Milk" in Notes`.
+
+    `found` is what the references of the call name, as far as that was looked at; `more` is how
+    many objects there are beside the one that the effect names.
+    """
+    app, code = effect.name or effect.app, effect.event[:8]
+    it = _describe_object(effect, found.get(effect.reference, ""), more)
+    pages = ", ".join(effect.page_hosts)
+    phrases = _phrases_of_events()
+    phrase = phrases.get(f"{code} {effect.app}") or phrases.get(code)
+    if pages:
+        said = f"open a page of {pages}" + (f" in {it}" if it else "")
+    elif phrase and (it or "{it}" not in phrase):
+        said = phrase.format(it=it, app=app)
+    else:
+        does = effect.event[9:] or VERB_WORDS[effect.verb].removesuffix(" in")
+        said = f"{does} {it or (app if effect.verb in _WHOLE else 'something')}"
+    return escape_hidden(said if app in said or code in _OF_MAC else f"{said} in {app}")
+
+
+def _describe_object(effect: Effect, says: str, more: float) -> str:
+    """Return what an effect is about, by what was seen of it or by its class."""
+    if says and not says.startswith(_UNSEEN):
+        it = _object_heading(says) if says[:1].isdigit() else f"the {_object_heading(says)}"
+    elif effect.reference:
+        it = effect.reference if more else f"{effect.kind} {effect.reference}".strip()
+    else:
+        it = f"{'an' if _VOWEL.match(effect.kind) else 'a'} {effect.kind}" if effect.kind else ""
+    return f"{it} and {more} more" if 0 < more < float("inf") else it
+
+
+_VOWEL: Final = re.compile(r"[aeio]|u[lmnp](?!i)", re.IGNORECASE)
+"""Beginnings that take `an`: an item and an upload, but a user, a URL and a unit."""
+
+
+_WHOLE: Final = ("view", "start", "end")
+"""What is done with an app as a whole, where no object is named."""
+
+_OF_MAC: Final = frozenset(
+    "fndrempt fndrrest fndrshut fndrslep fndrlogo prcskprs prcskcod prcsclic prcsperf sysoexec"
+    " aevtmvol".split()
+)
+"""Events that are of the Mac, whatever app carries them out."""
+
+
+@cache
+def _phrases_of_events() -> Mapping[str, str]:
+    phrases: dict[str, str] = json.loads(Path(__file__).with_name("deeds.json").read_bytes())
+    return phrases
+
+
+def describe_differences(
+    before: tuple[TargetDescription, ...], now: tuple[TargetDescription, ...]
+) -> tuple[str, ...]:
+    """Return what is otherwise than when a person was asked, a sentence each."""
+    was, new, none = dict(before), dict(now), "not there"
+    names = (name for name in was | new if was.get(name) != new.get(name))
+    rows = (f"{x} was {was.get(x, none)}, and is {new.get(x, none)} now." for x in names)
+    return tuple(rows) or ("More has changed than is shown here.",)
+
+
+def escaped_json(value: Any, limit: int = VALUE_LIMIT) -> str:
+    """Return a value as JSON on one line, with nothing in it hidden, cut in the middle.
+
+    Of a value that is cut, its length and its SHA-256 are told.
+    """
+    return _cut_middle(escape_hidden(json.dumps(value, ensure_ascii=False, default=str)), limit)
+
+
+def _cut_middle(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    head, tail = limit * 3 // 4, limit // 8
+    left_out = len(text) - head - tail
+    return f"{text[:head]} … [{left_out} characters left out, SHA-256 {digest}] … {text[-tail:]}"
+
+
+PAGE_SECONDS: Final = 120.0
+"""Until a question on the page counts as not answered."""
+
+_PAUSE: Final = 0.2
+_FOLDER: Final = "asked"
+_MARK: Final = "page.json"
+_START_SLACK: Final = 2.0
+
+
+class WaitingQuestion(NamedTuple):
+    """A question on the page, its id, and since when it waits, in seconds since 1970."""
+
+    id: str
+    since: float
+    question: Question
+
+
+def open_page(state: Path) -> None:
+    """Say that a page of this process is open; it is asked from now on."""
+    pid = os.getpid()
+    write_whole(state / _MARK, json.dumps([pid, _process_start_time(pid)]), mode=0o600)
+
+
+def close_page(state: Path) -> None:
+    """Say that it is no more, if it is this process's."""
+    if _page_process(state)[0] == os.getpid():
+        (state / _MARK).unlink(missing_ok=True)
+
+
+def is_page_open() -> bool:
+    """Say whether a page of this user is open."""
+    state = data_folder() / "state"
+    if not (state / _MARK).exists():
+        return False
+    try:
+        pid, started = _page_process(state)
+        return pid > 0 and abs(_process_start_time(pid) - started) < _START_SLACK
+    except (OSError, ValueError):
+        return False
+
+
+def ask_page(question: Question, cancel: Cancellation | None = None) -> Verdict:
+    """Put a question onto the page and return the answer."""
+    folder = ensure_private_folder(open_state() / _FOLDER)
+    path = folder / f"{secrets.token_hex(8)}.json"
+    end = time.monotonic() + PAGE_SECONDS
+    try:
+        asked = {"since": time.time(), "pid": os.getpid(), "question": question._asdict()}
+        write_whole(path, json.dumps(asked), mode=0o600)
+        while time.monotonic() < end and is_page_open():
+            if cancel is not None and cancel.wait(_PAUSE):
+                return "cancel"
+            if cancel is None:
+                time.sleep(_PAUSE)
+            with contextlib.suppress(FileNotFoundError):
+                return question.verdict_for(_answer_path(path).read_text(encoding="utf-8"))
+    except OSError:
+        return "unable"
+    finally:
+        for file in (path, _answer_path(path)):
+            with contextlib.suppress(OSError):
+                file.unlink()
+    return "timeout"
+
+
+def read_waiting_questions(state: Path) -> Iterator[WaitingQuestion]:
+    """Yield the questions that wait, the oldest first; those of programs that ended are removed."""
+    found = []
+    for path in (state / _FOLDER).glob("*.json"):
+        with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+            asked = json.loads(path.read_bytes())
+            if not _is_process_alive(asked["pid"]):
+                path.unlink()
+            elif not _answer_path(path).exists():
+                fields = asked["question"]
+                question = Question(**{**fields, "answers": tuple(fields["answers"])})
+                found.append(WaitingQuestion(path.stem, float(asked["since"]), question))
+    yield from sorted(found, key=lambda one: one.since)
+
+
+def write_answer(state: Path, id_: str, label: str) -> bool:
+    """Answer a question with one of its labels; False if it does not wait any more."""
+    found = next((one for one in read_waiting_questions(state) if one.id == id_), None)
+    if found is None or label not in found.question.answers:
+        return False
+    write_whole(_answer_path(state / _FOLDER / f"{found.id}.json"), label, mode=0o600)
+    return True
+
+
+def _answer_path(path: Path) -> Path:
+    return path.with_suffix(".answer")
+
+
+def _page_process(state: Path) -> tuple[int, float]:
+    with contextlib.suppress(OSError, ValueError, TypeError):
+        pid, started = json.loads((state / _MARK).read_bytes())
+        return int(pid), float(started)
+    return 0, 0.0
+
+
+def _is_process_alive(pid: int) -> bool:
+    with contextlib.suppress(OSError, ValueError):
+        return _process_start_time(pid) > 0
+    return False
+
+
+def _process_start_time(pid: int) -> float:
+    """Return when a process was started, in seconds since 1970. Raises OSError if it is gone."""
+    # Loaded where a page is open only.
+    import psutil
+
+    try:
+        return float(psutil.Process(pid).create_time())
+    except psutil.Error as error:
+        raise OSError(str(error)) from error

@@ -1,0 +1,349 @@
+"""What must not leave an app, and what came from one.
+
+Properties that hold secrets: no call reads one, asks for one in a filter, or hands one on.
+Values that came from an app: what a later call uses of them was perhaps chosen by a stranger.
+Texts that a reader got without their hidden characters: written back they would destroy these.
+
+Two texts are compared in the forms that `comparable_forms` returns of each: decoded until nothing
+is left to decode, without blanks and characters that show nothing, without case. An encoding that
+a blank broke is put together first; one that a blank ends is also read as it stands.
+"""
+
+import base64
+import re
+import threading
+import unicodedata
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import Any, Final
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from iac_base.secrets import is_secret
+from iac_base.text import AROUND, left_out, visible_text
+from iac_base.words import fold_name
+from iac_runtime.language.steps import AllElements, Event, PropertyStep
+from iac_runtime.policy.effects import find_specifiers_and_columns, lowercase_words
+from iac_runtime.policy.places import SYSTEM_EVENTS
+from iac_runtime.tools.tables import Tables
+
+_ALL: Final = "properties"
+"""JXA's name of the record of all properties, which cannot be asked for in part."""
+
+
+_CONTENTS: Final = frozenset({"contents", "entireContents"})
+"""What System Events has of all that is in a file or a window; it has to be asked for by name."""
+
+
+def find_secrets_read(
+    event: Event, tables: Tables | None, extra: Iterable[str] = ()
+) -> tuple[str, ...]:
+    """Return the secret properties that a request would read, by JXA name.
+
+    Args:
+        event: The request, which went through `remove_secret_columns`.
+        tables: Those of the app, for the types of its properties; None if there are none.
+        extra: Globs over the names of further properties, in words (`account id`).
+    """
+    globs = tuple(extra)
+    asked = find_specifiers_and_columns(event)
+    steps = (step for path in asked for step in path)
+    names = dict.fromkeys(one.name for one in steps if isinstance(one, PropertyStep | AllElements))
+    secrets = [name for name in names if is_secret_property(name, tables, globs)]
+    for path in asked:
+        # Of the objects of a collection all is read at once, where a secret may be among it.
+        if PropertyStep(_ALL) not in path:
+            continue
+        holders = [step.name for step in path if isinstance(step, AllElements)]
+        term = tables.find_class(holders[-1]) if tables is not None and holders else None
+        known = tables.properties(term) if tables and term else ()
+        if not known or (tables and term in secret_classes(tables, globs)):
+            secrets.append(f"all of {holders[-1] if holders else 'the app'}")
+    return tuple(secrets)
+
+
+def remove_secret_columns(event: Event, tables: Tables | None, extra: Iterable[str] = ()) -> Event:
+    """Return a request for all properties of an object as one for those that are no secret.
+
+    Any other request is returned as it is: there a secret was asked for by name.
+    """
+    globs = tuple(extra)
+    if event.parts:
+        parts = tuple(remove_secret_columns(part, tables, globs) for part in event.parts)
+        return replace(event, parts=parts)
+    if event.op != "properties":
+        return event
+    hidden = _CONTENTS if event.app.casefold() == SYSTEM_EVENTS else frozenset[str]()
+    kept = tuple(
+        column
+        for column in event.columns
+        if column.jxa not in hidden and not is_secret_property(column.jxa, tables, globs)
+    )
+    whole = len(kept) == len(event.columns)
+    return event if whole else replace(event, op="columns", columns=kept)
+
+
+@lru_cache(maxsize=256)
+def secret_classes(tables: Tables, globs: tuple[str, ...]) -> frozenset[str]:
+    """Return the classes among whose properties, or those of a subclass, is a secret."""
+    return frozenset(
+        name
+        for term in tables.classes
+        if any(is_secret_property(row.jxa, tables, globs) for row in tables.properties(term))
+        for name, _ in tables.lineage(term)
+    )
+
+
+def hide_secrets(
+    value: Any, secret: Callable[[str], bool], hidden: dict[str, None] | None = None
+) -> Any:
+    """Return a value without the fields whose name is `secret`; a yes or no is none.
+
+    Args:
+        value: Plain values.
+        secret: Says whether a property of a name holds one.
+        hidden: Gets the names of what was left out.
+    """
+    hidden = {} if hidden is None else hidden
+    if isinstance(value, list):
+        return [hide_secrets(part, secret, hidden) for part in value]
+    if not isinstance(value, dict):
+        return value
+    kept = {}
+    for key, part in value.items():
+        if not isinstance(part, bool | None) and secret(str(key)):
+            hidden[str(key)] = None
+        else:
+            kept[key] = hide_secrets(part, secret, hidden)
+    return kept
+
+
+def named_secret(name: str, globs: Iterable[str]) -> bool:
+    """Say whether the user named a property as one that is not read."""
+    words = lowercase_words(name)
+    return any(fnmatchcase(words, glob.replace("_", " ").lower()) for glob in globs)
+
+
+def is_secret_property(name: str, tables: Tables | None, globs: tuple[str, ...]) -> bool:
+    """Say whether a property holds a secret, by its name and its type; `globs` as above."""
+    if globs and named_secret(name, globs):
+        return True
+    harmless = tables is not None and fold_name(name) in _harmless_properties(tables)
+    return _has_secret_name(name) and not harmless
+
+
+_has_secret_name: Final = lru_cache(maxsize=4096)(is_secret)
+
+
+@lru_cache(maxsize=256)
+def _harmless_properties(tables: Tables) -> frozenset[str]:
+    """Return the properties that sound like a secret but by their type hold none."""
+    rows = [row for part in tables.classes.values() for row in part.properties]
+    rows += [row for part in tables.records.values() for row in part.properties]
+    kinds: dict[str, bool] = {}
+    for row in rows:
+        for name in {row.jxa, row.term}:
+            if _has_secret_name(name):
+                key = fold_name(name)
+                kinds[key] = kinds.get(key, False) or is_secret(name, row.type)
+    return frozenset(name for name, secret in kinds.items() if not secret)
+
+
+MAX_REMEMBERED_CHARACTERS: Final = 16_000_000
+"""Characters of results that are kept, the newest; the last one is kept whole, whatever its size.
+Only calls that hold a recipient, URL, path or script are searched for."""
+
+_PLACES: Final = 50_000
+"""Places in texts that are kept, the newest."""
+
+MIN_TEXT_LENGTH: Final = 8
+"""Characters of a text that counts; a URL or an address counts at any length."""
+
+_ADDRESS: Final = re.compile(
+    r"[^\s<>,;:\"'()/?&=\\]+@[^\s<>,;:\"'()@/?&=#%\\]+\.[^\s<>,;:\"'()@/?&=#%\\.]+"
+)
+_URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s<>\"'`{}|\\^]+")
+_LINK: Final = re.compile(f"{_ADDRESS.pattern}|{_URL.pattern}")
+_PATH: Final = re.compile(r"~?/|file:|[^:/\n\d]+(?::[^:/\n]+){2,}:?\Z")
+
+
+class Taint:
+    """The texts of recent results of this process; safe to share between threads."""
+
+    def __init__(self, bound: int = MAX_REMEMBERED_CHARACTERS) -> None:
+        self._bound = bound
+        # The texts of a result, and their spellings once the first search came.
+        self._texts: OrderedDict[tuple[str, ...], str | None] = OrderedDict()
+        self._size = 0
+        self._lacking: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def remember_texts(self, value: Any) -> None:
+        """Remember every text in a result."""
+        parts = tuple(iterate_texts(value))
+        with self._lock:
+            if parts not in self._texts:
+                self._size += sum(map(len, parts))
+                self._texts[parts] = None
+            self._texts.move_to_end(parts)
+            while self._size > self._bound and len(self._texts) > 1:
+                self._size -= sum(map(len, self._texts.popitem(last=False)[0]))
+
+    def add_cleaned(self, value: Any, holder: str) -> None:
+        """Remember where the texts of a result lack something for their reader."""
+        places = (place for text in iterate_texts(value) for place in left_out(text) if place)
+        with self._lock:
+            self._lacking.update(dict.fromkeys((holder, place) for place in places))
+            while len(self._lacking) > _PLACES:
+                self._lacking.popitem(last=False)
+
+    def lacks(self, text: str, holder: str) -> bool:
+        """Say whether `text` holds a place where its reader got less than the app has."""
+        if not self._lacking or left_out(text):
+            return False
+        text = unicodedata.normalize("NFC", text)
+        parts = (
+            text[start : start + size]
+            for size in range(AROUND, 2 * AROUND + 1)
+            for start in range(len(text) - size + 1)
+        )
+        return any((holder, part) in self._lacking for part in (text, *parts))
+
+    def _result_forms(self) -> list[str]:
+        with self._lock:
+            for parts, spelled in self._texts.items():
+                if spelled is None:
+                    # Between two stands what no needle holds: nothing matches across them.
+                    forms = (form for part in parts for form in comparable_forms(part))
+                    self._texts[parts] = "\0".join(forms)
+            return [*filter(None, self._texts.values())]
+
+    def contains_text(self, text: str) -> bool:
+        """Say whether `text` stood in a result, however either of them is spelled."""
+        forms = [form.rstrip("/") for form in comparable_forms(text)]
+        needles = [one for one in forms if len(one) >= MIN_TEXT_LENGTH or _LINK.fullmatch(one)]
+        return any(needle in result for result in self._result_forms() for needle in needles)
+
+    def find_tainted_piece(self, value: str, *, whole: bool = True) -> str:
+        """Return the first piece of an argument that came from a result, or an empty text.
+
+        Without `whole` a text that is no URL, address or path counts by those in it alone.
+        """
+        pieces = argument_pieces(value, whole=whole)
+        return next(filter(self.contains_text, pieces), "")
+
+
+def iterate_texts(value: Any) -> Iterator[str]:
+    """Yield the texts of a value, as deep as they lie."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list | tuple):
+        for part in value.values() if isinstance(value, Mapping) else value:
+            yield from iterate_texts(part)
+
+
+def argument_pieces(value: str, *, whole: bool) -> Iterator[str]:
+    """Yield what of an argument can have come from a result.
+
+    The whole, if long enough; every URL and address in it, in any encoding; of a URL also the host,
+    and what its path, query and fragment carry, decoded: that is how a value leaves by a link.
+    """
+    forms = (value, *decoded_forms(value, str), *decoded_forms(value, remove_blanks))
+    for text in dict.fromkeys(forms):
+        if len(text.strip()) >= MIN_TEXT_LENGTH and (whole or _PATH.match(text.strip())):
+            yield text
+        yield from _ADDRESS.findall(text)
+        for url in _URL.findall(text):
+            yield url
+            yield from (part for part in _url_pieces(url) if len(part) >= MIN_TEXT_LENGTH)
+
+
+def _url_pieces(url: str) -> Iterator[str]:
+    try:
+        parts = urlsplit(url)
+        yield parts.hostname or ""
+    except ValueError:
+        return
+    yield from map(unquote, parts.path.split("/"))
+    for pair in parse_qsl(parts.query, keep_blank_values=True):
+        yield from pair
+    yield unquote(parts.fragment)
+
+
+_ROUNDS: Final = 4
+"""Encodings within one another that are undone."""
+
+_ENTITY: Final = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
+_ESCAPE: Final = re.compile(r"\\(?:u([0-9a-f]{4})|x([0-9a-f]{2})|[nrt]|(?=[^\w\s]))", re.I)
+_CARRIED: Final = re.compile(r"[?=&#]([A-Za-z0-9+/_-]{8,})")
+_CODED: Final = re.compile(rf"%[0-9a-fA-F]{{2}}|{_ENTITY.pattern}|\\|{_CARRIED.pattern}")
+_READABLE: Final = re.compile(r"[^\x00-\x08\x0e-\x1f\x7f\ufffd]{6,}")
+_HOST: Final = re.compile(r"xn--([a-z0-9-]+)")
+
+
+def comparable_forms(text: str) -> tuple[str, ...]:
+    """Return the forms in which a text is compared; without an encoding in it there is one."""
+    forms = [text]
+    for clean in (str, remove_blanks):
+        if _CODED.search(clean(text)):
+            forms += decoded_forms(text, clean)
+    return tuple(dict.fromkeys(filter(None, map(_comparable_form, forms))))
+
+
+def decoded_forms(text: str, clean: Callable[[str], str]) -> list[str]:
+    """Return a text with its encodings undone, and what pieces of a query in it decode to.
+
+    Each goes through `clean` first: without its blanks, an encoding that was split is found.
+    """
+    forms = [text]
+    for _ in range(_ROUNDS):
+        before, forms = forms, [_decode_once(clean(part)) for part in forms]
+        forms += [piece for whole in forms for piece in _decode_query_pieces(whole)]
+        forms = list(dict.fromkeys(forms))
+        if forms == before:
+            break
+    return forms
+
+
+def _decode_once(text: str) -> str:
+    text = unquote(text)
+    if _ENTITY.search(text):
+        # Its table is for few texts.
+        from html import unescape
+
+        text = _ENTITY.sub(lambda entity: unescape(entity[0]), text)
+    return _ESCAPE.sub(_decode_escape, text)
+
+
+def _decode_escape(escape: re.Match[str]) -> str:
+    number = escape[1] or escape[2]
+    return chr(int(number, 16)) if number else " " if len(escape[0]) > 1 else ""
+
+
+def _decode_query_pieces(text: str) -> Iterator[str]:
+    """Yield what pieces of a query decode to, as far as that can be read."""
+    for match in _CARRIED.finditer(text):
+        piece = match[1].translate({ord("-"): "+", ord("_"): "/"})
+        even = re.match(r"(?:[0-9a-fA-F]{2}){6,}", piece)
+        piece = piece[: len(piece) - (len(piece) % 4 == 1)]
+        content = bytes.fromhex(even[0] if even else "") + b"\0" + base64.b64decode(piece + "==")
+        yield from _READABLE.findall(content.decode(errors="replace"))
+
+
+def remove_blanks(text: str) -> str:
+    """Return a text without blanks and characters that show nothing."""
+    return "".join(visible_text(text).split())
+
+
+def _comparable_form(text: str) -> str:
+    plain = unicodedata.normalize("NFKC", remove_blanks(text)).casefold()
+    return _HOST.sub(_decode_punycode, plain)
+
+
+def _decode_punycode(label: re.Match[str]) -> str:
+    try:
+        return unicodedata.normalize("NFKC", label[1].encode().decode("punycode")).casefold()
+    except UnicodeError:
+        return label[0]

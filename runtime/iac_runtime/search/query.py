@@ -1,0 +1,499 @@
+"""Reading a request: words, stems and spelling, and the operations that it speaks for.
+
+What is said in another language is read as the English words that `languages.toml` has for it;
+what stands in quotes or behind a colon is what somebody writes, and says little of what is wanted.
+
+A word with one letter more, less, changed or two exchanged shares a form with the right one when
+one letter is left out of either or both. Those forms are few, so they are looked up, not searched.
+
+What a request means as a whole is told by words that were seen in many requests: `meanings.bin` is
+made by `benchmarks/meanings.py`: a line of JSON, a line of words, then bytes, a vector for each
+word and one for each label of each head.
+"""
+
+import json
+import re
+import tomllib
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from functools import cached_property, lru_cache
+from math import exp
+from operator import mul
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Final, NamedTuple
+
+from iac_base.words import split_words, stem_word, stem_words
+
+MAX_QUERY: Final = 400
+"""Characters of a request that are read; people say it in fewer."""
+
+
+_SHORTEST: Final = 4
+
+
+_LIKE: Final = 0.7
+
+
+def nearest_words(word: str, vocabulary: Iterable[str], count: int = 3) -> list[str]:
+    """Return the words of a vocabulary that `word` may have been meant as, most alike first."""
+    if len(word) < _SHORTEST:
+        return []
+    forms, letters = {*_deletion_forms(word)}, {*word}
+    # Few have the letters; only those are cut up.
+    near = [
+        one for one in vocabulary if abs(len(one) - len(word)) < 2 and len(one) >= _SHORTEST - 1
+    ]
+    near = [one for one in near if len(letters.symmetric_difference(one)) < 3]
+    alike = {
+        one: SequenceMatcher(None, word, one).ratio()
+        for one in near
+        if one.isalpha() and not forms.isdisjoint(_deletion_forms(one))
+    }
+    ranked = sorted(alike, key=lambda one: (-alike[one], one))
+    return [one for one in ranked if alike[one] >= _LIKE][:count]
+
+
+def _deletion_forms(word: str) -> Iterator[str]:
+    yield word
+    for place in range(len(word)):
+        yield word[:place] + word[place + 1 :]
+
+
+_MISTYPED: Final = 0.9
+"""What a word is worth that may be what was meant."""
+
+
+_WRITTEN_DOWN: Final = 0.3
+"""What a word is worth that stands in quotes, or behind a colon."""
+
+
+_VERB: Final = 0.55
+"""How much a verb that speaks for an operation counts as a word to find."""
+
+
+_MAX_TERMS: Final = 16
+
+
+_PLAIN: Final = re.compile(r"[^\W_]+")
+
+
+_SPACED: Final = re.compile(r"[^\W_][^\s]*")
+
+
+_QUOTED: Final = re.compile(r""""[^"]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|「[^」]*」""")
+
+
+_BEHIND: Final = re.compile(r"(?<=\w): .*", re.DOTALL)
+
+
+_CELL: Final = re.compile(r"\b[A-Z]{1,2}[1-9]\d{0,2}\b")
+
+
+_WRITTEN: Final = (
+    (re.compile(r"\s>\s"), "menu"),
+    (re.compile(r"\bhttps?://\S+|(?<![\w.@-])(?:[\w-]+\.)+(?:com|org|net|io|de|edu|gov)\b"), "url"),
+    (re.compile(r"(?<![\w.])-\d{3,5}\b"), "osascript error"),
+    (re.compile(r"\S+@\S+\.\w+"), "email address"),
+    (re.compile(r"^is [\w ]{2,20} (?:on|up|running|open|launched)\b"), "running process app"),
+    (re.compile(r"\b[\w-]+\.(?:txt|pdf|docx?|xlsx?|png|jpe?g|zip|md|mov|csv)\b"), "file"),
+    (re.compile(r"\b\d{1,2}(?::\d\d)? ?(?:am|pm)\b|\b\d{1,2}:\d\d\b|\bat \d{1,2}\b"), "oclock"),
+)
+"""What is known by how it is written: a way through menus, an address, the number of an Apple
+error."""
+
+
+class SearchTerm(NamedTuple):
+    """A word of a request: stems that may stand for it with their worth, and its own worth.
+
+    `depth` counts the words such as `of` and `in` that lead to it: 0 for what is asked about, 1 for
+    what that is in, is of or is like.
+    """
+
+    stem: str
+    options: Mapping[str, float]
+    worth: float
+    depth: int = 0
+
+
+class RequestMeaning(NamedTuple):
+    """What a request is about, each with its likelihood: what apps are for, the act, the thing."""
+
+    areas: Mapping[str, float]
+    acts: Mapping[str, float]
+    things: Mapping[str, float]
+
+
+NOTHING: Final = RequestMeaning({}, {}, {})
+
+
+class SearchRequest(NamedTuple):
+    """A request that was read.
+
+    Attributes:
+        words: All of its words as written, in lower case.
+        names: Stems of those that seem to be names: of an app, a button, a person.
+    """
+
+    words: tuple[str, ...]
+    terms: tuple[SearchTerm, ...]
+    operations: Mapping[str, float]
+    action: int | None = None
+    """The place in `terms` of what seems to be the verb: the first word that tells something."""
+
+    names: frozenset[str] = frozenset()
+    first: str = ""
+    """The stem of the first word that is no courtesy."""
+
+    capitals: frozenset[str] = frozenset()
+    """The words that seem to be names, as written, in lower case."""
+
+    meaning: RequestMeaning = NOTHING
+    """What the whole is about."""
+
+
+def known_words() -> frozenset[str]:
+    """Return the stems that the lexicon can read."""
+    return load_lexicon().known_stems
+
+
+def read_request(
+    text: str, known: Callable[[str], bool], near: Callable[[str], Sequence[str]]
+) -> SearchRequest:
+    """Read a request.
+
+    Args:
+        text: What somebody wants, in a few words; the first `MAX_QUERY` characters are read.
+        known: Whether a stem is a word of some tool or of the lexicon.
+        near: The words that a mistyped one may have been meant as.
+    """
+    told, quoted = _split_quoted(_CELL.sub(r"\g<0> cell ", text[:MAX_QUERY]))
+    english = _to_english(told.replace("’", "'")).casefold()
+    said = _replace_phrases(english)
+    outside = split_words(said)
+    words = (*outside, *split_words(quoted))
+    lists = load_lexicon()
+    operations: dict[str, float] = {}
+    found: dict[str, SearchTerm] = {}
+    depth, things, capitals = 0, 0, _capitalized_words(told)
+    names = frozenset(map(stem_word, capitals))
+    for number, word in enumerate(words):
+        base = stem_word(word)
+        if word in lists.leading and things:
+            depth, things = depth + 1, 0
+        if known(base) or base in found or base in names:
+            meant = [base]
+        else:
+            # What is mistyped may have lost its ending: unraed is no past tense of unra.
+            meant = list(near(base)) or list(near(word)) or [base]
+        verbs = [verb for one in meant for verb in lists.verbs.get(one, ())]
+        if number < len(outside):
+            operations.update(dict.fromkeys(verbs, 1.0))
+        if word in lists.stop or base in found or len(word) < 2 or len(found) >= _MAX_TERMS:
+            continue
+        options: dict[str, float] = {}
+        for one in meant:
+            for other, worth in lists.synonyms.get(one, {}).items():
+                options[other] = max(options.get(other, 0), worth)
+            options[one] = 1.0 if one == base else _MISTYPED
+        worth = _VERB if verbs else 1.0
+        if number >= len(outside):
+            worth *= _WRITTEN_DOWN
+        found[base] = SearchTerm(base, options, worth, depth)
+        things += not verbs
+    asks = next((word for word in words if word not in lists.polite), "") in lists.questions
+    action = None if asks or not found else 0
+    first = next((stem_word(word) for word in words if word not in lists.polite), "")
+    # What somebody or something is called says nothing of what is wanted.
+    plain = [
+        one
+        for one in _PLAIN.findall(english)
+        if one not in capitals or stem_word(one) in lists.known_stems or one.isdigit()
+    ]
+    whole = request_meaning(
+        one if is_known_word(one) else next(iter(near(one)), "") for one in plain
+    )
+    terms = tuple(found.values())
+    return SearchRequest(words, terms, operations, action, names, first, capitals, whole)
+
+
+def _capitalized_words(text: str) -> frozenset[str]:
+    """Return the words that begin with a capital, the first aside, in lower case.
+
+    Where all do, it says nothing.
+    """
+    words = _SPACED.findall(text[:MAX_QUERY])[1:]
+    names = [word for word in words if word[0].isupper()]
+    return frozenset(split_words(" ".join(names))) if len(names) < len(words) else frozenset()
+
+
+def _split_quoted(text: str) -> tuple[str, str]:
+    """Return what is said of a request, and what in it is only written down."""
+    quoted = " ".join(_QUOTED.findall(text))
+    said = _QUOTED.sub(" ", text)
+    behind = _BEHIND.search(said)
+    if behind and len(said[: behind.start()].split()) > 1:
+        said, quoted = said[: behind.start()], f"{quoted} {behind.group()}"
+    # Who writes nothing else means what stands there.
+    return (said, quoted) if len(said.split()) > 1 else (text, "")
+
+
+def _to_english(text: str) -> str:
+    """Return `text` with what is said in another language in the English words for it."""
+    if _JAPANESE.search(text):
+        return _translate_japanese(text)
+    words = [(word, _without_accents(word)) for word in re.findall(r"[^\W_]+|[^\w\s]+", text)]
+    foreign = [bare for _, bare in words if bare[0].isalpha() and not _is_english(bare)]
+    count = sum(bare[0].isalpha() for _, bare in words)
+    code, most = "", min(count, max(2.0, count / 2 - 1)) - 0.5
+    for one, language in load_lexicon().languages.items():
+        told = sum(
+            bare in language.plain or bool(_translate_word(bare, language)) for bare in foreign
+        )
+        if told > most:
+            code, most = one, told
+    if not code:
+        return text
+    language = load_lexicon().languages[code]
+    said = ((word, bare) for word, bare in words if bare not in language.plain)
+    return " ".join(_translate_word(bare, language) or word for word, bare in said)
+
+
+_JAPANESE: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
+
+
+def _translate_japanese(text: str) -> str:
+    """Return the English words for the longest Japanese ones, the last first, and what is Latin.
+
+    What is done stands last in Japanese.
+    """
+    table = load_lexicon().languages["ja"].whole
+    known = "|".join(map(re.escape, sorted(table, key=len, reverse=True)))
+    found = re.findall(rf"{known}|[A-Za-z0-9@.'-]+", text)
+    return " ".join(table.get(one, one) for one in reversed(found))
+
+
+class Language(NamedTuple):
+    """A language: words that tell it alone, and the starts of words with the English for them."""
+
+    plain: frozenset[str]
+    whole: Mapping[str, str]
+    starts: Mapping[str, str]
+
+
+def _translate_word(word: str, language: Language) -> str:
+    """Return the English words for a word without accents, or nothing."""
+    if word in language.whole:
+        return language.whole[word]
+    sizes = range(len(word) - 1, 3, -1)
+    return next((language.starts[word[:n]] for n in sizes if word[:n] in language.starts), "")
+
+
+def _is_english(word: str) -> bool:
+    lists = load_lexicon()
+    return word in lists.stop or word in lists.leading or stem_word(word) in lists.known_stems
+
+
+def _without_accents(word: str) -> str:
+    parts = unicodedata.normalize("NFKD", word.casefold())
+    return "".join(one for one in parts if not unicodedata.combining(one))
+
+
+def _replace_phrases(text: str) -> str:
+    """Return `text` with its turns of phrase replaced."""
+    for phrase, instead in _phrases_by_length():
+        pattern = rf"\b{re.escape(phrase)}\b"
+        if phrase in text and re.search(pattern, text):
+            text = re.sub(pattern, f" {instead} ", text)
+    for written, word in _WRITTEN:
+        text = written.sub(f" {word} ", text)
+    return text
+
+
+@lru_cache(maxsize=1)
+def _phrases_by_length() -> list[tuple[str, str]]:
+    return sorted(load_lexicon().phrases.items(), key=lambda row: -len(row[0]))
+
+
+SAME: Final = 0.85
+
+
+LOOSE: Final = 0.45
+"""What a word is worth that stands for another of its group, or often means another."""
+
+
+SURE: Final = 1.0
+
+
+MAY: Final = 0.3
+"""What a word says for an area that it nearly always means, or that it may mean."""
+
+
+ELSEWHERE: Final = "elsewhere"
+"""The area of what no app of a Mac does."""
+
+
+class Area(NamedTuple):
+    """What apps are for: those apps, the usual one first, and what stems say for it."""
+
+    apps: Sequence[str]
+    worth: Mapping[str, float]
+    first: frozenset[str]
+
+
+class Lexicon(SimpleNamespace):
+    """What people say and what dictionaries call it, as the files explain it."""
+
+    stop: frozenset[str]
+    leading: frozenset[str]
+    polite: frozenset[str]
+    questions: frozenset[str]
+    before_app: frozenset[str]
+    marks: frozenset[str]
+    app_verbs: frozenset[str]
+    everyday_names: frozenset[str]
+    intents: Mapping[str, str]
+    phrases: Mapping[str, str]
+    loose: Mapping[str, str]
+    groups: Sequence[str]
+
+    @cached_property
+    def stop_stems(self) -> frozenset[str]:
+        """The stems of the words that name nothing; a note is something, though not is not."""
+        sure = (
+            word for area in self.areas.values() for word in area.worth if area.worth[word] == SURE
+        )
+        return frozenset(map(stem_word, self.stop)) - {*sure}
+
+    @cached_property
+    def mark_stems(self) -> frozenset[str]:
+        """The stems of the words that speak for a tool for any app."""
+        return frozenset(map(stem_word, self.marks))
+
+    @cached_property
+    def synonyms(self) -> dict[str, dict[str, float]]:
+        """A stem -> stems that may stand for it, with their worth."""
+        table: dict[str, dict[str, float]] = {}
+        for said, meant in self.loose.items():
+            table.setdefault(stem_word(said), {}).update(dict.fromkeys(stem_words(meant), LOOSE))
+        for group in self.groups:
+            words = stem_words(group)
+            for word in words:
+                same = {other: SAME for other in words if other != word}
+                table.setdefault(word, {}).update(same)
+        return table
+
+    @cached_property
+    def verbs(self) -> dict[str, tuple[str, ...]]:
+        """A stem -> the operations that it speaks for."""
+        table: dict[str, tuple[str, ...]] = {}
+        for operation, verbs in self.intents.items():
+            for verb in dict.fromkeys(stem_words(verbs)):
+                table[verb] = (*table.get(verb, ()), operation)
+        return table
+
+    @cached_property
+    def areas(self) -> dict[str, Area]:
+        """What apps are for, by name."""
+        return {
+            name: Area(
+                row["apps"],
+                {
+                    **dict.fromkeys(stem_words(row.get("may", "")), MAY),
+                    **dict.fromkeys(stem_words(row.get("sure", "")), SURE),
+                },
+                frozenset(stem_words(row.get("first", ""))),
+            )
+            for name, row in _read_table("areas.toml").items()
+        }
+
+    @cached_property
+    def area_counts(self) -> Mapping[str, int]:
+        """How many areas a stem speaks for."""
+        found: dict[str, int] = {}
+        for area in self.areas.values():
+            for word in area.worth:
+                found[word] = found.get(word, 0) + 1
+        return found
+
+    @cached_property
+    def languages(self) -> dict[str, Language]:
+        """The other languages, by their codes."""
+        found = {}
+        for code, row in _read_table("languages.toml").items():
+            pairs = [(one, english) for english, said in row["words"] for one in said.split()]
+            short = 1 if code == "ja" else 4
+            starts = {one: to for one, to in pairs if len(one) >= short and one[-1] != "-"}
+            whole = {one.rstrip("-"): to for one, to in pairs}
+            found[code] = Language(frozenset(row["plain"].split()), whole, starts)
+        return found
+
+    @cached_property
+    def known_stems(self) -> frozenset[str]:
+        """The stems that can be read."""
+        areas = (word for area in self.areas.values() for word in area.worth)
+        return frozenset({*self.synonyms, *self.verbs, *areas})
+
+
+def _read_table(name: str) -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
+
+
+@lru_cache(maxsize=1)
+def load_lexicon() -> Lexicon:
+    """Return the words."""
+    rows = _read_table("words.toml")
+    groups = rows.pop("same")["groups"]
+    words = {key: frozenset(row.split()) for key, row in rows.items() if isinstance(row, str)}
+    return Lexicon(**{**rows, **words}, groups=groups)
+
+
+_FILE: Final = "meanings.bin"
+
+
+_KEPT: Final = 0.02
+"""A label that is less likely is none."""
+
+
+class _VectorTable(NamedTuple):
+    places: Mapping[str, int]
+    vectors: memoryview
+    labels: memoryview
+    size: int
+    heads: Mapping[str, list[tuple[str, float, float]]]
+
+
+@lru_cache(maxsize=1)
+def _load_vectors() -> _VectorTable:
+    whole = Path(__file__).with_name(_FILE).read_bytes()
+    first, second, rest = whole.split(b"\n", 2)
+    head: dict[str, Any] = json.loads(first)
+    words, size = second.decode().split(), head["size"]
+    signed, cut = memoryview(rest).cast("b"), len(words) * head["size"]
+    places = {word: place for place, word in enumerate(words)}
+    return _VectorTable(places, signed[:cut], signed[cut:], size, head["heads"])
+
+
+def is_known_word(word: str) -> bool:
+    """Say whether a word in lower case has a meaning here."""
+    return word in _load_vectors().places
+
+
+def request_meaning(words: Iterable[str]) -> RequestMeaning:
+    """Return what words in lower case mean together."""
+    table = _load_vectors()
+    size, places = table.size, [table.places[one] for one in words if one in table.places]
+    rows = [table.vectors[place * size : (place + 1) * size] for place in places]
+    if not rows:
+        return NOTHING
+    said = [sum(column) / len(rows) ** 0.5 for column in zip(*rows, strict=True)]
+    found, at = [], 0
+    for labels in table.heads.values():
+        worth = {}
+        for label, base, scale in labels:
+            worth[label] = exp(base + scale * sum(map(mul, said, table.labels[at : at + size])))
+            at += size
+        total = sum(worth.values())
+        found.append({one: w / total for one, w in worth.items() if w / total >= _KEPT})
+    return RequestMeaning(*found)
