@@ -120,8 +120,9 @@ def describe_targets(
     why, app = _NOT_ALLOWED, tables.app.name
     if may_read(facts, looks, operation, context):
         try:
-            starts = replace(looks, op="running", parts=())
-            context.executor.execute(starts, app=app, command="app_running", timeout=_START)
+            if event.app not in context.executor.worker_states():
+                starts = replace(looks, op="running", parts=())
+                context.executor.execute(starts, app=app, command="app_running", timeout=_START)
             answer = context.executor.execute(looks, app=app, command="get", timeout=SECONDS).value
         except IacError as error:
             gone = isinstance(error, ToolError) and error.type == "APP_NOT_RUNNING"
