@@ -21,7 +21,7 @@ from urllib.parse import unquote, urlsplit
 from iac_base.errors import IacError, NextCall, SharedNameError, ToolError, quote_text
 from iac_base.text import clean_value
 from iac_runtime.execution.answers import AppAnswer
-from iac_runtime.gate.planning import NameUse, shared, shared_text
+from iac_runtime.gate.names import NameUse, shared, shared_text
 from iac_runtime.gate.plans import ToolContext, requester_of
 from iac_runtime.gate.results import plain_result
 from iac_runtime.language.raw_event import choose_wire_form
