@@ -29,8 +29,7 @@ from iac_accessibility.levels import ChangeLevel, holds_secret
 from iac_accessibility.model import AppNotResponding, UiApp
 from iac_accessibility.news import changes_since_view
 from iac_base.cancellation import Cancellation
-from iac_base.distribution import pip_install
-from iac_base.errors import ToolError, quote_text
+from iac_base.errors import ToolError, pip_install, quote_text
 from iac_base.text import clean_value
 from iac_runtime.tool import Level
 from iac_runtime.toolkit import (
