@@ -36,9 +36,9 @@ from iac_runtime.tool import at_most, highest
 from iac_runtime.toolkit import (
     Call,
     CallFacts,
+    CallGate,
     CompletedCall,
     Decision,
-    Gate,
     Outcome,
     Plan,
     Tool,
@@ -186,7 +186,7 @@ class _RehearsedProgram:
 
     tool: Tool
     call: Call
-    gate: Gate
+    gate: CallGate
     program: str
     usage: ProgramUsage
     rehearsal_times: RehearsalTimes
