@@ -265,8 +265,13 @@ def _ends_there(text: str, found: re.Match[str]) -> bool:
     return mark in ('"', "'") and found["plain"] is not None and before.count(mark) % 2 == 1
 
 
+@lru_cache(maxsize=4096)
+def _ends_in_short_word(name: str) -> bool:
+    return (split_name(name) or [""])[-1] in _SHORT
+
+
 def _names_secret(text: str, start: int, name: str) -> bool:
-    if _sounds_secret(name) or (split_name(name) or [""])[-1] in _SHORT:
+    if _sounds_secret(name) or _ends_in_short_word(name):
         return True
     if name.lower().removesuffix("s") not in _LASTS:
         return False

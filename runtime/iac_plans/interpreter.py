@@ -24,10 +24,10 @@ from iac_runtime.tool import highest
 from iac_runtime.toolkit import (
     Call,
     CallFacts,
+    CallGate,
     CompletedCall,
     DateText,
     Effect,
-    Gate,
     Plan,
     RefText,
     RefusedCall,
@@ -264,7 +264,7 @@ class ProgramCalls:
         call: The call of the plan: who calls, and what ends it.
     """
 
-    def __init__(self, gate: Gate, used: ProgramUsage, call: Call) -> None:
+    def __init__(self, gate: CallGate, used: ProgramUsage, call: Call) -> None:
         self._gate, self._used, self._of = gate, used, call
         self._ends = time.monotonic() + PLAN_SECONDS
         self._left, self._rows = CALLS, ROWS
@@ -298,7 +298,7 @@ class ProgramCalls:
         }
         # Nobody is asked in the middle of a plan.
         caller = self._of.caller._replace(ways=(), unable=())
-        seconds = min(left, self._gate.executor.timeout)
+        seconds = min(left, self._gate.context.executor.timeout)
         return Call(
             tool.name, arguments, caller, raw=True, timeout=seconds, whole=True, cancel=cancel
         )
@@ -360,7 +360,7 @@ def is_read_only(plan: Plan) -> bool:
 
 
 def rehearse_program(
-    program: str, used: ProgramUsage, gate: Gate, call: Call, frozen: FrozenWorld
+    program: str, used: ProgramUsage, gate: CallGate, call: Call, frozen: FrozenWorld
 ) -> Rehearsal:
     """Run a program with its changes kept from the apps.
 

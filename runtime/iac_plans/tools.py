@@ -32,9 +32,9 @@ from iac_runtime.tool import Toolset, at_most, highest, limits, tool
 from iac_runtime.toolkit import (
     Call,
     CallFacts,
+    CallGate,
     CompletedCall,
     Decision,
-    Gate,
     Outcome,
     Plan,
     Tool,
@@ -182,7 +182,7 @@ class _RehearsedProgram:
 
     tool: Tool
     call: Call
-    gate: Gate
+    gate: CallGate
     program: str
     usage: ProgramUsage
     rehearsal_times: RehearsalTimes
