@@ -13,7 +13,7 @@ from typing import Final
 import click
 
 from iac_base.commands import CommandGroup
-from iac_base.distribution import DISTRIBUTION
+from iac_base.errors import DISTRIBUTION
 from iac_scenario.cli_run import (
     ALLOW,
     ANY_FILE,
