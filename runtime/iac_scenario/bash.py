@@ -28,8 +28,8 @@ from typing import IO, Final, NamedTuple
 
 import psutil
 
-from iac_scenario.command_line import LONGEST
-from iac_scenario.errors import CallError
+from iac_scenario.model import CallError
+from iac_scenario.permissions import LONGEST
 from iac_scenario.sandbox import PROTECTED, Sandbox
 
 _HERE: Final = Path(__file__).parent

@@ -9,11 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from iac_base.files import write_whole
-from iac_scenario.counterpart import ClientAnswers
-from iac_scenario.errors import PlayError
-from iac_scenario.mcp_config import expand_variables, read_config
-from iac_scenario.mcp_servers import connect_servers, list_all_entries
-from iac_scenario.timeouts import resolve_timeouts
+from iac_scenario.client_callbacks import ClientAnswers
+from iac_scenario.mcp_servers import (
+    connect_servers,
+    expand_variables,
+    list_all_entries,
+    read_config,
+)
+from iac_scenario.model import PlayError
+from iac_scenario.schema import resolve_timeouts
 
 if TYPE_CHECKING:
     from mcp import Client

@@ -3,19 +3,21 @@
 import json
 import logging
 import math
+import os
+import re
 import tempfile
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 import anyio
 import anyio.abc
 
-from iac_scenario.arguments import schema_validator, schema_violation
-from iac_scenario.counterpart import (
+from iac_scenario.client_callbacks import (
     ClientAnswers,
     ClientCallbacks,
     hold_subscription,
@@ -23,13 +25,92 @@ from iac_scenario.counterpart import (
     is_subscription,
     send_request,
 )
-from iac_scenario.errors import CallError, PlayError
-from iac_scenario.model import StdioServer, ToolCall, public_name
+from iac_scenario.matching import VARIABLE, schema_validator, schema_violation
+from iac_scenario.model import CallError, PlayError, StdioServer, ToolCall, public_name
+from iac_scenario.reader import build_servers
 from iac_scenario.results import NOT_GIVEN, CallResult, error_result
+from iac_scenario.schema import check_document, format_field_path
 
 if TYPE_CHECKING:
     import mcp_types
     from mcp import Client
+
+
+_KEYS: Final = ("command", "args", "env", "cwd", "type", "url", "headers")
+"""What is read of a server; clients keep keys of their own beside these."""
+
+
+def read_config(path: Path) -> dict[str, StdioServer]:
+    """Return the servers of `{"mcpServers": {NAME: {"command", "args", "env"} or {"url"}}}`.
+
+    Raises PlayError for a file that is not of that form.
+    """
+    known = {
+        name: {key: value[key] for key in _KEYS if key in value}
+        if isinstance(value, dict)
+        else value
+        for name, value in _server_table(path).items()
+    }
+    faults: list[str] = []
+
+    def add_fault(at: Sequence[str | int], said: str) -> None:
+        faults.append(f"{format_field_path(('mcpServers', *at[1:]))}: {said}")
+
+    check_document({"mcp_servers": known}, add_fault, lambda *_: None)
+    if faults:
+        raise PlayError(f"--mcp-config {path}: {faults[0]}")
+    return build_servers(known)
+
+
+def remote_servers(path: Path) -> dict[str, Any]:
+    """Return the other servers of the file, as they stand there. Raises as `read_config`."""
+    return {name: value for name, value in _server_table(path).items() if _is_remote(value)}
+
+
+def _server_table(path: Path) -> dict[str, Any]:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise PlayError(f"--mcp-config {path}: {error.strerror}.") from None
+    except (ValueError, RecursionError) as error:
+        raise PlayError(f"--mcp-config {path}: is not JSON: {error}") from None
+    table = document.get("mcpServers") if isinstance(document, dict) else None
+    if not isinstance(table, dict):
+        raise PlayError(f"--mcp-config {path}: has no object mcpServers.")
+    return table
+
+
+def _is_remote(value: Any) -> bool:
+    return isinstance(value, dict) and "url" in value and "command" not in value
+
+
+def expand_variables(server: StdioServer, places: Mapping[str, Any]) -> StdioServer:
+    """Return a server with its variables replaced: `places` first, then the environment.
+
+    Raises PlayError for a variable that is set nowhere and has no default.
+    """
+    known = {**os.environ, **places}
+
+    def variable_value(found: re.Match[str]) -> str:
+        name, default = found[1], found[2]
+        if name not in known and default is None:
+            of = server.command or server.url
+            raise PlayError(f"The server {of} uses ${{{name}}}, which is not set.")
+        return str(known.get(name, default or ""))
+
+    def expand_text(given: str) -> str:
+        return VARIABLE.sub(variable_value, given)
+
+    return replace(
+        server,
+        command=expand_text(server.command),
+        args=tuple(map(expand_text, server.args)),
+        env={name: expand_text(given) for name, given in server.env.items()},
+        cwd=None if server.cwd is None else expand_text(server.cwd),
+        url=expand_text(server.url),
+        headers={name: expand_text(given) for name, given in server.headers.items()},
+    )
+
 
 _TAIL: Final = 6
 """Lines of a server's standard error that an error shows."""

@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
-from iac_scenario.arguments import schema_validator, schema_violation
-from iac_scenario.errors import PlayError
-from iac_scenario.events import failure_text
-from iac_scenario.likeness import matches_placeholders
-from iac_scenario.model import ScenarioScript, ToolCall, ToolSetting
-from iac_scenario.modes import scenario_calls
+from iac_scenario.conversation import failure_text
+from iac_scenario.matching import matches_placeholders, schema_validator, schema_violation
+from iac_scenario.model import PlayError, ScenarioScript, ToolCall, ToolSetting, scenario_calls
 from iac_scenario.results import NOT_GIVEN, CallResult, error_result, scripted_result
 
 if TYPE_CHECKING:

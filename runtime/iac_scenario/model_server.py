@@ -20,27 +20,27 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
-from iac_scenario.conversation import Conversation, call_id
-from iac_scenario.errors import PlayError
-from iac_scenario.events import (
+from iac_scenario.checks import RunChecks
+from iac_scenario.conversation import (
     CallEvent,
+    Conversation,
     EndEvent,
     Event,
     FailureEvent,
     ResultEvent,
     TextEvent,
     Violation,
+    call_id,
     describe_failure,
 )
-from iac_scenario.mcp_config import replace_variables
-from iac_scenario.model import InjectedFailure, ScenarioScript, ScriptedReply, ToolCall
+from iac_scenario.matching import replace_variables
+from iac_scenario.model import InjectedFailure, PlayError, ScenarioScript, ScriptedReply, ToolCall
 from iac_scenario.results import (
     captured_values,
     missed_expectations,
     missing_captures,
     resolve_expectations,
 )
-from iac_scenario.verdict import RunChecks
 from iac_scenario.wire import FORMS, ModelReply, ModelRequest, WireForm
 
 _LARGEST: Final = 64_000_000

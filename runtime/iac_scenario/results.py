@@ -6,9 +6,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from iac_scenario.arguments import schema_validator, search_pattern
-from iac_scenario.likeness import is_json_equal, matches_placeholders, matches_subset
-from iac_scenario.mcp_config import replace_variables
+from iac_scenario.matching import (
+    is_json_equal,
+    matches_placeholders,
+    matches_subset,
+    replace_variables,
+    schema_validator,
+    search_pattern,
+)
 from iac_scenario.model import Expectation, ToolCall
 
 NOT_GIVEN = object()

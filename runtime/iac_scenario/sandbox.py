@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from iac_scenario.errors import CallError, PlayError
+from iac_scenario.model import CallError, PlayError
 
 Parts = tuple[str, ...]
 """Names from the root of the sandbox down; empty for the root."""

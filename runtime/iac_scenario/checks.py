@@ -9,18 +9,27 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from iac_scenario.arguments import BUILT_IN, schema_validator, schema_violation
-from iac_scenario.conversation import Conversation, compile_pattern
-from iac_scenario.errors import ScenarioProblem
-from iac_scenario.events import Event, FailureEvent, ResultEvent, Violation
+from iac_scenario.conversation import (
+    Conversation,
+    Event,
+    FailureEvent,
+    ResultEvent,
+    Violation,
+    compile_pattern,
+)
+from iac_scenario.matching import BUILT_IN, schema_validator, schema_violation
 from iac_scenario.model import (
     ResponseRule,
+    ScenarioProblem,
     ScenarioScript,
     ScriptedReply,
     ToolCall,
     Turn,
+    call_mode,
+    reply_chain,
+    scenario_calls,
+    scenario_replies,
 )
-from iac_scenario.modes import call_mode, reply_chain, scenario_calls, scenario_replies
 from iac_scenario.results import CallResult, shorten_value
 
 LOOSE: Final[Mapping[str, str]] = {

@@ -4,11 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from iac_scenario.counterpart import ClientAnswers
-from iac_scenario.errors import PlayError
+from iac_scenario.client_callbacks import ClientAnswers
 from iac_scenario.mcp_servers import connect_servers, list_all_entries
-from iac_scenario.model import StdioServer, public_name
-from iac_scenario.timeouts import resolve_timeouts
+from iac_scenario.model import PlayError, StdioServer, public_name
+from iac_scenario.schema import resolve_timeouts
 
 _STARTERS: Final = frozenset("bun bunx deno docker node npx python python3 uv uvx".split())
 _PLACES: Final = frozenset("/ app bin build cli dist index lib main run server src".split())

@@ -14,15 +14,21 @@ import anyio
 import anyio.abc
 
 from iac_scenario.conversation import compile_pattern
-from iac_scenario.mcp_config import replace_variables
-from iac_scenario.model import ElicitationAnswer, SamplingAnswer, ScenarioScript, ToolCall
-from iac_scenario.modes import scenario_calls
+from iac_scenario.matching import replace_variables
+from iac_scenario.model import (
+    ElicitationAnswer,
+    SamplingAnswer,
+    ScenarioScript,
+    ToolCall,
+    scenario_calls,
+)
 from iac_scenario.results import CallResult, missed_expectations
 
 if TYPE_CHECKING:
     import mcp_types
     from mcp import Client
     from mcp.client.session import IncomingMessage
+
 
 Scripted = TypeVar("Scripted", ElicitationAnswer, SamplingAnswer)
 _READING: Final = 0.6

@@ -9,24 +9,31 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 
 from iac_scenario.bash import BashSession
-from iac_scenario.conversation import NextReply, call_id
-from iac_scenario.events import (
+from iac_scenario.checks import RunChecks
+from iac_scenario.conversation import (
     CallEvent,
     EndEvent,
     Event,
     FailureEvent,
+    NextReply,
     NoteEvent,
     ResultEvent,
     TextEvent,
     Violation,
+    call_id,
     describe_failure,
     failure_text,
 )
 from iac_scenario.executors import DisabledExecutor, MockExecutor, ToolExecutor
-from iac_scenario.hooks import SessionHooks
-from iac_scenario.mcp_config import replace_variables
-from iac_scenario.model import ScenarioScript, ScriptedReply, StdioServer, ToolCall, ToolSetting
-from iac_scenario.modes import reply_chain
+from iac_scenario.matching import replace_variables
+from iac_scenario.model import (
+    ScenarioScript,
+    ScriptedReply,
+    StdioServer,
+    ToolCall,
+    ToolSetting,
+    reply_chain,
+)
 from iac_scenario.permissions import PermissionRequest, decide_permission
 from iac_scenario.results import (
     CallResult,
@@ -38,11 +45,11 @@ from iac_scenario.results import (
     scripted_result,
 )
 from iac_scenario.sandbox import Parts, Sandbox
-from iac_scenario.session import DIALOGS, ScenarioSession
-from iac_scenario.verdict import RunChecks
+from iac_scenario.session import DIALOGS, ScenarioSession, SessionHooks
 
 if TYPE_CHECKING:
     from iac_scenario.mcp_servers import McpExecutor
+
 
 _NO_SETTING: Final = ToolSetting()
 
