@@ -92,14 +92,14 @@ def _scenario_entry(server: str, tool: Mapping[str, Any]) -> str:
     )
     if not _is_destructive(tool):
         return text
-    said = (
+    warning = (
         "This tool says that it can destroy data. To call it, add its name to `prompts` and"
         " remove the #."
     )
     off = "\n".join(
         line if line.startswith("#") or not line else f"# {line}" for line in text.splitlines()
     )
-    return f"{off.replace(lines[0][:97], f'{lines[0][:97]}' + chr(10) + f'# {said}', 1)}\n"
+    return f"{off.replace(lines[0][:97], f'{lines[0][:97]}' + chr(10) + f'# {warning}', 1)}\n"
 
 
 def sample_value(schema: Any) -> Any:

@@ -136,8 +136,8 @@ def run(file: Path, prompts: tuple[str, ...], form: str, continued: bool, **opti
     timeouts = {name: options.pop(name) for name in TIMEOUTS}
     options["allowed"] = frozenset(options["allowed"])
     settings = PlaySettings(**options, timeouts=timeouts, resumed=resumed is not None)
-    said = prompts or scenario.prompts or _read_prompts()
-    sys.exit(_play_prompts(scenario, said, settings, form, reports))
+    spoken = prompts or scenario.prompts or _read_prompts()
+    sys.exit(_play_prompts(scenario, spoken, settings, form, reports))
 
 
 def _watch_files(file: Path, config: Path | None) -> NoReturn:
@@ -219,8 +219,8 @@ def event_handlers(
         answers = [event for event in events if isinstance(event, ResultEvent)]
         unmet = sum(len(answer.misses) for answer in answers)
         if checks := sum(answer.checks for answer in answers):
-            said = f"{len(answers)} calls, {checks - unmet} expectations met, {unmet} failed."
-            click.echo(said, err=True)
+            summary = f"{len(answers)} calls, {checks - unmet} expectations met, {unmet} failed."
+            click.echo(summary, err=True)
         kept = [event for event in events if not (served and isinstance(event, FailureEvent))]
         return exit_status(kept)
 
@@ -294,15 +294,15 @@ def check(file: Path, servers: bool, mcp_config: Path | None) -> None:
     scenario, warnings, secrets = load_scenario(file)
     for warning in warnings:
         click.echo(f"warning: {warning}", err=True)
-    found = [*map(str, static_problems(scenario)), *secrets]
+    problems = [*map(str, static_problems(scenario)), *secrets]
     if servers:
         settings = PlaySettings(mcp_config=mcp_config)
-        found += map(str, anyio.run(inspect_scenario, scenario, settings))
-    for line in found:
+        problems += map(str, anyio.run(inspect_scenario, scenario, settings))
+    for line in problems:
         click.echo(line, err=True)
     rules, prompts = len(scenario.rules), scenario_prompts(scenario) or ()
-    click.echo(f"{file}: {rules} rules, {len(prompts)} prompts, {len(found)} problems.")
-    sys.exit(1 if found else 0)
+    click.echo(f"{file}: {rules} rules, {len(prompts)} prompts, {len(problems)} problems.")
+    sys.exit(1 if problems else 0)
 
 
 @cli.command()
@@ -398,9 +398,9 @@ def snapshot(contract: Path, mcp_config: Path, update: bool) -> None:
 
     from iac_scenario.contract import compare_contracts, read_contracts
 
-    found = anyio.run(read_contracts, mcp_config)
+    contracts = anyio.run(read_contracts, mcp_config)
     status = 0
-    for change in compare_contracts(contract, found, update=update):
+    for change in compare_contracts(contract, contracts, update=update):
         click.echo(change)
         status = status or int(change.breaks and not update)
     sys.exit(status)
@@ -442,8 +442,8 @@ def main() -> int:
         # What could not be printed must not be tried again at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
-            said = f"{error.filename or 'standard output'}: {error.strerror}."
-            click.echo(f"iac-scenario: {said}", err=True)
+            fault = f"{error.filename or 'standard output'}: {error.strerror}."
+            click.echo(f"iac-scenario: {fault}", err=True)
         return 1
     except BaseExceptionGroup as group:
         return _report_errors(group)

@@ -108,8 +108,8 @@ def find_files(
         *_glob_options([pattern]),
         *_hidden_options(hidden),
     ]
-    found = _run_ripgrep(sandbox, bash, top, options)
-    return text_result(_join_rows([path for path, _ in found], "No files found"))
+    rows = _run_ripgrep(sandbox, bash, top, options)
+    return text_result(_join_rows([path for path, _ in rows], "No files found"))
 
 
 def search_files(
@@ -148,8 +148,8 @@ def search_files(
 def _prefix_path(path: str, rest: str) -> str:
     if not path:
         return rest
-    found = re.match(r"\d+([:-])", rest)
-    return f"{path}{found[1] if found else ':'}{rest}"
+    number = re.match(r"\d+([:-])", rest)
+    return f"{path}{number[1] if number else ':'}{rest}"
 
 
 def _glob_options(patterns: Sequence[str]) -> list[str]:
@@ -191,13 +191,13 @@ def _run_ripgrep(
     # 1 says that nothing was found, or that there is no sandbox.
     if result.status > 1 or result.errors:
         raise CallError(result.errors.decode("utf-8", "replace").strip() or "ripgrep failed.")
-    text, found = result.out.decode("utf-8", "replace"), list[tuple[str, str | None]]()
+    text, rows = result.out.decode("utf-8", "replace"), list[tuple[str, str | None]]()
     if "--files" in options or "-l" in options:
         return [(_display_path(sandbox, path), None) for path in text.split("\0") if path]
     for line in text.splitlines():
         path, mark, rest = line.partition("\0")
-        found.append((_display_path(sandbox, path), rest) if mark else ("", line))
-    return found
+        rows.append((_display_path(sandbox, path), rest) if mark else ("", line))
+    return rows
 
 
 def _display_path(sandbox: Sandbox, path: str) -> str:
@@ -304,10 +304,10 @@ class SandboxExecutor:
             if call.tool not in BUILT_IN:
                 known = ", ".join(BUILT_IN)
                 raise CallError(f"{call.tool} is not simulated. Simulated: {known}.")
-            if said := schema_violation(
+            if violation := schema_violation(
                 schema_validator(json.dumps(BUILT_IN[call.tool])), call.input
             ):
-                raise CallError(f"{call.tool}: {said}")
+                raise CallError(f"{call.tool}: {violation}")
             if call.tool in DIALOGS:
                 return DIALOGS[call.tool](self._session, call.input)
             if call.tool in FILE_TOOLS:

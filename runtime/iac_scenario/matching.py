@@ -39,8 +39,8 @@ def search_pattern(pattern: str, text: str) -> Any:
     except regex.error as error:
         raise ValueError(f"is not a regular expression: {error}.") from None
     except TimeoutError:
-        said = f"{pattern!r} took too long: more than {PATTERN_SECONDS} s on one text."
-        raise ValueError(said) from None
+        reason = f"{pattern!r} took too long: more than {PATTERN_SECONDS} s on one text."
+        raise ValueError(reason) from None
 
 
 @lru_cache(maxsize=1)
@@ -152,7 +152,7 @@ def generalize_value(value: Any) -> Any:
 def _generalize_text(leaf: Any) -> Any:
     if not isinstance(leaf, str):
         return leaf
-    return _CHANGING.sub(lambda found: f"<{found.lastgroup}>", leaf)
+    return _CHANGING.sub(lambda match: f"<{match.lastgroup}>", leaf)
 
 
 @lru_cache(maxsize=256)
@@ -179,7 +179,7 @@ def replace_variables(value: Any, places: Mapping[str, Any]) -> Any:
             return value
         if (whole := VARIABLE.fullmatch(value)) is not None:
             return places.get(whole[1], value)
-        return VARIABLE.sub(lambda found: _value_text(places.get(found[1], found[0])), value)
+        return VARIABLE.sub(lambda match: _value_text(places.get(match[1], match[0])), value)
     if isinstance(value, list):
         items = [replace_variables(item, places) for item in value]
         return value if all(map(operator.is_, items, value)) else items

@@ -53,8 +53,8 @@ def read_config(path: Path) -> dict[str, StdioServer]:
     }
     faults: list[str] = []
 
-    def add_fault(at: Sequence[str | int], said: str) -> None:
-        faults.append(f"{format_field_path(('mcpServers', *at[1:]))}: {said}")
+    def add_fault(at: Sequence[str | int], fault: str) -> None:
+        faults.append(f"{format_field_path(('mcpServers', *at[1:]))}: {fault}")
 
     check_document({"mcp_servers": known}, add_fault, lambda *_: None)
     if faults:
@@ -91,8 +91,8 @@ def expand_variables(server: StdioServer, places: Mapping[str, Any]) -> StdioSer
     """
     known = {**os.environ, **places}
 
-    def variable_value(found: re.Match[str]) -> str:
-        name, default = found[1], found[2]
+    def variable_value(match: re.Match[str]) -> str:
+        name, default = match[1], match[2]
         if name not in known and default is None:
             of = server.command or server.url
             raise PlayError(f"The server {of} uses ${{{name}}}, which is not set.")
@@ -228,30 +228,30 @@ async def _open_http_streams(server: StdioServer) -> AsyncIterator[Any]:
 
 async def list_all_entries(client: "Client", method: str, field: str) -> list[dict[str, Any]]:
     """Return the entries of a list of the server, of all its pages."""
-    found: list[dict[str, Any]] = []
+    entries: list[dict[str, Any]] = []
     params: dict[str, Any] = {}
     for _ in range(_PAGES):
         page = (await send_request(client, method, params, None)).structured
-        found += page.get(field, ())
+        entries += page.get(field, ())
         params = {"cursor": page.get("nextCursor")}
         if params["cursor"] is None:
             break
-    return found
+    return entries
 
 
 async def _list_tools(client: "Client") -> dict[str, ListedTool]:
-    found: dict[str, ListedTool] = {}
+    tools: dict[str, ListedTool] = {}
     cursor: str | None = None
     for _ in range(_PAGES):
         page = await client.list_tools(cursor=cursor)
         for tool in page.tools:
             hints = tool.annotations
             reads = hints is not None and hints.read_only_hint is True
-            found[tool.name] = ListedTool(schema_validator(json.dumps(tool.input_schema)), reads)
+            tools[tool.name] = ListedTool(schema_validator(json.dumps(tool.input_schema)), reads)
         cursor = page.next_cursor
         if cursor is None:
             break
-    return found
+    return tools
 
 
 def _innermost_message(error: BaseException) -> str:
@@ -348,22 +348,22 @@ class McpExecutor:
 
     def connected_clients(self) -> "dict[str, Client]":
         """Return the clients of all servers. Raises PlayError for one that cannot be used."""
-        found = {}
+        clients = {}
         for name, session in self._sessions.items():
             if session.client is None:
                 raise PlayError(session.failure_message())
-            found[name] = session.client
-        return found
+            clients[name] = session.client
+        return clients
 
     def _requested_server(self, call: ToolCall) -> tuple[ServerConnection, str]:
         """Return the server of a request."""
-        found = self._sessions.get(call.server)
+        session = self._sessions.get(call.server)
         if not call.server and len(self._sessions) == 1:
-            found = next(iter(self._sessions.values()))
-        if found is None:
+            session = next(iter(self._sessions.values()))
+        if session is None:
             known = ", ".join(self._sessions) or "none"
             raise CallError(f"{call.request}: name its server. Servers: {known}.")
-        return found, call.request
+        return session, call.request
 
     async def _send_call(self, session: ServerConnection, name: str, call: ToolCall) -> CallResult:
         import mcp_types as types
@@ -394,9 +394,9 @@ class McpExecutor:
             raise CallError(session.failure_message()) from None
         # The answer did not fit the protocol, or not the schema that the server listed.
         except Exception as error:
-            said = (str(error).splitlines() or [type(error).__name__])[0]
+            reason = (str(error).splitlines() or [type(error).__name__])[0]
             raise CallError(
-                f"The answer of the server {session.name} is malformed: {said}"
+                f"The answer of the server {session.name} is malformed: {reason}"
             ) from None
         return _call_result(result)
 
@@ -427,16 +427,16 @@ class McpExecutor:
             known = ", ".join(self._sessions)
             raise CallError(f"{tool}: no server has that name. Servers: {known}.")
         # Of two servers a and a__b, the longer name is meant.
-        session = max(fitting, key=lambda found: len(found.prefix))
+        session = max(fitting, key=lambda candidate: len(candidate.prefix))
         name = tool.removeprefix(session.prefix)
         return session, session.own_names.get(name, name)
 
 
 def protocol_error(error: "mcp_types.ErrorData") -> CallResult:
     """Return an error of the protocol as a result, its value the error itself."""
-    said = error.model_dump(mode="json", by_alias=True, exclude_none=True)
+    value = error.model_dump(mode="json", by_alias=True, exclude_none=True)
     text = f"MCP error {error.code}: {error.message}"
-    return CallResult(({"type": "text", "text": text},), is_error=True, structured=said)
+    return CallResult(({"type": "text", "text": text},), is_error=True, structured=value)
 
 
 def _call_result(result: "mcp_types.CallToolResult") -> CallResult:

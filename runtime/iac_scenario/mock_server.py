@@ -45,8 +45,8 @@ class MockTools:
             call for call in self._calls[tool] if matches_placeholders(call.input, arguments)
         ]
         if not fitting:
-            said = json.dumps(arguments, ensure_ascii=False)
-            return error_result(f"{tool}: the scenario has no call with the arguments {said}.")
+            given = json.dumps(arguments, ensure_ascii=False)
+            return error_result(f"{tool}: the scenario has no call with the arguments {given}.")
         call = fitting[0]
         if len(fitting) > 1:
             self._calls[tool].remove(call)
@@ -90,9 +90,9 @@ def build_mock_server(scenario: ScenarioScript, name: str | None) -> "Server[Any
         arguments = params.arguments or {}
         schema = tools.settings.get(params.name, ToolSetting()).input_schema
         if schema is not None and (
-            said := schema_violation(schema_validator(json.dumps(schema)), arguments)
+            violation := schema_violation(schema_validator(json.dumps(schema)), arguments)
         ):
-            result = error_result(f"{params.name}: {said}")
+            result = error_result(f"{params.name}: {violation}")
         else:
             result = tools.answer_call(params.name, arguments)
         structured = None if result.structured is NOT_GIVEN else result.structured

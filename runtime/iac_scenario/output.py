@@ -139,10 +139,10 @@ class StreamPrinter:
         key = f"msg_{self._session[:8]}_{self._messages}"
         calls = () if call is None else ((call.id, call.tool, call.input),)
         model = self._scenario.identity.model if self._failure is None else "<synthetic>"
-        said = anthropic_message(ModelReply(key, model, text, calls, {}, 0, {}))
+        message = anthropic_message(ModelReply(key, model, text, calls, {}, 0, {}))
         # As in the client, which prints a block before it knows how the message ends.
-        said["stop_reason"] = None
-        fields: dict[str, Any] = {"message": said, "parent_tool_use_id": None}
+        message["stop_reason"] = None
+        fields: dict[str, Any] = {"message": message, "parent_tool_use_id": None}
         if self._failure is not None:
             fields["error"] = self._failure.error.word
         return self._build_message("assistant", fields)
@@ -162,14 +162,14 @@ class StreamPrinter:
                 "content": _result_content(outcome.content),
                 "is_error": outcome.is_error,
             }
-            said = {"role": "user", "content": [block]}
-            yield self._build_message("user", {"message": said, "parent_tool_use_id": None})
+            message = {"role": "user", "content": [block]}
+            yield self._build_message("user", {"message": message, "parent_tool_use_id": None})
 
     def _final_fields(self, event: EndEvent) -> dict[str, Any]:
         failure = self._failure
         tokens = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens",
                   "output_tokens")  # fmt: skip
-        found: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "subtype": "success",
             "is_error": failure is not None,
             "api_error_status": failure and failure.error.status,
@@ -183,7 +183,7 @@ class StreamPrinter:
             "modelUsage": {},
             "permission_denials": self._denials,
         }
-        return {**found, "failed_expectations": self._missed} if self._missed else found
+        return {**fields, "failed_expectations": self._missed} if self._missed else fields
 
 
 class JsonPrinter(StreamPrinter):
@@ -286,14 +286,14 @@ def write_report(path: Path, records: Iterable[RunRecorder]) -> None:
 
 def html_report(records: Iterable[RunRecorder]) -> str:
     """Return an HTML page with a timeline of each conversation."""
-    found = list(records)
-    failed = [at for at, record in enumerate(found) if record.failures]
-    links = ", ".join(f'<a href="#{at}">{escape(found[at].name)}</a>' for at in failed)
+    runs = list(records)
+    failed = [at for at, record in enumerate(runs) if record.failures]
+    links = ", ".join(f'<a href="#{at}">{escape(runs[at].name)}</a>' for at in failed)
     return Template(_PAGE.read_text(encoding="utf-8")).substitute(
-        title=f"{len(found) - len(failed)} passed, {len(failed)} failed",
+        title=f"{len(runs) - len(failed)} passed, {len(failed)} failed",
         failed=f'<p class="bad">Failed: {links}</p>' if links else "",
         conversations="\n".join(
-            _conversation_section(at, record) for at, record in enumerate(found)
+            _conversation_section(at, record) for at, record in enumerate(runs)
         ),
     )
 
@@ -326,8 +326,8 @@ def _timeline_rows(record: RunRecorder) -> Iterator[TimelineRow]:
                     yield TimelineRow(at, "error", event.error.message)
                 case NoteEvent():
                     yield TimelineRow(at, "note", event.text)
-            if said := "\n".join(failure_lines(event)):
-                yield TimelineRow(at, "failed", said)
+            if failure := "\n".join(failure_lines(event)):
+                yield TimelineRow(at, "failed", failure)
 
 
 def junit_report(records: Iterable[RunRecorder]) -> str:
@@ -341,11 +341,11 @@ def junit_report(records: Iterable[RunRecorder]) -> str:
             name = _xml_text(prompt or "the whole scenario")
             facts = {"classname": record.name, "name": name, "time": f"{took:.3f}"}
             case = ElementTree.SubElement(suite, "testcase", facts)
-            said = [line for _, event in events for line in failure_lines(event)]
-            count, failed = count + 1, failed + bool(said)
-            if said:
-                failure = ElementTree.SubElement(case, "failure", message=_xml_text(said[0]))
-                failure.text = _xml_text("\n".join(said))
+            failures = [line for _, event in events for line in failure_lines(event)]
+            count, failed = count + 1, failed + bool(failures)
+            if failures:
+                failure = ElementTree.SubElement(case, "failure", message=_xml_text(failures[0]))
+                failure.text = _xml_text("\n".join(failures))
         suite.attrib |= {"tests": str(count), "failures": str(failed), "time": f"{before:.3f}"}
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(top, "unicode") + "\n"
 
@@ -358,15 +358,15 @@ def _xml_text(text: str) -> str:
 def github_annotations(event: Event, path: Path) -> Iterator[str]:
     """Yield what makes GitHub show a failure beside its line."""
     if isinstance(event, Violation):
-        found = [(event.line, event.text)]
+        places = [(event.line, event.text)]
     elif isinstance(event, ResultEvent):
-        found = [
+        places = [
             (miss.line, f"{event.tool}: {miss.kind}: expected {miss.expected}, got {miss.got}")
             for miss in event.misses
         ]
     else:
         return
-    for line, text in found:
+    for line, text in places:
         for sign, code in (("%", "%25"), ("\r", "%0D"), ("\n", "%0A")):
             text = text.replace(sign, code)
         yield f"::error file={path},line={max(line, 1)}::{text}"

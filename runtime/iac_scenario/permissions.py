@@ -91,7 +91,7 @@ def parse_commands(line: str) -> list[ParsedCommand]:
         raise UnclearLineError(f"the line has more than {LONGEST:,} characters")
     if any(unicodedata.category(sign) == "Cc" and sign not in "\n\t" for sign in line):
         raise UnclearLineError("the line contains control characters")
-    found = []
+    commands = []
     for written, targets in _split_commands(line):
         words = _strip_wrappers(written)
         inner = _xargs_command(words) if words[0].text == "xargs" else []
@@ -100,8 +100,8 @@ def parse_commands(line: str) -> list[ParsedCommand]:
         for each, files in ((words, targets), (_strip_wrappers(inner), [])):
             if each:
                 _refuse_hidden(each)
-                found.append(ParsedCommand(each, written, files))
-    return found
+                commands.append(ParsedCommand(each, written, files))
+    return commands
 
 
 def _strip_wrappers(words: list[CommandWord]) -> list[CommandWord]:
@@ -148,12 +148,12 @@ def _scan_tokens(line: str) -> Iterator[tuple[str, str]]:
     """Yield words, redirections and operators; here-documents are read and passed over."""
     at, waiting = 0, list[re.Match[str]]()
     while at < len(line):
-        found = _TOKEN.match(line, at)
-        if found is None:
+        token = _TOKEN.match(line, at)
+        if token is None:
             raise UnclearLineError(f"{line[at : at + 2]!r} is not analysed")
-        kind, text, at = str(found.lastgroup), found[0], found.end()
+        kind, text, at = str(token.lastgroup), token[0], token.end()
         if kind == "here":
-            waiting.append(found)
+            waiting.append(token)
         if kind in ("here", "word") and "\n" in text and waiting:
             raise UnclearLineError("a here-document starts inside a quote")
         if kind not in ("blank", "comment"):
@@ -179,10 +179,10 @@ def _here_document_end(line: str, at: int, here: re.Match[str]) -> int:
 
 
 def _remove_quotes(raw: str) -> CommandWord:
-    def replace_quoted(found: re.Match[str]) -> str:
-        if found[2] is not None:
-            return _IN_DOUBLE.sub(lambda hit: hit[1].replace("\n", ""), found[2])
-        return found[1] if found[1] is not None else found[3]
+    def replace_quoted(match: re.Match[str]) -> str:
+        if match[2] is not None:
+            return _IN_DOUBLE.sub(lambda hit: hit[1].replace("\n", ""), match[2])
+        return match[1] if match[1] is not None else match[3]
 
     bare = _QUOTED.sub("", raw)
     return CommandWord(_QUOTED.sub(replace_quoted, raw), any(sign in bare for sign in "*?[{"))
@@ -218,13 +218,13 @@ def _xargs_command(words: list[CommandWord]) -> list[CommandWord]:
     """Return the command that xargs is given; empty for the one that it has by itself."""
     at, place = 1, ""
     while at < len(words) and words[at].text.startswith("-"):
-        found = _XARGS_OPTION.fullmatch(words[at].text)
-        if found is None:
+        option = _XARGS_OPTION.fullmatch(words[at].text)
+        if option is None:
             raise UnclearLineError(f"xargs {words[at].text} is not analysed")
-        if found["letter"] and not found["value"]:
+        if option["letter"] and not option["value"]:
             at += 1
-        if found["letter"] == "I":
-            place = found["value"] or "".join(word.text for word in words[at : at + 1])
+        if option["letter"] == "I":
+            place = option["value"] or "".join(word.text for word in words[at : at + 1])
         at += 1
     inner = words[at:]
     if inner and (inner[0].text in ("find", "xargs") or (place and place in inner[0].text)):
@@ -340,12 +340,12 @@ def matches_glob(parts: Parts, pattern: str) -> bool:
 
 
 def _expand_wildcards(reached: set[int], pattern: tuple[str, ...]) -> set[int]:
-    found = set(reached)
+    positions = set(reached)
     for at in sorted(reached):
         while at < len(pattern) and pattern[at] == "**":
             at += 1
-            found.add(at)
-    return found
+            positions.add(at)
+    return positions
 
 
 class PermissionDecision(NamedTuple):
@@ -510,12 +510,12 @@ def _is_search_above(rule: str, request: PermissionRequest) -> bool:
 
 def hidden_patterns(permissions: PermissionRules, place: Callable[[str], Parts]) -> list[str]:
     """Return what Grep and Glob leave out, as patterns of a .gitignore at the sandbox's top."""
-    found = []
+    patterns = []
     for family, specifier in map(_parse_rule, permissions.deny):
         if family == "Read" and specifier:
             with suppress(CallError):
-                found.append(f"/{_sandbox_pattern(specifier, place)}")
-    return found
+                patterns.append(f"/{_sandbox_pattern(specifier, place)}")
+    return patterns
 
 
 def rule_note(rule: str) -> str | None:
@@ -532,8 +532,8 @@ def rule_note(rule: str) -> str | None:
 @lru_cache(maxsize=256)
 def _parse_rule(rule: str) -> tuple[str, str | None]:
     """Return the name and the specifier of a rule; one that is none names no tool."""
-    found = _RULE.fullmatch(rule.strip())
-    return (found[1], found[2]) if found is not None else ("", None)
+    match = _RULE.fullmatch(rule.strip())
+    return (match[1], match[2]) if match is not None else ("", None)
 
 
 def _matches_tool(name: str, tool: str, *, strict: bool) -> bool:

@@ -77,8 +77,8 @@ async def play_scenario(
         conversation = Conversation(scenario)
         try:
             earlier, kept = stage.session.begin_run(resumed=settings.resumed)
-            for said in earlier:
-                conversation.next_reply(said)
+            for earlier_prompt in earlier:
+                conversation.next_reply(earlier_prompt)
             stage.places.update(kept)
             if prompts is scenario.prompts:
                 prompts = scenario.prompts[len(earlier) :]
@@ -140,8 +140,8 @@ async def _answer_prompt(
             # What keeps the assistant going is what it is told next.
             prompt, again = ended.reason, True
     if scope.cancelled_caught:
-        said = f"the prompt {shorten_value(prompt)!r} took more than {limit:,} ms"
-        take(Violation("late", stage.scenario.path.name, line, said))
+        text = f"the prompt {shorten_value(prompt)!r} took more than {limit:,} ms"
+        take(Violation("late", stage.scenario.path.name, line, text))
     return False
 
 
@@ -156,7 +156,7 @@ async def inspect_scenario(
 ) -> list[ScenarioProblem]:
     """Return what the listings of the servers say against a scenario; nothing is called."""
     async with _open_run_state(scenario, settings) as stage:
-        found = [
+        problems = [
             ScenarioProblem(each.file, each.line, "", each.text)
             for each in stage.startup_violations()
         ]
@@ -164,9 +164,9 @@ async def inspect_scenario(
             meant = any(check.kind == "is_error" and check.want for check in call.expect)
             if stage.real is None or stage.executor_of(call) is not stage.real or meant:
                 continue
-            if said := stage.real.listing_mismatch(call):
-                found.append(ScenarioProblem(scenario.path.name, call.line, call.tool, said))
-    return found
+            if mismatch := stage.real.listing_mismatch(call):
+                problems.append(ScenarioProblem(scenario.path.name, call.line, call.tool, mismatch))
+    return problems
 
 
 @asynccontextmanager

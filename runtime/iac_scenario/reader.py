@@ -131,9 +131,9 @@ def load_scenario(path: Path) -> LoadedScenario:
         raise ScenarioError(sorted(problems, key=lambda problem: problem.line))
     scenario = build_scenario(document, path, _session_identity(document, path), parsed)
     # Variables and files are the ways to keep a secret elsewhere; the text names them only.
-    said = "contains what looks like a secret; write `${NAME}` and set the variable."
+    advice = "contains what looks like a secret; write `${NAME}` and set the variable."
     secrets = (
-        str(ScenarioProblem(path.name, parsed.line_of(where), format_field_path(where), said))
+        str(ScenarioProblem(path.name, parsed.line_of(where), format_field_path(where), advice))
         for where in secret_locations(parsed.value)
     )
     return LoadedScenario(scenario, tuple(warnings), secrets)
@@ -202,8 +202,8 @@ def _check_meaning(value: Any, where: Where, wrong: Any, ignored: Any) -> None:
         _check_pattern(value, where, wrong)
         return
     for key, item in value.items():
-        if (said := _value_problem(key, item)) is not None:
-            wrong((*where, key), said)
+        if (problem := _value_problem(key, item)) is not None:
+            wrong((*where, key), problem)
         elif key in ("mode", "permission_mode") and item == "delegate":
             ignored(
                 (*where, key), "delegate is a mode of claudeless; here it is the same as default."
@@ -406,10 +406,10 @@ def _build_expectations(
 
 
 def _build_failure(value: dict[str, Any]) -> model.InjectedFailure | None:
-    if (found := value.get("failure")) is None:
+    if (failure := value.get("failure")) is None:
         return None
-    facts = {key: item for key, item in found.items() if key != "type"}
-    return model.InjectedFailure(found["type"], facts)
+    facts = {key: item for key, item in failure.items() if key != "type"}
+    return model.InjectedFailure(failure["type"], facts)
 
 
 def _build_client_answers(kind: type[Part], items: Iterable[dict[str, Any]]) -> tuple[Part, ...]:

@@ -99,14 +99,14 @@ def _note_answer(call: RecordedCall, question: Mapping[str, Any], answer: Any) -
     if kind is None or not isinstance(answer, dict):
         return
     if kind == "sampling":
-        found: dict[str, Any] = {"text": (answer.get("content") or {}).get("text", "")}
+        answer_table: dict[str, Any] = {"text": (answer.get("content") or {}).get("text", "")}
     else:
-        found = {"action": answer.get("action", "cancel")}
+        answer_table = {"action": answer.get("action", "cancel")}
         if answer.get("content"):
-            found["content"] = answer["content"]
+            answer_table["content"] = answer["content"]
         if params.get("message"):
-            found["message"] = {"type": "exact", "text": params["message"]}
-    call.answers.setdefault(kind, []).append(found)
+            answer_table["message"] = {"type": "exact", "text": params["message"]}
+    call.answers.setdefault(kind, []).append(answer_table)
 
 
 def _finish_call(call: RecordedCall, message: Mapping[str, Any]) -> None:
@@ -163,10 +163,10 @@ def _call_tables(
     for number, call in enumerate(calls):
         given = _replace_captured(without_secrets(call.input, secrets), names)
         later = [leaf for after in calls[number + 1 :] for _, leaf in _leaf_paths(after.input)]
-        said = [leaf for before in calls[: number + 1] for _, leaf in _leaf_paths(before.input)]
+        earlier = [leaf for before in calls[: number + 1] for _, leaf in _leaf_paths(before.input)]
         captured = {
             f"value{len(names) + at + 1}": (path, leaf)
-            for at, (path, leaf) in enumerate(_reused_values(call.value, set(later) - set(said)))
+            for at, (path, leaf) in enumerate(_reused_values(call.value, set(later) - set(earlier)))
             if leaf not in names
         }
         yield _call_table(call, given, names, captured, secrets)
@@ -234,11 +234,11 @@ def _reused_values(value: Any, later: Collection[Any]) -> Iterator[tuple[str, st
     if isinstance(value, str):
         for leaf in later:
             if isinstance(leaf, str) and len(leaf) >= _SHORTEST and generalize_value(leaf) != leaf:
-                before, found, _ = value.partition(leaf)
+                before, separator, _ = value.partition(leaf)
                 # What stands before it on its line tells where it is.
                 lead = re.escape(before.rpartition("\n")[2][-20:])
                 where = rf"{lead}(\S+)"
-                hit = re.search(where, value) if found else None
+                hit = re.search(where, value) if separator else None
                 if hit is not None and hit[1] == leaf:
                     yield where, leaf
         return
@@ -397,9 +397,9 @@ def _save_continuously(
     ended = threading.Event()
 
     def write_changes() -> None:
-        found = calls()
-        if len(found) != count[0]:
-            count[0] = _write_scenario(found, servers, output)
+        recorded = calls()
+        if len(recorded) != count[0]:
+            count[0] = _write_scenario(recorded, servers, output)
 
     def write_repeatedly() -> None:
         while not ended.wait(_EVERY):

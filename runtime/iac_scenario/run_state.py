@@ -181,8 +181,8 @@ class RunState:
                 return outcome
             facts |= {"tool_input": call.input, "tool_response": outcome.value}
             after = await self.hooks.run("PostToolUse", call.tool, **facts)
-            said = (f"hook PostToolUse: {after.reason}",) if after.decision == "block" else ()
-            before = replace(before, notes=(*before.notes, *after.notes, *said))
+            note = (f"hook PostToolUse: {after.reason}",) if after.decision == "block" else ()
+            before = replace(before, notes=(*before.notes, *after.notes, *note))
         return replace(outcome, note="; ".join(filter(None, (outcome.note, *before.notes))))
 
     async def _run_call(self, call: ToolCall, executor: ToolExecutor) -> CallResult:
@@ -213,8 +213,8 @@ class RunState:
         approves = setting.auto_approve or hooked == "allow"
         asked = decide_permission(request, permissions, auto_approve=approves)
         if asked.verdict == "deny":
-            said = f"Permission to use {call.tool} has been denied: {asked.reason}."
-            return error_result(said)
+            text = f"Permission to use {call.tool} has been denied: {asked.reason}."
+            return error_result(text)
         declines = call.approve is False and call.tool == "AskUserQuestion"
         if asked.verdict == "allow" and hooked != "ask" and not declines:
             return None

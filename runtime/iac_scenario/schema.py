@@ -178,17 +178,17 @@ def resolve_timeouts(
     The variable is IAC_SCENARIO_ and the name in capitals. Raises PlayError for one that is no
     whole number of milliseconds.
     """
-    found = {}
+    milliseconds = {}
     for name, timeout in TIMEOUTS.items():
         flag, own = flags.get(name), scenario.get(name)
         if flag is not None:
-            found[name] = flag
+            milliseconds[name] = flag
         elif own is not None:
-            found[name] = own
+            milliseconds[name] = own
         else:
             variable = f"IAC_SCENARIO_{name.upper()}"
             text = os.environ.get(variable, timeout.default)
             if not (text.isascii() and text.isdigit()):
                 raise PlayError(f"{variable}={text!r}: give a whole number of milliseconds.")
-            found[name] = int(text)
-    return found
+            milliseconds[name] = int(text)
+    return milliseconds

@@ -172,9 +172,9 @@ class ScenarioSession:
             text, options = asked["question"], asked.get("options", [])
             known = {**self.answers, **given.get("answers", {})}
             answers[text] = known.get(text, options[0]["label"] if options else "")
-        said = ", ".join(f'"{question}"="{answer}"' for question, answer in answers.items())
+        spoken = ", ".join(f'"{question}"="{answer}"' for question, answer in answers.items())
         return _structured_result(
-            f"User has answered your questions: {said}. You can now continue with the user's"
+            f"User has answered your questions: {spoken}. You can now continue with the user's"
             " answers in mind.",
             {"questions": given["questions"], "answers": answers},
         )
@@ -194,8 +194,8 @@ class ScenarioSession:
         number = self._make_uuid("plan").int
         name = "-".join(words[number >> 3 * at & 7] for at, words in enumerate(_PLAN_WORDS))
         self.write_file("plans", f"{name}.md", plan)
-        said = "User has approved your plan. You can now start coding."
-        return _structured_result(said, {"plan": plan, "filePath": f"plans/{name}.md"})
+        text = "User has approved your plan. You can now start coding."
+        return _structured_result(text, {"plan": plan, "filePath": f"plans/{name}.md"})
 
     def declined_result(self, tool: str) -> CallResult:
         """Return what the assistant is told where the user says no to one of these tools."""
@@ -214,10 +214,10 @@ DIALOGS: Final[Mapping[str, Callable[[ScenarioSession, Mapping[str, Any]], CallR
 
 def latest_session(folder: Path) -> str:
     """Return the id of the session that was written last. Raises PlayError for none."""
-    found: Sequence[Path] = [*(folder / "projects").glob("*/*.jsonl")]
-    if not found:
+    transcripts: Sequence[Path] = [*(folder / "projects").glob("*/*.jsonl")]
+    if not transcripts:
         raise PlayError(f"No conversation found to continue in {folder}")
-    return max(found, key=lambda path: path.stat().st_mtime_ns).stem
+    return max(transcripts, key=lambda path: path.stat().st_mtime_ns).stem
 
 
 def _structured_result(text: str, value: dict[str, Any]) -> CallResult:
@@ -252,13 +252,13 @@ _NOTHING: Final = HookVerdict()
 
 def read_settings(paths: Sequence[Path]) -> list[Any]:
     """Return settings files in their order. Raises PlayError."""
-    found = []
+    documents = []
     for path in paths:
         try:
-            found.append(json.loads(path.read_text(encoding="utf-8")))
+            documents.append(json.loads(path.read_text(encoding="utf-8")))
         except (OSError, ValueError) as error:
             raise PlayError(f"{path}: cannot be read as settings: {error}") from None
-    return found
+    return documents
 
 
 def with_settings(rules: PermissionRules, settings: Sequence[Any]) -> PermissionRules:
@@ -310,14 +310,14 @@ class SessionHooks:
         """Run the hooks of an event one after another; each blocking word ends that."""
         if not self.given:
             return _NOTHING
-        said = {
+        payload = {
             "session_id": self._session.id, "transcript_path": str(self._session.transcript or ""),
             "cwd": self._folder, "permission_mode": self._session.mode or "default",
             "hook_event_name": event, **facts,
         }  # fmt: skip
         whole = HookVerdict()
         for hook in self._matching_hooks(event, matched):
-            verdict = await anyio.to_thread.run_sync(self._run_hook, hook, event, said)
+            verdict = await anyio.to_thread.run_sync(self._run_hook, hook, event, payload)
             decision = verdict.decision or whole.decision
             given = whole.input if verdict.input is None else verdict.input
             whole = replace(
@@ -328,7 +328,7 @@ class SessionHooks:
         return whole
 
     def _matching_hooks(self, event: str, matched: str) -> list[Mapping[str, Any]]:
-        found = []
+        hooks = []
         for one in self._settings:
             for entry in _settings_table(one, "hooks").get(event, ()):
                 wanted = entry.get("matcher") or "*"
@@ -342,11 +342,11 @@ class SessionHooks:
                     raise PlayError(
                         f"settings: hooks.{event}: the matcher {wanted!r} {error}"
                     ) from None
-                found += [hook for hook in entry.get("hooks", ()) if fits]
-        return [hook for hook in found if hook.get("type") in ("command", "bash")]
+                hooks += [hook for hook in entry.get("hooks", ()) if fits]
+        return [hook for hook in hooks if hook.get("type") in ("command", "bash")]
 
     def _run_hook(
-        self, hook: Mapping[str, Any], event: str, said: Mapping[str, Any]
+        self, hook: Mapping[str, Any], event: str, payload: Mapping[str, Any]
     ) -> HookVerdict:
         name = f"hook {event} ({str(hook.get('command', ''))[:60]})"
         try:
@@ -356,7 +356,7 @@ class SessionHooks:
                 self._variables,
                 _LIMITS,
                 min(float(hook.get("timeout", _SECONDS)), self._limit),
-                given=json.dumps(said, default=str).encode(),
+                given=json.dumps(payload, default=str).encode(),
             )
         except CallError as error:
             return HookVerdict(notes=(f"{name}: {error}",))
@@ -387,7 +387,7 @@ class SessionHooks:
 
 
 def _settings_table(value: Any, key: str) -> Mapping[str, Any]:
-    found = value.get(key, {}) if isinstance(value, dict) else {}
-    if not isinstance(found, dict):
+    table = value.get(key, {}) if isinstance(value, dict) else {}
+    if not isinstance(table, dict):
         raise PlayError(f"settings: {key} must be an object.")
-    return found
+    return table
