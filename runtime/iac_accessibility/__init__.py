@@ -1,6 +1,9 @@
 """Accessibility tools: see and operate any app's interface, through one bridge per platform.
 
-A tool is a function under `tool` in one of the modules that `tools` names; its `plan`, made by
-`toolset`, turns a call into a plan for the gate. All else knows no platform: `bridge.Bridge` is the
-only door, with `atspi` and `macos` behind it.
+A tool is a function under `tool` whose `plan`, made by `read_tool` or `change_tool` of `toolset`,
+turns a call into a plan for the gate; `tools` names the modules that have some (`ui_tree`,
+`read_tools`, `screenshot`, `action_tools`, `input_tools`). All else knows no platform:
+`bridge.Bridge` is the only door, with `atspi` and `macos` behind it.
 """
+
+__all__ = ["action_tools", "arguments", "bridge", "input_tools", "model", "tools", "toolset"]

@@ -11,11 +11,13 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Final, Literal, NamedTuple
 
-from iac_accessibility.apps import UiSession, modal_error, modal_error_context
 from iac_accessibility.bridge import read_one
+from iac_accessibility.element_identity import ElementFound
 from iac_accessibility.errors import UiError, error_context
-from iac_accessibility.identity import ElementFound
-from iac_accessibility.levels import (
+from iac_accessibility.locate import resolve_target
+from iac_accessibility.model import CONFIRMS, Detail, ElementGone, Scalar, UiApp, UiFault, UiNode
+from iac_accessibility.outline import element_state, shown_value
+from iac_accessibility.risk import (
     CONFIRMS_TEXT,
     ChangeFacts,
     ChangeLevel,
@@ -24,10 +26,7 @@ from iac_accessibility.levels import (
     is_dialog,
     return_does,
 )
-from iac_accessibility.locate import resolve_target
-from iac_accessibility.model import Detail, ElementGone, Scalar, UiApp, UiFault, UiNode
-from iac_accessibility.paths import CONFIRMS
-from iac_accessibility.render import element_state, shown_value
+from iac_accessibility.session import UiSession, modal_error, modal_error_context
 from iac_base.errors import near_text, quote_text
 from iac_base.text import escape_hidden
 from iac_runtime.tool import Level, at_most

@@ -7,26 +7,28 @@ import time
 from collections.abc import Sequence
 from typing import Final, Protocol, runtime_checkable
 
-from iac_accessibility.apps import UiSession
 from iac_accessibility.bridge import Bridge, ElementReader, read_one
-from iac_accessibility.errors import LOOK_AGAIN, StaleError, UiError
-from iac_accessibility.identity import (
+from iac_accessibility.element_identity import (
     ElementFound,
     Fingerprint,
     describe_differences,
     element_of_branch,
     with_row,
 )
+from iac_accessibility.errors import LOOK_AGAIN, StaleError, UiError
 from iac_accessibility.model import (
     AppNotResponding,
     Detail,
     ElementGone,
     Handle,
+    PathStep,
     UiApp,
     UiFault,
     UiNode,
+    parse_path,
+    path_text,
 )
-from iac_accessibility.paths import PathStep, parse_path, path_text
+from iac_accessibility.session import UiSession
 from iac_accessibility.traverse import WalkLimits, steps_of, walk_tree
 from iac_base.errors import near_text, quote_text
 

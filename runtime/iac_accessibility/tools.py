@@ -11,7 +11,7 @@ from iac_runtime.tool import Toolset
 INTERFACES: Final = Toolset(
     tuple(
         f"iac_accessibility.{name}"
-        for name in ("tree", "reads", "sees", "writes", "menus", "inputs", "forms")
+        for name in ("ui_tree", "read_tools", "screenshot", "action_tools", "input_tools")
     ),
     order=(
         "get_ui_tree",

@@ -20,17 +20,16 @@ from importlib.util import find_spec
 from threading import Lock
 from typing import Any, Final, TypeAlias
 
-from iac_accessibility.apps import UiSession, modal_error_context
+from iac_accessibility.arguments import UiCall, prepare_call
 from iac_accessibility.bridge import Bridge
-from iac_accessibility.calls import UiCall, prepare_call
 from iac_accessibility.changes import ElementChange, apply_change, approval_scope, assess_change
+from iac_accessibility.changes_since import changes_since_view
 from iac_accessibility.errors import UiError, error_context
-from iac_accessibility.levels import ChangeLevel, holds_secret
 from iac_accessibility.model import AppNotResponding, UiApp
-from iac_accessibility.news import changes_since_view
+from iac_accessibility.risk import ChangeLevel, holds_secret
+from iac_accessibility.session import UiSession, modal_error_context
 from iac_base.cancellation import Cancellation
-from iac_base.distribution import pip_install
-from iac_base.errors import ToolError, quote_text
+from iac_base.errors import ToolError, pip_install, quote_text
 from iac_base.text import clean_value
 from iac_runtime.tool import Level
 from iac_runtime.toolkit import (

@@ -13,8 +13,15 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from iac_accessibility.bridge import ElementReader
-from iac_accessibility.model import AppNotResponding, Detail, ElementGone, Handle, UiFault, UiNode
-from iac_accessibility.paths import PathStep
+from iac_accessibility.model import (
+    AppNotResponding,
+    Detail,
+    ElementGone,
+    Handle,
+    PathStep,
+    UiFault,
+    UiNode,
+)
 
 BATCH: Final = 256
 _SILENT_IN_A_ROW: Final = 3

@@ -269,3 +269,12 @@ def near_text(name: str, names: Iterable[str]) -> str:
         return ""
     more = ", …" if len(known) > 5 else ""
     return f"Known: {', '.join(known[:5])}{more}"
+
+
+DISTRIBUTION: Final = "iac-for-mac"
+"""Its name in pyproject.toml, and on an index."""
+
+
+def pip_install(extra: str = "") -> str:
+    """Return the command that installs the package, with an extra of it if one is given."""
+    return f"pip install '{DISTRIBUTION}[{extra}]'" if extra else f"pip install {DISTRIBUTION}"

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from iac_runtime.execution.mac import responsible_name
     from iac_runtime.execution.process import Completed, RunInTurns, Runner
     from iac_runtime.execution.workers import run_process
-    from iac_runtime.gate.gate import Gate
     from iac_runtime.gate.planning import fit_to_limit
     from iac_runtime.gate.plans import (
         Call,
+        CallGate,
         CompletedCall,
         Plan,
         RefusedCall,
@@ -46,7 +46,16 @@ if TYPE_CHECKING:
     from iac_runtime.tools.tables import Tables
 
 __all__ = ["Call", "CallFacts", "Catalogue", "Completed", "CompletedCall", "DateText", "Decision"]
-__all__ += ["Effect", "Gate", "Index", "Outcome", "Perform", "Permissions", "Plan", "RaisedLevel"]
+__all__ += [
+    "CallGate",
+    "Effect",
+    "Index",
+    "Outcome",
+    "Perform",
+    "Permissions",
+    "Plan",
+    "RaisedLevel",
+]
 __all__ += ["RefText", "RefusedCall", "RunInTurns", "Runner", "Tables", "Taint"]
 __all__ += ["TargetDescription", "Tool", "ToolContext", "ToolImage", "ToolResult", "Verb"]
 __all__ += ["check_arguments", "check_own", "clean_result", "combined_outcome"]
@@ -58,9 +67,8 @@ _HOMES: Final = {
     "iac_runtime.execution.mac": "responsible_name",
     "iac_runtime.execution.process": "Completed RunInTurns Runner",
     "iac_runtime.execution.workers": "run_process",
-    "iac_runtime.gate.gate": "Gate",
     "iac_runtime.gate.planning": "fit_to_limit",
-    "iac_runtime.gate.plans": "Call CompletedCall Plan RefusedCall ToolContext"
+    "iac_runtime.gate.plans": "Call CallGate CompletedCall Plan RefusedCall ToolContext"
     " ToolImage ToolResult",
     "iac_runtime.gate.results": "clean_result",
     "iac_runtime.language.reader": "DateText RefText",

@@ -18,7 +18,7 @@ from typing import Any, Final, NoReturn
 import click
 
 from iac_base.commands import CommandGroup
-from iac_base.distribution import DISTRIBUTION
+from iac_base.errors import DISTRIBUTION
 from iac_scenario.checks import LOOSE, exit_status, static_problems
 from iac_scenario.conversation import Event, FailureEvent, NoteEvent, ResultEvent, scenario_prompts
 from iac_scenario.model import MODES, PERMISSION_MODES, PlayError, ScenarioError, ScenarioScript

@@ -12,7 +12,7 @@ from ui_user import User
 from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError
 
-pytestmark = [pytest.mark.process, pytest.mark.sweep(3)]
+pytestmark = pytest.mark.process
 ROW = "window[@title='Fixture']/group[0]/group[0]"
 
 

@@ -63,7 +63,6 @@ def test_a_page_is_woken_pressed_and_typed_into(browser: User) -> None:
     assert "END" in browser("get_ui_tree", element=log, offset=5990)["tree"]
 
 
-@pytest.mark.slow
 def test_a_form_takes_an_option_and_a_date_beside_texts(browser: User) -> None:
     browser("get_ui_tree", depth=40)
     stack.wait_until(lambda: browser.sees("Order 199"), "the whole page")

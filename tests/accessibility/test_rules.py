@@ -8,22 +8,24 @@ from hypothesis import strategies as st
 from ui_calls import perform, prepare
 from ui_memory import APP, Memory, node, tree
 
-from iac_accessibility.apps import find_app
+from iac_accessibility.action_tools import coerce_value
+from iac_accessibility.bridge import parse_stroke, stroke_effect
 from iac_accessibility.changes import is_same_value
-from iac_accessibility.keys import parse_stroke, stroke_effect
-from iac_accessibility.levels import ChangeFacts, assess_level, danger_word
-from iac_accessibility.model import AcceptedValue, UiApp, UiNode
-from iac_accessibility.paths import (
+from iac_accessibility.model import (
+    AcceptedValue,
     PathError,
     PathStep,
+    UiApp,
+    UiNode,
     action_name,
     parse_path,
     path_text,
     role_name,
 )
+from iac_accessibility.risk import ChangeFacts, assess_level, danger_word
+from iac_accessibility.session import find_app
 from iac_accessibility.toolset import UiToolset
 from iac_accessibility.traverse import steps_of
-from iac_accessibility.writes import coerce_value
 from iac_base.errors import ToolError
 from iac_runtime.tools.own import toolset_tools
 from iac_runtime.tools.shape import listing_entry as listing_entry

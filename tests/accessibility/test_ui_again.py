@@ -11,7 +11,7 @@ from ui_user import User
 
 from iac_accessibility import locate
 from iac_accessibility.atspi.apps import process_start_time, program_identity
-from iac_accessibility.identity import ElementFound, PathMemory
+from iac_accessibility.element_identity import ElementFound, PathMemory
 from iac_accessibility.model import Handle, UiApp, UiNode
 from iac_accessibility.toolset import UiToolset
 from iac_accessibility.traverse import WalkLimits, walk_tree

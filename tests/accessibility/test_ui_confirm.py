@@ -6,8 +6,8 @@ from ui_calls import prepare
 from ui_memory import node
 from ui_user import User
 
-from iac_accessibility.levels import return_does
 from iac_accessibility.model import AcceptedValue, ActionFailed
+from iac_accessibility.risk import return_does
 
 pytestmark = pytest.mark.process
 

@@ -15,7 +15,7 @@ from ui_user import User
 from iac_accessibility.model import AcceptedValue, ActionFailed
 from iac_base.errors import ToolError
 
-pytestmark = [pytest.mark.process, pytest.mark.sweep(3)]
+pytestmark = pytest.mark.process
 
 LINE = "é ñ ê ß @#^~ zyqw 山田 😀 ÄÖ\"'`"
 

@@ -9,7 +9,7 @@ from ui_calls import answered, perform, prepare
 from ui_memory import APP, Memory, node, tree
 from ui_user import User
 
-from iac_accessibility.identity import PathMemory
+from iac_accessibility.element_identity import PathMemory
 from iac_accessibility.toolset import UiToolset, open_toolset
 from iac_base.errors import ToolError
 from iac_runtime.execution.executor import Executor

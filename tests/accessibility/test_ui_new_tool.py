@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from ui_memory import APP, Memory, node, tree
 
-from iac_accessibility.apps import UiSession
-from iac_accessibility.calls import UiCall
+from iac_accessibility.arguments import UiCall
 from iac_accessibility.changes import ElementChange, check_action, describe_element
+from iac_accessibility.session import UiSession
 from iac_accessibility.toolset import UiToolset, change_tool, open_toolset
 from iac_base.errors import UnknownToolError
 from iac_gen.toolsets import toolset_rows

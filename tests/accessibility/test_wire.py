@@ -14,8 +14,13 @@ from jeepney import DBusAddress, new_method_call, new_method_return
 from jeepney.low_level import Endianness, Message
 
 from iac_accessibility.atspi.apps import is_installed, process_start_time, program_identity
-from iac_accessibility.atspi.decode import ITEMS, ReplyParser, decode_items, decode_reply
-from iac_accessibility.atspi.wire import ConnectionPool
+from iac_accessibility.atspi.wire import (
+    ITEMS,
+    ConnectionPool,
+    ReplyParser,
+    decode_items,
+    decode_reply,
+)
 from iac_accessibility.model import AppNotResponding
 
 _TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))

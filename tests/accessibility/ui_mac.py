@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ui_pyobjc import Framework
 
 from iac_accessibility.atspi.bridge import AtspiBridge
-from iac_accessibility.keys import parse_stroke
+from iac_accessibility.bridge import parse_stroke
 from iac_accessibility.model import (
     ALIVE_CHANGES,
     AccessDenied,
@@ -288,7 +288,7 @@ class Mac:
             return self.error(fault), None
 
     def AXUIElementPerformAction(self, element: Element, name: str) -> int:  # noqa: N802
-        from iac_accessibility.paths import action_name
+        from iac_accessibility.model import action_name
 
         try:
             self.bridge.perform_action(element.handle, action_name(name), self.seconds(element))

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from iac_accessibility.keys import parse_stroke
+from iac_accessibility.bridge import parse_stroke
 from iac_accessibility.model import (
     AcceptedValue,
     AppNotResponding,

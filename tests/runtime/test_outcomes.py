@@ -12,7 +12,7 @@ from iac_runtime.gate.batch import BatchError
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, CompletedCall, PendingCall, RefusedCall
 from iac_runtime.gate.results import structured_content
-from iac_runtime.gate.undoing import open_history
+from iac_runtime.gate.verify import open_history
 from iac_runtime.outcomes import history as keeping
 from iac_runtime.outcomes.history import FILE, CallSelection, KeptCall, LaterCheck, UndoHistory
 from iac_runtime.outcomes.inverse import Inverse

@@ -19,7 +19,7 @@ from iac_base.errors import ToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, CompletedCall
-from iac_runtime.gate.undoing import open_history
+from iac_runtime.gate.verify import open_history
 from iac_runtime.outcomes.history import UndoHistory
 from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator.scenario import FaultScenario, InjectedFault

@@ -5,12 +5,15 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from iac_accessibility.atspi import points, texts
+from iac_accessibility.atspi import reading
 from iac_accessibility.atspi.apps import (
     APPS,
     REGISTRY,
+    SCREEN,
+    ScreenReader,
     has_terminal,
     is_installed,
+    is_screen,
     process_start_time,
     program_identity,
     program_names,
@@ -35,10 +38,8 @@ from iac_accessibility.atspi.reading import (
     property_call,
     read_cached_elements,
 )
-from iac_accessibility.atspi.windows import SCREEN, ScreenReader, is_screen
 from iac_accessibility.atspi.wire import BusCall, ConnectionPool
-from iac_accessibility.bridge import ElementReader
-from iac_accessibility.keys import parse_stroke
+from iac_accessibility.bridge import ElementReader, parse_stroke
 from iac_accessibility.model import (
     AcceptedValue,
     ActionFailed,
@@ -52,9 +53,10 @@ from iac_accessibility.model import (
     UiFault,
     UiNode,
     Unsupported,
+    action_name,
     clean_foreign_text,
+    takes_typing,
 )
-from iac_accessibility.paths import action_name, takes_typing
 
 if TYPE_CHECKING:
     # Imported where keys are first given: it needs a library of its own.
@@ -230,7 +232,7 @@ class AtspiBridge:
     def take_picture(self, app: UiApp, frame: Frame, timeout: float) -> ScreenPicture:  # noqa: ARG002
         """Return what the X server shows there; it answers at once."""
         # Needed for pictures only, and not light.
-        from iac_accessibility.atspi.picture import capture_window
+        from iac_accessibility.atspi.x11 import capture_window
 
         return capture_window(app.pid, frame)
 
@@ -338,15 +340,15 @@ class AtspiBridge:
 
     def insert_text(self, handle: Handle, text: str, timeout: float) -> None:
         """Put a text in at the end, by EditableText."""
-        texts.insert_text(self._bus, handle, text, timeout)
+        reading.insert_text(self._bus, handle, text, timeout)
 
     def select_all(self, handle: Handle, timeout: float) -> bool:
         """Select what a text holds."""
-        return texts.select_all(self._bus, handle, timeout)
+        return reading.select_all(self._bus, handle, timeout)
 
     def full_text(self, handle: Handle, timeout: float) -> str | None:
         """Return the whole text; None where it is a secret, or the element has none."""
-        return texts.full_text(self._bus, handle, timeout)
+        return reading.full_text(self._bus, handle, timeout)
 
     def select_child(self, handle: Handle, index: int, timeout: float) -> None:
         """Select a child by its place."""
@@ -358,13 +360,13 @@ class AtspiBridge:
 
     def scroll_to(self, handle: Handle, timeout: float) -> bool:
         """Bring an element into view."""
-        return not is_screen(handle) and points.scroll_to(self._bus, handle, timeout)
+        return not is_screen(handle) and reading.scroll_to(self._bus, handle, timeout)
 
     def element_at(self, window: Handle, x: float, y: float, timeout: float) -> Handle | None:
         """Return the innermost element of a window at a point; of one without a tree itself."""
         if is_screen(window):
             return window
-        return points.element_at(self._bus, window, x, y, timeout)
+        return reading.element_at(self._bus, window, x, y, timeout)
 
     def _has_state(self, handle: Handle, state: str, timeout: float) -> bool:
         (words,) = self._bus.call(method_call(handle, "Accessible", "GetState"), timeout)

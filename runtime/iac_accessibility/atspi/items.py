@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from iac_accessibility.levels import marked
 from iac_accessibility.model import (
+    BOOLEAN_ROLES,
     VALUE_LIMIT,
     AppNotResponding,
     Detail,
@@ -15,9 +15,12 @@ from iac_accessibility.model import (
     Scalar,
     UiFault,
     UiNode,
+    action_name,
     clean_foreign_text,
+    role_name,
+    takes_typing,
 )
-from iac_accessibility.paths import BOOLEAN_ROLES, action_name, role_name, takes_typing
+from iac_accessibility.risk import marked
 
 ATSPI: Final = "org.a11y.atspi."
 PROPERTIES: Final = "org.freedesktop.DBus.Properties"

@@ -1,4 +1,4 @@
-"""Elements of an AT-SPI app as nodes: two rounds of calls for any number of them.
+"""Elements of an AT-SPI app as nodes: two rounds of calls for any number of them; texts, points.
 
 The first round asks what every element has, the second what only some have (children, value).
 GTK hands out its whole tree at once (`Cache.GetItems`); what the snapshot leaves out (menus that
@@ -20,7 +20,10 @@ from iac_accessibility.atspi.items import (
     IDENTIFIER,
     LABEL,
     LABELLED_BY,
+    NO_NODE,
     PROPERTIES,
+    ROLES,
+    ROOT_PATH,
     VALUE,
     Answer,
     ElementItem,
@@ -34,18 +37,22 @@ from iac_accessibility.atspi.items import (
     text_of,
 )
 from iac_accessibility.atspi.wire import BusCall, ConnectionPool
-from iac_accessibility.levels import marked
+from iac_accessibility.bridge import read_one
 from iac_accessibility.model import (
+    BOOLEAN_ROLES,
+    TEXT_ROLES,
     VALUE_LIMIT,
+    ActionFailed,
     AppNotResponding,
     Detail,
     Handle,
     Scalar,
     UiFault,
     UiNode,
+    Unsupported,
     clean_foreign_text,
 )
-from iac_accessibility.paths import BOOLEAN_ROLES, TEXT_ROLES
+from iac_accessibility.risk import marked
 
 CHILD_LIMIT: Final = 2_000
 """Children of one element that are read; a table of a million rows answers with its first."""
@@ -407,3 +414,121 @@ def _with_name(node: UiNode, name: Answer) -> UiNode | UiFault:
     if isinstance(name, UiFault):
         return name
     return node._replace(title=clean_foreign_text(property_value(name, "")))
+
+
+_LEVELS: Final = 60
+_MANY: Final = 200
+"""Children of which a toolkit is asked which one it is, instead of each where it is."""
+
+_SETTLE: Final = 0.03
+_ASKS: Final = 10
+_ANYWHERE: Final = 6
+"""ScrollType: wherever the element comes into view."""
+
+
+def element_at(
+    bus: ConnectionPool, window: Handle, x: float, y: float, timeout: float
+) -> Handle | None:
+    """Return the innermost element of a window at a point.
+
+    Of elements that overlap the last is drawn above the others; only browsers know better, since
+    pages say themselves what lies above. GTK answers with the first of them.
+    """
+    end = time.monotonic() + timeout
+    key: Any = window
+    named = bus.call(property_call((key[0], ROOT_PATH), "Application", "ToolkitName"), timeout)
+    if named[0][1] in ("Chromium", "Gecko"):
+        return _settled(bus, window, x, y, end)
+    reader = AtspiReader(bus, {})
+    want = Detail.CHILDREN | Detail.FRAME
+    node = read_one(reader, window, want, timeout)
+    for _ in range(_LEVELS):
+        left = max(end - time.monotonic(), 0.05)
+        if node.role == "web_area":
+            return _settled(bus, node.handle, x, y, end)
+        if node.total > _MANY:
+            below = _asked(bus, node.handle, x, y, left)
+            if below in (None, node.handle):
+                break
+            node = read_one(reader, below, want, left)
+            continue
+        children = reader.read(node.children, want, left)
+        at = [one for one in children if isinstance(one, UiNode) and one.covers(x, y)]
+        if not at:
+            break
+        node = at[-1]
+    return node.handle
+
+
+def _settled(bus: ConnectionPool, handle: Handle, x: float, y: float, end: float) -> Handle | None:
+    """Return what a browser answers twice: the first answer is of its last frame, or a guess."""
+    before = _asked(bus, handle, x, y, max(end - time.monotonic(), 0.05))
+    for _ in range(_ASKS):
+        time.sleep(_SETTLE)
+        now = _asked(bus, handle, x, y, max(end - time.monotonic(), 0.05))
+        if now == before:
+            break
+        before = now
+    return before
+
+
+def _asked(
+    bus: ConnectionPool, handle: Handle, x: float, y: float, timeout: float
+) -> Handle | None:
+    call = method_call(handle, "Component", "GetAccessibleAtPoint", "iiu", int(x), int(y), 0)
+    found = tuple(bus.call(call, timeout)[0])
+    return None if found[1] == NO_NODE else found
+
+
+def scroll_to(bus: ConnectionPool, handle: Handle, timeout: float) -> bool:
+    """Bring an element into view; False where its toolkit does not do that."""
+    try:
+        answer = bus.call(method_call(handle, "Component", "ScrollTo", "u", _ANYWHERE), timeout)
+    except (Unsupported, ActionFailed):
+        return False
+    return bool(answer and answer[0])
+
+
+def insert_text(bus: ConnectionPool, handle: Handle, text: str, timeout: float) -> None:
+    """Put a text in at the end, by EditableText."""
+    count = _text_length(bus, handle, timeout)
+    key: Any = handle
+    named = bus.call(property_call((key[0], ROOT_PATH), "Application", "ToolkitName"), timeout)
+    # GTK counts the text in bytes, Qt in UTF-16 units.
+    size = len(text.encode("utf-16-le")) // 2 if named[0][1] == "Qt" else len(text.encode())
+    call = method_call(handle, "EditableText", "InsertText", "isi", count, text, size)
+    answer = bus.call(call, timeout)
+    if answer and answer[0] is False:
+        raise ActionFailed("the app refused the text")
+
+
+def select_all(bus: ConnectionPool, handle: Handle, timeout: float) -> bool:
+    """Select what a text holds."""
+    (count,) = bus.call(method_call(handle, "Text", "GetNSelections"), timeout)
+    size = _text_length(bus, handle, timeout)
+    call = (
+        method_call(handle, "Text", "SetSelection", "iii", 0, 0, size)
+        if count
+        else method_call(handle, "Text", "AddSelection", "ii", 0, size)
+    )
+    return bool(bus.call(call, timeout)[0])
+
+
+def full_text(bus: ConnectionPool, handle: Handle, timeout: float) -> str | None:
+    """Return the whole text; None where it is a secret, or the element has none."""
+    try:
+        (number,) = bus.call(method_call(handle, "Accessible", "GetRole"), timeout)
+        if ROLES[number : number + 1] == ("secure_text_field",):
+            return None
+        count = _text_length(bus, handle, timeout)
+        if count == 0:
+            return ""
+        call = method_call(handle, "Text", "GetText", "ii", 0, count)
+        return str(bus.call(call, timeout)[0])
+    except (Unsupported, ActionFailed):
+        return None
+
+
+def _text_length(bus: ConnectionPool, handle: Handle, timeout: float) -> int:
+    answer = bus.call(property_call(handle, "Text", "CharacterCount"), timeout)
+    return int(answer[0][1])

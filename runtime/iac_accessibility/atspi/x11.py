@@ -1,17 +1,19 @@
-"""Keys, pointer and windows of an X server, through python-xlib (XTEST, EWMH, X-Resource).
+"""Keys, pointer, windows and pictures of an X server (python-xlib: XTEST, EWMH, X-Resource).
 
 Characters that the layout in force does not have are lent spare keys, all of a text at once:
 clients read a changed mapping in order with the keys, so that nothing is typed as its successor.
-Source: XTEST 2.2; Extended Window Manager Hints 1.5; X Resource 1.2; X11 keysyms, Appendix A.
+Source: XTEST 2.2; Extended Window Manager Hints 1.5 (_NET_WM_PID); X Resource 1.2; X11 keysyms,
+Appendix A; X Window System Protocol: GrabKeyboard and GrabPointer, GetImage (it gives what is seen,
+windows before it included), QueryTree (children in stacking order, the lowest first); GrabDevice of
+the X.Org server, which looks for another grab first and at the window next.
 """
 
-import contextlib
 import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, Final
+from contextlib import closing, contextmanager, suppress
+from typing import Any, Final, Literal
 
 import Xlib.threaded  # noqa: F401 (one display is used by several threads)
 from Xlib import X, display, error
@@ -19,16 +21,16 @@ from Xlib.ext import res, xtest
 from Xlib.protocol import event
 
 from iac_accessibility.atspi.clipboard import Clipboard
-from iac_accessibility.atspi.grabs import Grabs
-from iac_accessibility.atspi.keysyms import KEYSYMS, keysym_of
-from iac_accessibility.bridge import HELD
-from iac_accessibility.keys import Stroke
+from iac_accessibility.bridge import HELD, Stroke
 from iac_accessibility.model import (
     ActionFailed,
     AppNotResponding,
     Frame,
+    ScreenPicture,
     ScreenWindow,
+    Unsupported,
     clean_foreign_text,
+    frames_overlap,
 )
 
 _HELD: Final = {"shift": 0xFFE1, "control": 0xFFE3, "option": 0xFFE9, "command": 0xFFEB}
@@ -77,7 +79,7 @@ class XDisplay:
 
     def close(self) -> None:
         """Let go of the display."""
-        with self._lock, contextlib.suppress(OSError, error.ConnectionClosedError):
+        with self._lock, suppress(OSError, error.ConnectionClosedError):
             if self._clipboard is not None:
                 self._clipboard.close()
             self._display.close()
@@ -180,7 +182,7 @@ class XDisplay:
         return [one.id for one in tree.children if self._is_viewable(one)] if tree else []
 
     def _is_viewable(self, window: Any) -> bool:
-        with contextlib.suppress(error.XError):
+        with suppress(error.XError):
             return bool(window.get_attributes().map_state == X.IsViewable)
         return False
 
@@ -216,7 +218,7 @@ class XDisplay:
         Asked each time: the number of a window that is gone is given to another's.
         """
         found: int | None = None
-        with contextlib.suppress(error.XError, AttributeError, IndexError):
+        with suppress(error.XError, AttributeError, IndexError):
             spec = [{"client": window.id, "mask": res.LocalClientPIDMask}]
             for row in self._display.res_query_client_ids(spec).ids:
                 if row.value:
@@ -412,3 +414,131 @@ class XDisplay:
                     xtest.fake_input(self._display, X.ButtonPress, number)
                     xtest.fake_input(self._display, X.ButtonRelease, number)
             self._display.sync()
+
+
+KEYSYMS: Final = {
+    **dict(zip(("backspace", "tab"), (0xFF08, 0xFF09), strict=True)),
+    "return": 0xFF0D,
+    "escape": 0xFF1B,
+    "delete": 0xFFFF,
+    "space": 0x20,
+    "menu": 0xFF67,
+    "home": 0xFF50,
+    "left": 0xFF51,
+    "up": 0xFF52,
+    "right": 0xFF53,
+    "down": 0xFF54,
+    "page_up": 0xFF55,
+    "page_down": 0xFF56,
+    "end": 0xFF57,
+    "insert": 0xFF63,
+    **{f"f{number}": 0xFFBD + number for number in range(1, 21)},
+}
+_SPECIAL: Final = {"\n": 0xFF0D, "\t": 0xFF09}
+
+
+def keysym_of(char: str) -> int:
+    """Return the keysym of a character."""
+    code = ord(char)
+    return _SPECIAL.get(char) or (code if code <= 0xFF else 0x1000000 + code)
+
+
+class Grabs:
+    """Asks for grabs through a window that is not shown.
+
+    Such a window is no place for a grab. So the server tells of another client's, and grants
+    none, which every client would notice as a change of focus.
+    """
+
+    def __init__(self, display: Any) -> None:
+        self._display = display
+        root = display.screen().root
+        self._window = root.create_window(-1, -1, 1, 1, 0, 0, X.InputOnly, X.CopyFromParent)
+
+    def holds(self, what: Literal["keyboard", "pointer"]) -> bool:
+        """Say whether another client has grabbed it."""
+        modes = (X.GrabModeAsync, X.GrabModeAsync)
+        if what == "keyboard":
+            status = self._window.grab_keyboard(False, *modes, X.CurrentTime)
+        else:
+            status = self._window.grab_pointer(False, 0, *modes, X.NONE, X.NONE, X.CurrentTime)
+        if status == X.GrabSuccess:
+            release = {"keyboard": "ungrab_keyboard", "pointer": "ungrab_pointer"}[what]
+            getattr(self._display, release)(X.CurrentTime)
+        return bool(status == X.AlreadyGrabbed)
+
+
+_LEVELS: Final = 3
+"""Levels below a top window at which a window manager keeps the app's own."""
+
+
+def capture_window(pid: int, frame: Frame) -> ScreenPicture:
+    """Return the part of the screen at `frame`, and what is before the windows of `pid` there.
+
+    A window of which nobody knows whose it is counts as another's.
+
+    Raises:
+        Unsupported: There is no X display here, or the part is not on the screen.
+        Silent: The display does not answer.
+    """
+    if not os.environ.get("DISPLAY"):
+        raise Unsupported(
+            "there is no X display, and Wayland does not let a program see other programs' windows"
+        )
+    try:
+        opened = display.Display()
+    except (error.DisplayError, OSError) as fault:
+        raise AppNotResponding(f"the X display cannot be reached: {fault}") from None
+    with closing(opened):
+        root = opened.screen().root
+        whole = root.get_geometry()
+        left, top = max(int(frame.x), 0), max(int(frame.y), 0)
+        width = min(int(frame.x + frame.width), whole.width) - left
+        height = min(int(frame.y + frame.height), whole.height) - top
+        if width < 1 or height < 1:
+            raise Unsupported("the window is not on the screen")
+        shown = Frame(left, top, width, height)
+        try:
+            image = root.get_image(left, top, width, height, X.ZPixmap, 0xFFFFFFFF)
+            covered = _covering_frames(opened, root, pid, shown)
+        except error.XError as fault:
+            raise AppNotResponding(f"the X server refused: {fault}") from None
+        if image.depth not in (24, 32):
+            raise Unsupported(f"IAC does not support a screen with {image.depth} bits")
+        return ScreenPicture((width, height), image.data, "BGRX", shown, covered)
+
+
+def _covering_frames(opened: Any, root: Any, pid: int, shown: Frame) -> tuple[Frame, ...]:
+    """Return the places of windows of others that are before the first of ours, and beside it."""
+    found: list[Frame] = []
+    for window in reversed(root.query_tree().children):
+        try:
+            held, at = window.get_attributes(), window.get_geometry()
+            if held.map_state != X.IsViewable or held.win_class != X.InputOutput:
+                continue
+            place = Frame(at.x, at.y, at.width + 2 * at.border_width, at.height)
+            if _owner_pid(opened, window, _LEVELS) != pid:
+                if frames_overlap(place, shown):
+                    found.append(place)
+            elif _fills_most(place, shown):
+                return tuple(found)
+        except error.XError:
+            # It went meanwhile.
+            continue
+    # None of ours fills the place: what is there is not known to be of the app.
+    return (*found, shown)
+
+
+def _owner_pid(opened: Any, window: Any, levels: int) -> int:
+    said = window.get_full_property(opened.intern_atom("_NET_WM_PID"), 0)
+    if said is not None and len(said.value):
+        return int(said.value[0])
+    below = window.query_tree().children if levels else ()
+    return next(filter(None, (_owner_pid(opened, one, levels - 1) for one in below)), 0)
+
+
+def _fills_most(place: Frame, shown: Frame) -> bool:
+    """Say whether a window fills most of a place: its frame and its shadow may differ."""
+    width = min(place.x + place.width, shown.x + shown.width) - max(place.x, shown.x)
+    height = min(place.y + place.height, shown.y + shown.height) - max(place.y, shown.y)
+    return width > 0 < height and width * height >= shown.width * shown.height * 0.9

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from iac_accessibility.keys import parse_stroke
+from iac_accessibility.bridge import parse_stroke
 from iac_accessibility.macos import workspace
 from iac_accessibility.macos.frameworks import (
     AppKit,
@@ -24,10 +24,11 @@ from iac_accessibility.macos.frameworks import (
     with_timeout,
 )
 from iac_accessibility.macos.frameworks import HIServices as Ax
-from iac_accessibility.macos.hands import MacInputDevices
-from iac_accessibility.macos.observer import MacWatch
+from iac_accessibility.macos.input_devices import MacInputDevices
 from iac_accessibility.macos.reading import MacReader, children_of
+from iac_accessibility.macos.workspace import MacWatch
 from iac_accessibility.model import (
+    BOOLEAN_ROLES,
     AcceptedValue,
     AccessDenied,
     ActionFailed,
@@ -41,9 +42,10 @@ from iac_accessibility.model import (
     UiApp,
     UiFault,
     Unsupported,
+    action_name,
     clean_foreign_text,
+    role_name,
 )
-from iac_accessibility.paths import BOOLEAN_ROLES, action_name, role_name
 
 _DEFAULT_SECONDS: Final = 1.0
 _MAX_DEPTH: Final = 200
@@ -164,7 +166,7 @@ class MacBridge:
     def take_picture(self, app: UiApp, frame: Frame, timeout: float) -> ScreenPicture:
         """Return what the window server shows of the window that holds a frame."""
         # Needed for pictures only.
-        from iac_accessibility.macos.picture import capture_window
+        from iac_accessibility.macos.workspace import capture_window
 
         return capture_window(app.pid, frame, timeout)
 

@@ -7,7 +7,6 @@ import time
 from collections.abc import Sequence
 from typing import Any, Final
 
-from iac_accessibility.levels import marked
 from iac_accessibility.macos.frameworks import HIServices as Ax
 from iac_accessibility.macos.frameworks import (
     in_autorelease_pool,
@@ -16,6 +15,7 @@ from iac_accessibility.macos.frameworks import (
     with_timeout,
 )
 from iac_accessibility.model import (
+    BOOLEAN_ROLES,
     VALUE_LIMIT,
     ActionFailed,
     AppNotResponding,
@@ -26,9 +26,12 @@ from iac_accessibility.model import (
     UiFault,
     UiNode,
     Unsupported,
+    action_name,
     clean_foreign_text,
+    role_name,
+    takes_typing,
 )
-from iac_accessibility.paths import BOOLEAN_ROLES, action_name, role_name, takes_typing
+from iac_accessibility.risk import marked
 
 CHILD_LIMIT: Final = 2_000
 

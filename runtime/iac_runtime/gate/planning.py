@@ -2,21 +2,19 @@
 
 A tool's `perform` makes the plan; here are those of generated tools and of the runtime's own.
 
-A list may look in each of several objects. The names by which a call finds objects are counted by
-one event in the exchange of the call, for an app takes the first that bears one: before a read,
-which answers and says so, and as the pin of a write, of which nothing is then sent.
+A list may look in each of several objects.
 """
 
 import contextlib
 import itertools
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import partial
 from operator import itemgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import (
@@ -28,6 +26,14 @@ from iac_base.errors import (
 )
 from iac_base.files import open_state
 from iac_runtime.execution.answers import AppAnswer
+from iac_runtime.gate.names import (
+    Execute,
+    NameUse,
+    counted_before,
+    names_of,
+    sent_if_one,
+    shared_notes,
+)
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
 from iac_runtime.gate.results import (
     clean_result,
@@ -43,24 +49,17 @@ from iac_runtime.language.reader import AppReader
 from iac_runtime.language.references import resolve_steps
 from iac_runtime.language.steps import (
     AllElements,
-    ByName,
-    Compare,
     Event,
     EventOp,
-    Join,
-    PropertyStep,
     Span,
     Step,
-    SurroundingReads,
     Whose,
     expand_day_words,
     local_day,
 )
 from iac_runtime.language.terms import find_properties, id_property, property_term
-from iac_runtime.language.text import format_reference
-from iac_runtime.policy.effects import STARTERS, find_specifiers, lowercase_words
+from iac_runtime.policy.effects import STARTERS
 from iac_runtime.policy.facts import OWN_APP, CallFacts, Effect
-from iac_runtime.policy.places import find_specifier_path
 from iac_runtime.policy.taint import remove_secret_columns
 from iac_runtime.tool import Level, Spec, at_most
 from iac_runtime.tools.catalogue import Catalogue
@@ -411,22 +410,6 @@ def holders_of(target: tuple[Step, ...]) -> int:
     return 0
 
 
-class NameUse(NamedTuple):
-    """A name by which a call finds an object.
-
-    Attributes:
-        name, steps: The name, and the reference up to it.
-        kind, plural: The class, in one and in several.
-        counts: What counts the objects that bear the name.
-    """
-
-    name: str
-    steps: tuple[Step, ...]
-    kind: str
-    plural: str
-    counts: Event
-
-
 def list_over(
     event: Event,
     length: int,
@@ -469,114 +452,3 @@ def list_over(
         rows = [*known, *(row for row in rows if row[label] is None)]
     said = tuple(dict.fromkeys(notes)) if rows else ("there is none",)
     return ToolResult(rows[: event.limit], said)
-
-
-Execute = Callable[[Event], AppAnswer]
-
-
-_ONE: Final = {"value": 1, "notes": [], "ok": True}
-"""What the harness answers for a name that one object bears."""
-
-
-def names_of(event: Event, tables: Tables, home: str, seconds: float) -> tuple[NameUse, ...]:
-    """Return the names of a request that can be counted, each once.
-
-    Those of files cannot be borne twice, and a class without the property cannot be asked.
-    """
-    if event.kind != "application":
-        return ()
-    found = (
-        _use(steps[: at + 1], step, event, tables, seconds)
-        for steps in find_specifiers(event, tested=False)
-        for at, step in enumerate(steps)
-        if isinstance(step, ByName)
-        and find_specifier_path(steps[: at + 1], event.app, home) is None
-    )
-    return tuple({use.steps: use for use in found if use is not None}.values())
-
-
-def _use(
-    steps: tuple[Step, ...], last: ByName, event: Event, tables: Tables, seconds: float
-) -> NameUse | None:
-    held = list(steps[:-1])
-    classes = resolve_steps(steps[:-1], tables).classes
-    rows = find_properties(classes, "name", tables)
-    if not classes or not rows:
-        return None
-    test: Any = Compare((PropertyStep(property_term(rows[0])),), "=", last.name)
-    within = held.pop()
-    if isinstance(within, Whose):
-        test = Join("and", (within.filter, test))
-        within = held.pop()
-    if not isinstance(within, AllElements):
-        return None
-    bearers = (*held, within, Whose(test))
-    count = Event(event.app, event.kind, "count", "", target=bearers, writes=False)
-    plural = lowercase_words(tables.classes[classes[0]].plural)
-    return NameUse(last.name, steps, classes[0], plural, choose_wire_form(count, tables, seconds))
-
-
-def counting(names: Sequence[NameUse]) -> Event:
-    """Return the request that counts what bears each name."""
-    counts = tuple(use.counts for use in names)
-    first = counts[0]
-    return Event(first.app, first.kind, "each", "", parts=counts, writes=False, may_launch=False)
-
-
-def shared(
-    names: Sequence[NameUse], answers: Sequence[Mapping[str, Any]]
-) -> Iterator[tuple[NameUse, int]]:
-    """Yield the names that several objects bear, with how many; one not counted is left out."""
-    for use, answer in zip(names, answers, strict=True):
-        count = answer.get("value")
-        if isinstance(count, int) and count > 1:
-            yield use, count
-
-
-def shared_text(use: NameUse, count: int) -> str:
-    """Return the words for a name that several objects bear."""
-    return f"{count} {use.plural} have the name of {format_reference(use.steps)}"
-
-
-def counted_before(event: Event, names: Sequence[NameUse]) -> Event:
-    """Return a read that counts its names first."""
-    before = tuple(use.counts for use in names)
-    return replace(event, around=SurroundingReads(before)) if before else event
-
-
-def shared_notes(names: Sequence[NameUse], answer: AppAnswer) -> tuple[str, ...]:
-    """Return what a read says of the names that several objects bear."""
-    if answer.around is None:
-        return ()
-    return tuple(
-        f"{shared_text(use, count)}; this is of the first"
-        for use, count in shared(names, answer.around.before)
-    )
-
-
-def sent_if_one(
-    execute: Execute,
-    names: Sequence[NameUse],
-    refuse: Callable[[Sequence[Mapping[str, Any]]], object],
-    event: Event,
-) -> AppAnswer:
-    """Send a write if each of its names is of one object; one with a pin is held to that already.
-
-    Args:
-        refuse: Raises where the counts are too high.
-
-    Raises:
-        ToolError: Several objects bear a name, or the write failed.
-    """
-    if event.pin is not None or not names:
-        return execute(event)
-    counts = counting(names)
-    try:
-        return execute(replace(event, pin=(counts, [_ONE] * len(names))))
-    except ToolError as error:
-        if error.type != "STALE":
-            raise
-    # None, several, or an app that cannot be asked so: only several are a reason.
-    answers = execute(counts).value
-    refuse(answers)
-    return execute(replace(event, pin=(counts, answers)))

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import CallRefusedError, ErrorType, NextCall
@@ -15,9 +15,6 @@ from iac_runtime.policy.prompts import Question
 from iac_runtime.tool import Level
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.shape import Tool
-
-if TYPE_CHECKING:
-    from iac_runtime.gate.gate import Gate
 
 T = TypeVar("T")
 
@@ -104,7 +101,7 @@ class ToolContext:
     limit: int | None
     launch: frozenset[str]
     stale: Callable[[], Sequence[str]]
-    gate: "Gate"
+    gate: "CallGate"
     _created: dict[Any, Any]
     _making: threading.Lock = field(default_factory=threading.Lock)
 
@@ -264,6 +261,35 @@ class PendingCall:
 CallAnswer: TypeAlias = CompletedCall | RefusedCall | PendingCall
 
 
+class CallGate(Protocol):
+    """What a tool that makes calls of its own sees of the gate (`gate.Gate`)."""
+
+    context: ToolContext
+    permissions: Permissions
+
+    @property
+    def catalogue(self) -> Catalogue | None: ...
+
+    def call(
+        self,
+        call: Call,
+        *,
+        tool: Tool | None = None,
+        dry_run: bool = False,
+        cancel: Cancellation | None = None,
+    ) -> CallAnswer: ...
+
+    def answer(
+        self, pending: PendingCall, verdict: Verdict, *, cancel: Cancellation | None = None
+    ) -> CallAnswer: ...
+
+    def find_tool(self, name: str) -> Tool: ...
+
+    def plan_call(self, call: Call, tool: Tool | None = None) -> Plan: ...
+
+    def judge_plan(self, plan: Plan, caller: Requester) -> tuple[CallFacts, Decision]: ...
+
+
 def requester_of(facts: CallFacts) -> Requester:
     """Return who made a call, for another that belongs to it and that nobody is asked about."""
     return Requester(
@@ -275,7 +301,7 @@ def requester_of(facts: CallFacts) -> Requester:
 
 
 def call_with_prompts(
-    gate: "Gate",
+    gate: "CallGate",
     call: Call,
     askers: Mapping[Approver, Callable[[Question], Verdict] | None],
     tool: Tool | None = None,

@@ -19,10 +19,9 @@ from iac_base.words import fold_name
 from iac_runtime.execution.answers import AppAnswer, describe_failure
 from iac_runtime.gate.plans import Call, CompletedCall, Plan, RefusedCall, ToolContext, ToolResult
 from iac_runtime.gate.suggest import describe_missing_object, repeated_call
-from iac_runtime.language.reader import RefText, answer_to_python, reference_text, without_filter
+from iac_runtime.language.reader import RefText, answer_to_python, specifier_text, without_filter
 from iac_runtime.language.steps import ById, ByIndex, ByName, Event, Step, Whose
 from iac_runtime.language.terms import code_key
-from iac_runtime.language.text import format_reference
 from iac_runtime.outcomes.outcome import Outcome
 from iac_runtime.policy.effects import inspect_request
 from iac_runtime.policy.facts import Decision
@@ -154,9 +153,7 @@ def _result_of_each(answer: AppAnswer, event: Event, tool: Operation) -> ToolRes
     found: list[Any] = []
     notes: list[str] = []
     for part, told in zip(event.parts, answer.value, strict=True):
-        row: dict[str, Any] = {
-            "target": reference_text(format_reference(part.target) or "application")
-        }
+        row: dict[str, Any] = {"target": specifier_text(part.target)}
         if told.get("ok"):
             plain = plain_result(
                 AppAnswer(told.get("value"), None, tuple(told.get("notes") or ())), part, tool
@@ -235,9 +232,10 @@ def _listing_items(
         elif listing["by"] == "name" and bare == base:
             # Unique among all items: of a filtered collection only the found ones are known.
             step = ByName(str(key))
-        item: dict[str, Any] = {"ref": reference_text(format_reference((*base, step)))}
+        item: dict[str, Any] = {"ref": specifier_text((*base, step))}
         for column, value in zip(event.columns, row, strict=True):
-            item[column.label] = answer_to_python(value, tables, {})
+            compound = isinstance(value, list | dict)
+            item[column.label] = answer_to_python(value, tables, {}) if compound else value
         found.append(item)
     return found
 

@@ -21,7 +21,7 @@ from urllib.parse import unquote, urlsplit
 from iac_base.errors import IacError, NextCall, SharedNameError, ToolError, quote_text
 from iac_base.text import clean_value
 from iac_runtime.execution.answers import AppAnswer
-from iac_runtime.gate.planning import NameUse, shared, shared_text
+from iac_runtime.gate.names import NameUse, shared, shared_text
 from iac_runtime.gate.plans import ToolContext, requester_of
 from iac_runtime.gate.results import plain_result
 from iac_runtime.language.raw_event import choose_wire_form
@@ -120,8 +120,9 @@ def describe_targets(
     why, app = _NOT_ALLOWED, tables.app.name
     if may_read(facts, looks, operation, context):
         try:
-            starts = replace(looks, op="running", parts=())
-            context.executor.execute(starts, app=app, command="app_running", timeout=_START)
+            if event.app not in context.executor.worker_states():
+                starts = replace(looks, op="running", parts=())
+                context.executor.execute(starts, app=app, command="app_running", timeout=_START)
             answer = context.executor.execute(looks, app=app, command="get", timeout=SECONDS).value
         except IacError as error:
             gone = isinstance(error, ToolError) and error.type == "APP_NOT_RUNNING"

@@ -19,6 +19,7 @@ from iac_runtime.gate.batch import BatchTargetReader, plan_several
 from iac_runtime.gate.planning import plan_operation
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
 from iac_runtime.gate.targets import may_read
+from iac_runtime.gate.verify import open_history
 from iac_runtime.language.compose import named_columns
 from iac_runtime.language.raw_event import choose_wire_form
 from iac_runtime.language.reader import AppReader
@@ -40,11 +41,6 @@ _ROWS: Final = 20
 
 _SECONDS: Final = 2.0
 """For looking whether objects are as they were left."""
-
-
-def open_history(context: ToolContext) -> UndoHistory:
-    """Return the history of this user; of simulated apps one that ends with them."""
-    return UndoHistory(None) if context.executor.simulated else UndoHistory()
 
 
 def plan_undo(tool: Tool, call: Call, context: ToolContext) -> Plan:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from iac_base.errors import SetupError, ToolError
 from iac_base.secrets import redact_text
@@ -18,10 +18,20 @@ from iac_runtime.policy.facts import VERB_WORDS, CallFacts, describe_undo
 from iac_runtime.tool import Level
 from iac_runtime.tools.tables import Operation
 
+if TYPE_CHECKING:
+    from iac_runtime.outcomes.history import UndoHistory
+
 _WHOLE: Final = "each is shown once"
 """The end of the harness's one remark of which nothing is missing."""
 
 _NOT_READ: Final = Outcome("unknown", says="it was not read back, because the call asked not to")
+
+
+def open_history(context: ToolContext) -> "UndoHistory":
+    """Return the history of this user; of simulated apps one that ends with them."""
+    from iac_runtime.outcomes.history import UndoHistory
+
+    return UndoHistory(None) if context.executor.simulated else UndoHistory()
 
 
 class WriteVerification:
@@ -120,7 +130,6 @@ class WriteVerification:
     def _keep_call(self, outcome: Outcome, inverse: Inverse) -> int:
         """Keep the call; return its number, 0 where it cannot be kept."""
         # Loads sqlite3.
-        from iac_runtime.gate.undoing import open_history
         from iac_runtime.outcomes.history import KeptCall, LaterCheck
 
         call, tables, watch = self._call, self._operation.tables, self._watch

@@ -340,6 +340,11 @@ def reference_text(text: str) -> RefText:
     return RefText(cleaning.escape_hidden(text))
 
 
+def specifier_text(steps: tuple[Step, ...]) -> RefText:
+    """Return steps as a result; no steps are the application."""
+    return reference_text(Reference(steps).text)
+
+
 def canonical_reference(shown: str, ident: str | int | None, tables: Tables) -> str:
     """Return the canonical text of a display string, by id where the id is known."""
     steps = read_shown_reference(shown, ident, tables)

@@ -28,6 +28,7 @@ from iac_runtime.outcomes.outcome import (
     is_gone,
     record_of,
     short_value,
+    short_values,
     values_match,
     whole_of,
 )
@@ -343,9 +344,7 @@ def _undo_delete(
     whole = None
     if len(reads.before) > 1:
         whole = whole_of(reads.before[1], watch.around.before[1])
-    copy = {
-        term: short_value(part, tables) for term, part in (whole or {}).items() if part is not None
-    }
+    copy = short_values(whole or {}, tables)
     gone = "it is gone; " if reads.after else ""
     reason = f"{gone}what could be read of it is kept as a copy"
     # An app whose trash keeps the id would have found it.

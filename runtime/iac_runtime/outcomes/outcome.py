@@ -182,12 +182,18 @@ def is_gone(answer: Mapping[str, Any]) -> bool:
 
 def short_value(value: Any, tables: Tables) -> Any:
     """Return a value of the harness for an outcome: plain, and not long."""
-    found = answer_to_python(value, tables, {})
+    found = answer_to_python(value, tables, {}) if isinstance(value, list | dict) else value
     if isinstance(found, str) and len(found) > _TEXT:
         return f"{found[:_TEXT]}…"
     if isinstance(found, list | dict) and len(str(found)) > _TEXT:
         return f"{len(found)} parts"
     return str(found) if isinstance(found, str) else found
+
+
+def short_values(record: Mapping[str, Any], tables: Tables) -> dict[str, Any]:
+    """Return what a record has, each value short."""
+    known = ((term, value) for term, value in record.items() if value is not None)
+    return {term: short_value(value, tables) for term, value in known}
 
 
 def outcome_of_values(

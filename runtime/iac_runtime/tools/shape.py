@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from iac_runtime.tool import Level
 
 if TYPE_CHECKING:
-    from iac_runtime.gate.plans import Call, Plan, ToolContext
     from iac_runtime.tools.tables import Operation
 
 Schema: TypeAlias = Mapping[str, Any]
 
-Perform: TypeAlias = "Callable[[Tool, Call, ToolContext], Plan]"
-"""Takes the tool, a call whose arguments fit its schema, and the gate's side of it; says what the
-call would do.
+Perform: TypeAlias = "Callable[[Tool, Any, Any], Any]"
+"""Takes the tool, a call whose arguments fit its schema (`Call`), and the gate's side of it
+(`ToolContext`); says what the call would do (`Plan`). These stand above, in `gate.plans`.
 
 The plan that it returns carries the call out. Nothing is changed before."""
 
@@ -79,7 +78,7 @@ def import_later(place: str) -> "Perform":
     """Return the function at `module:name`, which is imported when it is first called."""
     module, _, name = place.partition(":")
 
-    def perform(tool: Tool, call: "Call", context: "ToolContext") -> "Plan":
+    def perform(tool: Tool, call: Any, context: Any) -> Any:
         function: Perform = getattr(import_module(module), name)
         return function(tool, call, context)
 

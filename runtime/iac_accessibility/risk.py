@@ -16,8 +16,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple, cast
 
-from iac_accessibility.model import UiNode
-from iac_accessibility.paths import TEXT_ROLES, takes_typing
+from iac_accessibility.model import TEXT_ROLES, UiNode, takes_typing
 from iac_base.secrets import is_secret
 from iac_runtime.tool import Level
 from iac_runtime.toolkit import Verb

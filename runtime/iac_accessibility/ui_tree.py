@@ -5,11 +5,24 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict
 
-from iac_accessibility.apps import UiSession, walk_app
-from iac_accessibility.calls import UiCall
-from iac_accessibility.identity import ElementFound, branch_of, element_of_branch, row_lookup
-from iac_accessibility.levels import hides_values, holds_secret
+from iac_accessibility.arguments import (
+    AppFacts,
+    AppName,
+    CutFacts,
+    FewItems,
+    Seconds,
+    TokenLimit,
+    UiCall,
+)
+from iac_accessibility.element_identity import (
+    ElementFound,
+    branch_of,
+    element_of_branch,
+    row_lookup,
+)
 from iac_accessibility.model import (
+    MENU_ROLES,
+    WINDOW_ROLES,
     Attribute,
     Detail,
     Frame,
@@ -17,29 +30,28 @@ from iac_accessibility.model import (
     UiApp,
     UiFault,
     UiNode,
+    role_name,
 )
-from iac_accessibility.news import remember_view
-from iac_accessibility.overview import (
+from iac_accessibility.outline import (
     TOKENS,
     OutlineItem,
     byte_budget,
     count_fitting,
+    element_line,
+    item_line,
     line_bytes,
     open_within_budget,
     outline_items,
     outline_lines,
+    quoted_text,
+    remember_view,
+    render_outline,
     shown_items,
     text_of_item,
-)
-from iac_accessibility.paths import MENU_ROLES, WINDOW_ROLES, role_name
-from iac_accessibility.render import (
-    element_line,
-    item_line,
-    quoted_text,
-    render_outline,
     walk_facts,
 )
-from iac_accessibility.shapes import AppFacts, AppName, CutFacts, FewItems, Seconds, TokenLimit
+from iac_accessibility.risk import hides_values, holds_secret
+from iac_accessibility.session import UiSession, walk_app
 from iac_accessibility.toolset import read_tool
 from iac_accessibility.traverse import Branch, Walk, WalkLimits, walk_tree
 from iac_base.errors import InvalidParameterError

@@ -7,21 +7,24 @@ costs does not change.
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
-from iac_accessibility.apps import UiSession, walk_app
-from iac_accessibility.identity import element_of_branch, row_lookup
-from iac_accessibility.model import Detail, Handle, UiApp, UiFault, UiNode
-from iac_accessibility.overview import (
+from iac_accessibility.element_identity import element_of_branch, row_lookup
+from iac_accessibility.model import WINDOW_ROLES, Detail, Handle, UiApp, UiFault, UiNode
+from iac_accessibility.outline import (
+    InterfaceView,
     OutlineItem,
+    all_items,
+    item_line,
     line_bytes,
+    line_without_id,
     open_within_budget,
     outline_items,
     outline_lines,
+    remember_view,
     shown_items,
 )
-from iac_accessibility.paths import WINDOW_ROLES
-from iac_accessibility.render import item_line
+from iac_accessibility.session import UiSession, walk_app
 from iac_accessibility.traverse import Walk, WalkLimits
 from iac_base.errors import ToolError
 
@@ -35,27 +38,6 @@ _SLOW: Final = 0.15
 """Seconds of one look after which there is no other."""
 
 _DEEPEST: Final = 200
-
-
-class InterfaceView(NamedTuple):
-    """An interface as it was: its lines without ids and what they stood under, by element.
-
-    `full` are those that were read in full.
-    """
-
-    said: Mapping[Handle, str]
-    above: Mapping[Handle, Handle]
-    full: frozenset[Handle]
-
-
-def remember_view(
-    app: UiApp, tops: Sequence[OutlineItem], shown: Sequence[OutlineItem]
-) -> InterfaceView:
-    """Return what is known of an interface that was read just now."""
-    every = _all_items(tops)
-    said = {shape.node.handle: _line_without_id(app, shape) for shape in every}
-    above = {child.node.handle: one.node.handle for one in every for child in one.children}
-    return InterfaceView(said, above, frozenset(shape.node.handle for shape in shown))
 
 
 def changes_since_view(session: UiSession, app: UiApp, seconds: float) -> list[str] | None:
@@ -90,7 +72,7 @@ def _compare_views(
     seen, _ = walk_app(session, app, want, WalkLimits(seconds, _DEEPEST), whole=True)
     read = _read_again(session, app, seen, before, seconds)
     tops = outline_items(seen.root.children)
-    now = {shape.node.handle: shape for shape in _all_items(tops)}
+    now = {shape.node.handle: shape for shape in all_items(tops)}
     parents = {child.node.handle: one for one in now.values() for child in one.children}
     new = [
         shape
@@ -103,7 +85,7 @@ def _compare_views(
     other = [
         shape
         for handle, shape in now.items()
-        if handle in before.full and before.said.get(handle) != _line_without_id(app, shape)
+        if handle in before.full and before.said.get(handle) != line_without_id(app, shape)
     ]
     gone = [
         text
@@ -173,16 +155,3 @@ def _read_again(
             branch.node = answer._replace(children=held.children, total=held.total)
             found[held.handle] = branch.node
     return found
-
-
-def _all_items(tops: Sequence[OutlineItem]) -> list[OutlineItem]:
-    every = list(tops)
-    for shape in every:
-        every += shape.children
-    return every
-
-
-def _line_without_id(app: UiApp, shape: OutlineItem) -> str:
-    """Return the line of an element without its id."""
-    line = item_line(app, shape, ())
-    return line.removeprefix(f"{shape.branch.id} ") if shape.branch.id else line

@@ -1,4 +1,4 @@
-"""The tools that give keys, text and pointer to an element."""
+"""The tools that give keys, text and pointer to an element, and place windows."""
 
 import time
 from collections.abc import Mapping
@@ -6,42 +6,50 @@ from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any, Final, Literal
 
-from iac_accessibility.apps import UiSession
-from iac_accessibility.bridge import read_one
-from iac_accessibility.calls import UiCall
-from iac_accessibility.changes import ElementChange, check_enabled, describe_app, describe_element
-from iac_accessibility.errors import LOOK_AGAIN, UiError
-from iac_accessibility.hands import (
-    UNREAD,
-    bring_window,
-    is_readable,
-    is_screen_window,
-    press_strokes,
-    require_input_devices,
-    screen_window,
-)
-from iac_accessibility.identity import ElementFound
-from iac_accessibility.keys import Stroke, parse_stroke, stroke_effect
-from iac_accessibility.levels import holds_secret, return_does
-from iac_accessibility.locate import path_of
-from iac_accessibility.model import (
-    Detail,
-    ScreenWindow,
-    UiApp,
-    UiFault,
-    UiNode,
-)
-from iac_accessibility.paths import TEXT_ROLES, PathStep
-from iac_accessibility.pointing import aim_at, click_at, elements_under_point, point_at, show_tab
-from iac_accessibility.shapes import (
+from iac_accessibility.arguments import (
     ActionDone,
     AppName,
     ChangeDone,
     ElementName,
     ScreenPoint,
+    ScreenSize,
     Seconds,
+    UiCall,
 )
-from iac_accessibility.texts import TextEntry, focus_element, put_text
+from iac_accessibility.bridge import Stroke, parse_stroke, read_one, stroke_effect
+from iac_accessibility.changes import ElementChange, check_enabled, describe_app, describe_element
+from iac_accessibility.element_identity import ElementFound
+from iac_accessibility.errors import LOOK_AGAIN, UiError
+from iac_accessibility.input_devices import (
+    UNREAD,
+    TextEntry,
+    aim_at,
+    bring_window,
+    click_at,
+    elements_under_point,
+    focus_element,
+    is_readable,
+    is_screen_window,
+    point_at,
+    press_strokes,
+    put_text,
+    require_input_devices,
+    screen_window,
+    show_tab,
+)
+from iac_accessibility.locate import path_of
+from iac_accessibility.model import (
+    TEXT_ROLES,
+    Detail,
+    Frame,
+    PathStep,
+    ScreenWindow,
+    UiApp,
+    UiFault,
+    UiNode,
+)
+from iac_accessibility.risk import holds_secret, return_does
+from iac_accessibility.session import UiSession
 from iac_accessibility.toolset import change_tool
 from iac_base.errors import quote_text
 from iac_base.text import escape_hidden
@@ -487,3 +495,120 @@ def drag(
     Args:
         to: The target: id or path of a visible element.
     """
+
+
+@change_tool
+def plan_place_window(session: UiSession, call: UiCall) -> ElementChange:
+    """Raise, minimize, move or resize a window, and read back where it is then.
+
+    Raises:
+        UiError: Nothing is asked for, or several windows may be the one that is meant.
+    """
+    app, arguments = call.app, call.arguments
+    found = call.resolve_element(session)
+    number = screen_window(session, app, found.window).number
+    position, size = arguments.get("position"), arguments.get("size")
+    shown: str = arguments.get("show", "")
+    if not (position or size or shown):
+        raise UiError(
+            "INVALID_PARAMETER",
+            "place_window needs position, size or show.",
+            "Give at least one of them.",
+            reason="bad_value",
+        )
+
+    def arrange_window(_now: UiNode, seconds: float) -> Mapping[str, Any] | None:
+        hands = require_input_devices(session)
+        if position or size:
+            frame = screen_window(session, app, found.window).frame
+            told = _place_of(session, app, found.window, frame)
+            x, y, width, height = frame
+            if position:
+                x, y = x + position["x"] - told.x, y + position["y"] - told.y
+            if size:
+                width += size["width"] - told.width
+                height += size["height"] - told.height
+            hands.place_window(number, Frame(x, y, max(width, 1), max(height, 1)))
+        if shown == "raise":
+            hands.raise_window(number)
+        elif shown == "minimize":
+            hands.minimize_window(number)
+        end = time.monotonic() + min(seconds, _PLACED)
+        while why := _misplaced(session, app, found.window, number, arguments):
+            if time.monotonic() > end:
+                return {"success": False, "notes": [why]}
+            time.sleep(_LOOK)
+        return None
+
+    told = [shown] if shown else []
+    told += ["move"] if position else []
+    told += ["resize"] if size else []
+    line = f"{' and '.join(told)} {describe_element(found, app)}"
+    return ElementChange(found, line, arrange_window, "window", more={"action": ", ".join(told)})
+
+
+@tool(
+    level="MODIFY",
+    ceiling="DANGEROUS",
+    plan=plan_place_window,
+    answer=ActionDone,
+    words="arrange bring focus front minimize move place position raise resize size window",
+    example={"element": "e12", "show": "raise"},
+    timeout=5.0,
+)
+def place_window(
+    *,
+    app: AppName | None = None,
+    element: str,
+    show: Literal["raise", "minimize"] | None = None,
+    position: ScreenPoint | None = None,
+    size: ScreenSize | None = None,
+    timeout: Seconds | None = None,
+) -> None:
+    """Raise, minimize, move or resize a window.
+
+    Args:
+        element: The window: its id from list_windows, or its path.
+        show: Bring it to the front, or minimize it.
+        position: Top left corner, as in list_windows.
+        size: Width and height, as in list_windows.
+    """
+
+
+_PLACED: Final = 1.0
+"""Seconds that a window may take until it is where it is to be."""
+
+
+def _place_of(session: UiSession, app: UiApp, node: UiNode, held: Frame) -> Frame:
+    """Return where a window is as answers say; `held` is where its content is on the screen."""
+    reader = session.bridge.open_reader(app, whole=False, timeout=_LOOK_SECONDS)
+    frame = read_one(reader, node.handle, Detail.FRAME, _LOOK_SECONDS).frame
+    # GTK 4 does not say where its windows are.
+    return held if frame is None or (frame.x, frame.y) == (0, 0) else frame
+
+
+def _misplaced(
+    session: UiSession, app: UiApp, node: UiNode, number: int, asked: Mapping[str, Any]
+) -> str:
+    """Return how a window stands otherwise than was asked for; empty where it does not."""
+    hands = require_input_devices(session)
+    held = next((one for one in hands.list_windows() if one.number == number), None)
+    if asked.get("show") == "minimize":
+        return "" if held is None or held.minimized else "The window was not minimized."
+    front = hands.front_window()
+    if asked.get("show") == "raise" and (front is None or front.number != number):
+        return "The window did not come to the front."
+    if held is None:
+        return "The window is gone."
+    place = _place_of(session, app, node, held.frame)._asdict()
+    wanted = {**asked.get("position", {}), **asked.get("size", {})}
+    if all(abs(place[name] - value) <= 1 for name, value in wanted.items()):
+        return ""
+    return (
+        "The window is now at {x:g}, {y:g} with size {width:g} x {height:g}, not as asked. The app"
+        " or the window manager may limit it."
+    ).format(**place)
+
+
+_LOOK: Final = 0.1
+_LOOK_SECONDS: Final = 2.0

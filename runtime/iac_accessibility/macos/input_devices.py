@@ -12,8 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
-from iac_accessibility.bridge import HELD
-from iac_accessibility.keys import Stroke
+from iac_accessibility.bridge import HELD, Stroke
 from iac_accessibility.macos import workspace
 from iac_accessibility.macos.frameworks import (
     AppKit,

@@ -1,31 +1,16 @@
-"""The reading tools: the tree, finding, the focus, the windows, what changes."""
+"""The reading tools: finding, the focus, the windows, what changes, and waiting for it."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any, Final, NotRequired, TypedDict
+from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict
 
-from iac_accessibility.apps import UiSession, walk_app
-from iac_accessibility.calls import UiCall
-from iac_accessibility.errors import UiError
-from iac_accessibility.identity import RowReader, element_of_branch, row_texts, with_row
-from iac_accessibility.levels import holds_secret
-from iac_accessibility.locate import path_of
-from iac_accessibility.model import AppNotResponding, ChangeKind, Detail, UiApp, UiFault, UiNode
-from iac_accessibility.overview import as_json, byte_budget, count_fitting, is_active
-from iac_accessibility.paths import WINDOW_ROLES, role_name
-from iac_accessibility.render import (
-    DATA_NOTE,
-    app_facts,
-    element_state,
-    frame_facts,
-    walk_facts,
-)
-from iac_accessibility.shapes import (
+from iac_accessibility.arguments import (
     AppFacts,
     AppName,
     CutFacts,
     ElementFacts,
+    ElementName,
     FewItems,
     RoleName,
     ScreenPoint,
@@ -33,9 +18,43 @@ from iac_accessibility.shapes import (
     Seconds,
     TitlePart,
     TokenLimit,
+    UiCall,
     ValuePart,
     WholeIdentifier,
 )
+from iac_accessibility.bridge import read_one
+from iac_accessibility.element_identity import (
+    ElementFound,
+    RowReader,
+    element_of_branch,
+    row_texts,
+    with_row,
+)
+from iac_accessibility.errors import UiError
+from iac_accessibility.locate import path_of
+from iac_accessibility.model import (
+    WINDOW_ROLES,
+    AppNotResponding,
+    ChangeKind,
+    Detail,
+    UiApp,
+    UiFault,
+    UiNode,
+    role_name,
+)
+from iac_accessibility.outline import (
+    DATA_NOTE,
+    app_facts,
+    as_json,
+    byte_budget,
+    count_fitting,
+    element_state,
+    frame_facts,
+    is_active,
+    walk_facts,
+)
+from iac_accessibility.risk import holds_secret
+from iac_accessibility.session import UiSession, walk_app
 from iac_accessibility.toolset import read_tool
 from iac_accessibility.traverse import Branch, WalkLimits, walk_tree
 from iac_base.errors import InvalidParameterError
@@ -411,3 +430,115 @@ def _describe_elements(
         node = answer if isinstance(answer, UiNode) else branch.node
         rows.append(element_state(app, node, branch.path, branch.id))
     return rows
+
+
+@read_tool
+def plan_wait_for(session: UiSession, call: UiCall) -> dict[str, Any]:
+    """Wait until an element appears, goes or changes; return `{app, met, seconds, element}`.
+
+    Raises:
+        InvalidParameterError: Nothing says which element.
+    """
+    app, arguments = call.app, call.arguments
+    until: str = arguments.get("until", "appears")
+    began = time.monotonic()
+    end = began + call.seconds
+    look = _element_lookup(session, call) if call.path else _search_lookup(session, call)
+    first = look()
+    while True:
+        now = look()
+        met = {
+            "appears": now is not None,
+            "goes": now is None,
+            "changes": _comparable_state(now) != _comparable_state(first),
+        }[until]
+        if met or time.monotonic() > end or call.cancel.is_cancelled:
+            break
+        time.sleep(_LOOK)
+    shown = {} if now is None else {"element": element_state(app, now.node, now.path, now.id)}
+    spent = round(time.monotonic() - began, 3)
+    return {"app": app_facts(app), "met": met, "seconds": spent, **shown, "notes": [DATA_NOTE]}
+
+
+class WaitAnswer(TypedDict):
+    """What wait_for answers."""
+
+    app: AppFacts
+    met: bool
+    seconds: float
+    element: NotRequired[ElementFacts]
+    notes: NotRequired[list[str]]
+
+
+@tool(
+    level="SAFE",
+    plan=plan_wait_for,
+    answer=WaitAnswer,
+    words="appear appears button changes dialog disappear done finished gone loaded progress"
+    " ready until wait",
+    example={"app": "Safari", "title": "Order placed", "until": "appears"},
+    timeout=10.0,
+)
+def wait_for(
+    *,
+    app: AppName | None = None,
+    element: ElementName | None = None,
+    role: RoleName | None = None,
+    title: TitlePart | None = None,
+    value: ValuePart | None = None,
+    identifier: WholeIdentifier | None = None,
+    until: Literal["appears", "goes", "changes"] | None = None,
+    timeout: Seconds | None = None,
+) -> None:
+    """Wait until an element appears, disappears or changes, instead of reading it repeatedly.
+
+    Args:
+        until: Default: appears.
+    """
+
+
+_LOOK: Final = 0.1
+
+
+def _comparable_state(found: ElementFound | None) -> tuple[object, ...]:
+    return () if found is None else (found.node.title, found.node.value, found.node.states)
+
+
+def _element_lookup(session: UiSession, call: UiCall) -> Callable[[], ElementFound | None]:
+    """Return what reads the element of a call again; None once it is gone."""
+    found = call.resolve_element(session)
+
+    def read_element() -> ElementFound | None:
+        try:
+            reader = session.bridge.open_reader(call.app, whole=False, timeout=_LOOK_SECONDS)
+            node = read_one(reader, found.node.handle, Detail.VALUE, _LOOK_SECONDS)
+        except AppNotResponding:
+            return found
+        except UiFault:
+            return None
+        return found.now(node) if node.is_visible else None
+
+    return read_element
+
+
+def _search_lookup(session: UiSession, call: UiCall) -> Callable[[], ElementFound | None]:
+    """Return what looks for the element that a call describes; None while there is none."""
+    fits = ElementFilter(call.arguments)
+    want = session.bridge.free | Detail.VALUE
+
+    def search_element() -> ElementFound | None:
+        try:
+            limits = WalkLimits(_LOOK_SECONDS, _DEEPEST, nodes=20_000)
+            seen, _ = walk_app(session, call.app, want, limits, whole=True)
+        except UiError:
+            return None
+        for branch in seen.order:
+            if fits(branch.node):
+                found = element_of_branch(branch)
+                return found._replace(id=session.memory.remember_element(call.app, found))
+        return None
+
+    return search_element
+
+
+_LOOK_SECONDS: Final = 2.0

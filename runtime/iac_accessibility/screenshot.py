@@ -12,11 +12,11 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Final, NotRequired, TypedDict
 
-from iac_accessibility.apps import UiSession, walk_app
-from iac_accessibility.calls import UiCall
+from iac_accessibility.arguments import AppFacts, AppName, Seconds, TokenLimit, UiCall
 from iac_accessibility.errors import LOOK_AGAIN, UiError
-from iac_accessibility.levels import hides_values, holds_secret
 from iac_accessibility.model import (
+    TEXT_ROLES,
+    WINDOW_ROLES,
     AccessDenied,
     Detail,
     Frame,
@@ -25,20 +25,29 @@ from iac_accessibility.model import (
     UiNode,
     Unsupported,
 )
-from iac_accessibility.overview import ACTIVE_ROLES, byte_budget, outline_items, outline_lines
-from iac_accessibility.paths import TEXT_ROLES, WINDOW_ROLES
-from iac_accessibility.render import DATA_NOTE, app_facts, item_line, shown_value
-from iac_accessibility.shapes import AppFacts, AppName, Seconds, TokenLimit
+from iac_accessibility.outline import (
+    ACTIVE_ROLES,
+    DATA_NOTE,
+    app_facts,
+    byte_budget,
+    item_line,
+    outline_items,
+    outline_lines,
+    shown_value,
+)
+from iac_accessibility.risk import hides_values, holds_secret
+from iac_accessibility.session import UiSession, walk_app
 from iac_accessibility.toolset import read_tool
 from iac_accessibility.traverse import Branch, Walk, WalkLimits
-from iac_accessibility.tree import open_items
-from iac_base.distribution import pip_install
+from iac_accessibility.ui_tree import open_items
+from iac_base.errors import pip_install
 from iac_base.secrets import redact_text
 from iac_runtime.tool import tool
 from iac_runtime.toolkit import ToolImage, ToolResult, run_process
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
 
 _TOKENS: Final = 2_000
 _PIXELS: Final = 750

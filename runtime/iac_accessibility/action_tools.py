@@ -1,0 +1,675 @@
+"""The tools that work an element by its own means: actions, values, options, menus.
+
+A menu item is found without opening a menu. Toolkits nest menus in different ways: an item may lead
+to its items directly (GTK), or by an element for the menu that opens (macOS, Qt). Such an element
+has no name of its own to be given.
+"""
+
+import math
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Annotated, Any, Final, NotRequired, TypedDict
+
+from iac_accessibility.arguments import (
+    ActionDone,
+    AppName,
+    ChangedLines,
+    ChangeDone,
+    ElementDone,
+    ElementName,
+    ElementValue,
+    RateLimitWarning,
+    Seconds,
+    UiCall,
+)
+from iac_accessibility.bridge import ElementReader, parse_stroke, read_one
+from iac_accessibility.changes import (
+    ElementChange,
+    check_action,
+    check_enabled,
+    describe_app,
+    describe_element,
+)
+from iac_accessibility.element_identity import (
+    ElementFound,
+    describe_differences,
+    with_row,
+)
+from iac_accessibility.errors import LOOK_AGAIN, UiError, error_context
+from iac_accessibility.input_devices import (
+    TextEntry,
+    bring_window,
+    focus_element,
+    press_strokes,
+    put_number,
+    put_text,
+    require_input_devices,
+)
+from iac_accessibility.locate import path_of, stale_error
+from iac_accessibility.model import (
+    BOOLEAN_ROLES,
+    MENU_ROLES,
+    AcceptedValue,
+    Detail,
+    Handle,
+    Scalar,
+    UiApp,
+    UiFault,
+    UiNode,
+    action_name,
+)
+from iac_accessibility.risk import holds_secret
+from iac_accessibility.session import UiSession
+from iac_accessibility.toolset import change_tool
+from iac_accessibility.traverse import WalkLimits, walk_tree
+from iac_base.errors import near_text, quote_text
+from iac_base.text import escape_hidden
+from iac_runtime.tool import limits, tool
+
+_SWITCHES: Final = ("press", "toggle", "check", "uncheck")
+_TRUE: Final = frozenset(("true", "yes", "on", "1", "checked"))
+_FALSE: Final = frozenset(("false", "no", "off", "0", "unchecked"))
+
+
+@change_tool
+def plan_perform_action(session: UiSession, call: UiCall) -> ElementChange:
+    """Perform one of the element's own actions.
+
+    Raises:
+        UiError: The path leads nowhere or elsewhere, or the element has no such action.
+    """
+    found = call.resolve_element(session)
+    action = action_name(call.arguments["action"])
+    check_action(found.node, action, call.arguments["action"])
+    return ElementChange(
+        found,
+        f"{action} {describe_element(found, call.app)}",
+        lambda node, seconds: session.bridge.perform_action(node.handle, action, seconds),
+        action=action,
+        words=(action,),
+        more={"action": action},
+    )
+
+
+@tool(
+    level="MODIFY",
+    ceiling="DANGEROUS",
+    plan=plan_perform_action,
+    answer=ActionDone,
+    words="button check checkbox click collapse control dialog disclosure dismiss expand hit"
+    " icon link popup press push radio select tab tap tick triangle uncheck untick",
+    example={"app": "Preview", "element": "window[0]/button[@title='Close']", "action": "press"},
+    timeout=5.0,
+)
+def perform_action(
+    *,
+    app: AppName | None = None,
+    element: ElementName,
+    action: str,
+    timeout: Seconds | None = None,
+) -> None:
+    """Perform one of an element's own actions, such as press, and return the element's state.
+
+    Args:
+        action: One of the element's own actions, such as press or show_menu.
+    """
+
+
+@change_tool
+def plan_set_value(session: UiSession, call: UiCall) -> ElementChange:
+    """Set a value, by pressing what is switched, and by paste or keys where nothing else does.
+
+    Raises:
+        UiError: The path leads nowhere or elsewhere, the element takes no value, or not this one.
+    """
+    found = call.resolve_element(session)
+    return value_change(session, call.app, found, call.arguments["value"], call.seconds)
+
+
+class ValueDone(ChangeDone):
+    """What set_value answers."""
+
+    previous_value: Scalar
+    new_value: Scalar
+
+
+@tool(
+    level="MODIFY",
+    ceiling="DANGEROUS",
+    plan=plan_set_value,
+    answer=ValueDone,
+    words="address box checkbox drag enter field fill form put search slider text type value write",
+    example={
+        "app": "Safari",
+        "element": "window[0]/toolbar[0]/text_field[0]",
+        "value": "example.com",
+    },
+    timeout=5.0,
+)
+def set_value(
+    *,
+    app: AppName | None = None,
+    element: ElementName,
+    value: ElementValue,
+    timeout: Seconds | None = None,
+) -> None:
+    """Set the value of a text field, slider or check box, and read it back. If it cannot be
+    set directly, IAC pastes or types it, and the result says so.
+    """
+
+
+def value_change(
+    session: UiSession, app: UiApp, found: ElementFound, given: str | float | bool, seconds: float
+) -> ElementChange:
+    """Return the change that sets the value of an element.
+
+    Raises:
+        UiError: The element takes no value, or not this one.
+    """
+    bridge = session.bridge
+    node = found.node
+    check_enabled(node)
+    takes = bridge.accepted_value(node.handle, seconds)
+    switch = next((name for name in _SWITCHES if name in node.actions), "")
+    switched = bool(switch) and node.role in BOOLEAN_ROLES
+    typed = not switched and takes.kind is None
+    if typed and not node.states >= {"editable", "focusable"}:
+        raise UiError(
+            "NOT_SUPPORTED",
+            f"The value of {describe_element(found, app)} cannot be set.",
+            f"Its actions: {', '.join(node.actions)}." if node.actions else LOOK_AGAIN,
+            reason="not_settable",
+        )
+    value = coerce_value(given, node, takes)
+
+    def write_value(now: UiNode, seconds: float) -> Mapping[str, Any] | None:
+        if not switched and isinstance(value, str):
+            return put_text(session, TextEntry(app, found.now(now), value, whole=True), seconds)
+        if not switched and isinstance(value, float):
+            return put_number(session, app, found, value, seconds)
+        if not switched:
+            bridge.set_value(now.handle, value, seconds)
+        elif bool(now.value) is not value:
+            bridge.perform_action(now.handle, switch, seconds)
+        return None
+
+    return ElementChange(
+        found,
+        f"set {describe_element(found, app)} to {_shown(value, node, 200)}",
+        write_value,
+        "action" if switched else "value",
+        switch if switched else "",
+        value,
+    )
+
+
+def coerce_value(
+    value: str | float | bool, node: UiNode, takes: AcceptedValue
+) -> str | float | bool:
+    """Return `value` as the element takes it: texts of numbers as numbers, 1 as true.
+
+    Raises:
+        UiError: It does not fit; the message says what would.
+    """
+    if node.role in BOOLEAN_ROLES or takes.kind == "boolean":
+        return _coerce_boolean(value, node)
+    if takes.kind == "number":
+        return _coerce_number(value, node, takes)
+    if isinstance(value, bool):
+        raise _unfit_error(node, f"takes a text, not {_shown(value, node)}")
+    text = value if isinstance(value, str) else f"{value:.15g}"
+    if takes.choices and text not in takes.choices:
+        choices = f"It takes: {', '.join(map(quote_text, takes.choices[:10]))}."
+        raise _unfit_error(node, f"does not take {_shown(text, node)}", choices)
+    return text
+
+
+def _coerce_boolean(value: str | float | bool, node: UiNode) -> bool:
+    if isinstance(value, bool):
+        return value
+    word = value.strip().lower() if isinstance(value, str) else f"{value:g}"
+    if word in _TRUE or word in _FALSE:
+        return word in _TRUE
+    raise _unfit_error(node, f"takes true or false, not {_shown(value, node)}")
+
+
+def _coerce_number(value: str | float | bool, node: UiNode, takes: AcceptedValue) -> float:
+    limits = ""
+    if takes.minimum is not None and takes.maximum is not None and takes.minimum < takes.maximum:
+        limits = f" from {takes.minimum:g} to {takes.maximum:g}"
+    try:
+        number = math.nan if isinstance(value, bool) else float(value)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise _unfit_error(node, f"takes a number{limits}, not {_shown(value, node)}")
+    if limits and not (takes.minimum or 0.0) <= number <= (takes.maximum or 0.0):
+        raise _unfit_error(node, f"takes a number{limits}, not {_shown(number, node)}")
+    return number
+
+
+def _unfit_error(node: UiNode, what: str, guidance: str = "Give a value of this kind.") -> UiError:
+    name = f" {quote_text(node.title, 60)}" if node.title else ""
+    message = f"The {node.role.replace('_', ' ')}{name} {what}."
+    return UiError("INVALID_PARAMETER", message, guidance, reason="bad_value")
+
+
+def _shown(value: str | float | bool, node: UiNode, limit: int = 80) -> str:
+    if holds_secret(node):
+        return "a secret"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return quote_text(escape_hidden(value), limit) if isinstance(value, str) else f"{value:g}"
+
+
+_MOST: Final = 10
+_ARROW: Final = re.compile(r"\s*(?:>|→|▸|›)\s*")
+_DOTS: Final = re.compile(r"\s*(?:…|\.\.\.)\s*\Z")
+_GAP: Final = re.compile(r"\t| {3,}")
+
+
+def _titles_of(text: str) -> list[str]:
+    """Return the titles of a menu path: the menu, the item, submenus between them.
+
+    Raises:
+        UiError: There are not two to ten titles.
+    """
+    found = [part.strip() for part in _ARROW.split(text.strip())]
+    if not 2 <= len(found) <= _MOST or not all(found):
+        raise UiError(
+            "INVALID_PARAMETER",
+            f"{quote_text(text)} is not a menu path.",
+            'Write the menu and the item: "File > Save As…".',
+            reason="bad_path",
+        )
+    return found
+
+
+@change_tool
+def plan_click_menu(session: UiSession, call: UiCall) -> ElementChange:
+    """Choose a menu item: it is looked for, no menu is opened.
+
+    Raises:
+        UiError: There is no menu bar, no such menu or item (the nearest are named), or it is
+            disabled.
+    """
+    app = call.app
+    item, named = _find_menu_item(session, app, call.arguments["menu_path"], call.seconds)
+    found = with_row(session.bridge, app, item, seconds=call.seconds)
+    if call.bound and (why := describe_differences(call.bound[0], found)):
+        raise stale_error(session, app, found.path, call.bound[0], why)
+    action = "press" if "press" in found.node.actions else "pick"
+    with error_context(app, found.path):
+        check_action(found.node, action, "press")
+    return ElementChange(
+        found,
+        f"choose {' > '.join(quote_text(title, 40) for title in named)} in {describe_app(app)}",
+        lambda node, seconds: session.bridge.perform_action(node.handle, action, seconds),
+        action=action,
+        words=tuple(named),
+        more={"action": action, "element_path": found.path},
+    )
+
+
+@tool(
+    level="MODIFY",
+    ceiling="DANGEROUS",
+    plan=plan_click_menu,
+    answer=ActionDone,
+    words="bar choose command item menu open pick select submenu",
+    example={"app": "TextEdit", "menu_path": "Format > Make Plain Text"},
+    timeout=5.0,
+)
+def click_menu(*, app: AppName, menu_path: str, timeout: Seconds | None = None) -> None:
+    """Choose an item in an app's menu bar by the titles: File > Save As…
+
+    Args:
+        menu_path: Menu and item: File > Save As…
+    """
+
+
+def _find_menu_item(
+    session: UiSession, app: UiApp, text: str, seconds: float
+) -> tuple[ElementFound, list[str]]:
+    """Return the menu item that a menu path names, and the titles on the way as the app has them.
+
+    Raises:
+        UiError: There is no menu bar, no such menu or item; the nearest are named.
+    """
+    wanted = _titles_of(text)
+    end = time.monotonic() + seconds
+    session.check_alive(app)
+    bars = _menu_bars(session, app, seconds)
+    reader = session.bridge.open_reader(app, whole=False, timeout=seconds)
+    named: list[str] = []
+    level = _menu_items(reader, bars, end)
+    item: UiNode | None = None
+    for title in wanted:
+        item = _match_item(title, level, named, app)
+        named.append(item.title)
+        level = _menu_items(reader, [item.handle], end) if len(named) < len(wanted) else []
+    assert item is not None
+    left = max(end - time.monotonic(), 0.2)
+    return path_of(session.bridge, app, item.handle, seconds=left), named
+
+
+def _menu_bars(session: UiSession, app: UiApp, seconds: float) -> list[Handle]:
+    """Return the app's menu bars: its own, else those of the active window, else of any."""
+    reader, root = session.open_app(app, seconds, whole=False)
+    limits = WalkLimits(seconds, 8, nodes=3_000)
+    seen = walk_tree(
+        reader,
+        root,
+        Detail.NOTHING,
+        limits,
+        enough=lambda order: any(branch.node.role == "menu_bar" for branch in order),
+    )
+    bars = [branch for branch in seen.order if branch.node.role == "menu_bar"]
+    if not bars:
+        raise UiError(
+            "NOT_SUPPORTED",
+            f"{app.name} has no menu bar, or does not show it.",
+            "Use find_element to find a button that opens a menu.",
+            reason="no_menu",
+        )
+    active = [bar for bar in bars if "active" in bar.window.states]
+    return [bar.node.handle for bar in active or bars]
+
+
+def _menu_items(reader: ElementReader, handles: list[Handle], end: float) -> list[UiNode]:
+    """Return the items below elements, those of menus without a name of their own included."""
+    found: list[UiNode] = []
+    for _ in range(3):
+        left = max(end - time.monotonic(), 0.1)
+        parents = reader.read(handles, Detail.CHILDREN, left)
+        children = [
+            handle for node in parents if isinstance(node, UiNode) for handle in node.children[:500]
+        ]
+        nodes = [
+            node
+            for node in reader.read(children, Detail.CHILDREN, max(end - time.monotonic(), 0.1))
+            if isinstance(node, UiNode)
+        ]
+        wrapped = [node for node in nodes if node.role == "menu" and not _names_items(node, nodes)]
+        found += [node for node in nodes if node.role in MENU_ROLES and node not in wrapped]
+        handles = [node.handle for node in wrapped]
+        if not handles:
+            break
+    return found
+
+
+def _names_items(menu: UiNode, among: list[UiNode]) -> bool:
+    """Say whether a menu among these is itself the item that opens it."""
+    return bool(menu.title) and (len(among) > 1 or bool(menu.actions))
+
+
+def _match_item(title: str, level: list[UiNode], above: list[str], app: UiApp) -> UiNode:
+    for plain in (_comparable_title, _without_dots):
+        found = [node for node in level if node.title and plain(node.title) == plain(title)]
+        if found:
+            enabled = [node for node in found if "enabled" in node.states]
+            return (enabled or found)[0]
+    place = (
+        f"the menu {' > '.join(quote_text(name, 40) for name in above)}"
+        if above
+        else "the menu bar"
+    )
+    raise UiError(
+        "NOT_FOUND",
+        f"There is no item {quote_text(title)} in {place} of {app.name}.",
+        near_text(title, dict.fromkeys(node.title for node in level if node.title)),
+        reason="no_menu",
+    )
+
+
+def _comparable_title(title: str) -> str:
+    """Return a title as it is compared: without accelerator, one kind of dots, no case."""
+    return _DOTS.sub("…", _GAP.split(title.strip())[0].strip()).casefold()
+
+
+def _without_dots(title: str) -> str:
+    return _comparable_title(title).rstrip("…").rstrip()
+
+
+_CHOICE_ROLES: Final = frozenset(
+    ("list_item", "menu_item", "cell", "tab", "row", "tree_item", "radio_button", "option")
+)
+
+
+@change_tool
+def plan_select_option(session: UiSession, call: UiCall) -> ElementChange:
+    """Choose an option of a pop-up, a list, a tab bar or a menu by its title.
+
+    Raises:
+        UiError: There is no such option; those that are there are named.
+    """
+    found = call.resolve_element(session)
+    return _option_change(session, call.app, found, str(call.arguments["option"]), call.seconds)
+
+
+@tool(
+    level="MODIFY",
+    ceiling="DANGEROUS",
+    plan=plan_select_option,
+    answer=ActionDone,
+    words="choice choose combo dropdown list option pick pop popup select switch tab up",
+    example={"element": "e12", "option": "Green"},
+    timeout=5.0,
+)
+def select_option(
+    *, app: AppName | None = None, element: ElementName, option: str, timeout: Seconds | None = None
+) -> None:
+    """Choose an option of a pop-up, a combo box, a list, a tab bar or a menu by the option's
+    title.
+
+    Args:
+        option: Title of the option.
+    """
+
+
+def _option_change(
+    session: UiSession, app: UiApp, found: ElementFound, wanted: str, seconds: float
+) -> ElementChange:
+    check_enabled(found.node)
+    options = _list_options(session, app, found, seconds)
+    at = _match_option(wanted, [node.title for _, node in options])
+    parent, option = options[at]
+    place = [node for above, node in options if above == parent].index(option)
+
+    def choose_option(_now: UiNode, seconds: float) -> Mapping[str, Any]:
+        bridge = session.bridge
+        reader = bridge.open_reader(app, whole=False, timeout=seconds)
+        same = read_one(reader, option.handle, Detail.ACTIONS, seconds)
+        if same.title != option.title:
+            raise UiError(
+                "NOT_FOUND",
+                f"The option is now called {quote_text(same.title, 60)}. Nothing was done.",
+                LOOK_AGAIN,
+                reason="stale",
+            )
+        own = next((one for one in ("press", "pick", "select") if one in same.actions), "")
+
+        def choose_by_keys() -> None:
+            # As a person does who has no mouse: from the choice of now to the one that is wanted.
+            titles = [node.title for above, node in options if above == parent]
+            held = read_one(reader, found.node.handle, Detail.VALUE, seconds)
+            now = next((at for at, one in enumerate(titles) if one in (held.title, held.value)), 0)
+            keys = ["down" if place > now else "up"] * abs(place - now)
+            try:
+                proof = focus_element(session, app, found, seconds)
+            except UiError:
+                # It takes the keyboard only when it is open (Qt).
+                opening = {"press", "show_menu"} & set(found.node.actions)
+                if not opening:
+                    raise
+                bridge.perform_action(found.node.handle, min(opening), seconds)
+                proof = bring_window(session, app, found.window, seconds)
+                keys.append("return")
+            press_strokes(
+                require_input_devices(session), proof, [parse_stroke(key) for key in keys]
+            )
+
+        press = [partial(bridge.perform_action, option.handle, own, seconds)] if own else []
+        holders = dict.fromkeys((found.node.handle, parent))
+        choose = [partial(bridge.select_child, holder, place, seconds) for holder in holders]
+        roads: list[Callable[[], object]]
+        if found.node.role in _CLOSED:
+            # The menu of a closed pop-up takes a selection, and the pop-up stays as it is.
+            roads = [choose[0], *press, *choose[1:], choose_by_keys]
+        elif option.role in ("menu_item", "radio_button"):
+            roads = [*press, *choose]
+        else:
+            roads = [*reversed(choose), *press]
+        for road in roads:
+            with suppress(UiFault, UiError):
+                road()
+                if _is_chosen(session, app, found, option, seconds):
+                    return {"method": "keys" if road is choose_by_keys else "action"}
+        raise UiError(
+            "EXECUTION_ERROR",
+            f"{quote_text(option.title, 60)} was not chosen.",
+            "Press the element first, then press the option.",
+            reason="failed",
+        )
+
+    return ElementChange(
+        found,
+        f"choose {quote_text(option.title, 60)} in {describe_element(found, app)}",
+        choose_option,
+        words=(option.title,),
+        more={"action": "select", "option": option.title},
+    )
+
+
+def _is_chosen(
+    session: UiSession, app: UiApp, found: ElementFound, option: UiNode, seconds: float
+) -> bool:
+    """Say whether an option is the choice now; of a menu that has closed nothing can be said."""
+    end = time.monotonic() + min(seconds, _CHOSEN)
+    reader = session.bridge.open_reader(app, whole=False, timeout=seconds)
+    while True:
+        holder, chosen = reader.read([found.node.handle, option.handle], Detail.VALUE, seconds)
+        if not isinstance(holder, UiNode) or found.node.role not in (*_CLOSED, *_LISTS):
+            return True
+        if option.title in (holder.title, holder.value) or not (holder.title or holder.value):
+            return True
+        marked = isinstance(chosen, UiNode) and chosen.states & {"selected", "checked"}
+        if marked and found.node.role not in _CLOSED:
+            return True
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+
+
+_CHOSEN: Final = 0.5
+_CLOSED: Final = ("combo_box", "pop_up_button")
+_LISTS: Final = ("list", "table", "tree", "tab_group", "outline", "list_box")
+
+
+def _list_options(
+    session: UiSession, app: UiApp, found: ElementFound, seconds: float
+) -> list[tuple[Any, UiNode]]:
+    """Return the options below an element, each with what it is a child of."""
+    reader = session.bridge.open_reader(app, whole=False, timeout=seconds)
+    rows: list[tuple[Any, UiNode]] = []
+    level = [(found.node.handle, child) for child in found.node.children[:1_000]]
+    for _ in range(4):
+        below: list[tuple[Any, Any]] = []
+        read = reader.read([child for _, child in level], Detail.CHILDREN, seconds)
+        for (parent, _), node in zip(level, read, strict=True):
+            if not isinstance(node, UiNode):
+                continue
+            if node.role in _CHOICE_ROLES and node.title:
+                rows.append((parent, node))
+            else:
+                below += [(node.handle, child) for child in node.children[:1_000]]
+        if rows or not below:
+            break
+        level = below
+    return rows
+
+
+def _match_option(wanted: str, titles: Sequence[str]) -> int:
+    for plain in (str, str.casefold):
+        places = [at for at, title in enumerate(titles) if plain(title) == plain(wanted)]
+        if len(places) == 1:
+            return places[0]
+    shown = ", ".join(quote_text(title, 40) for title in titles[:12])
+    raise UiError(
+        "NOT_FOUND" if not places else "INVALID_PARAMETER",
+        f"The title {quote_text(wanted, 60)} belongs to {len(places) or 'no'} options.",
+        f"The options are: {shown}."
+        if titles
+        else "Press the element first, so that it shows options.",
+        reason="no_element",
+    )
+
+
+@change_tool
+def plan_fill_form(session: UiSession, call: UiCall) -> list[ElementChange]:
+    """Set the values of many elements, asked about once; of a pop-up its option is chosen.
+
+    Raises:
+        UiError: One of them is not there or takes no such value; nothing is set then.
+    """
+    fields: Sequence[Mapping[str, Any]] = call.arguments["fields"]
+    changes: list[ElementChange] = []
+    for at, row in enumerate(fields):
+        found, value = call.resolve_element(session, str(row["element"]), at), row["value"]
+        try:
+            changes.append(value_change(session, call.app, found, value, call.seconds))
+        except UiError as error:
+            if error.reason != "not_settable" or found.node.role not in _CLOSED:
+                raise
+            changes.append(_option_change(session, call.app, found, str(value), call.seconds))
+    return changes
+
+
+class FieldValue(TypedDict):
+    """An element and the value that it gets."""
+
+    element: ElementName
+    value: ElementValue
+
+
+class FieldDone(ElementDone, total=False):
+    """What was done to a field."""
+
+    previous_value: Scalar
+    new_value: Scalar
+
+
+class FormDone(TypedDict):
+    """What fill_form answers."""
+
+    success: bool
+    fields: list[FieldDone]
+    changes: NotRequired[ChangedLines]
+    rate_limit_warning: NotRequired[RateLimitWarning]
+    notes: NotRequired[list[str]]
+
+
+@tool(
+    level="MODIFY",
+    ceiling="DANGEROUS",
+    plan=plan_fill_form,
+    answer=FormDone,
+    words="address enter fields fill form login name register set several values",
+    example={"fields": [{"element": "e12", "value": "Ada"}, {"element": "e15", "value": True}]},
+    timeout=20.0,
+)
+def fill_form(
+    *,
+    app: AppName | None = None,
+    fields: Annotated[list[FieldValue], limits(minItems=1, maxItems=50)],
+    timeout: Seconds | None = None,
+) -> None:
+    """Set the values of many elements of one app with one approval. Stops at the first element
+    that does not take its value.
+
+    Args:
+        fields: Elements and their values, in order.
+    """
