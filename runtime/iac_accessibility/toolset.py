@@ -28,8 +28,7 @@ from iac_accessibility.errors import UiError, error_context
 from iac_accessibility.model import AppNotResponding, UiApp
 from iac_accessibility.risk import ChangeLevel, holds_secret
 from iac_accessibility.session import UiSession, modal_error_context
-from iac_base.cancellation import Cancellation
-from iac_base.errors import ToolError, pip_install, quote_text
+from iac_base.errors import Cancellation, ToolError, pip_install, quote_text
 from iac_base.text import clean_value
 from iac_runtime.tool import Level
 from iac_runtime.toolkit import (

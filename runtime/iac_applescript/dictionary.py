@@ -1,9 +1,13 @@
-"""The apps with a dictionary, and a dictionary for a model, from overview to single term.
+"""The apps with a dictionary, a dictionary for a model, and the guides of apps.
 
-Made from the tables of the generated module: what the app declares, with the level of each use.
+A dictionary is shown from overview to single term, made from the tables of the generated module:
+what the app declares, with the level of each use.
 
 Folders: where macOS keeps apps. A bundle is scriptable if its Info.plist names a dictionary or says
 so (`OSAScriptingDefinition`, `NSAppleScriptEnabled`; Cocoa Scripting Guide).
+
+Guides: Markdown files with a front matter, ours and the user's own, which take the place of ours of
+that name. The front matter is the part of YAML that is needed: `key: text`, `key: [text, text]`.
 """
 
 import re

@@ -1,9 +1,13 @@
-"""Scripts that are kept under a name: those that are shipped, and the user's own.
+"""Scripts that are kept under a name, shipped and the user's own, and how they are found.
 
 A file `scripts/APP.toml` holds the scripts of one app, a table each; its id is `APP.NAME`. The
 folder `scripts` of the data folder is read the same way, and a plain .applescript or .js there
 whose first lines are comments of the form `-- purpose: …` is a script too. Nothing is read before a
 script is looked for. What is wrong with a file of the user's is one line, and never a failure.
+
+They are found by words, by apps, and by what apps are for. A word counts by how few scripts have
+it; one that no script has counts a little, because people name what is theirs. A wish that is for
+no app at all finds nothing.
 """
 
 import re

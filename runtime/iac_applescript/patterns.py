@@ -1,7 +1,8 @@
-"""A script as a pattern keeps it: what is private, and what varied between successes, is a slot.
+"""Patterns: scripts that were run for an intent, and what came of them; kept clean, and ranked.
 
-A slot is `‹text›` or `‹number›` in the place of a literal. No reader of either language takes one,
-so a script with slots runs only when somebody has put values in their places.
+In a kept script what is private, and what varied between successes, is a placeholder: `‹text›` or
+`‹number›` instead of a literal. No reader of either language takes one, so such a script runs only
+when somebody has put values in their places.
 """
 
 import hashlib

@@ -438,14 +438,7 @@ _SYSTEM: Final[Mapping[str, Callable[[], Any]]] = {
 }
 
 StatePart = Literal[
-    "front_app",
-    "running_apps",
-    "windows",
-    "volume",
-    "appearance",
-    "displays",
-    "battery",
-    "network",
+    "front_app", "running_apps", "windows", "volume", "appearance", "displays", "battery", "network"
 ]
 """A part; network is the interfaces that are up, without addresses."""
 

@@ -1,4 +1,8 @@
-"""The script tools, as a client is told of them. What they do is in `performing`."""
+"""The script tools: what a client is told of each, and what it does.
+
+Arguments fit the tool's schema when they come here. A tool that only looks something up is a `Work`
+under `lookup_tool`; one that reaches apps plans its call itself.
+"""
 
 import contextlib
 import logging
@@ -385,10 +389,7 @@ def show_state(tool: Tool, call: Call, context: ToolContext) -> Plan:
         doubt = "reads the windows of the app in front, whichever it is"
         effects += [Effect("read", SYSTEM_EVENTS, "System Events"), Effect("read", doubt=doubt)]
     return context.get_or_create(open_toolset).plan_call(
-        tool,
-        call,
-        lambda _toolset, _given, run: dict(read_state(run, parts)),
-        tuple(effects),
+        tool, call, lambda _toolset, _given, run: dict(read_state(run, parts)), tuple(effects)
     )
 
 

@@ -15,8 +15,14 @@ from iac_applescript.failures import ScriptFailure, explain_failure
 from iac_applescript.results import Result, ScriptError, ToolHit, failure_result, success_result
 from iac_applescript.running import Confinement
 from iac_applescript.store import PatternStore
-from iac_base.cancellation import Cancellation
-from iac_base.errors import SetupError, ToolError, near_text, nearest_names, quote_text
+from iac_base.errors import (
+    Cancellation,
+    SetupError,
+    ToolError,
+    near_text,
+    nearest_names,
+    quote_text,
+)
 from iac_base.files import open_state
 from iac_runtime.toolkit import (
     Call,

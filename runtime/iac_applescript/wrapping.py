@@ -1,9 +1,13 @@
-"""What is put around a script before it runs: the bridge, the call's time, arguments as data.
+"""The script of a call: where it is from, and what is put around it before it runs.
 
-An AppleScript's statements stand in `with timeout` blocks of the call's own seconds, so that no
-event waits longer than its caller, or ends after macOS' two minutes. Arguments that are more than
-texts go as one JSON text; a handler of ours reads it (NSJSONSerialization) and gives the value to
-the script's own `run`, which has another name then. JavaScript: `mediator.js`.
+Source: its text, a file in an allowed folder, a kept name. A file is read once a plan, and what was
+read is what runs; its digest is in the question, so that a yes to one content is none to another. A
+link is never followed.
+
+Wrapping: an AppleScript's statements stand in `with timeout` blocks of the call's own seconds, so
+that no event waits longer than its caller, or ends after macOS' two minutes. Arguments that are
+more than texts go as one JSON text; a handler of ours reads it (NSJSONSerialization) and gives the
+value to the script's own `run`, which has another name then. JavaScript: `mediator.js`.
 """
 
 import hashlib

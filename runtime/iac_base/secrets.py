@@ -1,8 +1,8 @@
 """Secrets: what holds one, judged by its name and type; what is one, judged by its shape.
 
 One rule for every use: such a property is never read, such an argument is never stored, such a line
-is shown without its value, and what is recorded loses it. All of it is linear in the text: it may
-come from anybody.
+is shown without its value, and what is recorded loses it. A shape is a pattern with a proof, by
+check digits or by how random it is. All of it is linear in the text: it may come from anybody.
 """
 
 import math
@@ -125,7 +125,7 @@ _PASS: Final = re.compile(r"(?<!by)(?<!com)(?<!over)(?<!sur)(?<!tres)(?<!under)p
 """`DB_PASS`, `smtppass`; not `compass`."""
 
 _NO_LETTER: Final = re.compile(r"[^a-z0-9]+")
-_OPEN: Final = frozenset(("boolean", "date", "point", "rectangle"))
+OPEN_TYPES: Final = frozenset(("boolean", "date", "point", "rectangle"))
 """Types that cannot hold a secret: "require password to wake" is a yes or no."""
 
 _SECURE: Final = frozenset(("password", "secure text", "secure text field", "AXSecureTextField"))
@@ -142,7 +142,7 @@ def is_secret(term: str, type: str = "text") -> bool:
     kinds = {kind.strip() for kind in type.split("|")} - {"missing value"}
     if kinds & _SECURE:
         return True
-    if kinds and kinds <= _OPEN:
+    if kinds and kinds <= OPEN_TYPES:
         return False
     return _sounds_secret(term)
 

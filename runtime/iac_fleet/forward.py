@@ -1,7 +1,13 @@
-"""The forwarder of a Mac: what its own audit has goes to the team's database, in order, once.
+"""What a Mac sends to the team's database: the rows of its audit, and questions to approvers.
 
-The database says what it has, so nothing is kept here that could be wrong: after an outage, a lost
-answer or an older database the rows after its last are sent again, and it passes over what it has.
+What the Mac's own audit has goes there in order, once. The database says what it has, so nothing is
+kept here that could be wrong: after an outage, a lost answer or an older database the rows after
+its last are sent again, and it passes over what it has.
+
+Questions of a Mac where nobody sits are answered by approvers of the team. The Mac's own settings
+name them by their public keys. An answer is signed together with the text that the approver saw, so
+the database can neither forge one nor show another question. It reaches the waiting call as an
+answer of the page does; "always" is never given from afar.
 """
 
 import hashlib

@@ -1,8 +1,9 @@
-"""What a team publishes to its Macs, signed with its key, and what a Mac makes of it.
+"""A Mac's settings for the fleet, and what a team publishes to its Macs, signed with its key.
 
-A version holds a policy, quirks (corrections of dictionaries for `iac-gen`) and accepted levels.
+Settings: `fleet.toml` beside the policy, for its user alone.
 
-A signature covers the number, so an older version cannot come again as a newer one. A Mac keeps the
+A version holds a policy, quirks (corrections of dictionaries for `iac-gen`) and accepted levels. A
+signature covers the number, so an older version cannot come again as a newer one. A Mac keeps the
 last version that it took; what is not signed by the key that it was given, or is older, is refused
 and written into its audit. The database only carries versions: whoever owns it cannot make one.
 """

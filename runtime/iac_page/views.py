@@ -1,4 +1,8 @@
-"""What each view shows, as plain values for its template."""
+"""What each view shows, as plain values for its template: calls, tools, rules, a build's changes.
+
+The page knows nothing of dictionaries: it runs `iac-gen diff` and `iac-gen build`, as a person
+would, and shows what they say. A rule is tried on the calls of the last days before it is saved.
+"""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,13 @@
-"""A program in a maintained sandbox: a process of its own, which stops at each call of a tool.
+"""A program in a maintained sandbox, and its rehearsal.
 
-Nothing of this machine is in there: no files, no environment, no modules but the language's own.
-What goes wrong in it ends it, and nothing else.
+The sandbox is a process of its own, which stops at each call of a tool. Nothing of this machine is
+in there: no files, no environment, no modules but the language's own. What goes wrong in it ends
+it, and nothing else.
+
+In a rehearsal reads are of the real apps, through the gate; what would change them is noted. A call
+that changes something is planned and answered from a copy of what was read: what is set is as it
+was set, what is deleted is gone, what is made is there under a reference of its own. What comes of
+it is a table: the calls that would be made, each with its effects.
 """
 
 import json
@@ -13,8 +19,14 @@ from datetime import date, datetime
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from iac_base.cancellation import Cancellation
-from iac_base.errors import ErrorType, InvalidParameterError, SetupError, ToolError, pip_install
+from iac_base.errors import (
+    Cancellation,
+    ErrorType,
+    InvalidParameterError,
+    SetupError,
+    ToolError,
+    pip_install,
+)
 from iac_base.text import clean_value
 from iac_base.words import fold_name
 from iac_plans.check import PRELUDE, ProgramUsage, type_check_error

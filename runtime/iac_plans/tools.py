@@ -1,4 +1,10 @@
-"""The tools of plans: rehearsing one and running one. Those that the user pinned stand in files."""
+"""The tools of plans: rehearsing a plan and running one; those that the user pinned are in files.
+
+A plan is rehearsed, shown as a table, asked about once, and held against the table. The plan of
+`run_plan` is a batch of the calls that its program would make, so what the gate does with several
+calls it does with these: it judges each, asks once, binds the answer to them and to what they name.
+The program then runs again; each of its changes must be one of those calls.
+"""
 
 import hashlib
 import json

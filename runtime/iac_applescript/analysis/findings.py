@@ -1,4 +1,8 @@
-"""What the readers of a script share: tokens and their brackets, and what was found there."""
+"""What the readers of a script share: its steps, tokens and brackets, and what was found there.
+
+Steps are counted, not seconds, so that a script is judged alike on every machine, and any text
+within a second.
+"""
 
 import re
 import unicodedata

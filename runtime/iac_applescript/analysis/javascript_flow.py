@@ -1,8 +1,9 @@
-"""Where the values of a JavaScript go: through variables, containers, parameters and returns.
+"""What the expressions of a JavaScript may be, and where their values go.
 
-A value is a set of what it may be, joined over every place that gives it; the script is gone
-through until nothing is added. What happens to an app is judged by `AppRules`.
-A function that nothing is seen to call may be given anything.
+They go through variables, containers, parameters and returns. A value is a set of what it may be,
+joined over every place that gives it; the script is gone through until nothing is added. What
+happens to an app is judged by `AppRules`. A function that nothing is seen to call may be given
+anything.
 """
 
 from collections.abc import Callable, Iterator
@@ -226,10 +227,7 @@ class Expressions(Calls):
             self.give(variable, found)
         if "async" in node.words:
             self.add(
-                "unknown",
-                "continues at another time, which IAC does not follow",
-                "async",
-                node,
+                "unknown", "continues at another time, which IAC does not follow", "async", node
             )
         return found
 

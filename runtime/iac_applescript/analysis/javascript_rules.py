@@ -1,7 +1,8 @@
 """What a JavaScript does to apps: a member that is called, read or set, by the dictionaries.
 
-A member is asked of the apps that its holder may be; of a holder that is not known, of every app
-that the script names. Names that the script gives itself have no say here.
+What an act is given, and the effects that it has, is judged with it. A member is asked of the apps
+that its holder may be; of a holder that is not known, of every app that the script names. Names
+that the script gives itself have no say here.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,8 @@
-"""The names of a JavaScript and what each may hold: scopes, variables, records, functions."""
+"""The names of a JavaScript, what each may hold, and what their members and calls give.
+
+Scopes, variables, records, functions; members of what the script makes, of the language, of apps. A
+function that nothing is seen to call may be given anything.
+"""
 
 import re
 from collections.abc import Iterator, Sequence

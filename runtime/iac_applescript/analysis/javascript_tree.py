@@ -1,7 +1,16 @@
-"""JavaScript as a tree: parsed by tree-sitter with its maintained grammar, kept in plain nodes.
+"""JavaScript as a tree, parsed by tree-sitter with its maintained grammar; and values as sets.
 
 The parser is imported when the first script is judged. What it cannot parse, and what
 JavaScriptCore reads in its own way, is a fault.
+
+What an expression may be is a set of atoms, joined over all that gives it one:
+
+("number",) ("data",) ("text",) ("text", "known")   plain values; HOLE in a text stands for any part
+("chosen",)                     a file that a person picked in a dialog
+("app", KEY) ("of", KEY, CLASS, "many" or "", PROPERTY)   an app, or an object of its own
+("site", ID) ("fn", ID) ("class", ID)   what the script makes, by the place that makes it
+("js", NAME) ("bridge", NAME)   what the language and Objective-C give
+("odd",) ("this",) ("anything",)   a member that may come from all values' own; not known
 """
 
 import re

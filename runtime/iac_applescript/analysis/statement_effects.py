@@ -1,7 +1,11 @@
-"""What a command of a statement does, as effects: the same as the tool says that does it.
+"""What a command of a statement does, as effects, and the secrets that a statement reads.
 
-A command goes to the app whose words its object is named with, else to those that are told. A
-variable may hold an object of any app that the script names.
+The effects are those of the tool that does the same. A command goes to the app whose words its
+object is named with, else to those that are told. A variable may hold an object of any app that the
+script names.
+
+No bridge stands before an AppleScript, so what may be a secret is one: where it cannot be told
+whose properties are read, they are those of any object of the apps that the script names.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

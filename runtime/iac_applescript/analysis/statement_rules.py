@@ -1,4 +1,4 @@
-"""Judging one command of a statement: what is set, made, opened, moved, saved."""
+"""Judging one command of a statement: what is set, made, opened, moved, written, saved."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

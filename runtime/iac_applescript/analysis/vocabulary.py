@@ -1,7 +1,13 @@
-"""The words of an app as a script may use them, with the level of each use.
+"""The words of the languages and of an app as a script may use them, with the level of each use.
 
-Made from the tables of its generated module. A term is kept as AppleScript spells it, words in
-lower case with one space between; a JXA name as JavaScript spells it.
+Of both languages: what can do harm (harm.toml), and what does none (words.toml). Sources:
+AppleScript Language Guide, "Keywords", "Class Reference", "Operators Reference", "Control
+Statements Reference"; JavaScript for Automation Release Notes (10.10, 10.11); ECMA-262, "Global
+Object", "Indexed Collections", "Text Processing". What is in no table and in no dictionary is not
+understood.
+
+Of an app: from the tables of its generated module. A term is kept as AppleScript spells it, words
+in lower case with one space between; a JXA name as JavaScript spells it.
 """
 
 import re
