@@ -14,7 +14,6 @@ from functools import partial
 from typing import Annotated, Any, Final, NotRequired, TypedDict
 
 from iac_accessibility.arguments import (
-    ActionDone,
     AppName,
     ChangedLines,
     ChangeDone,
@@ -25,19 +24,8 @@ from iac_accessibility.arguments import (
     Seconds,
     UiCall,
 )
-from iac_accessibility.bridge import ElementReader, parse_stroke, read_one
-from iac_accessibility.changes import (
-    ElementChange,
-    check_action,
-    check_enabled,
-    describe_app,
-    describe_element,
-)
-from iac_accessibility.element_identity import (
-    ElementFound,
-    describe_differences,
-    with_row,
-)
+from iac_accessibility.bridge import ElementReader, parse_stroke
+from iac_accessibility.element_identity import ElementFound, describe_differences, with_row
 from iac_accessibility.errors import LOOK_AGAIN, UiError, error_context
 from iac_accessibility.input_devices import (
     TextEntry,
@@ -63,11 +51,19 @@ from iac_accessibility.model import (
 )
 from iac_accessibility.risk import holds_secret
 from iac_accessibility.session import UiSession
-from iac_accessibility.toolset import change_tool
+from iac_accessibility.toolset import (
+    ElementChange,
+    acting_tool,
+    change_tool,
+    check_action,
+    check_enabled,
+    describe_app,
+    describe_element,
+)
 from iac_accessibility.traverse import WalkLimits, walk_tree
 from iac_base.errors import near_text, quote_text
 from iac_base.text import escape_hidden
-from iac_runtime.tool import limits, tool
+from iac_runtime.tool import limits
 
 _SWITCHES: Final = ("press", "toggle", "check", "uncheck")
 _TRUE: Final = frozenset(("true", "yes", "on", "1", "checked"))
@@ -94,22 +90,15 @@ def plan_perform_action(session: UiSession, call: UiCall) -> ElementChange:
     )
 
 
-@tool(
-    level="MODIFY",
-    ceiling="DANGEROUS",
+@acting_tool(
     plan=plan_perform_action,
-    answer=ActionDone,
     words="button check checkbox click collapse control dialog disclosure dismiss expand hit"
     " icon link popup press push radio select tab tap tick triangle uncheck untick",
     example={"app": "Preview", "element": "window[0]/button[@title='Close']", "action": "press"},
     timeout=5.0,
 )
 def perform_action(
-    *,
-    app: AppName | None = None,
-    element: ElementName,
-    action: str,
-    timeout: Seconds | None = None,
+    *, app: AppName | None = None, element: ElementName, action: str, timeout: Seconds | None = None
 ) -> None:
     """Perform one of an element's own actions, such as press, and return the element's state.
 
@@ -136,9 +125,7 @@ class ValueDone(ChangeDone):
     new_value: Scalar
 
 
-@tool(
-    level="MODIFY",
-    ceiling="DANGEROUS",
+@acting_tool(
     plan=plan_set_value,
     answer=ValueDone,
     words="address box checkbox drag enter field fill form put search slider text type value write",
@@ -177,12 +164,9 @@ def value_change(
     switched = bool(switch) and node.role in BOOLEAN_ROLES
     typed = not switched and takes.kind is None
     if typed and not node.states >= {"editable", "focusable"}:
-        raise UiError(
-            "NOT_SUPPORTED",
-            f"The value of {describe_element(found, app)} cannot be set.",
-            f"Its actions: {', '.join(node.actions)}." if node.actions else LOOK_AGAIN,
-            reason="not_settable",
-        )
+        message = f"The value of {describe_element(found, app)} cannot be set."
+        guidance = f"Its actions: {', '.join(node.actions)}." if node.actions else LOOK_AGAIN
+        raise UiError("NOT_SUPPORTED", message, guidance, reason="not_settable")
     value = coerce_value(given, node, takes)
 
     def write_value(now: UiNode, seconds: float) -> Mapping[str, Any] | None:
@@ -279,12 +263,9 @@ def _titles_of(text: str) -> list[str]:
     """
     found = [part.strip() for part in _ARROW.split(text.strip())]
     if not 2 <= len(found) <= _MOST or not all(found):
-        raise UiError(
-            "INVALID_PARAMETER",
-            f"{quote_text(text)} is not a menu path.",
-            'Write the menu and the item: "File > Save As…".',
-            reason="bad_path",
-        )
+        message = f"{quote_text(text)} is not a menu path."
+        guidance = 'Write the menu and the item: "File > Save As…".'
+        raise UiError("INVALID_PARAMETER", message, guidance, reason="bad_path")
     return found
 
 
@@ -314,11 +295,8 @@ def plan_click_menu(session: UiSession, call: UiCall) -> ElementChange:
     )
 
 
-@tool(
-    level="MODIFY",
-    ceiling="DANGEROUS",
+@acting_tool(
     plan=plan_click_menu,
-    answer=ActionDone,
     words="bar choose command item menu open pick select submenu",
     example={"app": "TextEdit", "menu_path": "Format > Make Plain Text"},
     timeout=5.0,
@@ -369,12 +347,9 @@ def _menu_bars(session: UiSession, app: UiApp, seconds: float) -> list[Handle]:
     )
     bars = [branch for branch in seen.order if branch.node.role == "menu_bar"]
     if not bars:
-        raise UiError(
-            "NOT_SUPPORTED",
-            f"{app.name} has no menu bar, or does not show it.",
-            "Use find_element to find a button that opens a menu.",
-            reason="no_menu",
-        )
+        message = f"{app.name} has no menu bar, or does not show it."
+        guidance = "Use find_element to find a button that opens a menu."
+        raise UiError("NOT_SUPPORTED", message, guidance, reason="no_menu")
     active = [bar for bar in bars if "active" in bar.window.states]
     return [bar.node.handle for bar in active or bars]
 
@@ -417,12 +392,9 @@ def _match_item(title: str, level: list[UiNode], above: list[str], app: UiApp) -
         if above
         else "the menu bar"
     )
-    raise UiError(
-        "NOT_FOUND",
-        f"There is no item {quote_text(title)} in {place} of {app.name}.",
-        near_text(title, dict.fromkeys(node.title for node in level if node.title)),
-        reason="no_menu",
-    )
+    message = f"There is no item {quote_text(title)} in {place} of {app.name}."
+    guidance = near_text(title, dict.fromkeys(node.title for node in level if node.title))
+    raise UiError("NOT_FOUND", message, guidance, reason="no_menu")
 
 
 def _comparable_title(title: str) -> str:
@@ -450,11 +422,8 @@ def plan_select_option(session: UiSession, call: UiCall) -> ElementChange:
     return _option_change(session, call.app, found, str(call.arguments["option"]), call.seconds)
 
 
-@tool(
-    level="MODIFY",
-    ceiling="DANGEROUS",
+@acting_tool(
     plan=plan_select_option,
-    answer=ActionDone,
     words="choice choose combo dropdown list option pick pop popup select switch tab up",
     example={"element": "e12", "option": "Green"},
     timeout=5.0,
@@ -481,21 +450,16 @@ def _option_change(
 
     def choose_option(_now: UiNode, seconds: float) -> Mapping[str, Any]:
         bridge = session.bridge
-        reader = bridge.open_reader(app, whole=False, timeout=seconds)
-        same = read_one(reader, option.handle, Detail.ACTIONS, seconds)
+        same = session.read_node(app, option.handle, Detail.ACTIONS, seconds)
         if same.title != option.title:
-            raise UiError(
-                "NOT_FOUND",
-                f"The option is now called {quote_text(same.title, 60)}. Nothing was done.",
-                LOOK_AGAIN,
-                reason="stale",
-            )
+            message = f"The option is now called {quote_text(same.title, 60)}. Nothing was done."
+            raise UiError("NOT_FOUND", message, LOOK_AGAIN, reason="stale")
         own = next((one for one in ("press", "pick", "select") if one in same.actions), "")
 
         def choose_by_keys() -> None:
             # As a person does who has no mouse: from the choice of now to the one that is wanted.
             titles = [node.title for above, node in options if above == parent]
-            held = read_one(reader, found.node.handle, Detail.VALUE, seconds)
+            held = session.read_node(app, found.node.handle, Detail.VALUE, seconds)
             now = next((at for at, one in enumerate(titles) if one in (held.title, held.value)), 0)
             keys = ["down" if place > now else "up"] * abs(place - now)
             try:
@@ -528,12 +492,9 @@ def _option_change(
                 road()
                 if _is_chosen(session, app, found, option, seconds):
                     return {"method": "keys" if road is choose_by_keys else "action"}
-        raise UiError(
-            "EXECUTION_ERROR",
-            f"{quote_text(option.title, 60)} was not chosen.",
-            "Press the element first, then press the option.",
-            reason="failed",
-        )
+        message = f"{quote_text(option.title, 60)} was not chosen."
+        guidance = "Press the element first, then press the option."
+        raise UiError("EXECUTION_ERROR", message, guidance, reason="failed")
 
     return ElementChange(
         found,
@@ -652,9 +613,7 @@ class FormDone(TypedDict):
     notes: NotRequired[list[str]]
 
 
-@tool(
-    level="MODIFY",
-    ceiling="DANGEROUS",
+@acting_tool(
     plan=plan_fill_form,
     answer=FormDone,
     words="address enter fields fill form login name register set several values",

@@ -145,11 +145,9 @@ def _read_again(
 ) -> dict[Handle, UiNode]:
     """Read what was read in full before, in full; the branches hold it then."""
     asked = [branch for branch in seen.order if branch.node.handle in before.full]
-    reader = session.bridge.open_reader(app, whole=False, timeout=seconds)
     want = session.bridge.free | Detail.VALUE | Detail.LABEL
-    answers = reader.read([branch.node.handle for branch in asked], want, seconds)
     found: dict[Handle, UiNode] = {}
-    for branch, answer in zip(asked, answers, strict=True):
+    for branch, answer in session.read_branches(app, asked, want, seconds):
         if isinstance(answer, UiNode):
             held = branch.node
             branch.node = answer._replace(children=held.children, total=held.total)

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Annotated, Any, Final, Literal
 
 from iac_accessibility.arguments import (
-    ActionDone,
     AppName,
     ChangeDone,
     ElementName,
@@ -16,8 +15,7 @@ from iac_accessibility.arguments import (
     Seconds,
     UiCall,
 )
-from iac_accessibility.bridge import Stroke, parse_stroke, read_one, stroke_effect
-from iac_accessibility.changes import ElementChange, check_enabled, describe_app, describe_element
+from iac_accessibility.bridge import Stroke, parse_stroke, stroke_effect
 from iac_accessibility.element_identity import ElementFound
 from iac_accessibility.errors import LOOK_AGAIN, UiError
 from iac_accessibility.input_devices import (
@@ -30,6 +28,7 @@ from iac_accessibility.input_devices import (
     focus_element,
     is_readable,
     is_screen_window,
+    moved_error,
     point_at,
     press_strokes,
     put_text,
@@ -50,10 +49,17 @@ from iac_accessibility.model import (
 )
 from iac_accessibility.risk import holds_secret, return_does
 from iac_accessibility.session import UiSession
-from iac_accessibility.toolset import change_tool
+from iac_accessibility.toolset import (
+    ElementChange,
+    acting_tool,
+    change_tool,
+    check_enabled,
+    describe_app,
+    describe_element,
+)
 from iac_base.errors import quote_text
 from iac_base.text import escape_hidden
-from iac_runtime.tool import limits, tool
+from iac_runtime.tool import limits
 
 _FOCUS_SECONDS: Final = 1.0
 _HOLD: Final = 0.03
@@ -105,11 +111,8 @@ def plan_press_keys(session: UiSession, call: UiCall) -> ElementChange:
     )
 
 
-@tool(
-    level="MODIFY",
-    ceiling="DANGEROUS",
+@acting_tool(
     plan=plan_press_keys,
-    answer=ActionDone,
     words="arrow combination confirm dismiss enter escape hotkey key keyboard keys modal return"
     " shortcut tab",
     example={"app": "TextEdit", "keys": ["cmd+s"]},
@@ -199,9 +202,7 @@ def plan_type_text(session: UiSession, call: UiCall) -> ElementChange:
     )
 
 
-@tool(
-    level="MODIFY",
-    ceiling="DANGEROUS",
+@acting_tool(
     plan=plan_type_text,
     answer=ChangeDone,
     words="append enter field input insert keyboard paste text type typing words write",
@@ -223,12 +224,9 @@ def _check_text(found: ElementFound, app: UiApp) -> None:
     node = found.node
     check_enabled(node)
     if node.role not in TEXT_ROLES and not node.states & {"editable"} and node.role != "terminal":
-        raise UiError(
-            "NOT_SUPPORTED",
-            f"{describe_element(found, app)} does not accept text.",
-            "Use a text field, or press_keys.",
-            reason="not_settable",
-        )
+        message = f"{describe_element(found, app)} does not accept text."
+        guidance = "Use a text field, or press_keys."
+        raise UiError("NOT_SUPPORTED", message, guidance, reason="not_settable")
 
 
 @change_tool
@@ -264,12 +262,7 @@ def plan_click(session: UiSession, call: UiCall) -> ElementChange:
             return None
 
         return ElementChange(
-            found,
-            line,
-            press_element,
-            action=own,
-            words=(own,),
-            more={"action": how},
+            found, line, press_element, action=own, words=(own,), more={"action": how}
         )
 
     hit = elements_under_point(session, app, found, point, call.seconds)
@@ -277,12 +270,7 @@ def plan_click(session: UiSession, call: UiCall) -> ElementChange:
     def click_pointer(now: UiNode, seconds: float) -> Mapping[str, Any] | None:
         aim = aim_at(session, app, found.now(now), point)
         if elements_under_point(session, app, found.now(now), point, seconds) != hit:
-            raise UiError(
-                "NOT_FOUND",
-                "Another element is now at that point. Nothing was done.",
-                LOOK_AGAIN,
-                reason="stale",
-            )
+            raise moved_error()
         click_at(aim, button, count)
         return None
 
@@ -293,11 +281,8 @@ def plan_click(session: UiSession, call: UiCall) -> ElementChange:
     return ElementChange(found, line, click_pointer, "pointer", words=words, more=more, does=does)
 
 
-@tool(
-    level="MODIFY",
-    ceiling="DANGEROUS",
+@acting_tool(
     plan=plan_click,
-    answer=ActionDone,
     words="button double doubleclick hit mouse open picture point pointer right tap",
     example={"element": "e12", "count": 2},
     timeout=5.0,
@@ -351,11 +336,8 @@ def plan_context_menu(session: UiSession, call: UiCall) -> ElementChange:
     return ElementChange(found, line, click_right, "pointer", more=more)
 
 
-@tool(
-    level="MODIFY",
-    ceiling="DANGEROUS",
+@acting_tool(
     plan=plan_context_menu,
-    answer=ActionDone,
     words="click context menu mouse popup right rightclick secondary shortcut",
     example={"element": "e12"},
     timeout=5.0,
@@ -382,19 +364,11 @@ def plan_scroll(session: UiSession, call: UiCall) -> ElementChange:
         if not pages:
             if session.bridge.scroll_to(now.handle, seconds):
                 return {"method": "action"}
-            raise UiError(
-                "NOT_SUPPORTED",
-                "This element cannot bring itself into view.",
-                "Scroll the list or area that contains it, by pages.",
-                reason="no_action",
-            )
+            message = "This element cannot bring itself into view."
+            guidance = "Scroll the list or area that contains it, by pages."
+            raise UiError("NOT_SUPPORTED", message, guidance, reason="no_action")
         point_at(aim_at(session, app, found.now(now)))
-        frame = read_one(
-            session.bridge.open_reader(app, whole=False, timeout=seconds),
-            now.handle,
-            Detail.FRAME,
-            seconds,
-        ).frame
+        frame = session.read_node(app, now.handle, Detail.FRAME, seconds).frame
         size = (frame.width if across else frame.height) if frame else 300.0
         # A notch moves about three lines.
         notches = max(1, round(abs(pages) * size / _NOTCH)) * (1 if pages > 0 else -1)
@@ -411,11 +385,8 @@ def plan_scroll(session: UiSession, call: UiCall) -> ElementChange:
     return ElementChange(found, what, scroll_element, "pointer", more={"action": "scroll"})
 
 
-@tool(
-    level="MODIFY",
-    ceiling="DANGEROUS",
+@acting_tool(
     plan=plan_scroll,
-    answer=ActionDone,
     words="bottom down further into more page reveal scroll show top up view",
     example={"element": "e12", "pages": 1},
     timeout=5.0,
@@ -478,11 +449,8 @@ def plan_drag(session: UiSession, call: UiCall) -> list[ElementChange]:
     ]
 
 
-@tool(
-    level="MODIFY",
-    ceiling="DANGEROUS",
+@acting_tool(
     plan=plan_drag,
-    answer=ActionDone,
     words="drag drop mouse move onto order pointer reorder",
     example={"element": "e12", "to": "e15"},
     timeout=10.0,
@@ -510,12 +478,9 @@ def plan_place_window(session: UiSession, call: UiCall) -> ElementChange:
     position, size = arguments.get("position"), arguments.get("size")
     shown: str = arguments.get("show", "")
     if not (position or size or shown):
-        raise UiError(
-            "INVALID_PARAMETER",
-            "place_window needs position, size or show.",
-            "Give at least one of them.",
-            reason="bad_value",
-        )
+        message = "place_window needs position, size or show."
+        guidance = "Give at least one of them."
+        raise UiError("INVALID_PARAMETER", message, guidance, reason="bad_value")
 
     def arrange_window(_now: UiNode, seconds: float) -> Mapping[str, Any] | None:
         hands = require_input_devices(session)
@@ -547,11 +512,8 @@ def plan_place_window(session: UiSession, call: UiCall) -> ElementChange:
     return ElementChange(found, line, arrange_window, "window", more={"action": ", ".join(told)})
 
 
-@tool(
-    level="MODIFY",
-    ceiling="DANGEROUS",
+@acting_tool(
     plan=plan_place_window,
-    answer=ActionDone,
     words="arrange bring focus front minimize move place position raise resize size window",
     example={"element": "e12", "show": "raise"},
     timeout=5.0,
@@ -581,8 +543,7 @@ _PLACED: Final = 1.0
 
 def _place_of(session: UiSession, app: UiApp, node: UiNode, held: Frame) -> Frame:
     """Return where a window is as answers say; `held` is where its content is on the screen."""
-    reader = session.bridge.open_reader(app, whole=False, timeout=_LOOK_SECONDS)
-    frame = read_one(reader, node.handle, Detail.FRAME, _LOOK_SECONDS).frame
+    frame = session.read_node(app, node.handle, Detail.FRAME, _LOOK_SECONDS).frame
     # GTK 4 does not say where its windows are.
     return held if frame is None or (frame.x, frame.y) == (0, 0) else frame
 

@@ -144,12 +144,7 @@ def follow_path(
 
 
 def _follow_step(
-    reader: ElementReader,
-    parent: UiNode,
-    step: PathStep,
-    want: Detail,
-    seconds: float,
-    where: str,
+    reader: ElementReader, parent: UiNode, step: PathStep, want: Detail, seconds: float, where: str
 ) -> UiNode:
     ask = Detail.IDENTIFIER if step.identifier is not None else Detail.NOTHING
     if len(parent.children) <= _FEW:
@@ -172,18 +167,11 @@ def _follow_step(
     place = f" in {where}" if where else ""
     if found:
         numbers = [PathStep(node.role, number=alike.index(node)).text for node in found[:5]]
-        raise UiError(
-            "NOT_FOUND",
-            f"{len(found)} elements match {quote_text(step.text, 120)}{place}.",
-            f"Choose one by its number: {', '.join(numbers)}.",
-            reason="no_element",
-        )
-    raise UiError(
-        "NOT_FOUND",
-        f"There is no element {quote_text(step.text, 120)}{place}.",
-        _nearest_hint(step, alike, nodes),
-        reason="no_element",
-    )
+        message = f"{len(found)} elements match {quote_text(step.text, 120)}{place}."
+        guidance = f"Choose one by its number: {', '.join(numbers)}."
+        raise UiError("NOT_FOUND", message, guidance, reason="no_element")
+    message = f"There is no element {quote_text(step.text, 120)}{place}."
+    raise UiError("NOT_FOUND", message, _nearest_hint(step, alike, nodes), reason="no_element")
 
 
 def _nearest_hint(step: PathStep, alike: list[UiNode], nodes: list[UiNode]) -> str:

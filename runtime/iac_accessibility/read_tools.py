@@ -22,7 +22,6 @@ from iac_accessibility.arguments import (
     ValuePart,
     WholeIdentifier,
 )
-from iac_accessibility.bridge import read_one
 from iac_accessibility.element_identity import (
     ElementFound,
     RowReader,
@@ -162,18 +161,12 @@ def _find_by_label(
     asked = [one for one in order if not one.node.title and is_active(one.node)][:_LABELS]
     if not asked:
         return []
-    reader = session.bridge.open_reader(app, whole=False, timeout=seconds)
     want = session.bridge.free | Detail.LABEL | Detail.VALUE
-    answers = reader.read([one.node.handle for one in asked], want, seconds)
-    found: list[Branch] = []
-    for branch, answer in zip(asked, answers, strict=True):
-        if (
-            isinstance(answer, UiNode)
-            and answer.label
-            and fits(answer._replace(title=answer.label))
-        ):
-            found.append(branch)
-    return found
+    return [
+        branch
+        for branch, node in session.read_branches(app, asked, want, seconds)
+        if isinstance(node, UiNode) and node.label and fits(node._replace(title=node.label))
+    ]
 
 
 class ElementFilter:
@@ -423,13 +416,10 @@ def _describe_elements(
     """Return elements with all that is known of them; what cannot be read twice stays short."""
     if not branches:
         return []
-    reader = session.bridge.open_reader(app, whole=False, timeout=seconds)
-    answers = reader.read([branch.node.handle for branch in branches], _DETAILS, seconds)
-    rows = []
-    for branch, answer in zip(branches, answers, strict=True):
-        node = answer if isinstance(answer, UiNode) else branch.node
-        rows.append(element_state(app, node, branch.path, branch.id))
-    return rows
+    return [
+        element_state(app, now if isinstance(now, UiNode) else one.node, one.path, one.id)
+        for one, now in session.read_branches(app, branches, _DETAILS, seconds)
+    ]
 
 
 @read_tool
@@ -510,8 +500,7 @@ def _element_lookup(session: UiSession, call: UiCall) -> Callable[[], ElementFou
 
     def read_element() -> ElementFound | None:
         try:
-            reader = session.bridge.open_reader(call.app, whole=False, timeout=_LOOK_SECONDS)
-            node = read_one(reader, found.node.handle, Detail.VALUE, _LOOK_SECONDS)
+            node = session.read_node(call.app, found.node.handle, Detail.VALUE, _LOOK_SECONDS)
         except AppNotResponding:
             return found
         except UiFault:

@@ -23,6 +23,7 @@ from iac_accessibility.model import (
     ChangeKind,
     Detail,
     ElementGone,
+    Handle,
     UiApp,
     UiEvent,
     UiFault,
@@ -244,16 +245,36 @@ class UiSession:
             except AppNotResponding as fault:
                 raise modal_error(self.bridge, app) or fault from None
 
+    def read_nodes(
+        self, app: UiApp, handles: Sequence[Handle], want: Detail, seconds: float
+    ) -> Sequence[UiNode | UiFault]:
+        """Return elements as they are now, a node or fault each."""
+        reader = self.bridge.open_reader(app, whole=False, timeout=seconds)
+        return reader.read(handles, want, seconds)
+
+    def read_node(self, app: UiApp, handle: Handle, want: Detail, seconds: float) -> UiNode:
+        """Return an element as it is now.
+
+        Raises:
+            UiFault: It is gone, or the app does not answer.
+        """
+        return read_one(
+            self.bridge.open_reader(app, whole=False, timeout=seconds), handle, want, seconds
+        )
+
+    def read_branches(
+        self, app: UiApp, branches: Sequence[Branch], want: Detail, seconds: float
+    ) -> Iterator[tuple[Branch, UiNode | UiFault]]:
+        """Yield elements of a walk, each with what it is now."""
+        handles = [branch.node.handle for branch in branches]
+        return zip(branches, self.read_nodes(app, handles, want, seconds), strict=True)
+
     def check_alive(self, app: UiApp) -> None:
         """Raise if the process has ended or its id belongs to another one now."""
         if not self.bridge.is_alive(app):
-            raise UiError(
-                "APP_NOT_RUNNING",
-                f"{app.name} (process {app.pid}) has ended.",
-                "Call list_windows to see the running apps.",
-                reason="app_gone",
-                app=app.name,
-            )
+            message = f"{app.name} (process {app.pid}) has ended."
+            guidance = "Call list_windows to see the running apps."
+            raise UiError("APP_NOT_RUNNING", message, guidance, reason="app_gone", app=app.name)
 
     def close(self) -> None:
         """End all watches and let go of the platform."""
@@ -323,31 +344,21 @@ def find_app(wanted: str | int, apps: Sequence[UiApp], bridge: Bridge) -> UiApp:
             more={"matches": [app_facts(app) for app in found]},
         )
     if text and bridge.is_installed(text):
-        raise UiError(
-            "APP_NOT_RUNNING",
-            f"{quote_text(text)} is not running, or has no windows or menus.",
-            "Start the app with app_launch, then try again.",
-            reason="app_not_running",
-            app=text,
-        )
-    raise UiError(
-        "APP_NOT_FOUND",
-        f"There is no app {quote_text(text)}.",
-        near_text(text, [app.name for app in apps]) or "No app with an interface is running.",
-        reason="app_unknown",
-    )
+        message = f"{quote_text(text)} is not running, or has no windows or menus."
+        guidance = "Start the app with app_launch, then try again."
+        raise UiError("APP_NOT_RUNNING", message, guidance, reason="app_not_running", app=text)
+    message = f"There is no app {quote_text(text)}."
+    guidance = near_text(text, [app.name for app in apps]) or "No app with an interface is running."
+    raise UiError("APP_NOT_FOUND", message, guidance, reason="app_unknown")
 
 
 def _by_pid(pid: int, apps: Sequence[UiApp]) -> UiApp:
     for app in apps:
         if app.pid == pid:
             return app
-    raise UiError(
-        "APP_NOT_RUNNING",
-        f"No app with windows or menus has the process id {pid}.",
-        f"Running: {_format_apps(apps)}." if apps else "No app with an interface is running.",
-        reason="app_not_running",
-    )
+    message = f"No app with windows or menus has the process id {pid}."
+    guidance = f"Running: {_format_apps(apps)}." if apps else "No app with an interface is running."
+    raise UiError("APP_NOT_RUNNING", message, guidance, reason="app_not_running")
 
 
 def _format_apps(apps: Sequence[UiApp]) -> str:

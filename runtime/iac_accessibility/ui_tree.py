@@ -245,7 +245,6 @@ def open_items(
         # An id has four or five characters.
         return "e0000 " + item_line(app, shape, add)
 
-    reader = session.bridge.open_reader(app, whole=False, timeout=seconds)
     details = want | Detail.VALUE | Detail.LABEL | Detail.FRAME
     read: dict[Handle, UiNode] = {}
     for _ in range(_ROUNDS):
@@ -255,8 +254,7 @@ def open_items(
         asked = [branch for branch in every if branch.node.handle not in read]
         if not asked:
             break
-        answers = reader.read([one.node.handle for one in asked], details, seconds)
-        for branch, answer in zip(asked, answers, strict=True):
+        for branch, answer in session.read_branches(app, asked, details, seconds):
             if isinstance(answer, UiNode):
                 children, total = branch.node.children, branch.node.total
                 branch.node = answer._replace(children=children, total=total)

@@ -14,8 +14,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from iac_accessibility.atspi.items import ATSPI, ROOT_PATH, STATES, Answer
-from iac_accessibility.atspi.reading import method_call, property_call
+from iac_accessibility.atspi.reading import (
+    ATSPI,
+    ROOT_PATH,
+    STATES,
+    Answer,
+    method_call,
+    property_call,
+)
 from iac_accessibility.atspi.wire import BusCall, ConnectionPool
 from iac_accessibility.bridge import InputDevices
 from iac_accessibility.model import (

@@ -27,6 +27,13 @@ _SETTLE: Final = 0.25
 """Seconds after which somebody who has asked for the text is not going to ask again."""
 
 
+_NO_DATA: Final = (
+    *("MULTIPLE", "SAVE_TARGETS", "TIMESTAMP"),
+    *("DELETE", "INSERT_PROPERTY", "INSERT_SELECTION"),
+)
+"""Targets that do something, or say something of the selection."""
+
+
 class Clipboard:
     """Owns the clipboard where it has to; a thread answers whoever pastes."""
 
@@ -93,20 +100,7 @@ class Clipboard:
         if listed is None:
             return {}
         found: dict[int, tuple[int, int, bytes]] = {}
-        skipped = {
-            self._targets,
-            *map(
-                self._display.intern_atom,
-                (
-                    "MULTIPLE",
-                    "SAVE_TARGETS",
-                    "TIMESTAMP",
-                    "DELETE",
-                    "INSERT_PROPERTY",
-                    "INSERT_SELECTION",
-                ),
-            ),
-        }
+        skipped = {self._targets, *map(self._display.intern_atom, _NO_DATA)}
         for target in [one for one in listed.value if one not in skipped][:30]:
             got = self._request_target(target)
             if got is None:

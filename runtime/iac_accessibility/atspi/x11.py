@@ -417,21 +417,18 @@ class XDisplay:
 
 
 KEYSYMS: Final = {
-    **dict(zip(("backspace", "tab"), (0xFF08, 0xFF09), strict=True)),
+    "backspace": 0xFF08,
+    "tab": 0xFF09,
     "return": 0xFF0D,
     "escape": 0xFF1B,
+    "insert": 0xFF63,
+    "menu": 0xFF67,
     "delete": 0xFFFF,
     "space": 0x20,
-    "menu": 0xFF67,
-    "home": 0xFF50,
-    "left": 0xFF51,
-    "up": 0xFF52,
-    "right": 0xFF53,
-    "down": 0xFF54,
-    "page_up": 0xFF55,
-    "page_down": 0xFF56,
-    "end": 0xFF57,
-    "insert": 0xFF63,
+    **{
+        name: 0xFF50 + number
+        for number, name in enumerate("home left up right down page_up page_down end".split())
+    },
     **{f"f{number}": 0xFFBD + number for number in range(1, 21)},
 }
 _SPECIAL: Final = {"\n": 0xFF0D, "\t": 0xFF09}

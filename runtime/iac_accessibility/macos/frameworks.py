@@ -9,6 +9,7 @@ Source: HIServices, AXError.h and AXUIElement.h. Only a Mac can confirm how apps
 from collections.abc import Callable, Sequence
 from functools import wraps
 from importlib import import_module
+from types import FunctionType
 from typing import Any, Final, ParamSpec, TypeVar
 
 from iac_accessibility.model import (
@@ -26,6 +27,7 @@ HIServices: Final[Any] = import_module("HIServices")
 Quartz: Final[Any] = import_module("Quartz")
 objc: Final[Any] = import_module("objc")
 
+C = TypeVar("C")
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -43,6 +45,14 @@ def in_autorelease_pool(function: Callable[P, R]) -> Callable[P, R]:
             return function(*given, **named)
 
     return call_in_pool
+
+
+def pool_methods(kind: type[C]) -> type[C]:
+    """Return a class whose methods are each inside an autorelease pool."""
+    for name, method in [*vars(kind).items()]:
+        if isinstance(method, FunctionType):
+            setattr(kind, name, in_autorelease_pool(method))
+    return kind
 
 
 _FAULTS: Final[dict[int, type[UiFault]]] = {

@@ -17,7 +17,7 @@ from iac_accessibility.macos import workspace
 from iac_accessibility.macos.frameworks import (
     AppKit,
     Quartz,
-    in_autorelease_pool,
+    pool_methods,
     raise_for_error,
     read_attribute,
     secure_input_enabled,
@@ -34,42 +34,16 @@ from iac_accessibility.model import (
 )
 
 _NAMED: Final = {
-    "return": 36,
-    "tab": 48,
-    "space": 49,
-    "backspace": 51,
-    "escape": 53,
-    "delete": 117,
-    "home": 115,
-    "end": 119,
-    "page_up": 116,
-    "page_down": 121,
-    "insert": 114,
-    "menu": 110,
-    "left": 123,
-    "right": 124,
-    "down": 125,
-    "up": 126,
-    "f1": 122,
-    "f2": 120,
-    "f3": 99,
-    "f4": 118,
-    "f5": 96,
-    "f6": 97,
-    "f7": 98,
-    "f8": 100,
-    "f9": 101,
-    "f10": 109,
-    "f11": 103,
-    "f12": 111,
-    "f13": 105,
-    "f14": 107,
-    "f15": 113,
-    "f16": 106,
-    "f17": 64,
-    "f18": 79,
-    "f19": 80,
-    "f20": 90,
+    name: int(code)
+    for name, _, code in (
+        row.partition(":")
+        for row in (
+            "return:36 tab:48 space:49 backspace:51 escape:53 delete:117 home:115 end:119"
+            " page_up:116 page_down:121 insert:114 menu:110 left:123 right:124 down:125 up:126"
+            " f1:122 f2:120 f3:99 f4:118 f5:96 f6:97 f7:98 f8:100 f9:101 f10:109 f11:103 f12:111"
+            " f13:105 f14:107 f15:113 f16:106 f17:64 f18:79 f19:80 f20:90"
+        ).split()
+    )
 }
 _FLAGS: Final = {
     "shift": Quartz.kCGEventFlagMaskShift,
@@ -96,6 +70,7 @@ _SETTLE: Final = 0.3
 _PASTE: Final = Stroke(frozenset(("command",)), "v")
 
 
+@pool_methods
 class MacInputDevices:
     """What a person's hands do on a Mac; see `InputDevices`."""
 
@@ -106,12 +81,10 @@ class MacInputDevices:
     def close(self) -> None:
         """Nothing is held."""
 
-    @in_autorelease_pool
     def list_windows(self) -> list[ScreenWindow]:
         """Return the ordinary windows on the screen, the topmost first."""
         return [_to_screen_window(row) for row in _ordinary_window_rows()]
 
-    @in_autorelease_pool
     def front_window(self) -> ScreenWindow | None:
         """Return the topmost window of the app that has the keyboard."""
         pid = workspace.frontmost_pid()
@@ -119,7 +92,6 @@ class MacInputDevices:
             (one for one in map(_to_screen_window, _ordinary_window_rows()) if one.pid == pid), None
         )
 
-    @in_autorelease_pool
     def window_at(self, x: float, y: float, *, listed: bool = False) -> ScreenWindow | None:  # noqa: ARG002
         """Return the window on top at a point."""
         return next(
@@ -131,14 +103,12 @@ class MacInputDevices:
             None,
         )
 
-    @in_autorelease_pool
     def raise_window(self, number: int) -> None:
         """Bring a window's app to the front, and the window before its others."""
         pid, element = self._window_element(number)
         workspace.activate_process(pid, _SECONDS)
         raise_for_error(Ax.AXUIElementPerformAction(element, Ax.kAXRaiseAction))
 
-    @in_autorelease_pool
     def place_window(self, number: int, frame: Frame) -> None:
         """Move and resize a window."""
         _, element = self._window_element(number)
@@ -151,7 +121,6 @@ class MacInputDevices:
             value = Ax.AXValueCreate(kind, held)
             raise_for_error(Ax.AXUIElementSetAttributeValue(element, name, value))
 
-    @in_autorelease_pool
     def minimize_window(self, number: int) -> None:
         """Minimize a window."""
         _, element = self._window_element(number)
@@ -173,14 +142,12 @@ class MacInputDevices:
                 return row.pid, element
         raise ElementGone("the window is not in the app's interface")
 
-    @in_autorelease_pool
     def check_modifiers(self) -> None:
         """Raise where a person holds a modifier key down."""
         state = Quartz.CGEventSourceFlagsState(Quartz.kCGEventSourceStateHIDSystemState)
         if any(state & flag for flag in _FLAGS.values()):
             raise ActionFailed("a modifier key is held down on the keyboard")
 
-    @in_autorelease_pool
     def check_grab(self, pid: int) -> None:
         """Raise where a process but this one has the keyboard to itself (secure event input)."""
         if not secure_input_enabled():
@@ -189,7 +156,6 @@ class MacInputDevices:
         if session.get(_HOLDER) != pid:
             raise ActionFailed(HELD)
 
-    @in_autorelease_pool
     def press_stroke(self, stroke: Stroke) -> None:
         """Press and release a combination, in the app that has the keyboard."""
         pid = workspace.frontmost_pid()
@@ -214,7 +180,6 @@ class MacInputDevices:
             else:
                 self._type_part(part)
 
-    @in_autorelease_pool
     def _type_part(self, part: str) -> None:
         pid = workspace.frontmost_pid()
         for down in (True, False):
@@ -223,7 +188,6 @@ class MacInputDevices:
             Quartz.CGEventKeyboardSetUnicodeString(event, units, part)
             Quartz.CGEventPostToPid(pid, event)
 
-    @in_autorelease_pool
     def paste_text(self, text: str) -> None:
         """Paste a text; what the clipboard held is put back, in all its forms."""
         board = AppKit.NSPasteboard.generalPasteboard()
@@ -242,7 +206,6 @@ class MacInputDevices:
             if board.changeCount() == count:
                 _restore_clipboard(board, before)
 
-    @in_autorelease_pool
     def move_pointer(self, x: float, y: float) -> None:
         """Move the pointer; with a button held down it drags."""
         self._at = (x, y)
@@ -250,13 +213,11 @@ class MacInputDevices:
         event = Quartz.CGEventCreateMouseEvent(None, kind, Quartz.CGPointMake(x, y), 0)
         Quartz.CGEventPost(Quartz.kCGHIDEventTap, event)
 
-    @in_autorelease_pool
     def set_button(self, name: str, *, down: bool) -> None:
         """Press or release a button where the pointer is."""
         self._held = name if down else ""
         self._post_click(name, down=down, clicks=1)
 
-    @in_autorelease_pool
     def click_button(self, name: str, count: int = 1) -> None:
         """Click a button; the events say which click of the gesture they are."""
         for clicks in range(1, count + 1):
@@ -270,7 +231,6 @@ class MacInputDevices:
         Quartz.CGEventSetIntegerValueField(event, Quartz.kCGMouseEventClickState, clicks)
         Quartz.CGEventPost(Quartz.kCGHIDEventTap, event)
 
-    @in_autorelease_pool
     def turn_wheel(self, right: int, down: int) -> None:
         """Turn the wheel by so many lines."""
         unit = Quartz.kCGScrollEventUnitLine

@@ -35,21 +35,6 @@ from iac_accessibility.risk import marked
 
 CHILD_LIMIT: Final = 2_000
 
-_BASE: Final = (
-    Ax.kAXRoleAttribute,
-    Ax.kAXSubroleAttribute,
-    Ax.kAXTitleAttribute,
-    Ax.kAXDescriptionAttribute,
-    Ax.kAXIdentifierAttribute,
-    Ax.kAXEnabledAttribute,
-    Ax.kAXFocusedAttribute,
-    Ax.kAXSelectedAttribute,
-    Ax.kAXExpandedAttribute,
-    Ax.kAXMinimizedAttribute,
-    Ax.kAXMainAttribute,
-    Ax.kAXModalAttribute,
-    Ax.kAXHiddenAttribute,
-)
 _STATES: Final = {
     "focused": Ax.kAXFocusedAttribute,
     "selected": Ax.kAXSelectedAttribute,
@@ -58,6 +43,11 @@ _STATES: Final = {
     "active": Ax.kAXMainAttribute,
     "modal": Ax.kAXModalAttribute,
 }
+_BASE: Final = (
+    *(Ax.kAXRoleAttribute, Ax.kAXSubroleAttribute, Ax.kAXTitleAttribute),
+    *(Ax.kAXDescriptionAttribute, Ax.kAXIdentifierAttribute),
+    *(Ax.kAXEnabledAttribute, Ax.kAXHiddenAttribute, *_STATES.values()),
+)
 _SUBROLES: Final = {
     Ax.kAXSecureTextFieldSubrole: "secure_text_field",
     Ax.kAXSearchFieldSubrole: "search_field",
