@@ -24,7 +24,7 @@ from iac_accessibility.arguments import (
     Seconds,
     UiCall,
 )
-from iac_accessibility.bridge import ElementReader, parse_stroke
+from iac_accessibility.bridge import ElementReader, parse_stroke, wait_until
 from iac_accessibility.element_identity import ElementFound, describe_differences, with_row
 from iac_accessibility.errors import LOOK_AGAIN, UiError, error_context
 from iac_accessibility.input_devices import (
@@ -509,20 +509,18 @@ def _is_chosen(
     session: UiSession, app: UiApp, found: ElementFound, option: UiNode, seconds: float
 ) -> bool:
     """Say whether an option is the choice now; of a menu that has closed nothing can be said."""
-    end = time.monotonic() + min(seconds, _CHOSEN)
-    reader = session.bridge.open_reader(app, whole=False, timeout=seconds)
-    while True:
-        holder, chosen = reader.read([found.node.handle, option.handle], Detail.VALUE, seconds)
-        if not isinstance(holder, UiNode) or found.node.role not in (*_CLOSED, *_LISTS):
+    role, both = found.node.role, [found.node.handle, option.handle]
+
+    def is_chosen_now() -> bool:
+        holder, chosen = session.read_nodes(app, both, Detail.VALUE, seconds)
+        if not isinstance(holder, UiNode) or role not in (*_CLOSED, *_LISTS):
             return True
         if option.title in (holder.title, holder.value) or not (holder.title or holder.value):
             return True
         marked = isinstance(chosen, UiNode) and chosen.states & {"selected", "checked"}
-        if marked and found.node.role not in _CLOSED:
-            return True
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.02)
+        return bool(marked) and role not in _CLOSED
+
+    return wait_until(is_chosen_now, min(seconds, _CHOSEN))
 
 
 _CHOSEN: Final = 0.5

@@ -7,6 +7,7 @@ names does not matter, that of a character does not either where a modifier is b
 """
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from typing import Final, Literal, NamedTuple, Protocol
@@ -145,6 +146,16 @@ class ElementReader(Protocol):
 
         An element that was not reached in that time is a `AppNotResponding`.
         """
+
+
+def wait_until(holds: Callable[[], object], seconds: float, step: float = 0.02) -> bool:
+    """Ask until something holds, for so many seconds at most; say whether it does."""
+    end = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > end:
+            return False
+        time.sleep(step)
+    return True
 
 
 def read_one(reader: ElementReader, handle: Handle, want: Detail, timeout: float) -> UiNode:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
-from iac_accessibility.bridge import InputDevices, Stroke, parse_stroke
+from iac_accessibility.bridge import InputDevices, Stroke, parse_stroke, wait_until
 from iac_accessibility.element_identity import ElementFound
 from iac_accessibility.errors import LOOK_AGAIN, UiError
 from iac_accessibility.locate import path_of
@@ -236,11 +236,8 @@ def wait_for_change(read: Callable[[], object], before: object) -> None:
     Raises:
         UiError: It stays as it is, so that keys go elsewhere.
     """
-    end = time.monotonic() + SHOWN
-    while read() == before:
-        if time.monotonic() > end:
-            raise focus_lost("the first character does not show in the element")
-        time.sleep(STEP)
+    if not wait_until(lambda: read() != before, SHOWN):
+        raise focus_lost("the first character does not show in the element")
 
 
 def press_strokes(
@@ -592,15 +589,8 @@ def put_number(
     def value_now() -> Scalar:
         return session.read_node(app, handle, Detail.VALUE, seconds).value
 
-    def has_value(end: float) -> bool:
-        while value_now() != value:
-            if time.monotonic() > end:
-                return False
-            time.sleep(STEP)
-        return True
-
     bridge.set_value(handle, value, seconds)
-    if has_value(time.monotonic() + SHOWN) or "focusable" not in found.node.states:
+    if wait_until(lambda: value_now() == value, SHOWN) or "focusable" not in found.node.states:
         return None
     proof = focus_element(session, app, found, seconds)
     hands, text = require_input_devices(session), f"{value:.15g}"
@@ -609,7 +599,7 @@ def put_number(
     if text[:1].isdigit() and held != float(text[:1]):
         wait_for_change(value_now, held)
     hands.type_text(text[1:], proof)
-    has_value(time.monotonic() + SHOWN)
+    wait_until(lambda: value_now() == value, SHOWN)
     return {"method": "keys"}
 
 
@@ -646,11 +636,4 @@ def _enter_text(
 
 
 def _holds_text(session: UiSession, handle: Handle, text: str) -> bool:
-    end = time.monotonic() + SHOWN
-    while True:
-        now = session.bridge.full_text(handle, STATE_SECONDS)
-        if now == text:
-            return True
-        if time.monotonic() > end:
-            return False
-        time.sleep(STEP)
+    return wait_until(lambda: session.bridge.full_text(handle, STATE_SECONDS) == text, SHOWN)

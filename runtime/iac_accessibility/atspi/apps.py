@@ -268,17 +268,10 @@ def is_screen(handle: Any) -> bool:
 
 def window_node(window: ScreenWindow, *, active: bool = False) -> UiNode:
     """Return a window of the screen as an element."""
-    states = {"enabled", "visible"}
-    for state, holds in (
-        ("modal", window.dialog),
-        ("minimized", window.minimized),
-        ("active", active),
-    ):
-        if holds:
-            states.add(state)
+    told = {"modal": window.dialog, "minimized": window.minimized, "active": active}
+    states = frozenset(("enabled", "visible", *(name for name, holds in told.items() if holds)))
     role = "dialog" if window.dialog else "window"
-    handle = (SCREEN, window.number)
-    return UiNode(handle, role, window.title, "", frozenset(states), frame=window.frame)
+    return UiNode((SCREEN, window.number), role, window.title, "", states, frame=window.frame)
 
 
 class ScreenReader:

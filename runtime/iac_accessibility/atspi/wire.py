@@ -258,8 +258,17 @@ _SERIAL: Final = 8
 """Where in a message its serial number stands."""
 
 _SERVICES: Final = ("org.a11y.Bus", "org.a11y.atspi.Registry")
-_GONE: Final = ("UnknownObject", "ServiceUnknown", "NameHasNoOwner", "Disconnected")
-_MISSING: Final = ("UnknownMethod", "UnknownInterface", "UnknownProperty", "InvalidArgs")
+_FAULTS: Final[dict[str, type[UiFault]]] = {
+    "UnknownObject": ElementGone,
+    "ServiceUnknown": ElementGone,
+    "NameHasNoOwner": ElementGone,
+    "UnknownMethod": Unsupported,
+    "UnknownInterface": Unsupported,
+    "InvalidArgs": Unsupported,
+    "UnknownProperty": Unsupported,
+    "Disconnected": ElementGone,
+    "AccessDenied": AccessDenied,
+}
 
 
 class BusCall(NamedTuple):
@@ -432,13 +441,7 @@ def _parse_answer(message: Message) -> tuple[Any, ...] | UiFault:
     name = message.header.fields.get(HeaderFields.error_name, "")
     words = str(message.body[0]) if message.body else name
     kind = name.rpartition(".")[2]
-    if kind in _GONE:
-        return ElementGone(words)
-    if kind in _MISSING:
-        return Unsupported(words)
-    if kind == "AccessDenied":
-        return AccessDenied(words)
     if kind in ("NoReply", "Timeout", "TimedOut"):
         # The bus answers so for an app that ended with a call under way.
         return ElementGone(words) if "disconnect" in words.lower() else AppNotResponding(words)
-    return ActionFailed(words)
+    return _FAULTS.get(kind, ActionFailed)(words)

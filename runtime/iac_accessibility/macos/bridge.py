@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from iac_accessibility.bridge import parse_stroke
-from iac_accessibility.macos import workspace
+from iac_accessibility.macos import desktop
+from iac_accessibility.macos.desktop import MacInputDevices, MacWatch
 from iac_accessibility.macos.frameworks import (
     AppKit,
     CoreFoundation,
@@ -24,9 +25,7 @@ from iac_accessibility.macos.frameworks import (
     with_timeout,
 )
 from iac_accessibility.macos.frameworks import HIServices as Ax
-from iac_accessibility.macos.input_devices import MacInputDevices
 from iac_accessibility.macos.reading import MacReader, children_of
-from iac_accessibility.macos.workspace import MacWatch
 from iac_accessibility.model import (
     BOOLEAN_ROLES,
     AcceptedValue,
@@ -78,14 +77,14 @@ class MacBridge:
     def close(self) -> None:
         """Switch back what was switched on in apps that still run."""
         for app in self._woken.values():
-            if workspace.is_alive(app):
+            if desktop.is_alive(app):
                 element = with_timeout(Ax.AXUIElementCreateApplication(app.pid), _DEFAULT_SECONDS)
                 Ax.AXUIElementSetAttributeValue(element, _ENHANCED, False)
         self._woken.clear()
 
     def running_apps(self, timeout: float) -> list[UiApp]:  # noqa: ARG002 (the workspace answers at once)
         """Return the apps with an interface: those in the Dock, and those of the menu bar."""
-        return workspace.running_apps()
+        return desktop.running_apps()
 
     def is_installed(self, name: str) -> bool:
         """Say whether an app of that bundle id, or in a usual folder under that name, is there."""
@@ -99,7 +98,7 @@ class MacBridge:
 
     def is_alive(self, app: UiApp) -> bool:
         """Say whether the process runs and is the one that was launched then."""
-        return workspace.is_alive(app)
+        return desktop.is_alive(app)
 
     def app_element(self, app: UiApp, timeout: float) -> Handle:
         """Return the app's own element, having asked it for its role: that shows permission."""
@@ -159,7 +158,7 @@ class MacBridge:
     def take_picture(self, app: UiApp, frame: Frame, timeout: float) -> ScreenPicture:
         """Return what the window server shows of the window that holds a frame."""
         # Needed for pictures only.
-        from iac_accessibility.macos.workspace import capture_window
+        from iac_accessibility.macos.desktop import capture_window
 
         return capture_window(app.pid, frame, timeout)
 
@@ -254,7 +253,7 @@ class MacBridge:
 
     def runs_input(self, app: UiApp) -> bool:
         """Say whether the app declares itself a shell."""
-        return workspace.runs_input(app)
+        return desktop.runs_input(app)
 
     def grab_focus(self, handle: Handle, timeout: float) -> None:
         """Give an element the keyboard."""

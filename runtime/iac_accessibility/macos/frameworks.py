@@ -68,18 +68,10 @@ _FAULTS: Final[dict[int, type[UiFault]]] = {
 }
 
 
-def fault_of(error: int) -> UiFault | None:
-    """Return what an error number means; None for success."""
-    if error == HIServices.kAXErrorSuccess:
-        return None
-    return _FAULTS.get(error, ActionFailed)(f"AXError {error}")
-
-
 def raise_for_error(error: int) -> None:
     """Raise what an error number means."""
-    fault = fault_of(error)
-    if fault is not None:
-        raise fault
+    if error != HIServices.kAXErrorSuccess:
+        raise _FAULTS.get(error, ActionFailed)(f"AXError {error}")
 
 
 def with_timeout(element: Any, seconds: float) -> Any:
