@@ -77,12 +77,12 @@ def plan_perform_action(session: UiSession, call: UiCall) -> ElementChange:
     Raises:
         UiError: The path leads nowhere or elsewhere, or the element has no such action.
     """
-    found = call.resolve_element(session)
+    element = call.resolve_element(session)
     action = action_name(call.arguments["action"])
-    check_action(found.node, action, call.arguments["action"])
+    check_action(element.node, action, call.arguments["action"])
     return ElementChange(
-        found,
-        f"{action} {describe_element(found, call.app)}",
+        element,
+        f"{action} {describe_element(element, call.app)}",
         lambda node, seconds: session.bridge.perform_action(node.handle, action, seconds),
         action=action,
         words=(action,),
@@ -114,8 +114,8 @@ def plan_set_value(session: UiSession, call: UiCall) -> ElementChange:
     Raises:
         UiError: The path leads nowhere or elsewhere, the element takes no value, or not this one.
     """
-    found = call.resolve_element(session)
-    return value_change(session, call.app, found, call.arguments["value"], call.seconds)
+    element = call.resolve_element(session)
+    return value_change(session, call.app, element, call.arguments["value"], call.seconds)
 
 
 class ValueDone(ChangeDone):
@@ -149,7 +149,7 @@ def set_value(
 
 
 def value_change(
-    session: UiSession, app: UiApp, found: ElementFound, given: str | float | bool, seconds: float
+    session: UiSession, app: UiApp, element: ElementFound, given: str | float | bool, seconds: float
 ) -> ElementChange:
     """Return the change that sets the value of an element.
 
@@ -157,23 +157,23 @@ def value_change(
         UiError: The element takes no value, or not this one.
     """
     bridge = session.bridge
-    node = found.node
+    node = element.node
     check_enabled(node)
     takes = bridge.accepted_value(node.handle, seconds)
     switch = next((name for name in _SWITCHES if name in node.actions), "")
     switched = bool(switch) and node.role in BOOLEAN_ROLES
     typed = not switched and takes.kind is None
     if typed and not node.states >= {"editable", "focusable"}:
-        message = f"The value of {describe_element(found, app)} cannot be set."
+        message = f"The value of {describe_element(element, app)} cannot be set."
         guidance = f"Its actions: {', '.join(node.actions)}." if node.actions else LOOK_AGAIN
         raise UiError("NOT_SUPPORTED", message, guidance, reason="not_settable")
     value = coerce_value(given, node, takes)
 
     def write_value(now: UiNode, seconds: float) -> Mapping[str, Any] | None:
         if not switched and isinstance(value, str):
-            return put_text(session, TextEntry(app, found.now(now), value, whole=True), seconds)
+            return put_text(session, TextEntry(app, element.now(now), value, whole=True), seconds)
         if not switched and isinstance(value, float):
-            return put_number(session, app, found, value, seconds)
+            return put_number(session, app, element, value, seconds)
         if not switched:
             bridge.set_value(now.handle, value, seconds)
         elif bool(now.value) is not value:
@@ -181,8 +181,8 @@ def value_change(
         return None
 
     return ElementChange(
-        found,
-        f"set {describe_element(found, app)} to {_shown(value, node, 200)}",
+        element,
+        f"set {describe_element(element, app)} to {_shown(value, node, 200)}",
         write_value,
         "action" if switched else "value",
         switch if switched else "",
@@ -261,12 +261,12 @@ def _titles_of(text: str) -> list[str]:
     Raises:
         UiError: There are not two to ten titles.
     """
-    found = [part.strip() for part in _ARROW.split(text.strip())]
-    if not 2 <= len(found) <= _MOST or not all(found):
+    titles = [part.strip() for part in _ARROW.split(text.strip())]
+    if not 2 <= len(titles) <= _MOST or not all(titles):
         message = f"{quote_text(text)} is not a menu path."
         guidance = 'Write the menu and the item: "File > Save As…".'
         raise UiError("INVALID_PARAMETER", message, guidance, reason="bad_path")
-    return found
+    return titles
 
 
 @change_tool
@@ -279,19 +279,19 @@ def plan_click_menu(session: UiSession, call: UiCall) -> ElementChange:
     """
     app = call.app
     item, named = _find_menu_item(session, app, call.arguments["menu_path"], call.seconds)
-    found = with_row(session.bridge, app, item, seconds=call.seconds)
-    if call.bound and (why := describe_differences(call.bound[0], found)):
-        raise stale_error(session, app, found.path, call.bound[0], why)
-    action = "press" if "press" in found.node.actions else "pick"
-    with error_context(app, found.path):
-        check_action(found.node, action, "press")
+    element = with_row(session.bridge, app, item, seconds=call.seconds)
+    if call.bound and (why := describe_differences(call.bound[0], element)):
+        raise stale_error(session, app, element.path, call.bound[0], why)
+    action = "press" if "press" in element.node.actions else "pick"
+    with error_context(app, element.path):
+        check_action(element.node, action, "press")
     return ElementChange(
-        found,
+        element,
         f"choose {' > '.join(quote_text(title, 40) for title in named)} in {describe_app(app)}",
         lambda node, seconds: session.bridge.perform_action(node.handle, action, seconds),
         action=action,
         words=tuple(named),
-        more={"action": action, "element_path": found.path},
+        more={"action": action, "element_path": element.path},
     )
 
 
@@ -356,7 +356,7 @@ def _menu_bars(session: UiSession, app: UiApp, seconds: float) -> list[Handle]:
 
 def _menu_items(reader: ElementReader, handles: list[Handle], end: float) -> list[UiNode]:
     """Return the items below elements, those of menus without a name of their own included."""
-    found: list[UiNode] = []
+    items: list[UiNode] = []
     for _ in range(3):
         left = max(end - time.monotonic(), 0.1)
         parents = reader.read(handles, Detail.CHILDREN, left)
@@ -369,11 +369,11 @@ def _menu_items(reader: ElementReader, handles: list[Handle], end: float) -> lis
             if isinstance(node, UiNode)
         ]
         wrapped = [node for node in nodes if node.role == "menu" and not _names_items(node, nodes)]
-        found += [node for node in nodes if node.role in MENU_ROLES and node not in wrapped]
+        items += [node for node in nodes if node.role in MENU_ROLES and node not in wrapped]
         handles = [node.handle for node in wrapped]
         if not handles:
             break
-    return found
+    return items
 
 
 def _names_items(menu: UiNode, among: list[UiNode]) -> bool:
@@ -383,10 +383,10 @@ def _names_items(menu: UiNode, among: list[UiNode]) -> bool:
 
 def _match_item(title: str, level: list[UiNode], above: list[str], app: UiApp) -> UiNode:
     for plain in (_comparable_title, _without_dots):
-        found = [node for node in level if node.title and plain(node.title) == plain(title)]
-        if found:
-            enabled = [node for node in found if "enabled" in node.states]
-            return (enabled or found)[0]
+        matches = [node for node in level if node.title and plain(node.title) == plain(title)]
+        if matches:
+            enabled = [node for node in matches if "enabled" in node.states]
+            return (enabled or matches)[0]
     place = (
         f"the menu {' > '.join(quote_text(name, 40) for name in above)}"
         if above
@@ -418,8 +418,8 @@ def plan_select_option(session: UiSession, call: UiCall) -> ElementChange:
     Raises:
         UiError: There is no such option; those that are there are named.
     """
-    found = call.resolve_element(session)
-    return _option_change(session, call.app, found, str(call.arguments["option"]), call.seconds)
+    element = call.resolve_element(session)
+    return _option_change(session, call.app, element, str(call.arguments["option"]), call.seconds)
 
 
 @acting_tool(
@@ -440,10 +440,10 @@ def select_option(
 
 
 def _option_change(
-    session: UiSession, app: UiApp, found: ElementFound, wanted: str, seconds: float
+    session: UiSession, app: UiApp, element: ElementFound, wanted: str, seconds: float
 ) -> ElementChange:
-    check_enabled(found.node)
-    options = _list_options(session, app, found, seconds)
+    check_enabled(element.node)
+    options = _list_options(session, app, element, seconds)
     at = _match_option(wanted, [node.title for _, node in options])
     parent, option = options[at]
     place = [node for above, node in options if above == parent].index(option)
@@ -459,28 +459,30 @@ def _option_change(
         def choose_by_keys() -> None:
             # As a person does who has no mouse: from the choice of now to the one that is wanted.
             titles = [node.title for above, node in options if above == parent]
-            held = session.read_node(app, found.node.handle, Detail.VALUE, seconds)
-            now = next((at for at, one in enumerate(titles) if one in (held.title, held.value)), 0)
+            choice = session.read_node(app, element.node.handle, Detail.VALUE, seconds)
+            now = next(
+                (at for at, one in enumerate(titles) if one in (choice.title, choice.value)), 0
+            )
             keys = ["down" if place > now else "up"] * abs(place - now)
             try:
-                proof = focus_element(session, app, found, seconds)
+                proof = focus_element(session, app, element, seconds)
             except UiError:
                 # It takes the keyboard only when it is open (Qt).
-                opening = {"press", "show_menu"} & set(found.node.actions)
+                opening = {"press", "show_menu"} & set(element.node.actions)
                 if not opening:
                     raise
-                bridge.perform_action(found.node.handle, min(opening), seconds)
-                proof = bring_window(session, app, found.window, seconds)
+                bridge.perform_action(element.node.handle, min(opening), seconds)
+                proof = bring_window(session, app, element.window, seconds)
                 keys.append("return")
             press_strokes(
                 require_input_devices(session), proof, [parse_stroke(key) for key in keys]
             )
 
         press = [partial(bridge.perform_action, option.handle, own, seconds)] if own else []
-        holders = dict.fromkeys((found.node.handle, parent))
+        holders = dict.fromkeys((element.node.handle, parent))
         choose = [partial(bridge.select_child, holder, place, seconds) for holder in holders]
         roads: list[Callable[[], object]]
-        if found.node.role in _CLOSED:
+        if element.node.role in _CLOSED:
             # The menu of a closed pop-up takes a selection, and the pop-up stays as it is.
             roads = [choose[0], *press, *choose[1:], choose_by_keys]
         elif option.role in ("menu_item", "radio_button"):
@@ -490,15 +492,15 @@ def _option_change(
         for road in roads:
             with suppress(UiFault, UiError):
                 road()
-                if _is_chosen(session, app, found, option, seconds):
+                if _is_chosen(session, app, element, option, seconds):
                     return {"method": "keys" if road is choose_by_keys else "action"}
         message = f"{quote_text(option.title, 60)} was not chosen."
         guidance = "Press the element first, then press the option."
         raise UiError("EXECUTION_ERROR", message, guidance, reason="failed")
 
     return ElementChange(
-        found,
-        f"choose {quote_text(option.title, 60)} in {describe_element(found, app)}",
+        element,
+        f"choose {quote_text(option.title, 60)} in {describe_element(element, app)}",
         choose_option,
         words=(option.title,),
         more={"action": "select", "option": option.title},
@@ -506,10 +508,10 @@ def _option_change(
 
 
 def _is_chosen(
-    session: UiSession, app: UiApp, found: ElementFound, option: UiNode, seconds: float
+    session: UiSession, app: UiApp, element: ElementFound, option: UiNode, seconds: float
 ) -> bool:
     """Say whether an option is the choice now; of a menu that has closed nothing can be said."""
-    role, both = found.node.role, [found.node.handle, option.handle]
+    role, both = element.node.role, [element.node.handle, option.handle]
 
     def is_chosen_now() -> bool:
         holder, chosen = session.read_nodes(app, both, Detail.VALUE, seconds)
@@ -529,12 +531,12 @@ _LISTS: Final = ("list", "table", "tree", "tab_group", "outline", "list_box")
 
 
 def _list_options(
-    session: UiSession, app: UiApp, found: ElementFound, seconds: float
+    session: UiSession, app: UiApp, element: ElementFound, seconds: float
 ) -> list[tuple[Any, UiNode]]:
     """Return the options below an element, each with what it is a child of."""
     reader = session.bridge.open_reader(app, whole=False, timeout=seconds)
     rows: list[tuple[Any, UiNode]] = []
-    level = [(found.node.handle, child) for child in found.node.children[:1_000]]
+    level = [(element.node.handle, child) for child in element.node.children[:1_000]]
     for _ in range(4):
         below: list[tuple[Any, Any]] = []
         read = reader.read([child for _, child in level], Detail.CHILDREN, seconds)
@@ -577,13 +579,13 @@ def plan_fill_form(session: UiSession, call: UiCall) -> list[ElementChange]:
     fields: Sequence[Mapping[str, Any]] = call.arguments["fields"]
     changes: list[ElementChange] = []
     for at, row in enumerate(fields):
-        found, value = call.resolve_element(session, str(row["element"]), at), row["value"]
+        element, value = call.resolve_element(session, str(row["element"]), at), row["value"]
         try:
-            changes.append(value_change(session, call.app, found, value, call.seconds))
+            changes.append(value_change(session, call.app, element, value, call.seconds))
         except UiError as error:
-            if error.reason != "not_settable" or found.node.role not in _CLOSED:
+            if error.reason != "not_settable" or element.node.role not in _CLOSED:
                 raise
-            changes.append(_option_change(session, call.app, found, str(value), call.seconds))
+            changes.append(_option_change(session, call.app, element, str(value), call.seconds))
     return changes
 
 

@@ -66,10 +66,10 @@ class Stroke(NamedTuple):
     @property
     def text(self) -> str:
         """The combination as it is shown."""
-        held = [
+        names = [
             name for name in ("control", "option", "shift", "command") if name in self.modifiers
         ]
-        return "+".join((*held, self.key))
+        return "+".join((*names, self.key))
 
     @property
     def is_character(self) -> bool:
@@ -87,17 +87,17 @@ def parse_stroke(text: str) -> Stroke:
     # A plus sign is a key as well: "ctrl++", "+".
     last = "+" if plain.endswith("+") else plain.rpartition("+")[2].strip()
     before = plain[: len(plain) - len(last)].rstrip("+ ")
-    held: list[Modifier] = []
+    modifiers: list[Modifier] = []
     for part in filter(None, (one.strip().lower() for one in before.split("+"))):
         if part not in _MODIFIERS:
             raise _unknown_key_error(text, part, tuple(_MODIFIERS))
-        held.append(_MODIFIERS[part])
+        modifiers.append(_MODIFIERS[part])
     key = last if len(last) == 1 else KEYS.get(last.lower().replace(" ", "_").replace("-", "_"), "")
     if not key or not key.isprintable():
         raise _unknown_key_error(text, last, tuple(KEYS))
-    if len(key) == 1 and frozenset(held) - {"shift"}:
+    if len(key) == 1 and frozenset(modifiers) - {"shift"}:
         key = key.lower()
-    return Stroke(frozenset(held), "space" if key == " " else key)
+    return Stroke(frozenset(modifiers), "space" if key == " " else key)
 
 
 def _unknown_key_error(text: str, part: str, known: tuple[str, ...]) -> UiError:
@@ -381,9 +381,9 @@ class ChangeQueue:
         with self._news:
             if not self._changes and not self.closed:
                 self._news.wait(seconds)
-            found = list(self._changes)
+            changes = list(self._changes)
             self._changes.clear()
-        return found
+        return changes
 
     def close(self) -> None:
         """Wake whoever waits; no more come in. A second time does nothing."""

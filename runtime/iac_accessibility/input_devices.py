@@ -177,7 +177,7 @@ def _windows_like(
 def _near(frame: Frame, window: ScreenWindow) -> bool:
     """Say whether a window is at a place, but for what is around its content."""
     pairs = zip(frame, window.frame, strict=True)
-    return all(abs(told - held) <= _EDGE for told, held in pairs)
+    return all(abs(told - other) <= _EDGE for told, other in pairs)
 
 
 _EDGE: Final = 60
@@ -369,10 +369,10 @@ def click_at(aim: Aim, button: str = "left", count: int = 1) -> None:
 
 
 def show_tab(
-    session: UiSession, app: UiApp, found: ElementFound, now: UiNode, seconds: float
+    session: UiSession, app: UiApp, element: ElementFound, now: UiNode, seconds: float
 ) -> Mapping[str, Any] | None:
     """Show a tab: as the choice of its group, by its own action, or by the pointer."""
-    group = found.way[-2]
+    group = element.way[-2]
     children = session.read_node(app, group.handle, Detail.CHILDREN, seconds).children
     with suppress(UiFault, UiError, ValueError):
         session.bridge.select_child(group.handle, [*children].index(now.handle), seconds)
@@ -382,20 +382,20 @@ def show_tab(
     if own:
         session.bridge.perform_action(now.handle, own, seconds)
         return {"method": "action"}
-    click_at(aim_at(session, app, found.now(now)))
+    click_at(aim_at(session, app, element.now(now)))
     return {"method": "pointer"}
 
 
 def elements_under_point(
     session: UiSession,
     app: UiApp,
-    found: ElementFound,
+    element: ElementFound,
     point: Mapping[str, float] | None,
     seconds: float,
 ) -> tuple[tuple[Any, str], ...]:
     """Return what is below an element at a point of it (its middle), each with its name."""
     want = Detail.FRAME | Detail.CHILDREN
-    node = session.read_node(app, found.node.handle, want, seconds)
+    node = session.read_node(app, element.node.handle, want, seconds)
     if node.frame is None or not node.children:
         return ()
     x = node.frame.x + (float(point["x"]) if point else node.frame.width / 2)
@@ -418,14 +418,14 @@ _BESIDE: Final = 500
 
 
 def aim_at(
-    session: UiSession, app: UiApp, found: ElementFound, offset: Mapping[str, float] | None = None
+    session: UiSession, app: UiApp, element: ElementFound, offset: Mapping[str, float] | None = None
 ) -> Aim:
     """Return a point in an element: its middle, or so far from its top left corner.
 
     Raises:
         UiError: The element is not in sight, the point is not in it, or another window covers it.
     """
-    bridge, window, node = session.bridge, found.window, found.node
+    bridge, window, node = session.bridge, element.window, element.node
     with suppress(UiFault):
         bridge.scroll_to(node.handle, STATE_SECONDS)
     on_screen = screen_window(session, app, window)
@@ -447,7 +447,7 @@ def aim_at(
         raise _not_shown_error(
             "The element is not shown: it may be on a tab or a page that is hidden."
         )
-    aim = Aim(session, app, found, on_screen.number, x, y, (left, top))
+    aim = Aim(session, app, element, on_screen.number, x, y, (left, top))
     aim()
     return aim
 
@@ -475,7 +475,7 @@ _DELETE: Final = parse_stroke("delete")
 
 
 def focus_element(
-    session: UiSession, app: UiApp, found: ElementFound, seconds: float
+    session: UiSession, app: UiApp, element: ElementFound, seconds: float
 ) -> FocusProof:
     """Bring a window to the front and give an element the keyboard; return the proof of it.
 
@@ -484,15 +484,15 @@ def focus_element(
     Raises:
         UiError: One of them does not take it.
     """
-    node = found.node
-    proof = replace(bring_window(session, app, found.window, seconds), handle=node.handle)
+    node = element.node
+    proof = replace(bring_window(session, app, element.window, seconds), handle=node.handle)
 
     def grab_focus() -> None:
         try:
             session.bridge.grab_focus(node.handle, STATE_SECONDS)
         except UiFault:
             if node.role in TEXT_ROLES:
-                click_at(aim_at(session, app, found))
+                click_at(aim_at(session, app, element))
 
     ask_until(proof, grab_focus, min(seconds, TAKE))
     return proof
@@ -581,23 +581,23 @@ def put_text(session: UiSession, given: TextEntry, seconds: float) -> Mapping[st
 
 
 def put_number(
-    session: UiSession, app: UiApp, found: ElementFound, value: float, seconds: float
+    session: UiSession, app: UiApp, element: ElementFound, value: float, seconds: float
 ) -> Mapping[str, Any] | None:
     """Set a number; where that does nothing (a date in Chromium), type it."""
-    bridge, handle = session.bridge, found.node.handle
+    bridge, handle = session.bridge, element.node.handle
 
     def value_now() -> Scalar:
         return session.read_node(app, handle, Detail.VALUE, seconds).value
 
     bridge.set_value(handle, value, seconds)
-    if wait_until(lambda: value_now() == value, SHOWN) or "focusable" not in found.node.states:
+    if wait_until(lambda: value_now() == value, SHOWN) or "focusable" not in element.node.states:
         return None
-    proof = focus_element(session, app, found, seconds)
+    proof = focus_element(session, app, element, seconds)
     hands, text = require_input_devices(session), f"{value:.15g}"
-    held = value_now()
+    before = value_now()
     hands.type_text(text[:1], proof)
-    if text[:1].isdigit() and held != float(text[:1]):
-        wait_for_change(value_now, held)
+    if text[:1].isdigit() and before != float(text[:1]):
+        wait_for_change(value_now, before)
     hands.type_text(text[1:], proof)
     wait_until(lambda: value_now() == value, SHOWN)
     return {"method": "keys"}

@@ -217,17 +217,17 @@ def _secret_frames(session: UiSession, app: UiApp, seen: Walk, seconds: float) -
     """
     asked = [one for one in seen.order if _may_hold_secret(app, one.node)]
     want = Detail.FRAME | Detail.VALUE | Detail.LABEL | session.bridge.free
-    found: list[Frame] = []
+    frames: list[Frame] = []
     for branch, node in session.read_branches(app, asked, want, seconds):
-        held = node if isinstance(node, UiNode) else branch.node
+        current = node if isinstance(node, UiNode) else branch.node
         if isinstance(node, UiNode) and not _shows_secret(app, node):
             continue
-        if held.frame is None:
+        if current.frame is None:
             message = "A secret is visible, but IAC does not know where, so it cannot black it out."
             guidance = "Read the window with get_ui_tree instead."
             raise UiError("NOT_SUPPORTED", message, guidance, reason="failed")
-        found.append(held.frame)
-    return found
+        frames.append(current.frame)
+    return frames
 
 
 def _may_hold_secret(app: UiApp, node: UiNode) -> bool:
@@ -239,8 +239,8 @@ def _shows_secret(app: UiApp, node: UiNode) -> bool:
     """Say whether what an element shows is a secret, or has one in it."""
     if holds_secret(node) or hides_values(app.id, node.role):
         return True
-    said = f"{node.title}\n{shown_value(app, node) or ''}"
-    return redact_text(said) != said
+    text = f"{node.title}\n{shown_value(app, node) or ''}"
+    return redact_text(text) != text
 
 
 def _draw_marks(

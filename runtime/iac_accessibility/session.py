@@ -99,20 +99,20 @@ class Watches:
         kinds: Collection[ChangeKind] = arguments.get("events") or ALIVE_CHANGES
         seconds = float(arguments.get("duration", 5))
         cursor: str = arguments.get("cursor", "")
-        key, held = self._open_watch(bridge, app, kinds, cursor)
-        with held.lock:
+        key, opened = self._open_watch(bridge, app, kinds, cursor)
+        with opened.lock:
             began = time.monotonic()
             while (spent := time.monotonic() - began) < seconds and not cancel.is_cancelled:
-                held.changes += held.watch.wait_for_changes(min(_WATCH_STEP, seconds - spent))
-                cancel.word = f"{len(held.changes)} changes so far"
+                opened.changes += opened.watch.wait_for_changes(min(_WATCH_STEP, seconds - spent))
+                cancel.word = f"{len(opened.changes)} changes so far"
                 if not bridge.is_alive(app):
                     break
-            held.changes += held.watch.wait_for_changes(0)
-            held.used = time.monotonic()
-            merged = _merge_repeated(held.changes)
+            opened.changes += opened.watch.wait_for_changes(0)
+            opened.used = time.monotonic()
+            merged = _merge_repeated(opened.changes)
             rows = _change_rows(bridge, app, merged[:MOST])
             kept = count_fitting(map(as_json, rows), byte_budget(TOKENS))
-            held.changes = merged[kept:]
+            opened.changes = merged[kept:]
             notes = [DATA_NOTE]
             if not bridge.is_alive(app):
                 notes.append(f"{app.name} has ended.")
@@ -120,7 +120,7 @@ class Watches:
                 "app": app_facts(app),
                 "changes": rows[:kept],
                 "result_count": kept,
-                "has_more_results": bool(held.changes),
+                "has_more_results": bool(opened.changes),
                 "cursor": key,
                 "seconds": round(time.monotonic() - began, 3),
                 "notes": notes,
@@ -129,10 +129,10 @@ class Watches:
     def close(self) -> None:
         """End all watches."""
         with self._lock:
-            held, self._open = list(self._open.values()), {}
+            opened, self._open = list(self._open.values()), {}
             if self._timer is not None:
                 self._timer.cancel()
-        for one in held:
+        for one in opened:
             one.watch.close()
 
     def _open_watch(
@@ -171,7 +171,7 @@ class Watches:
         now = time.monotonic()
         with self._lock:
             rows = sorted(self._open.items(), key=lambda row: row[1].used)
-            old = [key for key, held in rows if now - held.used > KEPT_SECONDS]
+            old = [key for key, opened in rows if now - opened.used > KEPT_SECONDS]
             excess = max(len(rows) - len(old) - _OPEN, 0)
             old += [key for key, _ in rows if key not in old][:excess]
             ended = [self._open.pop(key) for key in old]
@@ -181,8 +181,8 @@ class Watches:
             self._timer = threading.Timer(KEPT_SECONDS + 1, self._close_idle)
             self._timer.daemon = True
             self._timer.start()
-        for held in ended:
-            held.watch.close()
+        for opened in ended:
+            opened.watch.close()
 
 
 @dataclass(slots=True)
@@ -326,22 +326,22 @@ def find_app(wanted: str | int, apps: Sequence[UiApp], bridge: Bridge) -> UiApp:
     text = str(wanted).strip()
     if isinstance(wanted, int) or text.isdecimal():
         return _by_pid(int(text), apps)
-    found = [app for app in apps if app.id and app.id.casefold() == text.casefold()]
-    found = found or [app for app in apps if app.name.casefold() == text.casefold()]
-    found = found or [
+    matches = [app for app in apps if app.id and app.id.casefold() == text.casefold()]
+    matches = matches or [app for app in apps if app.name.casefold() == text.casefold()]
+    matches = matches or [
         app for app in apps if fold_name(text) and fold_name(app.name) == fold_name(text)
     ]
-    if not found and (plain := fold_name(text)):
-        found = [app for app in apps if plain in map(fold_name, bridge.other_names(app))]
-    if len(found) == 1:
-        return found[0]
-    if found:
+    if not matches and (plain := fold_name(text)):
+        matches = [app for app in apps if plain in map(fold_name, bridge.other_names(app))]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
         raise UiError(
             "INVALID_PARAMETER",
-            f"{len(found)} running apps have the name {quote_text(text)}.",
-            f"Give the process id of one of them: {_format_apps(found)}.",
+            f"{len(matches)} running apps have the name {quote_text(text)}.",
+            f"Give the process id of one of them: {_format_apps(matches)}.",
             reason="app_ambiguous",
-            more={"matches": [app_facts(app) for app in found]},
+            more={"matches": [app_facts(app) for app in matches]},
         )
     if text and bridge.is_installed(text):
         message = f"{quote_text(text)} is not running, or has no windows or menus."

@@ -112,10 +112,10 @@ class ElementChange(NamedTuple):
 
 def assess_change(session: UiSession, app: UiApp, change: ElementChange) -> ChangeLevel:
     """Return how far a change reaches; the app is asked for the default button of a dialog."""
-    found = change.found
-    node = found.node
+    element = change.found
+    node = element.node
     # A sheet lies in the window that it belongs to.
-    window = next(filter(is_dialog, reversed(found.way)), found.window)
+    window = next(filter(is_dialog, reversed(element.way)), element.window)
     default = "default" in node.states
     if not default and is_dialog(window) and change.again is None:
         try:
@@ -123,17 +123,17 @@ def assess_change(session: UiSession, app: UiApp, change: ElementChange) -> Chan
         except UiFault:
             # What cannot be known is taken for the worse.
             default = node.role == "button"
-    runs = session.bridge.runs_input(app) or any(one.role == "terminal" for one in found.way)
+    runs = session.bridge.runs_input(app) or any(one.role == "terminal" for one in element.way)
     does = change.does
     if change.action in CONFIRMS:
-        does = does or return_does(found.way) or CONFIRMS_TEXT
+        does = does or return_does(element.way) or CONFIRMS_TEXT
     return assess_level(ChangeFacts(app.id, node, window, default, runs, change.words, does))
 
 
-def approval_scope(app: UiApp, found: ElementFound) -> str:
+def approval_scope(app: UiApp, element: ElementFound) -> str:
     """Return a digest of what an answer covers while this server runs: a process and a window."""
-    window = found.window.title if found.window.role != "menu_bar" else "menu bar"
-    scope = (app.id, app.pid, app.started, window or found.window.role)
+    window = element.window.title if element.window.role != "menu_bar" else "menu bar"
+    scope = (app.id, app.pid, app.started, window or element.window.role)
     return hashlib.sha256(repr(scope).encode()).hexdigest()
 
 
@@ -153,13 +153,13 @@ def apply_change(
     end = time.monotonic() + seconds
     before = change.found
     if change.again is not None:
-        found = change.again()
+        element = change.again()
     else:
-        found = resolve_target(
+        element = resolve_target(
             session, app, before.path, before.fingerprint, seconds, before, id=before.id
         )
-    node = found.node
-    now = assess_change(session, app, change._replace(found=found))
+    node = element.node
+    now = assess_change(session, app, change._replace(found=element))
     if not at_most(now.level, level):
         message = f"This call now needs {now.level}: {', '.join(now.reasons)}. Nothing was done."
         guidance = "The element has changed. Read it, then call again."
@@ -180,7 +180,7 @@ def apply_change(
     answer = {
         "success": True,
         "method": change.method,
-        "element_state": state if after is None else element_state(app, after, id=found.id),
+        "element_state": state if after is None else element_state(app, after, id=element.id),
         **change.more,
         **(more or {}),
     }
@@ -193,8 +193,8 @@ def apply_change(
     if (error := modal_error(session.bridge, app)) is not None:
         # It took the action, opened a dialog, and does not answer before that is closed.
         state.pop("gone")
-        said = [*answer.get("notes", ()), error.message, error.suggestion]
-        return answer | {"success": False, "dialog": error.more["dialog"], "notes": said}
+        remarks = [*answer.get("notes", ()), error.message, error.suggestion]
+        return answer | {"success": False, "dialog": error.more["dialog"], "notes": remarks}
     alive = session.bridge.is_alive(app)
     note = "The element is gone or cannot be read. This is its last known state."
     note = note if alive else f"{app.name} has ended."
@@ -276,12 +276,12 @@ def check_enabled(node: UiNode) -> None:
         raise UiError("NOT_SUPPORTED", message, guidance, reason="disabled")
 
 
-def describe_element(found: ElementFound, app: UiApp) -> str:
+def describe_element(element: ElementFound, app: UiApp) -> str:
     """Return an element in words: its role and title, its window, its app."""
-    node = found.node
-    name = f" {quote_text(node.title, 60)}" if node.title else f" at {found.path[-80:]}"
-    place = f"window {quote_text(found.window.title, 60)} of " if len(found.way) > 1 else ""
-    row = f"the row {quote_text(' '.join(found.row), 80)}, " if found.row else ""
+    node = element.node
+    name = f" {quote_text(node.title, 60)}" if node.title else f" at {element.path[-80:]}"
+    place = f"window {quote_text(element.window.title, 60)} of " if len(element.way) > 1 else ""
+    row = f"the row {quote_text(' '.join(element.row), 80)}, " if element.row else ""
     return escape_hidden(f"{node.role.replace('_', ' ')}{name} in {row}{place}{describe_app(app)}")
 
 
@@ -441,10 +441,10 @@ class UiToolset:
                 if app is not None:
                     session.check_alive(app)
                 now = replace(asked, named=app, apps=apps, cancel=cancel or asked.cancel)
-                found = read(session, now)
-                if isinstance(found, ToolResult):
-                    return found._replace(value=clean_value(found.value), notes=notes)
-                return ToolResult(clean_value(found), notes)
+                answer = read(session, now)
+                if isinstance(answer, ToolResult):
+                    return answer._replace(value=clean_value(answer.value), notes=notes)
+                return ToolResult(clean_value(answer), notes)
 
         line = f"{tool.name} {quote_text(app.name, 60)}" if app else tool.name
         effects = tuple(dict.fromkeys(effect for _, effect in rows))
@@ -540,14 +540,14 @@ class UiToolset:
         if self._session is not None:
             self._session.close()
 
-    def _remember_plan(self, key: str, app: UiApp, found: Sequence[ElementFound]) -> str:
+    def _remember_plan(self, key: str, app: UiApp, planned: Sequence[ElementFound]) -> str:
         """Remember what a call was planned for, and return the tag of its elements."""
-        elements = (app.pid, app.started, *(element.fingerprint for element in found))
+        elements = (app.pid, app.started, *(element.fingerprint for element in planned))
         with self._keeping:
             # At random: a tag of another server is none of this one.
             tag = self._tags.setdefault(elements, secrets.token_hex(4))
             self._tags.move_to_end(elements)
-            self._planned[key] = (app, tuple(found))
+            self._planned[key] = (app, tuple(planned))
             self._planned.move_to_end(key)
             for kept in (self._tags, self._planned):
                 if len(kept) > _KEPT:

@@ -197,7 +197,7 @@ class AtspiBridge:
         end = time.monotonic() + timeout
         reader = self.open_reader(app, whole=True, timeout=timeout)
         level: list[Handle] = [app.key]
-        found: Handle | None = None
+        focused: Handle | None = None
         seen: set[Handle] = set(level)
         while level and len(seen) < _FOCUS_LIMIT:
             left = end - time.monotonic()
@@ -208,11 +208,11 @@ class AtspiBridge:
                 if not isinstance(node, UiNode) or (node.handle != app.key and not node.is_visible):
                     continue
                 if "focused" in node.states:
-                    found = node.handle
+                    focused = node.handle
                 below += node.children
             level = [handle for handle in below if handle not in seen]
             seen.update(level)
-        return found
+        return focused
 
     def read_children(
         self, handle: Handle, start: int, most: int, timeout: float
@@ -223,8 +223,8 @@ class AtspiBridge:
         places = range(start, min(start + most, total))
         calls = [method_call(handle, "Accessible", "GetChildAtIndex", "i", at) for at in places]
         answers = self._bus.call_all(calls, timeout)
-        found = [tuple(one[0]) for one in answers if not isinstance(one, UiFault)]
-        return [ref for ref in found if ref[1] != NO_NODE], total
+        references = [tuple(one[0]) for one in answers if not isinstance(one, UiFault)]
+        return [ref for ref in references if ref[1] != NO_NODE], total
 
     def read_text(self, handle: Handle, start: int, most: int, timeout: float) -> tuple[str, int]:
         """Return a part of a text; Qt hands out nothing where more is asked for than there is."""

@@ -119,10 +119,10 @@ class AtspiWatch(ChangeQueue):
         return (None if kind == "focus_changed" and not first else kind), detail, handle
 
     def _children_event(
-        self, minor: str, held: Any, handle: tuple[str, str]
+        self, minor: str, value: Any, handle: tuple[str, str]
     ) -> tuple[ChangeKind | None, str, tuple[str, str]]:
         added = minor.startswith("add")
-        child = tuple(held[1]) if isinstance(held[1], tuple) else handle
+        child = tuple(value[1]) if isinstance(value[1], tuple) else handle
         if handle == self._app:
             return ("window_created" if added else "window_closed"), "", child
         return ("element_created" if added else "element_destroyed"), "", child

@@ -124,13 +124,13 @@ def item_of(*answers: Answer) -> ElementItem | UiFault:
     for answer in answers[:3]:
         if isinstance(answer, UiFault):
             return answer
-    name, role, states, said = answers
+    name, role, states, description = answers
     assert isinstance(role, tuple)
     assert isinstance(states, tuple)
     bits = state_bits(states[0])
     if bits >> STATES["defunct"] & 1:
         return ElementGone("the element no longer exists")
-    return ElementItem(role[0], property_value(name, ""), bits, property_value(said, ""))
+    return ElementItem(role[0], property_value(name, ""), bits, property_value(description, ""))
 
 
 def kind_of(item: ElementItem) -> tuple[str, bool]:
@@ -226,10 +226,13 @@ def _child_handles(item: ElementItem, got: Mapping[str, list[Answer]]) -> tuple[
 
 def label_of(item: ElementItem, got: Mapping[str, list[Answer]]) -> str:
     """Return what stands for a title where no other element labels this one."""
-    held = first_body(got.get("attributes"))
-    attributes = dict(held[0]) if held else {}
-    said = first_body(got.get("said"))
-    words = [*(attributes.get(key, "") for key in _SAYING), said[0][1] if said else ""]
+    rows = first_body(got.get("attributes"))
+    attributes = dict(rows[0]) if rows else {}
+    description = first_body(got.get("said"))
+    words = [
+        *(attributes.get(key, "") for key in _SAYING),
+        description[0][1] if description else "",
+    ]
     return clean_foreign_text(next(filter(None, words), item.description))
 
 
@@ -244,8 +247,8 @@ def property_value(answer: Answer, otherwise: Any) -> Any:
     """Return the value of a property, or `otherwise` where it could not be read."""
     if isinstance(answer, UiFault) or not answer:
         return otherwise
-    held = answer[0]
-    return held[1] if isinstance(held, tuple) else held
+    value = answer[0]
+    return value[1] if isinstance(value, tuple) else value
 
 
 def state_bits(words: Sequence[int]) -> int:
@@ -308,15 +311,15 @@ class AtspiReader:
     ) -> list[UiNode | UiFault]:
         """Return one node or fault per handle."""
         bits = want.value
-        held = [self._cached_node(handle, bits) for handle in handles]
-        asked = [handle for handle, node in zip(handles, held, strict=True) if node is None]
+        cached = [self._cached_node(handle, bits) for handle in handles]
+        asked = [handle for handle, node in zip(handles, cached, strict=True) if node is None]
         if not asked:
-            return list(filter(None, held))
+            return list(filter(None, cached))
         end = time.monotonic() + timeout
         items = self._ask_first_round(asked, bits, timeout)
         left = max(end - time.monotonic(), 0.0)
         answers = iter(self._ask_second_round(asked, items, bits, left))
-        return [node or next(answers) for node in held]
+        return [node or next(answers) for node in cached]
 
     def _cached_node(self, handle: Handle, want: int) -> UiNode | None:
         """Return an element of which the snapshot says all that is wanted."""
@@ -407,8 +410,8 @@ class AtspiReader:
         """Return what the answers to `_first_calls` say."""
         item: ElementItem | UiFault | None = self._items.get(handle)
         if item is None:
-            said = got.get("description", ("",))
-            item = item_of(got["name"], got["role"], got["states"], said)
+            description = got.get("description", ("",))
+            item = item_of(got["name"], got["role"], got["states"], description)
         if isinstance(item, UiFault):
             return item
         if "identifier" in got:

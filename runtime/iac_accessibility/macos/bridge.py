@@ -150,10 +150,10 @@ class MacBridge:
         """Return the app's element that has the keyboard, or None."""
         element = with_timeout(Ax.AXUIElementCreateApplication(app.pid), timeout)
         try:
-            found: Handle | None = read_attribute(element, Ax.kAXFocusedUIElementAttribute)
+            focused: Handle | None = read_attribute(element, Ax.kAXFocusedUIElementAttribute)
         except Unsupported:
             return None
-        return found
+        return focused
 
     def take_picture(self, app: UiApp, frame: Frame, timeout: float) -> ScreenPicture:
         """Return what the window server shows of the window that holds a frame."""
@@ -206,8 +206,8 @@ class MacBridge:
         self, handle: Handle, start: int, most: int, timeout: float
     ) -> tuple[list[Handle], int]:
         """Return children from a number on, in one exchange."""
-        found, total = children_of(with_timeout(handle, timeout), start, most)
-        return list(found), total
+        children, total = children_of(with_timeout(handle, timeout), start, most)
+        return list(children), total
 
     def read_text(self, handle: Handle, start: int, most: int, timeout: float) -> tuple[str, int]:
         """Return a part of a text, by its range; of an element without ranges, of its value."""
@@ -286,10 +286,10 @@ class MacBridge:
 
     def select_child(self, handle: Handle, index: int, timeout: float) -> None:
         """Select a child by its place."""
-        found, _ = children_of(with_timeout(handle, timeout), index, 1)
-        if not found:
+        children, _ = children_of(with_timeout(handle, timeout), index, 1)
+        if not children:
             raise ElementGone("the option is gone")
-        raise_for_error(Ax.AXUIElementSetAttributeValue(found[0], Ax.kAXSelectedAttribute, True))
+        raise_for_error(Ax.AXUIElementSetAttributeValue(children[0], Ax.kAXSelectedAttribute, True))
 
     def element_at(self, window: Handle, x: float, y: float, timeout: float) -> Handle | None:  # noqa: ARG002
         """Return what lies at a point of the screen, whatever window or app it is of."""
@@ -297,8 +297,8 @@ class MacBridge:
         error, handle = Ax.AXUIElementCopyElementAtPosition(system, x, y, None)
         with_timeout(system, _DEFAULT_SECONDS)
         raise_for_error(error)
-        found: Handle | None = handle
-        return found
+        innermost: Handle | None = handle
+        return innermost
 
     def scroll_to(self, handle: Handle, timeout: float) -> bool:
         """Bring an element into view, where it has that action."""

@@ -72,7 +72,7 @@ def running_apps() -> list[UiApp]:
         if pid not in known and (app := _running_application(pid)) is not None:
             known[pid] = app
     front = frontmost_pid()
-    found: list[UiApp] = []
+    apps: list[UiApp] = []
     for pid, app in known.items():
         if app.activationPolicy() == AppKit.NSApplicationActivationPolicyProhibited:
             continue
@@ -80,8 +80,8 @@ def running_apps() -> list[UiApp]:
             continue
         identifier = str(app.bundleIdentifier() or "")
         name = clean_foreign_text(app.localizedName()) or identifier or str(pid)
-        found.append(UiApp(pid, name, identifier, launch_time(app), pid == front))
-    return found
+        apps.append(UiApp(pid, name, identifier, launch_time(app), pid == front))
+    return apps
 
 
 def frontmost_pid() -> int:
@@ -126,8 +126,8 @@ def launch_time(app: Any) -> float:
 
 def is_alive(app: UiApp) -> bool:
     """Say whether the process runs and is the one that was launched then."""
-    found = _running_application(app.pid) if is_process(app.pid) else None
-    return found is not None and launch_time(found) == app.started
+    process = _running_application(app.pid) if is_process(app.pid) else None
+    return process is not None and launch_time(process) == app.started
 
 
 def activate_process(pid: int, timeout: float) -> None:
@@ -141,12 +141,12 @@ def activate_process(pid: int, timeout: float) -> None:
         Gone: It has ended.
         ActionFailed: It did not come to the front in time.
     """
-    found = _running_application(pid)
-    if found is None:
+    process = _running_application(pid)
+    if process is None:
         raise ElementGone("the app has ended")
     if frontmost_pid() == pid:
         return
-    found.activateWithOptions_(0)
+    process.activateWithOptions_(0)
     element = with_timeout(Ax.AXUIElementCreateApplication(pid), timeout)
     Ax.AXUIElementSetAttributeValue(element, Ax.kAXFrontmostAttribute, True)
     if not wait_until(lambda: frontmost_pid() == pid, timeout):
@@ -155,8 +155,8 @@ def activate_process(pid: int, timeout: float) -> None:
 
 def runs_input(app: UiApp) -> bool:
     """Say whether an app is a shell: it declares itself one for executables in its Info.plist."""
-    found = _running_application(app.pid)
-    bundle = found.bundleURL() if found is not None else None
+    process = _running_application(app.pid)
+    bundle = process.bundleURL() if process is not None else None
     if bundle is None:
         return False
     try:
@@ -377,11 +377,11 @@ class MacInputDevices:
         _, element = self._window_element(number)
         place = Quartz.CGPointMake(frame.x, frame.y)
         size = Quartz.CGSizeMake(frame.width, frame.height)
-        for name, kind, held in (
+        for name, kind, measure in (
             (Ax.kAXPositionAttribute, Ax.kAXValueTypeCGPoint, place),
             (Ax.kAXSizeAttribute, Ax.kAXValueTypeCGSize, size),
         ):
-            value = Ax.AXValueCreate(kind, held)
+            value = Ax.AXValueCreate(kind, measure)
             raise_for_error(Ax.AXUIElementSetAttributeValue(element, name, value))
 
     def minimize_window(self, number: int) -> None:

@@ -117,7 +117,7 @@ def secure_input_enabled() -> bool:
     Source: CarbonEventsCore.h, IsSecureEventInputEnabled; Technical Note TN2150. PyObjC has no
     wrapper of that framework.
     """
-    found: dict[str, Any] = {}
+    functions: dict[str, Any] = {}
     bundle = AppKit.NSBundle.bundleWithIdentifier_("com.apple.HIToolbox")
-    objc.loadBundleFunctions(bundle, found, [("IsSecureEventInputEnabled", b"Z")])
-    return bool(found["IsSecureEventInputEnabled"]())
+    objc.loadBundleFunctions(bundle, functions, [("IsSecureEventInputEnabled", b"Z")])
+    return bool(functions["IsSecureEventInputEnabled"]())
