@@ -24,7 +24,7 @@ from script_variations import variations  # noqa: E402
 
 from iac_applescript.analysis.analyser import ScriptAnalyzer  # noqa: E402
 from iac_applescript.failures import explain_failure  # noqa: E402
-from iac_applescript.library_search import find_scripts  # noqa: E402
+from iac_applescript.library import find_scripts  # noqa: E402
 from iac_applescript.patterns import RunOutcome, pattern_from_json  # noqa: E402
 from iac_applescript.store import PatternStore  # noqa: E402
 from iac_runtime.tools.catalogue import Catalogue  # noqa: E402

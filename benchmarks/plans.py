@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from iac_plans.check import read_program
-from iac_plans.interpreter import FrozenWorld, run_program
-from iac_plans.rehearse import to_program_value
+from iac_plans.interpreter import FrozenWorld, run_program, to_program_value
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.batch import BatchError
 from iac_runtime.gate.gate import Gate

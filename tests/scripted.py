@@ -13,8 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from iac_base.cancellation import Cancellation
-from iac_base.errors import ToolError
+from iac_base.errors import Cancellation, ToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.locks import ExecutionLimits
 from iac_runtime.language.steps import Event

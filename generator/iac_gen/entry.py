@@ -13,7 +13,7 @@ def main() -> None:
         sys.exit("iac-gen needs Python 3.11 or newer; this is %d.%d." % sys.version_info[:2])
     missing = [name for name in _NEEDS if find_spec(name) is None]
     if missing:
-        from iac_base.distribution import pip_install
+        from iac_base.errors import pip_install
 
         sys.exit(
             "iac-gen needs %s, which are not installed. Get them with: %s"

@@ -30,38 +30,6 @@ EXISTS: Final = "coredoex"
 """The event of `exists`, a method of every object."""
 
 _TEXT_CODES: Final = frozenset({"ctxt", "cpar", "cwor", "cha ", "catr"})
-_ANNOTATIONS: Final[Mapping[str, str]] = {
-    "any": "Any",
-    "boolean": "bool",
-    "class": "type[Object] | str",
-    "color": "Color",
-    "data": "Any",
-    "date": "datetime",
-    "file": "Path",
-    "filter": "Any",
-    "integer": "int",
-    "location specifier": "AnyObject",
-    "missing value": "None",
-    "number": "float",
-    "point": "Point",
-    "property": "str",
-    "real": "float",
-    "record": "Mapping[str, Any]",
-    "rectangle": "Rect",
-    "specifier": "AnyObject",
-    "text": "str",
-    "type": "type[Object] | str",
-}
-"""Type of the dictionary -> annotation of a value that is given."""
-_ANSWERS: Final[Mapping[str, str]] = {
-    "class": "str",
-    "location specifier": "Any",
-    "record": "dict[str, Any]",
-    "specifier": "Any",
-    "type": "str",
-}
-"""What an answer is annotated with, where that differs."""
-
 TYPING: Final = ("Any", "Literal", "TypedDict", "Unpack")
 RUNTIME: Final = (
     "AnyObject", "Color", "Elements", "Items", "Object", "One", "Point", "Prop", "Rect",
@@ -71,7 +39,9 @@ _RESERVED_TYPES: Final = frozenset(
     {*TYPING, *RUNTIME, "Final", "ListOf", "Mapping", "Path", "Sequence", APP_CLASS, COMMANDS,
      "MakeValues", "OBJECTS", "FIELDS", "TYPE_CHECKING", "None", "True", "False"}
 )  # fmt: skip
-_ANNOTATED: Final = naming.words_of([*_ANNOTATIONS.values(), *_ANSWERS.values()])
+_ANNOTATED: Final = naming.words_of(
+    [part for row in TYPES.values() for part in (row.object_annotation, row.object_answer)]
+)
 """Names that an attribute would take from the annotations after it."""
 _OBJECT_API: Final = frozenset({"exists", "get", "set"})
 """What every typed object has; `iac_runtime.objects` is not known here, and a test compares."""
@@ -332,11 +302,8 @@ class _ObjectApiBuilder:
             return [name]
         if self._is_object(part):
             return [self.names[part] if given or not self._is_text(part) else "str"]
-        if part not in _ANNOTATIONS:
-            known = find_type(part)
-            part = next((n for n, row in TYPES.items() if row is known), "text")
-        shown = _ANNOTATIONS[part] if given else _ANSWERS.get(part, _ANNOTATIONS[part])
-        return shown.split(" | ")
+        row = find_type(part) or TYPES["text"]
+        return (row.object_annotation if given else row.object_answer).split(" | ")
 
     def _assign_commands(self, made: Mapping[str, TypedClass]) -> list[ObjectMethod]:
         """Share the commands out to the classes; return those that every object takes."""

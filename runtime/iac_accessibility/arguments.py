@@ -13,8 +13,7 @@ from iac_accessibility.errors import LOOK_AGAIN, StaleError, UiError, error_cont
 from iac_accessibility.locate import resolve_target
 from iac_accessibility.model import PathError, Scalar, UiApp, parse_path, path_text
 from iac_accessibility.session import UiSession
-from iac_base.cancellation import Cancellation
-from iac_base.errors import quote_text
+from iac_base.errors import Cancellation, quote_text
 from iac_runtime.tool import limits
 from iac_runtime.toolkit import Call, Tool
 

@@ -40,7 +40,7 @@ from iac_accessibility.session import UiSession, walk_app
 from iac_accessibility.toolset import read_tool
 from iac_accessibility.traverse import Branch, Walk, WalkLimits
 from iac_accessibility.ui_tree import open_items
-from iac_base.distribution import pip_install
+from iac_base.errors import pip_install
 from iac_base.secrets import redact_text
 from iac_runtime.tool import tool
 from iac_runtime.toolkit import ToolImage, ToolResult, run_process

@@ -39,8 +39,7 @@ from iac_accessibility.outline import (
     element_state,
 )
 from iac_accessibility.traverse import Branch, Walk, WalkLimits, walk_tree
-from iac_base.cancellation import Cancellation
-from iac_base.errors import ToolError, near_text, quote_text
+from iac_base.errors import Cancellation, ToolError, near_text, quote_text
 from iac_base.words import fold_name
 
 _LISTING_SECONDS: Final = 2.0

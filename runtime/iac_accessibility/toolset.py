@@ -52,9 +52,7 @@ from iac_accessibility.risk import (
     return_does,
 )
 from iac_accessibility.session import UiSession, modal_error, modal_error_context
-from iac_base.cancellation import Cancellation
-from iac_base.distribution import pip_install
-from iac_base.errors import ToolError, near_text, quote_text
+from iac_base.errors import Cancellation, ToolError, near_text, pip_install, quote_text
 from iac_base.text import clean_value, escape_hidden
 from iac_runtime.tool import Level, at_most, tool
 from iac_runtime.toolkit import (

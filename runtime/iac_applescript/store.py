@@ -21,8 +21,8 @@ from iac_applescript.patterns import (
     normalize_pattern,
     query_words,
     rank_patterns,
+    widen_placeholders,
 )
-from iac_applescript.slots import widen_placeholders
 from iac_base.files import StateFileError
 from iac_base.sqlite import DAMAGED, Database, DatabaseSchema, set_aside
 from iac_base.words import split_words, stem_word

@@ -1,15 +1,402 @@
-"""The script tools, as a client is told of them. What they do is in `performing`."""
+"""The script tools: what a client is told of each, and what it does.
 
+Arguments fit the tool's schema when they come here. A tool that only looks something up is a `Work`
+under `lookup_tool`; one that reaches apps plans its call itself.
+"""
+
+import contextlib
+import logging
+import shutil
+from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal, TypedDict
 
-from iac_applescript import performing
-from iac_applescript.system_state import StatePart
-from iac_runtime.tool import Toolset, limits, tool
+from iac_applescript import dictionary
+from iac_applescript.analysis.analyser import (
+    SYSTEM_EVENTS,
+    Language,
+    ProcessReach,
+    ScriptAnalysis,
+    include_app_starts,
+    scan_script,
+    script_reach,
+)
+from iac_applescript.analysis.findings import merge_effects
+from iac_applescript.analysis.vocabulary import LETS, RUNS
+from iac_applescript.dictionary import find_skill, load_skills
+from iac_applescript.library import find_scripts, own_scripts
+from iac_applescript.patterns import RunOutcome, number_placeholders
+from iac_applescript.results import (
+    KNOWN,
+    LEARNED,
+    REASONS,
+    Result,
+    ScriptError,
+    analysis_fields,
+    explanation_fields,
+    format_place,
+    pattern_fields,
+    rank_suggestions,
+    saved_script_fields,
+    summarize_script,
+    worst_lines,
+)
+from iac_applescript.running import (
+    PARTS,
+    StatePart,
+    compile_script,
+    failure_to_error,
+    read_state,
+    run_script,
+)
+from iac_applescript.store import PatternStore, is_learning_off
+from iac_applescript.toolset import Arguments, ScriptToolset, lookup_tool, open_toolset
+from iac_applescript.wrapping import ChosenScript, choose_script
+from iac_base.errors import SetupError, ToolError, quote_text
+from iac_base.logs import LOGGER
+from iac_runtime.policy.facts import OWN_APP
+from iac_runtime.policy.taint import iterate_texts
+from iac_runtime.tool import LEVELS, Toolset, highest, limits, tool
+from iac_runtime.toolkit import (
+    Call,
+    Effect,
+    Plan,
+    RaisedLevel,
+    Runner,
+    Tool,
+    ToolContext,
+    Verb,
+    find_tainted_texts,
+    toolset_tools,
+)
+
+DEFAULT_TIMEOUT: Final = 30.0
+
+
+@lookup_tool
+def list_capabilities(toolset: ScriptToolset, _given: Arguments, _run: Runner) -> Result:
+    catalogue = toolset.catalogue
+    levels = dict.fromkeys(LEVELS, 0)
+    for row in catalogue.tools.values():
+        levels[row.level] += 1
+    return {
+        "apps": [
+            {
+                "app": key,
+                "name": app.name,
+                "bundle_id": app.id,
+                "tools": sum(row.app.key == key for row in catalogue.tools.values()),
+            }
+            for key, app in sorted(catalogue.apps.items())
+        ],
+        "tools_by_level": levels,
+        "skills": sorted(load_skills(toolset.skill_folder)),
+        "patterns": toolset.store.read_stats().patterns,
+        "script_tools": [tool.name for tool in toolset_tools(("applescript",))],
+        "next": "Call get_smart_suggestion with what you want to do; prefer tools to scripts.",
+    }
+
+
+@lookup_tool
+def suggest_ways(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
+    intent, app = given["intent"], given.get("app", "")
+    hits = toolset.find(intent, app=app or None, limit=5) if toolset.find else ()
+    patterns = []
+    with contextlib.suppress(SetupError):
+        patterns = toolset.store.find_patterns(intent, app=toolset.app_bundle_id(app), limit=3)
+    kept = find_scripts(intent, _app_name(toolset, given), 2)
+    guides = load_skills(toolset.skill_folder)
+    scripts = [(row, saved_script_fields(row, toolset.analyser)["level"]) for row in kept]
+    found = rank_suggestions(intent, app, hits, patterns, guides, given.get("limit", 5), scripts)
+    if found:
+        return {"suggestions": [row.to_dict() for row in found]}
+    note = "No tool or pattern does this. get_app_dictionary shows what an app can do."
+    return {"suggestions": [], "note": note}
+
+
+@lookup_tool
+def list_apps(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
+    wanted = given.get("filter", "").casefold()
+    rows: dict[str, Result] = {
+        app.id.casefold(): {"name": app.name, "bundle_id": app.id, "tools": True}
+        for app in toolset.catalogue.apps.values()
+        if app.kind == "application"
+    }
+    bundles = dictionary.find_scriptable_apps()
+    running = dictionary.running_bundles() if bundles else set()
+    for bundle in bundles:
+        row = rows.setdefault(
+            bundle.id.casefold(), {"name": bundle.name, "bundle_id": bundle.id, "tools": False}
+        )
+        row["path"] = str(bundle.path)
+        row["running"] = str(bundle.path) in running
+    found = [
+        row
+        for row in sorted(rows.values(), key=lambda row: row["name"].casefold())
+        if wanted in row["name"].casefold() or wanted in row["bundle_id"].casefold()
+    ]
+    return {"apps": found[:200], "count": len(found)}
+
+
+@lookup_tool
+def show_dictionary(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
+    tables = toolset.app_tables(given["app"])
+    page = int(given.get("page", 1))
+    found = dictionary.dictionary_page(tables, given.get("term", ""), given.get("search", ""), page)
+    return {"app": tables.app.name, "bundle_id": tables.app.id, **found.to_dict()}
+
+
+@lookup_tool
+def show_skill(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
+    app = given["app"]
+    found = find_skill(app, toolset.skill_folder)
+    if found is None:
+        known = ", ".join(sorted(load_skills(toolset.skill_folder)))
+        message = f"There is no guide for {quote_text(app)}."
+        hint = f"Guides exist for: {known}. For any app, call get_app_dictionary."
+        raise ToolError("NOT_FOUND", message, hint)
+    return {
+        "app": found.app,
+        "name": found.name,
+        "title": found.title,
+        "text": found.text,
+        "source": "the user's own" if found.own else "shipped with IAC",
+    }
+
+
+@lookup_tool
+def validate_script(toolset: ScriptToolset, given: Arguments, run: Runner) -> Result:
+    script, language = given["script"], _script_language(given)
+    found = include_app_starts(toolset.analyser.analyze_script(script, language), toolset.runs)
+    checks = ["structure", "terms of the apps whose dictionary is known"]
+    faults = [fault.message for fault in scan_script(script, language).faults]
+    faults += [
+        f"{format_place(reason)}: {reason.text!r} {reason.message}"
+        for reason in found.reasons
+        if reason.rule in ("unknown", "shape", "target")
+    ]
+    # The compiler may start an app to learn its words, and a check starts none.
+    compiles = toolset.real and shutil.which("osacompile") is not None
+    if compiles and all(map(toolset.runs, found.targets)):
+        checks.append("osacompile")
+        complaint = compile_script(run, script, language)
+        # What macOS says of its own language stands above our reading of it.
+        faults = [complaint] if complaint else []
+    return {
+        "valid": not faults,
+        "problems": faults[:REASONS],
+        "checks": checks,
+        **analysis_fields(found),
+    }
+
+
+def execute_script(tool: Tool, call: Call, context: ToolContext) -> Plan:
+    """Plan the run of a script: its level is what its analysis says."""
+    toolset = context.get_or_create(open_toolset)
+    given = choose_script(call.arguments, context.home, again=bool(call.token))
+    script, language = given.script, given.language
+    found = include_app_starts(toolset.analyser.analyze_script(script, language), toolset.runs)
+    found = toolset.add_confinement_reason(found)
+    confined = toolset.is_confined(found)
+    told = (*found.targets, *found.unknown)
+    raised = (
+        RaisedLevel("script", f"{reason.message} ({reason.text})", "SAFE")
+        for reason in found.reasons[:5]
+        if found.level != "SAFE"
+    )
+    tokens = scan_script(script, language).tokens if found.level != "SAFE" else ()
+    literals = [token.text for token in tokens if token.kind in ("string", "template")]
+    literals += iterate_texts(given.arguments)
+    return toolset.plan_call(
+        tool,
+        call,
+        lambda toolset, asked, run: _run_planned(
+            toolset, asked, given, run, found, confined=confined
+        ),
+        _script_effects(toolset, found, script_reach(script, language, found)),
+        line=summarize_script(given, found, confined=confined),
+        raised=(*raised, *find_tainted_texts(literals, context.permissions.taint)),
+        turns=[app for app, _ in map(toolset.resolve_app, told) if app],
+        lines=tuple(worst_lines(script, found)),
+        pin=given.digest,
+        secrets=found.secrets,
+    )
+
+
+def _script_effects(
+    toolset: ScriptToolset, found: ScriptAnalysis, reach: ProcessReach
+) -> tuple[Effect, ...]:
+    """Return what a script does: each statement, and what is not known of the others.
+
+    What it needs as a whole, its effects need: the highest level of theirs is that of the script.
+    """
+    level, noted = found.level, list(found.effects)
+    verb: Verb = "read" if level == "SAFE" else "unknown"
+    for app, name in map(toolset.resolve_app, reach.processes):
+        doubt = "" if app else f"IAC does not know {name}"
+        worked = (row for row in found.effects if row.app == SYSTEM_EVENTS)
+        noted += (row._replace(app=app, name=name, flow=(), doubt=doubt) for row in worked)
+    for app, name in map(toolset.resolve_app, (*found.targets, *found.unknown)):
+        done = [row for row in noted if app and row.app == app]
+        # What was not understood may be done to an app that is told.
+        if not done or (
+            reach.unsure and level == "DANGEROUS" and all(row.is_read_only for row in done)
+        ):
+            doubt = "" if app else f"IAC does not know {name}"
+            noted.append(Effect(verb, app, name, level=level, doubt=doubt))
+    runs = any(reason.message in RUNS and reason.rule != "text" for reason in found.reasons)
+    if runs and all(row.verb != "run" for row in noted):
+        noted.append(Effect("run", OWN_APP, "osascript", level="DANGEROUS"))
+    if reach.unsure:
+        noted.append(Effect(verb, level=level, doubt=reach.unsure))
+    elif not noted:
+        noted.append(Effect(verb, OWN_APP, "osascript", level=level))
+    if highest(row.level for row in noted) != level:
+        # A reason that is no statement's raises what changes something; else what may.
+        if all(row.is_read_only for row in noted):
+            noted += [row._replace(verb="unknown") for row in noted]
+        noted = [row if row.is_read_only else row._replace(level=level) for row in noted]
+    return merge_effects(noted)
+
+
+def _run_planned(
+    toolset: ScriptToolset,
+    asked: Arguments,
+    given: ChosenScript,
+    run: Runner,
+    found: ScriptAnalysis,
+    *,
+    confined: bool,
+) -> Result:
+    script, language = given.script, given.language
+    timeout = float(asked.get("timeout", DEFAULT_TIMEOUT))
+    readable = asked.get("output") == "text"
+    known = [target for target in (*found.targets, *found.unknown) if "." in target]
+
+    def confine_command(argv: Sequence[str]) -> Sequence[str]:
+        held = toolset.confinement if confined else None
+        lets = [LETS[row.message] for row in found.reasons if row.message in LETS]
+        return argv if held is None else held.confined_command(argv, known, dict.fromkeys(lets))
+
+    limits = (timeout, confine_command, found.bounds, given.arguments)
+    ran = run_script(run, script, language, *limits, readable=readable)
+    failure, answer = ran.failure, ran.answer
+    if failure is not None:
+        outcome = RunOutcome(False, failure.cause, ran.original, failure.number, ran.milliseconds)
+    else:
+        assert answer is not None
+        outcome = RunOutcome(True, answer.kind, "", None, ran.milliseconds)
+    app, intent = known[0] if known else "", asked.get("intent", "")
+    _remember_run(toolset.store, intent, app, given, outcome, found.level, found.effects)
+    if failure is not None:
+        if failure.cause != "timeout":
+            # The time limit is ours: its words say nothing, its number all.
+            failure = toolset.explain_failure(ran.original, failure.number, script, language)
+        raise ScriptError(failure_to_error(failure, ran.original), failure)
+    assert answer is not None
+    return {
+        "result": answer.value,
+        "kind": answer.kind,
+        "milliseconds": ran.milliseconds,
+        "level": found.level,
+        "tools_that_do_this": list(found.tools[:5]),
+    }
+
+
+def _remember_run(
+    store: PatternStore, intent: str, app: str, given: ChosenScript, *came: Any
+) -> None:
+    try:
+        if intent:
+            store.remember_run(intent, app, given.language, given.script, *came)
+    except Exception:
+        # What was done stays done, though it could not be written down.
+        log = logging.getLogger(f"{LOGGER}.state")
+        log.warning("the run of a script could not be stored as a pattern", exc_info=True)
+
+
+def _script_language(given: Arguments) -> Language:
+    found: Language = given.get("language", "applescript")
+    return found
+
+
+@lookup_tool
+def explain_error(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
+    script, language = given.get("script", ""), _script_language(given)
+    found = toolset.explain_failure(given.get("error", ""), given.get("number"), script, language)
+    similar = []
+    if script:
+        targets = toolset.analyser.analyze_script(script, language).targets
+        similar = toolset.store.successes_like(script, targets[0] if targets else "")
+    return {
+        **explanation_fields(found),
+        "message": found.message,
+        "similar": [
+            {
+                "intent": row.intent,
+                "script": number_placeholders(row.script)[0],
+                "successes": row.successes,
+                "level": row.level,
+            }
+            for row in similar
+        ],
+    }
+
+
+@lookup_tool
+def find_patterns(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
+    app = toolset.app_bundle_id(given.get("app", ""))
+    limit = given.get("limit", 3)
+    found = toolset.store.find_patterns(given["intent"], app=app, limit=10)
+    # What never worked here is no advice; an import is, and says that it was not tried.
+    rows = [
+        (row.score + LEARNED, pattern_fields(row))
+        for row in found
+        if row.score >= KNOWN and (row.pattern.is_trusted or row.pattern.provenance == "import")
+    ]
+    kept = find_scripts(given["intent"], _app_name(toolset, given), limit)
+    rows += [(row.score, saved_script_fields(row, toolset.analyser)) for row in kept]
+    rows.sort(key=lambda row: -row[0])
+    notes = ["This is only advice. Replace each ‹…› with a value; otherwise the script cannot run."]
+    notes += own_scripts()[1]
+    return {"patterns": [row for _, row in rows[:limit]], "note": " ".join(notes)}
+
+
+def _app_name(toolset: ScriptToolset, given: Arguments) -> str:
+    return toolset.resolve_app(given["app"])[1] if given.get("app") else ""
+
+
+@lookup_tool
+def show_stats(toolset: ScriptToolset, _given: Arguments, _run: Runner) -> Result:
+    stats = toolset.store.read_stats()
+    return {
+        "patterns": stats.patterns,
+        "successes": stats.successes,
+        "failures": stats.failures,
+        "learning": not is_learning_off(),
+        "apps": [{"app": app, "successes": good, "failures": bad} for app, good, bad in stats.apps],
+        "fails_most": [
+            {"intent": row.intent, "failures": row.failures, "error": row.error}
+            for row in stats.failing
+        ],
+    }
+
+
+def show_state(tool: Tool, call: Call, context: ToolContext) -> Plan:
+    """Plan a look at the Mac; windows are asked of System Events."""
+    parts = call.arguments.get("parts") or PARTS
+    effects = [Effect("read", OWN_APP, "this Mac", "state")]
+    if "windows" in parts:
+        doubt = "reads the windows of the app in front, whichever it is"
+        effects += [Effect("read", SYSTEM_EVENTS, "System Events"), Effect("read", doubt=doubt)]
+    return context.get_or_create(open_toolset).plan_call(
+        tool, call, lambda _toolset, _given, run: dict(read_state(run, parts)), tuple(effects)
+    )
+
 
 SCRIPTS: Final = Toolset(
     (__name__,),
-    offers="iac_applescript.library_search:offer_scripts",
-    guides="iac_applescript.skills:load_skills",
+    offers="iac_applescript.library:offer_scripts",
+    guides="iac_applescript.dictionary:load_skills",
 )
 
 AppName = Annotated[
@@ -55,7 +442,7 @@ class ScriptToolAnswer(TypedDict):
 
 @tool(
     level="SAFE",
-    plan=performing.discover_capabilities,
+    plan=list_capabilities,
     answer=ScriptToolAnswer,
     words="capabilities overview scripts",
 )
@@ -67,7 +454,7 @@ def discover_capabilities() -> None:
 
 @tool(
     level="SAFE",
-    plan=performing.suggest_ways,
+    plan=suggest_ways,
     answer=ScriptToolAnswer,
     words="advise approach automate best recommend suggest way",
     example={"intent": "make a reminder from a mail", "app": "Mail"},
@@ -82,7 +469,7 @@ def get_smart_suggestion(
 
 @tool(
     level="SAFE",
-    plan=performing.list_apps,
+    plan=list_apps,
     answer=ScriptToolAnswer,
     words="applescript apps automated programs scriptable scripted understand",
     example={"filter": "mail"},
@@ -98,7 +485,7 @@ def list_scriptable_apps(filter: Annotated[str, limits(maxLength=100)] | None = 
 
 @tool(
     level="SAFE",
-    plan=performing.show_dictionary,
+    plan=show_dictionary,
     answer=ScriptToolAnswer,
     words="classes commands dictionary properties scripting sdef terms understand",
     example={"app": "Notes", "term": "note"},
@@ -121,7 +508,7 @@ def get_app_dictionary(
 
 @tool(
     level="SAFE",
-    plan=performing.show_skill,
+    plan=show_skill,
     answer=ScriptToolAnswer,
     words="app automate guide scripting tips traps tricks",
     example={"app": "Mail"},
@@ -132,7 +519,7 @@ def get_app_skill(app: AppName) -> None:
 
 @tool(
     level="SAFE",
-    plan=performing.validate_script,
+    plan=validate_script,
     answer=ScriptToolAnswer,
     words="check compile correct dangerous safe script syntax test valid validate",
     example={"script": 'tell application "Notes" to count notes'},
@@ -146,7 +533,7 @@ def validate_applescript(script: ScriptText, language: ScriptLanguage | None = N
 @tool(
     level="SAFE",
     ceiling="DANGEROUS",
-    plan=performing.execute_script,
+    plan=execute_script,
     answer=ScriptToolAnswer,
     words="automate bit code evaluate execute javascript jxa osascript run script",
     example={"script": 'tell application "Notes" to count notes', "intent": "count the notes"},
@@ -178,7 +565,7 @@ def execute_applescript(
 
 @tool(
     level="SAFE",
-    plan=performing.analyze_failure,
+    plan=explain_error,
     answer=ScriptToolAnswer,
     words="applescript cause code debug error explain fail failed failing fix mean number"
     " osascript script why work wrong",
@@ -201,7 +588,7 @@ def analyze_failure(
 
 @tool(
     level="SAFE",
-    plan=performing.find_patterns,
+    plan=find_patterns,
     answer=ScriptToolAnswer,
     words="again before done earlier last library pattern saved script time worked",
     example={"intent": "export the selected photos"},
@@ -216,7 +603,7 @@ def get_workflow_pattern(
 
 @tool(
     level="SAFE",
-    plan=performing.show_stats,
+    plan=show_stats,
     answer=ScriptToolAnswer,
     words="failed learned often scripts statistics succeeded",
 )
@@ -226,7 +613,7 @@ def get_learning_stats() -> None:
 
 @tool(
     level="SAFE",
-    plan=performing.show_state,
+    plan=show_state,
     answer=ScriptToolAnswer,
     words="app appearance apps battery displays front mac machine network once running state"
     " system volume wifi",

@@ -10,13 +10,19 @@ from typing import Any, Protocol, TypeAlias
 
 from iac_applescript.analysis.analyser import ScriptAnalysis, ScriptAnalyzer
 from iac_applescript.analysis.findings import LevelReason, ScriptPlace
-from iac_applescript.analysis.words import BEYOND, LETS
-from iac_applescript.answers import Result, ScriptError, ToolHit, failure_result, success_result
+from iac_applescript.analysis.vocabulary import BEYOND, LETS
 from iac_applescript.failures import ScriptFailure, explain_failure
+from iac_applescript.results import Result, ScriptError, ToolHit, failure_result, success_result
 from iac_applescript.running import Confinement
 from iac_applescript.store import PatternStore
-from iac_base.cancellation import Cancellation
-from iac_base.errors import SetupError, ToolError, near_text, nearest_names, quote_text
+from iac_base.errors import (
+    Cancellation,
+    SetupError,
+    ToolError,
+    near_text,
+    nearest_names,
+    quote_text,
+)
 from iac_base.files import open_state
 from iac_runtime.toolkit import (
     Call,

@@ -1,1 +1,6 @@
-"""What every package here stands on: reading, writing and hiding text. Knows nothing of tools."""
+"""What every package here stands on: reading, writing and hiding text. Knows nothing of tools.
+
+All its rooms are for all; each is imported when it is needed, as a start loads few of them.
+"""
+
+__all__ = ["commands", "errors", "files", "logs", "positions", "secrets", "sqlite", "text", "words"]

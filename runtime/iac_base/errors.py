@@ -12,7 +12,9 @@ IacError                 anything this package raises on purpose; one line of te
 
 import difflib
 import json
-from collections.abc import Callable, Iterable, Mapping
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
@@ -269,3 +271,59 @@ def near_text(name: str, names: Iterable[str]) -> str:
         return ""
     more = ", …" if len(known) > 5 else ""
     return f"Known: {', '.join(known[:5])}{more}"
+
+
+DISTRIBUTION: Final = "iac-for-mac"
+"""Its name in pyproject.toml, and on an index."""
+
+
+def pip_install(extra: str = "") -> str:
+    """Return the command that installs the package, with an extra of it if one is given."""
+    return f"pip install '{DISTRIBUTION}[{extra}]'" if extra else f"pip install {DISTRIBUTION}"
+
+
+class Cancellation:
+    """Says once, for good, that a call is no longer wanted; whoever waits for it wakes at once.
+
+    Safe to use from any thread. A cancelled call ends its process before it returns.
+
+    Attributes:
+        word: The other way: what the call last said of how far it is, for who waits for it.
+    """
+
+    def __init__(self) -> None:
+        # A signal handler may cancel while its own thread holds the lock.
+        self._lock = threading.RLock()
+        self._event = threading.Event()
+        self._wakers: list[Callable[[], object]] = []
+        self.word = ""
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether `cancel` was called."""
+        return self._event.is_set()
+
+    def cancel(self) -> None:
+        """End the call; a second time does nothing."""
+        with self._lock:
+            if not self._event.is_set():
+                self._event.set()
+                for wake in self._wakers:
+                    wake()
+
+    def wait(self, seconds: float) -> bool:
+        """Sleep for `seconds`, or until it is cancelled; then the answer is True."""
+        return self._event.wait(seconds)
+
+    @contextmanager
+    def on_cancel(self, wake: Callable[[], object]) -> Iterator[None]:
+        """Call `wake` (quick, not raising) once it is cancelled, but never after the block."""
+        with self._lock:
+            self._wakers.append(wake)
+            if self._event.is_set():
+                wake()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._wakers.remove(wake)

@@ -172,9 +172,7 @@ def check_version(connection: sqlite3.Connection, path: Path, schema: DatabaseSc
             connection.execute("ROLLBACK")
     if version > len(schema.migrations):
         raise StateFileError(
-            path,
-            "a newer version of IAC wrote it",
-            f"Use that version, or move {path} away.",
+            path, "a newer version of IAC wrote it", f"Use that version, or move {path} away."
         )
     if version and not tables:
         raise _DamagedError("its tables are gone")

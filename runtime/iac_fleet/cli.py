@@ -18,13 +18,12 @@ from typing import Any
 import click
 
 from iac_base.commands import CommandGroup
-from iac_base.distribution import DISTRIBUTION, pip_install
-from iac_base.errors import IacError, SetupError, quote_text
+from iac_base.errors import DISTRIBUTION, IacError, SetupError, pip_install, quote_text
 from iac_base.files import open_state
 from iac_base.text import escape_hidden
-from iac_fleet import approving, database, versions
+from iac_fleet import database, forward, versions
 from iac_fleet.forward import forward_once, host_facts, run_forwarder, save_progress
-from iac_fleet.settings import BEHIND, FleetSettings, read_settings, write_settings
+from iac_fleet.versions import BEHIND, FleetSettings, read_settings, write_settings
 from iac_runtime.audit.store import FORWARDED
 from iac_runtime.version import VERSION
 
@@ -239,7 +238,7 @@ def rollback(number: int, key: Path, share: int, address: str | None) -> None:
 def list_questions(as_json: bool, address: str | None) -> None:
     """Show the approval prompts of other Macs that wait for an answer."""
     with database.open_connection(_database_address(address)) as connection:
-        rows = approving.waiting_questions(connection)
+        rows = forward.waiting_questions(connection)
     if as_json:
         _print_rows([row._asdict() for row in rows])
         return
@@ -258,10 +257,10 @@ def answer_question(host: str, question: str, key: Path, address: str | None) ->
     """Show an approval prompt of another Mac, and answer it."""
     signer = versions.read_key(key)
     with database.open_connection(_database_address(address)) as connection:
-        found = approving.find_question(connection, host, question)
+        found = forward.find_question(connection, host, question)
         click.echo(_escape_lines(found.text))
         said = click.prompt("Answer", type=click.Choice(found.answers, case_sensitive=False))
-        approving.submit_answer(connection, signer, found, said)
+        forward.submit_answer(connection, signer, found, said)
     click.echo("Your answer is signed and saved. The Mac will fetch it.")
 
 

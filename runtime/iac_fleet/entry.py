@@ -2,7 +2,7 @@
 
 import sys
 
-from iac_base.distribution import pip_install
+from iac_base.errors import pip_install
 
 
 def main() -> int:

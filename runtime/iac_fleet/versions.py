@@ -1,8 +1,9 @@
-"""What a team publishes to its Macs, signed with its key, and what a Mac makes of it.
+"""A Mac's settings for the fleet, and what a team publishes to its Macs, signed with its key.
 
-A version holds a policy, quirks (corrections of dictionaries for `iac-gen`) and accepted levels.
+Settings: `fleet.toml` beside the policy, for its user alone.
 
-A signature covers the number, so an older version cannot come again as a newer one. A Mac keeps the
+A version holds a policy, quirks (corrections of dictionaries for `iac-gen`) and accepted levels. A
+signature covers the number, so an older version cannot come again as a newer one. A Mac keeps the
 last version that it took; what is not signed by the key that it was given, or is older, is refused
 and written into its audit. The database only carries versions: whoever owns it cannot make one.
 """
@@ -11,6 +12,7 @@ import base64
 import hashlib
 import json
 import re
+import socket
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -28,14 +30,81 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from iac_base.errors import IacError, SetupError
-from iac_base.files import TEAM_BUILD, require_private_file, write_whole
-from iac_fleet.settings import FleetSettings
+from iac_base.files import TEAM_BUILD, config_file, require_private_file, write_whole
 from iac_runtime.audit import Audit, AuditIntent, AuditOutcome
 from iac_runtime.policy.permissions import TEAM
 from iac_runtime.policy.policy_file import parse_policy
 from iac_runtime.tool import LEVELS
 from iac_runtime.tools.catalogue import tool_folders
 from iac_runtime.tools.lock import read_part
+
+BEHIND: Final = 1_000_000
+"""Rows that may wait for the database before writes stop: about 700 MB."""
+
+
+class FleetSettings(NamedTuple):
+    """What `fleet.toml` says: the database's address, this Mac's name there, rows that may wait.
+
+    With `key`, the public key of the team in base64, this Mac takes the team's policy over. The
+    holders of the keys in `approvers` may answer its questions.
+    """
+
+    database: str
+    host: str
+    behind: int = BEHIND
+    key: str = ""
+    approvers: tuple[str, ...] = ()
+
+
+def settings_path() -> Path:
+    """Return where the settings lie."""
+    return config_file().with_name("fleet.toml")
+
+
+def read_settings() -> FleetSettings:
+    """Return the settings.
+
+    Raises:
+        SetupError: There are none, others may read them, or they are wrong.
+    """
+    path = settings_path()
+    try:
+        require_private_file(path)
+        table = tomllib.loads(path.read_text("utf-8"))["fleet"]
+        table["approvers"] = tuple(map(str, table.get("approvers", ())))
+        found = FleetSettings(**{"host": socket.gethostname(), **table})
+    except FileNotFoundError:
+        raise SetupError(
+            "This Mac has not joined a fleet. Run: iac-fleet join postgresql://…"
+        ) from None
+    except (OSError, ValueError, KeyError, TypeError):
+        # What is wrong may quote the address, which may hold a password.
+        raise SetupError(
+            f"{path} cannot be read, or lacks database, host or behind in its section [fleet]."
+        ) from None
+    kinds = [type(value) for value in found]
+    if kinds != [str, str, int, str, tuple] or not found.database:
+        raise SetupError(f"{path}: database and host must be texts, and behind must be a number.")
+    return found
+
+
+def write_settings(settings: FleetSettings) -> Path:
+    """Keep the settings for this user alone, and return where. Raises SetupError."""
+    path = settings_path()
+    lines = (f"{key} = {_toml_literal(value)}\n" for key, value in settings._asdict().items())
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_whole(path, "[fleet]\n" + "".join(lines))
+    except OSError as error:
+        raise SetupError(f"{path} cannot be written: {error.strerror}.") from None
+    return path
+
+
+def _toml_literal(value: str | int | tuple[str, ...]) -> str:
+    import tomlkit
+
+    return str(tomlkit.item(list(value) if isinstance(value, tuple) else value).as_string())
+
 
 _QUIRK_NAME: Final = re.compile(r"[A-Za-z0-9][\w-]{0,80}\.toml", re.ASCII)
 _TAKEN: Final = "team-version.json"

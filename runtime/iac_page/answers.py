@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from iac_base.errors import InvalidParameterError, ToolError
-from iac_page import changes, rules, views
+from iac_page import views
 from iac_page.guard import PageKeys
 from iac_runtime.audit.reading import verify_audit
 from iac_runtime.gate.gate import Gate
@@ -182,7 +182,7 @@ def _chain_page(sources: PageSources, _request: Request, show: Show) -> Response
 def _rules_page(sources: PageSources, request: Request, show: Show) -> Response:
     seq = request.query_params.get("from", "")
     entry = views.find_call(sources.state, int(seq)) if seq.isdecimal() else None
-    text = rules.rule_from_call(entry) if entry else ""
+    text = views.rule_from_call(entry) if entry else ""
     return _rules_response(sources, show, text, None)
 
 
@@ -190,9 +190,9 @@ def _post_rule(
     sources: PageSources, _request: Request, show: Show, fields: Mapping[str, str]
 ) -> Response:
     text = fields.get("rule", "")
-    draft = rules.try_rule(sources.state, sources.gate, text)
+    draft = views.try_rule(sources.state, sources.gate, text)
     if fields.get("how") == "save" and not draft.wrong:
-        rules.save_rule(text)
+        views.save_rule(text)
         return _rules_response(sources, show, "", None, kept=True)
     return _rules_response(sources, show, text, draft)
 
@@ -201,12 +201,12 @@ def _rules_response(
     sources: PageSources,
     show: Show,
     text: str,
-    draft: rules.RuleDraft | None,
+    draft: views.RuleDraft | None,
     *,
     kept: bool = False,
 ) -> Response:
     path = policy_path()
-    found = rules.list_rules(sources.state, sources.gate)
+    found = views.list_rules(sources.state, sources.gate)
     values = {"path": path, "exists": path.exists(), "rules": found, "text": text}
     return show("rules", {**values, "draft": draft, "kept": kept})
 
@@ -214,10 +214,8 @@ def _rules_response(
 def _changes_page(sources: PageSources, request: Request, show: Show) -> Response:
     app = request.query_params.get("app", "")
     wanted = "compare" in request.query_params
-    review = changes.review_build(app) if wanted else changes.empty_review()
-    return show(
-        "changes", {**changes.updates_view(sources.gate, app), "review": review, "said": ""}
-    )
+    review = views.review_build(app) if wanted else views.empty_review()
+    return show("changes", {**views.updates_view(sources.gate, app), "review": review, "said": ""})
 
 
 def _why_page(sources: PageSources, request: Request, show: Show) -> Response:
@@ -226,7 +224,7 @@ def _why_page(sources: PageSources, request: Request, show: Show) -> Response:
     if app is None:
         return show("fault", {"says": "no_app"}, 404)
     name = request.path_params["name"]
-    lines, wrong = changes.explain_levels(app.key, name)
+    lines, wrong = views.explain_levels(app.key, name)
     return show("why", {"app": app, "name": name, "lines": lines, "wrong": wrong})
 
 
@@ -235,15 +233,15 @@ def _post_accept(
 ) -> Response:
     app = fields.get("app", "")
     accepted = [name.partition(" ")[2] for name in fields if name.startswith("accept ")]
-    review, said = changes.build_accepted(sources.gate, app, fields.get("shown", ""), accepted)
+    review, said = views.build_accepted(sources.gate, app, fields.get("shown", ""), accepted)
     return show(
-        "changes", {**changes.updates_view(sources.gate, app), "review": review, "said": said}
+        "changes", {**views.updates_view(sources.gate, app), "review": review, "said": said}
     )
 
 
 def _fleet_page(sources: PageSources, request: Request, show: Show) -> Response:
     # Needs psycopg, which a page of one Mac does without.
-    from iac_fleet import approving, database
+    from iac_fleet import database, forward
 
     if not sources.fleet:
         return show("fault", {"says": "no_fleet"}, 404)
@@ -256,7 +254,7 @@ def _fleet_page(sources: PageSources, request: Request, show: Show) -> Response:
             "hosts": database.list_hosts(connection),
             "calls": database.find_calls(connection, asked, views.PAGE),
             "questions": [
-                (row, _text_digest(row.text)) for row in approving.waiting_questions(connection)
+                (row, _text_digest(row.text)) for row in forward.waiting_questions(connection)
             ],
             "answers": sources.approver is not None,
         }
@@ -270,17 +268,17 @@ def _text_digest(text: str) -> str:
 def _post_approval(
     sources: PageSources, _request: Request, show: Show, fields: Mapping[str, str]
 ) -> Response:
-    from iac_fleet import approving, database, versions
+    from iac_fleet import database, forward, versions
 
     if not sources.fleet or sources.approver is None:
         return show("fault", {"says": "no_fleet"}, 404)
     signer = versions.read_key(sources.approver)
     with database.open_connection(sources.fleet) as connection:
         host, ident = fields.get("host", ""), fields.get("question", "")
-        found = approving.find_question(connection, host, ident)
+        found = forward.find_question(connection, host, ident)
         if _text_digest(found.text) != fields.get("seen"):
             return show("fault", {"says": "other_question"}, 409)
-        approving.submit_answer(connection, signer, found, fields.get("answer", ""))
+        forward.submit_answer(connection, signer, found, fields.get("answer", ""))
     return RedirectResponse("/fleet", 303)
 
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from iac_base.distribution import pip_install
-from iac_base.errors import SetupError
+from iac_base.errors import SetupError, pip_install
 from iac_runtime.gate.opening import GateOptions
 
 _ENDS = "To end the page, press Ctrl-C. It also ends if nobody uses it for a while."
@@ -70,7 +69,7 @@ def open_page(
 def _fleet_address() -> str:
     try:
         from iac_fleet import database  # noqa: F401
-        from iac_fleet.settings import read_settings
+        from iac_fleet.versions import read_settings
     except ModuleNotFoundError as error:
         raise SetupError(
             f"--fleet needs the package {error.name}: {pip_install('fleet')}"

@@ -1,24 +1,38 @@
-"""What each view shows, as plain values for its template."""
+"""What each view shows, as plain values for its template: calls, tools, rules, a build's changes.
+
+The page knows nothing of dictionaries: it runs `iac-gen diff` and `iac-gen build`, as a person
+would, and shows what they say. A rule is tried on the calls of the last days before it is saved.
+"""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from iac_base.errors import SetupError, ToolError
+from iac_base.errors import SetupError, ToolError, pip_install
+from iac_base.files import FileContent, data_folder, read_file_content
+from iac_base.files import replace_file_content as put
+from iac_mcp.setup.interpreter import run_generator
 from iac_runtime.audit.reading import AuditEntry, AuditQuery, count_calls, find_calls
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call
+from iac_runtime.policy.decide import explain_rules
 from iac_runtime.policy.facts import Decision
 from iac_runtime.policy.permissions import Requester
+from iac_runtime.policy.policy_file import load_policy, parse_policy, policy_path
 from iac_runtime.policy.prompts import read_waiting_questions
+from iac_runtime.policy.rules import describe_rule
+from iac_runtime.policy.settings import Policy
 from iac_runtime.search import SearchHit
 from iac_runtime.serve.status import status_facts
 from iac_runtime.serve.tool_pages import any_page
 from iac_runtime.tool import LEVELS, Class
-from iac_runtime.tools.catalogue import AppRow, Catalogue, ToolRow
+from iac_runtime.tools.catalogue import AppRow, Catalogue, ToolRow, tool_folders
+from iac_runtime.tools.freshness import check_freshness
 from iac_runtime.tools.shape import Tool
+from iac_runtime.tools.tables import function_behind
 
 View = dict[str, Any]
 PAGE: Final = 100
@@ -229,3 +243,237 @@ def pretty_json(value: Any) -> str:
 def _require_catalogue(gate: Gate) -> Catalogue:
     assert gate.catalogue is not None
     return gate.catalogue
+
+
+class UpdateReview(NamedTuple):
+    """What a build would change.
+
+    Attributes:
+        wrong: Why it cannot be told; then nothing else is.
+        apps: App -> changes in words.
+        levels: App -> thing, level before, level after; empty for what is new or gone.
+        falls: What must be accepted by name before a build writes anything.
+        shown: The falls as a form gives them back.
+    """
+
+    wrong: str = ""
+    apps: Mapping[str, Sequence[str]] = {}
+    levels: Mapping[str, Sequence[tuple[str, str, str]]] = {}
+    falls: Sequence[Mapping[str, str]] = ()
+    shown: str = ""
+    compared: bool = False
+
+
+def updates_view(gate: Gate, app: str) -> View:
+    """Return what is known without a comparison: apps that are newer than their tools."""
+    assert gate.catalogue is not None
+    known = sorted(gate.catalogue.apps.values(), key=lambda one: one.name.casefold())
+    return {"stale": check_freshness(gate.catalogue.tool_folders).stale, "app": app, "known": known}
+
+
+def empty_review() -> UpdateReview:
+    """Return a review of nothing: no comparison was asked for."""
+    return UpdateReview()
+
+
+def review_build(app: str) -> UpdateReview:
+    """Return what a build of an app would change, of all apps without one."""
+    found, wrong = _generator_json("diff", app)
+    if found is None:
+        return UpdateReview(wrong)
+    apps: dict[str, list[str]] = {}
+    for line in found["changes"]:
+        key, _, says = line.partition(": ")
+        apps.setdefault(key, []).append(says)
+    falls = found["falls"]
+    return UpdateReview("", apps, found["levels"], falls, json.dumps(falls), compared=True)
+
+
+def build_accepted(
+    gate: Gate, app: str, shown: str, accepted: Sequence[str]
+) -> tuple[UpdateReview, str]:
+    """Build, with the levels accepted that were shown; return what is left, and what was done.
+
+    What a person accepted is what was on the page: where the dictionary has changed since, the new
+    review is shown instead.
+    """
+    before = review_build(app)
+    if before.wrong or before.shown != shown:
+        return before, "" if before.wrong else "moved"
+    if {one["name"] for one in before.falls} - {*accepted}:
+        return before, "stopped"
+    found, wrong = _generator_json("build", app, *(f"--accept-levels={name}" for name in accepted))
+    if found is None:
+        return UpdateReview(wrong), ""
+    if found["falls"]:
+        return before, "stopped"
+    gate.replace_tools(Catalogue(tool_folders()))
+    return UpdateReview(), "built"
+
+
+def _generator_json(command: str, app: str, *options: str) -> tuple[Any, str]:
+    """Return what the generator printed as JSON, else None and why."""
+    folder = str(data_folder() / "tools")
+    names = ("--", app) if app else ()
+    text, wrong = _generator_output(command, "--json", "--output", folder, *options, *names)
+    try:
+        return json.loads(text), ""
+    except ValueError:
+        return None, wrong
+
+
+def explain_levels(app: str, name: str) -> tuple[list[str], str]:
+    """Return the evidence of the levels of a tool or a class, else why there is none."""
+    text, wrong = _generator_output("show", "--why", app, name)
+    return text.splitlines(), "" if text else wrong
+
+
+def _generator_output(*arguments: str) -> tuple[str, str]:
+    """Return what the generator printed, and the last line of what it said was wrong."""
+    done = run_generator(*arguments)
+    if done is None:
+        return "", f"The program iac-gen is not installed: {pip_install('gen')}"
+    lines = done.stderr.decode(errors="replace").strip().splitlines()
+    return done.stdout.decode(), lines[-1] if lines else "The build ended without a result."
+
+
+DAYS: Final = 30
+MOST: Final = 400
+"""Calls of the last days that rules are tried on, the newest."""
+
+
+class RuleRow(NamedTuple):
+    """A rule: what it does, in words, where it stands, how many calls it fits."""
+
+    kind: str
+    says: str
+    where: str
+    calls: int
+
+
+class RuleDraft(NamedTuple):
+    """A rule that is not in the file yet, and the calls that it would have decided."""
+
+    wrong: str
+    calls: Sequence[AuditEntry] = ()
+
+
+def list_rules(state: Path, gate: Gate) -> list[RuleRow]:
+    """Return the rules of the user's file with how many calls of the last days each fits."""
+    policy = load_policy()
+    counted: dict[str, int] = {}
+    for entry in recent_calls(state):
+        for source in _matching_rules(gate, policy, entry):
+            counted[source] = counted.get(source, 0) + 1
+    rows = [
+        ("level", f"{describe_rule(one.match)} is {one.level}", one.match) for one in policy.rules
+    ]
+    for kind, matches in (
+        ("deny", policy.all_denials),
+        ("ask", policy.ask),
+        ("allow", policy.allow),
+    ):
+        rows += [(kind, describe_rule(one), one) for one in matches]
+    folder = f"{policy_path().parent}/"
+    return [
+        RuleRow(kind, says, one.source.removeprefix(folder), counted.get(one.source, 0))
+        for kind, says, one in rows
+    ]
+
+
+def recent_calls(state: Path) -> list[AuditEntry]:
+    """Return the newest calls of the last days, the newest first."""
+    since = (datetime.now(UTC) - timedelta(days=DAYS)).isoformat(timespec="seconds")
+    try:
+        return find_calls(state, AuditQuery(since=since), MOST)[::-1]
+    except SetupError:
+        return []
+
+
+def try_rule(state: Path, gate: Gate, text: str) -> RuleDraft:
+    """Return which calls of the last days a rule more would have decided, or what is wrong."""
+    try:
+        before, after = _parse_policies(text)
+    except SetupError as error:
+        return RuleDraft(str(error))
+    known = {one.source for one in _all_matches(before)}
+    fits = [
+        entry
+        for entry in recent_calls(state)
+        if any(source not in known for source in _matching_rules(gate, after, entry))
+    ]
+    return RuleDraft("", fits)
+
+
+def save_rule(text: str) -> Path:
+    """Add a rule to the user's file, which is replaced only if it is right. Raises SetupError."""
+    path = policy_path()
+    _parse_policies(text)
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    found = read_file_content(path)
+    # The file may be a link into a folder of settings, and stays one.
+    put(found, _append_rule(found, text).encode())
+    return path
+
+
+def rule_from_call(entry: AuditEntry) -> str:
+    """Return a rule that denies a call like this one, to begin with."""
+    app = f'app = "{entry.app}"\n' if entry.app and '"' not in entry.app else ""
+    return f'[[deny]]\ntool = "{entry.tool}"\n{app}why = "…"\n'
+
+
+def _parse_policies(text: str) -> tuple[Policy, Policy]:
+    found = read_file_content(policy_path())
+    before = _read_policy_text(found)
+    return parse_policy(before, "policy.toml"), parse_policy(
+        _append_rule(found, text), "policy.toml"
+    )
+
+
+def _append_rule(found: FileContent, text: str) -> str:
+    before = _read_policy_text(found)
+    return f"{before.rstrip()}\n\n{text.strip()}\n" if before.strip() else f"{text.strip()}\n"
+
+
+def _read_policy_text(found: FileContent) -> str:
+    try:
+        return (found.content or b"").decode()
+    except UnicodeDecodeError:
+        raise SetupError(f"{found.path} is not UTF-8. Save it as UTF-8.") from None
+
+
+def _all_matches(policy: Policy) -> Iterator[Any]:
+    yield from (one.match for one in policy.rules)
+    yield from (*policy.all_denials, *policy.ask, *policy.allow)
+
+
+def _matching_rules(gate: Gate, policy: Policy, entry: AuditEntry) -> Iterator[str]:
+    """Yield where the rules stand that fit a call, as far as its record tells."""
+    # Planning a call of another tool may look at the screen.
+    known = gate.catalogue.tools if gate.catalogue else {}
+    if not isinstance(entry.arguments, Mapping) or entry.tool not in known:
+        return
+    try:
+        plan = gate.plan_call(Call(_performed_tool(gate, entry.tool), entry.arguments))
+        facts = replace(plan.facts, tool=entry.tool)
+        asker = Requester(entry.client, policy.approvers)
+        facts, decision = gate.judge_plan(replace(plan, facts=facts), asker)
+    except (ToolError, SetupError):
+        return
+    for _kind, match, fails in explain_rules(facts, policy, decision.level):
+        if not fails:
+            yield match.source
+
+
+def _performed_tool(gate: Gate, tool: str) -> str:
+    """Return the tool whose arguments are in the record of a call: of a recipe the one behind it.
+
+    Raises ToolError.
+    """
+    assert gate.catalogue is not None
+    operation, row = gate.catalogue.load_operation(tool), gate.catalogue.find_row(tool)
+    if not operation.spec.bind:
+        return tool
+    function = function_behind(operation)
+    rows = gate.catalogue.tools.values()
+    return next((one.name for one in rows if (one.app, one.function) == (row.app, function)), tool)

@@ -194,7 +194,7 @@ def pin_plan(plan: SavedPlan | None, name: str = "") -> bool:
 
 def pinned_tool(name: str, row: Mapping[str, Any]) -> Tool:
     """Return the tool of a pinned plan."""
-    perform = import_later("iac_plans.performing:plan_kept")
+    perform = import_later("iac_plans.tools:plan_kept")
     return Tool(
         f"plan_{name}", row["purpose"], row["input"], perform, ceiling="DANGEROUS", words=name
     )

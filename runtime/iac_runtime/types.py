@@ -51,10 +51,11 @@ class DataType(NamedTuple):
         reading: How a value of it is read and sent.
         schema: Its JSON schema.
         annotation: Its Python annotation in a generated module.
+        object_annotation, object_answer: In the object layer: of what is given, and of what is
+            answered; as `annotation`, and as the first of them, where a row does not say.
         words: What to call a value of it in a sentence.
         example: A value that is read wherever the type is; None where that depends on the app.
         hint: What to say of how it is written; empty where the schema says it all.
-        secret: Whether a value of it can be a secret; "require password to wake" is a yes or no.
         spellings: What dictionaries call it besides, in lower case.
         codes: The four-character codes that mean it.
         aliases: Names that a module may have for it, too.
@@ -63,10 +64,11 @@ class DataType(NamedTuple):
     reading: Reading
     schema: Mapping[str, Any] = _STRING
     annotation: str = "str"
+    object_annotation: str = "str"
+    object_answer: str = "str"
     words: str = ""
     example: Any = None
     hint: str = ""
-    secret: bool = True
     spellings: tuple[str, ...] = ()
     codes: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
@@ -75,6 +77,8 @@ class DataType(NamedTuple):
 def _load_types() -> dict[str, DataType]:
     raw: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_bytes())
     for row in raw.values():
+        row.setdefault("object_annotation", row.get("annotation", "str"))
+        row.setdefault("object_answer", row["object_annotation"])
         row |= {key: tuple(row.get(key, ())) for key in ("spellings", "codes", "aliases")}
     return {name: DataType(**row) for name, row in raw.items()}
 

@@ -9,8 +9,7 @@ import ui_stack as stack
 from ui_calls import answered, perform, prepare
 from ui_user import User
 
-from iac_base.cancellation import Cancellation
-from iac_base.errors import ToolError
+from iac_base.errors import Cancellation, ToolError
 
 pytestmark = pytest.mark.process
 ROW = "window[@title='Fixture']/group[0]/group[0]"

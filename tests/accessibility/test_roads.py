@@ -14,8 +14,7 @@ from iac_accessibility.toolset import UiToolset
 from iac_accessibility.toolset import open_toolset as interfaces
 from iac_applescript.toolset import ScriptToolset
 from iac_applescript.toolset import open_toolset as scripts
-from iac_base.cancellation import Cancellation
-from iac_base.errors import ToolError
+from iac_base.errors import Cancellation, ToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.process import Completed
 from iac_runtime.gate.gate import Gate

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from iac_accessibility.toolset import UiToolset
-from iac_base.cancellation import Cancellation
+from iac_base.errors import Cancellation
 from iac_runtime.gate.plans import Call, Plan
 from iac_runtime.policy.permissions import Permissions, default_permissions
 from iac_runtime.tools.checking import check_arguments

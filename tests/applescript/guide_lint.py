@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from iac_applescript.analysis.analyser import ScriptAnalyzer
-from iac_applescript.skills import Skill
+from iac_applescript.dictionary import Skill
 from iac_base.words import fold_name
 from iac_runtime.tool import Property
 from iac_runtime.tools.tables import Tables

@@ -7,8 +7,7 @@ import pytest
 from guide_lint import lint
 
 from iac_applescript.analysis.analyser import ScriptAnalyzer
-from iac_applescript.dictionary import PAGE, dictionary_page
-from iac_applescript.skills import find_skill, read_skill
+from iac_applescript.dictionary import PAGE, dictionary_page, find_skill, read_skill
 from iac_base.errors import SetupError, ToolError
 from iac_runtime.tools.catalogue import Catalogue
 

@@ -15,9 +15,8 @@ from script_calls import call, data
 
 from iac_applescript import library
 from iac_applescript.analysis.analyser import ScriptAnalysis, ScriptAnalyzer
-from iac_applescript.library import find_script, own_scripts, shipped_scripts
-from iac_applescript.library_search import find_scripts
-from iac_applescript.skills import load_skills
+from iac_applescript.dictionary import load_skills
+from iac_applescript.library import find_script, find_scripts, own_scripts, shipped_scripts
 from iac_applescript.toolset import ScriptToolset
 from iac_applescript.wrapping import wrap_script
 from iac_base.errors import ToolError

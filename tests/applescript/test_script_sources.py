@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from script_calls import call, data, in_turns, plan_of
 
-from iac_applescript import sources
+from iac_applescript import wrapping
 from iac_applescript.library import SavedScript, ScriptParameter
 from iac_applescript.running import Confinement, sandbox_profile
 from iac_applescript.toolset import ScriptToolset
@@ -134,7 +134,7 @@ def test_output_as_people_read_it(toolset: ScriptToolset) -> None:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     found = tmp_path / "scripts"
     found.mkdir(mode=0o700)
-    monkeypatch.setenv(sources.FOLDERS, str(found))
+    monkeypatch.setenv(wrapping.FOLDERS, str(found))
     return found
 
 
@@ -184,7 +184,7 @@ def test_a_saved_script_takes_its_parameters_by_name(
 ) -> None:
     takes = {"a": ScriptParameter("text", "One"), "b": ScriptParameter("integer", "Two")}
     saved = SavedScript("mine", "applescript", "on run {a, b}\nreturn a\nend run", takes)
-    monkeypatch.setattr(sources, "find_script", {"mine": saved}.get)
+    monkeypatch.setattr(wrapping, "find_script", {"mine": saved}.get)
     argv, _ = ran(toolset, saved="mine", arguments={"b": 2, "a": "x"})
     assert json.loads(argv[-1]) == ["x", 2]
     for wrong in ({"a": 1}, {"a": 1, "b": 2, "c": 3}):

@@ -11,10 +11,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from iac_applescript.analysis.analyser import ScriptAnalyzer
-from iac_applescript.answers import SAME, pattern_fields, rank_suggestions
 from iac_applescript.cli_patterns import patterns as command
-from iac_applescript.patterns import RunOutcome, pattern_from_json, pattern_to_json
-from iac_applescript.slots import redact_script, without_private
+from iac_applescript.patterns import (
+    RunOutcome,
+    pattern_from_json,
+    pattern_to_json,
+    redact_script,
+    without_private,
+)
+from iac_applescript.results import SAME, pattern_fields, rank_suggestions
 from iac_applescript.store import OFF, PatternStore
 from iac_base.errors import SetupError
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from script_calls import ROWS, call, data, plan_of
 
 from iac_applescript import dictionary as installed
-from iac_applescript import system_state
-from iac_applescript.answers import rank_suggestions
+from iac_applescript import running
+from iac_applescript.dictionary import Skill
+from iac_applescript.results import rank_suggestions
 from iac_applescript.running import read_answer
-from iac_applescript.skills import Skill
 from iac_applescript.store import OFF
 from iac_applescript.toolset import ScriptToolset
 from iac_runtime.execution.process import Completed
@@ -245,7 +245,7 @@ def test_any_answer_is_read(printed: str, language: str) -> None:
 @pytest.mark.process
 def test_each_part_of_the_state_may_fail_alone(toolset: ScriptToolset, recorded: Path) -> None:
     found = data(toolset, "get_system_state")
-    assert set(found) == set(system_state.PARTS)
+    assert set(found) == set(running.PARTS)
     assert found["front_app"].get("value", found)["name"] == "Finder"
     assert {"name": "Notes", "bundle_id": "com.apple.Notes"} in found["running_apps"]["value"]
     assert found["appearance"]["value"] == "light"
@@ -261,7 +261,7 @@ def test_each_part_of_the_state_may_fail_alone(toolset: ScriptToolset, recorded:
     (Completed(b"", b"execution error: x (-1743)", 1), "control the app"),
 ])  # fmt: skip
 def test_a_part_says_why_it_is_missing(left: Completed, says: str) -> None:
-    found = system_state.read_state(lambda *_: left, ["front_app"])
+    found = running.read_state(lambda *_: left, ["front_app"])
     assert says in found["front_app"]["error"]
 
 
@@ -269,9 +269,9 @@ def test_a_part_without_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
     def nothing(*_: Any) -> Completed:
         raise FileNotFoundError(2, "No such file")
 
-    assert "error" in system_state.read_state(nothing, ["volume"])["volume"]
-    monkeypatch.setitem(system_state._SYSTEM, "battery", nothing)
-    assert "error" in system_state.read_state(nothing, ["battery"])["battery"]
+    assert "error" in running.read_state(nothing, ["volume"])["volume"]
+    monkeypatch.setitem(running._SYSTEM, "battery", nothing)
+    assert "error" in running.read_state(nothing, ["battery"])["battery"]
 
 
 def test_apps_on_disk_are_found(tmp_path: Path, toolset: ScriptToolset, monkeypatch) -> None:

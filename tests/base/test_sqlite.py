@@ -301,7 +301,7 @@ FULL = """
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     database = Database(Path(sys.argv[1]), DatabaseSchema((("CREATE TABLE notes (text)",),)))
     def write(count):
-        with database.writing() as connection:
+        with database.begin_transaction() as connection:
             connection.executemany("INSERT INTO notes VALUES (?)", [("x" * 900,)] * count)
     write(1)
     most = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -312,7 +312,7 @@ FULL = """
         print(error.why)
     resource.setrlimit(resource.RLIMIT_FSIZE, most)
     write(1)
-    with database.reading() as connection:
+    with database.hold_connection() as connection:
         print(connection.execute("SELECT count(*) FROM notes").fetchone()[0])
     database.close()
 """

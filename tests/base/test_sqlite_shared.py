@@ -21,7 +21,7 @@ OTHER = textwrap.dedent(
     schema = DatabaseSchema((("CREATE TABLE notes (n INTEGER PRIMARY KEY)",),))
     database = Database(Path(sys.argv[1]), schema)
     for n in range(int(sys.argv[2]), int(sys.argv[3])):
-        with database.writing() as connection:
+        with database.begin_transaction() as connection:
             connection.execute("INSERT INTO notes VALUES (?)", (n,))
     database.close()
     """

@@ -11,7 +11,7 @@ from typing import Any
 from iac_fleet import database
 from iac_fleet.demo import PostgresServer
 from iac_fleet.forward import ForwardResult, forward_once
-from iac_fleet.settings import FleetSettings
+from iac_fleet.versions import FleetSettings
 from iac_runtime.audit.reading import iterate_rows, open_audit_database
 from iac_runtime.audit.writer import Audit, AuditIntent, AuditOutcome
 

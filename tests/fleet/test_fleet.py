@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from iac_base.errors import SetupError
 from iac_fleet import database, demo
-from iac_fleet.settings import FleetSettings, read_settings, settings_path, write_settings
+from iac_fleet.versions import FleetSettings, read_settings, settings_path, write_settings
 from iac_runtime.audit import writer
 from iac_runtime.audit.store import AuditError, AuditRow, hashed_text
 from iac_runtime.audit.upkeep import drop_rows

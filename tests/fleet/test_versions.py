@@ -20,10 +20,9 @@ from fleet_record import HOST, Fleet
 
 from iac_base.errors import SetupError
 from iac_base.files import TEAM_BUILD, ensure_private_folder
-from iac_fleet import approving, database, versions
+from iac_fleet import database, forward, versions
 from iac_fleet.forward import forward_once
-from iac_fleet.settings import FleetSettings
-from iac_fleet.versions import TeamFiles
+from iac_fleet.versions import FleetSettings, TeamFiles
 from iac_runtime.audit.reading import AuditQuery, find_calls
 from iac_runtime.gate.opening import GateOptions, build_gate
 from iac_runtime.gate.plans import Call, CompletedCall, PendingCall, RefusedCall
@@ -261,23 +260,23 @@ class Unattended:
 
     def pass_on(self) -> None:
         with database.open_connection(self.settings.database) as mac:
-            approving.sync_questions(mac, self.settings, self.state, self.refused)
+            forward.sync_questions(mac, self.settings, self.state, self.refused)
 
-    def ask(self) -> approving.FleetQuestion:
+    def ask(self) -> forward.FleetQuestion:
         """Ask, and return the question as an approver sees it."""
         self.pass_on()
         self.asking.start()
         for _ in range(100):
             self.pass_on()
             with database.open_connection(self.fleet.address("lead")) as lead:
-                if rows := approving.waiting_questions(lead):
+                if rows := forward.waiting_questions(lead):
                     return rows[0]
             time.sleep(0.05)
         raise AssertionError("no question came")
 
-    def give(self, key: Path, seen: approving.FleetQuestion, said: str) -> None:
+    def give(self, key: Path, seen: forward.FleetQuestion, said: str) -> None:
         with database.open_connection(self.fleet.address("lead")) as lead:
-            approving.submit_answer(lead, versions.read_key(key), seen, said)
+            forward.submit_answer(lead, versions.read_key(key), seen, said)
         self.pass_on()
 
     def recorded(self) -> list[tuple[str, list[str]]]:
@@ -317,7 +316,7 @@ def test_an_approver_answers_for_a_mac_and_it_is_recorded(mac: Unattended, key: 
     assert mac.recorded() == [("done", ["an approver of the team answered"])]
     mac.pass_on()
     with database.open_connection(mac.fleet.address("lead")) as lead:
-        assert approving.waiting_questions(lead) == []
+        assert forward.waiting_questions(lead) == []
 
 
 def test_nobody_else_can_answer_and_no_other_question_is_answered(
@@ -422,6 +421,6 @@ def test_an_approver_answers_what_the_page_shows(
     with database.open_connection(fleet.address("mac")) as mac:
         [row] = mac.execute("SELECT * FROM ask('studio', %s::json)", (shown,)).fetchall()
     public = versions.public_key(versions.read_key(key))
-    asked = approving.FleetQuestion("studio", "q1", HOSTILE, ("Deny", "Allow once"))
+    asked = forward.FleetQuestion("studio", "q1", HOSTILE, ("Deny", "Allow once"))
     assert (row[3], row[4]) == ("Allow once", public)
-    assert versions.is_signed(approving.signed_text(asked, "Allow once"), bytes(row[5]), public)
+    assert versions.is_signed(forward.signed_text(asked, "Allow once"), bytes(row[5]), public)

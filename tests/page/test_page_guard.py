@@ -19,7 +19,7 @@ from opened_page import HOSTILE, OpenPage, environment, write_calls
 from starlette.testclient import TestClient
 
 from iac_base.files import open_state
-from iac_page import rules, views
+from iac_page import views
 from iac_page.answers import PageSources
 from iac_page.guard import COOKIE, PageKeys
 from iac_page.server import make_app
@@ -212,10 +212,10 @@ def test_a_rule_fits_past_calls_of_recipes_too(
         assert isinstance(done, CompletedCall)
         state = tmp_path / "state"
         for tool, fits in (("notes_make_note", 1), ("notes_make*", 1), ("notes_make", 0)):
-            draft = rules.try_rule(state, gate, f'[[deny]]\ntool = "{tool}"')
+            draft = views.try_rule(state, gate, f'[[deny]]\ntool = "{tool}"')
             assert (draft.wrong, len(draft.calls)) == ("", fits)
-        (entry,) = draft.calls or rules.recent_calls(state)
-        assert rules.rule_from_call(entry).startswith('[[deny]]\ntool = "notes_make_note"')
+        (entry,) = draft.calls or views.recent_calls(state)
+        assert views.rule_from_call(entry).startswith('[[deny]]\ntool = "notes_make_note"')
 
 
 def test_an_app_that_was_updated_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,7 +227,7 @@ def test_an_app_that_was_updated_is_named(tmp_path: Path, monkeypatch: pytest.Mo
     (inside / "Info.plist").write_bytes(plistlib.dumps(facts))
     (inside / "Resources" / "Notes.sdef").write_text("<dictionary/>")
     looked = partial(check_freshness, folders=[str(tmp_path)])
-    monkeypatch.setattr("iac_page.changes.check_freshness", looked)
+    monkeypatch.setattr("iac_page.views.check_freshness", looked)
     keys = PageKeys()
     with closing(build_gate(GateOptions(simulate=""))) as gate:
         app = make_app(PageSources(open_state(), gate, lambda: gate, keys), 80)

@@ -13,8 +13,8 @@ from plans_desk import CATALOGUE, ROOT, Desk
 from iac_base.errors import CallRefusedError, InvalidParameterError, SetupError, ToolError
 from iac_mcp.cli.main import cli
 from iac_plans.check import tool_signatures
-from iac_plans.performing import PlanStoppedError
 from iac_plans.store import load_plans, pinned_tools
+from iac_plans.tools import PlanStoppedError
 from iac_runtime.gate.plans import CompletedCall, PendingCall
 from iac_runtime.serve.stdio import PLANS, server_identity
 
@@ -187,7 +187,7 @@ def test_a_rule_that_asks_about_plans_asks_where_every_change_is_allowed() -> No
 
 
 def test_limits_end_a_program(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("iac_plans.rehearse.CALLS", 5)
+    monkeypatch.setattr("iac_plans.interpreter.CALLS", 5)
     with pytest.raises(ToolError, match="at most 5 calls"):
         desk.ask("run_plan", program="for i in range(6):\n    notes.make_note(str(i))")
     with pytest.raises(ToolError, match="can return text, numbers"):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from iac_base.distribution import DISTRIBUTION, pip_install
+from iac_base.errors import DISTRIBUTION, pip_install
 
 ROOT = Path(__file__).parent.parent.parent
 FIRST = (

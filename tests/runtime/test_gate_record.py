@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from diary_world import WORLD, gate_of
 
-from iac_base.cancellation import Cancellation
-from iac_base.errors import ToolError
+from iac_base.errors import Cancellation, ToolError
 from iac_base.files import open_state
 from iac_runtime.audit.reading import AuditQuery, find_calls
 from iac_runtime.gate.limiter import Limiter, RateLimits, RateWindow

@@ -11,8 +11,7 @@ from diary_world import WORLD, gate_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iac_base.cancellation import Cancellation
-from iac_base.errors import SetupError, ToolError
+from iac_base.errors import Cancellation, SetupError, ToolError
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.limiter import (
     LONGEST_DELAY,

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 from diary_world import WORLD, call, gate_of
 
-from iac_base.cancellation import Cancellation
-from iac_base.errors import ToolError
+from iac_base.errors import Cancellation, ToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, CompletedCall

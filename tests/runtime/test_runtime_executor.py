@@ -16,8 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scripted import Scripted, end_many, request, until
 
-from iac_base.cancellation import Cancellation
-from iac_base.errors import ToolError
+from iac_base.errors import Cancellation, ToolError
 from iac_runtime.execution.answers import AppAnswer
 from iac_runtime.execution.executor import Executor, load_harness
 from iac_runtime.execution.process import Completed

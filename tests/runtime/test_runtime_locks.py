@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 from scripted import until
 
-from iac_base.cancellation import Cancellation
-from iac_base.errors import SetupError
+from iac_base.errors import Cancellation, SetupError
 from iac_runtime.execution.locks import KEPT, ExecutionLocks, NoTurnError, Turnstile
 
 
@@ -123,7 +122,7 @@ def test_a_lock_outlives_no_process(tmp_path: Path) -> None:
     code = (
         "import sys, time; from pathlib import Path\n"
         "from iac_runtime.execution.locks import ExecutionLocks\n"
-        "from iac_base.cancellation import Cancellation\n"
+        "from iac_base.errors import Cancellation\n"
         "turns, until = ExecutionLocks(Path(sys.argv[1]), 4, 64), time.monotonic() + 20\n"
         "with turns.hold_turn('a', until, Cancellation()):\n"
         "    print('held', flush=True); time.sleep(1000)"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from scripted import Scripted, descriptors, until
 
-from iac_base.cancellation import Cancellation
+from iac_base.errors import Cancellation
 from iac_runtime.execution.process import MARK, Grace, end_child, has_ended, spawn_child
 from iac_runtime.execution.workers import run_process
 

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from scripted import APP, Scripted, request, until
 
-from iac_base.cancellation import Cancellation
-from iac_base.errors import ToolError
+from iac_base.errors import Cancellation, ToolError
 from iac_runtime.execution import mac as permission
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.mac import app_state

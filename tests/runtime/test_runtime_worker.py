@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from scripted import APP, Scripted, descriptors, request, until
 
-from iac_base.cancellation import Cancellation
-from iac_base.errors import ToolError
+from iac_base.errors import Cancellation, ToolError
 from iac_runtime.execution.executor import Executor, load_harness
 
 pytestmark = pytest.mark.process

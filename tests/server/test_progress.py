@@ -10,8 +10,7 @@ from mcp import Client
 from real_clients import ERAS, ask, backing_of, build_sdk_server, facts_of, program
 from scripted import Scripted, scripted, until
 
-from iac_base.cancellation import Cancellation
-from iac_base.errors import ToolError
+from iac_base.errors import Cancellation, ToolError
 from iac_runtime.gate.gate import Gate
 from iac_runtime.serve.call import Deadline
 from iac_runtime.serve.listing import CALL_SECONDS

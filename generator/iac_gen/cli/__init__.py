@@ -11,7 +11,7 @@ from typing import Final
 import click
 
 from iac_base.commands import CommandGroup
-from iac_base.distribution import DISTRIBUTION
+from iac_base.errors import DISTRIBUTION
 
 __all__ = ["cli"]
 

@@ -10,22 +10,22 @@ from typing import Final, Literal, NamedTuple
 
 from iac_applescript.analysis.applescript_reader import read_applescript
 from iac_applescript.analysis.applescript_units import scan_applescript
-from iac_applescript.analysis.budget import OverBudgetError, within_budget
 from iac_applescript.analysis.findings import (
     AppStart,
     Findings,
     LevelReason,
+    OverBudgetError,
     Scan,
     ScanFault,
     ScriptToken,
     text_at,
+    within_budget,
 )
 from iac_applescript.analysis.javascript_flow import ScriptFlow
 from iac_applescript.analysis.javascript_rules import AppRules
 from iac_applescript.analysis.javascript_tree import parse, processes_in, scan_javascript
 from iac_applescript.analysis.statement_effects import ADDITIONS
-from iac_applescript.analysis.vocabulary import Vocabulary, build_vocabulary
-from iac_applescript.analysis.words import HARMFUL_NAMES
+from iac_applescript.analysis.vocabulary import HARMFUL_NAMES, Vocabulary, build_vocabulary
 from iac_runtime.tool import Level, highest
 from iac_runtime.toolkit import Catalogue, Effect
 

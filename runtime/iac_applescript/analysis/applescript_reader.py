@@ -8,14 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from iac_applescript.analysis import words as language
-from iac_applescript.analysis.applescript_names import (
-    ScriptDeclarations,
-    find_declarations,
-    has_labeled_parameters,
-    split_statements,
-)
-from iac_applescript.analysis.applescript_secrets import secrets_read
+from iac_applescript.analysis import vocabulary as language
 from iac_applescript.analysis.applescript_shapes import (
     app_proven_running,
     dangerous_verbs,
@@ -32,15 +25,30 @@ from iac_applescript.analysis.applescript_shapes import (
     opens_block,
     text_after,
 )
-from iac_applescript.analysis.applescript_units import Unit, WordScope, parse_units
-from iac_applescript.analysis.budget import spend
-from iac_applescript.analysis.command_rules import SPECIAL
-from iac_applescript.analysis.findings import Findings, Scan, ScriptToken
-from iac_applescript.analysis.statement_effects import command_effects, with_read_effects
-from iac_applescript.analysis.statement_rules import SAFE, StatementContext, judge_fields, judge_set
+from iac_applescript.analysis.applescript_units import (
+    ScriptDeclarations,
+    Unit,
+    WordScope,
+    find_declarations,
+    has_labeled_parameters,
+    parse_units,
+    split_statements,
+)
+from iac_applescript.analysis.findings import Findings, Scan, ScriptToken, spend
+from iac_applescript.analysis.statement_effects import (
+    command_effects,
+    secrets_read,
+    with_read_effects,
+)
+from iac_applescript.analysis.statement_rules import (
+    SAFE,
+    SPECIAL,
+    StatementContext,
+    judge_fields,
+    judge_set,
+)
 from iac_applescript.analysis.texts import judge_phrases, judge_script_texts
-from iac_applescript.analysis.vocabulary import Vocabulary
-from iac_applescript.analysis.words import UNSEEN
+from iac_applescript.analysis.vocabulary import UNSEEN, Vocabulary
 from iac_base.secrets import is_secret
 from iac_runtime.tool import Level, highest
 

@@ -11,13 +11,16 @@ itself is asked. Inside a `tell` the app gets a call first, and may know the wor
 from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from typing import Final
 
-from iac_applescript.analysis import words as language
-from iac_applescript.analysis.applescript_names import ScriptDeclarations
-from iac_applescript.analysis.applescript_units import Unit
-from iac_applescript.analysis.budget import spend
-from iac_applescript.analysis.findings import ScriptToken, brackets_of
-from iac_applescript.analysis.vocabulary import Vocabulary
-from iac_applescript.analysis.words import CONSTANTS, HARMFUL_MEMBERS, JUDGED, PHRASES
+from iac_applescript.analysis import vocabulary as language
+from iac_applescript.analysis.applescript_units import ScriptDeclarations, Unit
+from iac_applescript.analysis.findings import ScriptToken, brackets_of, spend
+from iac_applescript.analysis.vocabulary import (
+    CONSTANTS,
+    HARMFUL_MEMBERS,
+    JUDGED,
+    PHRASES,
+    Vocabulary,
+)
 from iac_runtime.policy.places import BUILT_IN
 
 _OPENS: Final = language.STARTS | {"using"}

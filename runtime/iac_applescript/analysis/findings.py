@@ -1,15 +1,63 @@
-"""What the readers of a script share: tokens and their brackets, and what was found there."""
+"""What the readers of a script share: its steps, tokens and brackets, and what was found there.
+
+Steps are counted, not seconds, so that a script is judged alike on every machine, and any text
+within a second.
+"""
 
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
+from math import inf
 from typing import Final, Literal, NamedTuple
 
-from iac_applescript.analysis.budget import spend
 from iac_runtime.tool import Level, highest
 from iac_runtime.toolkit import Effect
+
+STEPS: Final = 60_000
+"""Of one script. A step is about what looking at one expression takes."""
+
+DEEPEST: Final = 200
+"""Expressions that are followed within one another, through calls too."""
+
+
+class OverBudgetError(Exception):
+    """A script takes more steps than are followed."""
+
+
+@dataclass(slots=True)
+class _Budget:
+    left: float
+
+
+_BUDGET: Final[ContextVar[_Budget]] = ContextVar("budget")
+_UNBOUND: Final = _Budget(inf)
+
+
+@contextmanager
+def within_budget() -> Iterator[None]:
+    """Hold what is done inside to the steps of one script."""
+    token = _BUDGET.set(_Budget(STEPS))
+    try:
+        yield
+    finally:
+        _BUDGET.reset(token)
+
+
+def spend(steps: int) -> None:
+    """Count steps.
+
+    Raises:
+        OverBudgetError: More were taken than one script may.
+    """
+    budget = _BUDGET.get(_UNBOUND)
+    budget.left -= steps
+    if budget.left < 0:
+        raise OverBudgetError
+
 
 MAX_SCRIPT: Final = 64 * 1024
 """Characters of a script; a longer one is not read at all."""

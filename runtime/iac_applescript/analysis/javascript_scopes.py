@@ -1,27 +1,40 @@
-"""The names of a JavaScript and what each may hold: scopes, variables, records, functions."""
+"""The names of a JavaScript, what each may hold, and what their members and calls give.
+
+Scopes, variables, records, functions; members of what the script makes, of the language, of apps. A
+function that nothing is seen to call may be given anything.
+"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from iac_applescript.analysis.budget import spend
-from iac_applescript.analysis.findings import Findings
+from iac_applescript.analysis.findings import Findings, spend
 from iac_applescript.analysis.javascript_rules import AppRules
-from iac_applescript.analysis.javascript_tree import Node
-from iac_applescript.analysis.javascript_values import (
+from iac_applescript.analysis.javascript_tree import (
     ANY_TEXT,
+    ANYTHING,
     DATA,
     HOLE,
     NOTHING,
     NUMBER,
+    ODD,
+    Args,
     Atom,
+    Node,
     Site,
     Value,
+    exact,
     limited,
     texts_of,
 )
-from iac_applescript.analysis.words import HARMFUL_MEMBERS
+from iac_applescript.analysis.vocabulary import (
+    CONTAINER_CALLS,
+    CONTAINERS,
+    HARMFUL_MEMBERS,
+    HARMFUL_NAMES,
+    NUMBER_MEMBERS,
+)
 from iac_runtime.policy.places import DISCARD_ROLES, mailbox_role
 
 FUNCTIONS: Final = frozenset(
@@ -258,3 +271,237 @@ def _spelled(value: Value) -> Iterator[str]:
             yield HOLE
     if not value:
         yield HOLE
+
+
+class Calls(Scopes):
+    """Follows values through members, calls and the methods of the language."""
+
+    def body_of(self, function: Function) -> None:
+        raise NotImplementedError
+
+    def put(self, holder: Value, name: str | None, value: Value, node: Node) -> None:
+        """Set a member; without a name any of them."""
+        spend(len(holder) // 2)
+        if name in NEVER or any(
+            atom[0] in ("odd", "js", "fn") and atom[-1] != "Progress" for atom in holder
+        ):
+            self.add("member", "changes what other values share", name or "", node)
+        for atom in holder:
+            if atom[0] == "site":
+                site = self.sites[atom[1]]  # type: ignore[index]
+                self.set_field(site, name, value)
+                if name is None:
+                    site.keyed = True
+                    self.copy_into(site, value)
+        if ("this",) in holder and name in self.root.names:
+            self.give(self.root.names[name], value)
+        if name in ("toString", "valueOf", "toJSON", "then"):
+            self.call(frozenset(atom for atom in value if atom[0] == "fn"), Args([ANYTHING]), node)
+        if name is not None:
+            self.rules.put(holder, name, value, node)
+
+    def computed(self, holder: Value, index: Value, node: Node, args: Args | None) -> Value:
+        """Return a member whose name is reckoned, or what calling it gives."""
+        names = self.proven(index)
+        if names is None:
+            live = [atom for atom in holder if atom[0] not in INERT | {"site", "fn"}]
+            if live or not (index or holder):
+                self.add(
+                    "dynamic", "a name that is put together at run time cannot be judged", "", node
+                )
+            found = self.elements(frozenset(a for a in holder if a[0] == "site" or a[0] in INERT))
+            found |= ODD if args is None else NOTHING
+            return self.call(found | ODD, args, node) if args is not None else limited(found)
+        parts = [self.member(holder, name, node, args, picked=True) for name in names]
+        if any(atom == ("number",) for atom in index):
+            each = self.elements(holder)
+            parts.append(each if args is None else self.call(each, args, node))
+        return limited(frozenset().union(*parts))
+
+    def member(
+        self, holder: Value, name: str, node: Node, args: Args | None, *, picked: bool = False
+    ) -> Value:
+        """Return what a member of a value may be, or what calling it gives."""
+        if name in NEVER:
+            self.add(
+                "member", HARMFUL_MEMBERS.get(name, "reaches what all values share"), name, node
+            )
+            return ANYTHING
+        spend(len(holder) // 4)
+        found: Value = NOTHING
+        own = False
+        for atom in holder:
+            kind = atom[0]
+            if kind == "site":
+                site = self.sites[atom[1]]  # type: ignore[index]
+                site.read = True
+                spend(len(found) // 64)
+                hidden = site.keyed or name not in CONTAINER_CALLS
+                held = site.fields.get(name, NOTHING) | (site.any if hidden else NOTHING)
+                if held:
+                    own = own or name in site.fields
+                    found |= held if args is None else self.call(held - DATA, args, node)
+            elif kind in ("fn", "class"):
+                found |= DATA
+            elif kind == "js" and args is None and name in CONTAINER_CALLS:
+                found |= frozenset((("js", name),))
+        if ("this",) in holder:
+            variable = self.root.names.get(name)
+            if variable is not None:
+                variable.read = True
+                held = variable.value
+                found |= held if args is None else self.call(held, args, node)
+            elif name in HARMFUL_NAMES or name == "Application":
+                self.add(
+                    "name",
+                    HARMFUL_NAMES.get(name, "names an app in a way that IAC does not understand"),
+                    name,
+                    node,
+                )
+        found |= self.rules.member(holder, name, node, args, picked=picked)
+        if name in NUMBER_MEMBERS and not any(a[0] in ("site",) for a in holder if own):
+            return limited(found | NUMBER) - DATA
+        if args is not None and name in CONTAINER_CALLS and not own:
+            return limited(found | self._container(holder, name, args, node))
+        listed = frozenset(atom for atom in holder if atom[0] == "site")
+        held = self.all_in(listed) if args is not None and listed and not found else NOTHING
+        if any(atom[0] in ("app", "of", "anything", "bridge") for atom in held):
+            self.add("unknown", "holds an app in a way that IAC does not understand", name, node)
+            return ANYTHING
+        inert = any(atom[0] in INERT or atom[0] == "js" for atom in holder)
+        return limited(found | (DATA if inert or not found else NOTHING))
+
+    def _container(self, holder: Value, name: str, args: Args, node: Node) -> Value:
+        """Return what a method of an array, text, map or of a built-in object gives."""
+        given = frozenset().union(args.spread, *args.values)
+        functions = frozenset(atom for atom in given if atom[0] in ("fn", "class"))
+        if name == "join":
+            return self._join(holder, args, node)
+        over: Value = frozenset(atom for atom in holder if atom[0] not in ("js",))
+        held = self.elements(over) | (
+            self.elements(given - functions) if over == NOTHING else NOTHING
+        )
+        if name in (
+            "flat",
+            "concat",
+            "entries",
+            "fromEntries",
+            "values",
+            "assign",
+            "from",
+            "Map",
+            "Set",
+        ):
+            held = self.all_in(over | (given - functions))
+        for atom in holder:
+            if atom[0] == "site" and name in CONTAINERS["puts"]:
+                self.set_field(self.sites[atom[1]], None, given)  # type: ignore[index]
+        if name in CONTAINERS["texts"]:
+            held = ANY_TEXT | (held if name == "slice" else NOTHING)
+        returns = NOTHING
+        if functions:
+            keyed = any(a[0] == "site" and not self.sites[a[1]].ordered for a in over)  # type: ignore[index]
+            first = held | (self.elements(given - functions) if name == "from" else NOTHING)
+            inner = Args([first, NUMBER | held if keyed else NUMBER, over])
+            if name in ("reduce", "reduceRight"):
+                inner = Args([held | given - functions, held, NUMBER, over])
+            elif name == "sort":
+                inner = Args([held, held])
+            elif name in CONTAINERS["texts"] or name in CONTAINERS["data"] - {
+                "forEach",
+                "some",
+                "every",
+            }:
+                inner = Args([ANY_TEXT], ANY_TEXT | NUMBER | DATA | held)
+            elif any(a[0] in ("app", "of", "anything") for v in args.values[1:] for a in v):
+                self.add("dynamic", "hands on an app as `this`", name, node)
+            returns = self.call(functions, inner, node)
+            if name in ("reduce", "reduceRight"):
+                returns |= self.call(functions, Args([returns, held, NUMBER, over]), node)
+        if name in CONTAINERS["data"]:
+            return DATA | (returns if name == "parse" else NOTHING)
+        if name in ("reduce", "reduceRight"):
+            return returns | (given - functions)
+        site = self.site(node)
+        self.set_field(
+            site,
+            None,
+            limited(
+                returns | self.elements(returns)
+                if name in ("map", "flatMap") or (name == "from" and functions)
+                else held
+            ),
+        )
+        if name in ("Map", "Set", "Object", "fromEntries", "values", "entries"):
+            self.site(node).ordered = False
+        if name in ("values", "entries", "assign", "fromEntries") and any(
+            a[0] in ("app", "anything") for a in given
+        ):
+            self.add("dynamic", "lists what cannot be read from the script", name, node)
+        whole = over if name in ("sort", "reverse", "fill", "set", "add") else NOTHING
+        alone = held if name in CONTAINERS["picks"] else NOTHING
+        made: Value = NOTHING if name in CONTAINERS["alone"] else frozenset((("site", id(node)),))
+        return limited(made | whole | alone)
+
+    def _join(self, holder: Value, args: Args, node: Node) -> Value:
+        between = exact(args.values[0]) if args.values else [","]
+        found: Value = ANY_TEXT
+        for atom in holder:
+            site = self.sites[atom[1]] if atom[0] == "site" else None  # type: ignore[index]
+            if site is not None and site.ordered and not site.any and between and len(between) == 1:
+                whole: Value = frozenset((("text", ""),))
+                for place, part in enumerate(site.fields.values()):
+                    whole = joined(whole, frozenset((("text", between[0]),))) if place else whole
+                    whole = joined(whole, part)
+                found = whole if len(holder) == 1 else found | whole
+        self.judge_texts(found, node)
+        return found
+
+    def call(self, callee: Value, args: Args, node: Node) -> Value:
+        """Return what calling a value gives."""
+        spend(len(callee))
+        found: Value = NOTHING
+        for atom in callee:
+            kind = atom[0]
+            if kind == "fn":
+                function = self.functions[atom[1]]  # type: ignore[index]
+                found |= self.enter(function, args.values, args.spread)
+            elif kind == "class":
+                site = self.sites[atom[1]]  # type: ignore[index]
+                made = site.fields.get("constructor", NOTHING)
+                found |= self.call(made, args, node) | frozenset((("site", atom[1]),))
+            elif kind in ("odd", "anything", "this", "app") or (
+                kind == "of" and args.values and not atom[4]
+            ):
+                self.add(
+                    "dynamic", "calls a function that is chosen while the script runs", "", node
+                )
+            elif kind not in ("site", "data", "text", "number", "chosen"):
+                found |= self.rules.called(atom, args, node)
+                # A path holds nothing but its text.
+                if kind == "js" and atom[1] != "Path":
+                    found |= self._container(callee, str(atom[1]), args, node)
+        return limited(found) or DATA
+
+    def enter(self, function: Function, given: Sequence[Value], spread: Value) -> Value:
+        """Bind what a function is given, go through it if that is new, return what it gives."""
+        function.called = function.called or not spread >= ANYTHING
+        fresh = function.seen != self.pass_
+        for place, value in enumerate(given):
+            if place >= len(function.given):
+                function.given.append(value)
+                fresh = True
+            elif not value <= function.given[place]:
+                function.given[place] = limited(function.given[place] | value)
+                fresh = True
+        if not spread <= function.spread:
+            function.spread, fresh = limited(function.spread | spread), True
+        if function.busy:
+            self.changed = self.changed or (fresh and function.seen != self.pass_)
+        elif fresh:
+            function.busy, function.seen = True, self.pass_
+            self.returning.append(function)
+            self.body_of(function)
+            self.returning.pop()
+            function.busy = False
+        return function.returns or DATA

@@ -4,11 +4,15 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from iac_applescript.analysis.applescript_names import ScriptDeclarations, split_outside_brackets
-from iac_applescript.analysis.applescript_units import Unit, UnitKind, is_type_code
-from iac_applescript.analysis.budget import spend
-from iac_applescript.analysis.findings import Findings, Scan, ScriptToken
-from iac_applescript.analysis.words import PHRASES, PROMPTS, TEXTS, TOLD, UNSEEN
+from iac_applescript.analysis.applescript_units import (
+    ScriptDeclarations,
+    Unit,
+    UnitKind,
+    is_type_code,
+    split_outside_brackets,
+)
+from iac_applescript.analysis.findings import Findings, Scan, ScriptToken, spend
+from iac_applescript.analysis.vocabulary import PHRASES, PROMPTS, TEXTS, TOLD, UNSEEN
 
 _HTTPS: Final = re.compile(r"(?i)https?://[^\s\"']*\Z")
 _LONG_QUERY: Final = 200

@@ -12,8 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import click
 
-from iac_base.cancellation import Cancellation
-from iac_base.errors import SetupError, ToolError, near_text, quote_text
+from iac_base.errors import Cancellation, SetupError, ToolError, near_text, quote_text
 from iac_base.text import escape_hidden
 from iac_mcp.cli.common import HELP, TOOLS
 from iac_runtime.execution.process import Completed

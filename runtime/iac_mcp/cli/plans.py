@@ -12,7 +12,7 @@ from iac_mcp.cli.main import call, table_options
 from iac_plans import store
 from iac_plans.check import read_program
 from iac_plans.interpreter import check_program, load_sandbox
-from iac_plans.performing import RehearsalTimes
+from iac_plans.tools import RehearsalTimes
 from iac_runtime.serve.listing import CALL_OPTIONS
 from iac_runtime.tools.catalogue import Catalogue, tool_folders
 

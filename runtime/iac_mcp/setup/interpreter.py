@@ -15,8 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
-from iac_base.distribution import pip_install
-from iac_base.errors import SetupError
+from iac_base.errors import SetupError, pip_install
 from iac_mcp.setup.clients import Launch
 from iac_runtime.execution.process import Completed, Runner
 from iac_runtime.execution.workers import run_process

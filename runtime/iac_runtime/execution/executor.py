@@ -19,8 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from iac_base.cancellation import Cancellation
-from iac_base.errors import InvalidParameterError, ToolError
+from iac_base.errors import Cancellation, InvalidParameterError, ToolError
 from iac_base.files import open_state
 from iac_runtime.apple_errors import APP_ERROR, APPLE_ERRORS
 from iac_runtime.execution.answers import (

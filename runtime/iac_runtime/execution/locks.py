@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from iac_base.cancellation import Cancellation
-from iac_base.errors import SetupError
+from iac_base.errors import Cancellation, SetupError
 from iac_base.files import ensure_private_folder, try_lock
 
 DEFAULT_TIMEOUT: Final = 30.0

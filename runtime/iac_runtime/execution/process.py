@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from iac_base.cancellation import Cancellation
+from iac_base.errors import Cancellation
 
 if TYPE_CHECKING:
     import psutil

@@ -13,8 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from iac_base.cancellation import Cancellation
-from iac_base.errors import ErrorType, ToolError, quote_text
+from iac_base.errors import Cancellation, ErrorType, ToolError, quote_text
 from iac_base.files import read_bounded
 from iac_runtime.execution.process import Completed, RunInTurns
 from iac_runtime.language.steps import IntentRequest

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal
 
-from iac_base.cancellation import Cancellation
+from iac_base.errors import Cancellation
 from iac_runtime.apple_errors import APPLE_ERRORS
 from iac_runtime.execution.answers import ExchangeReply, parse_worker_line
 from iac_runtime.execution.locks import ExecutionLimits

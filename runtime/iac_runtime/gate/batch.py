@@ -14,8 +14,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any, Final
 
-from iac_base.cancellation import Cancellation
-from iac_base.errors import ErrorType, InvalidParameterError, ToolError
+from iac_base.errors import Cancellation, ErrorType, InvalidParameterError, ToolError
 from iac_runtime.gate.limiter import Limiter
 from iac_runtime.gate.plans import CompletedCall, Plan, ToolContext, ToolResult
 from iac_runtime.outcomes.outcome import Outcome, combined_outcome

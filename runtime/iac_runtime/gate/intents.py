@@ -7,8 +7,8 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any, Final
 
-from iac_base.cancellation import Cancellation
 from iac_base.errors import (
+    Cancellation,
     DeclaredToolError,
     InvalidParameterError,
     SetupError,

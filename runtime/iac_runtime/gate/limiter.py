@@ -21,8 +21,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from iac_base.cancellation import Cancellation
-from iac_base.errors import SetupError, ToolError
+from iac_base.errors import Cancellation, SetupError, ToolError
 from iac_base.files import hold_lock, write_whole
 
 LONGEST_DELAY: Final = 1.0

@@ -11,8 +11,7 @@ from contextlib import contextmanager
 from functools import cache, partial
 from typing import Any
 
-from iac_base.distribution import pip_install
-from iac_base.errors import SetupError, ToolError
+from iac_base.errors import SetupError, ToolError, pip_install
 from iac_runtime.execution.answers import AppAnswer
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate

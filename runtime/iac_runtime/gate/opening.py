@@ -9,8 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from iac_base.distribution import pip_install
-from iac_base.errors import SetupError, near_text, quote_text
+from iac_base.errors import SetupError, near_text, pip_install, quote_text
 from iac_base.files import open_state
 from iac_base.logs import LOGGER
 from iac_runtime.execution.executor import Executor

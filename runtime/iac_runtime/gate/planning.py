@@ -16,8 +16,8 @@ from functools import partial
 from operator import itemgetter
 from typing import Any, Final
 
-from iac_base.cancellation import Cancellation
 from iac_base.errors import (
+    Cancellation,
     IacError,
     InvalidParameterError,
     ToolError,

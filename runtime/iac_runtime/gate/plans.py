@@ -5,8 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from iac_base.cancellation import Cancellation
-from iac_base.errors import CallRefusedError, ErrorType, NextCall
+from iac_base.errors import CallRefusedError, Cancellation, ErrorType, NextCall
 from iac_runtime.execution.executor import Executor
 from iac_runtime.outcomes.outcome import Outcome
 from iac_runtime.policy.facts import Approver, CallFacts, Decision, Verdict

@@ -13,8 +13,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from iac_base.cancellation import Cancellation
-from iac_base.errors import InvalidParameterError, ToolError, quote_text
+from iac_base.errors import Cancellation, InvalidParameterError, ToolError, quote_text
 from iac_runtime.gate.batch import BatchTargetReader, plan_several
 from iac_runtime.gate.planning import plan_operation
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult

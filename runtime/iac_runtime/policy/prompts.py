@@ -38,7 +38,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from iac_base.cancellation import Cancellation
+from iac_base.errors import Cancellation
 from iac_base.files import data_folder, ensure_private_folder, open_state, write_whole
 from iac_base.text import escape_hidden
 from iac_runtime.execution.answers import parse_process_output

@@ -19,8 +19,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from iac_base.cancellation import Cancellation
 from iac_base.errors import (
+    Cancellation,
     IacError,
     InvalidParameterError,
     NextCall,

@@ -25,8 +25,7 @@ from mcp.server.subscriptions import (
 )
 from mcp.shared.exceptions import MCPError
 
-from iac_base.cancellation import Cancellation
-from iac_base.errors import IacError
+from iac_base.errors import Cancellation, IacError
 from iac_runtime.policy.facts import Verdict
 from iac_runtime.serve.call import Method, RemoteClient
 from iac_runtime.serve.listing import Listings, app_resources

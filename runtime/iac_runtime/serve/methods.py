@@ -11,8 +11,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from iac_base.cancellation import Cancellation
-from iac_base.errors import CallRefusedError, IacError, ToolError, nearest_names
+from iac_base.errors import CallRefusedError, Cancellation, IacError, ToolError, nearest_names
 from iac_base.words import fold_name
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, CompletedCall, RefusedCall

@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from iac_base.cancellation import Cancellation
+from iac_base.errors import Cancellation
 from iac_runtime.serve.protocol import (
     CONNECTION_CLOSED,
     METHOD_NOT_FOUND,

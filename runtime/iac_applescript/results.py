@@ -6,12 +6,11 @@ from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from iac_applescript.analysis.analyser import ScriptAnalysis, ScriptAnalyzer
 from iac_applescript.analysis.findings import LevelReason
+from iac_applescript.dictionary import Skill
 from iac_applescript.failures import ScriptFailure
-from iac_applescript.library_search import FoundScript, saved_script_call
-from iac_applescript.patterns import FoundPattern
-from iac_applescript.skills import Skill
-from iac_applescript.slots import number_placeholders
-from iac_applescript.sources import ChosenScript
+from iac_applescript.library import FoundScript, saved_script_call
+from iac_applescript.patterns import FoundPattern, number_placeholders
+from iac_applescript.wrapping import ChosenScript
 from iac_base.errors import ToolError
 from iac_base.text import clean_text, clean_value
 from iac_base.words import fold_name, stem_words
