@@ -323,7 +323,7 @@ class RuleCondition(NamedTuple):
         fails: Says whether a call is another than it speaks of, or in words which part of it.
         about: What it asks about that may not be known of a call; empty if that is known.
         section: The section and the key of the policy that it stands in; empty for a rule.
-        part: What does not hold where it fails, if not the name of the field.
+        part: What does not hold where it fails, if not the field's name.
         words: Returns its value in words.
     """
 
