@@ -9,6 +9,10 @@ denied if one is. Deny wins over ask, ask over allow, all of them over the mode.
 Rules for files see Bash too, as far as a line says which files it opens: redirections, and the
 commands that are known to read or write what they name. Grep and Glob leave out what a rule forbids
 to read (`hidden_patterns`). Source: https://code.claude.com/docs/en/permissions
+
+Bash itself runs a line; nothing here does. A line that could run what is not seen here
+(substitutions, variables, subshells, loops, jobs, `eval`, `bash -c`) is unclear: rules in doubt
+deny it or ask about it, and never allow it.
 """
 
 import re
