@@ -226,9 +226,7 @@ async def send_request(client: "Client", method: str, params: Any, progressed: A
     if not isinstance(answer, dict):
         answer = answer.model_dump(mode="json", by_alias=True, exclude_unset=True)
     answer.pop("_meta", None)
-    return CallResult(
-        tuple(_content_blocks(answer)), bool(answer.get("isError")), structured=answer
-    )
+    return CallResult(tuple(_content_blocks(answer)), bool(answer.get("isError")), answer)
 
 
 def _content_blocks(answer: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -309,9 +309,8 @@ class SandboxExecutor:
         result = self._bash.run(given["command"], timeout)
         out, errors = (stream.decode("utf-8", "replace") for stream in (result.out, result.errors))
         if result.stopped:
-            return error_result(
-                _truncate_output(f"Stopped: {result.stopped}.\n{out}{errors}".strip())
-            )
+            stopped = f"Stopped: {result.stopped}.\n{out}{errors}".strip()
+            return error_result(_truncate_output(stopped))
         pieces = (piece.rstrip("\n") for piece in (out, errors) if piece.strip("\n"))
         text = _truncate_output("\n".join(pieces))
         if result.status:

@@ -20,9 +20,7 @@ BUILT_IN: Final[Mapping[str, Mapping[str, Any]]] = json.loads(
 )
 """Name to JSON schema, as Claude Code lists them."""
 
-READERS: Final = frozenset(
-    ("Read", "Glob", "Grep", "TodoWrite", "AskUserQuestion", "EnterPlanMode")
-)
+READERS: Final = frozenset("Read Glob Grep TodoWrite AskUserQuestion EnterPlanMode".split())
 """Those that change nothing but the session."""
 
 

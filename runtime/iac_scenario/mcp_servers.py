@@ -451,9 +451,8 @@ async def connect_servers(
     timeouts: Mapping[str, int],
 ) -> AsyncIterator[McpExecutor]:
     """Start all servers at once and shut them down at the end; one that fails stops no other."""
-    sessions = {
-        name: ServerConnection(name, each, answering, timeouts) for name, each in servers.items()
-    }
+    started = (ServerConnection(name, servers[name], answering, timeouts) for name in servers)
+    sessions = {session.name: session for session in started}
     try:
         async with anyio.create_task_group() as group:
             for session in sessions.values():

@@ -174,8 +174,8 @@ async def _open_run_state(
 ) -> AsyncIterator[RunState]:
     scenario = replace(scenario, allowed=scenario.allowed | settings.allowed)
     own = scenario.settings if isinstance(scenario.settings, list) else [scenario.settings]
-    told = [*own, *read_settings(settings.settings)]
-    permissions = with_settings(scenario.permissions, told)
+    documents = [*own, *read_settings(settings.settings)]
+    permissions = with_settings(scenario.permissions, documents)
     if settings.permission_mode is not None:
         permissions = replace(permissions, mode=settings.permission_mode)
     scenario = replace(scenario, permissions=permissions)
@@ -191,14 +191,14 @@ async def _open_run_state(
             clock.now,
             unconfined=settings.unconfined,
             guarded=lasting is not None and not trusted,
-            variables=settings_variables(told),
+            variables=settings_variables(documents),
         )
         session = ScenarioSession(
             scenario.identity, settings.config_dir, sandbox.mount, clock.now, permissions.mode
         )
         asked = scenario.execution.tools.get("AskUserQuestion")
         session.answers = asked.answers if asked is not None else {}
-        hooks = SessionHooks(told, session, sandbox.root, timeouts["hook_timeout_ms"] / 1000)
+        hooks = SessionHooks(documents, session, sandbox.root, timeouts["hook_timeout_ms"] / 1000)
         stack.callback(bash.close)
         hidden = hidden_patterns(scenario.permissions, sandbox.resolve_path)
         bash_timeout = timeouts["bash_timeout_ms"] / 1000

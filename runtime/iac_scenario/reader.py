@@ -59,10 +59,8 @@ def resolve_includes(
 ) -> Any:
     """Return the value with its includes replaced; what cannot be is complained of, and null."""
     if isinstance(value, list):
-        return [
-            resolve_includes(item, folder, complain, (*where, index))
-            for index, item in enumerate(value)
-        ]
+        items = enumerate(value)
+        return [resolve_includes(item, folder, complain, (*where, at)) for at, item in items]
     if not isinstance(value, dict):
         return value
     if value.keys() == {"$json"}:
@@ -72,9 +70,9 @@ def resolve_includes(
             complain((*where, "$json"), "is a text of JSON.")
             return None
     if "$file" not in value:
+        members = value.items()
         return {
-            key: resolve_includes(item, folder, complain, (*where, key))
-            for key, item in value.items()
+            key: resolve_includes(item, folder, complain, (*where, key)) for key, item in members
         }
     try:
         return _include_content(value, folder)
@@ -313,9 +311,8 @@ def _build_part(kind: type[Part], value: Mapping[str, Any], **made: Any) -> Part
     """Return a part of the model: what was made for it, and the fields that go in as they are."""
     names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
     if "allowed" in names:
-        made["allowed"] = frozenset(
-            key.removeprefix(ALLOW) for key in value if key.startswith(ALLOW) and value[key]
-        )
+        keys = (key for key in value if key.startswith(ALLOW) and value[key])
+        made["allowed"] = frozenset(key.removeprefix(ALLOW) for key in keys)
     return kind(**{**{key: value[key] for key in value if key in names}, **made})
 
 

@@ -212,9 +212,8 @@ class RunState:
             return None
         if call.tool in DIALOGS:
             return self.session.declined_result(call.tool)
-        return error_result(
-            f"Permission to use {call.tool} was requested and not given: {asked.reason}."
-        )
+        text = f"Permission to use {call.tool} was requested and not given: {asked.reason}."
+        return error_result(text)
 
     def _path_resolver(self, call: ToolCall) -> Callable[[str], Parts]:
         """Return how a call's paths are understood: those of Bash begin where Bash is."""

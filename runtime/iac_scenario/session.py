@@ -117,10 +117,8 @@ class ScenarioSession:
                 if event.outcome.is_error:
                     result["is_error"] = True
                 content = [{**result, "content": list(event.outcome.content)}]
-                value = event.outcome.value
-                self._record_line(
-                    "user", message={"role": "user", "content": content}, toolUseResult=value
-                )
+                message = {"role": "user", "content": content}
+                self._record_line("user", message=message, toolUseResult=event.outcome.value)
             case FailureEvent() if event.failure.kind not in ("malformed_json", "tool_error"):
                 block = {"type": "text", "text": f"API Error: {event.error.message}"}
                 partial = event.failure.kind == "partial_response"
@@ -186,9 +184,8 @@ class ScenarioSession:
     def enter_plan(self, _given: Mapping[str, Any]) -> CallResult:
         """Begin to plan: nothing is changed until the plan is approved."""
         self._before, self.mode = self.mode if self.mode != "plan" else self._before, "plan"
-        return text_result(
-            "Entered plan mode. Explore; then leave plan mode with ExitPlanMode and your plan."
-        )
+        text = "Entered plan mode. Explore; then leave plan mode with ExitPlanMode and your plan."
+        return text_result(text)
 
     def exit_plan(self, given: Mapping[str, Any]) -> CallResult:
         """End planning, which the permissions have asked about, and keep the plan."""
