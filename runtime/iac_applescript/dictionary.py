@@ -318,9 +318,8 @@ def read_skill(path: Path, *, own: bool) -> Skill:
         raise SetupError(f"{path} is longer than {LARGEST} bytes; shorten it.")
     found = re.match(r"---\r?\n(.*?)\r?\n---\r?\n(.*)", text, re.DOTALL)
     if found is None:
-        raise SetupError(
-            f"{path} has no front matter; begin the file with a line of three hyphens."
-        )
+        message = f"{path} has no front matter; begin the file with a line of three hyphens."
+        raise SetupError(message)
     facts = dict(_front_matter(found[1]))
     name = facts.get("name", "")
     if not _NAME.match(name) or name != path.stem:

@@ -5,7 +5,7 @@ The causes are rows of failures.toml, read when something first fails.
 
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -83,11 +83,11 @@ class FailureTrap(NamedTuple):
     message: str
     fixes: tuple[str, ...]
     match: tuple[re.Pattern[str], ...]
-    numbers: tuple[int, ...]
-    language: str
-    repairs: bool
-    always: bool
-    alone: bool
+    numbers: Sequence[int] = ()
+    language: str = ""
+    repairs: bool = True
+    always: bool = False
+    alone: bool = False
 
 
 class FailureTable(NamedTuple):
@@ -115,20 +115,12 @@ def _load_causes() -> FailureTable:
             for number in numbers:
                 by_number.setdefault(number, rows[-1])
     flags = re.IGNORECASE | re.MULTILINE | re.DOTALL
-    traps = (
-        FailureTrap(
-            row["id"],
-            row["says"],
-            tuple(row["fixes"]),
-            tuple(re.compile(words, flags) for words in row["match"]),
-            tuple(row.get("numbers", ())),
-            row.get("language", ""),
-            row.get("repairs", True),
-            row.get("always", False),
-            row.get("alone", False),
+    traps = []
+    for row in read["trap"]:
+        match = tuple(re.compile(words, flags) for words in row.pop("match"))
+        traps.append(
+            FailureTrap(row.pop("id"), row.pop("says"), tuple(row.pop("fixes")), match, **row)
         )
-        for row in read["trap"]
-    )
     return FailureTable(tuple(rows), by_number, read["names"], tuple(traps))
 
 
@@ -241,9 +233,8 @@ def _explain_by_number(number: int | None, error: str) -> ScriptFailure:
         return ScriptFailure("app_error", number, says, ("Read the error text.",))
     if "Error:" in error or number == -2700:
         says = "The script raised its own exception."
-        return ScriptFailure(
-            "script_exception", number, says, ("Read the error text, then correct the script.",)
-        )
+        fix = "Read the error text, then correct the script."
+        return ScriptFailure("script_exception", number, says, (fix,))
     fixes = ("Check the script with validate_applescript.", "Run the script in smaller steps.")
     return ScriptFailure("unknown", number, "The cause is unknown.", fixes)
 
@@ -279,11 +270,8 @@ def _fix_console_method(given: FailedScript) -> SuggestedFix:
 
 def _enable_additions(given: FailedScript) -> SuggestedFix | None:
     current = _CURRENT.search(given.script)
-    if (
-        "includeStandardAdditions" in given.script
-        or not current
-        or not _ADDITIONS.search(given.script)
-    ):
+    enabled = "includeStandardAdditions" in given.script
+    if enabled or not current or not _ADDITIONS.search(given.script):
         return _use_notes_bundle(given)
     line = f"{current.group().rstrip(';')};\n{current[1]}.includeStandardAdditions = true;"
     script = given.script[: current.start()] + line + given.script[current.end() :]
@@ -308,9 +296,8 @@ def _add_missing_end(given: FailedScript) -> SuggestedFix | None:
     ended = len(_ENDED.findall(given.script))
     if len(opened) != ended + 1 or len(set(opened)) != 1:
         return None
-    return SuggestedFix(
-        f"{given.script.rstrip()}\nend {opened[0]}", f'adds the line "end {opened[0]}" at the end'
-    )
+    script = f"{given.script.rstrip()}\nend {opened[0]}"
+    return SuggestedFix(script, f'adds the line "end {opened[0]}" at the end')
 
 
 def _use_bundle_id(given: FailedScript) -> SuggestedFix | None:
@@ -326,9 +313,8 @@ def _use_bundle_id(given: FailedScript) -> SuggestedFix | None:
         lead = match[1] if match[1].startswith("Application(") else f"{match[1].rstrip()} id "
         return f"{lead}{match[2]}{bundle}{match[2]}"
 
-    return SuggestedFix(
-        _NAMED.sub(bundle_reference, given.script), f"uses {bundle} instead of {name}"
-    )
+    script = _NAMED.sub(bundle_reference, given.script)
+    return SuggestedFix(script, f"uses {bundle} instead of {name}")
 
 
 def _extend_timeout(given: FailedScript) -> SuggestedFix | None:

@@ -50,7 +50,7 @@ _FORMS: Final = {
     "path": re.compile(r"/[^\0]*\Z"),
 }
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}\Z")
-_LANGUAGES: Final[Mapping[str, Language]] = {
+LANGUAGES_BY_SUFFIX: Final[Mapping[str, Language]] = {
     ".applescript": "applescript",
     ".js": "javascript",
     ".jxa": "javascript",
@@ -154,21 +154,17 @@ def own_scripts(folder: Path | None = None) -> tuple[tuple[SavedScript, ...], tu
     except (OSError, SetupError) as error:
         return (), (str(error),)
     for path in paths:
-        if path.suffix not in (".toml", *_LANGUAGES) or path.name.startswith("."):
+        if path.suffix not in (".toml", *LANGUAGES_BY_SUFFIX) or path.name.startswith("."):
             continue
         try:
             if path.is_symlink():
-                raise SetupError(
-                    f"{path} is a link, which IAC does not read; put the file itself there."
-                )
+                message = f"{path} is a link, which IAC does not read; put the file itself there."
+                raise SetupError(message)
             check_own(path)
             content, _ = read_bounded(path, LARGEST, follow=False)
             text = content.decode("utf-8")
-            found += (
-                _parse_table(path, text)
-                if path.suffix == ".toml"
-                else _parse_plain_file(path, text)
-            )
+            parse = _parse_table if path.suffix == ".toml" else _parse_plain_file
+            found += parse(path, text)
         except SetupError as error:
             faults.append(str(error))
         except (OSError, IrregularFileError, TooLargeError, UnicodeDecodeError):
@@ -197,9 +193,8 @@ def _parse_table(path: Path, text: str) -> Iterator[SavedScript]:
     for name, row in table.items():
         if not isinstance(row, dict) or not isinstance(app, str):
             raise SetupError(f"{path}: {name} must be a table that describes a script.")
-        yield _parse_script(
-            path, f"{path.stem}.{name}", {**row, "with": [app, *row.get("with", [])]}
-        )
+        row["with"] = [app, *row.get("with", [])]
+        yield _parse_script(path, f"{path.stem}.{name}", row)
 
 
 def _parse_plain_file(path: Path, text: str) -> Iterator[SavedScript]:
@@ -220,7 +215,7 @@ def _parse_plain_file(path: Path, text: str) -> Iterator[SavedScript]:
     if "purpose" in head:
         apps = [one.strip() for one in head.get("app", "").split(",") if one.strip()]
         row = {"purpose": head["purpose"], "tags": head.get("tags", ""), "with": apps}
-        row |= {"language": _LANGUAGES[path.suffix], "script": text, "params": params}
+        row |= {"language": LANGUAGES_BY_SUFFIX[path.suffix], "script": text, "params": params}
         yield _parse_script(path, path.stem, row)
 
 
@@ -235,17 +230,15 @@ def _parse_script(path: Path, name: str, row: Mapping[str, Any]) -> SavedScript:
     if not texts or not row.get("purpose") or not script or len(script) > MAX_SCRIPT:
         raise SetupError(f"{path}: {name} needs a purpose and a script, both as text.")
     if language not in ("applescript", "javascript") or not row.keys() <= _KEYS:
-        raise SetupError(
-            f"{path}: {name} has an unknown language, or a key that IAC does not know."
-        )
+        message = f"{path}: {name} has an unknown language, or a key that IAC does not know."
+        raise SetupError(message)
     if not all(isinstance(one, str) for one in row["with"]):
         raise SetupError(f"{path}: {name}: the names of apps must be text.")
     try:
         params = {key: ScriptParameter(*told) for key, told in row.get("params", {}).items()}
     except (TypeError, AttributeError):
-        raise SetupError(
-            f"{path}: {name}: write a parameter as [type, description, default]."
-        ) from None
+        message = f"{path}: {name}: write a parameter as [type, description, default]."
+        raise SetupError(message) from None
     if any(one.type not in TYPES or not isinstance(one.doc, str) for one in params.values()):
         raise SetupError(f"{path}: {name}: a parameter's type must be one of {', '.join(TYPES)}.")
     purpose, tags = clean_text(row["purpose"], 200), clean_text(row.get("tags", ""), 400)

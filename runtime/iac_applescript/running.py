@@ -19,7 +19,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 from iac_applescript.analysis.analyser import JavaScriptBounds
 from iac_applescript.failures import ScriptFailure, explain_failure
@@ -28,10 +28,6 @@ from iac_base.errors import ErrorType, ToolError
 from iac_base.text import clean_value
 from iac_runtime.apple_errors import APPLE_ERRORS
 from iac_runtime.toolkit import Completed, Runner
-
-if TYPE_CHECKING:
-    from iac_runtime.toolkit import Runner
-
 
 SANDBOX: Final = "/usr/bin/sandbox-exec"
 _OSASCRIPT: Final = "/usr/bin/osascript"
@@ -445,12 +441,12 @@ StatePart = Literal[
 PARTS: Final[tuple[StatePart, ...]] = get_args(StatePart)
 
 
-def read_state(runner: "Runner", parts: Sequence[str] = PARTS) -> dict[str, dict[str, Any]]:
+def read_state(runner: Runner, parts: Sequence[str] = PARTS) -> dict[str, dict[str, Any]]:
     """Return each part as `{"value": ...}`, or `{"error": one line}` where it cannot be had."""
     return {part: _read_part(runner, part) for part in parts}
 
 
-def _read_part(runner: "Runner", part: str) -> dict[str, Any]:
+def _read_part(runner: Runner, part: str) -> dict[str, Any]:
     system = _SYSTEM.get(part)
     if system is not None:
         try:

@@ -8,6 +8,7 @@ import contextlib
 import logging
 import shutil
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Any, Final, Literal, TypedDict
 
 from iac_applescript import dictionary
@@ -440,22 +441,18 @@ class ScriptToolAnswer(TypedDict):
     error: Annotated[ScriptFault, "What went wrong, and what to do next. Empty after a success."]
 
 
-@tool(
-    level="SAFE",
-    plan=list_capabilities,
-    answer=ScriptToolAnswer,
-    words="capabilities overview scripts",
-)
+_script_tool = partial(tool, level="SAFE", answer=ScriptToolAnswer)
+
+
+@_script_tool(plan=list_capabilities, words="capabilities overview scripts")
 def discover_capabilities() -> None:
     """Say what is possible here: apps, tools by level, guides, and what was learned from
     earlier scripts. Call this first in a new conversation.
     """
 
 
-@tool(
-    level="SAFE",
+@_script_tool(
     plan=suggest_ways,
-    answer=ScriptToolAnswer,
     words="advise approach automate best recommend suggest way",
     example={"intent": "make a reminder from a mail", "app": "Mail"},
 )
@@ -467,10 +464,8 @@ def get_smart_suggestion(
     """
 
 
-@tool(
-    level="SAFE",
+@_script_tool(
     plan=list_apps,
-    answer=ScriptToolAnswer,
     words="applescript apps automated programs scriptable scripted understand",
     example={"filter": "mail"},
 )
@@ -483,10 +478,8 @@ def list_scriptable_apps(filter: Annotated[str, limits(maxLength=100)] | None = 
     """
 
 
-@tool(
-    level="SAFE",
+@_script_tool(
     plan=show_dictionary,
-    answer=ScriptToolAnswer,
     words="classes commands dictionary properties scripting sdef terms understand",
     example={"app": "Notes", "term": "note"},
 )
@@ -506,21 +499,15 @@ def get_app_dictionary(
     """
 
 
-@tool(
-    level="SAFE",
-    plan=show_skill,
-    answer=ScriptToolAnswer,
-    words="app automate guide scripting tips traps tricks",
-    example={"app": "Mail"},
+@_script_tool(
+    plan=show_skill, words="app automate guide scripting tips traps tricks", example={"app": "Mail"}
 )
 def get_app_skill(app: AppName) -> None:
     """Get the guide for scripting an app: advice, common mistakes and tested examples."""
 
 
-@tool(
-    level="SAFE",
+@_script_tool(
     plan=validate_script,
-    answer=ScriptToolAnswer,
     words="check compile correct dangerous safe script syntax test valid validate",
     example={"script": 'tell application "Notes" to count notes'},
 )
@@ -530,11 +517,9 @@ def validate_applescript(script: ScriptText, language: ScriptLanguage | None = N
     """
 
 
-@tool(
-    level="SAFE",
+@_script_tool(
     ceiling="DANGEROUS",
     plan=execute_script,
-    answer=ScriptToolAnswer,
     words="automate bit code evaluate execute javascript jxa osascript run script",
     example={"script": 'tell application "Notes" to count notes', "intent": "count the notes"},
     open_world=True,
@@ -563,10 +548,8 @@ def execute_applescript(
     """
 
 
-@tool(
-    level="SAFE",
+@_script_tool(
     plan=explain_error,
-    answer=ScriptToolAnswer,
     words="applescript cause code debug error explain fail failed failing fix mean number"
     " osascript script why work wrong",
     example={"number": -1728, "script": 'tell application "Notes" to get note 99'},
@@ -586,10 +569,8 @@ def analyze_failure(
     """
 
 
-@tool(
-    level="SAFE",
+@_script_tool(
     plan=find_patterns,
-    answer=ScriptToolAnswer,
     words="again before done earlier last library pattern saved script time worked",
     example={"intent": "export the selected photos"},
 )
@@ -601,20 +582,13 @@ def get_workflow_pattern(
     """
 
 
-@tool(
-    level="SAFE",
-    plan=show_stats,
-    answer=ScriptToolAnswer,
-    words="failed learned often scripts statistics succeeded",
-)
+@_script_tool(plan=show_stats, words="failed learned often scripts statistics succeeded")
 def get_learning_stats() -> None:
     """Show what IAC learned from scripts: number of patterns, success by app, failures."""
 
 
-@tool(
-    level="SAFE",
+@_script_tool(
     plan=show_state,
-    answer=ScriptToolAnswer,
     words="app appearance apps battery displays front mac machine network once running state"
     " system volume wifi",
     example={"parts": ["front_app", "battery"]},

@@ -27,7 +27,7 @@ from iac_applescript.analysis.applescript_shapes import opens_block
 from iac_applescript.analysis.applescript_units import scan_applescript
 from iac_applescript.analysis.findings import MAX_SCRIPT, ScriptToken, brackets_of
 from iac_applescript.analysis.javascript_tree import last_value, parse
-from iac_applescript.library import find_script
+from iac_applescript.library import LANGUAGES_BY_SUFFIX, find_script
 from iac_base.errors import ErrorType, SetupError, ToolError, quote_text
 from iac_base.files import IrregularFileError, TooLargeError, data_folder, read_bounded
 from iac_runtime.toolkit import check_own
@@ -90,13 +90,11 @@ def wrap_script(
     if not plain:
         texts = (json.dumps(list(given), ensure_ascii=False),)
     if language == "applescript":
-        edits = ([] if plain else _run_handler_edits(script)) + _timeout_edits(
-            script, ceil(seconds)
-        )
-        return _apply_edits(script, edits, texts)
-    return WrappedScript(
-        script if asked is None else wrap_javascript(script, asked, parses=not plain), texts
-    )
+        edits = [] if plain else _run_handler_edits(script)
+        return _apply_edits(script, [*edits, *_timeout_edits(script, ceil(seconds))], texts)
+    if asked is not None:
+        script = wrap_javascript(script, asked, parses=not plain)
+    return WrappedScript(script, texts)
 
 
 def has_run_parameter(script: str, language: str) -> bool:
@@ -182,9 +180,8 @@ def _timeout_edits(script: str, seconds: int) -> list[_TextEdit]:
     def close() -> None:
         nonlocal outside
         if outside:
-            found.extend(
-                (_TextEdit(outside[0], outside[0], begin), _TextEdit(outside[1], outside[1], end))
-            )
+            found.append(_TextEdit(outside[0], outside[0], begin))
+            found.append(_TextEdit(outside[1], outside[1], end))
         outside = None
 
     for line in _read_statements(script):
@@ -255,12 +252,7 @@ def wrap_javascript(script: str, asked: JavaScriptBounds, *, parses: bool = Fals
 FOLDERS: Final = "IAC_SCRIPTS"
 """The environment variable that names further folders of scripts, divided as in PATH."""
 
-_LANGUAGES: Final[Mapping[str, Language]] = {
-    ".applescript": "applescript",
-    ".txt": "applescript",
-    ".js": "javascript",
-    ".jxa": "javascript",
-}
+_LANGUAGES: Final[Mapping[str, Language]] = {**LANGUAGES_BY_SUFFIX, ".txt": "applescript"}
 _LONGEST: Final = 64 * 1024
 """Characters of the JSON of arguments."""
 

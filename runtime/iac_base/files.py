@@ -241,9 +241,8 @@ def read_file_content(path: Path) -> FileContent:
         return FileContent(real, content, stat.S_IMODE(status.st_mode))
     except FileNotFoundError:
         if path.is_symlink():
-            raise SetupError(
-                f"{path} is a link to a missing file; remove or correct the link."
-            ) from None
+            message = f"{path} is a link to a missing file; remove or correct the link."
+            raise SetupError(message) from None
         return FileContent(path, None)
     except IrregularFileError:
         raise SetupError(f"{path} is not a file; move it away.") from None

@@ -144,6 +144,9 @@ def _current_facts() -> dict[str, Any]:
 
 
 PRIVATE_FILE = click.Path(path_type=Path, dir_okay=False)
+TEAM_KEY = click.option(
+    "--key", type=PRIVATE_FILE, required=True, help="The file with the team's private key."
+)
 SHARE = click.option(
     "--share",
     type=click.IntRange(0, 100),
@@ -162,9 +165,7 @@ def make_key(file: Path) -> None:
 
 @cli.command()
 @click.argument("policy", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.option(
-    "--key", type=PRIVATE_FILE, required=True, help="The file with the team's private key."
-)
+@TEAM_KEY
 @click.option(
     "--quirks",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
@@ -195,9 +196,8 @@ def publish(
     names = [name.strip() for one in accepted for name in one.split(",") if name.strip()]
     here = versions.own_levels() if names else {}
     if missing := [name for name in names if name not in here]:
-        raise SetupError(
-            f"No tool, class or property of your tools is called {quote_text(missing[0])}."
-        )
+        message = f"No tool, class or property of your tools is called {quote_text(missing[0])}."
+        raise SetupError(message)
     texts = {path.name: path.read_text("utf-8") for path in paths}
     levels = {name: here[name] for name in names}
     files = versions.TeamFiles(policy.read_text("utf-8"), texts, levels)
@@ -218,9 +218,7 @@ def _check_quirks(paths: list[Path]) -> None:
 
 @cli.command()
 @click.argument("number", type=click.IntRange(1))
-@click.option(
-    "--key", type=PRIVATE_FILE, required=True, help="The file with the team's private key."
-)
+@TEAM_KEY
 @SHARE
 @DATABASE
 def rollback(number: int, key: Path, share: int, address: str | None) -> None:

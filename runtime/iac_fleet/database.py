@@ -48,9 +48,8 @@ def open_connection(address: str) -> Iterator[psycopg.Connection[Any]]:
     try:
         where = conninfo_to_dict(address)
     except psycopg.ProgrammingError:
-        raise SetupError(
-            "The database's address is wrong. Write it like postgresql://mac@server/fleet."
-        ) from None
+        message = "The database's address is wrong. Write it like postgresql://mac@server/fleet."
+        raise SetupError(message) from None
     place = f"{where.get('host', 'this machine')}/{where.get('dbname', '')}"
     try:
         with psycopg.connect(address, autocommit=True, **_OPTIONS) as connection:
@@ -60,9 +59,8 @@ def open_connection(address: str) -> Iterator[psycopg.Connection[Any]]:
             f"The database {place} has no tables yet. Its owner must run: iac-fleet migrate"
         ) from None
     except psycopg.errors.InsufficientPrivilege as error:
-        raise SetupError(
-            f"The database {place} does not allow this: {_first_line(error)}."
-        ) from None
+        message = f"The database {place} does not allow this: {_first_line(error)}."
+        raise SetupError(message) from None
     except psycopg.Error as error:
         raise SetupError(f"The database {place} cannot be used: {_first_line(error)}.") from None
 

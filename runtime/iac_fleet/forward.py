@@ -223,28 +223,18 @@ def _forward_rows(
                     if said := adopt_version(connection, settings, state):
                         tell(said)
                         told = -_TELLING
-                    wait, out = (
-                        PAUSE,
-                        _report_change(tell, "The database can be reached again.", out, now=False),
-                    )
+                    if out:
+                        tell("The database can be reached again.")
+                    wait, out = PAUSE, False
                     if ended(0.0 if done.waiting else PAUSE):
                         return
         except SetupError as error:
-            out = _report_change(
-                tell,
-                f"{error} Rows of the audit log stay on this Mac until they can be sent.",
-                out,
-                now=True,
-            )
+            if not out:
+                tell(f"{error} Rows of the audit log stay on this Mac until they can be sent.")
+            out = True
         wait = min(wait * 2, LONGEST)
         if ended(wait):
             return
-
-
-def _report_change(tell: Callable[[str], None], line: str, before: bool, *, now: bool) -> bool:
-    if now != before:
-        tell(line)
-    return now
 
 
 def host_facts(catalogue: Any, version: str) -> dict[str, Any]:
@@ -256,13 +246,7 @@ def host_facts(catalogue: Any, version: str) -> dict[str, Any]:
 
     told = {"version": version, **list_apps(catalogue, "DANGEROUS")}
     for app in told["apps"]:
-        tools = catalogue.tools.items()
-        own = sorted(
-            (name, *_level_range(tool)) for name, tool in tools if tool.app.key == app["key"]
-        )
+        tools = (row for row in catalogue.tools.items() if row[1].app.key == app["key"])
+        own = sorted((name, tool.level, tool.ceiling) for name, tool in tools)
         app["levels"] = hashlib.sha256(json.dumps(own).encode()).hexdigest()[:16]
     return told
-
-
-def _level_range(tool: Any) -> tuple[str, str]:
-    return tool.level, tool.ceiling

@@ -172,9 +172,8 @@ def make_key(path: Path) -> str:
     """
     key = Ed25519PrivateKey.generate()
     if path.exists():
-        raise SetupError(
-            f"{path} exists already, and a key is never overwritten. Name another file."
-        )
+        message = f"{path} exists already, and a key is never overwritten. Name another file."
+        raise SetupError(message)
     text = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     try:
         write_whole(path, text, mode=0o600)

@@ -48,10 +48,8 @@ Change = Callable[[PageSources, Request, Show, Mapping[str, str]], Response]
 
 
 def _now_page(sources: PageSources, request: Request, show: Show) -> Response:
-    part = "part" in request.query_params
-    said = request.query_params.get("said", "")
-    values = {**views.now_view(sources.state), "said": said}
-    return show("now_part" if part else "now", values)
+    values = {**views.now_view(sources.state), "said": request.query_params.get("said", "")}
+    return show("now_part" if "part" in request.query_params else "now", values)
 
 
 def _post_answer(
@@ -214,7 +212,7 @@ def _rules_response(
 def _changes_page(sources: PageSources, request: Request, show: Show) -> Response:
     app = request.query_params.get("app", "")
     wanted = "compare" in request.query_params
-    review = views.review_build(app) if wanted else views.empty_review()
+    review = views.review_build(app) if wanted else views.UpdateReview()
     return show("changes", {**views.updates_view(sources.gate, app), "review": review, "said": ""})
 
 
@@ -234,9 +232,8 @@ def _post_accept(
     app = fields.get("app", "")
     accepted = [name.partition(" ")[2] for name in fields if name.startswith("accept ")]
     review, said = views.build_accepted(sources.gate, app, fields.get("shown", ""), accepted)
-    return show(
-        "changes", {**views.updates_view(sources.gate, app), "review": review, "said": said}
-    )
+    values = {**views.updates_view(sources.gate, app), "review": review, "said": said}
+    return show("changes", values)
 
 
 def _fleet_page(sources: PageSources, request: Request, show: Show) -> Response:

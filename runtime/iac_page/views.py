@@ -246,7 +246,7 @@ def _require_catalogue(gate: Gate) -> Catalogue:
 
 
 class UpdateReview(NamedTuple):
-    """What a build would change.
+    """What a build would change; by default nothing, as no comparison was asked for.
 
     Attributes:
         wrong: Why it cannot be told; then nothing else is.
@@ -269,11 +269,6 @@ def updates_view(gate: Gate, app: str) -> View:
     assert gate.catalogue is not None
     known = sorted(gate.catalogue.apps.values(), key=lambda one: one.name.casefold())
     return {"stale": check_freshness(gate.catalogue.tool_folders).stale, "app": app, "known": known}
-
-
-def empty_review() -> UpdateReview:
-    """Return a review of nothing: no comparison was asked for."""
-    return UpdateReview()
 
 
 def review_build(app: str) -> UpdateReview:

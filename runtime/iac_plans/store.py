@@ -215,9 +215,8 @@ def save_plans(path: Path) -> list[SavedPlan]:
     """
     found = read_plans(path)
     if not found:
-        raise SetupError(
-            f"{path} contains no plan. A plan is a function whose parameters have types."
-        )
+        message = f"{path} contains no plan. A plan is a function whose parameters have types."
+        raise SetupError(message)
     folder = own_plans_folder()
     target = folder / path.name
     try:
@@ -236,9 +235,8 @@ def remove_plan(plan: SavedPlan) -> list[str]:
         SetupError: It is a team's, or cannot be removed.
     """
     if plan.path.parent != own_plans_folder():
-        raise SetupError(
-            f"{plan.name} is not your own plan. It is in {plan.path}; remove it there."
-        )
+        message = f"{plan.name} is not your own plan. It is in {plan.path}; remove it there."
+        raise SetupError(message)
     names = [row.name for row in read_plans(plan.path)]
     try:
         plan.path.unlink()

@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Annotated, Any, Final
@@ -112,13 +112,11 @@ def plan_run(tool: Tool, call: Call, context: ToolContext) -> Plan:
     """
     given = call.arguments
     if ("program" in given) == ("plan" in given):
-        raise InvalidParameterError(
-            'Give either "program", or "plan" with the name of a saved plan.'
-        )
+        message = 'Give either "program", or "plan" with the name of a saved plan.'
+        raise InvalidParameterError(message)
     if "plan" in given:
-        program = find_plan(given["plan"], _catalogue_folders(context)).program_for(
-            given.get("arguments", {})
-        )
+        saved = find_plan(given["plan"], _catalogue_folders(context))
+        program = saved.program_for(given.get("arguments", {}))
     else:
         program = given["program"]
     return _plan_rehearsed(tool, call, context, program, only=tool.name == "rehearse_plan")
@@ -228,9 +226,7 @@ class _RehearsedProgram:
         held = _ApprovedCalls(plan, decision, run, self)
         calls = ProgramCalls(self.gate, self.usage, self.call)
 
-        def answer_call(
-            app: str, function: str, args: Sequence[Any], named: Mapping[str, Any]
-        ) -> Any:
+        def answer_call(app: str, function: str, args: Any, named: Any) -> Any:
             bound = calls.bind_call(app, function, args, named)
             known = held.match_call(bound)
             if known is not None:
@@ -306,10 +302,9 @@ class _ApprovedCalls:
             return {key: self._as_rehearsed(part) for key, part in value.items()}
         if isinstance(value, list):
             return [self._as_rehearsed(part) for part in value]
-        for real in (
-            sorted(self.rehearsed_names, key=len, reverse=True) if isinstance(value, str) else ()
-        ):
-            value = value.replace(real, self.rehearsed_names[real])
+        if isinstance(value, str):
+            for real in sorted(self.rehearsed_names, key=len, reverse=True):
+                value = value.replace(real, self.rehearsed_names[real])
         return value
 
     def perform_change(self, at: int, bound: Call) -> Any:
@@ -324,9 +319,8 @@ class _ApprovedCalls:
         try:
             if call_key(bound) != made.key:
                 part = self._replan_call(bound)
-            done: CompletedCall = self.run(
-                *part_with_decision(self.plan, part, at + 1, self.decision)
-            )
+            call = part_with_decision(self.plan, part, at + 1, self.decision)
+            done: CompletedCall = self.run(*call)
         except ToolError as error:
             self.left.append(at)
             raise ProgramEndedError(error) from error
@@ -364,9 +358,8 @@ class _ApprovedCalls:
         undo = [f"iac-mcp undo {ident}" for ident in reversed(self.undo_ids)]
         if self.done and not undo:
             undo = [f"iac-mcp undo last {len(self.done)}"]
-        return PlanStoppedError(
-            error, self.done, [*map(self._describe_call, sorted(self.left))], undo
-        )
+        left = [*map(self._describe_call, sorted(self.left))]
+        return PlanStoppedError(error, self.done, left, undo)
 
 
 PLANS: Final = Toolset((__name__,), added="iac_plans.store:pinned_tools")
