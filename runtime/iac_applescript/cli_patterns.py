@@ -29,7 +29,7 @@ def list_patterns(intent: str, app: str, limit: int) -> None:
     """List patterns: the latest, or those for INTENT."""
     store = PatternStore(open_state())
     if intent:
-        rows = [found.pattern for found in store.find_patterns(intent, app=app, limit=limit)]
+        rows = [match.pattern for match in store.find_patterns(intent, app=app, limit=limit)]
     else:
         rows = [row for row in store.all_patterns() if not app or row.app == app][:limit]
     for row in rows:
@@ -78,10 +78,10 @@ def import_patterns(file: Path) -> None:
 
 
 def _load_pattern(number: int) -> ScriptPattern:
-    found = PatternStore(open_state()).get(number)
-    if found is None:
+    pattern = PatternStore(open_state()).get(number)
+    if pattern is None:
         raise SetupError(f"There is no pattern {number}. Run iac-mcp patterns list to see all.")
-    return found
+    return pattern
 
 
 def _read_patterns(file: Path) -> list[ScriptPattern]:

@@ -162,12 +162,12 @@ def explain_failure(
             return ScriptFailure(trap.id, number, trap.message, trap.fixes)
         return _explain_by_number(number, error)
     repairs = script and (trap is None or trap.repairs)
-    found = suggest_fix(cause.id, FailedScript(script, language, nearest_app)) if repairs else None
+    fix = suggest_fix(cause.id, FailedScript(script, language, nearest_app)) if repairs else None
     # The cause still tells which kind of error it is; why and what to do the trap knows better.
     says, fixes = cause.message, cause.fixes
     if trap is not None:
         says, fixes = trap.message, trap.fixes if trap.alone else (*trap.fixes, *cause.fixes[:2])
-    change = (found.script, found.message) if found else (None, "")
+    change = (fix.script, fix.message) if fix else (None, "")
     return ScriptFailure(cause.id, number, says, fixes, *change)
 
 
@@ -179,9 +179,9 @@ def find_error_number(error: str) -> int | None:
     brackets = _BRACKETED.findall(error)
     if brackets:
         return _parse_number(brackets[-1])
-    said = _SAID.findall(error)
-    if said:
-        return _parse_number(said[-1])
+    numbers = _SAID.findall(error)
+    if numbers:
+        return _parse_number(numbers[-1])
     causes = _load_causes()
     words = (word.casefold() for word in re.findall(r"[A-Za-z]{6,}", error))
     named = (causes.numbers[word] for word in words if word in causes.numbers)
@@ -259,8 +259,8 @@ def suggest_fix(cause: str, given: FailedScript) -> SuggestedFix | None:
     change = _CHANGES.get(cause)
     if change is None:
         return None
-    found = change(given)
-    return found if found is not None and found.script != given.script else None
+    fix = change(given)
+    return fix if fix is not None and fix.script != given.script else None
 
 
 def _fix_console_method(given: FailedScript) -> SuggestedFix:
@@ -301,10 +301,10 @@ def _add_missing_end(given: FailedScript) -> SuggestedFix | None:
 
 
 def _use_bundle_id(given: FailedScript) -> SuggestedFix | None:
-    found = _NAMED.findall(given.script)
-    if len({name for _, _, name in found}) != 1:
+    named = _NAMED.findall(given.script)
+    if len({name for _, _, name in named}) != 1:
         return None
-    name = found[0][2]
+    name = named[0][2]
     bundle = given.nearest_app(name)
     if not bundle or bundle.casefold() == name.casefold():
         return None

@@ -103,7 +103,7 @@ class SavedScript(NamedTuple):
         if not isinstance(values, Mapping):
             extra = len(values) > len(self.parameters)
             values = {"": None} if extra else dict(zip(self.parameters, values, strict=False))
-        found = []
+        bound = []
         for name, row in self.parameters.items():
             value = values.get(name, row.default)
             wrong = not isinstance(value, TYPES[row.type])
@@ -111,10 +111,10 @@ class SavedScript(NamedTuple):
             form = _FORMS.get(row.type)
             if wrong or (form is not None and form.match(str(value)) is None):
                 raise self._argument_error()
-            found.append(value)
+            bound.append(value)
         if not values.keys() <= self.parameters.keys():
             raise self._argument_error()
-        return found
+        return bound
 
     def example_arguments(self) -> dict[str, Any]:
         """Return arguments of a call: what stands where nothing is given, else what is meant."""
@@ -145,7 +145,7 @@ def shipped_scripts() -> list[SavedScript]:
 def own_scripts(folder: Path | None = None) -> tuple[tuple[SavedScript, ...], tuple[str, ...]]:
     """Return the user's scripts, and a line for each file that is not read; `folder` holds them."""
     base = data_folder() / "scripts" if folder is None else folder
-    found: list[SavedScript] = []
+    scripts: list[SavedScript] = []
     faults: list[str] = []
     try:
         paths = sorted(base.iterdir()) if base.is_dir() else []
@@ -164,12 +164,12 @@ def own_scripts(folder: Path | None = None) -> tuple[tuple[SavedScript, ...], tu
             content, _ = read_bounded(path, LARGEST, follow=False)
             text = content.decode("utf-8")
             parse = _parse_table if path.suffix == ".toml" else _parse_plain_file
-            found += parse(path, text)
+            scripts += parse(path, text)
         except SetupError as error:
             faults.append(str(error))
         except (OSError, IrregularFileError, TooLargeError, UnicodeDecodeError):
             faults.append(f"{path} cannot be read as text of at most {LARGEST} bytes.")
-    return tuple(found), tuple(faults)
+    return tuple(scripts), tuple(faults)
 
 
 @lru_cache
@@ -202,10 +202,10 @@ def _parse_plain_file(path: Path, text: str) -> Iterator[SavedScript]:
     head: dict[str, Any] = {}
     params: dict[str, list[str]] = {}
     for line in text.splitlines():
-        found = _HEAD.match(line)
-        if found is None:
+        head_line = _HEAD.match(line)
+        if head_line is None:
             break
-        key, value = found[1].casefold(), found[2].strip()
+        key, value = head_line[1].casefold(), head_line[2].strip()
         if key == "param":
             name, _, told = value.partition(" ")
             kind, _, doc = told.partition(" ")
@@ -331,9 +331,9 @@ class _ScriptIndex(NamedTuple):
 def offer_scripts(query: str, app: str, catalogue: Catalogue) -> list[dict[str, Any]]:
     """Return the script that surely does what is wanted as `find_tools` shows it, and its call."""
     known = catalogue.find_app(app) if app else None
-    found = find_scripts(query, known.name if known else app, 1)
+    hits = find_scripts(query, known.name if known else app, 1)
     rows = [
-        saved_script_call(row, _shared_analyzer(catalogue)) for row in found if row.score >= _SURELY
+        saved_script_call(row, _shared_analyzer(catalogue)) for row in hits if row.score >= _SURELY
     ]
     return [{**row, "call_with": CALL_TOOLS[row["level"]]} for row in rows]
 
@@ -343,9 +343,9 @@ def _shared_analyzer(catalogue: Catalogue) -> ScriptAnalyzer:
     return ScriptAnalyzer(catalogue)
 
 
-def saved_script_call(found: FoundScript, analyser: ScriptAnalyzer) -> dict[str, Any]:
+def saved_script_call(match: FoundScript, analyser: ScriptAnalyzer) -> dict[str, Any]:
     """Return a script as an answer: what it is for, what it needs, and the call that runs it."""
-    row = found.script
+    row = match.script
     call = {"saved": row.name, **({"arguments": row.example_arguments()} if row.parameters else {})}
     analysed = analyser.analyze_script(row.script, row.language)
     return {
@@ -375,7 +375,7 @@ def find_scripts(
     )
     terms = [*_weigh_terms(request, worth)]
     whole = sum(weight for _, weight in terms) or 1.0
-    said = {term.stem for term in request.terms}
+    stems = {term.stem for term in request.terms}
     left = 1.0 if app or is_served(request, ()) else _ELSEWHERE
     looks, likely, named = (
         _is_read_request(intent),
@@ -384,7 +384,7 @@ def find_scripts(
     )
     sharing = {at for row, _ in terms for word in row for at in holders.get(word, ())}
     taken = {row.script.name for row in own}
-    found = []
+    matches = []
     for script, has, purpose, only_looks, loses in (*map(entries.__getitem__, sharing), *own):
         elsewhere = app and fold_name(app) not in map(fold_name, script.apps)
         if elsewhere or (script.name in taken and script.source == "library"):
@@ -402,12 +402,12 @@ def find_scripts(
         )
         if named and not named & set(script.apps):
             score *= _OTHER
-        if {looks, only_looks} == {True, False} or (loses and not _LOSES & said):
+        if {looks, only_looks} == {True, False} or (loses and not _LOSES & stems):
             score *= _ACTS
         if score * left >= FLOOR:
             why = f"shares {', '.join(sorted(asked)[:5])}"
-            found.append(FoundScript(script, round(score * left, 3), why))
-    return sorted(found, key=lambda row: (-row.score, row.script.name))[:limit]
+            matches.append(FoundScript(script, round(score * left, 3), why))
+    return sorted(matches, key=lambda row: (-row.score, row.script.name))[:limit]
 
 
 @lru_cache(maxsize=1)
@@ -447,27 +447,27 @@ def _weigh_terms(
 
 def _likely_apps(request: SearchRequest) -> dict[str, float]:
     """Return how likely a request means each app, by its folded name: 0 to 1."""
-    found: dict[str, float] = {}
+    shares: dict[str, float] = {}
     for name, worth in area_scores(request).items():
         share = min(worth, _SURE) / _SURE
         for app in load_lexicon().areas[name].apps:
-            found[fold_name(app)] = max(found.get(fold_name(app), 0.0), share)
+            shares[fold_name(app)] = max(shares.get(fold_name(app), 0.0), share)
             share *= _NEXT
-    return found
+    return shares
 
 
 def _named_apps(intent: str, entries: Sequence[_IndexedScript]) -> set[str]:
     """Return the apps that are named: by no everyday word, or by one with a capital."""
     words = [word.strip(".,:;?!()'\"") for word in intent.split()]
-    found = set()
+    apps = set()
     for app in {one for row in entries for one in row.script.apps}:
         name = app.removeprefix("Google ").split()[0]
         if stem_word(name.casefold()) in _everyday_words():
             told = name in words[1:]
         else:
             told = name.casefold() in map(str.casefold, words)
-        found |= {app} if told else set()
-    return found
+        apps |= {app} if told else set()
+    return apps
 
 
 @lru_cache(maxsize=1)

@@ -107,9 +107,9 @@ def suggest_ways(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Resu
     kept = find_scripts(intent, _app_name(toolset, given), 2)
     guides = load_skills(toolset.skill_folder)
     scripts = [(row, saved_script_fields(row, toolset.analyser)["level"]) for row in kept]
-    found = rank_suggestions(intent, app, hits, patterns, guides, given.get("limit", 5), scripts)
-    if found:
-        return {"suggestions": [row.to_dict() for row in found]}
+    ways = rank_suggestions(intent, app, hits, patterns, guides, given.get("limit", 5), scripts)
+    if ways:
+        return {"suggestions": [row.to_dict() for row in ways]}
     note = "No tool or pattern does this. get_app_dictionary shows what an app can do."
     return {"suggestions": [], "note": note}
 
@@ -130,54 +130,54 @@ def list_apps(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
         )
         row["path"] = str(bundle.path)
         row["running"] = str(bundle.path) in running
-    found = [
+    listed = [
         row
         for row in sorted(rows.values(), key=lambda row: row["name"].casefold())
         if wanted in row["name"].casefold() or wanted in row["bundle_id"].casefold()
     ]
-    return {"apps": found[:200], "count": len(found)}
+    return {"apps": listed[:200], "count": len(listed)}
 
 
 @lookup_tool
 def show_dictionary(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
     tables = toolset.app_tables(given["app"])
     page = int(given.get("page", 1))
-    found = dictionary.dictionary_page(tables, given.get("term", ""), given.get("search", ""), page)
-    return {"app": tables.app.name, "bundle_id": tables.app.id, **found.to_dict()}
+    part = dictionary.dictionary_page(tables, given.get("term", ""), given.get("search", ""), page)
+    return {"app": tables.app.name, "bundle_id": tables.app.id, **part.to_dict()}
 
 
 @lookup_tool
 def show_skill(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
     app = given["app"]
-    found = find_skill(app, toolset.skill_folder)
-    if found is None:
+    guide = find_skill(app, toolset.skill_folder)
+    if guide is None:
         known = ", ".join(sorted(load_skills(toolset.skill_folder)))
         message = f"There is no guide for {quote_text(app)}."
         hint = f"Guides exist for: {known}. For any app, call get_app_dictionary."
         raise ToolError("NOT_FOUND", message, hint)
     return {
-        "app": found.app,
-        "name": found.name,
-        "title": found.title,
-        "text": found.text,
-        "source": "the user's own" if found.own else "shipped with IAC",
+        "app": guide.app,
+        "name": guide.name,
+        "title": guide.title,
+        "text": guide.text,
+        "source": "the user's own" if guide.own else "shipped with IAC",
     }
 
 
 @lookup_tool
 def validate_script(toolset: ScriptToolset, given: Arguments, run: Runner) -> Result:
     script, language = given["script"], _script_language(given)
-    found = include_app_starts(toolset.analyser.analyze_script(script, language), toolset.runs)
+    analysis = include_app_starts(toolset.analyser.analyze_script(script, language), toolset.runs)
     checks = ["structure", "terms of the apps whose dictionary is known"]
     faults = [fault.message for fault in scan_script(script, language).faults]
     faults += [
         f"{format_place(reason)}: {reason.text!r} {reason.message}"
-        for reason in found.reasons
+        for reason in analysis.reasons
         if reason.rule in ("unknown", "shape", "target")
     ]
     # The compiler may start an app to learn its words, and a check starts none.
     compiles = toolset.real and shutil.which("osacompile") is not None
-    if compiles and all(map(toolset.runs, found.targets)):
+    if compiles and all(map(toolset.runs, analysis.targets)):
         checks.append("osacompile")
         complaint = compile_script(run, script, language)
         # What macOS says of its own language stands above our reading of it.
@@ -186,7 +186,7 @@ def validate_script(toolset: ScriptToolset, given: Arguments, run: Runner) -> Re
         "valid": not faults,
         "problems": faults[:REASONS],
         "checks": checks,
-        **analysis_fields(found),
+        **analysis_fields(analysis),
     }
 
 
@@ -195,48 +195,48 @@ def execute_script(tool: Tool, call: Call, context: ToolContext) -> Plan:
     toolset = context.get_or_create(open_toolset)
     given = choose_script(call.arguments, context.home, again=bool(call.token))
     script, language = given.script, given.language
-    found = include_app_starts(toolset.analyser.analyze_script(script, language), toolset.runs)
-    found = toolset.add_confinement_reason(found)
-    confined = toolset.is_confined(found)
-    told = (*found.targets, *found.unknown)
+    analysis = include_app_starts(toolset.analyser.analyze_script(script, language), toolset.runs)
+    analysis = toolset.add_confinement_reason(analysis)
+    confined = toolset.is_confined(analysis)
+    told = (*analysis.targets, *analysis.unknown)
     raised = (
         RaisedLevel("script", f"{reason.message} ({reason.text})", "SAFE")
-        for reason in found.reasons[:5]
-        if found.level != "SAFE"
+        for reason in analysis.reasons[:5]
+        if analysis.level != "SAFE"
     )
-    tokens = scan_script(script, language).tokens if found.level != "SAFE" else ()
+    tokens = scan_script(script, language).tokens if analysis.level != "SAFE" else ()
     literals = [token.text for token in tokens if token.kind in ("string", "template")]
     literals += iterate_texts(given.arguments)
     return toolset.plan_call(
         tool,
         call,
         lambda toolset, asked, run: _run_planned(
-            toolset, asked, given, run, found, confined=confined
+            toolset, asked, given, run, analysis, confined=confined
         ),
-        _script_effects(toolset, found, script_reach(script, language, found)),
-        line=summarize_script(given, found, confined=confined),
+        _script_effects(toolset, analysis, script_reach(script, language, analysis)),
+        line=summarize_script(given, analysis, confined=confined),
         raised=(*raised, *find_tainted_texts(literals, context.permissions.taint)),
         turns=[app for app, _ in map(toolset.resolve_app, told) if app],
-        lines=tuple(worst_lines(script, found)),
+        lines=tuple(worst_lines(script, analysis)),
         pin=given.digest,
-        secrets=found.secrets,
+        secrets=analysis.secrets,
     )
 
 
 def _script_effects(
-    toolset: ScriptToolset, found: ScriptAnalysis, reach: ProcessReach
+    toolset: ScriptToolset, analysis: ScriptAnalysis, reach: ProcessReach
 ) -> tuple[Effect, ...]:
     """Return what a script does: each statement, and what is not known of the others.
 
     What it needs as a whole, its effects need: the highest level of theirs is that of the script.
     """
-    level, noted = found.level, list(found.effects)
+    level, noted = analysis.level, list(analysis.effects)
     verb: Verb = "read" if level == "SAFE" else "unknown"
     for app, name in map(toolset.resolve_app, reach.processes):
         doubt = "" if app else f"IAC does not know {name}"
-        worked = (row for row in found.effects if row.app == SYSTEM_EVENTS)
+        worked = (row for row in analysis.effects if row.app == SYSTEM_EVENTS)
         noted += (row._replace(app=app, name=name, flow=(), doubt=doubt) for row in worked)
-    for app, name in map(toolset.resolve_app, (*found.targets, *found.unknown)):
+    for app, name in map(toolset.resolve_app, (*analysis.targets, *analysis.unknown)):
         done = [row for row in noted if app and row.app == app]
         # What was not understood may be done to an app that is told.
         if not done or (
@@ -244,7 +244,7 @@ def _script_effects(
         ):
             doubt = "" if app else f"IAC does not know {name}"
             noted.append(Effect(verb, app, name, level=level, doubt=doubt))
-    runs = any(reason.message in RUNS and reason.rule != "text" for reason in found.reasons)
+    runs = any(reason.message in RUNS and reason.rule != "text" for reason in analysis.reasons)
     if runs and all(row.verb != "run" for row in noted):
         noted.append(Effect("run", OWN_APP, "osascript", level="DANGEROUS"))
     if reach.unsure:
@@ -264,21 +264,25 @@ def _run_planned(
     asked: Arguments,
     given: ChosenScript,
     run: Runner,
-    found: ScriptAnalysis,
+    analysis: ScriptAnalysis,
     *,
     confined: bool,
 ) -> Result:
     script, language = given.script, given.language
     timeout = float(asked.get("timeout", DEFAULT_TIMEOUT))
     readable = asked.get("output") == "text"
-    known = [target for target in (*found.targets, *found.unknown) if "." in target]
+    known = [target for target in (*analysis.targets, *analysis.unknown) if "." in target]
 
     def confine_command(argv: Sequence[str]) -> Sequence[str]:
-        held = toolset.confinement if confined else None
-        lets = [LETS[row.message] for row in found.reasons if row.message in LETS]
-        return argv if held is None else held.confined_command(argv, known, dict.fromkeys(lets))
+        confiner = toolset.confinement if confined else None
+        lets = [LETS[row.message] for row in analysis.reasons if row.message in LETS]
+        return (
+            argv
+            if confiner is None
+            else confiner.confined_command(argv, known, dict.fromkeys(lets))
+        )
 
-    limits = (timeout, confine_command, found.bounds, given.arguments)
+    limits = (timeout, confine_command, analysis.bounds, given.arguments)
     ran = run_script(run, script, language, *limits, readable=readable)
     failure, answer = ran.failure, ran.answer
     if failure is not None:
@@ -287,7 +291,7 @@ def _run_planned(
         assert answer is not None
         outcome = RunOutcome(True, answer.kind, "", None, ran.milliseconds)
     app, intent = known[0] if known else "", asked.get("intent", "")
-    _remember_run(toolset.store, intent, app, given, outcome, found.level, found.effects)
+    _remember_run(toolset.store, intent, app, given, outcome, analysis.level, analysis.effects)
     if failure is not None:
         if failure.cause != "timeout":
             # The time limit is ours: its words say nothing, its number all.
@@ -298,8 +302,8 @@ def _run_planned(
         "result": answer.value,
         "kind": answer.kind,
         "milliseconds": ran.milliseconds,
-        "level": found.level,
-        "tools_that_do_this": list(found.tools[:5]),
+        "level": analysis.level,
+        "tools_that_do_this": list(analysis.tools[:5]),
     }
 
 
@@ -316,21 +320,21 @@ def _remember_run(
 
 
 def _script_language(given: Arguments) -> Language:
-    found: Language = given.get("language", "applescript")
-    return found
+    language: Language = given.get("language", "applescript")
+    return language
 
 
 @lookup_tool
 def explain_error(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
     script, language = given.get("script", ""), _script_language(given)
-    found = toolset.explain_failure(given.get("error", ""), given.get("number"), script, language)
+    failure = toolset.explain_failure(given.get("error", ""), given.get("number"), script, language)
     similar = []
     if script:
         targets = toolset.analyser.analyze_script(script, language).targets
         similar = toolset.store.successes_like(script, targets[0] if targets else "")
     return {
-        **explanation_fields(found),
-        "message": found.message,
+        **explanation_fields(failure),
+        "message": failure.message,
         "similar": [
             {
                 "intent": row.intent,
@@ -347,11 +351,11 @@ def explain_error(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Res
 def find_patterns(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
     app = toolset.app_bundle_id(given.get("app", ""))
     limit = given.get("limit", 3)
-    found = toolset.store.find_patterns(given["intent"], app=app, limit=10)
+    matches = toolset.store.find_patterns(given["intent"], app=app, limit=10)
     # What never worked here is no advice; an import is, and says that it was not tried.
     rows = [
         (row.score + LEARNED, pattern_fields(row))
-        for row in found
+        for row in matches
         if row.score >= KNOWN and (row.pattern.is_trusted or row.pattern.provenance == "import")
     ]
     kept = find_scripts(given["intent"], _app_name(toolset, given), limit)

@@ -123,8 +123,8 @@ def forward_rows(once: bool) -> None:
     if once:
         with database.open_connection(settings.database) as connection:
             done = forward_once(settings, state, connection)
-            if said := versions.adopt_version(connection, settings, state):
-                click.echo(said)
+            if news := versions.adopt_version(connection, settings, state):
+                click.echo(news)
             database.report_host(connection, settings.host, _current_facts())
         click.echo(f"Sent {done.sent} rows; {done.waiting} are waiting.")
         return
@@ -139,8 +139,8 @@ def forward_rows(once: bool) -> None:
 def _current_facts() -> dict[str, Any]:
     from iac_runtime.tools.catalogue import Catalogue, tool_folders
 
-    found = host_facts(Catalogue(tool_folders([])), VERSION)
-    return {**found, **versions.team_facts(open_state())}
+    facts = host_facts(Catalogue(tool_folders([])), VERSION)
+    return {**facts, **versions.team_facts(open_state())}
 
 
 PRIVATE_FILE = click.Path(path_type=Path, dir_okay=False)
@@ -255,10 +255,10 @@ def answer_question(host: str, question: str, key: Path, address: str | None) ->
     """Show an approval prompt of another Mac, and answer it."""
     signer = versions.read_key(key)
     with database.open_connection(_database_address(address)) as connection:
-        found = forward.find_question(connection, host, question)
-        click.echo(_escape_lines(found.text))
-        said = click.prompt("Answer", type=click.Choice(found.answers, case_sensitive=False))
-        forward.submit_answer(connection, signer, found, said)
+        asked = forward.find_question(connection, host, question)
+        click.echo(_escape_lines(asked.text))
+        reply = click.prompt("Answer", type=click.Choice(asked.answers, case_sensitive=False))
+        forward.submit_answer(connection, signer, asked, reply)
     click.echo("Your answer is signed and saved. The Mac will fetch it.")
 
 
@@ -293,9 +293,9 @@ def hosts(as_json: bool, address: str | None) -> None:
 def levels(as_json: bool, address: str | None) -> None:
     """Show each Mac's number of tools per level, and levels that differ from the accepted ones."""
     with database.open_connection(_database_address(address)) as connection:
-        found = database.list_hosts(connection)
+        hosts_here = database.list_hosts(connection)
     rows, accepted = (
-        [{"host": row["host"], **one} for row in found for one in row[key]]
+        [{"host": row["host"], **one} for row in hosts_here for one in row[key]]
         for key in ("apps", "levels")
     )
     kinds = Counter((row["key"], row.get("levels", "")) for row in rows)

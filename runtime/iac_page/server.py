@@ -120,7 +120,7 @@ def make_app(sources: PageSources, port: int) -> PageGuard:
 
 
 def _template_environment(keys: PageKeys, *, fleet: bool) -> Environment:
-    found = Environment(
+    environment = Environment(
         loader=PackageLoader("iac_page"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -131,13 +131,13 @@ def _template_environment(keys: PageKeys, *, fleet: bool) -> Environment:
             one if isinstance(one, Markup) or not isinstance(one, str) else escape_value(one)
         ),
     )
-    found.globals["t"] = tomllib.loads((HERE / "texts.toml").read_text(encoding="utf-8"))
-    found.globals["form_token"] = keys.form
-    found.globals["fleet"] = fleet
-    found.filters["json"] = views.pretty_json
-    found.filters["query"] = urlencode
-    found.filters["told"] = lambda question: paragraphs(question.text)
-    return found
+    environment.globals["t"] = tomllib.loads((HERE / "texts.toml").read_text(encoding="utf-8"))
+    environment.globals["form_token"] = keys.form
+    environment.globals["fleet"] = fleet
+    environment.filters["json"] = views.pretty_json
+    environment.filters["query"] = urlencode
+    environment.filters["told"] = lambda question: paragraphs(question.text)
+    return environment
 
 
 def escape_value(value: object) -> object:
@@ -148,9 +148,9 @@ def escape_value(value: object) -> object:
 
 
 def _render_page(
-    found: Environment, name: str, values: Mapping[str, Any], status: int = 200
+    environment: Environment, name: str, values: Mapping[str, Any], status: int = 200
 ) -> Response:
-    return HTMLResponse(found.get_template(f"{name}.html").render(values, here=name), status)
+    return HTMLResponse(environment.get_template(f"{name}.html").render(values, here=name), status)
 
 
 def _view_endpoint(make: Make, sources: PageSources, show: Show) -> Callable[[Request], Any]:
@@ -211,9 +211,9 @@ async def _event_stream(sources: PageSources, request: Request) -> Response:
 
 
 def _state_stamp(state: Path) -> str:
-    found = [one.id for one in read_waiting_questions(state)]
+    parts = [one.id for one in read_waiting_questions(state)]
     for path in (*state.glob("servers/*.json"), state / "audit.db-wal"):
         with contextlib.suppress(OSError):
             status = path.stat()
-            found.append(f"{path.name} {status.st_mtime_ns} {status.st_size}")
-    return " ".join(found)
+            parts.append(f"{path.name} {status.st_mtime_ns} {status.st_size}")
+    return " ".join(parts)

@@ -194,13 +194,13 @@ def _program_failure(sandbox: Any, error: Any, failed: list[ToolError]) -> ToolE
         )
     frames = error.traceback() if hasattr(error, "traceback") else []
     line = f" in line {frames[-1].line}" if frames else ""
-    said = clean_value(error.display("type-msg") if frames else str(error))[:500]
+    message = clean_value(error.display("type-msg") if frames else str(error))[:500]
     if failed and str(failed[-1]) in clean_value(str(error)):
         failed[-1].message = f"The plan stopped{line}: {failed[-1].message}"
         return failed[-1]
-    kind: ErrorType = "TIMEOUT" if said.startswith("TimeoutError") else "EXECUTION_ERROR"
-    way = "Dates in rows are datetime objects: use them as they are." if _ISO in said else ""
-    return ToolError(kind, f"The plan stopped{line}: {said}{'.' if way else ''}", way)
+    kind: ErrorType = "TIMEOUT" if message.startswith("TimeoutError") else "EXECUTION_ERROR"
+    way = "Dates in rows are datetime objects: use them as they are." if _ISO in message else ""
+    return ToolError(kind, f"The plan stopped{line}: {message}{'.' if way else ''}", way)
 
 
 _ISO: Final = "argument must be str"
@@ -478,8 +478,8 @@ class _RehearsedObjects:
         assert operation is not None
         wanted: list[str] = given.get("properties") or []
         if operation.spec.op in ("list", "count"):
-            held = [ref for ref, at in self.inside.items() if at.startswith(str(given.get("of")))]
-            rows = [{"ref": ref, **self._object_values(ref, wanted)} for ref in held]
+            inside = [ref for ref, at in self.inside.items() if at.startswith(str(given.get("of")))]
+            rows = [{"ref": ref, **self._object_values(ref, wanted)} for ref in inside]
             return rows if operation.spec.op == "list" else len(rows)
         return operation.spec.op != "get" or self._object_values(str(given["target"]), wanted)
 
@@ -549,6 +549,6 @@ def effects_table(parts: Iterable[CallFacts]) -> list[dict[str, Any]]:
 
 
 def _add_values(row: dict[str, Any], name: str, values: Sequence[Any]) -> None:
-    found: list[Any] = row.setdefault(name, []) if any(value != "" for value in values) else []
-    new = (value for value in values if value not in found and value != "")
-    found.extend(islice(new, max(_LISTED - len(found), 0)))
+    known: list[Any] = row.setdefault(name, []) if any(value != "" for value in values) else []
+    new = (value for value in values if value not in known and value != "")
+    known.extend(islice(new, max(_LISTED - len(known), 0)))

@@ -67,15 +67,15 @@ def load_plans(tools: Sequence[Path]) -> dict[str, SavedPlan]:
     Raises:
         SetupError: A file is not right, or the user's folder is not safe.
     """
-    found: dict[str, SavedPlan] = {}
+    plans: dict[str, SavedPlan] = {}
     own = own_plans_folder()
     if own.is_dir():
         check_own(own)
     for folder in (own, *(folder / "plans" for folder in tools)):
         for path in sorted(folder.glob("*.py")):
             for plan in read_plans(path):
-                found.setdefault(plan.name, plan)
-    return found
+                plans.setdefault(plan.name, plan)
+    return plans
 
 
 def find_plan(name: str, tools: Sequence[Path]) -> SavedPlan:
@@ -85,11 +85,11 @@ def find_plan(name: str, tools: Sequence[Path]) -> SavedPlan:
         InvalidParameterError: There is none; the nearest are named.
         SetupError: As `plans`.
     """
-    found = load_plans(tools)
-    if name not in found:
-        near = near_text(name, list(found)) if found else "Save one with: iac-mcp plans add FILE"
+    plans = load_plans(tools)
+    if name not in plans:
+        near = near_text(name, list(plans)) if plans else "Save one with: iac-mcp plans add FILE"
         raise InvalidParameterError(f"There is no plan {quote_text(name)}.", near)
-    return found[name]
+    return plans[name]
 
 
 def read_plans(path: Path) -> list[SavedPlan]:
@@ -158,11 +158,11 @@ def _annotation_schema(kind: str) -> dict[str, Any] | None:
         return {"type": _PLAIN[kind]}
     if kind in _DATES:
         return {"type": "string", "description": "A date, as in 2026-01-31 or 2026-01-31T09:00."}
-    if found := re.fullmatch(r"list\[(.*)\]", kind):
-        items = None if found[1] in _DATES else _annotation_schema(found[1])
+    if match := re.fullmatch(r"list\[(.*)\]", kind):
+        items = None if match[1] in _DATES else _annotation_schema(match[1])
         return items and {"type": "array", "items": items}
-    if found := re.fullmatch(r"Literal\[(.*)\]", kind):
-        words = ast.literal_eval(f"[{found[1]}]")
+    if match := re.fullmatch(r"Literal\[(.*)\]", kind):
+        words = ast.literal_eval(f"[{match[1]}]")
         return {"enum": words, "type": "string"} if all(type(w) is str for w in words) else None
     return None
 
@@ -173,10 +173,10 @@ def read_pinned() -> dict[str, Mapping[str, Any]]:
     A file that is damaged lists none: the server starts without them.
     """
     try:
-        found = json.loads(read_bounded(own_plans_folder() / PINNED, MOST * 10)[0])
+        rows = json.loads(read_bounded(own_plans_folder() / PINNED, MOST * 10)[0])
     except (OSError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return rows if isinstance(rows, dict) else {}
 
 
 def pin_plan(plan: SavedPlan | None, name: str = "") -> bool:
@@ -213,8 +213,8 @@ def save_plans(path: Path) -> list[SavedPlan]:
     Raises:
         SetupError: It has none, or cannot be read or written.
     """
-    found = read_plans(path)
-    if not found:
+    plans = read_plans(path)
+    if not plans:
         message = f"{path} contains no plan. A plan is a function whose parameters have types."
         raise SetupError(message)
     folder = own_plans_folder()

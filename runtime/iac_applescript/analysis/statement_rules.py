@@ -166,9 +166,9 @@ def _is_appending(plain: Sequence[Unit], value: Sequence[Unit], scene: Statement
 
 
 def _without_cast(units: Sequence[Unit]) -> list[Unit]:
-    found = strip_parentheses(units)
+    plain = strip_parentheses(units)
     return (
-        strip_parentheses(found[:-2]) if [unit.word for unit in found[-2:-1]] == ["as"] else found
+        strip_parentheses(plain[:-2]) if [unit.word for unit in plain[-2:-1]] == ["as"] else plain
     )
 
 
@@ -201,13 +201,13 @@ def settable_rows(
 
 def _as_of_form(units: Sequence[Unit]) -> list[Unit]:
     """Return `a's b` as `b of a`."""
-    found: list[Unit] = []
+    swapped: list[Unit] = []
     end = len(units)
     for place in range(end - 1, -1, -1):
         if units[place].word == "'s":
-            found += (*units[place + 1 : end], Unit("keyword", "of", (), units[place].start))
+            swapped += (*units[place + 1 : end], Unit("keyword", "of", (), units[place].start))
             end = place
-    return [*found, *units[:end]]
+    return [*swapped, *units[:end]]
 
 
 def _rows_in_other_apps(unit: Unit, scene: StatementContext) -> list[tuple[Vocabulary, TermUse]]:
@@ -427,11 +427,11 @@ def _judge_web(rest: Sequence[Unit], scene: StatementContext, base: Level) -> Co
     """Judge what leads to the web with a text or an address that it is given."""
     given = rest[1:] if rest and rest[0].word == "for" else rest
     end = (i for i, u in enumerate(given) if u.word == "in" or u.word.startswith("with"))
-    said = given[: next(end, len(given))]
-    page = starts_with_phrase(strip_parentheses(said), "url of") and all(
-        unit.word != "&" for unit in said
+    term = given[: next(end, len(given))]
+    page = starts_with_phrase(strip_parentheses(term), "url of") and all(
+        unit.word != "&" for unit in term
     )
-    plain = page or is_spelled_out(said, scene.declared) or is_literal_address(said, scene.declared)
+    plain = page or is_spelled_out(term, scene.declared) or is_literal_address(term, scene.declared)
     return CommandVerdict(
         highest((base, "MODIFY" if plain else "DANGEROUS")), JUDGED["search the web"]
     )
