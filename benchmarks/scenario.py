@@ -20,9 +20,9 @@ from bounds import exit_status, hold_at_most
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
-from iac_scenario.events import CallEvent, EndEvent, Event, ResultEvent
+from iac_scenario.conversation import CallEvent, EndEvent, Event, ResultEvent
 from iac_scenario.output import FORMATS
-from iac_scenario.play import PlaySettings, play_scenario
+from iac_scenario.player import PlaySettings, play_scenario
 from iac_scenario.reader import load_scenario
 
 CALLS: Final = 1000

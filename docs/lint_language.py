@@ -207,8 +207,8 @@ def _said(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def _is_tool(decorator: ast.expr) -> bool:
-    names = ("tool", "_script_tool")
-    return isinstance(decorator, ast.Call) and getattr(decorator.func, "id", "") in names
+    name = getattr(decorator.func, "id", "") if isinstance(decorator, ast.Call) else ""
+    return name in ("tool", "_script_tool", "acting_tool")
 
 
 def _is_index(node: ast.AST) -> bool:

@@ -49,7 +49,6 @@ VARIABLES: Final[Mapping[str, str]] = {
     "ACCESSIBILITY_MCP_RATE_LIMIT": "The same as IAC_RATE_LIMIT.",
     "ACCESSIBILITY_MCP_BLOCKLIST": "The same as IAC_BLOCKLIST.",
     "IAC_LEARNING": "off: do not learn from scripts.",
-    "IAC_SIMULATOR_ENGINE": "jsc or quickjs: the JavaScript engine of the simulator.",
     "IAC_SIMULATOR_EVENTS": "A file for the Apple events that simulated apps get.",
     "IAC_SIMULATOR_FAULTS": "Faults of simulated apps: the path of a scenario.",
     "IAC_SIMULATOR_STATE": "The file with the state of simulated apps.",

@@ -14,7 +14,6 @@ from functools import partial
 from typing import Annotated, Any, Final, NotRequired, TypedDict
 
 from iac_accessibility.arguments import (
-    ActionDone,
     AppName,
     ChangedLines,
     ChangeDone,
@@ -25,19 +24,8 @@ from iac_accessibility.arguments import (
     Seconds,
     UiCall,
 )
-from iac_accessibility.bridge import ElementReader, parse_stroke, read_one
-from iac_accessibility.changes import (
-    ElementChange,
-    check_action,
-    check_enabled,
-    describe_app,
-    describe_element,
-)
-from iac_accessibility.element_identity import (
-    ElementFound,
-    describe_differences,
-    with_row,
-)
+from iac_accessibility.bridge import ElementReader, parse_stroke, wait_until
+from iac_accessibility.element_identity import ElementFound, describe_differences, with_row
 from iac_accessibility.errors import LOOK_AGAIN, UiError, error_context
 from iac_accessibility.input_devices import (
     TextEntry,
@@ -63,11 +51,19 @@ from iac_accessibility.model import (
 )
 from iac_accessibility.risk import holds_secret
 from iac_accessibility.session import UiSession
-from iac_accessibility.toolset import change_tool
+from iac_accessibility.toolset import (
+    ElementChange,
+    acting_tool,
+    change_tool,
+    check_action,
+    check_enabled,
+    describe_app,
+    describe_element,
+)
 from iac_accessibility.traverse import WalkLimits, walk_tree
 from iac_base.errors import near_text, quote_text
 from iac_base.text import escape_hidden
-from iac_runtime.tool import limits, tool
+from iac_runtime.tool import limits
 
 _SWITCHES: Final = ("press", "toggle", "check", "uncheck")
 _TRUE: Final = frozenset(("true", "yes", "on", "1", "checked"))
@@ -81,12 +77,12 @@ def plan_perform_action(session: UiSession, call: UiCall) -> ElementChange:
     Raises:
         UiError: The path leads nowhere or elsewhere, or the element has no such action.
     """
-    found = call.resolve_element(session)
+    element = call.resolve_element(session)
     action = action_name(call.arguments["action"])
-    check_action(found.node, action, call.arguments["action"])
+    check_action(element.node, action, call.arguments["action"])
     return ElementChange(
-        found,
-        f"{action} {describe_element(found, call.app)}",
+        element,
+        f"{action} {describe_element(element, call.app)}",
         lambda node, seconds: session.bridge.perform_action(node.handle, action, seconds),
         action=action,
         words=(action,),
@@ -94,22 +90,15 @@ def plan_perform_action(session: UiSession, call: UiCall) -> ElementChange:
     )
 
 
-@tool(
-    level="MODIFY",
-    ceiling="DANGEROUS",
+@acting_tool(
     plan=plan_perform_action,
-    answer=ActionDone,
     words="button check checkbox click collapse control dialog disclosure dismiss expand hit"
     " icon link popup press push radio select tab tap tick triangle uncheck untick",
     example={"app": "Preview", "element": "window[0]/button[@title='Close']", "action": "press"},
     timeout=5.0,
 )
 def perform_action(
-    *,
-    app: AppName | None = None,
-    element: ElementName,
-    action: str,
-    timeout: Seconds | None = None,
+    *, app: AppName | None = None, element: ElementName, action: str, timeout: Seconds | None = None
 ) -> None:
     """Perform one of an element's own actions, such as press, and return the element's state.
 
@@ -125,8 +114,8 @@ def plan_set_value(session: UiSession, call: UiCall) -> ElementChange:
     Raises:
         UiError: The path leads nowhere or elsewhere, the element takes no value, or not this one.
     """
-    found = call.resolve_element(session)
-    return value_change(session, call.app, found, call.arguments["value"], call.seconds)
+    element = call.resolve_element(session)
+    return value_change(session, call.app, element, call.arguments["value"], call.seconds)
 
 
 class ValueDone(ChangeDone):
@@ -136,9 +125,7 @@ class ValueDone(ChangeDone):
     new_value: Scalar
 
 
-@tool(
-    level="MODIFY",
-    ceiling="DANGEROUS",
+@acting_tool(
     plan=plan_set_value,
     answer=ValueDone,
     words="address box checkbox drag enter field fill form put search slider text type value write",
@@ -162,7 +149,7 @@ def set_value(
 
 
 def value_change(
-    session: UiSession, app: UiApp, found: ElementFound, given: str | float | bool, seconds: float
+    session: UiSession, app: UiApp, element: ElementFound, given: str | float | bool, seconds: float
 ) -> ElementChange:
     """Return the change that sets the value of an element.
 
@@ -170,26 +157,23 @@ def value_change(
         UiError: The element takes no value, or not this one.
     """
     bridge = session.bridge
-    node = found.node
+    node = element.node
     check_enabled(node)
     takes = bridge.accepted_value(node.handle, seconds)
     switch = next((name for name in _SWITCHES if name in node.actions), "")
     switched = bool(switch) and node.role in BOOLEAN_ROLES
     typed = not switched and takes.kind is None
     if typed and not node.states >= {"editable", "focusable"}:
-        raise UiError(
-            "NOT_SUPPORTED",
-            f"The value of {describe_element(found, app)} cannot be set.",
-            f"Its actions: {', '.join(node.actions)}." if node.actions else LOOK_AGAIN,
-            reason="not_settable",
-        )
+        message = f"The value of {describe_element(element, app)} cannot be set."
+        guidance = f"Its actions: {', '.join(node.actions)}." if node.actions else LOOK_AGAIN
+        raise UiError("NOT_SUPPORTED", message, guidance, reason="not_settable")
     value = coerce_value(given, node, takes)
 
     def write_value(now: UiNode, seconds: float) -> Mapping[str, Any] | None:
         if not switched and isinstance(value, str):
-            return put_text(session, TextEntry(app, found.now(now), value, whole=True), seconds)
+            return put_text(session, TextEntry(app, element.now(now), value, whole=True), seconds)
         if not switched and isinstance(value, float):
-            return put_number(session, app, found, value, seconds)
+            return put_number(session, app, element, value, seconds)
         if not switched:
             bridge.set_value(now.handle, value, seconds)
         elif bool(now.value) is not value:
@@ -197,8 +181,8 @@ def value_change(
         return None
 
     return ElementChange(
-        found,
-        f"set {describe_element(found, app)} to {_shown(value, node, 200)}",
+        element,
+        f"set {describe_element(element, app)} to {_shown(value, node, 200)}",
         write_value,
         "action" if switched else "value",
         switch if switched else "",
@@ -277,15 +261,12 @@ def _titles_of(text: str) -> list[str]:
     Raises:
         UiError: There are not two to ten titles.
     """
-    found = [part.strip() for part in _ARROW.split(text.strip())]
-    if not 2 <= len(found) <= _MOST or not all(found):
-        raise UiError(
-            "INVALID_PARAMETER",
-            f"{quote_text(text)} is not a menu path.",
-            'Write the menu and the item: "File > Save As…".',
-            reason="bad_path",
-        )
-    return found
+    titles = [part.strip() for part in _ARROW.split(text.strip())]
+    if not 2 <= len(titles) <= _MOST or not all(titles):
+        message = f"{quote_text(text)} is not a menu path."
+        guidance = 'Write the menu and the item: "File > Save As…".'
+        raise UiError("INVALID_PARAMETER", message, guidance, reason="bad_path")
+    return titles
 
 
 @change_tool
@@ -298,27 +279,24 @@ def plan_click_menu(session: UiSession, call: UiCall) -> ElementChange:
     """
     app = call.app
     item, named = _find_menu_item(session, app, call.arguments["menu_path"], call.seconds)
-    found = with_row(session.bridge, app, item, seconds=call.seconds)
-    if call.bound and (why := describe_differences(call.bound[0], found)):
-        raise stale_error(session, app, found.path, call.bound[0], why)
-    action = "press" if "press" in found.node.actions else "pick"
-    with error_context(app, found.path):
-        check_action(found.node, action, "press")
+    element = with_row(session.bridge, app, item, seconds=call.seconds)
+    if call.bound and (why := describe_differences(call.bound[0], element)):
+        raise stale_error(session, app, element.path, call.bound[0], why)
+    action = "press" if "press" in element.node.actions else "pick"
+    with error_context(app, element.path):
+        check_action(element.node, action, "press")
     return ElementChange(
-        found,
+        element,
         f"choose {' > '.join(quote_text(title, 40) for title in named)} in {describe_app(app)}",
         lambda node, seconds: session.bridge.perform_action(node.handle, action, seconds),
         action=action,
         words=tuple(named),
-        more={"action": action, "element_path": found.path},
+        more={"action": action, "element_path": element.path},
     )
 
 
-@tool(
-    level="MODIFY",
-    ceiling="DANGEROUS",
+@acting_tool(
     plan=plan_click_menu,
-    answer=ActionDone,
     words="bar choose command item menu open pick select submenu",
     example={"app": "TextEdit", "menu_path": "Format > Make Plain Text"},
     timeout=5.0,
@@ -369,19 +347,16 @@ def _menu_bars(session: UiSession, app: UiApp, seconds: float) -> list[Handle]:
     )
     bars = [branch for branch in seen.order if branch.node.role == "menu_bar"]
     if not bars:
-        raise UiError(
-            "NOT_SUPPORTED",
-            f"{app.name} has no menu bar, or does not show it.",
-            "Use find_element to find a button that opens a menu.",
-            reason="no_menu",
-        )
+        message = f"{app.name} has no menu bar, or does not show it."
+        guidance = "Use find_element to find a button that opens a menu."
+        raise UiError("NOT_SUPPORTED", message, guidance, reason="no_menu")
     active = [bar for bar in bars if "active" in bar.window.states]
     return [bar.node.handle for bar in active or bars]
 
 
 def _menu_items(reader: ElementReader, handles: list[Handle], end: float) -> list[UiNode]:
     """Return the items below elements, those of menus without a name of their own included."""
-    found: list[UiNode] = []
+    items: list[UiNode] = []
     for _ in range(3):
         left = max(end - time.monotonic(), 0.1)
         parents = reader.read(handles, Detail.CHILDREN, left)
@@ -394,11 +369,11 @@ def _menu_items(reader: ElementReader, handles: list[Handle], end: float) -> lis
             if isinstance(node, UiNode)
         ]
         wrapped = [node for node in nodes if node.role == "menu" and not _names_items(node, nodes)]
-        found += [node for node in nodes if node.role in MENU_ROLES and node not in wrapped]
+        items += [node for node in nodes if node.role in MENU_ROLES and node not in wrapped]
         handles = [node.handle for node in wrapped]
         if not handles:
             break
-    return found
+    return items
 
 
 def _names_items(menu: UiNode, among: list[UiNode]) -> bool:
@@ -408,21 +383,18 @@ def _names_items(menu: UiNode, among: list[UiNode]) -> bool:
 
 def _match_item(title: str, level: list[UiNode], above: list[str], app: UiApp) -> UiNode:
     for plain in (_comparable_title, _without_dots):
-        found = [node for node in level if node.title and plain(node.title) == plain(title)]
-        if found:
-            enabled = [node for node in found if "enabled" in node.states]
-            return (enabled or found)[0]
+        matches = [node for node in level if node.title and plain(node.title) == plain(title)]
+        if matches:
+            enabled = [node for node in matches if "enabled" in node.states]
+            return (enabled or matches)[0]
     place = (
         f"the menu {' > '.join(quote_text(name, 40) for name in above)}"
         if above
         else "the menu bar"
     )
-    raise UiError(
-        "NOT_FOUND",
-        f"There is no item {quote_text(title)} in {place} of {app.name}.",
-        near_text(title, dict.fromkeys(node.title for node in level if node.title)),
-        reason="no_menu",
-    )
+    message = f"There is no item {quote_text(title)} in {place} of {app.name}."
+    guidance = near_text(title, dict.fromkeys(node.title for node in level if node.title))
+    raise UiError("NOT_FOUND", message, guidance, reason="no_menu")
 
 
 def _comparable_title(title: str) -> str:
@@ -446,15 +418,12 @@ def plan_select_option(session: UiSession, call: UiCall) -> ElementChange:
     Raises:
         UiError: There is no such option; those that are there are named.
     """
-    found = call.resolve_element(session)
-    return _option_change(session, call.app, found, str(call.arguments["option"]), call.seconds)
+    element = call.resolve_element(session)
+    return _option_change(session, call.app, element, str(call.arguments["option"]), call.seconds)
 
 
-@tool(
-    level="MODIFY",
-    ceiling="DANGEROUS",
+@acting_tool(
     plan=plan_select_option,
-    answer=ActionDone,
     words="choice choose combo dropdown list option pick pop popup select switch tab up",
     example={"element": "e12", "option": "Green"},
     timeout=5.0,
@@ -471,52 +440,49 @@ def select_option(
 
 
 def _option_change(
-    session: UiSession, app: UiApp, found: ElementFound, wanted: str, seconds: float
+    session: UiSession, app: UiApp, element: ElementFound, wanted: str, seconds: float
 ) -> ElementChange:
-    check_enabled(found.node)
-    options = _list_options(session, app, found, seconds)
+    check_enabled(element.node)
+    options = _list_options(session, app, element, seconds)
     at = _match_option(wanted, [node.title for _, node in options])
     parent, option = options[at]
     place = [node for above, node in options if above == parent].index(option)
 
     def choose_option(_now: UiNode, seconds: float) -> Mapping[str, Any]:
         bridge = session.bridge
-        reader = bridge.open_reader(app, whole=False, timeout=seconds)
-        same = read_one(reader, option.handle, Detail.ACTIONS, seconds)
+        same = session.read_node(app, option.handle, Detail.ACTIONS, seconds)
         if same.title != option.title:
-            raise UiError(
-                "NOT_FOUND",
-                f"The option is now called {quote_text(same.title, 60)}. Nothing was done.",
-                LOOK_AGAIN,
-                reason="stale",
-            )
+            message = f"The option is now called {quote_text(same.title, 60)}. Nothing was done."
+            raise UiError("NOT_FOUND", message, LOOK_AGAIN, reason="stale")
         own = next((one for one in ("press", "pick", "select") if one in same.actions), "")
 
         def choose_by_keys() -> None:
             # As a person does who has no mouse: from the choice of now to the one that is wanted.
             titles = [node.title for above, node in options if above == parent]
-            held = read_one(reader, found.node.handle, Detail.VALUE, seconds)
-            now = next((at for at, one in enumerate(titles) if one in (held.title, held.value)), 0)
+            choice = session.read_node(app, element.node.handle, Detail.VALUE, seconds)
+            now = next(
+                (at for at, one in enumerate(titles) if one in (choice.title, choice.value)), 0
+            )
             keys = ["down" if place > now else "up"] * abs(place - now)
             try:
-                proof = focus_element(session, app, found, seconds)
+                proof = focus_element(session, app, element, seconds)
             except UiError:
                 # It takes the keyboard only when it is open (Qt).
-                opening = {"press", "show_menu"} & set(found.node.actions)
+                opening = {"press", "show_menu"} & set(element.node.actions)
                 if not opening:
                     raise
-                bridge.perform_action(found.node.handle, min(opening), seconds)
-                proof = bring_window(session, app, found.window, seconds)
+                bridge.perform_action(element.node.handle, min(opening), seconds)
+                proof = bring_window(session, app, element.window, seconds)
                 keys.append("return")
             press_strokes(
                 require_input_devices(session), proof, [parse_stroke(key) for key in keys]
             )
 
         press = [partial(bridge.perform_action, option.handle, own, seconds)] if own else []
-        holders = dict.fromkeys((found.node.handle, parent))
+        holders = dict.fromkeys((element.node.handle, parent))
         choose = [partial(bridge.select_child, holder, place, seconds) for holder in holders]
         roads: list[Callable[[], object]]
-        if found.node.role in _CLOSED:
+        if element.node.role in _CLOSED:
             # The menu of a closed pop-up takes a selection, and the pop-up stays as it is.
             roads = [choose[0], *press, *choose[1:], choose_by_keys]
         elif option.role in ("menu_item", "radio_button"):
@@ -526,18 +492,15 @@ def _option_change(
         for road in roads:
             with suppress(UiFault, UiError):
                 road()
-                if _is_chosen(session, app, found, option, seconds):
+                if _is_chosen(session, app, element, option, seconds):
                     return {"method": "keys" if road is choose_by_keys else "action"}
-        raise UiError(
-            "EXECUTION_ERROR",
-            f"{quote_text(option.title, 60)} was not chosen.",
-            "Press the element first, then press the option.",
-            reason="failed",
-        )
+        message = f"{quote_text(option.title, 60)} was not chosen."
+        guidance = "Press the element first, then press the option."
+        raise UiError("EXECUTION_ERROR", message, guidance, reason="failed")
 
     return ElementChange(
-        found,
-        f"choose {quote_text(option.title, 60)} in {describe_element(found, app)}",
+        element,
+        f"choose {quote_text(option.title, 60)} in {describe_element(element, app)}",
         choose_option,
         words=(option.title,),
         more={"action": "select", "option": option.title},
@@ -545,23 +508,21 @@ def _option_change(
 
 
 def _is_chosen(
-    session: UiSession, app: UiApp, found: ElementFound, option: UiNode, seconds: float
+    session: UiSession, app: UiApp, element: ElementFound, option: UiNode, seconds: float
 ) -> bool:
     """Say whether an option is the choice now; of a menu that has closed nothing can be said."""
-    end = time.monotonic() + min(seconds, _CHOSEN)
-    reader = session.bridge.open_reader(app, whole=False, timeout=seconds)
-    while True:
-        holder, chosen = reader.read([found.node.handle, option.handle], Detail.VALUE, seconds)
-        if not isinstance(holder, UiNode) or found.node.role not in (*_CLOSED, *_LISTS):
+    role, both = element.node.role, [element.node.handle, option.handle]
+
+    def is_chosen_now() -> bool:
+        holder, chosen = session.read_nodes(app, both, Detail.VALUE, seconds)
+        if not isinstance(holder, UiNode) or role not in (*_CLOSED, *_LISTS):
             return True
         if option.title in (holder.title, holder.value) or not (holder.title or holder.value):
             return True
         marked = isinstance(chosen, UiNode) and chosen.states & {"selected", "checked"}
-        if marked and found.node.role not in _CLOSED:
-            return True
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.02)
+        return bool(marked) and role not in _CLOSED
+
+    return wait_until(is_chosen_now, min(seconds, _CHOSEN))
 
 
 _CHOSEN: Final = 0.5
@@ -570,12 +531,12 @@ _LISTS: Final = ("list", "table", "tree", "tab_group", "outline", "list_box")
 
 
 def _list_options(
-    session: UiSession, app: UiApp, found: ElementFound, seconds: float
+    session: UiSession, app: UiApp, element: ElementFound, seconds: float
 ) -> list[tuple[Any, UiNode]]:
     """Return the options below an element, each with what it is a child of."""
     reader = session.bridge.open_reader(app, whole=False, timeout=seconds)
     rows: list[tuple[Any, UiNode]] = []
-    level = [(found.node.handle, child) for child in found.node.children[:1_000]]
+    level = [(element.node.handle, child) for child in element.node.children[:1_000]]
     for _ in range(4):
         below: list[tuple[Any, Any]] = []
         read = reader.read([child for _, child in level], Detail.CHILDREN, seconds)
@@ -618,13 +579,13 @@ def plan_fill_form(session: UiSession, call: UiCall) -> list[ElementChange]:
     fields: Sequence[Mapping[str, Any]] = call.arguments["fields"]
     changes: list[ElementChange] = []
     for at, row in enumerate(fields):
-        found, value = call.resolve_element(session, str(row["element"]), at), row["value"]
+        element, value = call.resolve_element(session, str(row["element"]), at), row["value"]
         try:
-            changes.append(value_change(session, call.app, found, value, call.seconds))
+            changes.append(value_change(session, call.app, element, value, call.seconds))
         except UiError as error:
-            if error.reason != "not_settable" or found.node.role not in _CLOSED:
+            if error.reason != "not_settable" or element.node.role not in _CLOSED:
                 raise
-            changes.append(_option_change(session, call.app, found, str(value), call.seconds))
+            changes.append(_option_change(session, call.app, element, str(value), call.seconds))
     return changes
 
 
@@ -652,9 +613,7 @@ class FormDone(TypedDict):
     notes: NotRequired[list[str]]
 
 
-@tool(
-    level="MODIFY",
-    ceiling="DANGEROUS",
+@acting_tool(
     plan=plan_fill_form,
     answer=FormDone,
     words="address enter fields fill form login name register set several values",

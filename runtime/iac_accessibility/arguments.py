@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, NotRequired, TypedDict
 
-from iac_accessibility.changes import ElementChange
 from iac_accessibility.element_identity import ElementFound, ElementId, Fingerprint, is_id
 from iac_accessibility.errors import LOOK_AGAIN, StaleError, UiError, error_context
 from iac_accessibility.locate import resolve_target
@@ -28,8 +27,7 @@ Seconds = Annotated[float, limits(exclusiveMinimum=0, maximum=120), "Most second
 FewItems = Annotated[int, limits(minimum=1, maximum=200)]
 TokenLimit = Annotated[int, limits(minimum=200, maximum=25_000)]
 ElementValue = Annotated[
-    str | bool | float,
-    "Text, true or false, or a number, whichever the element accepts.",
+    str | bool | float, "Text, true or false, or a number, whichever the element accepts."
 ]
 RoleName = Annotated[str, "Role, such as button or text_field."]
 TitlePart = Annotated[str, "Part of the title; case does not matter."]
@@ -149,8 +147,7 @@ class UiCall:
         """
         if self.named is None:
             raise UiError(
-                *("NOT_FOUND", "No app is in front.", "Name the app."),
-                reason="app_not_running",
+                *("NOT_FOUND", "No app is in front.", "Name the app."), reason="app_not_running"
             )
         return self.named
 
@@ -198,7 +195,7 @@ def prepare_call(
     session: UiSession,
     tool: Tool,
     call: Call,
-    agreed: tuple[UiApp, tuple[ElementChange, ...]] | None = None,
+    agreed: tuple[UiApp, tuple[ElementFound, ...]] | None = None,
 ) -> UiCall:
     """Return a call with its app found; `agreed` is what a person said yes to, if asked."""
     arguments = call.arguments
@@ -209,22 +206,19 @@ def prepare_call(
         known = known_id(session, text)
         wanted = arguments.get("app", known.process[0] if known else None)
         if wanted is None and text:
-            raise UiError(
-                "INVALID_PARAMETER",
-                "The path of an element was given without its app.",
-                "Name the app too, or give the element's id.",
-                reason="bad_path",
-            )
+            message = "The path of an element was given without its app."
+            guidance = "Name the app too, or give the element's id."
+            raise UiError("INVALID_PARAMETER", message, guidance, reason="bad_path")
         app = session.resolve_app(wanted) if wanted is not None else None
     with error_context(app, tool=tool.name):
         path = known.path if known else _canonical_path(text) if text else ""
         if agreed is None:
             return UiCall(arguments, seconds, app, path)
-        before, changes = agreed
+        before, elements = agreed
         if app is None or (before.pid, before.started) != (app.pid, app.started):
             why = f"{before.name} was started again in another process"
-            raise StaleError(changes[0].found.path, why)
-        bound = tuple(change.found.fingerprint for change in changes)
+            raise StaleError(elements[0].path, why)
+        bound = tuple(element.fingerprint for element in elements)
         return UiCall(arguments, seconds, app, path, bound)
 
 
@@ -232,10 +226,8 @@ def _canonical_path(path: str) -> str:
     try:
         return path_text(parse_path(path))
     except PathError as error:
+        message = f"{quote_text(path, 120)} is not a path: {error}."
+        guidance = "Paths look like window[0]/toolbar[0]/button[@title='Close']."
         raise UiError(
-            "INVALID_PARAMETER",
-            f"{quote_text(path, 120)} is not a path: {error}.",
-            "Paths look like window[0]/toolbar[0]/button[@title='Close'].",
-            reason="bad_path",
-            element_path=path[:200],
+            "INVALID_PARAMETER", message, guidance, reason="bad_path", element_path=path[:200]
         ) from None

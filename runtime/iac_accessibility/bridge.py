@@ -7,6 +7,7 @@ names does not matter, that of a character does not either where a modifier is b
 """
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from typing import Final, Literal, NamedTuple, Protocol
@@ -43,10 +44,7 @@ _NAMES: Final = {
     "delete": "del forward_delete",
     "tab": "",
     "space": "spacebar",
-    "up": "arrow_up up_arrow",
-    "down": "arrow_down down_arrow",
-    "left": "arrow_left left_arrow",
-    "right": "arrow_right right_arrow",
+    **{name: f"arrow_{name} {name}_arrow" for name in ("up", "down", "left", "right")},
     "home": "",
     "end": "",
     "page_up": "pageup pgup prior",
@@ -68,10 +66,10 @@ class Stroke(NamedTuple):
     @property
     def text(self) -> str:
         """The combination as it is shown."""
-        held = [
+        names = [
             name for name in ("control", "option", "shift", "command") if name in self.modifiers
         ]
-        return "+".join((*held, self.key))
+        return "+".join((*names, self.key))
 
     @property
     def is_character(self) -> bool:
@@ -89,17 +87,17 @@ def parse_stroke(text: str) -> Stroke:
     # A plus sign is a key as well: "ctrl++", "+".
     last = "+" if plain.endswith("+") else plain.rpartition("+")[2].strip()
     before = plain[: len(plain) - len(last)].rstrip("+ ")
-    held: list[Modifier] = []
+    modifiers: list[Modifier] = []
     for part in filter(None, (one.strip().lower() for one in before.split("+"))):
         if part not in _MODIFIERS:
             raise _unknown_key_error(text, part, tuple(_MODIFIERS))
-        held.append(_MODIFIERS[part])
+        modifiers.append(_MODIFIERS[part])
     key = last if len(last) == 1 else KEYS.get(last.lower().replace(" ", "_").replace("-", "_"), "")
     if not key or not key.isprintable():
         raise _unknown_key_error(text, last, tuple(KEYS))
-    if len(key) == 1 and frozenset(held) - {"shift"}:
+    if len(key) == 1 and frozenset(modifiers) - {"shift"}:
         key = key.lower()
-    return Stroke(frozenset(held), "space" if key == " " else key)
+    return Stroke(frozenset(modifiers), "space" if key == " " else key)
 
 
 def _unknown_key_error(text: str, part: str, known: tuple[str, ...]) -> UiError:
@@ -148,7 +146,16 @@ class ElementReader(Protocol):
 
         An element that was not reached in that time is a `AppNotResponding`.
         """
-        ...
+
+
+def wait_until(holds: Callable[[], object], seconds: float, step: float = 0.02) -> bool:
+    """Ask until something holds, for so many seconds at most; say whether it does."""
+    end = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > end:
+            return False
+        time.sleep(step)
+    return True
 
 
 def read_one(reader: ElementReader, handle: Handle, want: Detail, timeout: float) -> UiNode:
@@ -171,11 +178,9 @@ class InputDevices(Protocol):
 
     def list_windows(self) -> list[ScreenWindow]:
         """Return the windows of all apps."""
-        ...
 
     def front_window(self) -> ScreenWindow | None:
         """Return the window that has the keyboard now, or None."""
-        ...
 
     def window_at(self, x: float, y: float, *, listed: bool = False) -> ScreenWindow | None:
         """Return the window that is on top at a point, or None.
@@ -183,7 +188,6 @@ class InputDevices(Protocol):
         Args:
             listed: Look past what `windows` does not list: menus, the picture of what is dragged.
         """
-        ...
 
     def raise_window(self, number: int) -> None:
         """Bring a window to the front and give it the keyboard."""
@@ -243,15 +247,12 @@ class Bridge(Protocol):
 
     def running_apps(self, timeout: float) -> list[UiApp]:
         """Return the running apps that have an interface."""
-        ...
 
     def is_installed(self, name: str) -> bool:
         """Say whether an app of that name or id is on this machine, running or not."""
-        ...
 
     def is_alive(self, app: UiApp) -> bool:
         """Say whether the process of `app` still runs, and is not another one of its pid."""
-        ...
 
     def app_element(self, app: UiApp, timeout: float) -> Handle:
         """Return the app's own element, whose children are its windows (and menu bar).
@@ -260,15 +261,12 @@ class Bridge(Protocol):
             Denied: The app was asked, and this process may not look into it.
             Gone, Silent: The app has ended, or does not answer.
         """
-        ...
 
     def open_reader(self, app: UiApp, *, whole: bool, timeout: float) -> ElementReader:
         """Return a reader; `whole` says that most of the app is going to be read."""
-        ...
 
     def ancestor_handles(self, app: UiApp, handle: Handle, timeout: float) -> list[Handle]:
         """Return the way to an element: its window first, itself last."""
-        ...
 
     def focused_element(self, app: UiApp, timeout: float) -> Handle | None:
         """Return the app's element that has the keyboard, or None."""
@@ -277,11 +275,9 @@ class Bridge(Protocol):
         self, handle: Handle, start: int, most: int, timeout: float
     ) -> tuple[list[Handle], int]:
         """Return children of an element from number `start` on, and how many there are in all."""
-        ...
 
     def read_text(self, handle: Handle, start: int, most: int, timeout: float) -> tuple[str, int]:
         """Return characters of an element's text from `start` on, and how many there are in all."""
-        ...
 
     def take_picture(self, app: UiApp, frame: Frame, timeout: float) -> ScreenPicture:
         """Return what the screen shows at a place of an app's window.
@@ -289,15 +285,12 @@ class Bridge(Protocol):
         Raises:
             UiFault: There are no pictures here, or the system refuses them; the text says why.
         """
-        ...
 
     def accepted_value(self, handle: Handle, timeout: float) -> AcceptedValue:
         """Return what the element takes as its value."""
-        ...
 
     def is_default(self, handle: Handle, window: Handle, timeout: float) -> bool:
         """Say whether Return presses this element of the window."""
-        ...
 
     def perform_action(self, handle: Handle, action: str, timeout: float) -> None:
         """Carry out one of the element's own actions, by the name that `UiNode.actions` has."""
@@ -312,29 +305,24 @@ class Bridge(Protocol):
         Raises:
             Silent: There are none here; the text says why.
         """
-        ...
 
     def other_names(self, app: UiApp) -> Sequence[str]:
         """Return what else people call an app: its program, its desktop entry's name."""
-        ...
 
     def runs_input(self, app: UiApp) -> bool:
         """Say whether an app is known by what it is to run what is typed there."""
-        ...
 
     def grab_focus(self, handle: Handle, timeout: float) -> None:
         """Give an element the keyboard, within its window."""
 
     def has_focus(self, handle: Handle, timeout: float) -> bool:
         """Say whether an element, or one below it, has the keyboard of its window."""
-        ...
 
     def insert_text(self, handle: Handle, text: str, timeout: float) -> None:
         """Put a text in at the end of what is there, by the toolkit's own text interface."""
 
     def select_all(self, handle: Handle, timeout: float) -> bool:
         """Select what a text holds; False where its toolkit does not do that."""
-        ...
 
     def select_child(self, handle: Handle, index: int, timeout: float) -> None:
         """Select a child of a list, a tab bar or a menu by its place."""
@@ -344,19 +332,15 @@ class Bridge(Protocol):
 
         The point is in the unit and from the corner of the frames of the window's elements.
         """
-        ...
 
     def scroll_to(self, handle: Handle, timeout: float) -> bool:
         """Bring an element into view; False where its toolkit does not do that."""
-        ...
 
     def full_text(self, handle: Handle, timeout: float) -> str | None:
         """Return the whole text of an element, as it is; None where it has none."""
-        ...
 
     def watch_changes(self, app: UiApp, kinds: Collection[ChangeKind]) -> "ChangeQueue":
         """Begin to collect changes in the app, until it is closed."""
-        ...
 
     def request_tree(self, app: UiApp) -> str:
         """Ask an app that builds its tree on demand to build it.
@@ -365,7 +349,6 @@ class Bridge(Protocol):
             What was done, as a clause: "accessibility was switched on in Chromium"; empty where
             there is nothing to do.
         """
-        ...
 
     def close(self) -> None:
         """Let go of the platform."""
@@ -398,9 +381,9 @@ class ChangeQueue:
         with self._news:
             if not self._changes and not self.closed:
                 self._news.wait(seconds)
-            found = list(self._changes)
+            changes = list(self._changes)
             self._changes.clear()
-        return found
+        return changes
 
     def close(self) -> None:
         """Wake whoever waits; no more come in. A second time does nothing."""

@@ -49,20 +49,20 @@ def changes_since_view(session: UiSession, app: UiApp, seconds: float) -> list[s
     if before is None:
         return None
     end = time.monotonic() + seconds
-    found: list[str] = []
+    lines: list[str] = []
     for wait in _WAITS:
         if time.monotonic() + wait > end:
             break
         time.sleep(wait)
         began = time.monotonic()
         try:
-            found = _compare_views(session, app, before, max(end - began, 0.1))
+            lines = _compare_views(session, app, before, max(end - began, 0.1))
         except (UiFault, ToolError):
             # It is busy or has ended; the act has its own answer.
-            return found
-        if found or time.monotonic() - began > _SLOW:
+            return lines
+        if lines or time.monotonic() - began > _SLOW:
             break
-    return found
+    return lines
 
 
 def _compare_views(
@@ -145,13 +145,11 @@ def _read_again(
 ) -> dict[Handle, UiNode]:
     """Read what was read in full before, in full; the branches hold it then."""
     asked = [branch for branch in seen.order if branch.node.handle in before.full]
-    reader = session.bridge.open_reader(app, whole=False, timeout=seconds)
     want = session.bridge.free | Detail.VALUE | Detail.LABEL
-    answers = reader.read([branch.node.handle for branch in asked], want, seconds)
-    found: dict[Handle, UiNode] = {}
-    for branch, answer in zip(asked, answers, strict=True):
+    nodes: dict[Handle, UiNode] = {}
+    for branch, answer in session.read_branches(app, asked, want, seconds):
         if isinstance(answer, UiNode):
-            held = branch.node
-            branch.node = answer._replace(children=held.children, total=held.total)
-            found[held.handle] = branch.node
-    return found
+            old = branch.node
+            branch.node = answer._replace(children=old.children, total=old.total)
+            nodes[old.handle] = branch.node
+    return nodes

@@ -97,13 +97,13 @@ def element_of_branch(branch: Branch) -> ElementFound:
     return ElementFound(above.node, tuple(way[::-1]), branch.path)
 
 
-def branch_of(found: ElementFound) -> Branch:
+def branch_of(element: ElementFound) -> Branch:
     """Return an element in its place, for a walk of what is below it."""
-    branch = Branch(found.root, 0, None)
-    for depth, node in enumerate(found.way, 1):
+    branch = Branch(element.root, 0, None)
+    for depth, node in enumerate(element.way, 1):
         branch = Branch(node, depth, branch, read=())
     # Its steps were followed already; those beside it were not read.
-    branch.__dict__["path"] = found.path
+    branch.__dict__["path"] = element.path
     return branch
 
 
@@ -239,36 +239,38 @@ class RowReader:
         return nodes
 
 
-def with_row(bridge: Bridge, app: UiApp, found: ElementFound, *, seconds: float) -> ElementFound:
+def with_row(bridge: Bridge, app: UiApp, element: ElementFound, *, seconds: float) -> ElementFound:
     """Return an element with the texts of the row that it is in now.
 
     Raises:
         Silent: The app does not answer.
     """
-    read = RowReader(bridge, app, seconds, found.around)
-    return found._replace(row=row_texts(found.way, read), around=tuple(read.asked))
+    read = RowReader(bridge, app, seconds, element.around)
+    return element._replace(row=row_texts(element.way, read), around=tuple(read.asked))
 
 
-def describe_differences(before: Fingerprint, found: ElementFound) -> str:
+def describe_differences(before: Fingerprint, element: ElementFound) -> str:
     """Return how the element at a path differs from what the path was made from; empty if not.
 
     Its handle is compared whatever it is called: in a list many elements have one name.
     """
-    node = found.node
+    node = element.node
     told: list[str] = []
     if node.role != before.role:
         told.append(f"it was {before.role}, it is {node.role}")
-    elif node.title != before.title and not (len(found.way) == 1 and node.handle == before.handle):
+    elif node.title != before.title and not (
+        len(element.way) == 1 and node.handle == before.handle
+    ):
         told.append(f"it was {quote_text(before.title, 60)}, it is {quote_text(node.title, 60)}")
     if before.identifier is not None and node.identifier != before.identifier:
         told.append(f"its identifier was {quote_text(before.identifier, 60)}")
-    if found.window.handle != before.window:
+    if element.window.handle != before.window:
         told.append(f"it was in another window, {quote_text(before.window_title, 60)}")
     elif node.handle != before.handle and not told:
         now = f", {node.role} {quote_text(node.title, 60)}" if node.title else f", {node.role}"
-        told.append(f"another element has taken its place{now}{_in_row(found.row)}")
-    elif before.row is not None and found.row is not None and before.row != found.row:
-        told.append(f"its row has changed, it is now{_in_row(found.row) or ' in none'}")
+        told.append(f"another element has taken its place{now}{_in_row(element.row)}")
+    elif before.row is not None and element.row is not None and before.row != element.row:
+        told.append(f"its row has changed, it is now{_in_row(element.row) or ' in none'}")
     return "; ".join(told)
 
 
@@ -308,9 +310,9 @@ class PathMemory:
         self._walks: OrderedDict[tuple[int, float], dict[str, Branch]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def remember_element(self, app: UiApp, found: ElementFound) -> str:
+    def remember_element(self, app: UiApp, element: ElementFound) -> str:
         """Remember what the path of an element was made from; return its id."""
-        return self._remember_paths(app, [(found.path, found.fingerprint)])[0]
+        return self._remember_paths(app, [(element.path, element.fingerprint)])[0]
 
     def remember_branches(
         self,
@@ -360,10 +362,10 @@ class PathMemory:
         with self._lock:
             self._named.pop((app.pid, app.started, handle), None)
 
-    def remember_way(self, app: UiApp, found: ElementFound) -> None:
+    def remember_way(self, app: UiApp, element: ElementFound) -> None:
         """Remember where the path of an element led to, for `last_element`."""
         with self._lock:
-            _put_last(self._ways, (app.pid, app.started, found.path), found, _WAYS)
+            _put_last(self._ways, (app.pid, app.started, element.path), element, _WAYS)
 
     def remember_walk(self, app: UiApp, seen: Walk) -> None:
         """Remember all ways of a walk, for `last_element`."""
@@ -374,9 +376,9 @@ class PathMemory:
     def last_element(self, app: UiApp, path: str) -> ElementFound | None:
         """Return what `path` led to when it was last followed or made; not how it is now."""
         with self._lock:
-            found = self._ways.get((app.pid, app.started, path))
+            element = self._ways.get((app.pid, app.started, path))
             branch = self._walks.get((app.pid, app.started), {}).get(path)
-        return found or (element_of_branch(branch) if branch else None)
+        return element or (element_of_branch(branch) if branch else None)
 
     def known_fingerprint(self, app: UiApp, path: str) -> Fingerprint | None:
         """Return what `path` was made from, or None for a path that was not made here."""
@@ -392,9 +394,9 @@ class PathMemory:
             return self._made_from.get((*owner, path))
 
 
-def _put_last(held: OrderedDict[K, V], key: K, value: V, limit: int) -> None:
+def _put_last(rows: OrderedDict[K, V], key: K, value: V, limit: int) -> None:
     """Put in what goes last, whether it was there or not; the oldest goes."""
-    held[key] = value
-    held.move_to_end(key)
-    if len(held) > limit:
-        held.popitem(last=False)
+    rows[key] = value
+    rows.move_to_end(key)
+    if len(rows) > limit:
+        rows.popitem(last=False)

@@ -143,18 +143,14 @@ def _error_from_fault(fault: UiFault, name: str, path: str, writes: bool) -> UiE
             retryable=not writes,
         )
     if isinstance(fault, ElementGone):
+        message = f"{who} has ended, or has closed this window or part of it."
+        guidance = "Call list_windows to see the open windows." if not path else LOOK_AGAIN
         return UiError(
-            "APP_NOT_RUNNING" if not path else "NOT_FOUND",
-            f"{who} has ended, or has closed this window or part of it.",
-            "Call list_windows to see the open windows." if not path else LOOK_AGAIN,
-            reason="app_gone",
+            "APP_NOT_RUNNING" if not path else "NOT_FOUND", message, guidance, reason="app_gone"
         )
     if isinstance(fault, Unsupported):
-        return UiError(
-            "NOT_SUPPORTED",
-            f"{who}: this element does not support that ({fault}).",
-            "Call get_ui_tree with include_attributes to see the element's actions.",
-            reason="no_action",
-        )
+        message = f"{who}: this element does not support that ({fault})."
+        guidance = "Call get_ui_tree with include_attributes to see the element's actions."
+        return UiError("NOT_SUPPORTED", message, guidance, reason="no_action")
     message, guidance = f"{who}: {fault}.", "Read the element before you decide what to do."
     return UiError("EXECUTION_ERROR", message, guidance, reason="failed")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
-from iac_accessibility.bridge import InputDevices, Stroke, parse_stroke, read_one
+from iac_accessibility.bridge import InputDevices, Stroke, parse_stroke, wait_until
 from iac_accessibility.element_identity import ElementFound
 from iac_accessibility.errors import LOOK_AGAIN, UiError
 from iac_accessibility.locate import path_of
@@ -25,6 +25,7 @@ from iac_accessibility.model import (
     Detail,
     Frame,
     Handle,
+    Scalar,
     ScreenWindow,
     UiApp,
     UiFault,
@@ -55,12 +56,9 @@ def require_input_devices(session: UiSession) -> InputDevices:
     try:
         return session.bridge.input_devices
     except AppNotResponding as fault:
-        raise UiError(
-            "UNAVAILABLE",
-            f"Keys and clicks do not work on this machine: {fault}.",
-            "Use perform_action, set_value or click_menu.",
-            reason="no_interface",
-        ) from None
+        message = f"Keys and clicks do not work on this machine: {fault}."
+        guidance = "Use perform_action, set_value or click_menu."
+        raise UiError("UNAVAILABLE", message, guidance, reason="no_interface") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +111,8 @@ _MOVES: Final = frozenset(("up", "down", "left", "right", "home", "end", "page_u
 
 def focus_lost(why: str) -> UiError:
     """Return the error of keys that would have gone elsewhere."""
-    return UiError(
-        "REFUSED",
-        f"Nothing more was typed: {why}.",
-        "Check the focus (get_focused_element), then start again.",
-        reason="focus_lost",
-    )
+    guidance = "Check the focus (get_focused_element), then start again."
+    return UiError("REFUSED", f"Nothing more was typed: {why}.", guidance, reason="focus_lost")
 
 
 def is_screen_window(node: UiNode) -> bool:
@@ -140,12 +134,9 @@ def screen_window(session: UiSession, app: UiApp, window: UiNode | None) -> Scre
     if front is not None and front.pid == app.pid and front not in own:
         own.append(front)
     if not own:
-        raise UiError(
-            "NOT_SUPPORTED",
-            f"{app.name} has no window on this screen that accepts keys.",
-            "Use perform_action or set_value.",
-            reason="no_window",
-        )
+        message = f"{app.name} has no window on this screen that accepts keys."
+        guidance = "Use perform_action or set_value."
+        raise UiError("NOT_SUPPORTED", message, guidance, reason="no_window")
     if window is None:
         return front if front is not None and front in own else own[-1]
     alike = _windows_like(session, app, window, own, front)
@@ -153,12 +144,9 @@ def screen_window(session: UiSession, app: UiApp, window: UiNode | None) -> Scre
         return alike[0]
     if not alike and front is not None and front in own:
         return front
-    raise UiError(
-        "NOT_SUPPORTED",
-        f"{app.name} has several windows that may be {quote_text(window.title, 60)}.",
-        "Close or rename the others, or bring this window to the front.",
-        reason="no_window",
-    )
+    message = f"{app.name} has several windows that may be {quote_text(window.title, 60)}."
+    guidance = "Close or rename the others, or bring this window to the front."
+    raise UiError("NOT_SUPPORTED", message, guidance, reason="no_window")
 
 
 def _windows_like(
@@ -176,8 +164,7 @@ def _windows_like(
     titled = [one for one in own if one.title == window.title]
     if len(titled) == 1:
         return titled
-    reader = session.bridge.open_reader(app, whole=False, timeout=STATE_SECONDS)
-    now = read_one(reader, window.handle, Detail.FRAME, STATE_SECONDS)
+    now = session.read_node(app, window.handle, Detail.FRAME, STATE_SECONDS)
     placed = [one for one in titled or own if now.frame and _near(now.frame, one)]
     if len(placed) == 1:
         return placed
@@ -190,7 +177,7 @@ def _windows_like(
 def _near(frame: Frame, window: ScreenWindow) -> bool:
     """Say whether a window is at a place, but for what is around its content."""
     pairs = zip(frame, window.frame, strict=True)
-    return all(abs(told - held) <= _EDGE for told, held in pairs)
+    return all(abs(told - other) <= _EDGE for told, other in pairs)
 
 
 _EDGE: Final = 60
@@ -249,11 +236,8 @@ def wait_for_change(read: Callable[[], object], before: object) -> None:
     Raises:
         UiError: It stays as it is, so that keys go elsewhere.
     """
-    end = time.monotonic() + SHOWN
-    while read() == before:
-        if time.monotonic() > end:
-            raise focus_lost("the first character does not show in the element")
-        time.sleep(STEP)
+    if not wait_until(lambda: read() != before, SHOWN):
+        raise focus_lost("the first character does not show in the element")
 
 
 def press_strokes(
@@ -336,12 +320,7 @@ class Aim:
         # A browser has nothing smaller than the whole of a control.
         whole = next((one for one in self.found.way if one.handle == hit), None)
         if node.handle not in way and not (whole is not None and is_active(whole)):
-            raise UiError(
-                "NOT_FOUND",
-                "Another element is now at that point. Nothing was done.",
-                LOOK_AGAIN,
-                reason="stale",
-            )
+            raise moved_error()
 
     def _is_own(self, top: ScreenWindow) -> bool:
         """Say whether a window is that of the element: its window, or the menu that it is in."""
@@ -350,8 +329,8 @@ class Aim:
             return True
         if any(one.number == top.number for one in hands.list_windows()):
             return False
-        reader = self.session.bridge.open_reader(self.app, whole=False, timeout=STATE_SECONDS)
-        around = reader.read([one.handle for one in self.found.way], Detail.FRAME, STATE_SECONDS)
+        way = [one.handle for one in self.found.way]
+        around = self.session.read_nodes(self.app, way, Detail.FRAME, STATE_SECONDS)
         return any(isinstance(one, UiNode) and _fills(one.frame, top.frame) for one in around)
 
 
@@ -365,6 +344,12 @@ def _fills(frame: Frame | None, window: Frame) -> bool:
 
 
 _MOST: Final = 0.8
+
+
+def moved_error() -> UiError:
+    """Return the error of a click that would reach something else."""
+    message = "Another element is now at that point. Nothing was done."
+    return UiError("NOT_FOUND", message, LOOK_AGAIN, reason="stale")
 
 
 def point_at(aim: Aim) -> None:
@@ -384,42 +369,41 @@ def click_at(aim: Aim, button: str = "left", count: int = 1) -> None:
 
 
 def show_tab(
-    session: UiSession, app: UiApp, found: ElementFound, now: UiNode, seconds: float
+    session: UiSession, app: UiApp, element: ElementFound, now: UiNode, seconds: float
 ) -> Mapping[str, Any] | None:
     """Show a tab: as the choice of its group, by its own action, or by the pointer."""
-    group = found.way[-2]
-    reader = session.bridge.open_reader(app, whole=False, timeout=seconds)
-    children = read_one(reader, group.handle, Detail.CHILDREN, seconds).children
+    group = element.way[-2]
+    children = session.read_node(app, group.handle, Detail.CHILDREN, seconds).children
     with suppress(UiFault, UiError, ValueError):
         session.bridge.select_child(group.handle, [*children].index(now.handle), seconds)
-        if "selected" in read_one(reader, now.handle, Detail.VALUE, seconds).states:
+        if "selected" in session.read_node(app, now.handle, Detail.VALUE, seconds).states:
             return {"method": "action"}
     own = next((name for name in ("press", "toggle") if name in now.actions), "")
     if own:
         session.bridge.perform_action(now.handle, own, seconds)
         return {"method": "action"}
-    click_at(aim_at(session, app, found.now(now)))
+    click_at(aim_at(session, app, element.now(now)))
     return {"method": "pointer"}
 
 
 def elements_under_point(
     session: UiSession,
     app: UiApp,
-    found: ElementFound,
+    element: ElementFound,
     point: Mapping[str, float] | None,
     seconds: float,
 ) -> tuple[tuple[Any, str], ...]:
     """Return what is below an element at a point of it (its middle), each with its name."""
-    reader = session.bridge.open_reader(app, whole=False, timeout=seconds)
     want = Detail.FRAME | Detail.CHILDREN
-    node = read_one(reader, found.node.handle, want, seconds)
+    node = session.read_node(app, element.node.handle, want, seconds)
     if node.frame is None or not node.children:
         return ()
     x = node.frame.x + (float(point["x"]) if point else node.frame.width / 2)
     y = node.frame.y + (float(point["y"]) if point else node.frame.height / 2)
     hit: list[tuple[Any, str]] = []
     for _ in range(_LEVELS):
-        below = reader.read(node.children[:_BESIDE], want | Detail.DESCRIPTION, seconds)
+        children = node.children[:_BESIDE]
+        below = session.read_nodes(app, children, want | Detail.DESCRIPTION, seconds)
         inside = [one for one in below if isinstance(one, UiNode) and one.covers(x, y)]
         if not inside:
             break
@@ -434,24 +418,20 @@ _BESIDE: Final = 500
 
 
 def aim_at(
-    session: UiSession,
-    app: UiApp,
-    found: ElementFound,
-    offset: Mapping[str, float] | None = None,
+    session: UiSession, app: UiApp, element: ElementFound, offset: Mapping[str, float] | None = None
 ) -> Aim:
     """Return a point in an element: its middle, or so far from its top left corner.
 
     Raises:
         UiError: The element is not in sight, the point is not in it, or another window covers it.
     """
-    bridge, window, node = session.bridge, found.window, found.node
+    bridge, window, node = session.bridge, element.window, element.node
     with suppress(UiFault):
         bridge.scroll_to(node.handle, STATE_SECONDS)
     on_screen = screen_window(session, app, window)
     bring_window(session, app, window, TAKE)
-    reader = bridge.open_reader(app, whole=False, timeout=STATE_SECONDS)
-    frame = read_one(reader, node.handle, Detail.FRAME, STATE_SECONDS).frame
-    around = read_one(reader, window.handle, Detail.FRAME, STATE_SECONDS).frame
+    frame = session.read_node(app, node.handle, Detail.FRAME, STATE_SECONDS).frame
+    around = session.read_node(app, window.handle, Detail.FRAME, STATE_SECONDS).frame
     if frame is None or frame.width <= 0 or frame.height <= 0:
         raise _not_shown_error("The element is not shown on the screen.")
     x, y = frame.width / 2, frame.height / 2
@@ -467,7 +447,7 @@ def aim_at(
         raise _not_shown_error(
             "The element is not shown: it may be on a tab or a page that is hidden."
         )
-    aim = Aim(session, app, found, on_screen.number, x, y, (left, top))
+    aim = Aim(session, app, element, on_screen.number, x, y, (left, top))
     aim()
     return aim
 
@@ -495,7 +475,7 @@ _DELETE: Final = parse_stroke("delete")
 
 
 def focus_element(
-    session: UiSession, app: UiApp, found: ElementFound, seconds: float
+    session: UiSession, app: UiApp, element: ElementFound, seconds: float
 ) -> FocusProof:
     """Bring a window to the front and give an element the keyboard; return the proof of it.
 
@@ -504,15 +484,15 @@ def focus_element(
     Raises:
         UiError: One of them does not take it.
     """
-    node = found.node
-    proof = replace(bring_window(session, app, found.window, seconds), handle=node.handle)
+    node = element.node
+    proof = replace(bring_window(session, app, element.window, seconds), handle=node.handle)
 
     def grab_focus() -> None:
         try:
             session.bridge.grab_focus(node.handle, STATE_SECONDS)
         except UiFault:
             if node.role in TEXT_ROLES:
-                click_at(aim_at(session, app, found))
+                click_at(aim_at(session, app, element))
 
     ask_until(proof, grab_focus, min(seconds, TAKE))
     return proof
@@ -601,30 +581,25 @@ def put_text(session: UiSession, given: TextEntry, seconds: float) -> Mapping[st
 
 
 def put_number(
-    session: UiSession, app: UiApp, found: ElementFound, value: float, seconds: float
+    session: UiSession, app: UiApp, element: ElementFound, value: float, seconds: float
 ) -> Mapping[str, Any] | None:
     """Set a number; where that does nothing (a date in Chromium), type it."""
-    bridge, handle = session.bridge, found.node.handle
-    reader = bridge.open_reader(app, whole=False, timeout=seconds)
+    bridge, handle = session.bridge, element.node.handle
 
-    def has_value(end: float) -> bool:
-        while read_one(reader, handle, Detail.VALUE, seconds).value != value:
-            if time.monotonic() > end:
-                return False
-            time.sleep(STEP)
-        return True
+    def value_now() -> Scalar:
+        return session.read_node(app, handle, Detail.VALUE, seconds).value
 
     bridge.set_value(handle, value, seconds)
-    if has_value(time.monotonic() + SHOWN) or "focusable" not in found.node.states:
+    if wait_until(lambda: value_now() == value, SHOWN) or "focusable" not in element.node.states:
         return None
-    proof = focus_element(session, app, found, seconds)
+    proof = focus_element(session, app, element, seconds)
     hands, text = require_input_devices(session), f"{value:.15g}"
-    held = read_one(reader, handle, Detail.VALUE, seconds).value
+    before = value_now()
     hands.type_text(text[:1], proof)
-    if text[:1].isdigit() and held != float(text[:1]):
-        wait_for_change(lambda: read_one(reader, handle, Detail.VALUE, seconds).value, held)
+    if text[:1].isdigit() and before != float(text[:1]):
+        wait_for_change(value_now, before)
     hands.type_text(text[1:], proof)
-    has_value(time.monotonic() + SHOWN)
+    wait_until(lambda: value_now() == value, SHOWN)
     return {"method": "keys"}
 
 
@@ -661,11 +636,4 @@ def _enter_text(
 
 
 def _holds_text(session: UiSession, handle: Handle, text: str) -> bool:
-    end = time.monotonic() + SHOWN
-    while True:
-        now = session.bridge.full_text(handle, STATE_SECONDS)
-        if now == text:
-            return True
-        if time.monotonic() > end:
-            return False
-        time.sleep(STEP)
+    return wait_until(lambda: session.bridge.full_text(handle, STATE_SECONDS) == text, SHOWN)

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Annotated, Any, Final, Literal
 
 from iac_accessibility.arguments import (
-    ActionDone,
     AppName,
     ChangeDone,
     ElementName,
@@ -16,8 +15,7 @@ from iac_accessibility.arguments import (
     Seconds,
     UiCall,
 )
-from iac_accessibility.bridge import Stroke, parse_stroke, read_one, stroke_effect
-from iac_accessibility.changes import ElementChange, check_enabled, describe_app, describe_element
+from iac_accessibility.bridge import Stroke, parse_stroke, stroke_effect
 from iac_accessibility.element_identity import ElementFound
 from iac_accessibility.errors import LOOK_AGAIN, UiError
 from iac_accessibility.input_devices import (
@@ -30,6 +28,7 @@ from iac_accessibility.input_devices import (
     focus_element,
     is_readable,
     is_screen_window,
+    moved_error,
     point_at,
     press_strokes,
     put_text,
@@ -50,10 +49,17 @@ from iac_accessibility.model import (
 )
 from iac_accessibility.risk import holds_secret, return_does
 from iac_accessibility.session import UiSession
-from iac_accessibility.toolset import change_tool
+from iac_accessibility.toolset import (
+    ElementChange,
+    acting_tool,
+    change_tool,
+    check_enabled,
+    describe_app,
+    describe_element,
+)
 from iac_base.errors import quote_text
 from iac_base.text import escape_hidden
-from iac_runtime.tool import limits, tool
+from iac_runtime.tool import limits
 
 _FOCUS_SECONDS: Final = 1.0
 _HOLD: Final = 0.03
@@ -72,14 +78,14 @@ def plan_press_keys(session: UiSession, call: UiCall) -> ElementChange:
     app = call.app
     hands = require_input_devices(session)
     strokes = [parse_stroke(text) for text in call.arguments["keys"]]
-    found, again = _keyboard_target(session, call)
-    node, secret = found.node, holds_secret(found.node)
+    element, again = _keyboard_target(session, call)
+    node, secret = element.node, holds_secret(element.node)
     shown = ["[secret]" if secret and one.is_character else one.text for one in strokes]
     named = " ".join(shown)
 
     def send_strokes(now: UiNode, seconds: float) -> Mapping[str, Any]:
         if again is None:
-            proof = focus_element(session, app, found.now(now), seconds)
+            proof = focus_element(session, app, element.now(now), seconds)
         else:
             proof = bring_window(session, app, None, seconds)
         read = again is None and is_readable(now)
@@ -87,14 +93,14 @@ def plan_press_keys(session: UiSession, call: UiCall) -> ElementChange:
         typed = any(one.is_character for one in strokes)
         return {"keys": given, **({"notes": [UNREAD]} if typed and not read else {})}
 
-    does = next(filter(None, (_stroke_effect_at(one, found) for one in strokes)), "")
+    does = next(filter(None, (_stroke_effect_at(one, element) for one in strokes)), "")
     place = (
-        describe_element(found, app)
+        describe_element(element, app)
         if again is None
         else f"{quote_text(node.title, 60)}, {describe_app(app)}"
     )
     return ElementChange(
-        found,
+        element,
         f"press {escape_hidden(named)} in {place}",
         send_strokes,
         "keys",
@@ -105,11 +111,8 @@ def plan_press_keys(session: UiSession, call: UiCall) -> ElementChange:
     )
 
 
-@tool(
-    level="MODIFY",
-    ceiling="DANGEROUS",
+@acting_tool(
     plan=plan_press_keys,
-    answer=ActionDone,
     words="arrow combination confirm dismiss enter escape hotkey key keyboard keys modal return"
     " shortcut tab",
     example={"app": "TextEdit", "keys": ["cmd+s"]},
@@ -130,14 +133,14 @@ def press_keys(
     """
 
 
-def _stroke_effect_at(stroke: Stroke, found: ElementFound) -> str:
+def _stroke_effect_at(stroke: Stroke, element: ElementFound) -> str:
     """Return what a combination does where the keyboard is."""
-    node = found.node
+    node = element.node
     if is_screen_window(node) and stroke.key != "escape":
         return UNKNOWN
     in_text = node.role in TEXT_ROLES or "editable" in node.states
     if stroke.key == "return" and not stroke.modifiers - {"shift"}:
-        return return_does(found.way)
+        return return_does(element.way)
     return stroke_effect(stroke, in_text=in_text)
 
 
@@ -149,9 +152,9 @@ def _keyboard_target(session: UiSession, call: UiCall) -> tuple[ElementFound, An
     with suppress(UiFault):
         handle = session.bridge.focused_element(app, _FOCUS_SECONDS)
         if handle is not None:
-            found = path_of(session.bridge, app, handle, seconds=_FOCUS_SECONDS)
-            session.memory.remember_element(app, found)
-            return found, None
+            element = path_of(session.bridge, app, handle, seconds=_FOCUS_SECONDS)
+            session.memory.remember_element(app, element)
+            return element, None
     number = screen_window(session, app, None).number
 
     def find_window_again() -> ElementFound:
@@ -186,22 +189,20 @@ def plan_type_text(session: UiSession, call: UiCall) -> ElementChange:
         UiError: The element does not accept text.
     """
     app = call.app
-    found = call.resolve_element(session)
-    _check_text(found, app)
+    element = call.resolve_element(session)
+    _check_text(element, app)
     text = str(call.arguments["text"])
 
     def append_text(now: UiNode, seconds: float) -> Mapping[str, Any]:
-        return put_text(session, TextEntry(app, found.now(now), text, whole=False), seconds)
+        return put_text(session, TextEntry(app, element.now(now), text, whole=False), seconds)
 
-    shown = "a secret" if holds_secret(found.node) else quote_text(escape_hidden(text), 200)
+    shown = "a secret" if holds_secret(element.node) else quote_text(escape_hidden(text), 200)
     return ElementChange(
-        found, f"type {shown} into {describe_element(found, app)}", append_text, "value"
+        element, f"type {shown} into {describe_element(element, app)}", append_text, "value"
     )
 
 
-@tool(
-    level="MODIFY",
-    ceiling="DANGEROUS",
+@acting_tool(
     plan=plan_type_text,
     answer=ChangeDone,
     words="append enter field input insert keyboard paste text type typing words write",
@@ -219,16 +220,13 @@ def type_text(
     """
 
 
-def _check_text(found: ElementFound, app: UiApp) -> None:
-    node = found.node
+def _check_text(element: ElementFound, app: UiApp) -> None:
+    node = element.node
     check_enabled(node)
     if node.role not in TEXT_ROLES and not node.states & {"editable"} and node.role != "terminal":
-        raise UiError(
-            "NOT_SUPPORTED",
-            f"{describe_element(found, app)} does not accept text.",
-            "Use a text field, or press_keys.",
-            reason="not_settable",
-        )
+        message = f"{describe_element(element, app)} does not accept text."
+        guidance = "Use a text field, or press_keys."
+        raise UiError("NOT_SUPPORTED", message, guidance, reason="not_settable")
 
 
 @change_tool
@@ -239,65 +237,54 @@ def plan_click(session: UiSession, call: UiCall) -> ElementChange:
         UiError: It is disabled.
     """
     app, arguments = call.app, call.arguments
-    found = call.resolve_element(session)
-    check_enabled(found.node)
+    element = call.resolve_element(session)
+    check_enabled(element.node)
     button: str = arguments.get("button", "left")
     count = int(arguments.get("count", 1))
     point: Mapping[str, float] | None = arguments.get("point")
     plain = button == "left" and count == 1 and point is None
-    own = next((name for name in ("press", "toggle") if name in found.node.actions), "")
+    own = next((name for name in ("press", "toggle") if name in element.node.actions), "")
     how = {1: "click", 2: "double-click", 3: "triple-click"}[count]
     where = f" at {point['x']:g}, {point['y']:g}" if point else ""
-    line = f"{'' if button == 'left' else button + '-'}{how} {describe_element(found, app)}{where}"
-    if plain and found.node.role == "tab" and len(found.way) > 1:
-        return ElementChange(found, line, partial(show_tab, session, app, found), action=own)
+    line = (
+        f"{'' if button == 'left' else button + '-'}{how} {describe_element(element, app)}{where}"
+    )
+    if plain and element.node.role == "tab" and len(element.way) > 1:
+        return ElementChange(element, line, partial(show_tab, session, app, element), action=own)
     if plain and own:
         # What opens a dialog may not return before that is closed, and is deaf until then.
-        by_hand = found.node.role in _PICKED or found.node.title.rstrip().endswith(_ASKS_MORE)
+        by_hand = element.node.role in _PICKED or element.node.title.rstrip().endswith(_ASKS_MORE)
 
         def press_element(node: UiNode, seconds: float) -> Mapping[str, Any] | None:
             if by_hand:
                 with suppress(UiError, UiFault):
-                    click_at(aim_at(session, app, found.now(node)))
+                    click_at(aim_at(session, app, element.now(node)))
                     return {"method": "pointer"}
             session.bridge.perform_action(node.handle, own, seconds)
             return None
 
         return ElementChange(
-            found,
-            line,
-            press_element,
-            action=own,
-            words=(own,),
-            more={"action": how},
+            element, line, press_element, action=own, words=(own,), more={"action": how}
         )
 
-    hit = elements_under_point(session, app, found, point, call.seconds)
+    hit = elements_under_point(session, app, element, point, call.seconds)
 
     def click_pointer(now: UiNode, seconds: float) -> Mapping[str, Any] | None:
-        aim = aim_at(session, app, found.now(now), point)
-        if elements_under_point(session, app, found.now(now), point, seconds) != hit:
-            raise UiError(
-                "NOT_FOUND",
-                "Another element is now at that point. Nothing was done.",
-                LOOK_AGAIN,
-                reason="stale",
-            )
+        aim = aim_at(session, app, element.now(now), point)
+        if elements_under_point(session, app, element.now(now), point, seconds) != hit:
+            raise moved_error()
         click_at(aim, button, count)
         return None
 
     # What is clicked is what lies there, not what it lies in.
-    does = UNKNOWN if is_screen_window(found.node) else ""
+    does = UNKNOWN if is_screen_window(element.node) else ""
     words = (how, *(text for _, text in hit))
     more = {"action": how}
-    return ElementChange(found, line, click_pointer, "pointer", words=words, more=more, does=does)
+    return ElementChange(element, line, click_pointer, "pointer", words=words, more=more, does=does)
 
 
-@tool(
-    level="MODIFY",
-    ceiling="DANGEROUS",
+@acting_tool(
     plan=plan_click,
-    answer=ActionDone,
     words="button double doubleclick hit mouse open picture point pointer right tap",
     example={"element": "e12", "count": 2},
     timeout=5.0,
@@ -333,12 +320,12 @@ UNKNOWN: Final = "does something that cannot be known beforehand"
 def plan_context_menu(session: UiSession, call: UiCall) -> ElementChange:
     """Open the menu of an element: by its own action, else by the right button."""
     app = call.app
-    found = call.resolve_element(session)
-    line = f"open the menu of {describe_element(found, app)}"
+    element = call.resolve_element(session)
+    line = f"open the menu of {describe_element(element, app)}"
     more = {"action": "show_menu"}
-    if "show_menu" in found.node.actions:
+    if "show_menu" in element.node.actions:
         return ElementChange(
-            found,
+            element,
             line,
             lambda node, seconds: session.bridge.perform_action(node.handle, "show_menu", seconds),
             action="show_menu",
@@ -346,16 +333,13 @@ def plan_context_menu(session: UiSession, call: UiCall) -> ElementChange:
         )
 
     def click_right(now: UiNode, _seconds: float) -> None:
-        click_at(aim_at(session, app, found.now(now)), "right")
+        click_at(aim_at(session, app, element.now(now)), "right")
 
-    return ElementChange(found, line, click_right, "pointer", more=more)
+    return ElementChange(element, line, click_right, "pointer", more=more)
 
 
-@tool(
-    level="MODIFY",
-    ceiling="DANGEROUS",
+@acting_tool(
     plan=plan_context_menu,
-    answer=ActionDone,
     words="click context menu mouse popup right rightclick secondary shortcut",
     example={"element": "e12"},
     timeout=5.0,
@@ -374,7 +358,7 @@ def plan_scroll(session: UiSession, call: UiCall) -> ElementChange:
         UiError: It can neither be shown nor scrolled.
     """
     app = call.app
-    found = call.resolve_element(session)
+    element = call.resolve_element(session)
     pages = float(call.arguments.get("pages", 0))
     across = call.arguments.get("direction", "vertical") == "horizontal"
 
@@ -382,19 +366,11 @@ def plan_scroll(session: UiSession, call: UiCall) -> ElementChange:
         if not pages:
             if session.bridge.scroll_to(now.handle, seconds):
                 return {"method": "action"}
-            raise UiError(
-                "NOT_SUPPORTED",
-                "This element cannot bring itself into view.",
-                "Scroll the list or area that contains it, by pages.",
-                reason="no_action",
-            )
-        point_at(aim_at(session, app, found.now(now)))
-        frame = read_one(
-            session.bridge.open_reader(app, whole=False, timeout=seconds),
-            now.handle,
-            Detail.FRAME,
-            seconds,
-        ).frame
+            message = "This element cannot bring itself into view."
+            guidance = "Scroll the list or area that contains it, by pages."
+            raise UiError("NOT_SUPPORTED", message, guidance, reason="no_action")
+        point_at(aim_at(session, app, element.now(now)))
+        frame = session.read_node(app, now.handle, Detail.FRAME, seconds).frame
         size = (frame.width if across else frame.height) if frame else 300.0
         # A notch moves about three lines.
         notches = max(1, round(abs(pages) * size / _NOTCH)) * (1 if pages > 0 else -1)
@@ -404,18 +380,15 @@ def plan_scroll(session: UiSession, call: UiCall) -> ElementChange:
         return {"method": "pointer"}
 
     what = (
-        f"scroll {describe_element(found, app)} by {pages:g} pages"
+        f"scroll {describe_element(element, app)} by {pages:g} pages"
         if pages
-        else (f"bring {describe_element(found, app)} into view")
+        else (f"bring {describe_element(element, app)} into view")
     )
-    return ElementChange(found, what, scroll_element, "pointer", more={"action": "scroll"})
+    return ElementChange(element, what, scroll_element, "pointer", more={"action": "scroll"})
 
 
-@tool(
-    level="MODIFY",
-    ceiling="DANGEROUS",
+@acting_tool(
     plan=plan_scroll,
-    answer=ActionDone,
     words="bottom down further into more page reveal scroll show top up view",
     example={"element": "e12", "pages": 1},
     timeout=5.0,
@@ -444,13 +417,13 @@ _NOTCH: Final = 53.0
 def plan_drag(session: UiSession, call: UiCall) -> list[ElementChange]:
     """Drag an element onto another one, with the pointer."""
     app = call.app
-    found = call.resolve_element(session)
+    element = call.resolve_element(session)
     onto = call.resolve_element(session, "to", 1)
 
     def drag_pointer(now: UiNode, _seconds: float) -> None:
         hands = require_input_devices(session)
         end = aim_at(session, app, onto.now(now))
-        start = aim_at(session, app, found)
+        start = aim_at(session, app, element)
         end()
         point_at(start)
         places = ((start.x, start.y), (end.x, end.y))
@@ -469,20 +442,17 @@ def plan_drag(session: UiSession, call: UiCall) -> list[ElementChange]:
         finally:
             hands.set_button("left", down=False)
 
-    line = f"drag {describe_element(found, app)} onto {describe_element(onto, app)}"
+    line = f"drag {describe_element(element, app)} onto {describe_element(onto, app)}"
     # The first is looked for again before anything moves, and does nothing itself.
     more = {"action": "drag"}
     return [
-        ElementChange(found, line, lambda _node, _seconds: None, "pointer", words=("drag",)),
-        ElementChange(onto, line, drag_pointer, "pointer", words=(found.node.title,), more=more),
+        ElementChange(element, line, lambda _node, _seconds: None, "pointer", words=("drag",)),
+        ElementChange(onto, line, drag_pointer, "pointer", words=(element.node.title,), more=more),
     ]
 
 
-@tool(
-    level="MODIFY",
-    ceiling="DANGEROUS",
+@acting_tool(
     plan=plan_drag,
-    answer=ActionDone,
     words="drag drop mouse move onto order pointer reorder",
     example={"element": "e12", "to": "e15"},
     timeout=10.0,
@@ -505,23 +475,20 @@ def plan_place_window(session: UiSession, call: UiCall) -> ElementChange:
         UiError: Nothing is asked for, or several windows may be the one that is meant.
     """
     app, arguments = call.app, call.arguments
-    found = call.resolve_element(session)
-    number = screen_window(session, app, found.window).number
+    element = call.resolve_element(session)
+    number = screen_window(session, app, element.window).number
     position, size = arguments.get("position"), arguments.get("size")
     shown: str = arguments.get("show", "")
     if not (position or size or shown):
-        raise UiError(
-            "INVALID_PARAMETER",
-            "place_window needs position, size or show.",
-            "Give at least one of them.",
-            reason="bad_value",
-        )
+        message = "place_window needs position, size or show."
+        guidance = "Give at least one of them."
+        raise UiError("INVALID_PARAMETER", message, guidance, reason="bad_value")
 
     def arrange_window(_now: UiNode, seconds: float) -> Mapping[str, Any] | None:
         hands = require_input_devices(session)
         if position or size:
-            frame = screen_window(session, app, found.window).frame
-            told = _place_of(session, app, found.window, frame)
+            frame = screen_window(session, app, element.window).frame
+            told = _place_of(session, app, element.window, frame)
             x, y, width, height = frame
             if position:
                 x, y = x + position["x"] - told.x, y + position["y"] - told.y
@@ -534,7 +501,7 @@ def plan_place_window(session: UiSession, call: UiCall) -> ElementChange:
         elif shown == "minimize":
             hands.minimize_window(number)
         end = time.monotonic() + min(seconds, _PLACED)
-        while why := _misplaced(session, app, found.window, number, arguments):
+        while why := _misplaced(session, app, element.window, number, arguments):
             if time.monotonic() > end:
                 return {"success": False, "notes": [why]}
             time.sleep(_LOOK)
@@ -543,15 +510,12 @@ def plan_place_window(session: UiSession, call: UiCall) -> ElementChange:
     told = [shown] if shown else []
     told += ["move"] if position else []
     told += ["resize"] if size else []
-    line = f"{' and '.join(told)} {describe_element(found, app)}"
-    return ElementChange(found, line, arrange_window, "window", more={"action": ", ".join(told)})
+    line = f"{' and '.join(told)} {describe_element(element, app)}"
+    return ElementChange(element, line, arrange_window, "window", more={"action": ", ".join(told)})
 
 
-@tool(
-    level="MODIFY",
-    ceiling="DANGEROUS",
+@acting_tool(
     plan=plan_place_window,
-    answer=ActionDone,
     words="arrange bring focus front minimize move place position raise resize size window",
     example={"element": "e12", "show": "raise"},
     timeout=5.0,
@@ -579,12 +543,11 @@ _PLACED: Final = 1.0
 """Seconds that a window may take until it is where it is to be."""
 
 
-def _place_of(session: UiSession, app: UiApp, node: UiNode, held: Frame) -> Frame:
+def _place_of(session: UiSession, app: UiApp, node: UiNode, on_screen: Frame) -> Frame:
     """Return where a window is as answers say; `held` is where its content is on the screen."""
-    reader = session.bridge.open_reader(app, whole=False, timeout=_LOOK_SECONDS)
-    frame = read_one(reader, node.handle, Detail.FRAME, _LOOK_SECONDS).frame
+    frame = session.read_node(app, node.handle, Detail.FRAME, _LOOK_SECONDS).frame
     # GTK 4 does not say where its windows are.
-    return held if frame is None or (frame.x, frame.y) == (0, 0) else frame
+    return on_screen if frame is None or (frame.x, frame.y) == (0, 0) else frame
 
 
 def _misplaced(
@@ -592,15 +555,15 @@ def _misplaced(
 ) -> str:
     """Return how a window stands otherwise than was asked for; empty where it does not."""
     hands = require_input_devices(session)
-    held = next((one for one in hands.list_windows() if one.number == number), None)
+    window = next((one for one in hands.list_windows() if one.number == number), None)
     if asked.get("show") == "minimize":
-        return "" if held is None or held.minimized else "The window was not minimized."
+        return "" if window is None or window.minimized else "The window was not minimized."
     front = hands.front_window()
     if asked.get("show") == "raise" and (front is None or front.number != number):
         return "The window did not come to the front."
-    if held is None:
+    if window is None:
         return "The window is gone."
-    place = _place_of(session, app, node, held.frame)._asdict()
+    place = _place_of(session, app, node, window.frame)._asdict()
     wanted = {**asked.get("position", {}), **asked.get("size", {})}
     if all(abs(place[name] - value) <= 1 for name, value in wanted.items()):
         return ""

@@ -100,10 +100,10 @@ def resolve_target(
                 if not describe_differences(before, same):
                     return same._replace(id=id)
         if id and before is not None:
-            found = path_of(bridge, app, before.handle, seconds=seconds)._replace(id=id)
+            element = path_of(bridge, app, before.handle, seconds=seconds)._replace(id=id)
         else:
-            found = follow_path(bridge, app, parse_path(path), seconds=seconds)
-        found = with_row(bridge, app, found, seconds=seconds)
+            element = follow_path(bridge, app, parse_path(path), seconds=seconds)
+        element = with_row(bridge, app, element, seconds=seconds)
     except ElementGone:
         session.forget_app(app)
         if before is None:
@@ -114,10 +114,10 @@ def resolve_target(
             raise
         raise stale_error(session, app, path, before, "there is no such element any more") from None
     if before is not None:
-        if why := describe_differences(before, found):
+        if why := describe_differences(before, element):
             raise stale_error(session, app, path, before, why)
-        memory.remember_way(app, found)
-    return found
+        memory.remember_way(app, element)
+    return element
 
 
 def follow_path(
@@ -144,12 +144,7 @@ def follow_path(
 
 
 def _follow_step(
-    reader: ElementReader,
-    parent: UiNode,
-    step: PathStep,
-    want: Detail,
-    seconds: float,
-    where: str,
+    reader: ElementReader, parent: UiNode, step: PathStep, want: Detail, seconds: float, where: str
 ) -> UiNode:
     ask = Detail.IDENTIFIER if step.identifier is not None else Detail.NOTHING
     if len(parent.children) <= _FEW:
@@ -161,29 +156,22 @@ def _follow_step(
         raise answers[0]
     alike = [node for node in nodes if node.role == step.role]
     if step.title is not None:
-        found = [node for node in alike if node.title == step.title]
+        matches = [node for node in alike if node.title == step.title]
     elif step.identifier is not None:
-        found = [node for node in alike if node.identifier == step.identifier]
+        matches = [node for node in alike if node.identifier == step.identifier]
     else:
         at = step.number or 0
-        found = alike[at : at + 1]
-    if len(found) == 1:
-        return found[0] if want in ask else read_one(reader, found[0].handle, want, seconds)
+        matches = alike[at : at + 1]
+    if len(matches) == 1:
+        return matches[0] if want in ask else read_one(reader, matches[0].handle, want, seconds)
     place = f" in {where}" if where else ""
-    if found:
-        numbers = [PathStep(node.role, number=alike.index(node)).text for node in found[:5]]
-        raise UiError(
-            "NOT_FOUND",
-            f"{len(found)} elements match {quote_text(step.text, 120)}{place}.",
-            f"Choose one by its number: {', '.join(numbers)}.",
-            reason="no_element",
-        )
-    raise UiError(
-        "NOT_FOUND",
-        f"There is no element {quote_text(step.text, 120)}{place}.",
-        _nearest_hint(step, alike, nodes),
-        reason="no_element",
-    )
+    if matches:
+        numbers = [PathStep(node.role, number=alike.index(node)).text for node in matches[:5]]
+        message = f"{len(matches)} elements match {quote_text(step.text, 120)}{place}."
+        guidance = f"Choose one by its number: {', '.join(numbers)}."
+        raise UiError("NOT_FOUND", message, guidance, reason="no_element")
+    message = f"There is no element {quote_text(step.text, 120)}{place}."
+    raise UiError("NOT_FOUND", message, _nearest_hint(step, alike, nodes), reason="no_element")
 
 
 def _nearest_hint(step: PathStep, alike: list[UiNode], nodes: list[UiNode]) -> str:
@@ -197,7 +185,7 @@ def _nearest_hint(step: PathStep, alike: list[UiNode], nodes: list[UiNode]) -> s
 
 
 def confirm_path(
-    bridge: Bridge, app: UiApp, found: ElementFound, *, seconds: float, acting: bool
+    bridge: Bridge, app: UiApp, element: ElementFound, *, seconds: float, acting: bool
 ) -> ElementFound | None:
     """Return an element that was found before as it is now, if its path still leads to it.
 
@@ -211,7 +199,7 @@ def confirm_path(
     Raises:
         Silent: The app does not answer.
     """
-    before = (found.root, *found.way)
+    before = (element.root, *element.way)
     want = _TARGET & ~Detail.ACTIONS if acting else _TARGET
     after = _reread_path(
         bridge.open_reader(app, whole=False, timeout=seconds), before, want, seconds
@@ -228,8 +216,8 @@ def confirm_path(
         if (old.role, old.title) != (new.role, new.title):
             return None
     if acting:
-        nodes[-1] = nodes[-1]._replace(actions=found.node.actions)
-    return found._replace(way=tuple(nodes[1:]))
+        nodes[-1] = nodes[-1]._replace(actions=element.node.actions)
+    return element._replace(way=tuple(nodes[1:]))
 
 
 def _reread_path(
@@ -292,13 +280,13 @@ def _find_again(
     bridge = session.bridge
     kind = (before.role, before.title)
     try:
-        found = path_of(bridge, app, before.handle, seconds=seconds)
-        found = with_row(bridge, app, found, seconds=seconds)
-        if (found.node.role, found.node.title) == kind:
-            if before.row not in (None, found.row):
+        element = path_of(bridge, app, before.handle, seconds=seconds)
+        element = with_row(bridge, app, element, seconds=seconds)
+        if (element.node.role, element.node.title) == kind:
+            if before.row not in (None, element.row):
                 # The handle stands for what is in another row now.
                 return "", ""
-            return found.path, session.memory.remember_element(app, found)
+            return element.path, session.memory.remember_element(app, element)
     except UiFault:
         pass
     try:

@@ -383,11 +383,11 @@ def parse_path(text: str) -> tuple[PathStep, ...]:
     steps: list[PathStep] = []
     at = 0
     while True:
-        found = _STEP.match(text, at)
-        if found is None:
+        matched = _STEP.match(text, at)
+        if matched is None:
             raise PathError(f"a role is expected at character {at + 1}")
-        steps.append(_parse_step(found))
-        at = found.end()
+        steps.append(_parse_step(matched))
+        at = matched.end()
         if len(steps) > MAX_STEPS:
             raise PathError(f"the path has more than {MAX_STEPS} steps")
         if at == len(text):
@@ -397,14 +397,14 @@ def parse_path(text: str) -> tuple[PathStep, ...]:
         at += 1
 
 
-def _parse_step(found: re.Match[str]) -> PathStep:
-    role = role_name(found["role"])
-    if found["key"] is None:
-        return PathStep(role, number=int(found["index"] or 0))
+def _parse_step(matched: re.Match[str]) -> PathStep:
+    role = role_name(matched["role"])
+    if matched["key"] is None:
+        return PathStep(role, number=int(matched["index"] or 0))
     text = re.sub(
-        r"\\(.)", lambda match: _MEANING.get(match[1], match[1]), found["text"], flags=re.S
+        r"\\(.)", lambda match: _MEANING.get(match[1], match[1]), matched["text"], flags=re.S
     )
-    if found["key"] == "title":
+    if matched["key"] == "title":
         return PathStep(role, title=text)
     return PathStep(role, identifier=text)
 

@@ -131,11 +131,11 @@ def _fold_element(branch: Branch, below: list[OutlineItem]) -> list[OutlineItem]
     shape = OutlineItem(branch, children=below)
     if node.role in _DECORATION and not (node.title and below) and not is_active(node):
         return below
-    said = {node.title, str(node.value or "")}
+    texts = {node.title, str(node.value or "")}
     shape.children = [
         one
         for one in below
-        if one.children or one.node.role not in _TEXTS or text_of_item(one) not in said
+        if one.children or one.node.role not in _TEXTS or text_of_item(one) not in texts
     ]
     if node.role in _TEXTS and not node.title and not node.value:
         return shape.children
@@ -193,8 +193,8 @@ def _join_row_texts(row: OutlineItem) -> None:
     kept: list[OutlineItem] = []
     for one in row.children:
         if _is_text(one) and not is_active(one.node):
-            if (said := text_of_item(one)) and said != row.node.title:
-                texts.append(said)
+            if (text := text_of_item(one)) and text != row.node.title:
+                texts.append(text)
             kept += one.children
         else:
             kept.append(one)
@@ -245,12 +245,12 @@ def open_within_budget(tops: Sequence[OutlineItem], line: Line, room: int) -> in
 
     `OutlineItem.opened` says how far. At least the tops stay; their own lines count.
     """
-    held: dict[int, int] = {}
+    sizes: dict[int, int] = {}
 
     def bytes_of_item(shape: OutlineItem, depth: int) -> int:
-        if id(shape) not in held:
-            held[id(shape)] = line_bytes(line(shape)) + depth
-        return held[id(shape)] + _closed_cost(shape)
+        if id(shape) not in sizes:
+            sizes[id(shape)] = line_bytes(line(shape)) + depth
+        return sizes[id(shape)] + _closed_cost(shape)
 
     waiting: list[tuple[float, int, int, OutlineItem]] = []
     for number, top in enumerate(tops):
@@ -357,10 +357,10 @@ def _closed_cost(shape: OutlineItem) -> int:
 
 def shown_items(tops: Sequence[OutlineItem]) -> list[OutlineItem]:
     """Return the shapes that are shown."""
-    found = list(tops)
-    for shape in found:
-        found += shape.shown
-    return found
+    items = list(tops)
+    for shape in items:
+        items += shape.shown
+    return items
 
 
 def shorten_row_text(text: str) -> str:
@@ -486,7 +486,7 @@ def element_state(app: UiApp, node: UiNode, path: str = "", id: str = "") -> dic
     }
     if node.frame is not None:
         facts |= frame_facts(node.frame)
-    return {key: held for key, held in facts.items() if held not in (None, "", [])}
+    return {key: value for key, value in facts.items() if value not in (None, "", [])}
 
 
 def frame_facts(frame: Frame) -> dict[str, Any]:
@@ -528,9 +528,9 @@ def remember_view(
 ) -> InterfaceView:
     """Return what is known of an interface that was read just now."""
     every = all_items(tops)
-    said = {shape.node.handle: line_without_id(app, shape) for shape in every}
+    lines = {shape.node.handle: line_without_id(app, shape) for shape in every}
     above = {child.node.handle: one.node.handle for one in every for child in one.children}
-    return InterfaceView(said, above, frozenset(shape.node.handle for shape in shown))
+    return InterfaceView(lines, above, frozenset(shape.node.handle for shape in shown))
 
 
 def all_items(tops: Sequence[OutlineItem]) -> list[OutlineItem]:

@@ -22,7 +22,6 @@ from iac_accessibility.arguments import (
     ValuePart,
     WholeIdentifier,
 )
-from iac_accessibility.bridge import read_one
 from iac_accessibility.element_identity import (
     ElementFound,
     RowReader,
@@ -79,22 +78,22 @@ def plan_find_element(session: UiSession, call: UiCall) -> dict[str, Any]:
     if "identifier" in arguments:
         want |= Detail.IDENTIFIER
     fits = ElementFilter(arguments)
-    found: list[Branch] = []
+    matches: list[Branch] = []
     checked = 0
 
     def has_enough(order: Sequence[Branch]) -> bool:
         nonlocal checked
-        found.extend(branch for branch in order[checked:] if fits(branch.node))
+        matches.extend(branch for branch in order[checked:] if fits(branch.node))
         checked = len(order)
-        return len(found) > most
+        return len(matches) > most
 
     limits = WalkLimits(call.seconds, _DEEPEST, nodes=20_000)
     seen, notes = walk_app(session, app, want, limits, whole=True, enough=has_enough)
     has_enough(seen.order)
-    if "title" in arguments and not any(is_active(one.node) for one in found):
+    if "title" in arguments and not any(is_active(one.node) for one in matches):
         left = max(end - time.monotonic(), 0.2)
-        found = _find_by_label(session, app, seen.order, fits, left) + found
-    shown = found[:most]
+        matches = _find_by_label(session, app, seen.order, fits, left) + matches
+    shown = matches[:most]
     read = RowReader(session.bridge, app, max(end - time.monotonic(), 0.2))
 
     def row_of_branch(branch: Branch) -> tuple[str, ...] | None:
@@ -110,7 +109,7 @@ def plan_find_element(session: UiSession, call: UiCall) -> dict[str, Any]:
     kept = count_fitting(map(as_json, rows), byte_budget(arguments.get("max_tokens", _TOKENS)))
     return {
         "elements": rows[:kept],
-        "has_more_results": len(found) > kept,
+        "has_more_results": len(matches) > kept,
         **walk_facts(app, kept, seen, _DEEPEST, notes),
     }
 
@@ -162,18 +161,12 @@ def _find_by_label(
     asked = [one for one in order if not one.node.title and is_active(one.node)][:_LABELS]
     if not asked:
         return []
-    reader = session.bridge.open_reader(app, whole=False, timeout=seconds)
     want = session.bridge.free | Detail.LABEL | Detail.VALUE
-    answers = reader.read([one.node.handle for one in asked], want, seconds)
-    found: list[Branch] = []
-    for branch, answer in zip(asked, answers, strict=True):
-        if (
-            isinstance(answer, UiNode)
-            and answer.label
-            and fits(answer._replace(title=answer.label))
-        ):
-            found.append(branch)
-    return found
+    return [
+        branch
+        for branch, node in session.read_branches(app, asked, want, seconds)
+        if isinstance(node, UiNode) and node.label and fits(node._replace(title=node.label))
+    ]
 
 
 class ElementFilter:
@@ -217,21 +210,23 @@ def plan_get_focused_element(session: UiSession, call: UiCall) -> dict[str, Any]
     session.open_app(app, seconds, whole=False)
     try:
         handle = session.bridge.focused_element(app, seconds)
-        found = None
+        element = None
         if handle is not None:
             left = max(end - time.monotonic(), 0.3)
-            found = path_of(session.bridge, app, handle, seconds=left)
-            found = with_row(session.bridge, app, found, seconds=max(end - time.monotonic(), 0.1))
+            element = path_of(session.bridge, app, handle, seconds=left)
+            element = with_row(
+                session.bridge, app, element, seconds=max(end - time.monotonic(), 0.1)
+            )
     except AppNotResponding:
         raise
     except UiFault:
-        found = None
-    if found is None:
+        element = None
+    if element is None:
         return {"app": app_facts(app), "element": None, "has_focus": False, "notes": []}
-    given = session.memory.remember_element(app, found)
+    given = session.memory.remember_element(app, element)
     return {
         "app": app_facts(app),
-        "element": element_state(app, found.node, found.path, given),
+        "element": element_state(app, element.node, element.path, given),
         "has_focus": True,
         "notes": [DATA_NOTE],
     }
@@ -423,13 +418,10 @@ def _describe_elements(
     """Return elements with all that is known of them; what cannot be read twice stays short."""
     if not branches:
         return []
-    reader = session.bridge.open_reader(app, whole=False, timeout=seconds)
-    answers = reader.read([branch.node.handle for branch in branches], _DETAILS, seconds)
-    rows = []
-    for branch, answer in zip(branches, answers, strict=True):
-        node = answer if isinstance(answer, UiNode) else branch.node
-        rows.append(element_state(app, node, branch.path, branch.id))
-    return rows
+    return [
+        element_state(app, now if isinstance(now, UiNode) else one.node, one.path, one.id)
+        for one, now in session.read_branches(app, branches, _DETAILS, seconds)
+    ]
 
 
 @read_tool
@@ -500,23 +492,22 @@ def wait_for(
 _LOOK: Final = 0.1
 
 
-def _comparable_state(found: ElementFound | None) -> tuple[object, ...]:
-    return () if found is None else (found.node.title, found.node.value, found.node.states)
+def _comparable_state(element: ElementFound | None) -> tuple[object, ...]:
+    return () if element is None else (element.node.title, element.node.value, element.node.states)
 
 
 def _element_lookup(session: UiSession, call: UiCall) -> Callable[[], ElementFound | None]:
     """Return what reads the element of a call again; None once it is gone."""
-    found = call.resolve_element(session)
+    element = call.resolve_element(session)
 
     def read_element() -> ElementFound | None:
         try:
-            reader = session.bridge.open_reader(call.app, whole=False, timeout=_LOOK_SECONDS)
-            node = read_one(reader, found.node.handle, Detail.VALUE, _LOOK_SECONDS)
+            node = session.read_node(call.app, element.node.handle, Detail.VALUE, _LOOK_SECONDS)
         except AppNotResponding:
-            return found
+            return element
         except UiFault:
             return None
-        return found.now(node) if node.is_visible else None
+        return element.now(node) if node.is_visible else None
 
     return read_element
 
@@ -534,8 +525,8 @@ def _search_lookup(session: UiSession, call: UiCall) -> Callable[[], ElementFoun
             return None
         for branch in seen.order:
             if fits(branch.node):
-                found = element_of_branch(branch)
-                return found._replace(id=session.memory.remember_element(call.app, found))
+                element = element_of_branch(branch)
+                return element._replace(id=session.memory.remember_element(call.app, element))
         return None
 
     return search_element

@@ -45,17 +45,17 @@ class _DangerTable(NamedTuple):
 @cache
 def _load_danger_table() -> _DangerTable:
     rows = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
-    found = _DangerTable({}, {}, {})
+    table = _DangerTable({}, {}, {})
     for what, languages in rows.items():
         for language, texts in languages.items():
             for text in texts.split():
                 plain = text.replace("-", " ").casefold()
                 if language == "anywhere":
-                    kind = found.anywhere
+                    kind = table.anywhere
                 else:
-                    kind = found.phrases if " " in plain else found.words
+                    kind = table.phrases if " " in plain else table.words
                 cast(dict[str, str], kind).setdefault(plain, what)
-    return found
+    return table
 
 
 _WORD: Final = re.compile(r"[^\W_]+")
@@ -147,23 +147,23 @@ def assess_level(facts: ChangeFacts) -> ChangeLevel:
     if facts.default and in_dialog:
         reasons.append("it is the default button of a dialog")
     texts = (node.title, node.description, node.identifier, *facts.words)
-    found = next(filter(None, map(danger_word, texts)), None)
+    danger = next(filter(None, map(danger_word, texts)), None)
     if (
-        found is None
+        danger is None
         and in_dialog
         and node.title.casefold() not in _CANCELS
         and node.role not in TEXT_ROLES
     ):
-        found = danger_word(window.title)
-    if found is not None:
-        reasons.append(f'"{found[0]}" {found[1]}')
+        danger = danger_word(window.title)
+    if danger is not None:
+        reasons.append(f'"{danger[0]}" {danger[1]}')
     if facts.runs or any(fnmatchcase(facts.app_id.casefold(), pattern) for pattern in _RUNNERS):
         reasons.append("the app runs code that it is given, or controls other apps")
     if facts.does:
         reasons.append(f"this {facts.does}")
     if not facts.app_id:
         reasons.append("the identity of the app could not be read")
-    means = facts.does or (found[1] if found else "")
+    means = facts.does or (danger[1] if danger else "")
     verb = _DOES.get(means, "unknown")
     return ChangeLevel("DANGEROUS" if reasons else "MODIFY", tuple(reasons), verb)
 

@@ -156,12 +156,9 @@ def see(
 
 def _check_library() -> None:
     if find_spec("PIL") is None:
-        raise UiError(
-            "UNAVAILABLE",
-            "Taking pictures needs a library that is not installed.",
-            f"Install it with: {pip_install('eyes')}",
-            reason="no_interface",
-        )
+        message = "Taking pictures needs a library that is not installed."
+        guidance = f"Install it with: {pip_install('eyes')}"
+        raise UiError("UNAVAILABLE", message, guidance, reason="no_interface")
 
 
 def _not_allowed_error() -> UiError:
@@ -195,24 +192,17 @@ def _read_window(session: UiSession, call: UiCall) -> tuple[Walk, Branch]:
         tops = [one for one in seen.root.children if one.node.role in WINDOW_ROLES]
         tops.sort(key=lambda one: "active" not in one.node.states)
     if not seen.complete:
-        raise UiError(
-            "NOT_SUPPORTED",
-            "The window could not be read completely, so IAC does not know where secrets are.",
-            "Name a smaller element, or try again.",
-            reason="failed",
-        )
+        message = "The window could not be read completely, so IAC does not know where secrets are."
+        guidance = "Name a smaller element, or try again."
+        raise UiError("NOT_SUPPORTED", message, guidance, reason="failed")
     if not tops:
-        raise UiError(
-            "NOT_FOUND",
-            f"{app.name} has no open window, or does not show this element.",
-            LOOK_AGAIN,
-        )
+        message = f"{app.name} has no open window, or does not show this element."
+        raise UiError("NOT_FOUND", message, LOOK_AGAIN)
     return seen, tops[0]
 
 
 def _visible_frame(session: UiSession, app: UiApp, top: Branch, seconds: float) -> Frame:
-    reader = session.bridge.open_reader(app, whole=False, timeout=seconds)
-    node = reader.read([top.node.handle], Detail.FRAME, seconds)[0]
+    node = session.read_nodes(app, [top.node.handle], Detail.FRAME, seconds)[0]
     frame = node.frame if isinstance(node, UiNode) else None
     if frame is None or not (frame.width > 0 < frame.height):
         raise Unsupported("the element is not shown on the screen")
@@ -226,23 +216,18 @@ def _secret_frames(session: UiSession, app: UiApp, seen: Walk, seconds: float) -
         UiError: A secret's place is not known.
     """
     asked = [one for one in seen.order if _may_hold_secret(app, one.node)]
-    reader = session.bridge.open_reader(app, whole=False, timeout=seconds)
     want = Detail.FRAME | Detail.VALUE | Detail.LABEL | session.bridge.free
-    found: list[Frame] = []
-    answers = reader.read([one.node.handle for one in asked], want, seconds)
-    for branch, node in zip(asked, answers, strict=True):
-        held = node if isinstance(node, UiNode) else branch.node
+    frames: list[Frame] = []
+    for branch, node in session.read_branches(app, asked, want, seconds):
+        current = node if isinstance(node, UiNode) else branch.node
         if isinstance(node, UiNode) and not _shows_secret(app, node):
             continue
-        if held.frame is None:
-            raise UiError(
-                "NOT_SUPPORTED",
-                "A secret is visible, but IAC does not know where, so it cannot black it out.",
-                "Read the window with get_ui_tree instead.",
-                reason="failed",
-            )
-        found.append(held.frame)
-    return found
+        if current.frame is None:
+            message = "A secret is visible, but IAC does not know where, so it cannot black it out."
+            guidance = "Read the window with get_ui_tree instead."
+            raise UiError("NOT_SUPPORTED", message, guidance, reason="failed")
+        frames.append(current.frame)
+    return frames
 
 
 def _may_hold_secret(app: UiApp, node: UiNode) -> bool:
@@ -254,8 +239,8 @@ def _shows_secret(app: UiApp, node: UiNode) -> bool:
     """Say whether what an element shows is a secret, or has one in it."""
     if holds_secret(node) or hides_values(app.id, node.role):
         return True
-    said = f"{node.title}\n{shown_value(app, node) or ''}"
-    return redact_text(said) != said
+    text = f"{node.title}\n{shown_value(app, node) or ''}"
+    return redact_text(text) != text
 
 
 def _draw_marks(

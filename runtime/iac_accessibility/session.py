@@ -23,6 +23,7 @@ from iac_accessibility.model import (
     ChangeKind,
     Detail,
     ElementGone,
+    Handle,
     UiApp,
     UiEvent,
     UiFault,
@@ -97,20 +98,20 @@ class Watches:
         kinds: Collection[ChangeKind] = arguments.get("events") or ALIVE_CHANGES
         seconds = float(arguments.get("duration", 5))
         cursor: str = arguments.get("cursor", "")
-        key, held = self._open_watch(bridge, app, kinds, cursor)
-        with held.lock:
+        key, opened = self._open_watch(bridge, app, kinds, cursor)
+        with opened.lock:
             began = time.monotonic()
             while (spent := time.monotonic() - began) < seconds and not cancel.is_cancelled:
-                held.changes += held.watch.wait_for_changes(min(_WATCH_STEP, seconds - spent))
-                cancel.word = f"{len(held.changes)} changes so far"
+                opened.changes += opened.watch.wait_for_changes(min(_WATCH_STEP, seconds - spent))
+                cancel.word = f"{len(opened.changes)} changes so far"
                 if not bridge.is_alive(app):
                     break
-            held.changes += held.watch.wait_for_changes(0)
-            held.used = time.monotonic()
-            merged = _merge_repeated(held.changes)
+            opened.changes += opened.watch.wait_for_changes(0)
+            opened.used = time.monotonic()
+            merged = _merge_repeated(opened.changes)
             rows = _change_rows(bridge, app, merged[:MOST])
             kept = count_fitting(map(as_json, rows), byte_budget(TOKENS))
-            held.changes = merged[kept:]
+            opened.changes = merged[kept:]
             notes = [DATA_NOTE]
             if not bridge.is_alive(app):
                 notes.append(f"{app.name} has ended.")
@@ -118,7 +119,7 @@ class Watches:
                 "app": app_facts(app),
                 "changes": rows[:kept],
                 "result_count": kept,
-                "has_more_results": bool(held.changes),
+                "has_more_results": bool(opened.changes),
                 "cursor": key,
                 "seconds": round(time.monotonic() - began, 3),
                 "notes": notes,
@@ -127,10 +128,10 @@ class Watches:
     def close(self) -> None:
         """End all watches."""
         with self._lock:
-            held, self._open = list(self._open.values()), {}
+            opened, self._open = list(self._open.values()), {}
             if self._timer is not None:
                 self._timer.cancel()
-        for one in held:
+        for one in opened:
             one.watch.close()
 
     def _open_watch(
@@ -169,7 +170,7 @@ class Watches:
         now = time.monotonic()
         with self._lock:
             rows = sorted(self._open.items(), key=lambda row: row[1].used)
-            old = [key for key, held in rows if now - held.used > KEPT_SECONDS]
+            old = [key for key, opened in rows if now - opened.used > KEPT_SECONDS]
             excess = max(len(rows) - len(old) - _OPEN, 0)
             old += [key for key, _ in rows if key not in old][:excess]
             ended = [self._open.pop(key) for key in old]
@@ -179,8 +180,8 @@ class Watches:
             self._timer = threading.Timer(KEPT_SECONDS + 1, self._close_idle)
             self._timer.daemon = True
             self._timer.start()
-        for held in ended:
-            held.watch.close()
+        for opened in ended:
+            opened.watch.close()
 
 
 @dataclass(slots=True)
@@ -243,16 +244,36 @@ class UiSession:
             except AppNotResponding as fault:
                 raise modal_error(self.bridge, app) or fault from None
 
+    def read_nodes(
+        self, app: UiApp, handles: Sequence[Handle], want: Detail, seconds: float
+    ) -> Sequence[UiNode | UiFault]:
+        """Return elements as they are now, a node or fault each."""
+        reader = self.bridge.open_reader(app, whole=False, timeout=seconds)
+        return reader.read(handles, want, seconds)
+
+    def read_node(self, app: UiApp, handle: Handle, want: Detail, seconds: float) -> UiNode:
+        """Return an element as it is now.
+
+        Raises:
+            UiFault: It is gone, or the app does not answer.
+        """
+        return read_one(
+            self.bridge.open_reader(app, whole=False, timeout=seconds), handle, want, seconds
+        )
+
+    def read_branches(
+        self, app: UiApp, branches: Sequence[Branch], want: Detail, seconds: float
+    ) -> Iterator[tuple[Branch, UiNode | UiFault]]:
+        """Yield elements of a walk, each with what it is now."""
+        handles = [branch.node.handle for branch in branches]
+        return zip(branches, self.read_nodes(app, handles, want, seconds), strict=True)
+
     def check_alive(self, app: UiApp) -> None:
         """Raise if the process has ended or its id belongs to another one now."""
         if not self.bridge.is_alive(app):
-            raise UiError(
-                "APP_NOT_RUNNING",
-                f"{app.name} (process {app.pid}) has ended.",
-                "Call list_windows to see the running apps.",
-                reason="app_gone",
-                app=app.name,
-            )
+            message = f"{app.name} (process {app.pid}) has ended."
+            guidance = "Call list_windows to see the running apps."
+            raise UiError("APP_NOT_RUNNING", message, guidance, reason="app_gone", app=app.name)
 
     def close(self) -> None:
         """End all watches and let go of the platform."""
@@ -304,49 +325,39 @@ def find_app(wanted: str | int, apps: Sequence[UiApp], bridge: Bridge) -> UiApp:
     text = str(wanted).strip()
     if isinstance(wanted, int) or text.isdecimal():
         return _by_pid(int(text), apps)
-    found = [app for app in apps if app.id and app.id.casefold() == text.casefold()]
-    found = found or [app for app in apps if app.name.casefold() == text.casefold()]
-    found = found or [
+    matches = [app for app in apps if app.id and app.id.casefold() == text.casefold()]
+    matches = matches or [app for app in apps if app.name.casefold() == text.casefold()]
+    matches = matches or [
         app for app in apps if fold_name(text) and fold_name(app.name) == fold_name(text)
     ]
-    if not found and (plain := fold_name(text)):
-        found = [app for app in apps if plain in map(fold_name, bridge.other_names(app))]
-    if len(found) == 1:
-        return found[0]
-    if found:
+    if not matches and (plain := fold_name(text)):
+        matches = [app for app in apps if plain in map(fold_name, bridge.other_names(app))]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
         raise UiError(
             "INVALID_PARAMETER",
-            f"{len(found)} running apps have the name {quote_text(text)}.",
-            f"Give the process id of one of them: {_format_apps(found)}.",
+            f"{len(matches)} running apps have the name {quote_text(text)}.",
+            f"Give the process id of one of them: {_format_apps(matches)}.",
             reason="app_ambiguous",
-            more={"matches": [app_facts(app) for app in found]},
+            more={"matches": [app_facts(app) for app in matches]},
         )
     if text and bridge.is_installed(text):
-        raise UiError(
-            "APP_NOT_RUNNING",
-            f"{quote_text(text)} is not running, or has no windows or menus.",
-            "Start the app with app_launch, then try again.",
-            reason="app_not_running",
-            app=text,
-        )
-    raise UiError(
-        "APP_NOT_FOUND",
-        f"There is no app {quote_text(text)}.",
-        near_text(text, [app.name for app in apps]) or "No app with an interface is running.",
-        reason="app_unknown",
-    )
+        message = f"{quote_text(text)} is not running, or has no windows or menus."
+        guidance = "Start the app with app_launch, then try again."
+        raise UiError("APP_NOT_RUNNING", message, guidance, reason="app_not_running", app=text)
+    message = f"There is no app {quote_text(text)}."
+    guidance = near_text(text, [app.name for app in apps]) or "No app with an interface is running."
+    raise UiError("APP_NOT_FOUND", message, guidance, reason="app_unknown")
 
 
 def _by_pid(pid: int, apps: Sequence[UiApp]) -> UiApp:
     for app in apps:
         if app.pid == pid:
             return app
-    raise UiError(
-        "APP_NOT_RUNNING",
-        f"No app with windows or menus has the process id {pid}.",
-        f"Running: {_format_apps(apps)}." if apps else "No app with an interface is running.",
-        reason="app_not_running",
-    )
+    message = f"No app with windows or menus has the process id {pid}."
+    guidance = f"Running: {_format_apps(apps)}." if apps else "No app with an interface is running."
+    raise UiError("APP_NOT_RUNNING", message, guidance, reason="app_not_running")
 
 
 def _format_apps(apps: Sequence[UiApp]) -> str:

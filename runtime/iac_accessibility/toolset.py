@@ -1,36 +1,60 @@
 """From a function to a tool: what a call of it would do, and doing it, for the gate.
 
-    @reads                                      @changes
-    def list_windows(session, call): ...        def perform_action(session, call): ...
+    @read_tool                                  @change_tool
+    def plan_list_windows(session, call): ...   def plan_perform_action(session, call): ...
 
 A function that reads answers with what the tool's output schema says. One that changes something
 returns an `ElementChange`: it looks for the element and changes nothing. Level, question, the check
-that it still is that element, and the answer are the same for all of them.
+that it still is that element, and the answer are the same for all of them. Action first: an action
+of the element's own, or its settable value; keys and pointer where neither is, with the focus
+proven before each (`input_devices`).
 """
 
 import hashlib
 import json
+import math
 import secrets
 import sys
+import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
 from importlib.util import find_spec
 from threading import Lock
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from iac_accessibility.arguments import UiCall, prepare_call
-from iac_accessibility.bridge import Bridge
-from iac_accessibility.changes import ElementChange, apply_change, approval_scope, assess_change
+from iac_accessibility.arguments import ActionDone, UiCall, prepare_call
+from iac_accessibility.bridge import Bridge, read_one
 from iac_accessibility.changes_since import changes_since_view
+from iac_accessibility.element_identity import ElementFound
 from iac_accessibility.errors import UiError, error_context
-from iac_accessibility.model import AppNotResponding, UiApp
-from iac_accessibility.risk import ChangeLevel, holds_secret
-from iac_accessibility.session import UiSession, modal_error_context
-from iac_base.errors import Cancellation, ToolError, pip_install, quote_text
-from iac_base.text import clean_value
-from iac_runtime.tool import Level
+from iac_accessibility.locate import resolve_target
+from iac_accessibility.model import (
+    CONFIRMS,
+    AppNotResponding,
+    Detail,
+    ElementGone,
+    Scalar,
+    UiApp,
+    UiFault,
+    UiNode,
+)
+from iac_accessibility.outline import element_state, shown_value
+from iac_accessibility.risk import (
+    CONFIRMS_TEXT,
+    ChangeFacts,
+    ChangeLevel,
+    assess_level,
+    holds_secret,
+    is_dialog,
+    return_does,
+)
+from iac_accessibility.session import UiSession, modal_error, modal_error_context
+from iac_base.errors import Cancellation, ToolError, near_text, pip_install, quote_text
+from iac_base.text import clean_value, escape_hidden
+from iac_runtime.tool import Level, at_most, tool
 from iac_runtime.toolkit import (
     Call,
     CallFacts,
@@ -46,6 +70,223 @@ from iac_runtime.toolkit import (
     Verb,
     find_tainted_texts,
 )
+
+_STATE: Final = Detail.VALUE | Detail.IDENTIFIER
+_SETTLE: Final = 0.4
+"""Seconds that an animated press is waited for; presses in between would be lost."""
+
+_LEAST: Final = 0.2
+_DEFAULT_SECONDS: Final = 0.5
+
+
+class ElementChange(NamedTuple):
+    """What a tool is going to do to an element.
+
+    Attributes:
+        found: The element; when it is acted on, it is looked for again.
+        line: What will be done, on one line; the value of a secret is not in it.
+        act: Does it, to the element as it is then, within so many seconds; what it returns is put
+            in the answer.
+        method: How it is done, as the answer says.
+        action: The action of its own that is performed; empty if none.
+        value: The value that it is to have afterwards; None where that is not known.
+        words: What is named beside the element's own title: the menus on the way, the action.
+        more: What the answer says beside.
+        does: What is known of its effect, in the words of the levels; empty where nothing is.
+        again: Finds what is acted on again, where that is no element of the app's tree.
+    """
+
+    found: ElementFound
+    line: str
+    act: Callable[[UiNode, float], Mapping[str, Any] | None]
+    method: Literal["action", "value", "keys", "pointer", "window"] = "action"
+    action: str = ""
+    value: str | float | bool | None = None
+    words: tuple[str, ...] = ()
+    more: Mapping[str, Any] = {}
+    does: str = ""
+    again: Callable[[], ElementFound] | None = None
+
+
+def assess_change(session: UiSession, app: UiApp, change: ElementChange) -> ChangeLevel:
+    """Return how far a change reaches; the app is asked for the default button of a dialog."""
+    element = change.found
+    node = element.node
+    # A sheet lies in the window that it belongs to.
+    window = next(filter(is_dialog, reversed(element.way)), element.window)
+    default = "default" in node.states
+    if not default and is_dialog(window) and change.again is None:
+        try:
+            default = session.bridge.is_default(node.handle, window.handle, _DEFAULT_SECONDS)
+        except UiFault:
+            # What cannot be known is taken for the worse.
+            default = node.role == "button"
+    runs = session.bridge.runs_input(app) or any(one.role == "terminal" for one in element.way)
+    does = change.does
+    if change.action in CONFIRMS:
+        does = does or return_does(element.way) or CONFIRMS_TEXT
+    return assess_level(ChangeFacts(app.id, node, window, default, runs, change.words, does))
+
+
+def approval_scope(app: UiApp, element: ElementFound) -> str:
+    """Return a digest of what an answer covers while this server runs: a process and a window."""
+    window = element.window.title if element.window.role != "menu_bar" else "menu bar"
+    scope = (app.id, app.pid, app.started, window or element.window.role)
+    return hashlib.sha256(repr(scope).encode()).hexdigest()
+
+
+def apply_change(
+    session: UiSession, app: UiApp, change: ElementChange, level: Level, seconds: float
+) -> dict[str, Any]:
+    """Make a change: the path is resolved again, and everything that was judged must hold.
+
+    Args:
+        level: What it was judged to need.
+
+    Raises:
+        StaleError: The element is another one now; nothing was done.
+        UiError: It reaches further than was judged.
+        UiFault: The app failed.
+    """
+    end = time.monotonic() + seconds
+    before = change.found
+    if change.again is not None:
+        element = change.again()
+    else:
+        element = resolve_target(
+            session, app, before.path, before.fingerprint, seconds, before, id=before.id
+        )
+    node = element.node
+    now = assess_change(session, app, change._replace(found=element))
+    if not at_most(now.level, level):
+        message = f"This call now needs {now.level}: {', '.join(now.reasons)}. Nothing was done."
+        guidance = "The element has changed. Read it, then call again."
+        raise UiError("REFUSED", message, guidance, reason="level_rose")
+    if change.action:
+        check_action(node, change.action)
+    # Closing a window ends the element before it answers.
+    more: Mapping[str, Any] | None = None
+    with (
+        error_context(app, before.path, writes=True),
+        suppress(ElementGone),
+        modal_error_context(session.bridge, app),
+    ):
+        more = change.act(node, max(end - time.monotonic(), _LEAST))
+    left = max(end - time.monotonic(), _LEAST)
+    after = node if change.again is not None else _read_settled(session, app, change, node, left)
+    state: dict[str, Any] = {"role": node.role, "title": node.title, "gone": True}
+    answer = {
+        "success": True,
+        "method": change.method,
+        "element_state": state if after is None else element_state(app, after, id=element.id),
+        **change.more,
+        **(more or {}),
+    }
+    if change.value is not None:
+        told_of = _value_outcome(app, change.value, node, after)
+        notes = [*answer.get("notes", ()), *told_of.get("notes", ())]
+        return answer | told_of | ({"notes": notes} if notes else {})
+    if after is not None:
+        return answer
+    if (error := modal_error(session.bridge, app)) is not None:
+        # It took the action, opened a dialog, and does not answer before that is closed.
+        state.pop("gone")
+        remarks = [*answer.get("notes", ()), error.message, error.suggestion]
+        return answer | {"success": False, "dialog": error.more["dialog"], "notes": remarks}
+    alive = session.bridge.is_alive(app)
+    note = "The element is gone or cannot be read. This is its last known state."
+    note = note if alive else f"{app.name} has ended."
+    return answer | {"notes": [*answer.get("notes", ()), note]}
+
+
+def _value_outcome(
+    app: UiApp, value: str | float | bool, node: UiNode, after: UiNode | None
+) -> dict[str, Any]:
+    """Return what an answer says of a value that was set: whether it holds now, and what was."""
+    notes: list[str] = []
+    secret = holds_secret(node)
+    done = after is not None and (secret or is_same_value(value, after.value))
+    if after is None:
+        notes.append(
+            "The element is gone or cannot be read, so it is unknown whether the value was set."
+        )
+    elif secret:
+        notes.append("The element holds a secret, so the value was not read back.")
+    elif not done:
+        notes.append(
+            "The element now has another value than the call set. Perhaps the app changed it."
+        )
+    return {
+        "success": done,
+        "previous_value": shown_value(app, node),
+        "new_value": None if after is None else shown_value(app, after),
+        **({"notes": notes} if notes else {}),
+    }
+
+
+def _read_settled(
+    session: UiSession, app: UiApp, change: ElementChange, node: UiNode, seconds: float
+) -> UiNode | None:
+    """Return the element as it is now, once an animation of the press is over; None if gone."""
+    settled = time.monotonic() + min(_SETTLE, seconds)
+    reader = session.bridge.open_reader(app, whole=False, timeout=seconds)
+    # A browser takes a value at once and shows it a moment later.
+    value = None if holds_secret(node) else change.value
+    try:
+        while True:
+            now = read_one(reader, node.handle, _STATE, seconds)
+            pressed = now.role == "button" and "pressed" in now.states
+            late = value is not None and not is_same_value(value, now.value)
+            if not (pressed or late) or time.monotonic() > settled:
+                return now
+            time.sleep(0.01)
+    except UiFault:
+        return None
+
+
+def is_same_value(wanted: str | float | bool, got: Scalar) -> bool:
+    """Say whether a value that was read back is the one that was set."""
+    if isinstance(wanted, bool) or isinstance(got, bool):
+        return wanted is got
+    if isinstance(wanted, str) or isinstance(got, str):
+        return str(wanted).strip() == str(got).strip()
+    return got is not None and math.isclose(wanted, got, rel_tol=1e-6, abs_tol=1e-6)
+
+
+def check_action(node: UiNode, action: str, asked: str = "") -> None:
+    """Raise if an element is disabled, or has no such action; `asked` is what it was called."""
+    check_enabled(node)
+    if action in node.actions:
+        return
+    asked = asked or action
+    message = f"{quote_text(asked, 60)} is not an action of this {node.role.replace('_', ' ')}."
+    guidance = near_text(asked, node.actions) if node.actions else "It has no actions."
+    raise UiError(
+        "NOT_SUPPORTED", message, guidance, reason="no_action", more={"actions": list(node.actions)}
+    )
+
+
+def check_enabled(node: UiNode) -> None:
+    """Raise if an element is disabled."""
+    if "enabled" not in node.states:
+        message = f"The {node.role.replace('_', ' ')} {quote_text(node.title, 60)} is disabled."
+        guidance = "Find out why the app has disabled this element. Then read the element again."
+        raise UiError("NOT_SUPPORTED", message, guidance, reason="disabled")
+
+
+def describe_element(element: ElementFound, app: UiApp) -> str:
+    """Return an element in words: its role and title, its window, its app."""
+    node = element.node
+    name = f" {quote_text(node.title, 60)}" if node.title else f" at {element.path[-80:]}"
+    place = f"window {quote_text(element.window.title, 60)} of " if len(element.way) > 1 else ""
+    row = f"the row {quote_text(' '.join(element.row), 80)}, " if element.row else ""
+    return escape_hidden(f"{node.role.replace('_', ' ')}{name} in {row}{place}{describe_app(app)}")
+
+
+def describe_app(app: UiApp) -> str:
+    """Return an app in words: its name, its identity, its process."""
+    return escape_hidden(f"{app.name} ({app.id or 'identity unknown'}, process {app.pid})")
+
 
 _NEWS: Final = 0.8
 """Seconds for what an act changed, beside those of the act."""
@@ -63,8 +304,7 @@ def open_bridge() -> Bridge:
     mac = sys.platform == "darwin"
     if not mac and sys.platform != "linux":
         raise _unavailable_error(
-            f"The accessibility tools do not work on {sys.platform}.",
-            "Use them on macOS or Linux.",
+            f"The accessibility tools do not work on {sys.platform}.", "Use them on macOS or Linux."
         )
     if find_spec("HIServices" if mac else "jeepney") is None:
         raise _unavailable_error(
@@ -123,6 +363,10 @@ def change_tool(find: _Change) -> Perform:
     return plan_call
 
 
+acting_tool: Final = partial(tool, level="MODIFY", ceiling="DANGEROUS", answer=ActionDone)
+"""A tool that changes an element; what it needs in truth, its plan says."""
+
+
 class UiToolset:
     """The tools of one gate on one bridge. Safe to share between threads.
 
@@ -138,7 +382,7 @@ class UiToolset:
     def __init__(self, bridge: Bridge | None = None) -> None:
         self._session = UiSession(bridge) if bridge else None
         self._opening = Lock()
-        self._planned: OrderedDict[str, tuple[UiApp, tuple[ElementChange, ...]]] = OrderedDict()
+        self._planned: OrderedDict[str, tuple[UiApp, tuple[ElementFound, ...]]] = OrderedDict()
         self._tags: OrderedDict[Hashable, str] = OrderedDict()
         self._keeping = Lock()
 
@@ -195,10 +439,10 @@ class UiToolset:
                 if app is not None:
                     session.check_alive(app)
                 now = replace(asked, named=app, apps=apps, cancel=cancel or asked.cancel)
-                found = read(session, now)
-                if isinstance(found, ToolResult):
-                    return found._replace(value=clean_value(found.value), notes=notes)
-                return ToolResult(clean_value(found), notes)
+                answer = read(session, now)
+                if isinstance(answer, ToolResult):
+                    return answer._replace(value=clean_value(answer.value), notes=notes)
+                return ToolResult(clean_value(answer), notes)
 
         line = f"{tool.name} {quote_text(app.name, 60)}" if app else tool.name
         effects = tuple(dict.fromkeys(effect for _, effect in rows))
@@ -273,7 +517,7 @@ class UiToolset:
             shown |= {name: text for name, text in hidden.items() if name in shown}
         given = [str(call.arguments.get(name, "")) for name in ("value", "text", "fields")]
         changes = tuple(change for change, _ in judged)
-        tag = self._remember_plan(key, app, changes)
+        tag = self._remember_plan(key, app, [change.found for change in changes])
         modest = all(level == "MODIFY" for _, (level, _, _) in judged)
         # What is shown last is what the call is called by.
         lines = [change.line for change in changes] if "fields" in shown else [changes[-1].line]
@@ -294,14 +538,14 @@ class UiToolset:
         if self._session is not None:
             self._session.close()
 
-    def _remember_plan(self, key: str, app: UiApp, changes: tuple[ElementChange, ...]) -> str:
+    def _remember_plan(self, key: str, app: UiApp, planned: Sequence[ElementFound]) -> str:
         """Remember what a call was planned for, and return the tag of its elements."""
-        elements = (app.pid, app.started, *(change.found.fingerprint for change in changes))
+        elements = (app.pid, app.started, *(element.fingerprint for element in planned))
         with self._keeping:
             # At random: a tag of another server is none of this one.
             tag = self._tags.setdefault(elements, secrets.token_hex(4))
             self._tags.move_to_end(elements)
-            self._planned[key] = (app, changes)
+            self._planned[key] = (app, tuple(planned))
             self._planned.move_to_end(key)
             for kept in (self._tags, self._planned):
                 if len(kept) > _KEPT:

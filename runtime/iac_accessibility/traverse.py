@@ -137,14 +137,14 @@ def walk_tree(
         enough: Says after each level, given all that was found so far, whether to end there.
     """
     walker = _Walker(reader, root, want | Detail.CHILDREN, limits)
-    found = walker.found
-    level = [found.root]
-    while level and not enough(found.order):
+    walk = walker.found
+    level = [walk.root]
+    while level and not enough(walk.order):
         if level[0].depth >= limits.depth:
-            found.deeper = any(branch.node.total for branch in level)
+            walk.deeper = any(branch.node.total for branch in level)
             break
         level = walker.read_level(level)
-    return found
+    return walk
 
 
 def steps_of(siblings: Sequence[UiNode], *, whole: bool = True) -> list[PathStep]:
@@ -197,13 +197,13 @@ class _Walker:
 
     def read_level(self, level: Sequence[Branch]) -> list[Branch]:
         """Read the children of a level; return those to go on with."""
-        limits, found = self._limits, self.found
+        limits, walk = self._limits, self.found
         for branch in level:
             shown = min(len(branch.node.children), limits.children)
             if branch.node.total < 0:
-                found.note_cut(branch.path, "the app did not say what is in it")
+                walk.note_cut(branch.path, "the app did not say what is in it")
             elif branch.node.total > shown:
-                found.note_cut(
+                walk.note_cut(
                     branch.path, f"{branch.node.total} children; the first {shown} were read"
                 )
         asked = [
@@ -215,10 +215,10 @@ class _Walker:
         room = max(limits.nodes - len(self._seen), 0)
         unique = list(dict.fromkeys(asked))
         if len(unique) > room:
-            found.note_end(level[0].path, f"{limits.nodes} elements were read")
+            walk.note_end(level[0].path, f"{limits.nodes} elements were read")
         answers = self._read_batches(unique[:room])
         if self._ended:
-            found.note_end(level[0].path, self._ended)
+            walk.note_end(level[0].path, self._ended)
         return [below for branch in level for below in self._attach_children(branch, answers)]
 
     def _attach_children(
@@ -226,9 +226,9 @@ class _Walker:
     ) -> list[Branch]:
         siblings: list[UiNode] = []
         fresh: list[tuple[int, UiNode]] = []
-        held = branch.node.children[: self._limits.children]
-        whole = 0 <= branch.node.total <= len(held)
-        for handle in held:
+        handles = branch.node.children[: self._limits.children]
+        whole = 0 <= branch.node.total <= len(handles)
+        for handle in handles:
             if handle in self._seen:
                 siblings.append(self._seen[handle])
                 self.found.note_cut(

@@ -95,17 +95,17 @@ def plan_get_ui_tree(session: UiSession, call: UiCall) -> dict[str, Any]:
             raise InvalidParameterError(
                 "offset and text need an element.", "Give the id of the list or text as element."
             )
-        found = call.resolve_element(session)
-        if not found.node.total:
-            return _read_text_part(session, call, found)
-        if found.node.total > _LONG:
-            return _read_rows_part(session, call, found)
+        element = call.resolve_element(session)
+        if not element.node.total:
+            return _read_text_part(session, call, element)
+        if element.node.total > _LONG:
+            return _read_rows_part(session, call, element)
     if given.keys() & {"depth", "filter_roles"}:
         return _read_to_depth(session, call)
     if call.path:
-        found = call.resolve_element(session)
-        if found.node.role == "text_area" and not (found.node.total or found.node.children):
-            return _read_text_part(session, call, found)
+        element = call.resolve_element(session)
+        if element.node.role == "text_area" and not (element.node.total or element.node.children):
+            return _read_text_part(session, call, element)
     return _read_within_budget(session, call)
 
 
@@ -245,7 +245,6 @@ def open_items(
         # An id has four or five characters.
         return "e0000 " + item_line(app, shape, add)
 
-    reader = session.bridge.open_reader(app, whole=False, timeout=seconds)
     details = want | Detail.VALUE | Detail.LABEL | Detail.FRAME
     read: dict[Handle, UiNode] = {}
     for _ in range(_ROUNDS):
@@ -255,8 +254,7 @@ def open_items(
         asked = [branch for branch in every if branch.node.handle not in read]
         if not asked:
             break
-        answers = reader.read([one.node.handle for one in asked], details, seconds)
-        for branch, answer in zip(asked, answers, strict=True):
+        for branch, answer in session.read_branches(app, asked, details, seconds):
             if isinstance(answer, UiNode):
                 children, total = branch.node.children, branch.node.total
                 branch.node = answer._replace(children=children, total=total)
@@ -298,18 +296,18 @@ def _walk_target(
 
 def _filter_page(made: Sequence[OutlineItem], *, page: bool) -> list[OutlineItem]:
     """Return the pages alone, or all but what is on them."""
-    found: list[OutlineItem] = []
+    pages: list[OutlineItem] = []
     waiting = list(made)
     while waiting:
         shape = waiting.pop(0)
         if shape.node.role == "web_area":
             if page:
-                found.append(shape)
+                pages.append(shape)
             else:
                 shape.children = []
         else:
             waiting += shape.children
-    return found if page else list(made)
+    return pages if page else list(made)
 
 
 def _editable_row_texts(shown: Sequence[OutlineItem]) -> list[Branch]:
@@ -371,15 +369,15 @@ def _all_text(shape: OutlineItem) -> str:
     return " ".join([text_of_item(shape), *map(_all_text, shape.children)])
 
 
-def _read_text_part(session: UiSession, call: UiCall, found: ElementFound) -> dict[str, Any]:
+def _read_text_part(session: UiSession, call: UiCall, element: ElementFound) -> dict[str, Any]:
     """Return a text from a character on."""
-    top, offset = branch_of(found), call.arguments.get("offset", 0)
+    top, offset = branch_of(element), call.arguments.get("offset", 0)
     session.memory.remember_branches(call.app, [top], known=False)
-    head, note = element_line(call.app, top, found.node.role, ()), ""
+    head, note = element_line(call.app, top, element.node.role, ()), ""
     text, total, end = "", 0, 0
-    if not holds_secret(found.node) and not hides_values(call.app.id, found.node.role):
+    if not holds_secret(element.node) and not hides_values(call.app.id, element.node.role):
         most = byte_budget(call.arguments.get("max_tokens", TOKENS)) // _TEXT_BYTES
-        text, total = session.bridge.read_text(found.node.handle, offset, most, call.seconds)
+        text, total = session.bridge.read_text(element.node.handle, offset, most, call.seconds)
         # Blanks at the end are not told.
         end = min(offset + most, total)
         note = f"characters {offset} to {end} of {total}"
@@ -388,11 +386,11 @@ def _read_text_part(session: UiSession, call: UiCall, found: ElementFound) -> di
     return _part_answer(call.app, Walk(top), tree, 1, [note] if note else [], more=more)
 
 
-def _read_rows_part(session: UiSession, call: UiCall, found: ElementFound) -> dict[str, Any]:
+def _read_rows_part(session: UiSession, call: UiCall, element: ElementFound) -> dict[str, Any]:
     """Return a long list from a row on, or its rows with a text."""
     app, arguments = call.app, call.arguments
     end = time.monotonic() + call.seconds
-    top = branch_of(found)
+    top = branch_of(element)
     session.memory.remember_branches(app, [top], known=False)
     offset: int = arguments.get("offset", 0)
     room = byte_budget(arguments.get("max_tokens", TOKENS))
@@ -400,13 +398,13 @@ def _read_rows_part(session: UiSession, call: UiCall, found: ElementFound) -> di
     kept: list[Branch] = []
     every: list[str] = []
     seen = Walk(top)
-    start, total = offset, max(found.node.total, 1)
+    start, total = offset, max(element.node.total, 1)
     while start < total and room > 0:
         left = end - time.monotonic()
         if left <= 0:
-            seen.note_end(found.path, f"the time ran out at row {start}")
+            seen.note_end(element.path, f"the time ran out at row {start}")
             break
-        handles, total = session.bridge.read_children(found.node.handle, start, _PAGE, left)
+        handles, total = session.bridge.read_children(element.node.handle, start, _PAGE, left)
         if not handles:
             break
         page = _read_rows(session, app, top, handles, start, max(end - time.monotonic(), 0.2))
@@ -426,8 +424,8 @@ def _read_rows_part(session: UiSession, call: UiCall, found: ElementFound) -> di
             every.append(line)
     why = f"{len(kept)} of {total}" + (f", looked through to {start}" if wanted else "")
     if start < total:
-        seen.note_cut(found.path, f"{why}; go on with offset {start}", planned=True)
-    tree = "\n".join([element_line(app, top, found.node.role, ()), *every])
+        seen.note_cut(element.path, f"{why}; go on with offset {start}", planned=True)
+    tree = "\n".join([element_line(app, top, element.node.role, ()), *every])
     return _part_answer(app, seen, tree, len(kept), [why], more=start < total)
 
 

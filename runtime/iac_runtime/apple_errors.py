@@ -33,8 +33,6 @@ class AppleError(NamedTuple):
         constant: Apple's name of it.
         cause: The cause by which a failed script is explained (`iac_applescript.failures`).
         said: What macOS says, in Apple's words (JXA's where seen).
-        german: The same in another language than English, in our words: texts change with the
-            user's language, numbers do not.
     """
 
     type: ErrorType
@@ -46,7 +44,6 @@ class AppleError(NamedTuple):
     constant: str = ""
     cause: str = ""
     said: str = "An error occurred."
-    german: str = "Ein Fehler ist aufgetreten."
 
 
 _DATA: Final = json.loads(Path(__file__).with_suffix(".json").read_bytes())
@@ -61,12 +58,12 @@ def _parse_error(facts: dict[str, Any]) -> AppleError:
 
 
 def _load_errors() -> dict[int, AppleError]:
-    found: dict[int, AppleError] = {}
+    errors: dict[int, AppleError] = {}
     for facts in _DATA["errors"]:
         number = facts["number"]
         first, last = number if isinstance(number, list) else (number, number)
-        found |= dict.fromkeys(range(first, last + 1), _parse_error(facts))
-    return found
+        errors |= dict.fromkeys(range(first, last + 1), _parse_error(facts))
+    return errors
 
 
 APP_GONE: Final = _parse_error(_DATA["shared"]["gone"])

@@ -2,6 +2,6 @@
 
 import sys
 
-from iac_scenario.entry import main
+from iac_scenario.cli import main
 
 sys.exit(main())

@@ -28,8 +28,8 @@ from typing import IO, Final, NamedTuple
 
 import psutil
 
-from iac_scenario.command_line import LONGEST
-from iac_scenario.errors import CallError
+from iac_scenario.model import CallError
+from iac_scenario.permissions import LONGEST
 from iac_scenario.sandbox import PROTECTED, Sandbox
 
 _HERE: Final = Path(__file__).parent
@@ -170,7 +170,7 @@ class BashSession:
             "PROCESSES": str(len(psutil.pids()) + 2 * self._limits.processes),
             "CLOCK": f"-r {seconds:.0f}" if _ON_MAC else f"-d @{seconds:.6f}",
         }
-        return re.sub("|".join(values), lambda found: values[found[0]], _SCRIPT)
+        return re.sub("|".join(values), lambda match: values[match[0]], _SCRIPT)
 
     def _store_state(self, state: IO[bytes], result: BashResult) -> list[str]:
         """Remember the folder and the variables for the next call; return what is to be said.
@@ -180,9 +180,9 @@ class BashSession:
         state.seek(0)
         written = state.read(2 * LONGEST)
         if not written and not result.stopped:
-            said = result.errors.decode("utf-8", "replace").strip().splitlines()
+            lines = result.errors.decode("utf-8", "replace").strip().splitlines()
             raise CallError(
-                f"Bash cannot run in a sandbox here: {said[-1] if said else 'nothing ran'}. Allow"
+                f"Bash cannot run in a sandbox here: {lines[-1] if lines else 'nothing ran'}. Allow"
                 f" user namespaces, or {_WAY_OUT}."
             )
         begun, *left = written.split(b"\0")
@@ -198,12 +198,12 @@ class BashSession:
         return [f"Shell cwd was reset to {self._home}\n"]
 
     def _command_environment(self) -> dict[str, str]:
-        found = {"HOME": self._home, "LANG": "C.UTF-8", "TERM": "dumb", **self._variables}
+        variables = {"HOME": self._home, "LANG": "C.UTF-8", "TERM": "dumb", **self._variables}
         if self._unconfined:
-            return {**found, "PATH": os.environ.get("PATH", os.defpath)}
+            return {**variables, "PATH": os.environ.get("PATH", os.defpath)}
         if self._scratch is not None:
-            found |= {"LANG": "en_US.UTF-8", "TMPDIR": self._scratch.name}
-        return {**found, "PATH": "/usr/local/bin:/usr/bin:/bin"}
+            variables |= {"LANG": "en_US.UTF-8", "TMPDIR": self._scratch.name}
+        return {**variables, "PATH": "/usr/local/bin:/usr/bin:/bin"}
 
     def _confinement_command(
         self, protected: Sequence[tuple[str, ...]], program: str = ""

@@ -9,11 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from iac_base.files import write_whole
-from iac_scenario.counterpart import ClientAnswers
-from iac_scenario.errors import PlayError
-from iac_scenario.mcp_config import expand_variables, read_config
-from iac_scenario.mcp_servers import connect_servers, list_all_entries
-from iac_scenario.timeouts import resolve_timeouts
+from iac_scenario.client_callbacks import ClientAnswers
+from iac_scenario.mcp_servers import (
+    connect_servers,
+    expand_variables,
+    list_all_entries,
+    read_config,
+)
+from iac_scenario.model import PlayError
+from iac_scenario.schema import resolve_timeouts
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -35,11 +39,11 @@ class ContractChange(NamedTuple):
     """A difference: where, in words, and whether callers of before may fail."""
 
     where: str
-    said: str
+    text: str
     breaks: bool = False
 
     def __str__(self) -> str:
-        return f"{'BREAKS ' if self.breaks else ''}{self.where}: {self.said}"
+        return f"{'BREAKS ' if self.breaks else ''}{self.where}: {self.text}"
 
 
 async def _read_contract(client: "Client") -> dict[str, Any]:
@@ -47,7 +51,7 @@ async def _read_contract(client: "Client") -> dict[str, Any]:
     from mcp_types import METHOD_NOT_FOUND
 
     capabilities = client.server_capabilities.model_dump(exclude_none=True)
-    found: dict[str, Any] = {}
+    contract: dict[str, Any] = {}
     for kind, (method, field, capability, key) in _KINDS.items():
         if capability in capabilities or kind == "tools":
             try:
@@ -57,11 +61,11 @@ async def _read_contract(client: "Client") -> dict[str, Any]:
                 if error.code != METHOD_NOT_FOUND:
                     raise PlayError(f"{method}: {error.message}") from None
                 entries = []
-            found[kind] = {
+            contract[kind] = {
                 entry[key]: {name: entry[name] for name in sorted(entry) if name not in _PASSED}
                 for entry in sorted(entries, key=lambda entry: str(entry[key]))
             }
-    return found
+    return contract
 
 
 async def read_contracts(config: Path) -> dict[str, Any]:
@@ -73,7 +77,7 @@ async def read_contracts(config: Path) -> dict[str, Any]:
 
 
 def compare_contracts(
-    path: Path, found: Mapping[str, Any], *, update: bool
+    path: Path, contracts: Mapping[str, Any], *, update: bool
 ) -> list[ContractChange]:
     """Return what changed since the file was written; write it where it is missing or asked for.
 
@@ -82,10 +86,10 @@ def compare_contracts(
     try:
         before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
         if before is None or update:
-            write_whole(path, json.dumps(found, ensure_ascii=False, indent=2) + "\n")
+            write_whole(path, json.dumps(contracts, ensure_ascii=False, indent=2) + "\n")
     except (OSError, ValueError) as error:
         raise PlayError(f"{path}: {error}") from None
-    return [] if before is None else list(contract_changes(before, found))
+    return [] if before is None else list(contract_changes(before, contracts))
 
 
 def contract_changes(
@@ -116,8 +120,8 @@ def _entry_changes(
             yield from _schema_changes(f"{where}, input", was or {}, now or {}, given=True)
         elif field == "outputSchema":
             if was is None or now is None:
-                said = "says now what it returns" if was is None else "no longer says it"
-                yield ContractChange(f"{where}, output", said, breaks=now is None)
+                change = "says now what it returns" if was is None else "no longer says it"
+                yield ContractChange(f"{where}, output", change, breaks=now is None)
             else:
                 yield from _schema_changes(f"{where}, output", was, now, given=False)
         elif field == "arguments":
@@ -161,8 +165,8 @@ def _schema_changes(
                          breaks=given and name in needs)  # fmt: skip
         else:
             if (name in must) != (name in needs):
-                said = "is needed now" if name in needs else "is no longer needed"
-                yield ContractChange(here, said, breaks=(name in needs) is given)
+                change = "is needed now" if name in needs else "is no longer needed"
+                yield ContractChange(here, change, breaks=(name in needs) is given)
             if was[name] != now[name]:
                 yield from _schema_changes(here, was[name], now[name], given=given)
     yield from _value_changes(where, old, new, given=given)
@@ -170,8 +174,8 @@ def _schema_changes(
         yield from _schema_changes(f"{where}[]", old["items"], new["items"], given=given)
     was_closed, is_closed = (side.get("additionalProperties") is False for side in (old, new))
     if was_closed != is_closed:
-        said = "takes no other fields now" if is_closed else "takes other fields too"
-        yield ContractChange(where, said, breaks=given and is_closed)
+        change = "takes no other fields now" if is_closed else "takes other fields too"
+        yield ContractChange(where, change, breaks=given and is_closed)
 
 
 def _value_changes(

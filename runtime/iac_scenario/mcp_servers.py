@@ -3,19 +3,21 @@
 import json
 import logging
 import math
+import os
+import re
 import tempfile
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 import anyio
 import anyio.abc
 
-from iac_scenario.arguments import schema_validator, schema_violation
-from iac_scenario.counterpart import (
+from iac_scenario.client_callbacks import (
     ClientAnswers,
     ClientCallbacks,
     hold_subscription,
@@ -23,13 +25,92 @@ from iac_scenario.counterpart import (
     is_subscription,
     send_request,
 )
-from iac_scenario.errors import CallError, PlayError
-from iac_scenario.model import StdioServer, ToolCall, public_name
+from iac_scenario.matching import VARIABLE, schema_validator, schema_violation
+from iac_scenario.model import CallError, PlayError, StdioServer, ToolCall, public_name
+from iac_scenario.reader import build_servers
 from iac_scenario.results import NOT_GIVEN, CallResult, error_result
+from iac_scenario.schema import check_document, format_field_path
 
 if TYPE_CHECKING:
     import mcp_types
     from mcp import Client
+
+
+_KEYS: Final = ("command", "args", "env", "cwd", "type", "url", "headers")
+"""What is read of a server; clients keep keys of their own beside these."""
+
+
+def read_config(path: Path) -> dict[str, StdioServer]:
+    """Return the servers of `{"mcpServers": {NAME: {"command", "args", "env"} or {"url"}}}`.
+
+    Raises PlayError for a file that is not of that form.
+    """
+    known = {
+        name: {key: value[key] for key in _KEYS if key in value}
+        if isinstance(value, dict)
+        else value
+        for name, value in _server_table(path).items()
+    }
+    faults: list[str] = []
+
+    def add_fault(at: Sequence[str | int], fault: str) -> None:
+        faults.append(f"{format_field_path(('mcpServers', *at[1:]))}: {fault}")
+
+    check_document({"mcp_servers": known}, add_fault, lambda *_: None)
+    if faults:
+        raise PlayError(f"--mcp-config {path}: {faults[0]}")
+    return build_servers(known)
+
+
+def remote_servers(path: Path) -> dict[str, Any]:
+    """Return the other servers of the file, as they stand there. Raises as `read_config`."""
+    return {name: value for name, value in _server_table(path).items() if _is_remote(value)}
+
+
+def _server_table(path: Path) -> dict[str, Any]:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise PlayError(f"--mcp-config {path}: {error.strerror}.") from None
+    except (ValueError, RecursionError) as error:
+        raise PlayError(f"--mcp-config {path}: is not JSON: {error}") from None
+    table = document.get("mcpServers") if isinstance(document, dict) else None
+    if not isinstance(table, dict):
+        raise PlayError(f"--mcp-config {path}: has no object mcpServers.")
+    return table
+
+
+def _is_remote(value: Any) -> bool:
+    return isinstance(value, dict) and "url" in value and "command" not in value
+
+
+def expand_variables(server: StdioServer, places: Mapping[str, Any]) -> StdioServer:
+    """Return a server with its variables replaced: `places` first, then the environment.
+
+    Raises PlayError for a variable that is set nowhere and has no default.
+    """
+    known = {**os.environ, **places}
+
+    def variable_value(match: re.Match[str]) -> str:
+        name, default = match[1], match[2]
+        if name not in known and default is None:
+            of = server.command or server.url
+            raise PlayError(f"The server {of} uses ${{{name}}}, which is not set.")
+        return str(known.get(name, default or ""))
+
+    def expand_text(given: str) -> str:
+        return VARIABLE.sub(variable_value, given)
+
+    return replace(
+        server,
+        command=expand_text(server.command),
+        args=tuple(map(expand_text, server.args)),
+        env={name: expand_text(given) for name, given in server.env.items()},
+        cwd=None if server.cwd is None else expand_text(server.cwd),
+        url=expand_text(server.url),
+        headers={name: expand_text(given) for name, given in server.headers.items()},
+    )
+
 
 _TAIL: Final = 6
 """Lines of a server's standard error that an error shows."""
@@ -147,30 +228,30 @@ async def _open_http_streams(server: StdioServer) -> AsyncIterator[Any]:
 
 async def list_all_entries(client: "Client", method: str, field: str) -> list[dict[str, Any]]:
     """Return the entries of a list of the server, of all its pages."""
-    found: list[dict[str, Any]] = []
+    entries: list[dict[str, Any]] = []
     params: dict[str, Any] = {}
     for _ in range(_PAGES):
         page = (await send_request(client, method, params, None)).structured
-        found += page.get(field, ())
+        entries += page.get(field, ())
         params = {"cursor": page.get("nextCursor")}
         if params["cursor"] is None:
             break
-    return found
+    return entries
 
 
 async def _list_tools(client: "Client") -> dict[str, ListedTool]:
-    found: dict[str, ListedTool] = {}
+    tools: dict[str, ListedTool] = {}
     cursor: str | None = None
     for _ in range(_PAGES):
         page = await client.list_tools(cursor=cursor)
         for tool in page.tools:
             hints = tool.annotations
             reads = hints is not None and hints.read_only_hint is True
-            found[tool.name] = ListedTool(schema_validator(json.dumps(tool.input_schema)), reads)
+            tools[tool.name] = ListedTool(schema_validator(json.dumps(tool.input_schema)), reads)
         cursor = page.next_cursor
         if cursor is None:
             break
-    return found
+    return tools
 
 
 def _innermost_message(error: BaseException) -> str:
@@ -267,22 +348,22 @@ class McpExecutor:
 
     def connected_clients(self) -> "dict[str, Client]":
         """Return the clients of all servers. Raises PlayError for one that cannot be used."""
-        found = {}
+        clients = {}
         for name, session in self._sessions.items():
             if session.client is None:
                 raise PlayError(session.failure_message())
-            found[name] = session.client
-        return found
+            clients[name] = session.client
+        return clients
 
     def _requested_server(self, call: ToolCall) -> tuple[ServerConnection, str]:
         """Return the server of a request."""
-        found = self._sessions.get(call.server)
+        session = self._sessions.get(call.server)
         if not call.server and len(self._sessions) == 1:
-            found = next(iter(self._sessions.values()))
-        if found is None:
+            session = next(iter(self._sessions.values()))
+        if session is None:
             known = ", ".join(self._sessions) or "none"
             raise CallError(f"{call.request}: name its server. Servers: {known}.")
-        return found, call.request
+        return session, call.request
 
     async def _send_call(self, session: ServerConnection, name: str, call: ToolCall) -> CallResult:
         import mcp_types as types
@@ -313,9 +394,9 @@ class McpExecutor:
             raise CallError(session.failure_message()) from None
         # The answer did not fit the protocol, or not the schema that the server listed.
         except Exception as error:
-            said = (str(error).splitlines() or [type(error).__name__])[0]
+            reason = (str(error).splitlines() or [type(error).__name__])[0]
             raise CallError(
-                f"The answer of the server {session.name} is malformed: {said}"
+                f"The answer of the server {session.name} is malformed: {reason}"
             ) from None
         return _call_result(result)
 
@@ -346,16 +427,16 @@ class McpExecutor:
             known = ", ".join(self._sessions)
             raise CallError(f"{tool}: no server has that name. Servers: {known}.")
         # Of two servers a and a__b, the longer name is meant.
-        session = max(fitting, key=lambda found: len(found.prefix))
+        session = max(fitting, key=lambda candidate: len(candidate.prefix))
         name = tool.removeprefix(session.prefix)
         return session, session.own_names.get(name, name)
 
 
 def protocol_error(error: "mcp_types.ErrorData") -> CallResult:
     """Return an error of the protocol as a result, its value the error itself."""
-    said = error.model_dump(mode="json", by_alias=True, exclude_none=True)
+    value = error.model_dump(mode="json", by_alias=True, exclude_none=True)
     text = f"MCP error {error.code}: {error.message}"
-    return CallResult(({"type": "text", "text": text},), is_error=True, structured=said)
+    return CallResult(({"type": "text", "text": text},), is_error=True, structured=value)
 
 
 def _call_result(result: "mcp_types.CallToolResult") -> CallResult:

@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
-from iac_scenario.arguments import schema_validator, schema_violation
-from iac_scenario.errors import PlayError
-from iac_scenario.events import failure_text
-from iac_scenario.likeness import matches_placeholders
-from iac_scenario.model import ScenarioScript, ToolCall, ToolSetting
-from iac_scenario.modes import scenario_calls
+from iac_scenario.conversation import failure_text
+from iac_scenario.matching import matches_placeholders, schema_validator, schema_violation
+from iac_scenario.model import PlayError, ScenarioScript, ToolCall, ToolSetting, scenario_calls
 from iac_scenario.results import NOT_GIVEN, CallResult, error_result, scripted_result
 
 if TYPE_CHECKING:
@@ -48,8 +45,8 @@ class MockTools:
             call for call in self._calls[tool] if matches_placeholders(call.input, arguments)
         ]
         if not fitting:
-            said = json.dumps(arguments, ensure_ascii=False)
-            return error_result(f"{tool}: the scenario has no call with the arguments {said}.")
+            given = json.dumps(arguments, ensure_ascii=False)
+            return error_result(f"{tool}: the scenario has no call with the arguments {given}.")
         call = fitting[0]
         if len(fitting) > 1:
             self._calls[tool].remove(call)
@@ -93,9 +90,9 @@ def build_mock_server(scenario: ScenarioScript, name: str | None) -> "Server[Any
         arguments = params.arguments or {}
         schema = tools.settings.get(params.name, ToolSetting()).input_schema
         if schema is not None and (
-            said := schema_violation(schema_validator(json.dumps(schema)), arguments)
+            violation := schema_violation(schema_validator(json.dumps(schema)), arguments)
         ):
-            result = error_result(f"{params.name}: {said}")
+            result = error_result(f"{params.name}: {violation}")
         else:
             result = tools.answer_call(params.name, arguments)
         structured = None if result.structured is NOT_GIVEN else result.structured

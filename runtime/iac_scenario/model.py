@@ -1,10 +1,12 @@
 """A scenario as values: what the reader makes of a file and everything else reads."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+
+from iac_scenario.matching import BUILT_IN
 
 Mode: TypeAlias = Literal["disabled", "mock", "simulated", "real_mcp", "live"]
 PermissionMode: TypeAlias = Literal[
@@ -232,3 +234,69 @@ class LoadedScenario(NamedTuple):
 def public_name(name: str) -> str:
     """Return a name as clients write it into `mcp__SERVER__TOOL`: other characters are `_`."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", name)
+
+
+def call_mode(call: ToolCall, scenario: ScenarioScript, wanted: Mode | None) -> Mode:
+    """Return the mode of a call: the caller's wish, else its tool's, else the file's.
+
+    `live` becomes one of the others; so does real_mcp for a tool of Claude's own, which no server
+    has.
+    """
+    execution = scenario.execution
+    setting = execution.tools.get(call.tool)
+    mode = wanted or (setting.mode if setting is not None else None) or execution.mode
+    if mode == "live" and (call.result is not None or call.error is not None):
+        return "mock"
+    if mode in ("live", "real_mcp"):
+        return "simulated" if call.tool in BUILT_IN else "real_mcp"
+    return mode
+
+
+def scenario_replies(scenario: ScenarioScript) -> Iterator[ScriptedReply]:
+    """Yield every reply that a scenario has, each before what follows it."""
+    firsts = [scenario.default, *(rule.reply for rule in scenario.rules)]
+    firsts += [turn.reply for rule in scenario.rules for turn in rule.turns]
+    for reply in firsts:
+        yield from reply_chain(reply)
+
+
+def reply_chain(reply: ScriptedReply | None) -> Iterator[ScriptedReply]:
+    """Yield a reply and what is said after each result."""
+    while reply is not None:
+        yield reply
+        reply = reply.then
+
+
+def scenario_calls(scenario: ScenarioScript) -> Iterator[ToolCall]:
+    """Yield every call that a scenario names."""
+    for reply in scenario_replies(scenario):
+        yield from reply.calls
+
+
+class ScenarioProblem(NamedTuple):
+    """One finding in a scenario file: where (`file:line`), in which field, and what."""
+
+    file: str
+    line: int
+    field: str
+    message: str
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.line}" if self.line else self.file
+        return ": ".join(filter(None, (where, self.field, self.message)))
+
+
+class ScenarioError(Exception):
+    """A scenario file that cannot be played."""
+
+    def __init__(self, problems: Sequence[ScenarioProblem]) -> None:
+        super().__init__("\n".join(map(str, problems)))
+        self.problems = tuple(problems)
+
+
+class PlayError(Exception):
+    """Something around the scenario that cannot be used: one line, with the way out."""
+
+
+class CallError(Exception):
+    """A call that failed; the text is what the assistant is told."""

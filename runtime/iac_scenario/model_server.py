@@ -20,27 +20,27 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
-from iac_scenario.conversation import Conversation, call_id
-from iac_scenario.errors import PlayError
-from iac_scenario.events import (
+from iac_scenario.checks import RunChecks
+from iac_scenario.conversation import (
     CallEvent,
+    Conversation,
     EndEvent,
     Event,
     FailureEvent,
     ResultEvent,
     TextEvent,
     Violation,
+    call_id,
     describe_failure,
 )
-from iac_scenario.mcp_config import replace_variables
-from iac_scenario.model import InjectedFailure, ScenarioScript, ScriptedReply, ToolCall
+from iac_scenario.matching import replace_variables
+from iac_scenario.model import InjectedFailure, PlayError, ScenarioScript, ScriptedReply, ToolCall
 from iac_scenario.results import (
     captured_values,
     missed_expectations,
     missing_captures,
     resolve_expectations,
 )
-from iac_scenario.verdict import RunChecks
 from iac_scenario.wire import FORMS, ModelReply, ModelRequest, WireForm
 
 _LARGEST: Final = 64_000_000
@@ -66,8 +66,8 @@ _VARIABLES: Final[Mapping[str, str]] = {
 
 def client_environment(url: str) -> dict[str, str]:
     """Return an environment in which clients find the model at `url`."""
-    found = {name: text.format(url=url) for name, text in _VARIABLES.items()}
-    return {**_MILD, **os.environ, **found}
+    variables = {name: text.format(url=url) for name, text in _VARIABLES.items()}
+    return {**_MILD, **os.environ, **variables}
 
 
 class _DueAnswer(NamedTuple):
@@ -129,8 +129,8 @@ class ScriptedModel:
         """Judge what no request has asked for."""
         self._emit_violations(self._verdict.remaining_violations(self._conversation))
 
-    def _emit_violations(self, found: Iterator[Violation]) -> None:
-        for violation in found:
+    def _emit_violations(self, violations: Iterator[Violation]) -> None:
+        for violation in violations:
             self._take(violation)
 
     def _build_answer(
@@ -225,12 +225,12 @@ class _Handler(BaseHTTPRequestHandler):
         facts = {} if failure is None else failure.facts
         if self._is_gone(pause + facts.get("after_ms", 0)):
             return
-        said = None if failure is None else describe_failure(failure)
-        if said is not None and said.status is not None:
+        error = None if failure is None else describe_failure(failure)
+        if error is not None and error.status is not None:
             headers = {}
             if kind == "rate_limit":
                 headers["retry-after"] = str(facts.get("retry_after", 60))
-            self._send_json(said.status, form.error(said.status, *said[:2]), headers)
+            self._send_json(error.status, form.error(error.status, *error[:2]), headers)
         elif kind in ("network_unreachable", "connection_timeout"):
             self._break_connection()
         elif kind == "malformed_json":

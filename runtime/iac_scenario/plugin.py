@@ -49,7 +49,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     records = config.stash.get(_RECORDS, [])
     if not records:
         return
-    from iac_scenario.report import github_annotations, write_report
+    from iac_scenario.output import github_annotations, write_report
 
     if (name := config.getoption("--scenario-report")) is not None:
         write_report(Path(name), records)
@@ -98,11 +98,10 @@ class ScenarioItem(pytest.Item):
         """Play it. Raises ScenarioFailedError with every expectation that was not met."""
         import anyio
 
-        from iac_scenario.conversation import scenario_prompts
-        from iac_scenario.events import Event, NoteEvent
-        from iac_scenario.play import PlaySettings, play_scenario
+        from iac_scenario.conversation import Event, NoteEvent, scenario_prompts
+        from iac_scenario.output import RunRecorder
+        from iac_scenario.player import PlaySettings, play_scenario
         from iac_scenario.reader import load_scenario
-        from iac_scenario.report import RunRecorder
 
         loaded = load_scenario(self.path)
         for warning in loaded.warnings:
@@ -131,7 +130,7 @@ class ScenarioItem(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> str:
         """Return the report alone where the scenario is at fault, else the traceback."""
-        from iac_scenario.errors import PlayError, ScenarioError
+        from iac_scenario.model import PlayError, ScenarioError
 
         error = excinfo.value
         while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:

@@ -7,23 +7,30 @@ the value of that JSON, as TOML has no null.
 """
 
 import json
+import re
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from iac_base.files import IrregularFileError, TooLargeError, read_bounded
 from iac_base.positions import Path as Where
 from iac_base.positions import PositionedDocument, TextError, read_json, read_toml
 from iac_base.secrets import without_secrets
-from iac_scenario.building import build_scenario
-from iac_scenario.checking import check_document, format_field_path
+from iac_scenario import model
 from iac_scenario.conversation import compile_pattern
-from iac_scenario.errors import ScenarioError, ScenarioProblem
-from iac_scenario.model import LoadedScenario, PromptPattern, SessionIdentity
+from iac_scenario.model import (
+    LoadedScenario,
+    PromptPattern,
+    ScenarioError,
+    ScenarioProblem,
+    SessionIdentity,
+)
 from iac_scenario.permissions import rule_fault, rule_note
 from iac_scenario.results import expectation_fault
+from iac_scenario.schema import check_document, format_field_path
 
 LARGEST: Final = 10_000_000
 """Bytes of one file, the scenario's own or an included one."""
@@ -124,9 +131,9 @@ def load_scenario(path: Path) -> LoadedScenario:
         raise ScenarioError(sorted(problems, key=lambda problem: problem.line))
     scenario = build_scenario(document, path, _session_identity(document, path), parsed)
     # Variables and files are the ways to keep a secret elsewhere; the text names them only.
-    said = "contains what looks like a secret; write `${NAME}` and set the variable."
+    advice = "contains what looks like a secret; write `${NAME}` and set the variable."
     secrets = (
-        str(ScenarioProblem(path.name, parsed.line_of(where), format_field_path(where), said))
+        str(ScenarioProblem(path.name, parsed.line_of(where), format_field_path(where), advice))
         for where in secret_locations(parsed.value)
     )
     return LoadedScenario(scenario, tuple(warnings), secrets)
@@ -195,8 +202,8 @@ def _check_meaning(value: Any, where: Where, wrong: Any, ignored: Any) -> None:
         _check_pattern(value, where, wrong)
         return
     for key, item in value.items():
-        if (said := _value_problem(key, item)) is not None:
-            wrong((*where, key), said)
+        if (problem := _value_problem(key, item)) is not None:
+            wrong((*where, key), problem)
         elif key in ("mode", "permission_mode") and item == "delegate":
             ignored(
                 (*where, key), "delegate is a mode of claudeless; here it is the same as default."
@@ -247,3 +254,184 @@ def _value_problem(key: str, value: Any) -> str | None:
     if key == "working_directory" and isinstance(value, str) and not value.startswith("/"):
         return f"{value!r} is not an absolute path."
     return None
+
+
+Part = TypeVar("Part")
+ALLOW: Final = "allow_"
+"""Begins the fields that loosen what fails a run."""
+_NAME: Final = re.compile(r"\$\{(\w+)\}")
+
+
+def build_scenario(
+    document: dict[str, Any], path: Path, identity: model.SessionIdentity, lines: PositionedDocument
+) -> model.ScenarioScript:
+    """Return the scenario of a document that fits the format."""
+    default = document.get("default_response")
+    rules = document.get("responses", ())
+    return _build_part(
+        model.ScenarioScript,
+        document,
+        path=path,
+        name=document.get("name", path.stem),
+        identity=identity,
+        prompts=tuple(document.get("prompts", ())),
+        prompt_lines=tuple(
+            lines.line_of(("prompts", index)) for index, _ in enumerate(document.get("prompts", ()))
+        ),
+        rules=tuple(
+            _build_rule(item, ("responses", index), lines) for index, item in enumerate(rules)
+        ),
+        default=None if default is None else _build_reply(default, ("default_response",), lines),
+        execution=_build_execution(document.get("tool_execution", {})),
+        permissions=_build_permissions(document),
+        elicitations=_build_client_answers(
+            model.ElicitationAnswer, document.get("elicitations", ())
+        ),
+        sampling=_build_client_answers(model.SamplingAnswer, document.get("sampling", ())),
+        roots=tuple(document.get("roots", ())),
+        servers=build_servers(document.get("mcp_servers", {}), lines),
+    )
+
+
+def build_servers(
+    table: Mapping[str, Any], lines: PositionedDocument | None = None
+) -> dict[str, model.StdioServer]:
+    """Return servers from a table of them, in the shape that Claude's `mcpServers` has too."""
+    return {
+        name: _build_part(
+            model.StdioServer,
+            value,
+            args=tuple(value.get("args", ())),
+            line=lines.line_of(("mcp_servers", name)) if lines else 0,
+        )
+        for name, value in table.items()
+    }
+
+
+def _build_part(kind: type[Part], value: Mapping[str, Any], **made: Any) -> Part:
+    """Return a part of the model: what was made for it, and the fields that go in as they are."""
+    names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    if "allowed" in names:
+        made["allowed"] = frozenset(
+            key.removeprefix(ALLOW) for key in value if key.startswith(ALLOW) and value[key]
+        )
+    return kind(**{**{key: value[key] for key in value if key in names}, **made})
+
+
+def _build_rule(
+    value: dict[str, Any], where: Where, lines: PositionedDocument
+) -> model.ResponseRule:
+    return _build_part(
+        model.ResponseRule,
+        value,
+        **_answer_fields(value, where, lines),
+        pattern=_build_pattern(value["pattern"]),
+        turns=tuple(
+            _build_part(
+                model.Turn,
+                turn,
+                **_answer_fields(turn, (*where, "turns", index), lines),
+                expect=_build_pattern(turn["expect"]),
+                line=lines.line_of((*where, "turns", index)),
+            )
+            for index, turn in enumerate(value.get("turns", ()))
+        ),
+        line=lines.line_of(where),
+    )
+
+
+def _answer_fields(
+    value: dict[str, Any], where: Where, lines: PositionedDocument
+) -> dict[str, Any]:
+    reply = _build_reply(value.get("response", ""), (*where, "response"), lines)
+    speaks = "response" in value or "failure" in value
+    return {"reply": reply, "failure": _build_failure(value), "speaks": speaks}
+
+
+def _build_pattern(value: dict[str, Any]) -> model.PromptPattern:
+    kind = value["type"]
+    return model.PromptPattern(
+        kind, value.get("pattern" if kind in ("regex", "glob") else "text", "")
+    )
+
+
+def _build_reply(
+    value: str | dict[str, Any], where: Where, lines: PositionedDocument
+) -> model.ScriptedReply:
+    if isinstance(value, str):
+        return model.ScriptedReply(value)
+    calls = enumerate(value.get("tool_calls", ()))
+    made = tuple(_build_call(call, (*where, "tool_calls", index), lines) for index, call in calls)
+    then = value.get("then")
+    after = None if then is None else _build_reply(then, (*where, "then"), lines)
+    return _split_dependent_calls(_build_part(model.ScriptedReply, value, calls=made, then=after))
+
+
+def _split_dependent_calls(reply: model.ScriptedReply) -> model.ScriptedReply:
+    """Let calls that need what a call before them captures follow when its result is there."""
+    names: set[str] = set()
+    for at, call in enumerate(reply.calls):
+        if names.intersection(_NAME.findall(json.dumps(call.input, default=str))):
+            rest = model.ScriptedReply(calls=reply.calls[at:], delay_ms=0, then=reply.then)
+            return replace(reply, calls=reply.calls[:at], then=_split_dependent_calls(rest))
+        names.update(call.capture)
+    return reply
+
+
+def _build_call(value: dict[str, Any], where: Where, lines: PositionedDocument) -> model.ToolCall:
+    return _build_part(
+        model.ToolCall,
+        value,
+        tool=value.get("tool") or value.get("request", ""),
+        input=value.get("input", {}),
+        expect=_build_expectations(value.get("expect", {}), (*where, "expect"), lines),
+        failure=_build_failure(value),
+        elicitations=_build_client_answers(model.ElicitationAnswer, value.get("elicitations", ())),
+        sampling=_build_client_answers(model.SamplingAnswer, value.get("sampling", ())),
+        line=lines.line_of(where),
+    )
+
+
+def _build_expectations(
+    value: dict[str, Any], where: Where, lines: PositionedDocument
+) -> tuple[model.Expectation, ...]:
+    return tuple(
+        model.Expectation(
+            kind,
+            _build_expectations(want, (*where, kind), lines) if kind == "not" else want,
+            lines.line_of((*where, kind)),
+        )
+        for kind, want in value.items()
+    )
+
+
+def _build_failure(value: dict[str, Any]) -> model.InjectedFailure | None:
+    if (failure := value.get("failure")) is None:
+        return None
+    facts = {key: item for key, item in failure.items() if key != "type"}
+    return model.InjectedFailure(failure["type"], facts)
+
+
+def _build_client_answers(kind: type[Part], items: Iterable[dict[str, Any]]) -> tuple[Part, ...]:
+    return tuple(
+        _build_part(
+            kind, item, message=_build_pattern(item["message"]) if "message" in item else None
+        )
+        for item in items
+    )
+
+
+def _build_execution(value: dict[str, Any]) -> model.Execution:
+    tools = {
+        name: _build_part(model.ToolSetting, item) for name, item in value.get("tools", {}).items()
+    }
+    return _build_part(model.Execution, value, tools=tools)
+
+
+def _build_permissions(document: dict[str, Any]) -> model.PermissionRules:
+    value = document.get("permissions", {})
+    mode = value.get("mode", document.get("permission_mode"))
+    rules = {kind: tuple(value.get(kind, ())) for kind in ("allow", "ask", "deny")}
+    return _build_part(
+        model.PermissionRules, value, mode="default" if mode == "delegate" else mode, **rules
+    )

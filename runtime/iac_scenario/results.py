@@ -6,9 +6,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from iac_scenario.arguments import schema_validator, search_pattern
-from iac_scenario.likeness import is_json_equal, matches_placeholders, matches_subset
-from iac_scenario.mcp_config import replace_variables
+from iac_scenario.matching import (
+    is_json_equal,
+    matches_placeholders,
+    matches_subset,
+    replace_variables,
+    schema_validator,
+    search_pattern,
+)
 from iac_scenario.model import Expectation, ToolCall
 
 NOT_GIVEN = object()
@@ -90,10 +95,10 @@ def missed_expectations(
             MissedExpectation(check.kind, check.line, shorten_value(check.want), got)
             for check in checks
         ]
-    found = []
+    missed = []
     for check in checks:
         if check.kind == "not":
-            found += [
+            missed += [
                 MissedExpectation(
                     f"not {inner.kind}",
                     inner.line,
@@ -109,21 +114,21 @@ def missed_expectations(
         except ValueError as error:
             miss = (shorten_value(check.want), f"no verdict: {error}")
         if miss is not None:
-            found.append(MissedExpectation(check.kind, check.line, *miss))
-    return found
+            missed.append(MissedExpectation(check.kind, check.line, *miss))
+    return missed
 
 
 def captured_values(wanted: Mapping[str, str], outcome: CallResult) -> dict[str, Any]:
     """Return what is kept of a result, without the names whose path or expression finds nothing."""
-    found = {}
+    captured = {}
     for name, where in wanted.items():
         if where.startswith("$"):
             values = _path_values(where, outcome.value)
             if values:
-                found[name] = values[0]
+                captured[name] = values[0]
         elif (hit := search_pattern(where, outcome.text)) is not None:
-            found[name] = hit[hit.re.groups and 1]
-    return found
+            captured[name] = hit[hit.re.groups and 1]
+    return captured
 
 
 def missing_captures(
@@ -260,12 +265,12 @@ def _check_within_ms(want: int, outcome: CallResult) -> Mismatch | None:
 
 def _check_json_path(want: Mapping[str, Any], outcome: CallResult) -> Mismatch | None:
     for path, value in want.items():
-        found = _path_values(path, outcome.value)
-        got = found[0] if len(found) == 1 else found
-        if not found or not matches_placeholders(value, got):
+        values = _path_values(path, outcome.value)
+        got = values[0] if len(values) == 1 else values
+        if not values or not matches_placeholders(value, got):
             return f"{path} = {shorten_value(value)}", shorten_value(
                 got
-            ) if found else "nothing at that path"
+            ) if values else "nothing at that path"
     return None
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from iac_scenario.errors import CallError, PlayError
+from iac_scenario.model import CallError, PlayError
 
 Parts = tuple[str, ...]
 """Names from the root of the sandbox down; empty for the root."""
@@ -61,7 +61,7 @@ def path_parts(path: str, roots: tuple[str, ...]) -> Parts:
         raise CallError(f"{path!r} has characters that a path cannot have.")
     if len(os.fsencode(text)) > _LONGEST_PATH:
         raise CallError(f"the path has more than {_LONGEST_PATH:,} bytes.")
-    found: list[str] = []
+    parts: list[str] = []
     if text.startswith("/"):
         names: Iterable[str] = _parts_below(text, roots, path)
     elif text == "~" or text.startswith("~/"):
@@ -70,12 +70,12 @@ def path_parts(path: str, roots: tuple[str, ...]) -> Parts:
         names = text.split("/")
     for name in names:
         if name == "..":
-            if not found:
+            if not parts:
                 raise CallError(f"{path} is outside the sandbox.")
-            found.pop()
+            parts.pop()
         elif name not in ("", "."):
-            found.append(name)
-    return tuple(found)
+            parts.append(name)
+    return tuple(parts)
 
 
 def fold_name(name: str) -> str:
@@ -205,12 +205,12 @@ class Sandbox:
 
         A file with another name outside of the folder (a hard link) is one of them.
         """
-        found: dict[Parts, int] = {}
+        entries: dict[Parts, int] = {}
         linked: dict[int, tuple[int, list[Parts]]] = {}
         for top, folders, files, handle in os.fwalk(".", dir_fd=self._root):
             for name in [name for name in (*folders, *files) if fold_name(name) in PROTECTED]:
                 entry = os.stat(name, dir_fd=handle, follow_symlinks=False)
-                found[(*Path(top).parts, name)] = entry.st_ino
+                entries[(*Path(top).parts, name)] = entry.st_ino
             for name in files:
                 entry = os.stat(name, dir_fd=handle, follow_symlinks=False)
                 if entry.st_nlink > 1 and stat.S_ISREG(entry.st_mode):
@@ -219,13 +219,13 @@ class Sandbox:
             folders[:] = [name for name in folders if fold_name(name) not in PROTECTED]
         for inode, (count, names) in linked.items():
             if count > len(names):
-                found |= dict.fromkeys(names, inode)
-        if len(found) > _MOST_GUARDED:
+                entries |= dict.fromkeys(names, inode)
+        if len(entries) > _MOST_GUARDED:
             raise CallError(
                 f"{self.root} has more than {_MOST_GUARDED} files that are protected or"
                 " hard-linked. Copy the folder, or use --allow-real-bash."
             )
-        return found
+        return entries
 
     def set_aside(self, known: Mapping[Parts, int]) -> list[str]:
         """Rename protected files that are not among the known ones; return a line for each."""
@@ -276,8 +276,8 @@ class Sandbox:
     def _has_link(self, parts: Parts) -> bool:
         for length in range(1, len(parts) + 1):
             with suppress(OSError), self._open_parent(parts[:length]) as (folder, name):
-                found = os.stat(name, dir_fd=folder, follow_symlinks=False)
-                if stat.S_ISLNK(found.st_mode):
+                entry = os.stat(name, dir_fd=folder, follow_symlinks=False)
+                if stat.S_ISLNK(entry.st_mode):
                     return True
         return False
 

@@ -3,12 +3,15 @@
 The table itself, and how a type is written there, is in `schema.toml`.
 """
 
+import os
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from iac_scenario.model import MODES, PERMISSION_MODES
+from iac_base.positions import Path as Where
+from iac_scenario.model import MODES, PERMISSION_MODES, PlayError
 
 ROOT: Final = "scenario"
 """The table that a file as a whole is."""
@@ -63,3 +66,129 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     "mcpServers": "mcp_servers",
 }
 """Fields of newer claudeless files and of Claude's own, and what says the same here."""
+
+
+Say = Callable[[Where, str], None]
+
+_SHAPES: Final = {"table": ("a table", dict), "map": ("a table", dict), "list": ("a list", list)}
+
+_PLAIN: Final[dict[str, tuple[str, Callable[[Any], bool]]]] = {
+    "text": ("a text", lambda value: isinstance(value, str)),
+    "integer": (
+        "a whole number from 0",
+        lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 0,
+    ),
+    "boolean": ("true or false", lambda value: isinstance(value, bool)),
+    "any": ("anything", lambda _value: True),
+}
+
+
+def check_document(document: Any, wrong: Say, ignored: Say) -> None:
+    """Report to `wrong` what does not fit the format, to `ignored` what changes nothing here."""
+    _check_table(ROOT, document, (), wrong, ignored)
+
+
+def format_field_path(path: Where) -> str:
+    """Return a path as people write it: `responses[0].pattern`."""
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return text.removeprefix(".")
+
+
+def _check_table(name: str, value: dict[str, Any], path: Where, wrong: Say, ignored: Say) -> None:
+    fields = TABLES[name].fields
+    for key, item in value.items():
+        here = (*path, key)
+        if key not in fields:
+            wrong(here, _unknown_field_message(key, fields))
+        elif not fields[key].honoured:
+            ignored(here, "is a field of claudeless that has no effect here.")
+        else:
+            _check_field(fields[key].types, item, here, wrong, ignored)
+    for key, field in fields.items():
+        if field.required and key not in value:
+            wrong(path, f"needs the field {key}.")
+    if (one_of := TABLES[name].one_of) and sum(key in value for key in one_of) != 1:
+        wrong(path, f"needs the field {' or '.join(one_of)}, and only one of them.")
+
+
+def _unknown_field_message(key: str, fields: Mapping[str, FieldFormat]) -> str:
+    near = get_close_matches(key, fields, 3, 0.6)
+    if near:
+        return f"unknown field. Nearest: {', '.join(near)}."
+    if key in ELSEWHERE:
+        return f"unknown field. Use {ELSEWHERE[key]} instead."
+    known = sorted(name for name, field in fields.items() if field.honoured)
+    return f"unknown field. Known: {', '.join(known)}."
+
+
+def _check_field(types: tuple[str, ...], value: Any, path: Where, wrong: Say, ignored: Say) -> None:
+    for kind in types:
+        if _matches_type(kind, value):
+            _check_members(kind, value, path, wrong, ignored)
+            return
+    wrong(path, f"must be {' or '.join(map(_describe_type, types))}, not {_describe_value(value)}.")
+
+
+def _matches_type(kind: str, value: Any) -> bool:
+    head, _, rest = kind.partition(" ")
+    if head in _SHAPES:
+        return isinstance(value, _SHAPES[head][1])
+    if head == "one":
+        return isinstance(value, str) and value in rest.removeprefix("of ").split("|")
+    return _PLAIN[kind][1](value)
+
+
+def _check_members(kind: str, value: Any, path: Where, wrong: Say, ignored: Say) -> None:
+    head, _, rest = kind.partition(" ")
+    if head == "table":
+        _check_table(rest, value, path, wrong, ignored)
+    elif head in ("list", "map"):
+        for key, item in enumerate(value) if head == "list" else value.items():
+            _check_field((rest.removeprefix("of "),), item, (*path, key), wrong, ignored)
+
+
+def _describe_type(kind: str) -> str:
+    head, _, rest = kind.partition(" ")
+    if head in _SHAPES:
+        return _SHAPES[head][0]
+    if head == "one":
+        return f"one of {', '.join(rest.removeprefix('of ').split('|'))}"
+    return _PLAIN[kind][0]
+
+
+def _describe_value(value: Any) -> str:
+    for described, form in _SHAPES.values():
+        if isinstance(value, form):
+            return described
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+TIMEOUTS: Final = {
+    name: field for name, field in TABLES["timeouts"].fields.items() if field.honoured
+}
+"""Times in milliseconds, as `schema.toml` has them."""
+
+
+def resolve_timeouts(
+    flags: Mapping[str, int | None], scenario: Mapping[str, int]
+) -> dict[str, int]:
+    """Return every timeout in milliseconds: flag, else scenario, else environment, else default.
+
+    The variable is IAC_SCENARIO_ and the name in capitals. Raises PlayError for one that is no
+    whole number of milliseconds.
+    """
+    milliseconds = {}
+    for name, timeout in TIMEOUTS.items():
+        flag, own = flags.get(name), scenario.get(name)
+        if flag is not None:
+            milliseconds[name] = flag
+        elif own is not None:
+            milliseconds[name] = own
+        else:
+            variable = f"IAC_SCENARIO_{name.upper()}"
+            text = os.environ.get(variable, timeout.default)
+            if not (text.isascii() and text.isdigit()):
+                raise PlayError(f"{variable}={text!r}: give a whole number of milliseconds.")
+            milliseconds[name] = int(text)
+    return milliseconds

@@ -69,9 +69,9 @@ def _model_request(items: Sequence[tuple[str, str, CallResult | None]], body: Js
     }
     last = max((at for at, item in enumerate(items) if item[0] == "model"), default=-1)
     tail = items[last + 1 :]
-    said = [text for kind, text, _ in tail if kind == "user" and text]
+    prompts = [text for kind, text, _ in tail if kind == "user" and text]
     results = tuple((key, result) for _, key, result in tail if result is not None)
-    return ModelRequest(said[-1] if said else "", results, bool(body.get("stream")), offered)
+    return ModelRequest(prompts[-1] if prompts else "", results, bool(body.get("stream")), offered)
 
 
 def _offered_tools(tools: Iterable[Json], **within: str) -> Iterator[dict[str, str]]:
@@ -89,8 +89,8 @@ def _plain_name(tool: str) -> str:
     return re.sub("_+", "_", tool)
 
 
-def _role_kind(said: Json) -> str:
-    return {"assistant": "model", "user": "user"}.get(said.get("role", ""), "system")
+def _role_kind(message: Json) -> str:
+    return {"assistant": "model", "user": "user"}.get(message.get("role", ""), "system")
 
 
 def _content_text(content: Any) -> str:
@@ -179,12 +179,12 @@ def _stream_message(spoken: ModelReply) -> Iterator[tuple[str, Json]]:
 
 def _read_chat(body: Json) -> ModelRequest:
     items: list[tuple[str, str, CallResult | None]] = []
-    for said in body.get("messages", ()):
-        if said.get("role") == "tool":
-            result = _tool_result(_content_text(said.get("content")))
-            items.append(("result", said.get("tool_call_id", ""), result))
+    for message in body.get("messages", ()):
+        if message.get("role") == "tool":
+            result = _tool_result(_content_text(message.get("content")))
+            items.append(("result", message.get("tool_call_id", ""), result))
         else:
-            items.append((_role_kind(said), _content_text(said.get("content")), None))
+            items.append((_role_kind(message), _content_text(message.get("content")), None))
     return _model_request(items, body)
 
 
@@ -211,11 +211,11 @@ def _chat_calls(spoken: ModelReply) -> list[Json]:
 
 
 def _whole_chat(spoken: ModelReply) -> Json:
-    said: Json = {"role": "assistant", "content": spoken.text or None}
+    message: Json = {"role": "assistant", "content": spoken.text or None}
     if spoken.calls:
-        said["tool_calls"] = _chat_calls(spoken)
+        message["tool_calls"] = _chat_calls(spoken)
     reason = "tool_calls" if spoken.calls else "stop"
-    whole = _chat_object(spoken, "chat.completion", message=said, finish_reason=reason)
+    whole = _chat_object(spoken, "chat.completion", message=message, finish_reason=reason)
     return {**whole, "usage": _token_counts(spoken, "prompt_tokens", "completion_tokens")}
 
 
@@ -341,9 +341,9 @@ def _read_gemini(body: Json) -> ModelRequest:
             if (answer := part.get("functionResponse")) is not None:
                 given = answer.get("response", {})
                 error = "error" in given
-                said = given.get("error" if error else "output", given)
+                output = given.get("error" if error else "output", given)
                 key = answer.get("id") or answer.get("name", "")
-                items.append(("result", key, _tool_result(said, is_error=error)))
+                items.append(("result", key, _tool_result(output, is_error=error)))
         items.append(("user", _content_text(parts), None))
     return _model_request(items, body)
 

@@ -5,34 +5,32 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from iac_runtime.tools.tables import Tables
-from iac_simulator import filters
-from iac_simulator.commands import (
-    AppCommand,
-    command_for_event,
-    command_named,
-    event_params,
-    modifier_timeout,
-    read_arguments,
-    reflection_answer,
-)
-from iac_simulator.descriptors import DescriptorWriter, read_event
-from iac_simulator.disk import handle_disk_request
-from iac_simulator.errors import EventRefusedError, Unreachable
-from iac_simulator.follow import FoundValue, answer_value
-from iac_simulator.habits import ask_person, idle_seconds, run_steps
-from iac_simulator.mac import activate_app, machine_state
-from iac_simulator.names import (
+from iac_simulator.app_behaviour import ask_person, idle_seconds, run_steps
+from iac_simulator.dictionary import (
     chain_meaning,
     element_class,
+    encode_direct,
+    encode_properties,
+    encode_value,
     is_member,
     member_names,
     property_named,
     unknown_name,
 )
-from iac_simulator.new_objects import VerbCall
-from iac_simulator.plausible import answer_by_type
+from iac_simulator.errors import EventRefusedError, Unreachable
+from iac_simulator.events import (
+    AppCommand,
+    DescriptorWriter,
+    command_for_event,
+    command_named,
+    event_params,
+    modifier_timeout,
+    read_arguments,
+    read_event,
+    reflection_answer,
+)
+from iac_simulator.resolve import FoundValue, VerbCall, answer_value, fold_filter
 from iac_simulator.scenario import FaultCounter, InjectedFault
-from iac_simulator.typed_values import encode_direct, encode_properties, encode_value
 from iac_simulator.values import (
     UNDEFINED,
     AppReference,
@@ -45,7 +43,63 @@ from iac_simulator.values import (
     to_wire,
 )
 from iac_simulator.verbs import VERBS, make_object, objects_examined, set_value, shift_list
-from iac_simulator.world import AppWorld
+from iac_simulator.world import AppWorld, answer_by_type, handle_disk_request
+
+FRONT: Final = "@front"
+"""Stands in the world of the app that is in front."""
+
+_EVENTS: Final = "system_events"
+_FIRST: Final = "com.apple.finder"
+_DISPLAYS: Final = ({"width": 1440, "height": 900, "scale": 2},)
+
+
+def activate_app(worlds: Mapping[str, AppWorld], front: AppWorld) -> None:
+    """Bring an app to the front."""
+    for world in worlds.values():
+        world.data.pop(FRONT, None)
+    front.data[FRONT] = True
+    processes = _process_rows(worlds)
+    if any(row.get("name") == front.tables.app.name for row in processes):
+        for row in processes:
+            row["frontmost"] = row.get("name") == front.tables.app.name
+
+
+def machine_state(
+    worlds: Mapping[str, AppWorld], runs: Callable[[AppWorld], bool]
+) -> dict[str, Any]:
+    """Return the apps as launch services know them, the look and the displays; sends no event."""
+    apps = [world for world in worlds.values() if world.tables.app.kind == "application"]
+    running = [world for world in apps if runs(world)]
+    front_name = next(
+        (row.get("name") for row in _process_rows(worlds) if row.get("frontmost")), ""
+    )
+    in_front = (
+        [world for world in running if FRONT in world.data],
+        [world for world in running if world.tables.app.name == front_name],
+        [world for world in running if world.tables.app.id == _FIRST],
+        running,
+    )
+    front = next((candidates[0] for candidates in in_front if candidates), None)
+    events = worlds.get(_EVENTS)
+    looks = events.data.get("appearancePreferences", {}) if events else {}
+    rows = [
+        {
+            "id": world.tables.app.id,
+            "name": world.tables.app.name,
+            "running": world in running,
+            "front": world is front,
+            "pid": 500 + place,
+        }
+        for place, world in enumerate(apps)
+    ]
+    return {"apps": rows, "dark": looks.get("darkMode") is True, "displays": [*_DISPLAYS]}
+
+
+def _process_rows(worlds: Mapping[str, AppWorld]) -> list[dict[str, Any]]:
+    events = worlds.get(_EVENTS)
+    rows = events.data.get("applicationProcesses", []) if events else []
+    return [row for row in rows if isinstance(row, dict)]
+
 
 OPERATIONS: Final = frozenset(
     "application kind member names reflect machine filter disk get set length call create"
@@ -133,7 +187,7 @@ class Dispatcher:
             return {"kind": "unknown", "term": None, "jxa": None}
         place = chain_meaning(tables, chain_from_wire(request["chain"]))
         row = tables.classes.get(place.term) if place.term else None
-        return {"kind": place.kind, "term": place.term, "jxa": row.jxa if row else None}
+        return {"kind": place.kind, "term": place.term, "jxa": row and row.jxa}
 
     def _answer_member(self, request: Request) -> bool:
         """Say whether a name after a collection is one of its terms; else it names an object."""
@@ -168,7 +222,7 @@ class Dispatcher:
         return to_wire(reflection_answer(tables, request["name"], arguments)) if tables else None
 
     def _answer_filter(self, request: Request) -> Any:
-        return filters.fold_filter(request["filter"])
+        return fold_filter(request["filter"])
 
     def _answer_disk(self, request: Request) -> Any:
         return handle_disk_request(self.worlds, request, self.now())
@@ -292,23 +346,17 @@ class Dispatcher:
             raise EventRefusedError(-1700)
         params: dict[str, Any] = {"kocl": {"type": tables.classes[term].code}}
         data = from_wire(request["data"]) if "data" in request else None
-        at = (
-            world.make_reference(chain_from_wire(request["at"]["chain"]))
-            if "at" in request
-            else None
-        )
+        at = None
         if properties:
             params["prdt"] = encode_properties(tables, term, properties)
         if data is not None:
             params["data"] = encode_value(tables, data, "any")
-        if at is not None:
+        if "at" in request:
+            at = world.make_reference(chain_from_wire(request["at"]["chain"]))
             params["insh"] = encode_value(tables, at, "any")
         call = VerbCall(world, None, {}, self.now())
-        made = self._send_event(
-            world,
-            SentEvent(tables.app.id, "corecrel", None, params),
-            lambda: make_object(call, term, properties, data, at),
-        )
+        event = SentEvent(tables.app.id, "corecrel", None, params)
+        made = self._send_event(world, event, lambda: make_object(call, term, properties, data, at))
         return to_wire(made if isinstance(made, AppReference) else world.make_reference(()))
 
     def _answer_call(self, request: Request) -> Any:
@@ -392,7 +440,7 @@ class Dispatcher:
                 return verb(live)
             if done and (given is not UNDEFINED or not command.result):
                 return answer_value(world, FoundValue(given))
-            return answer_by_type(world, command, call.direct, live.now)
+            return answer_by_type(world, command.result, call.direct, live.now)
 
         self._add_latency(world, receiver.chain if receiver else ())
         sent = SentEvent(tables.app.id, command.event, direct, params, call.timeout)

@@ -1,27 +1,22 @@
-"""The seam between the simulator and a JavaScript engine.
+"""The JavaScript engine that scripts run in: quickjs-ng, with JXA's globals.
 
-An engine evaluates source text and gives it one function, `__send(json) -> json`. There are two:
-quickjs-ng (the default) and JavaScriptCore, the engine of the real osascript, which takes a real
-time limit and has its own error texts.
+It cannot be interrupted from inside the process: its binding knows a time limit only while no
+Python function is bound, and without one no event could be sent. A script that computes for ever
+ends with its process; give the time limit to a process (`iac-osascript`).
 """
 
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
-from importlib import import_module
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Any, Final
 
-VARIABLE: Final = "IAC_SIMULATOR_ENGINE"
+_SOURCES: Final = ("jxa.js", "bridge.js", "foundation.js", "descriptors.js", "script.js")
 
-ENGINES: Final[Mapping[str, str]] = {
-    "quickjs": "iac_simulator.engine_quickjs",
-    "jsc": "iac_simulator.engine_jsc",
-}
-"""Engine -> its module, which offers `new(check)`; imported when it is first used."""
+_STACK: Final = 1024 * 1024
+"""Bytes of stack that a script may use; a proxy chain costs more than plain calls do."""
 
-Check = Callable[[], None]
-"""Asked now and then while a script runs; an exception ends the script."""
+_MEMORY: Final = 256 * 1024 * 1024
+"""Bytes that a script may take: a runaway one ends with an error, not with the process."""
 
 
 class EngineError(Exception):
@@ -29,20 +24,58 @@ class EngineError(Exception):
 
 
 class MissingEngineError(ImportError):
-    """An engine is not installed, or there is none of that name; the text says what to do."""
+    """The engine is not installed; the text says what to do."""
 
 
-class Engine(Protocol):
-    """A fresh global scope in which one script runs."""
+def load_quickjs() -> Any:
+    """Return the module of the engine, which is imported when it is first used.
 
-    translated: bool
-    """Whether the engine's error texts have to be put into JavaScriptCore's words."""
+    Raises:
+        MissingEngineError: It is not installed.
+    """
+    try:
+        import quickjs  # type: ignore[import-untyped]
+    except ImportError:
+        text = "The engine quickjs is not installed: pip install quickjs-ng."
+        raise MissingEngineError(text) from None
+    return quickjs
 
-    def bind(self, name: str, function: Callable[[str], str]) -> None:
-        """Make `function` a global of the script; an exception in it ends the script."""
 
-    def evaluate(self, source: str) -> None:
-        """Run `source` as a global script."""
+@cache
+def script_sources() -> tuple[str, ...]:
+    """Return the scripts that give an engine JXA's globals, in the order to run them."""
+    folder = Path(__file__).parent
+    return tuple(folder.joinpath(name).read_text("utf-8") for name in _SOURCES)
+
+
+class Engine:
+    """A fresh global scope in which one script runs; its events go through `send`, as JSON.
+
+    Raises:
+        MissingEngineError: The engine is not installed.
+    """
+
+    def __init__(self, send: Callable[[str], str]) -> None:
+        self._quickjs = load_quickjs()
+        self._context = self._quickjs.Context()
+        self._context.set_max_stack_size(_STACK)
+        self._context.set_memory_limit(_MEMORY)
+        self._raised = raised = list[BaseException]()
+
+        # It must not hold this object: a circle around a context is freed only when Python next
+        # looks for circles, and a context is a megabyte.
+        def guarded_send(text: str) -> str:
+            if not raised:
+                try:
+                    return send(text)
+                except BaseException as stopped:
+                    raised.append(stopped)
+            # A JavaScript `catch` would lose a Python exception: it is raised again in `call`.
+            return '{"missing": "stopped"}'
+
+        self._context.add_callable("__send", guarded_send)
+        for source in script_sources():
+            self._context.eval(source)
 
     def call(self, name: str, argument: str) -> str:
         """Call the global function `name` and return its text.
@@ -50,38 +83,11 @@ class Engine(Protocol):
         Raises:
             EngineError: It ended without an answer.
         """
-        ...
-
-
-_SOURCES: Final = ("jxa.js", "bridge.js", "foundation.js", "descriptors.js", "script.js")
-
-
-@cache
-def _script_sources() -> tuple[str, ...]:
-    folder = Path(__file__).parent
-    return tuple(folder.joinpath(name).read_text("utf-8") for name in _SOURCES)
-
-
-def engine_name(name: str | None = None) -> str:
-    """Return the engine to use: `name`, else the environment's, else quickjs.
-
-    Raises:
-        MissingEngineError: There is no engine of that name.
-    """
-    wanted = name or os.environ.get(VARIABLE) or "quickjs"
-    if wanted not in ENGINES:
-        raise MissingEngineError(f"There is no engine {wanted!r}: use one of {', '.join(ENGINES)}.")
-    return wanted
-
-
-def new_engine(name: str, send: Callable[[str], str], check: Check) -> Engine:
-    """Return a new engine with JXA's globals whose events go through `send`.
-
-    Raises:
-        MissingEngineError: It is not installed.
-    """
-    engine: Engine = import_module(ENGINES[name]).new(check)
-    engine.bind("__send", send)
-    for source in _script_sources():
-        engine.evaluate(source)
-    return engine
+        function = self._context.get(name)
+        try:
+            text = function(argument)
+        except self._quickjs.JSException as raised:
+            raise self._raised.pop() if self._raised else EngineError(str(raised)) from None
+        if self._raised:
+            raise self._raised.pop()
+        return str(text)

@@ -13,21 +13,19 @@ from typing import Any, Final
 
 from iac_runtime.apple_errors import APP_ERROR, APPLE_ERRORS
 
-_SAID: Final[Mapping[str, Mapping[str, str]]] = tomllib.loads(
+_TRANSLATIONS: Final[Mapping[str, Mapping[str, str]]] = tomllib.loads(
     Path(__file__).with_name("languages.toml").read_text("utf-8")
 )
 """Language -> number -> what is said of it; `other` is said of any other number."""
 
-LANGUAGES: Final = ("en", "de", *_SAID)
+LANGUAGES: Final = ("en", *_TRANSLATIONS)
 
 
 def error_message(number: int, app: str, language: str = "en") -> str:
     """Return what JXA says for `number` from the app called `app`."""
-    row = APPLE_ERRORS.get(number, APP_ERROR)
-    if language in _SAID:
-        said = _SAID[language]
-        return said.get(str(number), said["other"]).format(app=app)
-    return (row.said if language == "en" else row.german).format(app=app)
+    texts = _TRANSLATIONS.get(language, {})
+    english = APPLE_ERRORS.get(number, APP_ERROR).said
+    return texts.get(str(number), texts.get("other", english)).format(app=app)
 
 
 class EventRefusedError(Exception):
@@ -68,22 +66,22 @@ def _jsc_wording(error: Mapping[str, Any], script: str, prefix: int) -> str:
     """
     message = str(error["message"])
     callee, call, rest = _failing_expression(error, script, prefix)
-    if found := re.fullmatch(r"(\S+) is not defined", message):
-        said = f"Can't find variable: {found[1]}"
+    if match := re.fullmatch(r"(\S+) is not defined", message):
+        wording = f"Can't find variable: {match[1]}"
     elif re.fullmatch(r"not a function|\S+ is not a function", message):
-        said = f"{callee} is not a function. (In '{call}', '{callee}' is undefined)"
-        said = said if callee else "undefined is not a function"
-    elif found := re.fullmatch(r"cannot (\w+) property '(.*)' of (null|undefined)", message):
-        where = callee or f"{found[3]}.{found[2]}"
-        if callee and found[1] == "set":
+        wording = f"{callee} is not a function. (In '{call}', '{callee}' is undefined)"
+        wording = wording if callee else "undefined is not a function"
+    elif match := re.fullmatch(r"cannot (\w+) property '(.*)' of (null|undefined)", message):
+        where = callee or f"{match[3]}.{match[2]}"
+        if callee and match[1] == "set":
             # An assignment is named whole, to the end of its statement.
             where += rest.partition(";")[0].rstrip()
-        said = f"{found[3]} is not an object (evaluating '{where}')"
-    elif found := re.fullmatch(r"unexpected token in expression: '(.*)'", message):
-        said = f"Unexpected token '{found[1]}'"
+        wording = f"{match[3]} is not an object (evaluating '{where}')"
+    elif match := re.fullmatch(r"unexpected token in expression: '(.*)'", message):
+        wording = f"Unexpected token '{match[1]}'"
     else:
         return str(error["text"])
-    return f"{error['name']}: {said}"
+    return f"{error['name']}: {wording}"
 
 
 def _failing_expression(error: Mapping[str, Any], script: str, prefix: int) -> tuple[str, str, str]:
@@ -117,12 +115,12 @@ def _balanced_parentheses(text: str) -> str:
     return ""
 
 
-def error_text(reply: Mapping[str, Any], script: str, *, translated: bool) -> str:
-    """Return the text of an uncaught error; `translated` asks for JavaScriptCore's words."""
+def error_text(reply: Mapping[str, Any], script: str) -> str:
+    """Return the text of an uncaught error, in JavaScriptCore's words."""
     error = reply["error"]
     if error["number"] == _DENIED:
         return str(error["message"])
-    if error["coded"] or not translated:
+    if error["coded"]:
         return str(error["text"])
     return _jsc_wording(error, script, reply.get("prefix", 0))
 
@@ -154,5 +152,5 @@ def _script_line(stack: str) -> int:
     """Return the line of the script's own outermost frame, 1 where the engine does not tell."""
     frames = stack.split("\n")
     ours = next((i for i, frame in enumerate(frames) if "__run" in frame), len(frames))
-    found = [place for frame in frames[:ours] if (place := _LINE.search(frame))]
-    return int(found[-1][1]) if found else 1
+    places = [place for frame in frames[:ours] if (place := _LINE.search(frame))]
+    return int(places[-1][1]) if places else 1

@@ -1,17 +1,29 @@
-"""What a running script reaches: the apps, its streams, the clock, its environment, its process."""
+"""One run of osascript: its arguments, what the script reaches, its result as text and status.
+
+A script reaches the apps, its streams, the clock, its environment and its process.
+"""
 
 import errno
+import getopt
 import io
 import json
 import os
 import signal
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from iac_simulator.dispatcher import OPERATIONS, Dispatcher
-from iac_simulator.errors import EventRefusedError, Unreachable, error_message
+from iac_simulator.engine import Engine, EngineError, MissingEngineError
+from iac_simulator.errors import (
+    EventRefusedError,
+    Unreachable,
+    error_line,
+    error_message,
+    error_text,
+)
 from iac_simulator.scenario import InjectedFault
 
 AVAILABLE: Final = 0
@@ -32,10 +44,10 @@ class ProcessStreams:
         with open(descriptor, "rb", buffering=0, closefd=False) as stream:
             if size is None:
                 return stream.read()
-            found = b""
-            while len(found) < size and (part := stream.read(min(size - len(found), _CHUNK))):
-                found += part
-            return found
+            data = b""
+            while len(data) < size and (part := stream.read(min(size - len(data), _CHUNK))):
+                data += part
+            return data
 
     def write(self, descriptor: int, data: bytes) -> None:
         """Write all of `data`."""
@@ -142,14 +154,13 @@ class RunSetting(NamedTuple):
 
     `dispatcher` is asked for at each request; `handled(request, operation)` is called around each
     request to an app and may load and save around it; `now` is what `new Date()` is, in
-    milliseconds since 1970, None for the real clock; `engine` names the engine.
+    milliseconds since 1970, None for the real clock.
     """
 
     dispatcher: Callable[[], Dispatcher]
     outside: HostEnvironment
     handled: Callable[[Mapping[str, Any], Callable[[Any], Any]], Any]
     now: float | None
-    engine: str
 
 
 def request_handler(setting: RunSetting) -> Callable[[str], str]:
@@ -181,9 +192,8 @@ def request_handler(setting: RunSetting) -> Callable[[str], str]:
             message = error_message(error.number, name, dispatcher().faults.scenario.language)
             reply = {"error": {"number": error.number, "message": message}}
         except Unreachable:
-            reply = {
-                "missing": error_message(_NOT_FOUND, "", dispatcher().faults.scenario.language)
-            }
+            language = dispatcher().faults.scenario.language
+            reply = {"missing": error_message(_NOT_FOUND, "", language)}
         except OSError as error:
             reply = {"missing": str(error.strerror)}
         apply_process_faults(struck, outside)
@@ -225,15 +235,175 @@ def apply_process_faults(faults: Sequence[InjectedFault], outside: HostEnvironme
 
 def _fork_child(fault: InjectedFault) -> None:
     """Leave a child behind that holds all descriptors and sleeps; it is ready at the return."""
-    ready, said = os.pipe()
+    ready, started = os.pipe()
     if os.fork() == 0:
         try:
             if fault.setsid:
                 os.setsid()
-            os.close(said)
+            os.close(started)
             time.sleep(fault.fork)
         finally:
             os._exit(0)
-    os.close(said)
+    os.close(started)
     os.read(ready, 1)
     os.close(ready)
+
+
+class CommandLineError(ValueError):
+    """An argument that osascript refuses; the text is its one line."""
+
+
+class CommandLine(NamedTuple):
+    """`lines` are those of `-e`, None without one; `file` is None for a script on stdin.
+
+    `interactive` is `-i`: `lines` or `file` are loaded, then lines of standard input answered.
+    `form` is `h` or `s` (human or source form), `errors` is `e` or `o` (stderr or stdout).
+    """
+
+    language: str
+    lines: tuple[str, ...] | None
+    file: str | None
+    argv: tuple[str, ...]
+    form: str
+    errors: str
+    interactive: bool = False
+
+
+def read_options(argv: Sequence[str]) -> CommandLine:
+    """Return the options of `argv` without the program's name.
+
+    With `-e`, a `--` before the arguments is eaten; after a file name it stays (measured, see
+    docs/simulator.md).
+
+    Raises:
+        CommandLineError: An unknown option, or a value that is missing.
+    """
+    language, form, errors, interactive = "AppleScript", "h", "e", False
+    lines: list[str] = []
+    try:
+        options, words = getopt.getopt(list(argv), "il:e:s:")
+    except getopt.GetoptError as error:
+        fault = "option requires an argument" if "requires" in error.msg else "illegal option"
+        letter = error.opt if len(error.opt) == 1 else "-"
+        raise CommandLineError(f"osascript: {fault} -- {letter}") from None
+    for option, value in options:
+        if option == "-i":
+            interactive = True
+        elif option == "-l":
+            language = value
+        elif option == "-e":
+            lines.append(value)
+        else:
+            for letter in value:
+                if letter not in "hseo":
+                    raise CommandLineError(f"osascript: unknown flag {letter!r} for -s")
+                form, errors = (letter, errors) if letter in "hs" else (form, letter)
+    given = tuple(lines) if lines else None
+    file = None if lines or not words else words.pop(0)
+    file = None if file == "-" else file
+    return CommandLine(language, given, file, tuple(words), form, errors, interactive)
+
+
+_PROMPT: Final = b">> "
+
+
+def run_script(argv: Sequence[str], setting: RunSetting) -> int:
+    """Run the arguments of osascript and return the exit status; texts go to the streams.
+
+    Args:
+        argv: The arguments without the program's name.
+
+    Raises:
+        ScriptTimeout: `outside.check` said so.
+    """
+    outside = setting.outside
+    try:
+        options = read_options(argv)
+    except CommandLineError as error:
+        return _write_failure(outside, 2, f"{error}\n", 64)
+    if options.language.casefold() != "javascript":
+        text = f"the simulator runs JavaScript only, not {options.language}: use -l JavaScript"
+        return _write_failure(outside, 2, f"osascript: {text}\n")
+    try:
+        script = _read_script(options, outside)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "is not UTF-8 text"
+        return _write_failure(outside, 2, f"osascript: {options.file or 'stdin'}: {reason}\n")
+    try:
+        apply_process_faults(setting.dispatcher().faults.due_faults("start"), outside)
+        engine = Engine(request_handler(setting))
+        if options.interactive:
+            return _run_interactive(engine, script, setting)
+        return _run_once(engine, options, script, setting)
+    except MissingEngineError as error:
+        return _write_failure(outside, 2, f"osascript: {error}\n")
+    except ScriptExit as ended:
+        return ended.status if ended.status < 0 else ended.status & 0xFF
+
+
+def _read_script(options: CommandLine, outside: HostEnvironment) -> str:
+    if options.lines is not None:
+        text = "\n".join(options.lines)
+    elif options.file is not None:
+        text = Path(options.file).read_bytes().decode("utf-8")
+    elif options.interactive:
+        return ""
+    else:
+        text = outside.streams.read(0, None).decode("utf-8")
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    # The line stays, so that places in error texts do.
+    return "//" + text if text.startswith("#!") else text
+
+
+def _call_engine(engine: Engine, name: str, request: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        reply: dict[str, Any] = json.loads(engine.call(name, json.dumps(request)))
+    except EngineError as stopped:
+        text = str(stopped).partition("\n")[0] or "the engine stopped"
+        return {"error": {"text": text, "number": -2700, "coded": True, "message": text}}
+    return reply
+
+
+def _run_once(engine: Engine, options: CommandLine, script: str, setting: RunSetting) -> int:
+    request = {"script": script, "argv": options.argv, "form": options.form, "now": setting.now}
+    reply = _call_engine(engine, "__run", request)
+    if "error" not in reply:
+        if not reply.get("empty"):
+            setting.outside.streams.write(1, f"{reply['text']}\n".encode("utf-8", "replace"))
+        return 0
+    style = setting.dispatcher().faults.scenario.error_lines
+    text = error_text(reply, script)
+    line = error_line(reply["error"], text, script, options.file, style)
+    return _write_failure(setting.outside, 1 if options.errors == "o" else 2, line)
+
+
+def _run_interactive(engine: Engine, script: str, setting: RunSetting) -> int:
+    """Answer line by line; a script that was given is loaded first, its `run` is not called."""
+    streams = setting.outside.streams
+    if script:
+        _call_engine(engine, "__step", {"line": script, "now": setting.now})
+    streams.write(1, _PROMPT)
+    for line in _input_lines(setting.outside):
+        reply = _call_engine(engine, "__step", {"line": line, "now": None})
+        if "error" in reply:
+            line_answer = f"!! Error on line 1: {error_text(reply, line)}\n"
+        else:
+            line_answer = f"=> {reply['text']}\n"
+        streams.write(1, line_answer.encode("utf-8", "replace") + _PROMPT)
+    streams.write(1, b"\n")
+    return 0
+
+
+def _input_lines(outside: HostEnvironment) -> Iterator[str]:
+    """Yield the lines of standard input as they come; the rest at the end counts as one."""
+    rest = b""
+    while data := outside.streams.read(0, 0):
+        *lines, rest = (rest + data).split(b"\n")
+        yield from (line.decode("utf-8", "replace") for line in lines if line.strip())
+    if rest.strip():
+        yield rest.decode("utf-8", "replace")
+
+
+def _write_failure(outside: HostEnvironment, descriptor: int, text: str, status: int = 1) -> int:
+    outside.streams.write(descriptor, text.encode("utf-8", "replace"))
+    return status

@@ -9,7 +9,6 @@ Environment:
     IAC_SIMULATOR_EVENTS: A file to which each sent event is appended as a line of JSON.
     IAC_SIMULATOR_FAULTS: A scenario file: what goes wrong, with which event, how often. What was
         counted is kept beside it (`.counts`), so that several processes share one count.
-    IAC_SIMULATOR_ENGINE: `quickjs` (the default) or `jsc`.
 """
 
 import contextlib
@@ -25,7 +24,6 @@ from iac_base.errors import SetupError
 from iac_runtime.tools.catalogue import Catalogue, shipped_folder
 from iac_runtime.tools.tables import Tables
 from iac_simulator import state as storage
-from iac_simulator.engine import MissingEngineError
 from iac_simulator.errors import StateError
 from iac_simulator.host import HostEnvironment, ProcessStreams
 from iac_simulator.scenario import read_scenario
@@ -43,7 +41,7 @@ def main() -> int:
         session = _Session(simulator)
         outside = HostEnvironment(ProcessStreams(), time.sleep, lambda: None, own=True)
         return simulator.run(sys.argv[1:], outside, session.hold_state)
-    except (StateError, SetupError, MissingEngineError, OSError) as error:
+    except (StateError, SetupError, OSError) as error:
         os.write(2, f"osascript: {error}\n".encode("utf-8", "replace"))
         return 1
 
@@ -55,14 +53,14 @@ def load_tables(folders: Sequence[Path]) -> list[Tables]:
         SetupError: A folder has no readable catalogue, or a module cannot be imported.
     """
     catalogue = Catalogue(folders)
-    found: list[Tables] = []
+    tables: list[Tables] = []
     for app in catalogue.dictionaries:
         try:
-            found.append(catalogue.load_tables(app))
+            tables.append(catalogue.load_tables(app))
         except AttributeError as error:
             path = app.folder / f"{app.key}.py"
             raise SetupError(f"{path}: not a generated module: {error}") from None
-    return found
+    return tables
 
 
 def _tool_folders() -> list[Path]:

@@ -49,21 +49,21 @@ _KINDS: Final[Mapping[str, type | tuple[type, ...]]] = {
 def intent_actions(tables: Tables) -> dict[str, Any]:
     """Return the actions of an app's intents, for `apps`, from the tables of its module."""
     plain = {"boolean": True, "integer": 1, "real": 1.0}
-    found: dict[str, Any] = {}
+    actions: dict[str, Any] = {}
     for spec in tables.tools.values():
         parameters: dict[str, Any] = {}
         for key, row in spec.params.items():
             cases = [name for name, _ in tables.enums.get(row.type, ())]
             # An example has what a call needs.
-            held = {"type": row.type, "required": key in spec.example}
-            parameters[row.code] = {**held, "cases": cases} if cases else held
+            parameter = {"type": row.type, "required": key in spec.example}
+            parameters[row.code] = {**parameter, "cases": cases} if cases else parameter
         answer = plain.get(spec.result, "answer") if spec.result else None
-        found[f"{tables.app.id}.{spec.event}"] = {
+        actions[f"{tables.app.id}.{spec.event}"] = {
             "parameters": parameters,
             "writes": spec.level != "SAFE",
             "answer": answer,
         }
-    return found
+    return actions
 
 
 def process_runner(state: "State") -> Callable[..., Completed]:
@@ -153,54 +153,56 @@ class _ShortcutRun:
     values: dict[str, Any] = field(default_factory=dict)
 
     def run_workflow(self, workflow: Mapping[str, Any], target: Path) -> None:
-        found = None
+        answer = None
         # Of each If that is open, whether what stands now runs, and what ran last in it.
         runs: list[bool] = []
         for step in workflow["WFWorkflowActions"]:
-            held = step["WFWorkflowActionParameters"]
+            settings = step["WFWorkflowActionParameters"]
             if step["WFWorkflowActionIdentifier"] == f"{_BUILT_IN}conditional":
-                match held["WFControlFlowMode"]:
+                match settings["WFControlFlowMode"]:
                     case 0:
-                        asked = held["WFInput"]["Variable"]
+                        asked = settings["WFInput"]["Variable"]
                         runs.append(all(runs) and self.resolve_variable(asked) not in (None, ""))
                     case 1:
                         runs[-1] = all(runs[:-1]) and not runs[-1]
                     case _:
                         runs.pop()
             elif all(runs):
-                found = self.run_action(step["WFWorkflowActionIdentifier"], held)
+                answer = self.run_action(step["WFWorkflowActionIdentifier"], settings)
             if all(runs):
                 # The end of an If gives what its branch gave.
-                self.values[held["UUID"]] = found
+                self.values[settings["UUID"]] = answer
         # An object gives no file; a text does.
-        if workflow.get("WFWorkflowHasOutputAction") and isinstance(found, str):
-            target.write_text(found, "utf-8")
+        if workflow.get("WFWorkflowHasOutputAction") and isinstance(answer, str):
+            target.write_text(answer, "utf-8")
 
-    def run_action(self, name: str, held: Mapping[str, Any]) -> Any:
+    def run_action(self, name: str, settings: Mapping[str, Any]) -> Any:
         match name.removeprefix(_BUILT_IN):
             case "detect.dictionary":
                 try:
-                    found = json.loads(self.resolve_variable(held["WFInput"]))
+                    data = json.loads(self.resolve_variable(settings["WFInput"]))
                 except ValueError:
                     return {}
-                return found if isinstance(found, dict) else {}
+                return data if isinstance(data, dict) else {}
             case "getvalueforkey":
-                return self.resolve_variable(held["WFInput"]).get(held["WFDictionaryKey"])
+                return self.resolve_variable(settings["WFInput"]).get(settings["WFDictionaryKey"])
             case "gettext":
-                return self.resolve_variable(held["WFTextActionText"])
+                return self.resolve_variable(settings["WFTextActionText"])
             case "output":
-                return self.resolve_variable(held["WFOutput"])
+                return self.resolve_variable(settings["WFOutput"])
         action = self.state.get("apps", {}).get(name)
         if action is None:
             raise ShortcutsError("An action is not available on this device.")
-        return self.run_app_action(name, action, held)
+        return self.run_app_action(name, action, settings)
 
-    def run_app_action(self, name: str, action: Mapping[str, Any], held: Mapping[str, Any]) -> Any:
+    def run_app_action(
+        self, name: str, action: Mapping[str, Any], settings: Mapping[str, Any]
+    ) -> Any:
         passed = {}
         for key, row in action.get("parameters", {}).items():
             value = None
-            if key in held and key not in _OWN:
-                value = self.resolve_variable(held[key], bare=row["type"] not in _TEXTS)
+            if key in settings and key not in _OWN:
+                value = self.resolve_variable(settings[key], bare=row["type"] not in _TEXTS)
             kinds = _KINDS.get(row["type"], str)
             wrong = not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool)
             if value in (None, "") and not row["required"]:
@@ -222,19 +224,19 @@ class _ShortcutRun:
         time.sleep(self.state.get("patience", _FOREVER))
         raise DismissedError
 
-    def resolve_variable(self, held: Mapping[str, Any], *, bare: bool = True) -> Any:
+    def resolve_variable(self, variable: Mapping[str, Any], *, bare: bool = True) -> Any:
         """Return what a variable or a text with variables stands for."""
-        inner = held["Value"]
-        if held["WFSerializationType"] == "WFTextTokenAttachment":
+        inner = variable["Value"]
+        if variable["WFSerializationType"] == "WFTextTokenAttachment":
             if not bare:
                 raise ShortcutsError("A text cannot be a bare variable.")
             return self.source_value(inner)
         marks = inner["attachmentsByRange"]
-        found = (
+        parts = (
             self.source_value(marks[f"{{{at}, 1}}"]) if char == _HERE else char
             for at, char in enumerate(inner["string"])
         )
-        return "".join("" if one is None else str(one) for one in found)
+        return "".join("" if one is None else str(one) for one in parts)
 
     def source_value(self, source: Mapping[str, Any]) -> Any:
         extension = source["Type"] == "ExtensionInput"

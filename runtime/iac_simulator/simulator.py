@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime, timedelta
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,15 +17,13 @@ from iac_runtime.tool import App
 from iac_runtime.tools.tables import Tables
 from iac_simulator import state as storage
 from iac_simulator.dispatcher import Dispatcher
-from iac_simulator.engine import ENGINES, engine_name
+from iac_simulator.engine import load_quickjs
 from iac_simulator.errors import StateError
-from iac_simulator.host import BufferStreams, HostEnvironment, RunSetting, ScriptTimeout
-from iac_simulator.plausible import default_world
-from iac_simulator.run import run_script
+from iac_simulator.host import BufferStreams, HostEnvironment, RunSetting, ScriptTimeout, run_script
 from iac_simulator.scenario import FaultCounter, FaultScenario
 from iac_simulator.state import check_world
 from iac_simulator.values import SentEvent, parse_instant, to_iso
-from iac_simulator.world import AppWorld
+from iac_simulator.world import AppWorld, default_world
 
 _NOW: Final = "@now"
 
@@ -97,11 +94,9 @@ class Simulator:
         apps: The tables of the apps that there are.
         state: {app key: world}; None for the shipped world. An app without a world gets a few
             plausible objects of each class.
-        engine: `quickjs` or `jsc`; None for the environment's IAC_SIMULATOR_ENGINE, else quickjs.
         faults: What goes wrong, and the machine's habits; None for nothing.
 
     Raises:
-        MissingEngineError: There is no such engine.
         StateError: The state does not fit the tables; one line that says where.
     """
 
@@ -110,10 +105,8 @@ class Simulator:
         apps: Sequence[Tables],
         state: Mapping[str, Any] | None = None,
         *,
-        engine: str | None = None,
         faults: FaultScenario | None = None,
     ) -> None:
-        self._engine = engine_name(engine)
         self.faults = FaultCounter(faults or FaultScenario())
         self._warnings: list[str] = []
         self.events: list[SentEvent] = []
@@ -122,9 +115,8 @@ class Simulator:
         self._waited = 0.0
         self._used: dict[str, float] = {}
         self._state: dict[str, Any] = {}
-        self._adopt_state(
-            demo_state() if state is None else copy.deepcopy(dict(state)), state is None
-        )
+        given = demo_state() if state is None else copy.deepcopy(dict(state))
+        self._adopt_state(given, shipped=state is None)
 
     def check_engine(self) -> None:
         """Load the engine now, which is otherwise done for the first script.
@@ -132,7 +124,7 @@ class Simulator:
         Raises:
             MissingEngineError: It is not installed; the text says how to get it.
         """
-        import_module(ENGINES[self._engine])
+        load_quickjs()
 
     def _adopt_state(self, state: dict[str, Any], shipped: bool) -> None:
         """Take over a state; of the shipped one only what concerns the apps that there are."""
@@ -221,8 +213,7 @@ class Simulator:
                         outside.streams.write(2, f"warning: {text}\n".encode())
                     self._warnings.clear()
 
-        setting = RunSetting(lambda: self._dispatcher, outside, handle_request, now, self._engine)
-        return run_script(argv, setting)
+        return run_script(argv, RunSetting(lambda: self._dispatcher, outside, handle_request, now))
 
     def state(self) -> dict[str, Any]:
         """Return a copy of the current state, in the format of the constructor."""

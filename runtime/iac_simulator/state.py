@@ -11,8 +11,7 @@ from typing import Any, Final, NamedTuple, TypeGuard
 from iac_base import files
 from iac_base.errors import near_text
 from iac_runtime.tools.tables import APPLICATION, Tables
-from iac_simulator.errors import StateError
-from iac_simulator.names import (
+from iac_simulator.dictionary import (
     STANDARD_PROPERTIES,
     class_descendants,
     class_of_type,
@@ -20,6 +19,7 @@ from iac_simulator.names import (
     member_names,
     property_of_kin,
 )
+from iac_simulator.errors import StateError
 from iac_simulator.values import is_mark, parse_chain, parse_instant, to_iso
 
 
@@ -44,10 +44,10 @@ def read_state(path: Path) -> dict[str, Any]:
     Raises:
         StateError: It cannot be read, or does not hold a table of apps.
     """
-    found = _mark_dates(read_table(path, "state file"))
-    if not isinstance(found, dict):
+    state = _mark_dates(read_table(path, "state file"))
+    if not isinstance(state, dict):
         raise StateError(f"{path}: the state must be a table of apps.")
-    return found
+    return state
 
 
 def _mark_dates(value: Any) -> Any:
@@ -70,35 +70,28 @@ def state_text(state: Mapping[str, Any], suffix: str) -> str:
     if suffix == ".toml":
         return _toml_text(state)
     # Without an indent this is the encoder in C, which a worker needs after each event.
-    apps = (
-        f"{_inline_toml(key)}: {json.dumps(world, ensure_ascii=False)}"
-        for key, world in state.items()
-    )
+    worlds = state.items()
+    apps = (f"{_inline_toml(k)}: {json.dumps(w, ensure_ascii=False)}" for k, w in worlds)
     return "{\n" + ",\n".join(apps) + "\n}\n"
 
 
 def _toml_text(state: Mapping[str, Any]) -> str:
     """Write a line for each key of a world: tomlkit takes half a second for the shipped state."""
-    lines = [
-        f"{_inline_toml(k)} = {_inline_toml(v)}"
-        for k, v in state.items()
-        if not isinstance(v, dict)
-    ]
-    for name, world in state.items():
-        if isinstance(world, dict):
-            lines += ["", f"[{_inline_toml(name)}]"]
-            lines += [
-                f"{_inline_toml(k)} = {_inline_toml(v)}" for k, v in world.items() if v is not None
-            ]
+    tables = {name: world for name, world in state.items() if isinstance(world, dict)}
+    lines = _toml_pairs({name: value for name, value in state.items() if name not in tables})
+    for name, world in tables.items():
+        lines += ["", f"[{_inline_toml(name)}]", *_toml_pairs(world)]
     return "\n".join(lines).lstrip("\n") + "\n"
+
+
+def _toml_pairs(table: Mapping[str, Any]) -> list[str]:
+    pairs = table.items()
+    return [f"{_inline_toml(k)} = {_inline_toml(v)}" for k, v in pairs if v is not None]
 
 
 def _inline_toml(value: Any) -> str:
     if isinstance(value, dict):
-        pairs = (
-            f"{_inline_toml(k)} = {_inline_toml(v)}" for k, v in value.items() if v is not None
-        )
-        return f"{{{', '.join(pairs)}}}"
+        return f"{{{', '.join(_toml_pairs(value))}}}"
     if isinstance(value, list):
         return f"[{', '.join(_inline_toml(item) for item in value)}]"
     if value is None:
@@ -142,25 +135,19 @@ def check_world(tables: Tables, world: Any) -> None:
 def _check_object(tables: Tables, term: str | None, data: Mapping[str, Any], place: str) -> None:
     named = data.get("@class")
     if named is not None:
-        found = tables.find_class(named) if isinstance(named, str) else None
-        if found is None:
-            raise _unknown_key_error(
-                tables.key, place, str(named), "no class", sorted(tables.classes)
-            )
-        term = found
+        known_class = tables.find_class(named) if isinstance(named, str) else None
+        if known_class is None:
+            known = sorted(tables.classes)
+            raise _unknown_key_error(tables.key, place, str(named), "no class", known)
+        term = known_class
     for key, value in data.items():
         here = f"{place}.{_quote_key(key)}" if place else _quote_key(key)
         if key.startswith("@"):
             if key not in _OF_OBJECT:
-                raise _unknown_key_error(
-                    tables.key, place, key, "not a key of an object", sorted(_OF_OBJECT)
-                )
+                what = "not a key of an object"
+                raise _unknown_key_error(tables.key, place, key, what, sorted(_OF_OBJECT))
             continue
-        rows = (
-            list(class_descendants(tables, term))
-            if term is not None and term in tables.classes
-            else []
-        )
+        rows = class_descendants(tables, term) if term in tables.classes and term else ()
         prop = property_of_kin(tables, term if rows else None, key)
         # Scopes are not checked since 10.11: a collection of another class is a collection.
         owners = (element_class(tables, row, key) for row in (*rows, None) if prop is None)
@@ -170,11 +157,9 @@ def _check_object(tables: Tables, term: str | None, data: Mapping[str, Any], pla
         elif prop is not None:
             _check_value(tables, class_of_type(tables, prop.type), value, here)
         elif key not in _ANYWHERE and not (term == APPLICATION and key in STANDARD_PROPERTIES):
-            owner = term or "object"
+            what = f"not a property or element of {term or 'object'}"
             known = sorted({name for row in rows for name in member_names(tables, row)})
-            raise _unknown_key_error(
-                tables.key, place, key, f"not a property or element of {owner}", known
-            )
+            raise _unknown_key_error(tables.key, place, key, what, known)
 
 
 def _check_elements(tables: Tables, term: str, value: Any, place: str) -> None:
@@ -199,10 +184,9 @@ def _check_value(tables: Tables, term: str | None, value: Any, place: str) -> No
 
 def _check_mark(tables: Tables, value: Mapping[str, Any], place: str) -> None:
     mark, content = next(iter(value.items()))
-    kind: type = dict if mark == "record" else str
+    kind, named = (dict, "a table") if mark == "record" else (str, "text")
     fits = isinstance(content, kind)
     if not fits:
-        named = "a table" if kind is dict else "text"
         raise StateError(f"{tables.key}: {place}: a {mark} must be {named}.")
     try:
         if mark == "date":
@@ -255,11 +239,11 @@ def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> StateDiff
     The place of what was removed is that in `before`, every other one that in `after`. That an
     object only moved within its list is no difference.
     """
-    found = list(_compare_values("", dict(before), dict(after)))
+    changes = list(_compare_values("", dict(before), dict(after)))
     return StateDifference(
-        tuple((c.place, c.after) for c in found if c.before is _NOTHING),
-        tuple((c.place, c.before) for c in found if c.after is _NOTHING),
-        tuple(c for c in found if c.before is not _NOTHING and c.after is not _NOTHING),
+        tuple((c.place, c.after) for c in changes if c.before is _NOTHING),
+        tuple((c.place, c.before) for c in changes if c.after is _NOTHING),
+        tuple(c for c in changes if c.before is not _NOTHING and c.after is not _NOTHING),
     )
 
 

@@ -88,7 +88,7 @@ def format_chain(chain: Chain) -> str:
 
 
 def _format_filter(folded: Mapping[str, Any]) -> str:
-    """Return the text of a folded filter (see `iac_simulator.filters.fold_filter`)."""
+    """Return the text of a folded filter (see `iac_simulator.resolve.fold_filter`)."""
     if "match" in folded:
         chain, operator, value = folded["match"]
         right = _format_literal(value)

@@ -8,23 +8,25 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from iac_runtime.tools.tables import APPLICATION
-from iac_simulator.disk import handle_disk_request
+from iac_simulator.app_behaviour import check_allowed, mark_modified, update_dependents
+from iac_simulator.dictionary import check_value, element_class, settable_property
 from iac_simulator.errors import EventRefusedError
-from iac_simulator.follow import Found, FoundItems, FoundValue, answer_value, resolve_chain
-from iac_simulator.habits import check_allowed, mark_modified, update_dependents
-from iac_simulator.names import element_class
-from iac_simulator.new_objects import (
+from iac_simulator.resolve import (
+    Found,
+    FoundItems,
+    FoundValue,
     NewObjectPlace,
     VerbCall,
+    answer_value,
     assign_id,
     direct_objects,
     flatten_objects,
     insert_object,
     object_at,
     place_for,
+    resolve_chain,
     target_object,
 )
-from iac_simulator.typed_values import check_value, settable_property
 from iac_simulator.values import (
     UNDEFINED,
     AppReference,
@@ -35,7 +37,7 @@ from iac_simulator.values import (
     record_fields,
     stored_value,
 )
-from iac_simulator.world import TEXT, AppWorld, Data, WorldObject, value_text
+from iac_simulator.world import TEXT, AppWorld, Data, WorldObject, handle_disk_request, value_text
 
 _STAMPS: Final = ("creation date", "modification date", "date created", "date modified")
 
@@ -124,8 +126,8 @@ def _make_room(call: VerbCall, place: NewObjectPlace, node: WorldObject) -> None
 def _object_exists(call: VerbCall) -> bool:
     try:
         if isinstance(call.direct, AppReference):
-            found = resolve_chain(call.world, call.direct.chain)
-            return not (isinstance(found, FoundValue) and found.value is None)
+            target = resolve_chain(call.world, call.direct.chain)
+            return not (isinstance(target, FoundValue) and target.value is None)
         target_object(call.world, call.direct)
     except EventRefusedError:
         return False
@@ -138,21 +140,23 @@ def _count_objects(call: VerbCall) -> int:
     if not isinstance(call.direct, AppReference):
         return len(call.direct) if isinstance(call.direct, list | str) else 1
     chain, each = call.direct.chain, call.named.get("each")
-    found = resolve_chain(call.world, chain)
-    if isinstance(each, str) and isinstance(found, WorldObject):
+    target = resolve_chain(call.world, chain)
+    if isinstance(each, str) and isinstance(target, WorldObject):
         term = call.world.tables.find_class(each)
         if term is None:
             raise EventRefusedError(-1700)
-        listed = call.world.find_collection(found, call.world.tables.classes[term].plural)
+        listed = call.world.find_collection(target, call.world.tables.classes[term].plural)
         return len(listed or [])
-    return _found_size(found)
+    return _found_size(target)
 
 
-def _found_size(found: Found) -> int:
-    if isinstance(found, FoundItems):
-        return sum(_found_size(item) if isinstance(item, FoundItems) else 1 for item in found.items)
-    if isinstance(found, FoundValue) and isinstance(found.value, list):
-        return len(found.value)
+def _found_size(target: Found) -> int:
+    if isinstance(target, FoundItems):
+        return sum(
+            _found_size(item) if isinstance(item, FoundItems) else 1 for item in target.items
+        )
+    if isinstance(target, FoundValue) and isinstance(target.value, list):
+        return len(target.value)
     return 1
 
 
@@ -161,8 +165,8 @@ def objects_examined(world: AppWorld, chain: Chain) -> int:
     most = 1
     with contextlib.suppress(EventRefusedError):
         for end in range(1, len(chain) + 1):
-            found = resolve_chain(world, chain[:end])
-            most = max(most, _found_size(found) if isinstance(found, FoundItems) else 1)
+            target = resolve_chain(world, chain[:end])
+            most = max(most, _found_size(target) if isinstance(target, FoundItems) else 1)
     return most
 
 
@@ -188,9 +192,8 @@ def _save_documents(call: VerbCall) -> Any:
             with contextlib.suppress(EventRefusedError):
                 # Where an app of the Mac that is simulated has a disk, the file lies there.
                 text = value_text(node.data) or value_text(node.data.get("text")) or ""
-                handle_disk_request(
-                    call.worlds, {"does": "write", "path": target["path"], "to": text}, call.now
-                )
+                request = {"does": "write", "path": target["path"], "to": text}
+                handle_disk_request(call.worlds, request, call.now)
             node.data["name"] = PurePosixPath(target["path"]).name
         if "modified" in node.data:
             node.data["modified"] = False
@@ -309,11 +312,11 @@ def make_object(
     for name in properties:
         update_dependents(call, WorldObject(made, term, ()), name)
     mark_modified(call, place.owner)
-    held = insert_object(world, place, term, made)
+    made_reference = insert_object(world, place, term, made)
     for name, item in inside:
-        within = world.make_reference((*held.chain, ChainStep("p", name)))
+        within = world.make_reference((*made_reference.chain, ChainStep("p", name)))
         make_object(call, item.term, item.properties, None, within)
-    return held
+    return made_reference
 
 
 def _set_direct(call: VerbCall) -> Any:

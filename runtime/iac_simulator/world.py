@@ -1,4 +1,4 @@
-"""The objects of one app: a world as loaded, seen through the app's tables.
+"""The objects of one app: a world as loaded or made up, seen through the app's tables; its disk.
 
 A world is plain JSON and stays so: an object is the dictionary that the state file holds, a
 `WorldObject` says where it was found. Collections that a world lacks are derived: Finder's `items`
@@ -6,19 +6,29 @@ from its files and folders, an application's `notes` from every folder that hold
 
 A text in a world is a string, or `{"@text": ..., properties, parts}` once its parts (paragraphs,
 words, characters: `doc.text.paragraphs[1].size`) carry properties.
+
+Where nobody described an app, it has a world with a few objects, and answers by type. The disk that
+a script reaches through the Objective-C bridge is the `startupDisk` of Finder's world, or of the
+first other app that has one: nothing of this computer is read or written. A file's text is its
+`@content`.
 """
 
+import copy
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import PurePosixPath
 from typing import Any, Final, NamedTuple
 
 from iac_runtime.tool import Property
 from iac_runtime.tools.tables import APPLICATION, Tables
-from iac_runtime.types import find_type
-from iac_simulator.names import class_of_type, element_class, property_of_kin
-from iac_simulator.values import AppReference, Chain, ChainStep, is_mark
+from iac_runtime.types import find_type, parse_type
+from iac_simulator.dictionary import class_of_type, element_class, enumeration_rows, property_of_kin
+from iac_simulator.errors import EventRefusedError
+from iac_simulator.values import UNDEFINED, AppReference, Chain, ChainStep, is_mark
 
 TEXT: Final = "@text"
 
@@ -170,9 +180,8 @@ class AppWorld:
         term = class_of_type(self.tables, prop.type) if prop else None
         data = owner.data[name]
         chain = (*owner.chain, ChainStep("p", name))
-        return WorldObject(
-            data, self.object_class(data, term or "item"), chain, owner, None, owner.attach
-        )
+        kind = self.object_class(data, term or "item")
+        return WorldObject(data, kind, chain, owner, None, owner.attach)
 
     def descendant_objects(self, owner: WorldObject) -> Iterator[WorldObject]:
         """Yield every object below `owner`, each before what it holds."""
@@ -190,18 +199,11 @@ class AppWorld:
         term = element_class(self.tables, owner.term, plural)
         if term is None:
             return None
-        near = [
-            node
-            for node in self.all_list_items(owner)
-            if self.tables.is_descendant(node.term, term)
-        ]
+        is_descendant = self.tables.is_descendant
+        near = [node for node in self.all_list_items(owner) if is_descendant(node.term, term)]
         if near:
             return near
-        below = [
-            node
-            for node in self._indirect_objects(owner)
-            if self.tables.is_descendant(node.term, term)
-        ]
+        below = [node for node in self._indirect_objects(owner) if is_descendant(node.term, term)]
         listed = [node for node in below if node.home is not None]
         if owner.chain:
             return listed or below
@@ -237,9 +239,8 @@ class AppWorld:
 
         term = element_class(self.tables, None, plural) or "text"
         chain = (*owner.chain, ChainStep("p", plural), ChainStep("i", index))
-        return WorldObject(
-            parts[index], term, chain, owner, ContainingList(owner, plural, parts), attach_part
-        )
+        home = ContainingList(owner, plural, parts)
+        return WorldObject(parts[index], term, chain, owner, home, attach_part)
 
     def object_by_path(self, path: str) -> WorldObject | None:
         """Return the object at a POSIX path below `startupDisk`, walking by name."""
@@ -248,12 +249,12 @@ class AppWorld:
             return None
         node = self.property_object(self.root, "startupDisk")
         for part in filter(None, path.split("/")):
-            found = next(
-                (c for c in self.child_objects(node) if self.object_name(c.data) == part), None
-            )
-            if found is None:
+            for child in self.child_objects(node):
+                if self.object_name(child.data) == part:
+                    node = child
+                    break
+            else:
                 return None
-            node = found
         return node
 
 
@@ -268,3 +269,215 @@ def default_value(tables: Tables, type_: str) -> Any:
         return simple[kind.reading]
     rows = tables.enums.get(term)
     return rows[0][0] if rows else None
+
+
+_COUNT = 2
+_DAY = "2026-01-{:02d}T09:00:00.000Z"
+
+
+def default_world(tables: Tables) -> dict[str, Any]:
+    """Return a deterministic world: two objects per element class, one inside each of those.
+
+    What is one object by its property (a library, a selection) is there, too.
+    """
+    world: dict[str, Any] = json.loads(_world_text(tables))
+    return world
+
+
+@lru_cache(maxsize=64)
+def _world_text(tables: Tables) -> str:
+    # Each simulated app gets a world of its own, and many of them are of the same tables.
+    known = APPLICATION in tables.classes
+    return json.dumps(_default_elements(tables, APPLICATION, _COUNT, 2, "") if known else {})
+
+
+def _default_elements(tables: Tables, term: str, count: int, depth: int, prefix: str) -> Data:
+    world: Data = {}
+    for element in tables.elements(term):
+        row = tables.classes.get(element.term)
+        if row is not None and depth and row.plural not in world:
+            names = [f"{prefix}{number}" for number in range(1, count + 1)]
+            world[row.plural] = [_default_object(tables, element.term, n, depth) for n in names]
+    for prop in tables.properties(term):
+        if depth and prop.type in tables.classes and find_type(prop.type) is None:
+            world.setdefault(prop.jxa, _default_object(tables, prop.type, f"{prefix}1", depth))
+    return world
+
+
+def _default_object(tables: Tables, term: str, number: str, depth: int) -> dict[str, Any]:
+    data: dict[str, Any] = {}
+    for prop in tables.properties(term):
+        value = _default_property(prop, term, number)
+        if value is not None:
+            data[prop.jxa] = value
+    data.update(_default_elements(tables, term, 1, depth - 1, f"{number}."))
+    return data
+
+
+def _default_property(prop: Property, term: str, number: str) -> Any:
+    """Return a value where a default of its type would say nothing: names, ids, dates, numbers."""
+    rank = int(number.replace(".", ""))
+    if prop.code == "ID  ":
+        return rank if prop.type in ("integer", "number") else f"{term}-{number}".replace(" ", "-")
+    if prop.code == "pnam":
+        return f"{term.capitalize()} {number}"
+    if prop.type == "text":
+        return f"{prop.term} of {term} {number}"
+    if prop.type == "date":
+        return {"date": _DAY.format(rank % 28 + 1)}
+    return None
+
+
+def answer_by_type(world: AppWorld, type_: str, direct: Any, now: str) -> Any:
+    """Return a plausible answer of the type that a command declares; "" for none."""
+    for term, listed in parse_type(type_) if type_ else ():
+        if listed:
+            return []
+        kind = find_type(term)
+        reading = kind.reading if kind is not None else ""
+        if reading in ("object", "any"):
+            return direct if isinstance(direct, AppReference) else UNDEFINED
+        if reading == "boolean":
+            return True
+        if reading == "date":
+            return {"date": now}
+        if reading == "file":
+            return {"path": "/Users/me/Desktop"}
+        if term in world.tables.records:
+            fields = world.tables.records[term].properties
+            values = ((row, default_value(world.tables, row.type)) for row in fields)
+            return {"record": {row.jxa: value for row, value in values if value is not None}}
+        if reading == "record":
+            return {"record": {}}
+        if enumeration_rows(world.tables, term):
+            return enumeration_rows(world.tables, term)[0][0]
+        if term in world.tables.classes and term != APPLICATION:
+            if isinstance(direct, AppReference):
+                return direct
+            nodes = world.descendant_objects(world.root)
+            first = next((n for n in nodes if world.tables.is_descendant(n.term, term)), None)
+            return world.make_reference(first.chain) if first else UNDEFINED
+        return default_value(world.tables, term)
+    return UNDEFINED
+
+
+CONTENT: Final = "@content"
+_LISTS: Final = ("folders", "files")
+_NOT_FOUND: Final = -43
+
+
+def handle_disk_request(
+    worlds: Mapping[str, AppWorld], request: Mapping[str, Any], now: str
+) -> Any:
+    """Carry out a request: `does` is a key of the table below, `path` absolute, `to` by verb.
+
+    Return None where there is no such file or folder, or something is in the way.
+
+    Raises:
+        EventRefusedError: -43: no app of these has a disk.
+    """
+    worlds_ = sorted(worlds, key=lambda key: key != "finder")
+    disks = (worlds[key].data.get("startupDisk") for key in worlds_)
+    root = next((disk for disk in disks if isinstance(disk, dict) and "name" in disk), None)
+    if root is None:
+        raise EventRefusedError(_NOT_FOUND)
+    path = PurePosixPath(request["path"])
+    answer = _VERBS[request["does"]](root, path, request.get("to"))
+    if request["does"] in ("write", "folder") and answer:
+        _find_node(root, path)["modificationDate"] = {"date": now}  # type: ignore[index]
+    return answer
+
+
+def _child_nodes(node: Data) -> Iterator[tuple[list[Any], Data]]:
+    for value in node.values():
+        if isinstance(value, list):
+            yield from ((value, child) for child in value if isinstance(child, dict))
+
+
+def _find_node(root: Data, path: PurePosixPath) -> Data | None:
+    node: Data | None = root
+    for part in path.parts[1:]:
+        children = _child_nodes(node) if node is not None else ()
+        node = next((child for _, child in children if child.get("name") == part), None)
+    return node
+
+
+def _is_folder(node: Data | None) -> bool:
+    return node is not None and CONTENT not in node and "@class" not in node
+
+
+def _node_kind(root: Data, path: PurePosixPath, _to: Any) -> str | None:
+    node = _find_node(root, path)
+    return None if node is None else "folder" if _is_folder(node) else "file"
+
+
+def _child_names(root: Data, path: PurePosixPath, _to: Any) -> list[str] | None:
+    node = _find_node(root, path)
+    return [child["name"] for _, child in _child_nodes(node)] if node and _is_folder(node) else None
+
+
+def _read_file(root: Data, path: PurePosixPath, _to: Any) -> str | None:
+    node = _find_node(root, path)
+    return None if node is None or _is_folder(node) else str(node.get(CONTENT, ""))
+
+
+def _add_node(root: Data, path: PurePosixPath, node: Data) -> bool:
+    """Put a file or folder at a path whose folder is there and which is free."""
+    holder = _find_node(root, path.parent)
+    if holder is None or not _is_folder(holder) or _find_node(root, path) is not None:
+        return False
+    kind = "folders" if _is_folder(node) else "files"
+    holder.setdefault(kind, []).append({**node, "name": path.name})
+    return True
+
+
+def _write_file(root: Data, path: PurePosixPath, text: Any) -> bool | None:
+    node = _find_node(root, path)
+    if node is None:
+        made = {CONTENT: text, "@class": "document file", "size": len(text.encode())}
+        return _add_node(root, path, made) or None
+    if _is_folder(node):
+        return None
+    node.update({CONTENT: text, "size": len(text.encode())})
+    return True
+
+
+def _make_folder(root: Data, path: PurePosixPath, whole: Any) -> bool | None:
+    """Make a folder; with `whole` those around it too, and one that is there is well."""
+    if whole and _find_node(root, path) is not None:
+        return _is_folder(_find_node(root, path)) or None
+    if whole:
+        _make_folder(root, path.parent, whole)
+    return _add_node(root, path, {}) or None
+
+
+def _remove_node(root: Data, path: PurePosixPath, _to: Any) -> bool | None:
+    holder, node = _find_node(root, path.parent), _find_node(root, path)
+    if holder is None or node is None or node is root:
+        return None
+    for items, child in _child_nodes(holder):
+        if child is node:
+            items[:] = [other for other in items if other is not node]
+            return True
+    return None
+
+
+def _copy_node(root: Data, path: PurePosixPath, to: Any) -> bool | None:
+    node = _find_node(root, path)
+    return (node is not None and _add_node(root, PurePosixPath(to), copy.deepcopy(node))) or None
+
+
+def _move_node(root: Data, path: PurePosixPath, to: Any) -> bool | None:
+    return (_copy_node(root, path, to) and _remove_node(root, path, None)) or None
+
+
+_VERBS: Final[Mapping[str, Callable[[Data, PurePosixPath, Any], Any]]] = {
+    "kind": _node_kind,
+    "names": _child_names,
+    "read": _read_file,
+    "write": _write_file,
+    "folder": _make_folder,
+    "remove": _remove_node,
+    "copy": _copy_node,
+    "move": _move_node,
+}

@@ -212,14 +212,14 @@ def test_an_app_that_does_not_come_to_the_front_is_not_typed_into(play: Any, obe
     app = App(OTHER, "Viewer", [window("Picture", field)])
     app.obeys = obeys
     mac, call = play(editor(), app)
-    from iac_accessibility.macos import workspace
+    from iac_accessibility.macos import desktop
     from iac_accessibility.model import ActionFailed
 
     if obeys:
-        workspace.activate_process(OTHER, 0.2)
+        desktop.activate_process(OTHER, 0.2)
     else:
         with pytest.raises(ActionFailed):
-            workspace.activate_process(OTHER, 0.05)
+            desktop.activate_process(OTHER, 0.05)
     assert (mac.front == OTHER) is obeys
     assert call("list_windows", app=OTHER)["windows"][0]["frontmost"] is obeys
 

@@ -94,11 +94,11 @@ class Recorded:
     def __init__(self) -> None:
         self.rows: list[Any] = []
 
-    def intent(self, intent: Any) -> int:
+    def record_intent(self, intent: Any) -> int:
         self.rows.append(intent)
         return len(self.rows)
 
-    def outcome(self, _number: int, _outcome: Any) -> None:
+    def record_outcome(self, _number: int, _outcome: Any) -> None:
         pass
 
     def close(self) -> None:

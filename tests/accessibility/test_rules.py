@@ -10,7 +10,6 @@ from ui_memory import APP, Memory, node, tree
 
 from iac_accessibility.action_tools import coerce_value
 from iac_accessibility.bridge import parse_stroke, stroke_effect
-from iac_accessibility.changes import is_same_value
 from iac_accessibility.model import (
     AcceptedValue,
     PathError,
@@ -24,7 +23,7 @@ from iac_accessibility.model import (
 )
 from iac_accessibility.risk import ChangeFacts, assess_level, danger_word
 from iac_accessibility.session import find_app
-from iac_accessibility.toolset import UiToolset
+from iac_accessibility.toolset import UiToolset, is_same_value
 from iac_accessibility.traverse import steps_of
 from iac_base.errors import ToolError
 from iac_runtime.tools.own import toolset_tools

@@ -7,9 +7,15 @@ import pytest
 from ui_memory import APP, Memory, node, tree
 
 from iac_accessibility.arguments import UiCall
-from iac_accessibility.changes import ElementChange, check_action, describe_element
 from iac_accessibility.session import UiSession
-from iac_accessibility.toolset import UiToolset, change_tool, open_toolset
+from iac_accessibility.toolset import (
+    ElementChange,
+    UiToolset,
+    change_tool,
+    check_action,
+    describe_element,
+    open_toolset,
+)
 from iac_base.errors import UnknownToolError
 from iac_gen.toolsets import toolset_rows
 from iac_runtime.execution.executor import Executor

@@ -14,7 +14,7 @@ import ui_stack as stack
 
 from iac_runtime.tools.own import toolset_tools
 from iac_scenario.cli import main
-from iac_scenario.modes import scenario_calls
+from iac_scenario.model import scenario_calls
 from iac_scenario.reader import load_scenario
 
 pytestmark = pytest.mark.process

@@ -120,7 +120,7 @@ def arguments(tool: str) -> st.SearchStrategy[dict[str, Any]]:
     """Return arguments that a tool's schema allows."""
     schema = ROWS[tool].input
     fields = {name: value_of(row) for name, row in schema["properties"].items()}
-    required = {name: fields.pop(name) for name in schema["required"]}
+    required = {name: fields.pop(name) for name in schema.get("required", ())}
     return st.fixed_dictionaries(required, optional=fields)
 
 

@@ -31,8 +31,8 @@ MODULES = modules()
 
 
 def imported(tree: ast.Module) -> Iterator[tuple[str, list[str]]]:
-    """Yield what is imported when a module is, with the names taken from it."""
-    for node in tree.body:
+    """Yield what a module imports, late and for types too, with the names taken from it."""
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((alias.name, []) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:

@@ -16,8 +16,8 @@ from iac_runtime.gate.plans import Call, CompletedCall
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_simulator import Simulator
-from iac_simulator.plausible import default_world
 from iac_simulator.state import difference
+from iac_simulator.world import default_world
 
 pytestmark = pytest.mark.uncounted
 

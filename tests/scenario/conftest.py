@@ -12,7 +12,7 @@ from scenario_helpers import Make, Ran, Run
 
 from iac_scenario.bash import BashSession
 from iac_scenario.cli import main
-from iac_scenario.errors import CallError
+from iac_scenario.model import CallError
 from iac_scenario.sandbox import Sandbox
 
 SERVERS = Path(os.environ.get("IAC_NODE_SERVERS", "~/.cache/iac-servers")).expanduser()

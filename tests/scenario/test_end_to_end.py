@@ -8,7 +8,7 @@ import pytest
 import warm
 from scenario_helpers import Run
 
-from iac_scenario.modes import scenario_calls
+from iac_scenario.model import scenario_calls
 from iac_scenario.reader import load_scenario
 
 pytestmark = pytest.mark.process

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from iac_scenario.bash import BashResult, BashSession
-from iac_scenario.command_line import UnclearLineError, parse_commands
+from iac_scenario.permissions import UnclearLineError, parse_commands
 from iac_scenario.sandbox import Sandbox
 
 FILES = {

@@ -12,9 +12,8 @@ import pytest
 from hypothesis import strategies as st
 from scenario_helpers import Make, Run
 
-from iac_scenario.errors import ScenarioError
-from iac_scenario.events import Event
-from iac_scenario.model import PromptPattern
+from iac_scenario.conversation import Event
+from iac_scenario.model import PromptPattern, ScenarioError
 from iac_scenario.model_server import serve_model
 from iac_scenario.output import failure_lines
 from iac_scenario.reader import load_scenario

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from scenario_helpers import Make, Run
 
-from iac_scenario.first import parse_server, sample_value
+from iac_scenario.bootstrap import parse_server, sample_value
 
 PROGRAM = Path(__file__).with_name("server_program.py")
 FAILS = """

@@ -6,9 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scenario_helpers import Make, Run
 
-from iac_scenario.command_line import UnclearLineError, is_read_only_line, parse_commands
 from iac_scenario.model import PermissionRules
-from iac_scenario.permissions import PermissionRequest, decide_permission, rule_fault
+from iac_scenario.permissions import (
+    PermissionRequest,
+    UnclearLineError,
+    decide_permission,
+    is_read_only_line,
+    parse_commands,
+    rule_fault,
+)
 from iac_scenario.sandbox import Parts, path_parts
 
 

@@ -13,7 +13,7 @@ import pytest
 from scenario_helpers import Make, Run
 
 from iac_scenario.contract import contract_changes
-from iac_scenario.likeness import generalize_value, matches_placeholders
+from iac_scenario.matching import generalize_value, matches_placeholders
 
 PROGRAM = str(Path(__file__).with_name("server_program.py"))
 

@@ -391,7 +391,7 @@ CATASTROPHE = "^(a|aa)+$"
 
 
 def test_a_pattern_without_end_ends(make: Make, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("iac_scenario.arguments.PATTERN_SECONDS", 0.05)
+    monkeypatch.setattr("iac_scenario.matching.PATTERN_SECONDS", 0.05)
     prompt = "a" * 60 + "b"
     path = make(f'[[responses]]\npattern = {{ type = "regex", pattern = "{CATASTROPHE}" }}\n')
     ran = run("run", path, "-p", prompt)

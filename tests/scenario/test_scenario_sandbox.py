@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iac_scenario.errors import CallError, PlayError
+from iac_scenario.model import CallError, PlayError
 from iac_scenario.sandbox import LARGEST, Sandbox
 
 SECRET = "the secret"

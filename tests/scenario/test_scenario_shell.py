@@ -16,7 +16,7 @@ from scenario_helpers import Make, Run
 
 from iac_scenario import bash as bash_module
 from iac_scenario.bash import BashLimits, BashResult, BashSession
-from iac_scenario.errors import CallError
+from iac_scenario.model import CallError
 from iac_scenario.sandbox import Sandbox
 
 pytestmark = pytest.mark.process

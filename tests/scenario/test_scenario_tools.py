@@ -13,8 +13,8 @@ from scenario_helpers import Make, Run
 
 from iac_scenario import bash as bash_module
 from iac_scenario.bash import BashSession
-from iac_scenario.errors import CallError
-from iac_scenario.filetools import SEARCHES
+from iac_scenario.executors import SEARCHES
+from iac_scenario.model import CallError
 from iac_scenario.permissions import matches_glob
 from iac_scenario.sandbox import Parts, Sandbox
 

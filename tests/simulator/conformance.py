@@ -57,16 +57,15 @@ class Outcome(NamedTuple):
 
 
 class Bench:
-    """The dictionaries that cases run over, on one engine."""
+    """The dictionaries that cases run over."""
 
-    def __init__(self, folder: Path, cases: Sequence[Case], engine: str | None = None) -> None:
+    def __init__(self, folder: Path, cases: Sequence[Case]) -> None:
         known = names_in(folder)
         text = "\n".join(case["script"] for case in cases)
         named = {case["app"] for case in cases} | {ADDITIONS}
         used = [s for s, name in known.items() if s in named or _names(text, name)]
         ids = {c["app"]: c["bundle_id"] for c in cases if c["app"] and c.get("bundle_id")}
         self.tables = all_tables(folder, used, ids)
-        self.engine = engine
 
     def run(self, case: Case) -> Outcome:
         """Run one case; it is skipped where its dictionary is missing."""
@@ -84,7 +83,7 @@ class Bench:
         state = {} if key is None else {key: world or {}}
         named = (world or {}).get("@name")
         apps = [tables for tables in self.tables.values() if tables.app.name != named]
-        return Simulator(apps, state, engine=self.engine)
+        return Simulator(apps, state)
 
     def _failures(self, case: Case) -> Iterator[str]:
         simulator = self.simulator(case)
@@ -223,9 +222,9 @@ def read_cases(file: Path) -> list[Case]:
     return cases
 
 
-def run_cases(cases: Sequence[Case], folder: Path, engine: str | None = None) -> list[Outcome]:
+def run_cases(cases: Sequence[Case], folder: Path) -> list[Outcome]:
     """Return the outcome of each case over the dictionaries of `folder`."""
-    bench = Bench(folder, cases, engine)
+    bench = Bench(folder, cases)
     return [bench.run(case) for case in cases]
 
 

@@ -5,24 +5,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from javascript_core import JavaScriptCore, load_library, own_words
 from simulated_diary import ADDITION, DIARY, NOW, WORLD, Script
 
 from iac_runtime.tools.tables import Tables
-from iac_simulator import MissingEngineError, Simulator, engine_jsc
-from iac_simulator.engine import ENGINES
+from iac_simulator import Simulator, errors, host
 from iac_simulator.osascript import load_tables
 
 
-@pytest.fixture(params=list(ENGINES))
-def engine(request: pytest.FixtureRequest) -> str:
-    """Each engine; JavaScriptCore is skipped, with the way to install it, where it is missing."""
-    name: str = request.param
-    if name == "jsc":
-        try:
-            engine_jsc.load_library()
-        except MissingEngineError as missing:
-            pytest.skip(str(missing))
-    return name
+@pytest.fixture(params=["quickjs", "jsc"])
+def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Run the test on the product's engine, then on JavaScriptCore, where there is one."""
+    if request.param == "jsc":
+        load_library()
+        monkeypatch.setattr(host, "Engine", JavaScriptCore)
+        monkeypatch.setattr(errors, "_jsc_wording", own_words)
+    return str(request.param)
 
 
 @pytest.fixture

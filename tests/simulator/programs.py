@@ -38,12 +38,16 @@ def jar(folder: Path) -> Path:
     return folder
 
 
-def started(tools: Path, *args: str, passed: Sequence[int] = (), **settings: str) -> Any:
+def started(
+    tools: Path, *args: str, passed: Sequence[int] = (), engine: str = "quickjs", **settings: str
+) -> Any:
     """Start the program in a session of its own; `settings` are IAC_SIMULATOR_ variables."""
+    oracle = str(Path(__file__).with_name("javascript_core.py"))
+    program = [oracle] if engine == "jsc" else ["-m", "iac_simulator.osascript"]
     variables = {f"IAC_SIMULATOR_{name.upper()}": value for name, value in settings.items()}
     paths = {"IAC_SIMULATOR_TOOLS": str(tools), "PYTHONPATH": os.pathsep.join(sys.path)}
     return subprocess.Popen(
-        [sys.executable, "-m", "iac_simulator.osascript", "-l", "JavaScript", *args],
+        [sys.executable, *program, "-l", "JavaScript", *args],
         env={**os.environ, **paths, **variables},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -19,7 +19,7 @@ from iac_gen.quirks import known_apps
 from iac_gen.render import render_module
 from iac_gen.xml import LoadedDictionary, LoadError
 from iac_runtime.tools.tables import Tables, tables_of
-from iac_simulator.commands import STANDARD_EVENTS
+from iac_simulator.events import STANDARD_EVENTS
 
 NAMES = {
     "SystemEvents": "System Events",

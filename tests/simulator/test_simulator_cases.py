@@ -12,21 +12,23 @@ OWN = Path(__file__).parent / "cases"
 pytestmark = pytest.mark.uncounted
 
 
-def wrong(file: Path, corpus: Path, engine: str) -> dict[str, tuple[str, ...]]:
-    outcomes = conformance.run_cases(conformance.read_cases(file), corpus / "sdef", engine)
+def wrong(file: Path, corpus: Path) -> dict[str, tuple[str, ...]]:
+    outcomes = conformance.run_cases(conformance.read_cases(file), corpus / "sdef")
     assert [o.case["id"] for o in outcomes if o.failed is None] == []
     return {o.case["id"]: o.failed for o in outcomes if o.failed}
 
 
 @pytest.mark.sweep
-def test_the_cases_of_the_corpus_hold(corpus: Path, engine: str) -> None:
-    assert wrong(corpus / "jxa-cases.jsonl", corpus, engine) == {}
+@pytest.mark.usefixtures("engine")
+def test_the_cases_of_the_corpus_hold(corpus: Path) -> None:
+    assert wrong(corpus / "jxa-cases.jsonl", corpus) == {}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("file", sorted(OWN.glob("*.jsonl")), ids=lambda file: file.stem)
-def test_our_own_cases_hold(corpus: Path, engine: str, file: Path) -> None:
-    assert wrong(file, corpus, engine) == {}
+@pytest.mark.usefixtures("engine")
+def test_our_own_cases_hold(corpus: Path, file: Path) -> None:
+    assert wrong(file, corpus) == {}
 
 
 WORLD = {"documents": [{"name": "a"}]}

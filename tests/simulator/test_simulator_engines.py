@@ -1,4 +1,4 @@
-"""The two JavaScript engines: chosen by name, interrupted, and equal in what scripts can see."""
+"""The JavaScript engine, and its oracle, JavaScriptCore: equal in what scripts can see."""
 
 import json
 import os
@@ -18,73 +18,23 @@ from iac_base.errors import ErrorType, ToolError
 from iac_runtime.apple_errors import APPLE_ERRORS
 from iac_runtime.execution.executor import Executor, load_harness, request_bytes
 from iac_runtime.language.steps import AllElements, Column, Event, PropertyStep
-from iac_simulator import FaultScenario, MissingEngineError, Simulator, engine, engine_jsc, errors
+from iac_simulator import FaultScenario, MissingEngineError, Simulator, errors
 
 D = 'const d = Application("Diary"); '
 
 
 @pytest.fixture
 def on(engine: str) -> Script:
-    return Script(Simulator([DIARY], {"diary": WORLD}, engine=engine))
-
-
-@pytest.fixture
-def core() -> Script:
-    try:
-        engine_jsc.load_library()
-    except MissingEngineError as missing:
-        pytest.skip(str(missing))
-    return Script(Simulator([DIARY], {"diary": WORLD}, engine="jsc"))
-
-
-def test_the_environment_names_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(engine.VARIABLE, raising=False)
-    assert engine.engine_name() == "quickjs"
-    monkeypatch.setenv(engine.VARIABLE, "jsc")
-    assert engine.engine_name() == "jsc"
-    assert engine.engine_name("quickjs") == "quickjs"
-
-
-def test_an_unknown_engine_is_refused() -> None:
-    with pytest.raises(MissingEngineError, match="no engine 'v8': use one of quickjs, jsc"):
-        Simulator([], engine="v8")
-
-
-@pytest.mark.parametrize("platform", ["linux", "darwin", "sunos"])
-def test_a_missing_library_gives_one_line_with_the_way_out(
-    monkeypatch: pytest.MonkeyPatch, platform: str
-) -> None:
-    monkeypatch.setattr(sys, "platform", platform)
-    monkeypatch.setattr(engine_jsc, "_SONAMES", ("libnone.so",))
-    monkeypatch.setattr(engine_jsc, "_FRAMEWORK", "/none")
-    engine_jsc.load_library.cache_clear()
-    try:
-        done = Script(Simulator([], engine="jsc")).run("1")
-    finally:
-        engine_jsc.load_library.cache_clear()
-    assert (done.stdout, done.status) == (b"", 1)
-    [line] = done.stderr.decode().splitlines()
-    assert line.startswith("osascript: The engine jsc is not installed: ")
-    assert line.endswith("Or use the engine quickjs.")
+    return Script(Simulator([DIARY], {"diary": WORLD}))
 
 
 def test_without_quickjs_the_line_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "quickjs", None)
-    monkeypatch.delitem(sys.modules, "iac_simulator.engine_quickjs", raising=False)
-    done = Script(Simulator([], engine="quickjs")).run("1")
+    with pytest.raises(MissingEngineError, match="pip install quickjs-ng"):
+        Simulator([]).check_engine()
+    done = Script(Simulator([])).run("1")
     assert b"pip install quickjs-ng" in done.stderr
     assert done.status == 1
-
-
-@pytest.mark.sweep
-@pytest.mark.parametrize("source", [
-    "for (;;) ;", "for (;;) { try { Application('None') } catch (e) {} }",
-    "try { $.exit(3) } catch (e) {} for (;;) ;",
-])  # fmt: skip
-def test_javascriptcore_stops_a_script_that_computes_for_ever(core: Script, source: str) -> None:
-    done = core.run(source, timeout=0.3)
-    assert done.timed_out or done.status == 3
-    assert core.value("1 + 1") == 2
 
 
 @pytest.mark.parametrize(("source", "text"), [
@@ -284,16 +234,16 @@ def test_what_a_killed_server_started_ends_between_two_events(tmp_path: Path) ->
 # The interactive mode, the error lines of old systems, and other languages than English.
 
 
-def script(engine: str, **machine: Any) -> Script:
-    state = {"diary": WORLD}
-    return Script(Simulator([DIARY], state, engine=engine, faults=FaultScenario(**machine)))
+def script(**machine: Any) -> Script:
+    return Script(Simulator([DIARY], {"diary": WORLD}, faults=FaultScenario(**machine)))
 
 
-def test_lines_are_answered_one_by_one(engine: str) -> None:
+@pytest.mark.usefixtures("engine")
+def test_lines_are_answered_one_by_one() -> None:
     text = "let a = [1, 'x']\na\n\nDIARY.journals[9].name()\nDIARY\nf()"
     lines = text.replace("DIARY", "Application('Diary')").encode()
     argv = ["osascript", "-l", "JavaScript", "-i", "-e", "function f() { return 7 }"]
-    done = script(engine).simulator(argv, lines, 10)
+    done = script().simulator(argv, lines, 10)
     assert done.stdout.decode().splitlines() == [
         ">> => undefined", '>> => [1, "x"]', ">> !! Error on line 1: Error: Invalid index.",
         '>> => Application("Diary")', ">> => 7", ">> ",
@@ -301,9 +251,10 @@ def test_lines_are_answered_one_by_one(engine: str) -> None:
     assert (done.stderr, done.status) == (b"", 0)
 
 
-def test_i_may_stand_with_other_letters(engine: str) -> None:
+@pytest.mark.usefixtures("engine")
+def test_i_may_stand_with_other_letters() -> None:
     argv = ["osascript", "-il", "JavaScript"]
-    assert script(engine).simulator(argv, b"1", 10).stdout == b">> => 1\n>> \n"
+    assert script().simulator(argv, b"1", 10).stdout == b">> => 1\n>> \n"
 
 
 @pytest.mark.parametrize(("source", "line"), [
@@ -313,8 +264,9 @@ def test_i_may_stand_with_other_letters(engine: str) -> None:
     (D + "\nfunction run() {\n  return d.journals[9].name()\n}",
      "51:80: execution error: Error on line 3: Error: Invalid index. (-1719)\n"),
 ])  # fmt: skip
-def test_old_systems_name_the_place(source: str, line: str, engine: str) -> None:
-    done = script(engine, error_lines="old").run(source)
+@pytest.mark.usefixtures("engine")
+def test_old_systems_name_the_place(source: str, line: str) -> None:
+    done = script(error_lines="old").run(source)
     if "run()" in source:
         assert done.stderr.decode().endswith(line.partition(" Error on")[2].partition(":")[2])
         assert b"execution error: Error on line " in done.stderr
@@ -337,7 +289,7 @@ def test_another_language_changes_every_text_and_no_number(language: str) -> Non
     [("d.journals[9].name()", -1719), ("d.doNonsense(1)", -1708), ("Application('None')", -2700)],
 )
 def test_a_script_meets_the_language(source: str, number: int, language: str) -> None:
-    english, other = script("quickjs"), script("quickjs", language=language)
+    english, other = script(), script(language=language)
     assert english.error(D + source) == other.error(D + source) == number
     assert english.run(D + source).stderr != other.run(D + source).stderr
 

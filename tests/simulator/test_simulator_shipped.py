@@ -11,10 +11,9 @@ from iac_runtime.tool import Param, Spec
 from iac_runtime.tools.tables import Tables
 from iac_runtime.types import parse_type
 from iac_simulator import Simulator
-from iac_simulator.follow import resolve_reference
-from iac_simulator.names import property_named
+from iac_simulator.dictionary import check_value, property_named
+from iac_simulator.resolve import resolve_reference
 from iac_simulator.simulator import demo_state
-from iac_simulator.typed_values import check_value
 from iac_simulator.values import is_mark
 from iac_simulator.world import AppWorld, WorldObject
 

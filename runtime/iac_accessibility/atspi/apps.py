@@ -14,8 +14,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from iac_accessibility.atspi.items import ATSPI, ROOT_PATH, STATES, Answer
-from iac_accessibility.atspi.reading import method_call, property_call
+from iac_accessibility.atspi.reading import (
+    ATSPI,
+    ROOT_PATH,
+    STATES,
+    Answer,
+    method_call,
+    property_call,
+)
 from iac_accessibility.atspi.wire import BusCall, ConnectionPool
 from iac_accessibility.bridge import InputDevices
 from iac_accessibility.model import (
@@ -136,16 +142,16 @@ def _desktop_files() -> dict[str, tuple[str, str]]:
     """Return program name -> the id of its desktop entry, and its name."""
     home = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local/share")
     shared = os.environ.get("XDG_DATA_DIRS") or "/usr/local/share:/usr/share"
-    found: dict[str, tuple[str, str]] = {}
+    entries: dict[str, tuple[str, str]] = {}
     # System folders first: a file in the home folder cannot rename a program of the system.
     for folder in (*shared.split(":"), home):
         for file in sorted(Path(folder, "applications").glob("*.desktop")):
             program, shown = _parse_desktop_entry(file)
-            known = found.get(program)
+            known = entries.get(program)
             better = known and folder != home and _REVERSE.match(file.stem)
             if program and (known is None or (better and not _REVERSE.match(known[0]))):
-                found[program] = (file.stem, shown)
-    return found
+                entries[program] = (file.stem, shown)
+    return entries
 
 
 def _parse_desktop_entry(file: Path) -> tuple[str, str]:
@@ -217,7 +223,7 @@ def read_registered_apps(
             )
         ]
     )
-    found: list[UiApp] = []
+    apps: list[UiApp] = []
     windows: list[tuple[Handle, Handle]] = []
     for ref, name, pid, below in zip(refs, about[::3], about[1::3], about[2::3], strict=True):
         if isinstance(pid, UiFault):
@@ -227,7 +233,7 @@ def read_registered_apps(
             continue
         shown = "" if isinstance(name, UiFault) else clean_foreign_text(name[0][1])
         app = UiApp(pid[0], shown, program_identity(pid[0]), began, key=tuple(ref))
-        found.append(app if shown else app._replace(name=_short_name(app)))
+        apps.append(app if shown else app._replace(name=_short_name(app)))
         if not isinstance(below, UiFault):
             windows += [(app.key, window) for window in below[0][:_WINDOWS]]
     states = rounds.ask_round(
@@ -238,7 +244,7 @@ def read_registered_apps(
         for (key, _), state in zip(windows, states, strict=True)
         if not isinstance(state, UiFault) and state[0][0] >> STATES["active"] & 1
     }
-    return [app._replace(frontmost=app.key in active) for app in found], rounds.asked
+    return [app._replace(frontmost=app.key in active) for app in apps], rounds.asked
 
 
 def _pid_of(bus: str) -> BusCall:
@@ -262,17 +268,10 @@ def is_screen(handle: Any) -> bool:
 
 def window_node(window: ScreenWindow, *, active: bool = False) -> UiNode:
     """Return a window of the screen as an element."""
-    states = {"enabled", "visible"}
-    for state, holds in (
-        ("modal", window.dialog),
-        ("minimized", window.minimized),
-        ("active", active),
-    ):
-        if holds:
-            states.add(state)
+    told = {"modal": window.dialog, "minimized": window.minimized, "active": active}
+    states = frozenset(("enabled", "visible", *(name for name, holds in told.items() if holds)))
     role = "dialog" if window.dialog else "window"
-    handle = (SCREEN, window.number)
-    return UiNode(handle, role, window.title, "", frozenset(states), frame=window.frame)
+    return UiNode((SCREEN, window.number), role, window.title, "", states, frame=window.frame)
 
 
 class ScreenReader:

@@ -5,7 +5,6 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from iac_accessibility.atspi import reading
 from iac_accessibility.atspi.apps import (
     APPS,
     REGISTRY,
@@ -20,26 +19,26 @@ from iac_accessibility.atspi.apps import (
     read_registered_apps,
 )
 from iac_accessibility.atspi.events import AtspiWatch
-from iac_accessibility.atspi.items import (
+from iac_accessibility.atspi.reading import (
     ATSPI,
     NO_NODE,
     PROPERTIES,
+    ROLES,
+    ROOT_PATH,
+    AtspiReader,
     ElementItem,
+    action_names,
     has_state,
+    method_call,
+    property_call,
+    read_cached_elements,
     role_of,
     state_bits,
     states_of,
     text_of,
 )
-from iac_accessibility.atspi.reading import (
-    AtspiReader,
-    action_names,
-    method_call,
-    property_call,
-    read_cached_elements,
-)
 from iac_accessibility.atspi.wire import BusCall, ConnectionPool
-from iac_accessibility.bridge import ElementReader, parse_stroke
+from iac_accessibility.bridge import ElementReader, parse_stroke, read_one
 from iac_accessibility.model import (
     AcceptedValue,
     ActionFailed,
@@ -66,6 +65,14 @@ _BUS_SECONDS: Final = 5.0
 _MAX_DEPTH: Final = 200
 _FOCUS_LIMIT: Final = 5_000
 _FEW: Final = 30
+_LEVELS: Final = 60
+_MANY: Final = 200
+"""Children of which a toolkit is asked which one it is, instead of each where it is."""
+
+_SETTLE: Final = 0.03
+_ASKS: Final = 10
+_ANYWHERE: Final = 6
+"""ScrollType: wherever the element comes into view."""
 
 
 class AtspiBridge:
@@ -190,7 +197,7 @@ class AtspiBridge:
         end = time.monotonic() + timeout
         reader = self.open_reader(app, whole=True, timeout=timeout)
         level: list[Handle] = [app.key]
-        found: Handle | None = None
+        focused: Handle | None = None
         seen: set[Handle] = set(level)
         while level and len(seen) < _FOCUS_LIMIT:
             left = end - time.monotonic()
@@ -201,11 +208,11 @@ class AtspiBridge:
                 if not isinstance(node, UiNode) or (node.handle != app.key and not node.is_visible):
                     continue
                 if "focused" in node.states:
-                    found = node.handle
+                    focused = node.handle
                 below += node.children
             level = [handle for handle in below if handle not in seen]
             seen.update(level)
-        return found
+        return focused
 
     def read_children(
         self, handle: Handle, start: int, most: int, timeout: float
@@ -216,8 +223,8 @@ class AtspiBridge:
         places = range(start, min(start + most, total))
         calls = [method_call(handle, "Accessible", "GetChildAtIndex", "i", at) for at in places]
         answers = self._bus.call_all(calls, timeout)
-        found = [tuple(one[0]) for one in answers if not isinstance(one, UiFault)]
-        return [ref for ref in found if ref[1] != NO_NODE], total
+        references = [tuple(one[0]) for one in answers if not isinstance(one, UiFault)]
+        return [ref for ref in references if ref[1] != NO_NODE], total
 
     def read_text(self, handle: Handle, start: int, most: int, timeout: float) -> tuple[str, int]:
         """Return a part of a text; Qt hands out nothing where more is asked for than there is."""
@@ -275,12 +282,8 @@ class AtspiBridge:
         of_text = takes_typing(role_of(item), states_of(item.states))
         for number, name in enumerate(action_names(self._bus, handle, rows, timeout)):
             if action_name(name, of_text=of_text) == action:
-                answer = self._bus.call(
-                    method_call(handle, "Action", "DoAction", "i", number), timeout
-                )
-                if answer and answer[0] is False:
-                    raise ActionFailed("the app refused the action")
-                return
+                call = method_call(handle, "Action", "DoAction", "i", number)
+                return self._demand("action", call, timeout)
         raise Unsupported(f"no action {action}")
 
     def set_value(self, handle: Handle, value: str | float | bool, timeout: float) -> None:
@@ -291,9 +294,7 @@ class AtspiBridge:
             body = (ATSPI + "Value", "CurrentValue", ("d", float(value)))
             key: Any = handle
             call = BusCall(key[0], key[1], PROPERTIES, "Set", "ssv", body)
-        answer = self._bus.call(call, timeout)
-        if answer and answer[0] is False:
-            raise ActionFailed("the app refused the value")
+        self._demand("value", call, timeout)
 
     @property
     def input_devices(self) -> "XDisplay":
@@ -340,33 +341,109 @@ class AtspiBridge:
 
     def insert_text(self, handle: Handle, text: str, timeout: float) -> None:
         """Put a text in at the end, by EditableText."""
-        reading.insert_text(self._bus, handle, text, timeout)
+        count = self._text_length(handle, timeout)
+        # GTK counts the text in bytes, Qt in UTF-16 units.
+        units = self._toolkit_name(handle, timeout) == "Qt"
+        size = len(text.encode("utf-16-le")) // 2 if units else len(text.encode())
+        call = method_call(handle, "EditableText", "InsertText", "isi", count, text, size)
+        self._demand("text", call, timeout)
 
     def select_all(self, handle: Handle, timeout: float) -> bool:
         """Select what a text holds."""
-        return reading.select_all(self._bus, handle, timeout)
+        (count,) = self._bus.call(method_call(handle, "Text", "GetNSelections"), timeout)
+        size = self._text_length(handle, timeout)
+        how: tuple[Any, ...] = ("SetSelection", "iii", 0) if count else ("AddSelection", "ii")
+        return bool(self._bus.call(method_call(handle, "Text", *how, 0, size), timeout)[0])
 
     def full_text(self, handle: Handle, timeout: float) -> str | None:
         """Return the whole text; None where it is a secret, or the element has none."""
-        return reading.full_text(self._bus, handle, timeout)
+        try:
+            (number,) = self._bus.call(method_call(handle, "Accessible", "GetRole"), timeout)
+            if ROLES[number : number + 1] == ("secure_text_field",):
+                return None
+            count = self._text_length(handle, timeout)
+            call = method_call(handle, "Text", "GetText", "ii", 0, count)
+            return str(self._bus.call(call, timeout)[0]) if count else ""
+        except (Unsupported, ActionFailed):
+            return None
+
+    def _text_length(self, handle: Handle, timeout: float) -> int:
+        (count,) = self._bus.call(property_call(handle, "Text", "CharacterCount"), timeout)
+        return int(count[1])
+
+    def _toolkit_name(self, handle: Any, timeout: float) -> str:
+        call = property_call((handle[0], ROOT_PATH), "Application", "ToolkitName")
+        return str(self._bus.call(call, timeout)[0][1])
+
+    def _demand(self, what: str, call: BusCall, timeout: float) -> None:
+        """Raise where the app answers that it did not do it."""
+        answer = self._bus.call(call, timeout)
+        if answer and answer[0] is False:
+            raise ActionFailed(f"the app refused the {what}")
 
     def select_child(self, handle: Handle, index: int, timeout: float) -> None:
         """Select a child by its place."""
-        answer = self._bus.call(
-            method_call(handle, "Selection", "SelectChild", "i", index), timeout
-        )
-        if answer and answer[0] is False:
-            raise ActionFailed("the app refused the selection")
+        call = method_call(handle, "Selection", "SelectChild", "i", index)
+        self._demand("selection", call, timeout)
 
     def scroll_to(self, handle: Handle, timeout: float) -> bool:
-        """Bring an element into view."""
-        return not is_screen(handle) and reading.scroll_to(self._bus, handle, timeout)
+        """Bring an element into view; False where its toolkit does not do that."""
+        if is_screen(handle):
+            return False
+        try:
+            call = method_call(handle, "Component", "ScrollTo", "u", _ANYWHERE)
+            answer = self._bus.call(call, timeout)
+        except (Unsupported, ActionFailed):
+            return False
+        return bool(answer and answer[0])
 
     def element_at(self, window: Handle, x: float, y: float, timeout: float) -> Handle | None:
-        """Return the innermost element of a window at a point; of one without a tree itself."""
+        """Return the innermost element of a window at a point; of one without a tree itself.
+
+        Of elements that overlap the last is drawn above the others; only browsers know better,
+        since pages say themselves what lies above. GTK answers with the first of them.
+        """
         if is_screen(window):
             return window
-        return reading.element_at(self._bus, window, x, y, timeout)
+        end = time.monotonic() + timeout
+        if self._toolkit_name(window, timeout) in ("Chromium", "Gecko"):
+            return self._settled_element_at(window, x, y, end)
+        reader = AtspiReader(self._bus, {})
+        want = Detail.CHILDREN | Detail.FRAME
+        node = read_one(reader, window, want, timeout)
+        for _ in range(_LEVELS):
+            left = max(end - time.monotonic(), 0.05)
+            if node.role == "web_area":
+                return self._settled_element_at(node.handle, x, y, end)
+            if node.total > _MANY:
+                below = self._named_element_at(node.handle, x, y, end)
+                if below in (None, node.handle):
+                    break
+                node = read_one(reader, below, want, left)
+                continue
+            children = reader.read(node.children, want, left)
+            at = [one for one in children if isinstance(one, UiNode) and one.covers(x, y)]
+            if not at:
+                break
+            node = at[-1]
+        return node.handle
+
+    def _settled_element_at(self, handle: Handle, x: float, y: float, end: float) -> Handle | None:
+        """Return what a browser says twice: its first answer is of the last frame, or a guess."""
+        before = self._named_element_at(handle, x, y, end)
+        for _ in range(_ASKS):
+            time.sleep(_SETTLE)
+            now = self._named_element_at(handle, x, y, end)
+            if now == before:
+                break
+            before = now
+        return before
+
+    def _named_element_at(self, handle: Handle, x: float, y: float, end: float) -> Handle | None:
+        """Return what the toolkit itself says lies at a point."""
+        call = method_call(handle, "Component", "GetAccessibleAtPoint", "iiu", int(x), int(y), 0)
+        (reference,) = self._bus.call(call, max(end - time.monotonic(), 0.05))
+        return None if reference[1] == NO_NODE else tuple(reference)
 
     def _has_state(self, handle: Handle, state: str, timeout: float) -> bool:
         (words,) = self._bus.call(method_call(handle, "Accessible", "GetState"), timeout)

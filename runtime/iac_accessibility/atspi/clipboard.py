@@ -27,6 +27,13 @@ _SETTLE: Final = 0.25
 """Seconds after which somebody who has asked for the text is not going to ask again."""
 
 
+_NO_DATA: Final = (
+    *("MULTIPLE", "SAVE_TARGETS", "TIMESTAMP"),
+    *("DELETE", "INSERT_PROPERTY", "INSERT_SELECTION"),
+)
+"""Targets that do something, or say something of the selection."""
+
+
 class Clipboard:
     """Owns the clipboard where it has to; a thread answers whoever pastes."""
 
@@ -75,10 +82,10 @@ class Clipboard:
         with contextlib.suppress(OSError, error.ConnectionClosedError):
             self._display.close()
 
-    def _take_ownership(self, held: dict[int, tuple[int, int, bytes]]) -> None:
-        self._held, self._owned = held, bool(held)
+    def _take_ownership(self, contents: dict[int, tuple[int, int, bytes]]) -> None:
+        self._held, self._owned = contents, bool(contents)
         selection = self._clipboard
-        if held:
+        if contents:
             self._window.set_selection_owner(selection, X.CurrentTime)
         elif self._display.get_selection_owner(selection) == self._window:
             inner = self._display.display
@@ -92,21 +99,8 @@ class Clipboard:
         listed = self._request_target(self._targets)
         if listed is None:
             return {}
-        found: dict[int, tuple[int, int, bytes]] = {}
-        skipped = {
-            self._targets,
-            *map(
-                self._display.intern_atom,
-                (
-                    "MULTIPLE",
-                    "SAVE_TARGETS",
-                    "TIMESTAMP",
-                    "DELETE",
-                    "INSERT_PROPERTY",
-                    "INSERT_SELECTION",
-                ),
-            ),
-        }
+        contents: dict[int, tuple[int, int, bytes]] = {}
+        skipped = {self._targets, *map(self._display.intern_atom, _NO_DATA)}
         for target in [one for one in listed.value if one not in skipped][:30]:
             got = self._request_target(target)
             if got is None:
@@ -117,8 +111,8 @@ class Clipboard:
                 continue
             value = got.value
             data = value.encode("latin-1") if isinstance(value, str) else bytes(value)
-            found[target] = (got.property_type, got.format, data)
-        return found
+            contents[target] = (got.property_type, got.format, data)
+        return contents
 
     def _request_target(self, target: int) -> Any:
         with self._news:

@@ -14,11 +14,15 @@ from jeepney import HeaderFields, MessageType
 from jeepney.bus_messages import MatchRule, message_bus
 from jeepney.low_level import Message
 
-from iac_accessibility.atspi.items import ATSPI
+from iac_accessibility.atspi.reading import ATSPI
 from iac_accessibility.atspi.wire import BusCall, connect_bus
 from iac_accessibility.bridge import ChangeQueue
 from iac_accessibility.model import AppNotResponding, ChangeKind, UiApp, UiEvent, clean_foreign_text
 
+_WINDOW_KINDS: Final[dict[str, ChangeKind]] = {
+    "Create": "window_created",
+    "Destroy": "window_closed",
+}
 _STATES: Final = frozenset(("checked", "enabled", "expanded", "selected", "sensitive", "pressed"))
 _REGISTERED: Final[dict[ChangeKind, tuple[str, ...]]] = {
     "value_changed": (
@@ -34,6 +38,16 @@ _REGISTERED: Final[dict[ChangeKind, tuple[str, ...]]] = {
     "element_created": ("object:children-changed",),
     "element_destroyed": ("object:children-changed",),
 }
+
+_KINDS: Final[dict[str, ChangeKind]] = {
+    "TextChanged": "value_changed",
+    "PropertyChange:accessible-value": "value_changed",
+    "PropertyChange:accessible-name": "title_changed",
+    "StateChanged:focused": "focus_changed",
+    **dict.fromkeys(("SelectionChanged", "TextSelectionChanged"), "selection_changed"),
+    **{f"StateChanged:{name}": "state_changed" for name in _STATES},
+}
+"""Member of a signal, with its first argument where that matters -> what happened."""
 
 
 class AtspiWatch(ChangeQueue):
@@ -83,15 +97,10 @@ class AtspiWatch(ChangeQueue):
         member = fields.get(HeaderFields.member, "")
         window = fields.get(HeaderFields.interface, "").endswith("Window")
         handle = (fields.get(HeaderFields.sender, ""), fields.get(HeaderFields.path, ""))
-        body = message.body
         if window:
-            kind: ChangeKind | None = {
-                "Create": "window_created",
-                "Destroy": "window_closed",
-            }.get(member)  # type: ignore[assignment]
-            detail = ""
+            kind, detail = _WINDOW_KINDS.get(member), ""
         else:
-            kind, detail, handle = self._object_event(member, body, handle)
+            kind, detail, handle = self._object_event(member, message.body, handle)
         if kind is None or kind not in self._kinds:
             return None
         return UiEvent(kind, handle, time.monotonic() - self._began, detail)
@@ -99,32 +108,21 @@ class AtspiWatch(ChangeQueue):
     def _object_event(
         self, member: str, body: tuple[Any, ...], handle: tuple[str, str]
     ) -> tuple[ChangeKind | None, str, tuple[str, str]]:
-        minor, first, held = str(body[0]), body[1], body[3]
-        if member == "TextChanged":
-            return "value_changed", "", handle
-        if member == "PropertyChange" and minor == "accessible-value":
-            return "value_changed", "", handle
-        if member == "PropertyChange" and minor == "accessible-name":
-            return (
-                "title_changed",
-                clean_foreign_text(held[1]) if isinstance(held[1], str) else "",
-                handle,
-            )
-        if member == "StateChanged" and minor == "focused":
-            return ("focus_changed" if first else None), "", handle
-        if member == "StateChanged" and minor in _STATES:
-            return "state_changed", minor if first else f"not {minor}", handle
-        if member in ("SelectionChanged", "TextSelectionChanged"):
-            return "selection_changed", "", handle
+        minor, first, value = str(body[0]), body[1], body[3]
         if member == "ChildrenChanged":
-            return self._children_event(minor, held, handle)
-        return None, "", handle
+            return self._children_event(minor, value, handle)
+        kind, detail = _KINDS.get(member) or _KINDS.get(f"{member}:{minor}"), ""
+        if kind == "title_changed" and isinstance(value[1], str):
+            detail = clean_foreign_text(value[1])
+        elif kind == "state_changed":
+            detail = minor if first else f"not {minor}"
+        return (None if kind == "focus_changed" and not first else kind), detail, handle
 
     def _children_event(
-        self, minor: str, held: Any, handle: tuple[str, str]
+        self, minor: str, value: Any, handle: tuple[str, str]
     ) -> tuple[ChangeKind | None, str, tuple[str, str]]:
         added = minor.startswith("add")
-        child = tuple(held[1]) if isinstance(held[1], tuple) else handle
+        child = tuple(value[1]) if isinstance(value[1], tuple) else handle
         if handle == self._app:
             return ("window_created" if added else "window_closed"), "", child
         return ("element_created" if added else "element_destroyed"), "", child

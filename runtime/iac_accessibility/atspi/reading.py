@@ -1,4 +1,4 @@
-"""Elements of an AT-SPI app as nodes: two rounds of calls for any number of them; texts, points.
+"""Elements of an AT-SPI app as nodes: two rounds of calls for any number of them.
 
 The first round asks what every element has, the second what only some have (children, value).
 GTK hands out its whole tree at once (`Cache.GetItems`); what the snapshot leaves out (menus that
@@ -7,52 +7,254 @@ were never open, cells of tables) is asked for. Identifiers are not in the snaps
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from iac_accessibility.atspi.items import (
-    ACTIONS,
-    ATSPI,
-    CACHE_PATH,
-    CHILDREN,
-    DESCRIPTION,
-    FRAME,
-    IDENTIFIER,
-    LABEL,
-    LABELLED_BY,
-    NO_NODE,
-    PROPERTIES,
-    ROLES,
-    ROOT_PATH,
-    VALUE,
-    Answer,
-    ElementItem,
-    first_body,
-    has_state,
-    item_of,
-    kind_of,
-    node_of,
-    property_value,
-    state_bits,
-    text_of,
-)
 from iac_accessibility.atspi.wire import BusCall, ConnectionPool
-from iac_accessibility.bridge import read_one
 from iac_accessibility.model import (
     BOOLEAN_ROLES,
     TEXT_ROLES,
     VALUE_LIMIT,
-    ActionFailed,
     AppNotResponding,
     Detail,
+    ElementGone,
+    Frame,
     Handle,
     Scalar,
     UiFault,
     UiNode,
-    Unsupported,
+    action_name,
     clean_foreign_text,
+    role_name,
+    takes_typing,
 )
 from iac_accessibility.risk import marked
+
+ATSPI: Final = "org.a11y.atspi."
+PROPERTIES: Final = "org.freedesktop.DBus.Properties"
+ROOT_PATH: Final = "/org/a11y/atspi/accessible/root"
+CACHE_PATH: Final = "/org/a11y/atspi/cache"
+
+ROLES: Final = tuple(
+    role_name(name)
+    for name in (
+        "unknown accelerator-label alert animation arrow calendar canvas check-box check-menu-item"
+        " color-chooser column-header combo-box date-editor desktop-icon desktop-frame dial dialog"
+        " directory-pane drawing-area file-chooser filler focus-traversable font-chooser frame"
+        " glass-pane html-container icon image internal-frame label layered-pane list list-item"
+        " menu menu-bar menu-item option-pane page-tab page-tab-list panel password-text"
+        " popup-menu progress-bar push-button radio-button radio-menu-item root-pane row-header"
+        " scroll-bar scroll-pane separator slider spin-button split-pane status-bar table"
+        " table-cell table-column-header table-row-header tearoff-menu-item terminal text"
+        " toggle-button tool-bar tool-tip tree tree-table unknown viewport window extended header"
+        " footer paragraph ruler application autocomplete editbar embedded entry chart caption"
+        " document-frame heading page section redundant-object form link input-method-window"
+        " table-row tree-item document-spreadsheet document-presentation document-text"
+        " document-web document-email comment list-box grouping image-map notification info-bar"
+        " level-bar title-bar block-quote audio video definition article landmark log marquee math"
+        " rating timer static math-fraction math-root subscript superscript description-list"
+        " description-term description-value footnote content-deletion content-insertion mark"
+        " suggestion push-button-menu"
+    ).split()
+)
+"""Role number -> name."""
+
+STATES: Final = {
+    "active": 1,
+    "checked": 4,
+    "defunct": 6,
+    "editable": 7,
+    "expanded": 10,
+    "focusable": 11,
+    "focused": 12,
+    "minimized": 15,
+    "modal": 16,
+    "multi_line": 17,
+    "pressed": 20,
+    "selected": 23,
+    "enabled": 24,
+    "showing": 25,
+    "visible": 30,
+    "default": 39,
+    "read_only": 43,
+}
+"""State -> bit in the two words that GetState answers with."""
+
+
+def has_state(states: int, name: str) -> bool:
+    """Say whether a state is among the bits."""
+    return bool(states >> STATES[name] & 1)
+
+
+Answer: TypeAlias = tuple[Any, ...] | UiFault
+"""The body of an answer, or why there is none."""
+
+_SHOWN: Final = STATES.keys() - {"defunct", "multi_line", "read_only"}
+# As plain numbers: flags of an enumeration are slow, and are asked for every element.
+CHILDREN: Final = Detail.CHILDREN.value
+VALUE: Final = Detail.VALUE.value
+IDENTIFIER: Final = Detail.IDENTIFIER.value
+FRAME: Final = Detail.FRAME.value
+ACTIONS: Final = Detail.ACTIONS.value
+DESCRIPTION: Final = Detail.DESCRIPTION.value
+LABEL: Final = Detail.LABEL.value
+LABELLED_BY: Final = 2
+"""Number of the relation (AtspiRelationType)."""
+
+_SAYING: Final = ("placeholder-text", "placeholder", "help", "title")
+"""Attributes that stand for a title, in this order."""
+NO_NODE: Final = "/org/a11y/atspi/null"
+
+
+class ElementItem(NamedTuple):
+    """What is known of an element after the first round; `children` is None where not known."""
+
+    role: int
+    name: str
+    states: int
+    description: str = ""
+    identifier: str = ""
+    children: tuple[Handle, ...] | None = None
+    total: int = 0
+
+
+def item_of(*answers: Answer) -> ElementItem | UiFault:
+    """Return what name, role, states and description say, or the first fault among them."""
+    for answer in answers[:3]:
+        if isinstance(answer, UiFault):
+            return answer
+    name, role, states, description = answers
+    assert isinstance(role, tuple)
+    assert isinstance(states, tuple)
+    bits = state_bits(states[0])
+    if bits >> STATES["defunct"] & 1:
+        return ElementGone("the element no longer exists")
+    return ElementItem(role[0], property_value(name, ""), bits, property_value(description, ""))
+
+
+def kind_of(item: ElementItem) -> tuple[str, bool]:
+    """Return what says which details an element has: its role, and whether it can be edited."""
+    return role_of(item), has_state(item.states, "editable")
+
+
+def node_of(
+    handle: Handle, item: ElementItem, want: int, got: Mapping[str, list[Answer]]
+) -> UiNode | UiFault:
+    """Return the node of an item, or `AppNotResponding` where one of the answers did not come.
+
+    Args:
+        want: What is wanted of it, as numbers of `Detail`.
+        got: What was asked beside: `children`, `each`, `number`, `text`, `frame`, `actions`.
+    """
+    for answers in got.values():
+        for answer in answers:
+            if isinstance(answer, AppNotResponding):
+                return answer
+    role = role_of(item)
+    value = _element_value(role, item, want, got)
+    states = states_of(item.states)
+    if role == "secure_text_field":
+        states |= {"secure"}
+    if value is True:
+        states |= {"checked"}
+    frame = first_body(got.get("frame"))
+    actions = first_body(got.get("actions"))
+    of_text = takes_typing(role, states)
+    children = _child_handles(item, got)
+    node = UiNode(
+        handle,
+        role,
+        clean_foreign_text(item.name),
+        item.identifier,
+        states,
+        children if want & CHILDREN else (),
+        max(item.total, len(children)),
+        value,
+        clean_foreign_text(item.description) if want & DESCRIPTION else "",
+        Frame(*map(float, frame[0])) if frame else None,
+        tuple(dict.fromkeys(action_name(one, of_text=of_text) for one in actions[0] if one))
+        if actions
+        else (),
+        label_of(item, got) if "relations" in got else "",
+    )
+    if body := first_body(got.get("identifier")):
+        named = node._replace(identifier=clean_foreign_text(property_value(body, "")))
+        return marked(named)._replace(identifier=item.identifier)
+    return marked(node)
+
+
+@lru_cache(maxsize=1_024)
+def states_of(bits: int) -> frozenset[str]:
+    """Return the names of the states among the bits."""
+    return frozenset(name for name in _SHOWN if has_state(bits, name))
+
+
+def role_of(item: ElementItem) -> str:
+    """Return the role in the inner spelling."""
+    role = ROLES[item.role] if 0 <= item.role < len(ROLES) else "unknown"
+    return "text_area" if role == "text_field" and has_state(item.states, "multi_line") else role
+
+
+def _element_value(
+    role: str, item: ElementItem, want: int, got: Mapping[str, list[Answer]]
+) -> Scalar:
+    if not want & VALUE:
+        return None
+    if role in BOOLEAN_ROLES:
+        return has_state(item.states, "checked") or has_state(item.states, "pressed")
+    if number := first_body(got.get("number")):
+        return float(number[0][1])
+    if text := first_body(got.get("text")):
+        return text_of(text[0])
+    return None
+
+
+def text_of(text: object, limit: int = VALUE_LIMIT) -> str:
+    """Return a text without the places where elements are embedded in it."""
+    return clean_foreign_text(str(text).replace("\ufffc", ""), limit)
+
+
+def _child_handles(item: ElementItem, got: Mapping[str, list[Answer]]) -> tuple[Handle, ...]:
+    if item.children is not None:
+        return item.children
+    if whole := first_body(got.get("children")):
+        return tuple(ref for ref in whole[0] if ref[1] != NO_NODE)
+    each = [answer for answer in got.get("each", ()) if not isinstance(answer, UiFault)]
+    return tuple(answer[0] for answer in each if answer[0][1] != NO_NODE)
+
+
+def label_of(item: ElementItem, got: Mapping[str, list[Answer]]) -> str:
+    """Return what stands for a title where no other element labels this one."""
+    rows = first_body(got.get("attributes"))
+    attributes = dict(rows[0]) if rows else {}
+    description = first_body(got.get("said"))
+    words = [
+        *(attributes.get(key, "") for key in _SAYING),
+        description[0][1] if description else "",
+    ]
+    return clean_foreign_text(next(filter(None, words), item.description))
+
+
+def first_body(answers: list[Answer] | None) -> tuple[Any, ...] | None:
+    """Return the body of the first answer, or None if there is none."""
+    if not answers or isinstance(answers[0], UiFault):
+        return None
+    return answers[0]
+
+
+def property_value(answer: Answer, otherwise: Any) -> Any:
+    """Return the value of a property, or `otherwise` where it could not be read."""
+    if isinstance(answer, UiFault) or not answer:
+        return otherwise
+    value = answer[0]
+    return value[1] if isinstance(value, tuple) else value
+
+
+def state_bits(words: Sequence[int]) -> int:
+    """Return the words that GetState answers with as one number."""
+    return words[0] | words[1] << 32 if len(words) > 1 else (words[0] if words else 0)
+
 
 CHILD_LIMIT: Final = 2_000
 """Children of one element that are read; a table of a million rows answers with its first."""
@@ -109,15 +311,15 @@ class AtspiReader:
     ) -> list[UiNode | UiFault]:
         """Return one node or fault per handle."""
         bits = want.value
-        held = [self._cached_node(handle, bits) for handle in handles]
-        asked = [handle for handle, node in zip(handles, held, strict=True) if node is None]
+        cached = [self._cached_node(handle, bits) for handle in handles]
+        asked = [handle for handle, node in zip(handles, cached, strict=True) if node is None]
         if not asked:
-            return list(filter(None, held))
+            return list(filter(None, cached))
         end = time.monotonic() + timeout
         items = self._ask_first_round(asked, bits, timeout)
         left = max(end - time.monotonic(), 0.0)
         answers = iter(self._ask_second_round(asked, items, bits, left))
-        return [node or next(answers) for node in held]
+        return [node or next(answers) for node in cached]
 
     def _cached_node(self, handle: Handle, want: int) -> UiNode | None:
         """Return an element of which the snapshot says all that is wanted."""
@@ -208,8 +410,8 @@ class AtspiReader:
         """Return what the answers to `_first_calls` say."""
         item: ElementItem | UiFault | None = self._items.get(handle)
         if item is None:
-            said = got.get("description", ("",))
-            item = item_of(got["name"], got["role"], got["states"], said)
+            description = got.get("description", ("",))
+            item = item_of(got["name"], got["role"], got["states"], description)
         if isinstance(item, UiFault):
             return item
         if "identifier" in got:
@@ -251,10 +453,7 @@ class AtspiReader:
         return nodes
 
     def _add_labels(
-        self,
-        nodes: list[UiNode | UiFault],
-        relations: Mapping[int, list[Answer]],
-        end: float,
+        self, nodes: list[UiNode | UiFault], relations: Mapping[int, list[Answer]], end: float
     ) -> None:
         """Put in what the elements that label these are called."""
         named = [
@@ -414,121 +613,3 @@ def _with_name(node: UiNode, name: Answer) -> UiNode | UiFault:
     if isinstance(name, UiFault):
         return name
     return node._replace(title=clean_foreign_text(property_value(name, "")))
-
-
-_LEVELS: Final = 60
-_MANY: Final = 200
-"""Children of which a toolkit is asked which one it is, instead of each where it is."""
-
-_SETTLE: Final = 0.03
-_ASKS: Final = 10
-_ANYWHERE: Final = 6
-"""ScrollType: wherever the element comes into view."""
-
-
-def element_at(
-    bus: ConnectionPool, window: Handle, x: float, y: float, timeout: float
-) -> Handle | None:
-    """Return the innermost element of a window at a point.
-
-    Of elements that overlap the last is drawn above the others; only browsers know better, since
-    pages say themselves what lies above. GTK answers with the first of them.
-    """
-    end = time.monotonic() + timeout
-    key: Any = window
-    named = bus.call(property_call((key[0], ROOT_PATH), "Application", "ToolkitName"), timeout)
-    if named[0][1] in ("Chromium", "Gecko"):
-        return _settled(bus, window, x, y, end)
-    reader = AtspiReader(bus, {})
-    want = Detail.CHILDREN | Detail.FRAME
-    node = read_one(reader, window, want, timeout)
-    for _ in range(_LEVELS):
-        left = max(end - time.monotonic(), 0.05)
-        if node.role == "web_area":
-            return _settled(bus, node.handle, x, y, end)
-        if node.total > _MANY:
-            below = _asked(bus, node.handle, x, y, left)
-            if below in (None, node.handle):
-                break
-            node = read_one(reader, below, want, left)
-            continue
-        children = reader.read(node.children, want, left)
-        at = [one for one in children if isinstance(one, UiNode) and one.covers(x, y)]
-        if not at:
-            break
-        node = at[-1]
-    return node.handle
-
-
-def _settled(bus: ConnectionPool, handle: Handle, x: float, y: float, end: float) -> Handle | None:
-    """Return what a browser answers twice: the first answer is of its last frame, or a guess."""
-    before = _asked(bus, handle, x, y, max(end - time.monotonic(), 0.05))
-    for _ in range(_ASKS):
-        time.sleep(_SETTLE)
-        now = _asked(bus, handle, x, y, max(end - time.monotonic(), 0.05))
-        if now == before:
-            break
-        before = now
-    return before
-
-
-def _asked(
-    bus: ConnectionPool, handle: Handle, x: float, y: float, timeout: float
-) -> Handle | None:
-    call = method_call(handle, "Component", "GetAccessibleAtPoint", "iiu", int(x), int(y), 0)
-    found = tuple(bus.call(call, timeout)[0])
-    return None if found[1] == NO_NODE else found
-
-
-def scroll_to(bus: ConnectionPool, handle: Handle, timeout: float) -> bool:
-    """Bring an element into view; False where its toolkit does not do that."""
-    try:
-        answer = bus.call(method_call(handle, "Component", "ScrollTo", "u", _ANYWHERE), timeout)
-    except (Unsupported, ActionFailed):
-        return False
-    return bool(answer and answer[0])
-
-
-def insert_text(bus: ConnectionPool, handle: Handle, text: str, timeout: float) -> None:
-    """Put a text in at the end, by EditableText."""
-    count = _text_length(bus, handle, timeout)
-    key: Any = handle
-    named = bus.call(property_call((key[0], ROOT_PATH), "Application", "ToolkitName"), timeout)
-    # GTK counts the text in bytes, Qt in UTF-16 units.
-    size = len(text.encode("utf-16-le")) // 2 if named[0][1] == "Qt" else len(text.encode())
-    call = method_call(handle, "EditableText", "InsertText", "isi", count, text, size)
-    answer = bus.call(call, timeout)
-    if answer and answer[0] is False:
-        raise ActionFailed("the app refused the text")
-
-
-def select_all(bus: ConnectionPool, handle: Handle, timeout: float) -> bool:
-    """Select what a text holds."""
-    (count,) = bus.call(method_call(handle, "Text", "GetNSelections"), timeout)
-    size = _text_length(bus, handle, timeout)
-    call = (
-        method_call(handle, "Text", "SetSelection", "iii", 0, 0, size)
-        if count
-        else method_call(handle, "Text", "AddSelection", "ii", 0, size)
-    )
-    return bool(bus.call(call, timeout)[0])
-
-
-def full_text(bus: ConnectionPool, handle: Handle, timeout: float) -> str | None:
-    """Return the whole text; None where it is a secret, or the element has none."""
-    try:
-        (number,) = bus.call(method_call(handle, "Accessible", "GetRole"), timeout)
-        if ROLES[number : number + 1] == ("secure_text_field",):
-            return None
-        count = _text_length(bus, handle, timeout)
-        if count == 0:
-            return ""
-        call = method_call(handle, "Text", "GetText", "ii", 0, count)
-        return str(bus.call(call, timeout)[0])
-    except (Unsupported, ActionFailed):
-        return None
-
-
-def _text_length(bus: ConnectionPool, handle: Handle, timeout: float) -> int:
-    answer = bus.call(property_call(handle, "Text", "CharacterCount"), timeout)
-    return int(answer[0][1])

@@ -69,18 +69,18 @@ class ReplyParser(Parser):  # type: ignore[misc]
 
     def get_next_message(self) -> Any:
         """Return the next message (`Message` or `BusReply`), or None if not all of it is there."""
-        held, at = self._held, self._at
-        if len(held) - at < 16:
+        data, at = self._held, self._at
+        if len(data) - at < 16:
             return None
-        if held[at] == _LITTLE:
-            body, fields = _SIZES(held, at + 4)
+        if data[at] == _LITTLE:
+            body, fields = _SIZES(data, at + 4)
             size = 16 + fields + -fields % 8 + body
         else:
-            size = calc_msg_size(held[at : at + 16])
-        if len(held) - at < size:
+            size = calc_msg_size(data[at : at + 16])
+        if len(data) - at < size:
             return None
         self._at = at + size
-        raw = bytes(memoryview(held)[at : self._at])
+        raw = bytes(memoryview(data)[at : self._at])
         return decode_reply(raw) or Message.from_buffer(raw)
 
 
@@ -140,17 +140,17 @@ def _decode_variant(raw: bytes, at: int) -> tuple[tuple[str, Any]] | None:
 def _decode_references(raw: bytes, at: int) -> tuple[list[tuple[str, str]]]:
     end = at + 8 + _WORD(raw, at)[0]
     at += 8
-    found: list[tuple[str, str]] = []
+    references: list[tuple[str, str]] = []
     while at < end:
         row, at = _decode_reference(raw, at)
-        found.append(row)
-    return (found,)
+        references.append(row)
+    return (references,)
 
 
 def _decode_triples(raw: bytes, at: int) -> tuple[list[tuple[str, ...]]]:
     end = at + 8 + _WORD(raw, at)[0]
     at += 8
-    found: list[tuple[str, ...]] = []
+    rows: list[tuple[str, ...]] = []
     while at < end:
         at += -at % 8
         row: list[str] = []
@@ -158,8 +158,8 @@ def _decode_triples(raw: bytes, at: int) -> tuple[list[tuple[str, ...]]]:
             at += -at % 4
             row += _decode_text(raw, at)
             at += 5 + _WORD(raw, at)[0]
-        found.append(tuple(row))
-    return (found,)
+        rows.append(tuple(row))
+    return (rows,)
 
 
 def _decode_reference(raw: bytes, at: int) -> tuple[tuple[str, str], int]:
@@ -199,10 +199,10 @@ def _decode_rows(raw: bytes, at: int) -> list[tuple[Any, ...]]:
         path += -path % 4
         after = path + 5 + _WORD(raw, path)[0]
         key = raw[at:after]
-        found = known.get(key)
-        if found is None:
-            found = known[key] = _decode_reference(raw, at)[0]
-        return found, after
+        reference = known.get(key)
+        if reference is None:
+            reference = known[key] = _decode_reference(raw, at)[0]
+        return reference, after
 
     while at < end:
         itself, at = decode_known_reference(at)
@@ -258,8 +258,17 @@ _SERIAL: Final = 8
 """Where in a message its serial number stands."""
 
 _SERVICES: Final = ("org.a11y.Bus", "org.a11y.atspi.Registry")
-_GONE: Final = ("UnknownObject", "ServiceUnknown", "NameHasNoOwner", "Disconnected")
-_MISSING: Final = ("UnknownMethod", "UnknownInterface", "UnknownProperty", "InvalidArgs")
+_FAULTS: Final[dict[str, type[UiFault]]] = {
+    "UnknownObject": ElementGone,
+    "ServiceUnknown": ElementGone,
+    "NameHasNoOwner": ElementGone,
+    "UnknownMethod": Unsupported,
+    "UnknownInterface": Unsupported,
+    "InvalidArgs": Unsupported,
+    "UnknownProperty": Unsupported,
+    "Disconnected": ElementGone,
+    "AccessDenied": AccessDenied,
+}
 
 
 class BusCall(NamedTuple):
@@ -432,13 +441,7 @@ def _parse_answer(message: Message) -> tuple[Any, ...] | UiFault:
     name = message.header.fields.get(HeaderFields.error_name, "")
     words = str(message.body[0]) if message.body else name
     kind = name.rpartition(".")[2]
-    if kind in _GONE:
-        return ElementGone(words)
-    if kind in _MISSING:
-        return Unsupported(words)
-    if kind == "AccessDenied":
-        return AccessDenied(words)
     if kind in ("NoReply", "Timeout", "TimedOut"):
         # The bus answers so for an app that ended with a call under way.
         return ElementGone(words) if "disconnect" in words.lower() else AppNotResponding(words)
-    return ActionFailed(words)
+    return _FAULTS.get(kind, ActionFailed)(words)

@@ -217,15 +217,15 @@ class XDisplay:
 
         Asked each time: the number of a window that is gone is given to another's.
         """
-        found: int | None = None
+        pid: int | None = None
         with suppress(error.XError, AttributeError, IndexError):
             spec = [{"client": window.id, "mask": res.LocalClientPIDMask}]
             for row in self._display.res_query_client_ids(spec).ids:
                 if row.value:
-                    found = int(row.value[0])
-        if not found and (said := self._read_property(window, "_NET_WM_PID")) is not None:
-            found = int(said[0])
-        return found
+                    pid = int(row.value[0])
+        if not pid and (owner := self._read_property(window, "_NET_WM_PID")) is not None:
+            pid = int(owner[0])
+        return pid
 
     def _read_property(self, window: Any, name: str) -> Any:
         try:
@@ -280,12 +280,12 @@ class XDisplay:
         symbol = KEYSYMS.get(stroke.key) or keysym_of(stroke.key)
         with self._lock, self._lend_keys([symbol]) as keys:
             code, shifted = keys[symbol]
-            held = [
+            modifiers = [
                 _HELD[name]
                 for name in ("control", "option", "command", "shift")
                 if name in stroke.modifiers or (name == "shift" and shifted)
             ]
-            self._press_keys(code, [self._display.keysym_to_keycode(one) for one in held])
+            self._press_keys(code, [self._display.keysym_to_keycode(one) for one in modifiers])
 
     def type_text(self, text: str, check: Callable[[], None]) -> None:
         """Type a text key by key; `check` is called before each, and ends it by raising."""
@@ -318,10 +318,10 @@ class XDisplay:
                 self._clipboard = Clipboard(self._name)
             self._clipboard.paste_text(text, lambda: self.press_stroke(_PASTE))
 
-    def _press_keys(self, code: int, held: Sequence[int]) -> None:
+    def _press_keys(self, code: int, modifiers: Sequence[int]) -> None:
         down: list[int] = []
         try:
-            for one in (*held, code):
+            for one in (*modifiers, code):
                 xtest.fake_input(self._display, X.KeyPress, one)
                 down.append(one)
         finally:
@@ -340,7 +340,7 @@ class XDisplay:
         group = 2 if state & _GROUPS else 0
         first = self._display.display.info.min_keycode
         caps = bool(state & X.LockMask)
-        found: dict[int, tuple[int, bool]] = {}
+        keys: dict[int, tuple[int, bool]] = {}
         for number, row in enumerate(self._keyboard_mapping()):
             plain, shifted = [*row, 0, 0, 0, 0][group : group + 2]
             pair = ((plain, False), (shifted, True))
@@ -348,8 +348,8 @@ class XDisplay:
             turned = caps and plain != shifted and 0 < plain <= 0xFF and chr(plain).isalpha()
             for symbol, with_shift in pair:
                 if symbol:
-                    found.setdefault(symbol, (first + number, with_shift is not turned))
-        return found
+                    keys.setdefault(symbol, (first + number, with_shift is not turned))
+        return keys
 
     def _spare_keys(self) -> list[int]:
         first = self._display.display.info.min_keycode
@@ -417,21 +417,18 @@ class XDisplay:
 
 
 KEYSYMS: Final = {
-    **dict(zip(("backspace", "tab"), (0xFF08, 0xFF09), strict=True)),
+    "backspace": 0xFF08,
+    "tab": 0xFF09,
     "return": 0xFF0D,
     "escape": 0xFF1B,
+    "insert": 0xFF63,
+    "menu": 0xFF67,
     "delete": 0xFFFF,
     "space": 0x20,
-    "menu": 0xFF67,
-    "home": 0xFF50,
-    "left": 0xFF51,
-    "up": 0xFF52,
-    "right": 0xFF53,
-    "down": 0xFF54,
-    "page_up": 0xFF55,
-    "page_down": 0xFF56,
-    "end": 0xFF57,
-    "insert": 0xFF63,
+    **{
+        name: 0xFF50 + number
+        for number, name in enumerate("home left up right down page_up page_down end".split())
+    },
     **{f"f{number}": 0xFFBD + number for number in range(1, 21)},
 }
 _SPECIAL: Final = {"\n": 0xFF0D, "\t": 0xFF09}
@@ -510,29 +507,29 @@ def capture_window(pid: int, frame: Frame) -> ScreenPicture:
 
 def _covering_frames(opened: Any, root: Any, pid: int, shown: Frame) -> tuple[Frame, ...]:
     """Return the places of windows of others that are before the first of ours, and beside it."""
-    found: list[Frame] = []
+    frames: list[Frame] = []
     for window in reversed(root.query_tree().children):
         try:
-            held, at = window.get_attributes(), window.get_geometry()
-            if held.map_state != X.IsViewable or held.win_class != X.InputOutput:
+            attributes, at = window.get_attributes(), window.get_geometry()
+            if attributes.map_state != X.IsViewable or attributes.win_class != X.InputOutput:
                 continue
             place = Frame(at.x, at.y, at.width + 2 * at.border_width, at.height)
             if _owner_pid(opened, window, _LEVELS) != pid:
                 if frames_overlap(place, shown):
-                    found.append(place)
+                    frames.append(place)
             elif _fills_most(place, shown):
-                return tuple(found)
+                return tuple(frames)
         except error.XError:
             # It went meanwhile.
             continue
     # None of ours fills the place: what is there is not known to be of the app.
-    return (*found, shown)
+    return (*frames, shown)
 
 
 def _owner_pid(opened: Any, window: Any, levels: int) -> int:
-    said = window.get_full_property(opened.intern_atom("_NET_WM_PID"), 0)
-    if said is not None and len(said.value):
-        return int(said.value[0])
+    owner = window.get_full_property(opened.intern_atom("_NET_WM_PID"), 0)
+    if owner is not None and len(owner.value):
+        return int(owner.value[0])
     below = window.query_tree().children if levels else ()
     return next(filter(None, (_owner_pid(opened, one, levels - 1) for one in below)), 0)
 

@@ -13,20 +13,19 @@ from pathlib import Path
 from typing import Any, Final
 
 from iac_accessibility.bridge import parse_stroke
-from iac_accessibility.macos import workspace
+from iac_accessibility.macos import desktop
+from iac_accessibility.macos.desktop import MacInputDevices, MacWatch
 from iac_accessibility.macos.frameworks import (
     AppKit,
     CoreFoundation,
-    in_autorelease_pool,
+    pool_methods,
     raise_for_error,
     read_attribute,
     read_attributes,
     with_timeout,
 )
 from iac_accessibility.macos.frameworks import HIServices as Ax
-from iac_accessibility.macos.input_devices import MacInputDevices
 from iac_accessibility.macos.reading import MacReader, children_of
-from iac_accessibility.macos.workspace import MacWatch
 from iac_accessibility.model import (
     BOOLEAN_ROLES,
     AcceptedValue,
@@ -59,6 +58,7 @@ _SCROLL_TO: Final = "AXScrollToVisible"
 """An action of web areas and of what is in them; not among the constants either."""
 
 
+@pool_methods
 class MacBridge:
     """Apps of this Mac."""
 
@@ -74,21 +74,18 @@ class MacBridge:
         self.input_devices = MacInputDevices()
         self._woken: dict[int, UiApp] = {}
 
-    @in_autorelease_pool
     def close(self) -> None:
         """Switch back what was switched on in apps that still run."""
         for app in self._woken.values():
-            if workspace.is_alive(app):
+            if desktop.is_alive(app):
                 element = with_timeout(Ax.AXUIElementCreateApplication(app.pid), _DEFAULT_SECONDS)
                 Ax.AXUIElementSetAttributeValue(element, _ENHANCED, False)
         self._woken.clear()
 
-    @in_autorelease_pool
     def running_apps(self, timeout: float) -> list[UiApp]:  # noqa: ARG002 (the workspace answers at once)
         """Return the apps with an interface: those in the Dock, and those of the menu bar."""
-        return workspace.running_apps()
+        return desktop.running_apps()
 
-    @in_autorelease_pool
     def is_installed(self, name: str) -> bool:
         """Say whether an app of that bundle id, or in a usual folder under that name, is there."""
         shared = AppKit.NSWorkspace.sharedWorkspace()
@@ -99,12 +96,10 @@ class MacBridge:
         folders = [*map(Path, _FOLDERS), Path.home() / "Applications"]
         return any((folder / f"{name}.app").exists() for folder in folders)
 
-    @in_autorelease_pool
     def is_alive(self, app: UiApp) -> bool:
         """Say whether the process runs and is the one that was launched then."""
-        return workspace.is_alive(app)
+        return desktop.is_alive(app)
 
-    @in_autorelease_pool
     def app_element(self, app: UiApp, timeout: float) -> Handle:
         """Return the app's own element, having asked it for its role: that shows permission."""
         element: Handle = Ax.AXUIElementCreateApplication(app.pid)
@@ -136,7 +131,6 @@ class MacBridge:
         """Return a reader; macOS has nothing to read in bulk but an element's attributes."""
         return MacReader()
 
-    @in_autorelease_pool
     def ancestor_handles(self, app: UiApp, handle: Handle, timeout: float) -> list[Handle]:  # noqa: ARG002
         """Return the way from the window to the element."""
         end = time.monotonic() + timeout
@@ -152,25 +146,22 @@ class MacBridge:
             way.append(parent)
         return way[::-1]
 
-    @in_autorelease_pool
     def focused_element(self, app: UiApp, timeout: float) -> Handle | None:
         """Return the app's element that has the keyboard, or None."""
         element = with_timeout(Ax.AXUIElementCreateApplication(app.pid), timeout)
         try:
-            found: Handle | None = read_attribute(element, Ax.kAXFocusedUIElementAttribute)
+            focused: Handle | None = read_attribute(element, Ax.kAXFocusedUIElementAttribute)
         except Unsupported:
             return None
-        return found
+        return focused
 
-    @in_autorelease_pool
     def take_picture(self, app: UiApp, frame: Frame, timeout: float) -> ScreenPicture:
         """Return what the window server shows of the window that holds a frame."""
         # Needed for pictures only.
-        from iac_accessibility.macos.workspace import capture_window
+        from iac_accessibility.macos.desktop import capture_window
 
         return capture_window(app.pid, frame, timeout)
 
-    @in_autorelease_pool
     def accepted_value(self, handle: Handle, timeout: float) -> AcceptedValue:
         """Return what the element takes: what its value is now says the kind."""
         element = with_timeout(handle, timeout)
@@ -194,7 +185,6 @@ class MacBridge:
             return AcceptedValue("number", _to_number(low), _to_number(high))
         return AcceptedValue("text")
 
-    @in_autorelease_pool
     def is_default(self, handle: Handle, window: Handle, timeout: float) -> bool:
         """Say whether the element is the default button of what holds it: a sheet, its window.
 
@@ -212,15 +202,13 @@ class MacBridge:
                 )
         return False
 
-    @in_autorelease_pool
     def read_children(
         self, handle: Handle, start: int, most: int, timeout: float
     ) -> tuple[list[Handle], int]:
         """Return children from a number on, in one exchange."""
-        found, total = children_of(with_timeout(handle, timeout), start, most)
-        return list(found), total
+        children, total = children_of(with_timeout(handle, timeout), start, most)
+        return list(children), total
 
-    @in_autorelease_pool
     def read_text(self, handle: Handle, start: int, most: int, timeout: float) -> tuple[str, int]:
         """Return a part of a text, by its range; of an element without ranges, of its value."""
         element = with_timeout(handle, timeout)
@@ -239,7 +227,6 @@ class MacBridge:
         raise_for_error(error)
         return clean_foreign_text(text, most), total
 
-    @in_autorelease_pool
     def perform_action(self, handle: Handle, action: str, timeout: float) -> None:
         """Carry out an action."""
         element = with_timeout(handle, timeout)
@@ -251,7 +238,6 @@ class MacBridge:
                 return
         raise Unsupported(f"no action {action}")
 
-    @in_autorelease_pool
     def set_value(self, handle: Handle, value: str | float | bool, timeout: float) -> None:
         """Set the value."""
         element = with_timeout(handle, timeout)
@@ -265,23 +251,19 @@ class MacBridge:
             if one.pid == app.pid and one.title
         ]
 
-    @in_autorelease_pool
     def runs_input(self, app: UiApp) -> bool:
         """Say whether the app declares itself a shell."""
-        return workspace.runs_input(app)
+        return desktop.runs_input(app)
 
-    @in_autorelease_pool
     def grab_focus(self, handle: Handle, timeout: float) -> None:
         """Give an element the keyboard."""
         element = with_timeout(handle, timeout)
         raise_for_error(Ax.AXUIElementSetAttributeValue(element, Ax.kAXFocusedAttribute, True))
 
-    @in_autorelease_pool
     def has_focus(self, handle: Handle, timeout: float) -> bool:
         """Say whether an element has the keyboard."""
         return bool(read_attribute(with_timeout(handle, timeout), Ax.kAXFocusedAttribute))
 
-    @in_autorelease_pool
     def insert_text(self, handle: Handle, text: str, timeout: float) -> None:
         """Put a text in behind all that is there: over an empty selection at the end."""
         element = with_timeout(handle, timeout)
@@ -289,7 +271,6 @@ class MacBridge:
         self._select_range(element, count, 0)
         raise_for_error(Ax.AXUIElementSetAttributeValue(element, Ax.kAXSelectedTextAttribute, text))
 
-    @in_autorelease_pool
     def select_all(self, handle: Handle, timeout: float) -> bool:
         """Select what a text holds."""
         element = with_timeout(handle, timeout)
@@ -303,25 +284,22 @@ class MacBridge:
         name = Ax.kAXSelectedTextRangeAttribute
         raise_for_error(Ax.AXUIElementSetAttributeValue(element, name, part))
 
-    @in_autorelease_pool
     def select_child(self, handle: Handle, index: int, timeout: float) -> None:
         """Select a child by its place."""
-        found, _ = children_of(with_timeout(handle, timeout), index, 1)
-        if not found:
+        children, _ = children_of(with_timeout(handle, timeout), index, 1)
+        if not children:
             raise ElementGone("the option is gone")
-        raise_for_error(Ax.AXUIElementSetAttributeValue(found[0], Ax.kAXSelectedAttribute, True))
+        raise_for_error(Ax.AXUIElementSetAttributeValue(children[0], Ax.kAXSelectedAttribute, True))
 
-    @in_autorelease_pool
     def element_at(self, window: Handle, x: float, y: float, timeout: float) -> Handle | None:  # noqa: ARG002
         """Return what lies at a point of the screen, whatever window or app it is of."""
         system = with_timeout(Ax.AXUIElementCreateSystemWide(), timeout)
         error, handle = Ax.AXUIElementCopyElementAtPosition(system, x, y, None)
         with_timeout(system, _DEFAULT_SECONDS)
         raise_for_error(error)
-        found: Handle | None = handle
-        return found
+        innermost: Handle | None = handle
+        return innermost
 
-    @in_autorelease_pool
     def scroll_to(self, handle: Handle, timeout: float) -> bool:
         """Bring an element into view, where it has that action."""
         try:
@@ -330,7 +308,6 @@ class MacBridge:
             return False
         return True
 
-    @in_autorelease_pool
     def full_text(self, handle: Handle, timeout: float) -> str | None:
         """Return the whole text; None where it is a secret, or the element has none."""
         element = with_timeout(handle, timeout)
@@ -343,7 +320,6 @@ class MacBridge:
         """Begin to collect changes in the app."""
         return MacWatch(app, kinds)
 
-    @in_autorelease_pool
     def request_tree(self, app: UiApp) -> str:
         """Switch on what Electron and Chromium listen to; they may answer with an error and do it.
 

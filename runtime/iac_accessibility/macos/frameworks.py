@@ -9,6 +9,7 @@ Source: HIServices, AXError.h and AXUIElement.h. Only a Mac can confirm how apps
 from collections.abc import Callable, Sequence
 from functools import wraps
 from importlib import import_module
+from types import FunctionType
 from typing import Any, Final, ParamSpec, TypeVar
 
 from iac_accessibility.model import (
@@ -26,6 +27,7 @@ HIServices: Final[Any] = import_module("HIServices")
 Quartz: Final[Any] = import_module("Quartz")
 objc: Final[Any] = import_module("objc")
 
+C = TypeVar("C")
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -45,6 +47,14 @@ def in_autorelease_pool(function: Callable[P, R]) -> Callable[P, R]:
     return call_in_pool
 
 
+def pool_methods(kind: type[C]) -> type[C]:
+    """Return a class whose methods are each inside an autorelease pool."""
+    for name, method in [*vars(kind).items()]:
+        if isinstance(method, FunctionType):
+            setattr(kind, name, in_autorelease_pool(method))
+    return kind
+
+
 _FAULTS: Final[dict[int, type[UiFault]]] = {
     HIServices.kAXErrorInvalidUIElement: ElementGone,
     HIServices.kAXErrorCannotComplete: AppNotResponding,
@@ -58,18 +68,10 @@ _FAULTS: Final[dict[int, type[UiFault]]] = {
 }
 
 
-def fault_of(error: int) -> UiFault | None:
-    """Return what an error number means; None for success."""
-    if error == HIServices.kAXErrorSuccess:
-        return None
-    return _FAULTS.get(error, ActionFailed)(f"AXError {error}")
-
-
 def raise_for_error(error: int) -> None:
     """Raise what an error number means."""
-    fault = fault_of(error)
-    if fault is not None:
-        raise fault
+    if error != HIServices.kAXErrorSuccess:
+        raise _FAULTS.get(error, ActionFailed)(f"AXError {error}")
 
 
 def with_timeout(element: Any, seconds: float) -> Any:
@@ -115,7 +117,7 @@ def secure_input_enabled() -> bool:
     Source: CarbonEventsCore.h, IsSecureEventInputEnabled; Technical Note TN2150. PyObjC has no
     wrapper of that framework.
     """
-    found: dict[str, Any] = {}
+    functions: dict[str, Any] = {}
     bundle = AppKit.NSBundle.bundleWithIdentifier_("com.apple.HIToolbox")
-    objc.loadBundleFunctions(bundle, found, [("IsSecureEventInputEnabled", b"Z")])
-    return bool(found["IsSecureEventInputEnabled"]())
+    objc.loadBundleFunctions(bundle, functions, [("IsSecureEventInputEnabled", b"Z")])
+    return bool(functions["IsSecureEventInputEnabled"]())

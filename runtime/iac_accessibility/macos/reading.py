@@ -35,21 +35,6 @@ from iac_accessibility.risk import marked
 
 CHILD_LIMIT: Final = 2_000
 
-_BASE: Final = (
-    Ax.kAXRoleAttribute,
-    Ax.kAXSubroleAttribute,
-    Ax.kAXTitleAttribute,
-    Ax.kAXDescriptionAttribute,
-    Ax.kAXIdentifierAttribute,
-    Ax.kAXEnabledAttribute,
-    Ax.kAXFocusedAttribute,
-    Ax.kAXSelectedAttribute,
-    Ax.kAXExpandedAttribute,
-    Ax.kAXMinimizedAttribute,
-    Ax.kAXMainAttribute,
-    Ax.kAXModalAttribute,
-    Ax.kAXHiddenAttribute,
-)
 _STATES: Final = {
     "focused": Ax.kAXFocusedAttribute,
     "selected": Ax.kAXSelectedAttribute,
@@ -58,6 +43,11 @@ _STATES: Final = {
     "active": Ax.kAXMainAttribute,
     "modal": Ax.kAXModalAttribute,
 }
+_BASE: Final = (
+    *(Ax.kAXRoleAttribute, Ax.kAXSubroleAttribute, Ax.kAXTitleAttribute),
+    *(Ax.kAXDescriptionAttribute, Ax.kAXIdentifierAttribute),
+    *(Ax.kAXEnabledAttribute, Ax.kAXHiddenAttribute, *_STATES.values()),
+)
 _SUBROLES: Final = {
     Ax.kAXSecureTextFieldSubrole: "secure_text_field",
     Ax.kAXSearchFieldSubrole: "search_field",
@@ -109,28 +99,28 @@ def _read_node(element: Any, want: Detail) -> UiNode:
         names += [Ax.kAXPositionAttribute, Ax.kAXSizeAttribute]
     if Detail.LABEL in want:
         names += _SAYING
-    held = dict(zip(names, read_attributes(element, names), strict=True))
-    role = _SUBROLES.get(held[Ax.kAXSubroleAttribute]) or role_name(
-        str(held[Ax.kAXRoleAttribute] or "unknown")
+    values = dict(zip(names, read_attributes(element, names), strict=True))
+    role = _SUBROLES.get(values[Ax.kAXSubroleAttribute]) or role_name(
+        str(values[Ax.kAXRoleAttribute] or "unknown")
     )
-    states = {name for name, key in _STATES.items() if held[key]}
-    if held[Ax.kAXEnabledAttribute] is not False:
+    states = {name for name, key in _STATES.items() if values[key]}
+    if values[Ax.kAXEnabledAttribute] is not False:
         states.add("enabled")
-    if not held[Ax.kAXHiddenAttribute]:
+    if not values[Ax.kAXHiddenAttribute]:
         states |= {"visible", "showing"}
     if role in _EDITABLE:
         states |= {"editable", "focusable"}
     if role == "secure_text_field":
         states.add("secure")
-    value = _convert_value(role, held.get(Ax.kAXValueAttribute))
+    value = _convert_value(role, values.get(Ax.kAXValueAttribute))
     if role in BOOLEAN_ROLES and value:
         states.add("checked")
-    said = clean_foreign_text(held[Ax.kAXDescriptionAttribute])
-    title = clean_foreign_text(held[Ax.kAXTitleAttribute])
+    description = clean_foreign_text(values[Ax.kAXDescriptionAttribute])
+    title = clean_foreign_text(values[Ax.kAXTitleAttribute])
     asks = Detail.LABEL in want
-    if Detail.VALUE in want and not (asks or title or said) and takes_typing(role, states):
+    if Detail.VALUE in want and not (asks or title or description) and takes_typing(role, states):
         # Whoever reads the value of a text has to know whether it is a secret by its label.
-        held |= dict(zip(_SAYING, read_attributes(element, _SAYING), strict=True))
+        values |= dict(zip(_SAYING, read_attributes(element, _SAYING), strict=True))
         asks = True
     children, total = _read_children(element, role) if Detail.CHILDREN in want else ((), 0)
     if not title and role == "static_text" and isinstance(value, str):
@@ -139,30 +129,30 @@ def _read_node(element: Any, want: Detail) -> UiNode:
         element,
         role,
         # What is read aloud stands for the title of an element without one (a button's picture).
-        title or said,
-        clean_foreign_text(held[Ax.kAXIdentifierAttribute]),
+        title or description,
+        clean_foreign_text(values[Ax.kAXIdentifierAttribute]),
         frozenset(states),
         children,
         total,
         value,
-        said if title else "",
-        _read_frame(held) if Detail.FRAME in want else None,
+        description if title else "",
+        _read_frame(values) if Detail.FRAME in want else None,
         _read_actions(element) if Detail.ACTIONS in want else (),
-        "" if title or said or not asks else _find_label(held),
+        "" if title or description or not asks else _find_label(values),
     )
     return marked(node)
 
 
-def _find_label(held: dict[str, Any]) -> str:
+def _find_label(values: dict[str, Any]) -> str:
     """Return what stands for the title of an element that has none."""
     for name in _SAYING:
-        value = held[name]
+        value = values[name]
         if name == Ax.kAXTitleUIElementAttribute and value is not None:
             # A label is a static text: its text is its value.
             titled = read_attributes(value, [Ax.kAXValueAttribute, Ax.kAXTitleAttribute])
             value = next((one for one in titled if isinstance(one, str) and one), None)
-        if isinstance(value, str) and (found := clean_foreign_text(value)):
-            return found
+        if isinstance(value, str) and (label := clean_foreign_text(value)):
+            return label
     return ""
 
 
@@ -182,8 +172,8 @@ def _read_children(element: Any, role: str) -> tuple[tuple[Handle, ...], int]:
     """Return children and how many there are; -1 where the app failed to say (it does at times)."""
     try:
         if role == _APPLICATION:
-            found = _app_children(element)
-            return found, len(found)
+            children = _app_children(element)
+            return children, len(children)
         return children_of(element, 0, CHILD_LIMIT)
     except Unsupported:
         return (), 0
@@ -200,11 +190,11 @@ def children_of(element: Any, start: int, most: int) -> tuple[tuple[Handle, ...]
     name = Ax.kAXChildrenAttribute
     error, children = Ax.AXUIElementCopyAttributeValues(element, name, start, most, None)
     raise_for_error(error)
-    found = tuple(children or ())
-    if len(found) < most:
-        return found, start + len(found)
+    handles = tuple(children or ())
+    if len(handles) < most:
+        return handles, start + len(handles)
     error, total = Ax.AXUIElementGetAttributeValueCount(element, name, None)
-    return found, int(total) if error == Ax.kAXErrorSuccess else start + len(found)
+    return handles, int(total) if error == Ax.kAXErrorSuccess else start + len(handles)
 
 
 def _app_children(element: Any) -> tuple[Handle, ...]:
@@ -225,8 +215,8 @@ def _app_children(element: Any) -> tuple[Handle, ...]:
     return tuple(dict.fromkeys([*(windows or ()), *bars[:1], *(rest or ()), *bars[1:]]))
 
 
-def _read_frame(held: dict[str, Any]) -> Frame | None:
-    position, size = held[Ax.kAXPositionAttribute], held[Ax.kAXSizeAttribute]
+def _read_frame(values: dict[str, Any]) -> Frame | None:
+    position, size = values[Ax.kAXPositionAttribute], values[Ax.kAXSizeAttribute]
     if position is None or size is None:
         return None
     placed, point = Ax.AXValueGetValue(position, Ax.kAXValueTypeCGPoint, None)

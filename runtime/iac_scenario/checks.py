@@ -9,18 +9,27 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from iac_scenario.arguments import BUILT_IN, schema_validator, schema_violation
-from iac_scenario.conversation import Conversation, compile_pattern
-from iac_scenario.errors import ScenarioProblem
-from iac_scenario.events import Event, FailureEvent, ResultEvent, Violation
+from iac_scenario.conversation import (
+    Conversation,
+    Event,
+    FailureEvent,
+    ResultEvent,
+    Violation,
+    compile_pattern,
+)
+from iac_scenario.matching import BUILT_IN, schema_validator, schema_violation
 from iac_scenario.model import (
     ResponseRule,
+    ScenarioProblem,
     ScenarioScript,
     ScriptedReply,
     ToolCall,
     Turn,
+    call_mode,
+    reply_chain,
+    scenario_calls,
+    scenario_replies,
 )
-from iac_scenario.modes import call_mode, reply_chain, scenario_calls, scenario_replies
 from iac_scenario.results import CallResult, shorten_value
 
 LOOSE: Final[Mapping[str, str]] = {
@@ -61,10 +70,10 @@ class RunChecks:
         self._made.add(id(call))
         expected = scripted or any(check.kind in _EXPECTS_ERRORS for check in call.expect)
         if outcome.is_error and not expected:
-            said = (
+            text = (
                 f"{call.tool} failed, and no expectation allows that: {shorten_value(outcome.text)}"
             )
-            yield from self._unless_allowed("error", call.line, said, call)
+            yield from self._unless_allowed("error", call.line, text, call)
 
     def unchecked_calls(
         self, line: int, calls: Iterable[ToolCall], *parts: Any
@@ -72,8 +81,8 @@ class RunChecks:
         """Judge the real calls of one reply together."""
         real = list(calls)
         if real and not any(call.expect or call.capture for call in real):
-            said = f"{real[0].tool} was called, but the step has no expectation"
-            yield from self._unless_allowed("unchecked", real[0].line or line, said, *parts)
+            text = f"{real[0].tool} was called, but the step has no expectation"
+            yield from self._unless_allowed("unchecked", real[0].line or line, text, *parts)
 
     def unstarted_server(self, line: int, why: str, server: Any) -> Iterator[Violation]:
         """Judge a server that cannot be used from the beginning."""
@@ -88,14 +97,14 @@ class RunChecks:
         for reply in scenario_replies(self._scenario):
             for call in reply.calls if id(reply) not in idle else ():
                 if call.expect and id(call) not in self._made:
-                    said = f"the expectations of {call.tool} were never judged"
-                    yield from self._unless_allowed("unjudged", call.expect[0].line, said)
+                    text = f"the expectations of {call.tool} were never judged"
+                    yield from self._unless_allowed("unjudged", call.expect[0].line, text)
         for rule in self._scenario.rules:
             parts: tuple[ResponseRule | Turn, ...] = (rule, *rule.turns)
             for each in parts:
                 if not each.speaks:
-                    said = "has neither a response nor a failure"
-                    yield from self._unless_allowed("unchecked", each.line, said, each)
+                    text = "has neither a response nor a failure"
+                    yield from self._unless_allowed("unchecked", each.line, text, each)
 
     def unreached_part(self, part: ResponseRule | Turn) -> Iterator[Violation]:
         """Judge a rule or turn that no prompt has reached."""
@@ -130,8 +139,8 @@ def static_problems(scenario: ScenarioScript) -> Iterator[ScenarioProblem]:
     for call in scenario_calls(scenario):
         mode = call_mode(call, scenario, None)
         if mode == "disabled" and call.expect:
-            said = "has expectations, but the mode disabled runs no call."
-            yield ScenarioProblem(file, call.line, call.tool, said)
+            reason = "has expectations, but the mode disabled runs no call."
+            yield ScenarioProblem(file, call.line, call.tool, reason)
         if mode == "mock" and call.result is None and call.error is None and call.failure is None:
             setting = scenario.execution.tools.get(call.tool)
             if setting is None or (setting.result is None and setting.error is None):
@@ -139,24 +148,26 @@ def static_problems(scenario: ScenarioScript) -> Iterator[ScenarioProblem]:
                     file, call.line, call.tool, "has no result for the mode mock."
                 )
         if mode == "simulated" and call.tool not in BUILT_IN:
-            said = f"is not simulated. Simulated: {', '.join(BUILT_IN)}."
-            yield ScenarioProblem(file, call.line, call.tool, said)
+            reason = f"is not simulated. Simulated: {', '.join(BUILT_IN)}."
+            yield ScenarioProblem(file, call.line, call.tool, reason)
         meant = any(check.kind in _EXPECTS_ERRORS for check in call.expect)
         schema = BUILT_IN.get(call.tool) if mode == "simulated" and not meant else None
-        if schema and (said := schema_violation(schema_validator(json.dumps(schema)), call.input)):
-            yield ScenarioProblem(file, call.line, call.tool, f"{said}.")
+        if schema and (
+            reason := schema_violation(schema_validator(json.dumps(schema)), call.input)
+        ):
+            yield ScenarioProblem(file, call.line, call.tool, f"{reason}.")
 
 
 def _prompt_problems(scenario: ScenarioScript) -> Iterator[ScenarioProblem]:
     """Hold the scenario's own prompts against its rules, which needs no call."""
     verdict, conversation = RunChecks(scenario), Conversation(scenario)
-    found: list[Violation] = []
+    violations: list[Violation] = []
     for number, prompt in enumerate(scenario.prompts, 1):
         if not conversation.next_reply(prompt).matched:
-            found += verdict.unmatched_prompt(prompt, number)
+            violations += verdict.unmatched_prompt(prompt, number)
     for part in conversation.unreached_rules():
-        found += verdict.unreached_part(part)
-    yield from (ScenarioProblem(each.file, each.line, "", f"{each.text}.") for each in found)
+        violations += verdict.unreached_part(part)
+    yield from (ScenarioProblem(each.file, each.line, "", f"{each.text}.") for each in violations)
 
 
 def _shadowed_rules(scenario: ScenarioScript) -> Iterator[ScenarioProblem]:
@@ -173,8 +184,8 @@ def _shadowed_rules(scenario: ScenarioScript) -> Iterator[ScenarioProblem]:
                 or other.pattern == pattern
                 or (known and compile_pattern(other.pattern)(pattern.text))
             ):
-                said = f"is never reached: the rule of line {other.line} takes every such prompt."
-                yield ScenarioProblem(scenario.path.name, rule.line, "responses", said)
+                reason = f"is never reached: the rule of line {other.line} takes every such prompt."
+                yield ScenarioProblem(scenario.path.name, rule.line, "responses", reason)
                 break
         if rule.max_matches is None:
             before.append(rule)

@@ -4,11 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from iac_scenario.counterpart import ClientAnswers
-from iac_scenario.errors import PlayError
+from iac_scenario.client_callbacks import ClientAnswers
 from iac_scenario.mcp_servers import connect_servers, list_all_entries
-from iac_scenario.model import StdioServer, public_name
-from iac_scenario.timeouts import resolve_timeouts
+from iac_scenario.model import PlayError, StdioServer, public_name
+from iac_scenario.schema import resolve_timeouts
 
 _STARTERS: Final = frozenset("bun bunx deno docker node npx python python3 uv uvx".split())
 _PLACES: Final = frozenset("/ app bin build cli dist index lib main run server src".split())
@@ -93,14 +92,14 @@ def _scenario_entry(server: str, tool: Mapping[str, Any]) -> str:
     )
     if not _is_destructive(tool):
         return text
-    said = (
+    warning = (
         "This tool says that it can destroy data. To call it, add its name to `prompts` and"
         " remove the #."
     )
     off = "\n".join(
         line if line.startswith("#") or not line else f"# {line}" for line in text.splitlines()
     )
-    return f"{off.replace(lines[0][:97], f'{lines[0][:97]}' + chr(10) + f'# {said}', 1)}\n"
+    return f"{off.replace(lines[0][:97], f'{lines[0][:97]}' + chr(10) + f'# {warning}', 1)}\n"
 
 
 def sample_value(schema: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What apps do of themselves: `habits.toml`, carried out on a world.
+"""What apps do of themselves: `app_behaviour.toml`, carried out on a world.
 
 Facts are of Apple's dictionaries and guides and of users' accounts; which error an app answers is
 inferred, to be confirmed on a Mac.
@@ -16,16 +16,16 @@ from typing import Any, Final
 
 from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_simulator.errors import EventRefusedError
-from iac_simulator.filters import comparable_value
-from iac_simulator.follow import resolve_reference
-from iac_simulator.new_objects import (
+from iac_simulator.resolve import (
     NewObjectPlace,
     VerbCall,
     assign_id,
+    comparable_value,
     direct_objects,
     insert_object,
     object_at,
     place_for,
+    resolve_reference,
 )
 from iac_simulator.scenario import InjectedFault
 from iac_simulator.values import UNDEFINED, AppReference, format_chain, parse_chain, stored_value
@@ -41,26 +41,24 @@ Row = Mapping[str, Any]
 
 @cache
 def _load_habits() -> Mapping[str, Any]:
-    text = Path(__file__).with_name("habits.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    return tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 
 def _habit_rows(kind: str, tables: Tables, term: str | None = None) -> Iterator[Row]:
     """Yield the rows of a kind that speak of an app, and of the class `term` or one above it."""
     for row in _load_habits()[kind]:
-        if tables.app.id not in row["app"]:
-            continue
-        if term is None or (
-            row["class"] in tables.classes and tables.is_descendant(term, row["class"])
+        if tables.app.id in row["app"] and (
+            term is None
+            or (row["class"] in tables.classes and tables.is_descendant(term, row["class"]))
         ):
             yield row
 
 
 def idle_seconds(world: AppWorld) -> float:
     """Return after how many seconds without an event the app ends by itself; 0 for never."""
-    said = _load_habits()["idle"].get(world.tables.app.id, 0)
-    found = world.data.get(said, 300) if isinstance(said, str) else said
-    return float(found) if isinstance(found, int | float) else 0.0
+    rule = _load_habits()["idle"].get(world.tables.app.id, 0)
+    seconds = world.data.get(rule, 300) if isinstance(rule, str) else rule
+    return float(seconds) if isinstance(seconds, int | float) else 0.0
 
 
 def has_save_question(call: VerbCall, event: str) -> bool:
@@ -71,7 +69,7 @@ def has_save_question(call: VerbCall, event: str) -> bool:
     if call.named.get("saving") in _SAVING:
         return False
     nodes = direct_objects(world, world.make_reference(()) if direct is None else direct)
-    inner = (found for node in nodes for found in (node, *world.descendant_objects(node)))
+    inner = (inner_node for node in nodes for inner_node in (node, *world.descendant_objects(node)))
     return any(node.data.get("modified") is True for node in inner)
 
 
@@ -128,25 +126,22 @@ def _matches_row(call: VerbCall, row: Row) -> bool:
     if "direct" in row:
         terms = [node.term for node in direct_objects(world, call.direct)] if call.direct else []
         return bool(terms) and world.tables.is_descendant(terms[0], row["direct"])
-    wanted = row.get("when", {})
-    return all(world.data.get(name) == value for name, value in wanted.items())
+    return all(world.data.get(name) == value for name, value in row.get("when", {}).items())
 
 
 def _advance_reference(world: AppWorld, node: WorldObject, row: Row) -> None:
     """Let a property name the next object of its list; past the end it names none."""
     named = node.data.pop(row["advance"], None)
-    now = (
-        resolve_reference(world, named["ref"])
-        if isinstance(named, dict) and "ref" in named
-        else None
-    )
+    if not isinstance(named, dict) or "ref" not in named:
+        return
+    now = resolve_reference(world, named["ref"])
     if now is None or now.home is None:
         return
     home = now.home
     at = next(i for i, data in enumerate(home.items) if data is now.data) + row.get("by", 1)
     if 0 <= at < len(home.items):
-        found = world.list_item(home.owner, home.plural, at)
-        node.data[row["advance"]] = {"ref": format_chain(found.chain)}
+        following = world.list_item(home.owner, home.plural, at)
+        node.data[row["advance"]] = {"ref": format_chain(following.chain)}
 
 
 def _move_object(world: AppWorld, node: WorldObject, row: Row) -> WorldObject:
@@ -171,11 +166,11 @@ def _move_object(world: AppWorld, node: WorldObject, row: Row) -> WorldObject:
 
 def _set_values(call: VerbCall, data: Data, values: Row) -> None:
     for name, value in values.items():
-        found = _row_value(call, value, values)
-        if found is UNDEFINED:
+        new_value = _row_value(call, value, values)
+        if new_value is UNDEFINED:
             data.pop(name, None)
         else:
-            data[name] = found
+            data[name] = new_value
 
 
 def _row_value(call: VerbCall, value: Any, row: Row) -> Any:
@@ -194,8 +189,8 @@ def _row_value(call: VerbCall, value: Any, row: Row) -> Any:
     if word is not None and word.startswith("first "):
         term = word.removeprefix("first ")
         nodes = world.descendant_objects(world.root)
-        found = next((n for n in nodes if world.tables.is_descendant(n.term, term)), None)
-        return {"ref": format_chain(found.chain)} if found else UNDEFINED
+        first = next((n for n in nodes if world.tables.is_descendant(n.term, term)), None)
+        return {"ref": format_chain(first.chain)} if first else UNDEFINED
     return UNDEFINED if word == "nothing" else value
 
 
@@ -206,9 +201,8 @@ def _random_number(call: VerbCall) -> int | float:
     """
     data, named = call.world.data, call.named
     data["@next"] = seed = int(data.get("@next", 1)) + 1
-    chance = random.Random(  # noqa: S311 - the app's number, nothing secret
-        named.get("withSeed", seed)
-    )
+    # The app's number, nothing secret.
+    chance = random.Random(named.get("withSeed", seed))  # noqa: S311
     most = call.direct if isinstance(call.direct, int | float) else named.get("to")
     least = named.get("from", 0)
     if most is None:

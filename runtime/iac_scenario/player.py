@@ -11,27 +11,35 @@ import anyio
 import anyio.to_thread
 
 from iac_scenario.bash import BashSession
-from iac_scenario.conversation import Conversation
-from iac_scenario.errors import CallError, PlayError, ScenarioProblem
-from iac_scenario.events import Event, NoteEvent, Violation
+from iac_scenario.checks import RunChecks
+from iac_scenario.conversation import Conversation, Event, NoteEvent, Violation
 from iac_scenario.executors import DisabledExecutor, MockExecutor, SandboxExecutor, ToolExecutor
-from iac_scenario.hooks import (
+from iac_scenario.mcp_servers import expand_variables, read_config
+from iac_scenario.model import (
+    CallError,
+    Mode,
+    PermissionMode,
+    PlayError,
+    ScenarioProblem,
+    ScenarioScript,
+    StdioServer,
+    ToolCall,
+    call_mode,
+    scenario_calls,
+)
+from iac_scenario.permissions import hidden_patterns
+from iac_scenario.results import shorten_value
+from iac_scenario.run_state import RunState, SessionClock
+from iac_scenario.sandbox import Sandbox
+from iac_scenario.schema import resolve_timeouts
+from iac_scenario.session import (
     HookVerdict,
+    ScenarioSession,
     SessionHooks,
     read_settings,
     settings_variables,
     with_settings,
 )
-from iac_scenario.mcp_config import expand_variables, read_config
-from iac_scenario.model import Mode, PermissionMode, ScenarioScript, StdioServer, ToolCall
-from iac_scenario.modes import call_mode, scenario_calls
-from iac_scenario.permissions import hidden_patterns
-from iac_scenario.results import shorten_value
-from iac_scenario.sandbox import Sandbox
-from iac_scenario.session import ScenarioSession
-from iac_scenario.stage import RunState, SessionClock
-from iac_scenario.timeouts import resolve_timeouts
-from iac_scenario.verdict import RunChecks
 
 _MOUNT: Final = "/sandbox"
 
@@ -69,8 +77,8 @@ async def play_scenario(
         conversation = Conversation(scenario)
         try:
             earlier, kept = stage.session.begin_run(resumed=settings.resumed)
-            for said in earlier:
-                conversation.next_reply(said)
+            for earlier_prompt in earlier:
+                conversation.next_reply(earlier_prompt)
             stage.places.update(kept)
             if prompts is scenario.prompts:
                 prompts = scenario.prompts[len(earlier) :]
@@ -132,8 +140,8 @@ async def _answer_prompt(
             # What keeps the assistant going is what it is told next.
             prompt, again = ended.reason, True
     if scope.cancelled_caught:
-        said = f"the prompt {shorten_value(prompt)!r} took more than {limit:,} ms"
-        take(Violation("late", stage.scenario.path.name, line, said))
+        text = f"the prompt {shorten_value(prompt)!r} took more than {limit:,} ms"
+        take(Violation("late", stage.scenario.path.name, line, text))
     return False
 
 
@@ -148,7 +156,7 @@ async def inspect_scenario(
 ) -> list[ScenarioProblem]:
     """Return what the listings of the servers say against a scenario; nothing is called."""
     async with _open_run_state(scenario, settings) as stage:
-        found = [
+        problems = [
             ScenarioProblem(each.file, each.line, "", each.text)
             for each in stage.startup_violations()
         ]
@@ -156,9 +164,9 @@ async def inspect_scenario(
             meant = any(check.kind == "is_error" and check.want for check in call.expect)
             if stage.real is None or stage.executor_of(call) is not stage.real or meant:
                 continue
-            if said := stage.real.listing_mismatch(call):
-                found.append(ScenarioProblem(scenario.path.name, call.line, call.tool, said))
-    return found
+            if mismatch := stage.real.listing_mismatch(call):
+                problems.append(ScenarioProblem(scenario.path.name, call.line, call.tool, mismatch))
+    return problems
 
 
 @asynccontextmanager
@@ -210,7 +218,7 @@ async def _open_run_state(
             for call in scenario_calls(scenario)
         ):
             # The SDK takes half a second to import; no other mode needs it.
-            from iac_scenario.counterpart import client_answers
+            from iac_scenario.client_callbacks import client_answers
             from iac_scenario.mcp_servers import connect_servers
 
             servers = _configured_servers(scenario, settings, places)

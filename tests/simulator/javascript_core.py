@@ -1,18 +1,21 @@
-"""JavaScriptCore as an engine, through its C API and ctypes.
+"""JavaScriptCore, the engine of the real osascript, as the oracle of the simulator's own engine.
 
-On a Mac it is the system's framework (to be confirmed on a Mac), on Linux the library of WebKitGTK.
-Source of the functions: JavaScriptCore's public headers, and `JSContextRefPrivate.h` for the time
-limit, which both libraries export.
+It is called through its C API: on a Mac the system's framework (to be confirmed on a Mac), on Linux
+the library of WebKitGTK. As a program this is `iac-osascript` with that engine; as a plugin
+(`PYTHONPATH=tests/simulator pytest -p javascript_core`) it puts the engine under all tests.
 """
 
 import ctypes
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Final
 
-from iac_simulator.engine import Check, EngineError, MissingEngineError
+import pytest
+
+from iac_simulator import errors, host, osascript
+from iac_simulator.engine import EngineError, script_sources
 
 _SONAMES: Final = (
     "libjavascriptcoregtk-4.0.so.18",
@@ -20,22 +23,13 @@ _SONAMES: Final = (
     "libjavascriptcoregtk-6.0.so.1",
 )
 _FRAMEWORK: Final = "/System/Library/Frameworks/JavaScriptCore.framework/JavaScriptCore"
-_WAY: Final = {
-    "darwin": "it is a part of macOS; report which system this is",
-    "linux": "apt-get install libjavascriptcoregtk-4.0-18 (or 4.1-0, 6.0-1)",
-}
-_TICK: Final = 0.05
-"""Seconds of running script between two looks at the deadline."""
-
 _P = ctypes.c_void_p
 _E = ctypes.POINTER(_P)
 _Call = ctypes.CFUNCTYPE(_P, _P, _P, _P, ctypes.c_size_t, _E, _E)
-_Stop = ctypes.CFUNCTYPE(ctypes.c_bool, _P, _P)
 
 _FUNCTIONS: Final[dict[str, tuple[Any, tuple[Any, ...]]]] = {
     "JSContextGroupCreate": (_P, ()),
     "JSContextGroupRelease": (None, (_P,)),
-    "JSContextGroupSetExecutionTimeLimit": (None, (_P, ctypes.c_double, _Stop, _P)),
     "JSGlobalContextCreateInGroup": (_P, (_P, _P)),
     "JSGlobalContextRelease": (None, (_P,)),
     "JSContextGetGlobalObject": (_P, (_P,)),
@@ -56,11 +50,7 @@ _FUNCTIONS: Final[dict[str, tuple[Any, tuple[Any, ...]]]] = {
 
 @cache
 def load_library() -> Any:
-    """Return JavaScriptCore with its functions declared.
-
-    Raises:
-        MissingEngineError: There is none on this machine; the text says how to get it.
-    """
+    """Return JavaScriptCore with its functions declared; skip the test where it is missing."""
     names = (_FRAMEWORK,) if sys.platform == "darwin" else _SONAMES
     for name in names:
         try:
@@ -71,46 +61,36 @@ def load_library() -> Any:
         except (OSError, AttributeError):
             continue
         return loaded
-    way = _WAY.get(sys.platform, "there is no known library for this system")
-    raise MissingEngineError(f"The engine jsc is not installed: {way}. Or use the engine quickjs.")
+    pytest.skip("apt-get install libjavascriptcoregtk-4.0-18 (or 4.1-0, 6.0-1)")
 
 
-class _Core:
-    """A new engine asks `check` while a script runs, about 20 times a second."""
+def own_words(error: Mapping[str, Any], _script: str, _prefix: int) -> str:
+    """Stand for the translation of an error into this engine's words."""
+    return str(error["text"])
 
-    translated = False
 
-    def __init__(self, check: Check) -> None:
+class JavaScriptCore:
+    """A fresh global scope, like `iac_simulator.engine.Engine`."""
+
+    def __init__(self, send: Callable[[str], str]) -> None:
         self._lib = load_library()
-        self._check = check
         self._raised: BaseException | None = None
         # ctypes does not keep a callback alive for the library.
         self._kept: list[Any] = []
         self._group = self._lib.JSContextGroupCreate()
         self._context = self._lib.JSGlobalContextCreateInGroup(self._group, None)
-        # A callback must not hold this object, or both are freed only when Python next looks for
-        # circles, and a context is megabytes.
-        me = weakref.ref(self)
-        self._stop = _Stop(lambda *_: (core := me()) is None or core._must_stop())
-        self._lib.JSContextGroupSetExecutionTimeLimit(self._group, _TICK, self._stop, None)
+        self.bind("__send", send)
+        for source in script_sources():
+            self.evaluate(source)
 
     def __del__(self) -> None:
         if getattr(self, "_context", None):
             self._lib.JSGlobalContextRelease(self._context)
             self._lib.JSContextGroupRelease(self._group)
 
-    def _must_stop(self) -> bool:
-        try:
-            if self._raised is None:
-                self._check()
-        except BaseException as raised:
-            self._raised = raised
-        if self._raised is None:
-            # The limit counts once: it has to be set again for the next look.
-            self._lib.JSContextGroupSetExecutionTimeLimit(self._group, _TICK, self._stop, None)
-        return self._raised is not None
-
     def bind(self, name: str, function: Callable[[str], str]) -> None:
+        # A callback must not hold this object, or both are freed only when Python next looks for
+        # circles, and a context is megabytes.
         me = weakref.ref(self)
 
         def call_back(
@@ -182,4 +162,11 @@ class _Core:
         return units.decode("utf-16-le", "surrogatepass")
 
 
-new: Final = _Core
+def pytest_configure(config: object = None) -> None:
+    """Put this engine into the place of the simulator's own."""
+    vars(host)["Engine"], vars(errors)["_jsc_wording"] = JavaScriptCore, own_words
+
+
+if __name__ == "__main__":
+    pytest_configure()
+    sys.exit(osascript.main())

@@ -9,24 +9,31 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 
 from iac_scenario.bash import BashSession
-from iac_scenario.conversation import NextReply, call_id
-from iac_scenario.events import (
+from iac_scenario.checks import RunChecks
+from iac_scenario.conversation import (
     CallEvent,
     EndEvent,
     Event,
     FailureEvent,
+    NextReply,
     NoteEvent,
     ResultEvent,
     TextEvent,
     Violation,
+    call_id,
     describe_failure,
     failure_text,
 )
 from iac_scenario.executors import DisabledExecutor, MockExecutor, ToolExecutor
-from iac_scenario.hooks import SessionHooks
-from iac_scenario.mcp_config import replace_variables
-from iac_scenario.model import ScenarioScript, ScriptedReply, StdioServer, ToolCall, ToolSetting
-from iac_scenario.modes import reply_chain
+from iac_scenario.matching import replace_variables
+from iac_scenario.model import (
+    ScenarioScript,
+    ScriptedReply,
+    StdioServer,
+    ToolCall,
+    ToolSetting,
+    reply_chain,
+)
 from iac_scenario.permissions import PermissionRequest, decide_permission
 from iac_scenario.results import (
     CallResult,
@@ -38,11 +45,11 @@ from iac_scenario.results import (
     scripted_result,
 )
 from iac_scenario.sandbox import Parts, Sandbox
-from iac_scenario.session import DIALOGS, ScenarioSession
-from iac_scenario.verdict import RunChecks
+from iac_scenario.session import DIALOGS, ScenarioSession, SessionHooks
 
 if TYPE_CHECKING:
     from iac_scenario.mcp_servers import McpExecutor
+
 
 _NO_SETTING: Final = ToolSetting()
 
@@ -174,8 +181,8 @@ class RunState:
                 return outcome
             facts |= {"tool_input": call.input, "tool_response": outcome.value}
             after = await self.hooks.run("PostToolUse", call.tool, **facts)
-            said = (f"hook PostToolUse: {after.reason}",) if after.decision == "block" else ()
-            before = replace(before, notes=(*before.notes, *after.notes, *said))
+            note = (f"hook PostToolUse: {after.reason}",) if after.decision == "block" else ()
+            before = replace(before, notes=(*before.notes, *after.notes, *note))
         return replace(outcome, note="; ".join(filter(None, (outcome.note, *before.notes))))
 
     async def _run_call(self, call: ToolCall, executor: ToolExecutor) -> CallResult:
@@ -206,8 +213,8 @@ class RunState:
         approves = setting.auto_approve or hooked == "allow"
         asked = decide_permission(request, permissions, auto_approve=approves)
         if asked.verdict == "deny":
-            said = f"Permission to use {call.tool} has been denied: {asked.reason}."
-            return error_result(said)
+            text = f"Permission to use {call.tool} has been denied: {asked.reason}."
+            return error_result(text)
         declines = call.approve is False and call.tool == "AskUserQuestion"
         if asked.verdict == "allow" and hooked != "ask" and not declines:
             return None

@@ -14,15 +14,21 @@ import anyio
 import anyio.abc
 
 from iac_scenario.conversation import compile_pattern
-from iac_scenario.mcp_config import replace_variables
-from iac_scenario.model import ElicitationAnswer, SamplingAnswer, ScenarioScript, ToolCall
-from iac_scenario.modes import scenario_calls
+from iac_scenario.matching import replace_variables
+from iac_scenario.model import (
+    ElicitationAnswer,
+    SamplingAnswer,
+    ScenarioScript,
+    ToolCall,
+    scenario_calls,
+)
 from iac_scenario.results import CallResult, missed_expectations
 
 if TYPE_CHECKING:
     import mcp_types
     from mcp import Client
     from mcp.client.session import IncomingMessage
+
 
 Scripted = TypeVar("Scripted", ElicitationAnswer, SamplingAnswer)
 _READING: Final = 0.6
@@ -71,17 +77,17 @@ class ClientCallbacks:
     def client_options(self) -> dict[str, Any]:
         """Return the arguments of the SDK's client that make it answer and hear."""
         given = self._answering
-        found: dict[str, Any] = {
+        options: dict[str, Any] = {
             "mode": given.protocol,
             "log_level": given.log_level,
             "elicitation_callback": self._handle_elicitation,
             "message_handler": self._handle_message,
         }
         if given.sampling or given.samples:
-            found["sampling_callback"] = self._handle_sampling
+            options["sampling_callback"] = self._handle_sampling
         if given.roots:
-            found["list_roots_callback"] = self._handle_list_roots
-        return found
+            options["list_roots_callback"] = self._handle_list_roots
+        return options
 
     async def with_notifications(
         self, call: ToolCall, outcome: CallResult, seconds: float
@@ -145,12 +151,12 @@ class ClientCallbacks:
         text = "\n".join(getattr(block, "text", "") for block in blocks)
         given = _matching_answer((*own, *self._answering.sampling), text)
         if given is None or given.error is not None:
-            said = (
+            reason = (
                 "The scenario has no answer for this request."
                 if given is None
                 else str(given.error)
             )
-            return ErrorData(code=INVALID_REQUEST, message=said)
+            return ErrorData(code=INVALID_REQUEST, message=reason)
         return CreateMessageResult(
             role="assistant",
             content=TextContent(text=given.text),
@@ -212,33 +218,35 @@ async def send_request(client: "Client", method: str, params: Any, progressed: A
 
     session = client.session
     if method == "resources/read":
-        found: Any = await client.read_resource(params.get("uri", ""), cache_mode="bypass")
+        answer: Any = await client.read_resource(params.get("uri", ""), cache_mode="bypass")
     elif method == "prompts/get":
-        found = await client.get_prompt(params.get("name", ""), params.get("arguments"))
+        answer = await client.get_prompt(params.get("name", ""), params.get("arguments"))
     elif method == "tools/call" and "task" in params:
         # The SDK takes no task for an answer to a call.
-        found = await session._dispatcher.send_raw_request(method, dict(params), {})
+        answer = await session._dispatcher.send_raw_request(method, dict(params), {})
     else:
         request = types.Request[Any, Any](method=method, params=params or None)
         adapter: Any = TypeAdapter(dict[str, Any])
-        found = await session.send_request(request, adapter, progress_callback=progressed)
-    if not isinstance(found, dict):
-        found = found.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    found.pop("_meta", None)
-    return CallResult(tuple(_content_blocks(found)), bool(found.get("isError")), structured=found)
+        answer = await session.send_request(request, adapter, progress_callback=progressed)
+    if not isinstance(answer, dict):
+        answer = answer.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    answer.pop("_meta", None)
+    return CallResult(
+        tuple(_content_blocks(answer)), bool(answer.get("isError")), structured=answer
+    )
 
 
-def _content_blocks(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _content_blocks(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the content of a result: what a resource or a prompt holds, else all of it as JSON."""
-    if isinstance(found.get("content"), list):
-        return list(found["content"])
-    if "messages" in found:
-        return [message["content"] for message in found["messages"]]
-    if "contents" in found:
+    if isinstance(answer.get("content"), list):
+        return list(answer["content"])
+    if "messages" in answer:
+        return [message["content"] for message in answer["messages"]]
+    if "contents" in answer:
         return [
             {"type": "text", "text": item["text"]}
             if "text" in item
             else {"type": "resource", "resource": item}
-            for item in found["contents"]
+            for item in answer["contents"]
         ]
-    return [{"type": "text", "text": json.dumps(found, ensure_ascii=False)}]
+    return [{"type": "text", "text": json.dumps(answer, ensure_ascii=False)}]

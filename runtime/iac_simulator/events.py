@@ -1,26 +1,205 @@
-"""Apple event descriptors: what a raw event says, read by codes, and an app's answer written so.
+"""Events of an app: a command of JavaScript and its arguments, or a raw event's descriptors.
+
+The rule for commands is Apple's (JXA release notes 10.10, "Calling commands"): the first argument
+is the direct parameter, the next an object of named ones, the last an object of event modifiers.
 
 Object specifiers, tests, ranges and insertion locations: Apple's *Apple Events Programming Guide*
 and AEObjects.h. A descriptor on the wire is `{"type", "value" | "items" | "fields"}`; types and
 keywords are the numbers of four-character codes.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 from iac_runtime.language.terms import CLASS_PROPERTY
 from iac_runtime.language.text import four_number
-from iac_runtime.tool import Property
-from iac_runtime.tools.tables import Tables
-from iac_simulator.errors import EventRefusedError
-from iac_simulator.names import (
+from iac_runtime.tool import Param, Property
+from iac_runtime.tools.tables import APPLICATION, Tables
+from iac_runtime.types import parse_type
+from iac_simulator.dictionary import (
+    SAVE_OPTIONS,
     chain_meaning,
     class_of_type,
     element_class,
+    encode_properties,
+    encode_value,
     property_named,
     property_of_kin,
 )
-from iac_simulator.values import AppReference, Chain, ChainStep, Undefined, record_fields, to_wire
+from iac_simulator.errors import EventRefusedError
+from iac_simulator.values import (
+    UNDEFINED,
+    AppReference,
+    Chain,
+    ChainStep,
+    Undefined,
+    record_fields,
+    to_wire,
+)
+
+
+class AppCommand(NamedTuple):
+    """A command: `params` by JXA name, without the direct one."""
+
+    name: str
+    event: str
+    direct: Param | None
+    params: Mapping[str, Param]
+    result: str = ""
+
+
+class CommandArguments(NamedTuple):
+    """A call taken apart; `direct` is None for none, `refused` where an app would refuse it."""
+
+    direct: Any
+    named: Mapping[str, Any]
+    timeout: float | None
+    refused: bool = False
+
+
+def _read_standard() -> Iterator[tuple[str, AppCommand]]:
+    text = Path(__file__).with_name("standard.toml").read_text(encoding="utf-8")
+    for name, row in tomllib.loads(text).items():
+        direct = Param("", "----", row["direct"]) if "direct" in row else None
+        params = {key: Param(key, *rest) for key, rest in row.get("params", {}).items()}
+        yield name, AppCommand(name, row["event"], direct, params)
+
+
+_STANDARD: Final[Mapping[str, AppCommand]] = dict(_read_standard())
+"""What every app answers, in its dictionary or not, by name."""
+
+STANDARD_EVENTS: Final = frozenset(command.event for command in _STANDARD.values())
+
+_MODIFIERS: Final = {"timeout", "considering", "ignoring"}
+
+
+def command_named(tables: Tables, name: str) -> AppCommand | None:
+    """Return the command of an app that JavaScript calls `name`, its standard form included."""
+    standard = _STANDARD.get(name) if tables.app.kind == "application" else None
+    command = standard
+    for spec in tables.tools.values():
+        if spec.bind or spec.op == "list":
+            continue
+        if (spec.op if spec.op != "command" else spec.jxa) != name:
+            continue
+        params = {p.jxa or p.term: p for p in spec.params.values() if len(p.code) == 4}
+        direct = next((p for p in params.values() if p.code == "----"), None)
+        named = {key: p for key, p in params.items() if p.code != "----"}
+        if standard is None:
+            return AppCommand(name, spec.event, direct, named, spec.result)
+        if spec.op != "command":
+            # An object tool states its own parameters; the event's are those of the core suite.
+            codes = {param.code for param in standard.params.values()}
+            extra = {k: p for k, p in named.items() if k and p.code not in codes}
+            return standard._replace(params={**standard.params, **extra})
+        command = AppCommand(
+            name, spec.event, direct or standard.direct, {**standard.params, **named}, spec.result
+        )
+    return command
+
+
+def command_for_event(tables: Tables, event: str) -> AppCommand | None:
+    """Return the command whose event this is, as JavaScript would find it."""
+    own = (spec for spec in tables.tools.values() if spec.event == event and not spec.bind)
+    names = [spec.jxa if spec.op == "command" else spec.op for spec in own if spec.op != "list"]
+    names += [name for name, row in _STANDARD.items() if row.event == event]
+    commands = (command_named(tables, name) for name in names)
+    return next((row for row in commands if row is not None and row.event == event), None)
+
+
+def read_arguments(
+    command: AppCommand, receiver: AppReference | None, args: Sequence[Any]
+) -> CommandArguments:
+    """Take apart the arguments of a call on `receiver`, None for the application.
+
+    Raises:
+        EventRefusedError: -1700: undefined for a parameter, or a name that the command lacks.
+    """
+    rest: list[Any] = list(args)
+    direct: Any = receiver
+    refused = False
+    first = record_fields(rest[0]) if rest else None
+    if receiver is None:
+        if rest and (command.direct is not None or first is None):
+            direct = rest.pop(0)
+            types = parse_type(command.direct.type) if command.direct else ()
+            refused = first is not None and {"record", "any"}.isdisjoint(row.name for row in types)
+    elif rest and first is None and rest[0] is not None:
+        direct = rest.pop(0)
+    named = (record_fields(rest[0]) if rest else None) or {}
+    if direct is UNDEFINED or set(named) - set(command.params):
+        raise EventRefusedError(-1700)
+    return CommandArguments(
+        direct, named, modifier_timeout(rest[1] if len(rest) > 1 else None), refused
+    )
+
+
+def event_params(tables: Tables, command: AppCommand, named: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the named arguments of a call as its event carries them, by code."""
+    term = named.get("new") if command.event == "corecrel" else None
+    made = tables.find_class(term) if isinstance(term, str) else None
+    params = {}
+    for key, value in named.items():
+        param = command.params[key]
+        properties = record_fields(value) if param.code == "prdt" else None
+        if properties is not None:
+            params[param.code] = encode_properties(tables, made, properties)
+        else:
+            params[param.code] = encode_value(tables, value, param.type)
+    return params
+
+
+def modifier_timeout(modifiers: Any) -> float | None:
+    """Return the seconds of event modifiers (`{timeout: 20}`), or None."""
+    given = record_fields(modifiers) or {}
+    seconds = given.get("timeout") if set(given) <= _MODIFIERS else None
+    return seconds if isinstance(seconds, int | float) else None
+
+
+def reflection_answer(tables: Tables, name: str, arguments: Sequence[Any]) -> Any:
+    """Return the answer of an app's reflection method `name`; None where it has none.
+
+    Source: public accounts of `Automation`'s app methods; that a collection is named by its plural
+    and an unknown class has no members is inferred, to be confirmed on a Mac.
+    """
+    about, owner = (*(word if isinstance(word, str) else "" for word in arguments), "", "")[:2]
+    commands = {
+        spec.jxa: " ".join(key.rstrip("_").split("_"))
+        for key, spec in reversed(list(tables.tools.items()))
+        if spec.op == "command" and not spec.bind
+    }
+    standard = _STANDARD if tables.app.kind == "application" else {}
+    term = tables.find_class((owner if name.startswith("display") else about) or APPLICATION)
+    properties = list(tables.properties(term)) if term else []
+    elements = tables.elements(term) if term else ()
+    plurals = [tables.classes[row.term].plural for row in elements if row.term in tables.classes]
+    match name:
+        case "commandsOfClass":
+            return sorted({*commands, *standard})
+        case "elementsOfClass":
+            return plurals
+        case "propertiesOfClass":
+            return [prop.jxa for prop in properties]
+        case "parentOfClass":
+            parent = tables.classes.get(tables.classes[term].inherits or "") if term else None
+            return parent.jxa if parent else None
+        case "displayNameForCommand":
+            return commands.get(about, about if about in standard else None)
+        case "displayNameForElementOfClass":
+            element = tables.find_class(about)
+            if element is None or tables.classes[element].plural not in plurals:
+                return None
+            if about != tables.classes[element].plural:
+                return element
+            # The tables keep a plural in camel case only.
+            return re.sub(r"[A-Z]", lambda letter: f" {letter[0].lower()}", about)
+        case "displayNameForPropertyOfClass":
+            return next((prop.term for prop in properties if prop.jxa == about), None)
+    return None
+
 
 Tree = Mapping[str, Any]
 
@@ -34,7 +213,7 @@ _ORDINALS: Final = {
 }  # fmt: skip
 _ALL: Final = "pALL"
 _SECONDS: Final = 120
-_TEXTS: Final = ("utxt", "TEXT", "utf8")
+_SCALARS: Final = {bool: "bool", float: "doub", str: "utxt"}
 
 
 def code_letters(number: int) -> str:
@@ -48,10 +227,8 @@ def read_event(tables: Tables, request: Mapping[str, Any]) -> tuple[Any, dict[st
     Raises:
         EventRefusedError: Something in it is none that the app knows.
     """
-    reading, given = (
-        DescriptorReader(tables),
-        {code_letters(key): item for key, item in request["params"]},
-    )
+    reading = DescriptorReader(tables)
+    given = {code_letters(key): item for key, item in request["params"]}
     new = reading.read_value(given["kocl"]) if "kocl" in given else None
     made = tables.find_class(new) if isinstance(new, str) else None
     values = {code: reading.read_value(item, made) for code, item in given.items()}
@@ -103,9 +280,9 @@ class DescriptorReader:
     def _code_word(self, kind: str, code: str) -> str | None:
         if code == "msng":
             return None
-        rows = [row for found in self.tables.enums.values() for row in found if row[1] == code]
+        rows = [row for enum in self.tables.enums.values() for row in enum if row[1] == code]
         rows += [(row.jxa, code) for row in self.tables.classes.values() if row.code == code]
-        rows += [(name, own) for name, own in _SAVING if own == code and kind == "enum"]
+        rows += [row for row in SAVE_OPTIONS if row[1] == code and kind == "enum"]
         prop = self._find_property(None, code)
         if not rows and prop is None:
             raise EventRefusedError(-1700)
@@ -133,12 +310,12 @@ class DescriptorReader:
             return ()
         if kind not in ("obj ", "insl"):
             raise EventRefusedError(-1700)
-        found = {code_letters(key): item for key, item in tree["fields"]}
+        fields = {code_letters(key): item for key, item in tree["fields"]}
         if kind == "insl":
-            place = _PLACES[code_letters(found["kpos"]["value"])]
-            return (*self.read_chain(found["kobj"], tested), ChainStep("l", place))
-        holder, above = found["from"], self.read_chain(found["from"], tested)
-        form, key = code_letters(found["form"]["value"]), found["seld"]
+            place = _PLACES[code_letters(fields["kpos"]["value"])]
+            return (*self.read_chain(fields["kobj"], tested), ChainStep("l", place))
+        holder, above = fields["from"], self.read_chain(fields["from"], tested)
+        form, key = code_letters(fields["form"]["value"]), fields["seld"]
         term = self._class_term(above, tested)
         if form == "prop":
             row = self._find_property(term, code_letters(key["value"]))
@@ -148,7 +325,7 @@ class DescriptorReader:
         if form == "rele":
             way = {"next": "next", "prev": "previous"}[code_letters(key["value"])]
             return (*above, ChainStep("x", way))
-        code = code_letters(found["want"]["value"])
+        code = code_letters(fields["want"]["value"])
         if not self._is_nested_pick(holder, above, code):
             above = (*above, ChainStep("p", self._find_plural(term, code)))
         return self._extend_chain(above, form, key)
@@ -184,13 +361,13 @@ class DescriptorReader:
         return (*above, ChainStep("n" if form == "name" else "id", value))
 
     def _read_test(self, tree: Tree, term: str | None) -> dict[str, Any]:
-        found = {code_letters(key): item for key, item in tree["fields"]}
+        fields = {code_letters(key): item for key, item in tree["fields"]}
         if code_letters(tree["type"]) == "cmpd":
-            tested = [list(step) for step in self.read_chain(found["obj1"], term or "")]
-            operator = _OPERATORS[code_letters(found["relo"]["value"])]
-            return {"match": [tested, operator, to_wire(self.read_value(found["obj2"]))]}
-        parts = [self._read_test(item, term) for item in found["term"]["items"]]
-        word = code_letters(found["logc"]["value"]).strip().lower()
+            tested = [list(step) for step in self.read_chain(fields["obj1"], term or "")]
+            operator = _OPERATORS[code_letters(fields["relo"]["value"])]
+            return {"match": [tested, operator, to_wire(self.read_value(fields["obj2"]))]}
+        parts = [self._read_test(item, term) for item in fields["term"]["items"]]
+        word = code_letters(fields["logc"]["value"]).strip().lower()
         if word == "not" and "or" in parts[0]:
             return {"not": parts[0]["or"]}
         return {word: parts}
@@ -210,11 +387,8 @@ class DescriptorReader:
         rows = [row for row in self.tables.classes.values() if row.code == code]
         if not rows:
             raise EventRefusedError(-1728)
-        held = (row for row in rows if element_class(self.tables, term, row.plural))
-        return next(held, rows[0]).plural
-
-
-_SAVING: Final = (("yes", "yes "), ("no", "no  "), ("ask", "ask "))
+        owned = (row for row in rows if element_class(self.tables, term, row.plural))
+        return next(owned, rows[0]).plural
 
 
 class DescriptorWriter:
@@ -229,19 +403,13 @@ class DescriptorWriter:
             return None
         if value is None:
             return _make_descriptor("type", four_number("msng"))
-        if isinstance(value, bool):
-            return _make_descriptor("bool", value)
+        if type(value) in _SCALARS:
+            return _make_descriptor(_SCALARS[type(value)], value)
         if isinstance(value, int):
             return _make_descriptor("long" if abs(value) < 2**31 else "comp", value)
-        if isinstance(value, float):
-            return _make_descriptor("doub", value)
-        if isinstance(value, str):
-            return _make_descriptor("utxt", value)
         if isinstance(value, list):
-            return {
-                "type": four_number("list"),
-                "items": [self.write_value(item) for item in value],
-            }
+            items = [self.write_value(item) for item in value]
+            return {"type": four_number("list"), "items": items}
         if isinstance(value, AppReference):
             return self.write_specifier(value.chain)
         fields = record_fields(value)
@@ -277,30 +445,23 @@ class DescriptorWriter:
                 row = place.prop or (CLASS_PROPERTY if step.value == "class" else None)
                 if row is None:
                     raise EventRefusedError(-1700)
-                made, whole = (
-                    _object_specifier(
-                        "prop", "prop", _make_descriptor("type", four_number(row.code)), made
-                    ),
-                    None,
-                )
+                key = _make_descriptor("type", four_number(row.code))
+                made, whole = _object_specifier("prop", "prop", key, made), None
                 continue
             term = place.term
             if term not in self.tables.classes or term is None:
                 raise EventRefusedError(-1700)
             want = self.tables.classes[term].code
             if step.kind == "p":
-                whole = made
-                made = _object_specifier(
-                    want, "indx", _make_descriptor("abso", four_number("all ")), made
-                )
+                every = _make_descriptor("abso", four_number("all "))
+                made, whole = _object_specifier(want, "indx", every, made), made
                 continue
             form = {"i": "indx", "n": "name", "id": "ID  "}.get(step.kind)
-            key = step.value
             if form is None:
                 raise EventRefusedError(-1700)
-            if form == "indx":
-                key = key + 1 if key >= 0 else key
-            made, whole = _object_specifier(want, form, self.write_value(key), whole or made), None
+            value = step.value + 1 if form == "indx" and step.value >= 0 else step.value
+            made = _object_specifier(want, form, self.write_value(value), whole or made)
+            whole = None
         return made
 
 
@@ -312,9 +473,8 @@ def _object_specifier(want: str, form: str, key: Tree | None, holder: Tree) -> T
     fields = [
         ("want", _make_descriptor("type", four_number(want))),
         ("form", _make_descriptor("enum", four_number(form))),
+        ("seld", key or _make_descriptor("null", None)),
+        ("from", holder),
     ]
-    fields += [("seld", key or _make_descriptor("null", None)), ("from", holder)]
-    return {
-        "type": four_number("obj "),
-        "fields": [[four_number(name), part] for name, part in fields],
-    }
+    parts = [[four_number(name), part] for name, part in fields]
+    return {"type": four_number("obj "), "fields": parts}
