@@ -247,16 +247,9 @@ class AtspiBridge:
         """Return what the element takes, by the interfaces that it has."""
         if is_screen(handle):
             return AcceptedValue(None)
-        answers = self._bus.call_all(
-            [
-                method_call(handle, "Accessible", "GetInterfaces"),
-                method_call(handle, "Accessible", "GetState"),
-                property_call(handle, "Value", "MinimumValue"),
-                property_call(handle, "Value", "MaximumValue"),
-            ],
-            timeout,
-        )
-        interfaces, states, low, high = answers
+        calls = [method_call(handle, "Accessible", name) for name in ("GetInterfaces", "GetState")]
+        calls += [property_call(handle, "Value", name) for name in ("MinimumValue", "MaximumValue")]
+        interfaces, states, low, high = self._bus.call_all(calls, timeout)
         if isinstance(interfaces, UiFault):
             raise interfaces
         names = {name.removeprefix(ATSPI) for name in interfaces[0]}
@@ -329,11 +322,8 @@ class AtspiBridge:
         level = [handle]
         reader = AtspiReader(self._bus, {})
         for _ in range(2):
-            nodes = [
-                one
-                for one in reader.read(level, Detail.CHILDREN, timeout)
-                if isinstance(one, UiNode)
-            ]
+            answers = reader.read(level, Detail.CHILDREN, timeout)
+            nodes = [one for one in answers if isinstance(one, UiNode)]
             if any("focused" in node.states for node in nodes):
                 return True
             level = [child for node in nodes for child in node.children][:_FEW]
@@ -463,17 +453,12 @@ class AtspiBridge:
             return ""
         self._set_status("ScreenReaderEnabled")
         (windows,) = self._bus.call(method_call(app.key, "Accessible", "GetChildren"), 1.0)
-        asked = [
-            call
-            for window in windows[:20]
-            for call in (
-                method_call(window, "Accessible", "GetAttributes"),
-                method_call(window, "Accessible", "GetRelationSet"),
-                method_call(window, "Accessible", "GetInterfaces"),
-                method_call(window, "Text", "GetText", "ii", 0, 100),
-            )
+        asked = ("GetAttributes", "GetRelationSet", "GetInterfaces")
+        calls = [
+            method_call(window, "Accessible", name) for window in windows[:20] for name in asked
         ]
-        self._bus.call_all(asked, 1.0)
+        calls += [method_call(window, "Text", "GetText", "ii", 0, 100) for window in windows[:20]]
+        self._bus.call_all(calls, 1.0)
         return f"{app.name} builds its tree on demand, so it was asked for it"
 
 
