@@ -276,7 +276,7 @@ class AtspiBridge:
         for number, name in enumerate(action_names(self._bus, handle, rows, timeout)):
             if action_name(name, of_text=of_text) == action:
                 call = method_call(handle, "Action", "DoAction", "i", number)
-                return self._demand("action", call, timeout)
+                return self._call_or_fail(call, "the app refused the action", timeout)
         raise Unsupported(f"no action {action}")
 
     def set_value(self, handle: Handle, value: str | float | bool, timeout: float) -> None:
@@ -287,7 +287,7 @@ class AtspiBridge:
             body = (ATSPI + "Value", "CurrentValue", ("d", float(value)))
             key: Any = handle
             call = BusCall(key[0], key[1], PROPERTIES, "Set", "ssv", body)
-        self._demand("value", call, timeout)
+        self._call_or_fail(call, "the app refused the value", timeout)
 
     @property
     def input_devices(self) -> "XDisplay":
@@ -336,7 +336,7 @@ class AtspiBridge:
         units = self._toolkit_name(handle, timeout) == "Qt"
         size = len(text.encode("utf-16-le")) // 2 if units else len(text.encode())
         call = method_call(handle, "EditableText", "InsertText", "isi", count, text, size)
-        self._demand("text", call, timeout)
+        self._call_or_fail(call, "the app refused the text", timeout)
 
     def select_all(self, handle: Handle, timeout: float) -> bool:
         """Select what a text holds."""
@@ -365,16 +365,16 @@ class AtspiBridge:
         call = property_call((handle[0], ROOT_PATH), "Application", "ToolkitName")
         return str(self._bus.call(call, timeout)[0][1])
 
-    def _demand(self, what: str, call: BusCall, timeout: float) -> None:
+    def _call_or_fail(self, call: BusCall, why: str, timeout: float) -> None:
         """Raise where the app answers that it did not do it."""
         answer = self._bus.call(call, timeout)
         if answer and answer[0] is False:
-            raise ActionFailed(f"the app refused the {what}")
+            raise ActionFailed(why)
 
     def select_child(self, handle: Handle, index: int, timeout: float) -> None:
         """Select a child by its place."""
         call = method_call(handle, "Selection", "SelectChild", "i", index)
-        self._demand("selection", call, timeout)
+        self._call_or_fail(call, "the app refused the selection", timeout)
 
     def scroll_to(self, handle: Handle, timeout: float) -> bool:
         """Bring an element into view; False where its toolkit does not do that."""
