@@ -78,10 +78,10 @@ def import_patterns(file: Path) -> None:
 
 
 def _load_pattern(number: int) -> ScriptPattern:
-    found = PatternStore(open_state()).get(number)
-    if found is None:
+    pattern = PatternStore(open_state()).get(number)
+    if pattern is None:
         raise SetupError(f"There is no pattern {number}. Run iac-mcp patterns list to see all.")
-    return found
+    return pattern
 
 
 def _read_patterns(file: Path) -> list[ScriptPattern]:

@@ -362,16 +362,16 @@ def load_skills(folder: Path | None = None) -> dict[str, Skill]:
     The user's files count only if nobody else can write to them. One that cannot be read is left
     out, and ours stands.
     """
-    found = dict(_shipped_skills())
+    skills = dict(_shipped_skills())
     base = data_folder() / "skills" if folder is None else folder
     try:
         if base.is_dir():
             check_own(base)
             for path in sorted(base.glob("*.md")):
-                _add_own_skill(path, found)
+                _add_own_skill(path, skills)
     except (OSError, SetupError):
-        return found
-    return found
+        return skills
+    return skills
 
 
 def _add_own_skill(path: Path, found: dict[str, Skill]) -> None:

@@ -338,9 +338,11 @@ class _ScriptIndex(NamedTuple):
 def offer_scripts(query: str, app: str, catalogue: Catalogue) -> list[dict[str, Any]]:
     """Return the script that surely does what is wanted as `find_tools` shows it, and its call."""
     known = catalogue.find_app(app) if app else None
-    found = find_scripts(query, known.name if known else app, 1)
+    scripts = find_scripts(query, known.name if known else app, 1)
     rows = [
-        saved_script_call(row, _shared_analyzer(catalogue)) for row in found if row.score >= _SURELY
+        saved_script_call(row, _shared_analyzer(catalogue))
+        for row in scripts
+        if row.score >= _SURELY
     ]
     return [{**row, "call_with": CALL_TOOLS[row["level"]]} for row in rows]
 
@@ -454,27 +456,27 @@ def _weigh_terms(
 
 def _likely_apps(request: SearchRequest) -> dict[str, float]:
     """Return how likely a request means each app, by its folded name: 0 to 1."""
-    found: dict[str, float] = {}
+    likely_apps: dict[str, float] = {}
     for name, worth in area_scores(request).items():
         share = min(worth, _SURE) / _SURE
         for app in load_lexicon().areas[name].apps:
-            found[fold_name(app)] = max(found.get(fold_name(app), 0.0), share)
+            likely_apps[fold_name(app)] = max(likely_apps.get(fold_name(app), 0.0), share)
             share *= _NEXT
-    return found
+    return likely_apps
 
 
 def _named_apps(intent: str, entries: Sequence[_IndexedScript]) -> set[str]:
     """Return the apps that are named: by no everyday word, or by one with a capital."""
     words = [word.strip(".,:;?!()'\"") for word in intent.split()]
-    found = set()
+    named_apps = set()
     for app in {one for row in entries for one in row.script.apps}:
         name = app.removeprefix("Google ").split()[0]
         if stem_word(name.casefold()) in _everyday_words():
             told = name in words[1:]
         else:
             told = name.casefold() in map(str.casefold, words)
-        found |= {app} if told else set()
-    return found
+        named_apps |= {app} if told else set()
+    return named_apps
 
 
 @lru_cache(maxsize=1)

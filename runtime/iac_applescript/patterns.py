@@ -396,12 +396,12 @@ def query_words(intent: str) -> Mapping[str, Mapping[str, float]]:
     """Return the words of an intent, each with what may stand for it and how well."""
     known: Callable[[str], bool] = known_words().__contains__
     request = read_request(intent, known, lambda _word: ())
-    found: dict[str, dict[str, float]] = {}
+    words: dict[str, dict[str, float]] = {}
     for term in request.terms:
-        options = found[term.stem] = dict(term.options)
+        options = words[term.stem] = dict(term.options)
         for other in related_stems(term.stem):
             options[other] = max(options.get(other, 0.0), _FIT)
-    return found
+    return words
 
 
 def rank_patterns(

@@ -297,9 +297,9 @@ def run_script(
         message = f"{argv[0]} could not be started ({error.strerror or error})."
         raise ToolError("UNAVAILABLE", message, "Scripts run only on a Mac.") from error
     spent = round((time.monotonic() - begun) * 1000, 1)
-    found = _find_failure(done, script, language, timeout, worn)
-    if found is not None:
-        return ScriptRun(None, *found, spent)
+    failure = _find_failure(done, script, language, timeout, worn)
+    if failure is not None:
+        return ScriptRun(None, *failure, spent)
     printed = done.stdout.decode("utf-8", "replace")
     if readable:
         text = printed.removesuffix("\n")
@@ -412,10 +412,13 @@ JSON.stringify(found);
 def _battery_state() -> Any:
     import psutil
 
-    found = psutil.sensors_battery() if hasattr(psutil, "sensors_battery") else None
-    if found is None:
+    sensors_battery = psutil.sensors_battery() if hasattr(psutil, "sensors_battery") else None
+    if sensors_battery is None:
         return None
-    return {"percent": round(found.percent), "charging": bool(found.power_plugged)}
+    return {
+        "percent": round(sensors_battery.percent),
+        "charging": bool(sensors_battery.power_plugged),
+    }
 
 
 def _network_interfaces() -> Any:

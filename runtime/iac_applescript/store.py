@@ -253,8 +253,8 @@ class PatternStore:
     def successes_like(self, script: str, app: str, limit: int = 3) -> list[ScriptPattern]:
         """Return patterns that worked and share words with a script."""
         done = indexed_words("", app, script)[1]
-        found = self.find_patterns(f"{app.rpartition('.')[2]} {done}"[:400], app=app, limit=10)
-        return [row.pattern for row in found if row.pattern.is_trusted][:limit]
+        patterns = self.find_patterns(f"{app.rpartition('.')[2]} {done}"[:400], app=app, limit=10)
+        return [row.pattern for row in patterns if row.pattern.is_trusted][:limit]
 
     @_repairs_damage
     def forget_patterns(self, ids: Sequence[int] | None = None) -> int:
@@ -290,9 +290,9 @@ class PatternStore:
     def _add_pattern(
         self, base: sqlite3.Connection, row: ScriptPattern, *, bound: bool = True
     ) -> int:
-        found = self._select_patterns(base, "WHERE digest = ?", (row.digest,))
-        if found:
-            known = found[0]
+        patterns = self._select_patterns(base, "WHERE digest = ?", (row.digest,))
+        if patterns:
+            known = patterns[0]
             script, better = known.script, row.successes > 0
             if better:
                 language: Language = "javascript" if row.language == "javascript" else "applescript"

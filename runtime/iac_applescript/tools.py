@@ -141,25 +141,27 @@ def list_apps(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
 def show_dictionary(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
     tables = toolset.app_tables(given["app"])
     page = int(given.get("page", 1))
-    found = dictionary.dictionary_page(tables, given.get("term", ""), given.get("search", ""), page)
-    return {"app": tables.app.name, "bundle_id": tables.app.id, **found.to_dict()}
+    dictionary_page = dictionary.dictionary_page(
+        tables, given.get("term", ""), given.get("search", ""), page
+    )
+    return {"app": tables.app.name, "bundle_id": tables.app.id, **dictionary_page.to_dict()}
 
 
 @lookup_tool
 def show_skill(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
     app = given["app"]
-    found = find_skill(app, toolset.skill_folder)
-    if found is None:
+    skill = find_skill(app, toolset.skill_folder)
+    if skill is None:
         known = ", ".join(sorted(load_skills(toolset.skill_folder)))
         message = f"There is no guide for {quote_text(app)}."
         hint = f"Guides exist for: {known}. For any app, call get_app_dictionary."
         raise ToolError("NOT_FOUND", message, hint)
     return {
-        "app": found.app,
-        "name": found.name,
-        "title": found.title,
-        "text": found.text,
-        "source": "the user's own" if found.own else "shipped with IAC",
+        "app": skill.app,
+        "name": skill.name,
+        "title": skill.title,
+        "text": skill.text,
+        "source": "the user's own" if skill.own else "shipped with IAC",
     }
 
 
@@ -315,21 +317,23 @@ def _remember_run(
 
 
 def _script_language(given: Arguments) -> Language:
-    found: Language = given.get("language", "applescript")
-    return found
+    script_language: Language = given.get("language", "applescript")
+    return script_language
 
 
 @lookup_tool
 def explain_error(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
     script, language = given.get("script", ""), _script_language(given)
-    found = toolset.explain_failure(given.get("error", ""), given.get("number"), script, language)
+    explain_failure = toolset.explain_failure(
+        given.get("error", ""), given.get("number"), script, language
+    )
     similar = []
     if script:
         targets = toolset.analyser.analyze_script(script, language).targets
         similar = toolset.store.successes_like(script, targets[0] if targets else "")
     return {
-        **explanation_fields(found),
-        "message": found.message,
+        **explanation_fields(explain_failure),
+        "message": explain_failure.message,
         "similar": [
             {
                 "intent": row.intent,
@@ -346,11 +350,11 @@ def explain_error(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Res
 def find_patterns(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
     app = toolset.app_bundle_id(given.get("app", ""))
     limit = given.get("limit", 3)
-    found = toolset.store.find_patterns(given["intent"], app=app, limit=10)
+    patterns = toolset.store.find_patterns(given["intent"], app=app, limit=10)
     # What never worked here is no advice; an import is, and says that it was not tried.
     rows = [
         (row.score + LEARNED, pattern_fields(row))
-        for row in found
+        for row in patterns
         if row.score >= KNOWN and (row.pattern.is_trusted or row.pattern.provenance == "import")
     ]
     kept = find_scripts(given["intent"], _app_name(toolset, given), limit)

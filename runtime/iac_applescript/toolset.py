@@ -154,9 +154,9 @@ class ScriptToolset:
 
     def resolve_app(self, name: str) -> tuple[str, str]:
         """Return bundle id and name of a target; the id is empty for an app that is not known."""
-        found = self.catalogue.find_app(name)
-        if found is not None:
-            return found.id, found.name
+        app = self.catalogue.find_app(name)
+        if app is not None:
+            return app.id, app.name
         return name if "." in name else "", name
 
     def app_tables(self, app: str) -> Tables:

@@ -326,16 +326,16 @@ def _argument_list(values: Any) -> tuple[Any, ...]:
 
 
 def _choose_saved(name: str, values: Any) -> ChosenScript:
-    found = find_script(name)
-    if found is None:
+    script = find_script(name)
+    if script is None:
         hint = "get_workflow_pattern finds scripts by what they do."
         raise ToolError("NOT_FOUND", f"There is no saved script {quote_text(name)}.", hint)
-    digest = hashlib.sha256(found.script.encode()).hexdigest()
+    digest = hashlib.sha256(script.script.encode()).hexdigest()
     return ChosenScript(
-        found.language,
-        found.script,
-        _argument_list(found.bind_arguments(values)),
-        found.name,
+        script.language,
+        script.script,
+        _argument_list(script.bind_arguments(values)),
+        script.name,
         digest,
     )
 

@@ -341,15 +341,15 @@ def require_private_file(path: Path) -> os.stat_result:
 
 
 def _require_private(path: Path, kind: int, what: str, mode: str) -> os.stat_result:
-    found = path.lstat()
-    if stat.S_IFMT(found.st_mode) != kind:
+    require_private = path.lstat()
+    if stat.S_IFMT(require_private.st_mode) != kind:
         raise StateFileError(path, f"it is a link, or not a {what}", "Move it away.")
-    if found.st_uid != os.geteuid():
+    if require_private.st_uid != os.geteuid():
         raise StateFileError(
             path, "it belongs to another user", "Move it away, or make yourself its owner."
         )
-    if found.st_mode & 0o077:
+    if require_private.st_mode & 0o077:
         raise StateFileError(
             path, "other users can read or change it", f"Prevent this with: chmod {mode} '{path}'"
         )
-    return found
+    return require_private

@@ -160,15 +160,15 @@ def check_version(connection: sqlite3.Connection, path: Path, schema: DatabaseSc
         StateFileError: It is newer than `schema`, or something else wrote it.
     """
     # Of one moment: another program may make the tables just now.
-    held = connection.in_transaction
-    if not held:
+    in_transaction = connection.in_transaction
+    if not in_transaction:
         connection.execute("BEGIN")
     try:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         (application,) = connection.execute("PRAGMA application_id").fetchone()
         tables = connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is not None
     finally:
-        if not held and connection.in_transaction:
+        if not in_transaction and connection.in_transaction:
             connection.execute("ROLLBACK")
     if version > len(schema.migrations):
         raise StateFileError(

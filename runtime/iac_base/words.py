@@ -30,13 +30,13 @@ def split_name(name: str) -> list[str]:
 
 def split_words(text: str) -> list[str]:
     """Return the words of `text` in lower case; `NetNewsWire` gives its parts and the whole."""
-    found: list[str] = []
+    words: list[str] = []
     for word in _PLAIN.findall(unicodedata.normalize("NFKC", text)):
-        found.append(word.casefold())
+        words.append(word.casefold())
         parts = split_name(word)
         if len(parts) > 1:
-            found += [part for part in parts if len(part) > 1]
-    return found
+            words += [part for part in parts if len(part) > 1]
+    return words
 
 
 def stem_words(text: str) -> list[str]:

@@ -123,8 +123,8 @@ def forward_rows(once: bool) -> None:
     if once:
         with database.open_connection(settings.database) as connection:
             done = forward_once(settings, state, connection)
-            if said := versions.adopt_version(connection, settings, state):
-                click.echo(said)
+            if adopt_version := versions.adopt_version(connection, settings, state):
+                click.echo(adopt_version)
             database.report_host(connection, settings.host, _current_facts())
         click.echo(f"Sent {done.sent} rows; {done.waiting} are waiting.")
         return

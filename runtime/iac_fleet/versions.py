@@ -72,7 +72,7 @@ def read_settings() -> FleetSettings:
         require_private_file(path)
         table = tomllib.loads(path.read_text("utf-8"))["fleet"]
         table["approvers"] = tuple(map(str, table.get("approvers", ())))
-        found = FleetSettings(**{"host": socket.gethostname(), **table})
+        fleet_settings = FleetSettings(**{"host": socket.gethostname(), **table})
     except FileNotFoundError:
         raise SetupError(
             "This Mac has not joined a fleet. Run: iac-fleet join postgresql://…"
@@ -82,10 +82,10 @@ def read_settings() -> FleetSettings:
         raise SetupError(
             f"{path} cannot be read, or lacks database, host or behind in its section [fleet]."
         ) from None
-    kinds = [type(value) for value in found]
-    if kinds != [str, str, int, str, tuple] or not found.database:
+    kinds = [type(value) for value in fleet_settings]
+    if kinds != [str, str, int, str, tuple] or not fleet_settings.database:
         raise SetupError(f"{path}: database and host must be texts, and behind must be a number.")
-    return found
+    return fleet_settings
 
 
 def write_settings(settings: FleetSettings) -> Path:
@@ -133,23 +133,28 @@ def parse_team_files(body: str) -> TeamFiles:
     wrong = SetupError("it does not contain a policy, quirks and accepted levels")
     try:
         told = json.loads(body)
-        found = TeamFiles(told["policy"], told["quirks"], told["accepted"])
-        levels = [level for given in found.accepted.values() for level in given]
-        texts = [found.policy, *found.quirks, *found.quirks.values(), *found.accepted]
+        team_files = TeamFiles(told["policy"], told["quirks"], told["accepted"])
+        levels = [level for given in team_files.accepted.values() for level in given]
+        texts = [
+            team_files.policy,
+            *team_files.quirks,
+            *team_files.quirks.values(),
+            *team_files.accepted,
+        ]
     except (ValueError, KeyError, TypeError, AttributeError):
         raise wrong from None
     known = all(isinstance(text, str) for text in texts) and {*levels} <= {*LEVELS}
-    if len(told) != len(found) or not (known and all(found.accepted.values())):
+    if len(told) != len(team_files) or not (known and all(team_files.accepted.values())):
         raise wrong
-    parse_policy(found.policy)
-    for name, text in found.quirks.items():
+    parse_policy(team_files.policy)
+    for name, text in team_files.quirks.items():
         if not _QUIRK_NAME.fullmatch(name):
             raise SetupError(f"{name} is not a name for a quirk file, such as mail.toml")
         try:
             tomllib.loads(text)
         except ValueError as error:
             raise SetupError(f"{name} is not TOML: {error}") from None
-    return found
+    return team_files
 
 
 class TeamVersion(NamedTuple):

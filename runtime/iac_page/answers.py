@@ -171,8 +171,8 @@ def _calls_page(sources: PageSources, request: Request, show: Show) -> Response:
 
 
 def _call_page(sources: PageSources, request: Request, show: Show) -> Response:
-    found = views.find_call(sources.state, request.path_params["seq"])
-    return show("call", {"call": found}, 200 if found else 404)
+    call = views.find_call(sources.state, request.path_params["seq"])
+    return show("call", {"call": call}, 200 if call else 404)
 
 
 def _chain_page(sources: PageSources, _request: Request, show: Show) -> Response:
@@ -206,8 +206,8 @@ def _rules_response(
     kept: bool = False,
 ) -> Response:
     path = policy_path()
-    found = views.list_rules(sources.state, sources.gate)
-    values = {"path": path, "exists": path.exists(), "rules": found, "text": text}
+    rules = views.list_rules(sources.state, sources.gate)
+    values = {"path": path, "exists": path.exists(), "rules": rules, "text": text}
     return show("rules", {**values, "draft": draft, "kept": kept})
 
 
@@ -275,10 +275,10 @@ def _post_approval(
     signer = versions.read_key(sources.approver)
     with database.open_connection(sources.fleet) as connection:
         host, ident = fields.get("host", ""), fields.get("question", "")
-        found = forward.find_question(connection, host, ident)
-        if _text_digest(found.text) != fields.get("seen"):
+        question = forward.find_question(connection, host, ident)
+        if _text_digest(question.text) != fields.get("seen"):
             return show("fault", {"says": "other_question"}, 409)
-        forward.submit_answer(connection, signer, found, fields.get("answer", ""))
+        forward.submit_answer(connection, signer, question, fields.get("answer", ""))
     return RedirectResponse("/fleet", 303)
 
 

@@ -120,7 +120,7 @@ def make_app(sources: PageSources, port: int) -> PageGuard:
 
 
 def _template_environment(keys: PageKeys, *, fleet: bool) -> Environment:
-    found = Environment(
+    environment = Environment(
         loader=PackageLoader("iac_page"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -131,13 +131,13 @@ def _template_environment(keys: PageKeys, *, fleet: bool) -> Environment:
             one if isinstance(one, Markup) or not isinstance(one, str) else escape_value(one)
         ),
     )
-    found.globals["t"] = tomllib.loads((HERE / "texts.toml").read_text(encoding="utf-8"))
-    found.globals["form_token"] = keys.form
-    found.globals["fleet"] = fleet
-    found.filters["json"] = views.pretty_json
-    found.filters["query"] = urlencode
-    found.filters["told"] = lambda question: paragraphs(question.text)
-    return found
+    environment.globals["t"] = tomllib.loads((HERE / "texts.toml").read_text(encoding="utf-8"))
+    environment.globals["form_token"] = keys.form
+    environment.globals["fleet"] = fleet
+    environment.filters["json"] = views.pretty_json
+    environment.filters["query"] = urlencode
+    environment.filters["told"] = lambda question: paragraphs(question.text)
+    return environment
 
 
 def escape_value(value: object) -> object:

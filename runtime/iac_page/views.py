@@ -131,12 +131,12 @@ def tool_view(gate: Gate, name: str) -> View:
     """Return the page of a tool. Raises UnknownToolError."""
     catalogue = _require_catalogue(gate)
     row = catalogue.find_row(name)
-    found = catalogue.load_tool(row)
+    tool = catalogue.load_tool(row)
     return {
         "row": row,
-        "tool": found,
+        "tool": tool,
         "given": pretty_json(_tool_example(row, catalogue)),
-        "fields": _argument_fields(found),
+        "fields": _argument_fields(tool),
     }
 
 
@@ -167,10 +167,10 @@ def calls_view(state: Path, asked: Mapping[str, str]) -> View:
 
 def find_call(state: Path, seq: int) -> AuditEntry | None:
     """Return one call with its whole story."""
-    found = _find_calls(state, AuditQuery(seq=seq), 1)
-    if found and found[0].story:
-        found = _find_calls(state, AuditQuery(text=found[0].story), 1) or found
-    return found[0] if found else None
+    calls = _find_calls(state, AuditQuery(seq=seq), 1)
+    if calls and calls[0].story:
+        calls = _find_calls(state, AuditQuery(text=calls[0].story), 1) or calls
+    return calls[0] if calls else None
 
 
 def timeline_lanes(found: Sequence[AuditEntry]) -> Mapping[str, list[TimelineMark]]:
@@ -410,9 +410,9 @@ def save_rule(text: str) -> Path:
     path = policy_path()
     _parse_policies(text)
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    found = read_file_content(path)
+    file_content = read_file_content(path)
     # The file may be a link into a folder of settings, and stays one.
-    put(found, _append_rule(found, text).encode())
+    put(file_content, _append_rule(file_content, text).encode())
     return path
 
 
@@ -423,10 +423,10 @@ def rule_from_call(entry: AuditEntry) -> str:
 
 
 def _parse_policies(text: str) -> tuple[Policy, Policy]:
-    found = read_file_content(policy_path())
-    before = _read_policy_text(found)
+    file_content = read_file_content(policy_path())
+    before = _read_policy_text(file_content)
     return parse_policy(before, "policy.toml"), parse_policy(
-        _append_rule(found, text), "policy.toml"
+        _append_rule(file_content, text), "policy.toml"
     )
 
 

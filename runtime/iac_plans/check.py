@@ -213,14 +213,14 @@ def _parse_module(path: Path, _built: int) -> Mapping[str, str]:
         tree = ast.parse(read_part(path))
     except (OSError, SyntaxError, ValueError, RecursionError) as error:
         raise damaged_file_error(path) from error
-    found: dict[str, str] = {}
+    module: dict[str, str] = {}
     for node in tree.body:
         match node:
             case ast.Assign(
                 targets=[ast.Name(id=name)], value=ast.Subscript(value=ast.Name("Literal"))
             ):
-                found[name] = ast.unparse(node)
+                module[name] = ast.unparse(node)
             case ast.FunctionDef(name=name, args=given, returns=returns):
                 answers = ast.unparse(returns) if returns else "Any"
-                found[name] = f"def {name}({ast.unparse(given)}) -> {answers}: ..."
-    return found
+                module[name] = f"def {name}({ast.unparse(given)}) -> {answers}: ..."
+    return module

@@ -67,15 +67,15 @@ def load_plans(tools: Sequence[Path]) -> dict[str, SavedPlan]:
     Raises:
         SetupError: A file is not right, or the user's folder is not safe.
     """
-    found: dict[str, SavedPlan] = {}
+    plans: dict[str, SavedPlan] = {}
     own = own_plans_folder()
     if own.is_dir():
         check_own(own)
     for folder in (own, *(folder / "plans" for folder in tools)):
         for path in sorted(folder.glob("*.py")):
             for plan in read_plans(path):
-                found.setdefault(plan.name, plan)
-    return found
+                plans.setdefault(plan.name, plan)
+    return plans
 
 
 def find_plan(name: str, tools: Sequence[Path]) -> SavedPlan:
@@ -85,11 +85,11 @@ def find_plan(name: str, tools: Sequence[Path]) -> SavedPlan:
         InvalidParameterError: There is none; the nearest are named.
         SetupError: As `plans`.
     """
-    found = load_plans(tools)
-    if name not in found:
-        near = near_text(name, list(found)) if found else "Save one with: iac-mcp plans add FILE"
+    plans = load_plans(tools)
+    if name not in plans:
+        near = near_text(name, list(plans)) if plans else "Save one with: iac-mcp plans add FILE"
         raise InvalidParameterError(f"There is no plan {quote_text(name)}.", near)
-    return found[name]
+    return plans[name]
 
 
 def read_plans(path: Path) -> list[SavedPlan]:
@@ -213,8 +213,8 @@ def save_plans(path: Path) -> list[SavedPlan]:
     Raises:
         SetupError: It has none, or cannot be read or written.
     """
-    found = read_plans(path)
-    if not found:
+    plans = read_plans(path)
+    if not plans:
         raise SetupError(
             f"{path} contains no plan. A plan is a function whose parameters have types."
         )

@@ -126,13 +126,13 @@ def plan_run(tool: Tool, call: Call, context: ToolContext) -> Plan:
 
 def plan_kept(tool: Tool, call: Call, context: ToolContext) -> Plan:
     """Return the plan of a tool that stands for a plan that is kept. Raises as `plan_run` does."""
-    found = find_plan(tool.name.removeprefix("plan_"), _catalogue_folders(context))
-    if found.to_tool().input != tool.input:
+    plan = find_plan(tool.name.removeprefix("plan_"), _catalogue_folders(context))
+    if plan.to_tool().input != tool.input:
         raise InvalidParameterError(
-            f"The plan {found.name} has changed since it was listed as a tool.",
-            f"The user can update the tool with: iac-mcp plans add --pin {found.path}",
+            f"The plan {plan.name} has changed since it was listed as a tool.",
+            f"The user can update the tool with: iac-mcp plans add --pin {plan.path}",
         )
-    return _plan_rehearsed(tool, call, context, found.program_for(call.arguments))
+    return _plan_rehearsed(tool, call, context, plan.program_for(call.arguments))
 
 
 def _catalogue_folders(context: ToolContext) -> list[Any]:

@@ -58,12 +58,12 @@ def _parse_error(facts: dict[str, Any]) -> AppleError:
 
 
 def _load_errors() -> dict[int, AppleError]:
-    found: dict[int, AppleError] = {}
+    errors: dict[int, AppleError] = {}
     for facts in _DATA["errors"]:
         number = facts["number"]
         first, last = number if isinstance(number, list) else (number, number)
-        found |= dict.fromkeys(range(first, last + 1), _parse_error(facts))
-    return found
+        errors |= dict.fromkeys(range(first, last + 1), _parse_error(facts))
+    return errors
 
 
 APP_GONE: Final = _parse_error(_DATA["shared"]["gone"])

@@ -201,7 +201,7 @@ class _StatementReader:
 
     def _note_mentioned_apps(self, tokens: Sequence[ScriptToken]) -> list[Vocabulary]:
         """Return the apps that a statement names, and note them as targets."""
-        found: list[Vocabulary] = []
+        mentioned_apps: list[Vocabulary] = []
         for place, token in enumerate(tokens):
             if token.kind != "word" or token.folded not in ("application", "app"):
                 continue
@@ -214,8 +214,8 @@ class _StatementReader:
                 self.add_reason("DANGEROUS", "target", says, target.name, token.start)
             else:
                 self.findings.targets[target.app.bundle] = None
-                found.append(target.app)
-        return found
+                mentioned_apps.append(target.app)
+        return mentioned_apps
 
     def _parse_target(self, tokens: Sequence[ScriptToken], place: int) -> _AppTarget | None:
         if place and tokens[place - 1].folded in _BEFORE_NO_NAME:
@@ -322,8 +322,10 @@ class _StatementReader:
         values = (self.declared.variables.get(unit.word, ()) for unit in units)
         spend(sum(map(len, values)) // 8)
         told = self.blocks[-1].told
-        found = find_misused_names(units, self.declared, self.verbs, told=told, set_here=set_here)
-        for unit, says in found:
+        misused_names = find_misused_names(
+            units, self.declared, self.verbs, told=told, set_here=set_here
+        )
+        for unit, says in misused_names:
             self.add_reason("DANGEROUS", "unknown", says, unit.word, unit.start)
 
     def _judge_units(self, units: Sequence[Unit], scene: StatementContext) -> None:

@@ -142,7 +142,7 @@ def if_condition(line: Sequence[ScriptToken]) -> tuple[ScriptToken, ...]:
 def find_running_checks(line: Sequence[ScriptToken]) -> set[int]:
     """Return the places of `application` where nothing but its running is asked."""
     words = _folded_words(line)
-    found = set()
+    running_checks = set()
     for place, word in enumerate(words):
         if word not in _APPLICATION:
             continue
@@ -155,8 +155,8 @@ def find_running_checks(line: Sequence[ScriptToken]) -> set[int]:
             or (of_it and after[1:2] == ["running"])
             or words[max(place - 2, 0) : place] == ["running", "of"]
         ):
-            found.add(place)
-    return found
+            running_checks.add(place)
+    return running_checks
 
 
 def app_proven_running(asked: Sequence[ScriptToken]) -> str:
@@ -326,14 +326,14 @@ def _member_owners(units: Sequence[Unit], place: int, end: int, *, possessive: b
         len(units),
     )
     spend((until - end) // 16)
-    found: list[Unit] = []
+    member_owners: list[Unit] = []
     for unit in units[end:until]:
         if unit.kind == "keyword" and unit.word not in (*_LINKS, "first", "last", "the", "its"):
             if unit.word == "application":
-                found.append(unit)
+                member_owners.append(unit)
             break
-        found.append(unit)
-    return found
+        member_owners.append(unit)
+    return member_owners
 
 
 def _are_values(holders: Sequence[Unit]) -> bool:

@@ -235,7 +235,7 @@ def _longest_unit(
             break
         words.append(token.folded)
     start = tokens[at].start
-    found: tuple[Unit, int] | None = None
+    longest_unit: tuple[Unit, int] | None = None
     for count in range(len(words), 0, -1):
         phrase = " ".join(words[:count])
         entries = tuple(
@@ -250,16 +250,16 @@ def _longest_unit(
         unit = None if weak else _phrase_unit(phrase, entries, start)
         if unit is None:
             continue
-        found = found or (unit, count)
+        longest_unit = longest_unit or (unit, count)
         # Mail has a property "delete message", and "delete message 1" deletes one.
-        after = tokens[at + found[1]] if at + found[1] < len(tokens) else None
+        after = tokens[at + longest_unit[1]] if at + longest_unit[1] < len(tokens) else None
         label = after is not None and after.text == ":"
-        rest = " ".join(words[count : found[1]])
+        rest = " ".join(words[count : longest_unit[1]])
         acts = unit.kind == "command" and _is_changing_command(unit)
         if acts and (not rest or (may_command and not label and _is_known_phrase(rest, sight))):
             return unit, count
-    if found is not None:
-        return found
+    if longest_unit is not None:
+        return longest_unit
     if words[0] == "the":
         return None, 1
     followed = tokens[at + 1] if at + 1 < len(tokens) else None
@@ -353,39 +353,41 @@ def split_statements(tokens: Sequence[ScriptToken]) -> Iterator[tuple[ScriptToke
 
 def find_declarations(tokens: Sequence[ScriptToken]) -> ScriptDeclarations:
     """Return the names that a script declares anywhere; scopes are not told apart."""
-    found = ScriptDeclarations()
+    script_declarations = ScriptDeclarations()
     # The article means nothing, wherever it stands.
     plain = [token for token in tokens if token.kind != "word" or token.folded != "the"]
     lines = list(split_statements(plain))
     for line in lines:
-        _add_labels(line, found)
+        _add_labels(line, script_declarations)
         first = line[0].folded if line[0].kind == "word" else ""
         second = line[1].folded if len(line) > 1 else ""
         if first == "on" and second == "error":
-            _declare_words(line[2:], found, without=_AFTER_ERROR)
+            _declare_words(line[2:], script_declarations, without=_AFTER_ERROR)
         elif first in ("on", "to") and len(line) > 1:
-            _add_handler(line, found)
+            _add_handler(line, script_declarations)
         elif first == "script" and len(line) > 1:
-            found.scripts.add(token_name(line[1]))
-            _add_variable(line[1], (), found)
+            script_declarations.scripts.add(token_name(line[1]))
+            _add_variable(line[1], (), script_declarations)
         elif first in ("global", "local"):
-            _declare_words(line[1:], found)
+            _declare_words(line[1:], script_declarations)
         elif first in ("property", "prop") and len(line) > 3 and line[2].text == ":":
-            _add_variable(line[1], line[3:], found)
-        _add_assignments(line, found)
+            _add_variable(line[1], line[3:], script_declarations)
+        _add_assignments(line, script_declarations)
     for line in lines:
-        _add_call_arguments(line, found)
-    for params in found.handlers.values():
+        _add_call_arguments(line, script_declarations)
+    for params in script_declarations.handlers.values():
         for param in params:
             # What nothing is seen to call may be given anything.
-            found.variables.setdefault(token_name(param), [()])
-    shared = list(found.grown)
+            script_declarations.variables.setdefault(token_name(param), [()])
+    shared = list(script_declarations.grown)
     for name in shared:
-        words = {token_name(t) for value in found.variables.get(name, ()) for t in value}
-        fresh = (words & found.variables.keys()) - found.grown
-        found.grown.update(fresh)
+        words = {
+            token_name(t) for value in script_declarations.variables.get(name, ()) for t in value
+        }
+        fresh = (words & script_declarations.variables.keys()) - script_declarations.grown
+        script_declarations.grown.update(fresh)
         shared += fresh
-    return found
+    return script_declarations
 
 
 def token_name(token: ScriptToken) -> str:
@@ -444,17 +446,17 @@ Part = TypeVar("Part", ScriptToken, Unit)
 def split_outside_brackets(units: Sequence[Part], sign: str) -> list[Sequence[Part]]:
     """Return what a sign parts, outside brackets."""
     spend(len(units) // 16)
-    found: list[Sequence[Part]] = []
+    outside_brackets: list[Sequence[Part]] = []
     start = depth = 0
     for place, unit in enumerate(units):
         what = unit[1] if unit[0] == "sign" else ""
         depth += (what in ("(", "{")) - (what in (")", "}"))
         if what == sign and not depth:
-            found.append(units[start:place])
+            outside_brackets.append(units[start:place])
             start = place + 1
     if units:
-        found.append(units[start:])
-    return found
+        outside_brackets.append(units[start:])
+    return outside_brackets
 
 
 def _add_call_arguments(line: Sequence[ScriptToken], found: ScriptDeclarations) -> None:

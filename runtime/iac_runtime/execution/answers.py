@@ -279,9 +279,9 @@ def _missing_answer_error(reply: ExchangeReply, call: SentCall) -> ToolError:
     if reply.how == "gone":
         done = reply.left or Completed(b"", b"", 255)
         stderr = done.stderr.decode("utf-8", "replace")
-        found = parse_error_line(stderr)
-        if found is not None:
-            return _error_for_number(found.number, found.text, call)
+        error_line = parse_error_line(stderr)
+        if error_line is not None:
+            return _error_for_number(error_line.number, error_line.text, call)
         original = stderr.strip()[-500:]
         if done.status == 1 and not original and not done.stdout.strip():
             # On some hosts this is a denied permission.

@@ -267,13 +267,13 @@ class Executor:
         self, apps: Sequence[str], call: SentCall, cancel: Cancellation
     ) -> Iterator[None]:
         """Hold the turns of apps, one after the other; those of a runner are nobody else's."""
-        with contextlib.ExitStack() as held:
+        with contextlib.ExitStack() as exit_stack:
             if self._runner is None:
                 locks = self._open_locks()
                 try:
                     for app in apps:
                         deadline = time.monotonic() + call.timeout
-                        held.enter_context(locks.hold_turn(app, deadline, cancel))
+                        exit_stack.enter_context(locks.hold_turn(app, deadline, cancel))
                 except NoTurnError as error:
                     raise _no_turn_error(error, call, cancelled=cancel.is_cancelled) from None
             yield

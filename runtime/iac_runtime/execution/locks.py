@@ -153,16 +153,16 @@ class ExecutionLocks:
             NoTurnError: At once when too many wait, at the deadline, or when it is cancelled.
             SetupError: The lock files cannot be made.
         """
-        with contextlib.ExitStack() as held:
+        with contextlib.ExitStack() as exit_stack:
             with self._take_place(app.casefold()) as full:
                 until = 0.0 if full else deadline
                 got = (
-                    self._enter_turnstile(held, self._app_turnstile(app), until, cancel)
+                    self._enter_turnstile(exit_stack, self._app_turnstile(app), until, cancel)
                     and self._lock_any_file(
-                        held, [self._folder / _lock_file_name(app)], until, cancel
+                        exit_stack, [self._folder / _lock_file_name(app)], until, cancel
                     )
-                    and self._enter_turnstile(held, self._slot_line, until, cancel)
-                    and self._lock_any_file(held, self._slots, until, cancel)
+                    and self._enter_turnstile(exit_stack, self._slot_line, until, cancel)
+                    and self._lock_any_file(exit_stack, self._slots, until, cancel)
                 )
                 if not got:
                     raise NoTurnError(full=full)

@@ -194,15 +194,15 @@ def end_child(child: Child, grace: Grace, hear: Callable[[], object] | None = No
     child.hang_up()
     if hear is None:
         child.close()
-    found: list[psutil.Process] = []
+    process_family: list[psutil.Process] = []
     if child.status is None:
         # Its number is held until it is reaped, so the group is surely its own.
-        found = _process_family(child.pid)
-        if not all(map(_is_gone, found)):
+        process_family = _process_family(child.pid)
+        if not all(map(_is_gone, process_family)):
             _signal_group(child.pid, signal.SIGTERM)
-            wait_for(lambda: all(map(_is_gone, found)), lambda: grace.seconds)
+            wait_for(lambda: all(map(_is_gone, process_family)), lambda: grace.seconds)
         _signal_group(child.pid, signal.SIGKILL)
-    _kill_processes(found)
+    _kill_processes(process_family)
     for _ in range(_ROUNDS):
         left = _processes_with_token(child.token)
         if not left:
@@ -259,12 +259,12 @@ def _processes_with_token(token: str) -> "list[psutil.Process]":
     """Return the living processes that carry the token."""
     import psutil
 
-    found = []
+    processes_with_token = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
             if process.environ().get(MARK) == token and not _is_gone(process):
-                found.append(process)
-    return found
+                processes_with_token.append(process)
+    return processes_with_token
 
 
 def _signal_group(group: int, number: signal.Signals) -> None:

@@ -51,13 +51,13 @@ def plan_intent(tool: Tool, call: Call, context: ToolContext) -> Plan:
     """
     operation = tool.operation
     assert operation is not None
-    found = _find_shortcut(operation, context)
+    shortcut = _find_shortcut(operation, context)
     codes = {key: row.code for key, row in operation.spec.params.items()}
     defaults = {key: row["default"] for key, row in tool.input["properties"].items()
-                if "default" in row and codes[key] in found.takes}  # fmt: skip
+                if "default" in row and codes[key] in shortcut.takes}  # fmt: skip
     said = {key: value for key, value in call.arguments.items() if value is not None}
     given = resolve_relative_dates({**defaults, **said}, operation)
-    request = _build_request(operation, given, found, context.home)
+    request = _build_request(operation, given, shortcut, context.home)
     level = effective_level(operation, given, context.home)
     line = f"{operation.tables.app.name} {request.action} {json.dumps(request.parameters)}"
     facts = CallFacts(tool.name, arguments=given, digest=tool.digest, line=line)
@@ -74,17 +74,17 @@ def plan_intent(tool: Tool, call: Call, context: ToolContext) -> Plan:
     def perform_shortcut(cancel: Cancellation | None) -> ToolResult:
         run = context.executor.run
         if context.executor.simulated:
-            run = _simulated_runner(operation, found.uuid, context)
+            run = _simulated_runner(operation, shortcut.uuid, context)
         try:
-            text = run_shortcut(run, found.uuid, request, tool.name, seconds, cancel)
+            text = run_shortcut(run, shortcut.uuid, request, tool.name, seconds, cancel)
         except ToolError as error:
             if error.type in _BEGUN and not facts.is_read_only:
                 error.outcome = _UNSEEN.facts()
             raise
-        if found.proof == "imported" and not context.executor.simulated:
+        if shortcut.proof == "imported" and not context.executor.simulated:
             # What was done stays done, whatever becomes of the note.
             with suppress(SetupError):
-                record_shortcut(tool.name, found._replace(proof="ran"))
+                record_shortcut(tool.name, shortcut._replace(proof="ran"))
         result = ToolResult(_parse_answer(text, operation.spec.result))
         globs = context.permissions.policy.secrets
         result = without_secret_fields(result, globs, operation.tables)
@@ -98,20 +98,20 @@ def plan_intent(tool: Tool, call: Call, context: ToolContext) -> Plan:
 
 def _find_shortcut(operation: Operation, context: ToolContext) -> InstalledShortcut:
     """Return the installed shortcut of a tool, which is the one of its folder."""
-    found, catalogue = installed_shortcuts().get(operation.name), context.catalogue
-    if found is None or catalogue is None:
+    shortcut, catalogue = installed_shortcuts().get(operation.name), context.catalogue
+    if shortcut is None or catalogue is None:
         raise DeclaredToolError(operation.name)
-    if found.proof == "simulated" and not context.executor.simulated:
+    if shortcut.proof == "simulated" and not context.executor.simulated:
         raise DeclaredToolError(operation.name)
     app = catalogue.find_row(operation.name).app
-    if read_wrappers(app.folder, app.key)[0] != found.digest:
+    if read_wrappers(app.folder, app.key)[0] != shortcut.digest:
         error = DeclaredToolError(operation.name)
         error.message = (
             f"The App Intent {quote_text(operation.name)} changed after its shortcut was installed."
         )
         error.suggestion = f"Ask the user to run: iac-mcp intents install {operation.name}"
         raise error
-    return found
+    return shortcut
 
 
 def _simulated_runner(operation: Operation, uuid: str, context: ToolContext) -> RunInTurns:
@@ -120,14 +120,14 @@ def _simulated_runner(operation: Operation, uuid: str, context: ToolContext) -> 
     app = context.catalogue.find_row(operation.name).app
     workflow = read_wrappers(app.folder, app.key)[1][operation.spec.event]
     simulator = import_module(entry_places("iac.simulator")["shortcuts"])
-    held: RunInTurns = simulator.process_runner(
+    process_runner: RunInTurns = simulator.process_runner(
         {
             "apps": simulator.intent_actions(operation.tables),
             "answers": "always",
             "shortcuts": {uuid: {"name": shortcut_title(operation.name), "workflow": workflow}},
         }
     )
-    return held
+    return process_runner
 
 
 def _build_request(

@@ -142,11 +142,13 @@ class ObservedExecutor(Executor):
     def execute(self, event: Event, *, app: str, command: str, **more: Any) -> AppAnswer:
         from opentelemetry.trace import SpanKind
 
-        found = get_instruments()
+        instruments = get_instruments()
         told = {"iac.app": event.app, "iac.event": event.code}
-        found.queue.add(1)
+        instruments.queue.add(1)
         try:
-            with found.record_span(f"app {app}", found.apps, told, kind=SpanKind.CLIENT):
+            with instruments.record_span(
+                f"app {app}", instruments.apps, told, kind=SpanKind.CLIENT
+            ):
                 return super().execute(event, app=app, command=command, **more)
         finally:
-            found.queue.add(-1)
+            instruments.queue.add(-1)

@@ -310,8 +310,8 @@ def _parse_level(word: str) -> Level:
 
 
 def _bundle_id(catalogue: Catalogue, name: str) -> str:
-    found = catalogue.find_app(name)
-    if found is None:
+    app = catalogue.find_app(name)
+    if app is None:
         near = near_text(name, sorted(catalogue.apps))
         raise SetupError(f"--launch: there are no tools for {quote_text(name)}. {near}".strip())
-    return found.id
+    return app.id

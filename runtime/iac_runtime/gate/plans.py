@@ -114,8 +114,8 @@ class ToolContext:
         with self._making:
             if make not in self._created:
                 self._created[make] = make(self)
-            found: T = self._created[make]
-            return found
+            or_create: T = self._created[make]
+            return or_create
 
     def close(self) -> None:
         """Close what was made for this gate."""

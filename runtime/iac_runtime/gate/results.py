@@ -224,7 +224,7 @@ def _listing_items(
     base, bare = event.target, without_filter(event.target)
     if listing["by"] == "id" or listing["filteredHere"]:
         base = bare
-    found: list[dict[str, Any]] = []
+    listing_items: list[dict[str, Any]] = []
     for key, position, row in listing["rows"]:
         step: Step = ByIndex(int(position))
         if listing["by"] == "id":
@@ -236,8 +236,8 @@ def _listing_items(
         for column, value in zip(event.columns, row, strict=True):
             compound = isinstance(value, list | dict)
             item[column.label] = answer_to_python(value, tables, {}) if compound else value
-        found.append(item)
-    return found
+        listing_items.append(item)
+    return listing_items
 
 
 def clean_value(value: Any) -> Any:

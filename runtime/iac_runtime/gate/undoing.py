@@ -116,8 +116,8 @@ def _select_calls(
         wanted = wanted._replace(last=1)
     # What was taken back already is no news, unless it is asked for by its number.
     last, wanted = wanted.last, wanted._replace(last=0)
-    found = history.find_calls(wanted)
-    rows = [row for row in found if wanted.call or not row.undone]
+    calls = history.find_calls(wanted)
+    rows = [row for row in calls if wanted.call or not row.undone]
     rows = rows[:last] if last else rows
     if not rows:
         which = f"no call {wanted.call}" if wanted.call else "nothing"
@@ -170,20 +170,20 @@ def _plan_step(
     plan = plan_operation(tool, inner, context)
     operation = tool.operation
     assert operation is not None
-    held = _state_check(step.state, operation.tables, context.executor.timeout)
+    state_check = _state_check(step.state, operation.tables, context.executor.timeout)
     act: Any = plan.perform
     words = f"{step.state.kind or 'object'}, {step.says}"
-    digest = hashlib.sha256(json.dumps(held[1], sort_keys=True).encode()).hexdigest()
+    digest = hashlib.sha256(json.dumps(state_check[1], sort_keys=True).encode()).hexdigest()
 
     def check_state() -> None:
         answers = context.executor.execute(
-            held[0], app=row.key, command="undo_call", timeout=_SECONDS
+            state_check[0], app=row.key, command="undo_call", timeout=_SECONDS
         ).value
         why, was = "something has changed since", "and was {} after the call"
         if row.outcome.state == "unknown":
             why, was = f"it may not have happened, or {why}", "and not {}, as the call requested"
         if (
-            now := _find_difference(step.state, answers, held[1], operation.tables, was)
+            now := _find_difference(step.state, answers, state_check[1], operation.tables, was)
         ) is not None:
             raise ToolError(
                 "STALE",
@@ -194,7 +194,7 @@ def _plan_step(
 
     def perform_undo(cancel: Cancellation | None) -> ToolResult:
         try:
-            found: ToolResult = act(cancel, pin=held)
+            found: ToolResult = act(cancel, pin=state_check)
         except ToolError as error:
             if error.type == "STALE":
                 check_state()
@@ -202,7 +202,7 @@ def _plan_step(
         return found._replace(value={"undone": row.id, "did": step.says})
 
     def look_at_state(facts: CallFacts) -> Plan:
-        if fresh and may_read(facts, held[0], operation, context):
+        if fresh and may_read(facts, state_check[0], operation, context):
             check_state()
         told = (TargetDescription(step.state.reference, words),)
         return replace(done, facts=replace(facts, shown=told, pin=digest))
@@ -225,28 +225,28 @@ def _require_tool(name: str, context: ToolContext) -> Tool:
 
 def _state_check(left: StateToCheck, tables: Tables, seconds: float) -> tuple[Event, list[Any]]:
     """Return the read that says whether an object is as it was left, and what it must answer."""
-    found = AppReader(tables, strict=False).read_reference(left.reference)
+    reference = AppReader(tables, strict=False).read_reference(left.reference)
     app = tables.app
 
     def build_read(op: Any, **more: Any) -> Event:
         event = Event(app.id, app.kind, op, "", writes=False, may_launch=False, **more)
         return choose_wire_form(event, tables, seconds)
 
-    columns = named_columns([term for term, _ in left.values], found.classes, tables)
-    parts = [build_read("columns", target=found.steps, columns=columns)] if columns else []
+    columns = named_columns([term for term, _ in left.values], reference.classes, tables)
+    parts = [build_read("columns", target=reference.steps, columns=columns)] if columns else []
     answers: list[Any] = []
     if columns:
         record = [
             [column.label, value] for column, (_, value) in zip(columns, left.values, strict=True)
         ]
         answers.append({"value": {"record": record}, "notes": [], "ok": True})
-    if len(found.steps) > 1 and isinstance(found.steps[-2], Whose):
+    if len(reference.steps) > 1 and isinstance(reference.steps[-2], Whose):
         # What a filter finds first must be all that it finds.
-        parts.append(build_read("count", target=found.steps[:-1]))
+        parts.append(build_read("count", target=reference.steps[:-1]))
         answers.append({"value": 1, "notes": [], "ok": True})
     for term, count in left.counts:
         parts.append(
-            build_read("count", target=(*found.steps, AllElements(elements_term(term, tables))))
+            build_read("count", target=(*reference.steps, AllElements(elements_term(term, tables))))
         )
         answers.append({"value": count, "notes": [], "ok": True})
     return Event(app.id, app.kind, "each", "", parts=tuple(parts), writes=False), answers
@@ -340,13 +340,13 @@ def _plan_repeated_read(row: KeptCall, context: ToolContext) -> _RepeatedRead | 
         return None
     tables = operation.tables
     try:
-        found = AppReader(tables, strict=False).read_reference(later.reference)
+        reference = AppReader(tables, strict=False).read_reference(later.reference)
         names = [wanted.term for wanted in later.wanted] or ["class"]
-        columns = named_columns(names, found.classes, tables)
+        columns = named_columns(names, reference.classes, tables)
     except InvalidParameterError:
         return None
     read = Event(
-        tables.app.id, tables.app.kind, "columns", "", target=found.steps, columns=columns,
+        tables.app.id, tables.app.kind, "columns", "", target=reference.steps, columns=columns,
         writes=False, may_launch=False,
     )  # fmt: skip
     read = choose_wire_form(read, tables, context.executor.timeout)

@@ -109,8 +109,8 @@ def choose_wire_form(event: Event, tables: Tables, seconds: float) -> Event:
 
 def as_raw_event(event: Event, tables: Tables, seconds: float) -> Event | None:
     """Return a request as a raw event whatever the rule says; None where a code is missing."""
-    found = _iterate_parts((event.target, event.direct, event.named))
-    names = [part.name for part in found if isinstance(part, PropertyStep | AllElements)]
+    parts = _iterate_parts((event.target, event.direct, event.named))
+    names = [part.name for part in parts if isinstance(part, PropertyStep | AllElements)]
     names += [name for name, _ in event.named]
     if event.kind != "application" or not all(map(code_number, names)):
         return None

@@ -356,10 +356,10 @@ def read_shown_reference(
 ) -> tuple[Step, ...] | None:
     """Return the steps of a display string, by id where the id is known; None for no reference."""
     try:
-        found = AppReader(tables, strict=False).read_reference(_PREFIX.sub("", shown, count=1))
+        reference = AppReader(tables, strict=False).read_reference(_PREFIX.sub("", shown, count=1))
     except InvalidParameterError:
         return None
-    steps = found.steps
+    steps = reference.steps
     if ident is not None and steps and isinstance(steps[-1], ByIndex | ByName):
         return (*without_filter(steps[:-1]), ById(ident))
     return steps

@@ -301,13 +301,13 @@ class _ReferenceParser:
         return found
 
     def parse_items(self, closing: str, item: Callable[[], Any]) -> list[Any]:
-        found: list[Any] = []
+        items: list[Any] = []
         while not self.is_mark(closing):
-            found.append(item())
+            items.append(item())
             if not self.is_mark(closing):
                 self.expect_mark(",")
         self.at += 1
-        return found
+        return items
 
     def parse_field(self) -> tuple[str, Any]:
         token = self.next_token()

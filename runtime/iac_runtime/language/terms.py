@@ -130,10 +130,10 @@ def known_properties(
     Raises:
         InvalidParameterError: No object of `classes` has such a property.
     """
-    found = find_properties(classes, name, tables)
-    if not found and classes is not None:
+    properties = find_properties(classes, name, tables)
+    if not properties and classes is not None:
         raise unknown_name_error(name, classes, tables, what="property")
-    return found
+    return properties
 
 
 @_cached

@@ -177,10 +177,10 @@ class ValueReader:
     def _is_readable_reference(self, text: str, *, strict: bool) -> bool:
         """Say whether `text` is a reference; where it may be mere text, one to an object."""
         try:
-            found = self.read_reference(text)
+            reference = self.read_reference(text)
         except InvalidParameterError:
             return False
-        return not strict or len(found.steps) > 1 or bool(found.steps and found.classes)
+        return not strict or len(reference.steps) > 1 or bool(reference.steps and reference.classes)
 
     def _is_part_reference(self, text: str) -> bool:
         """Say whether `text`, which may be any value, is a reference to a part of something."""
@@ -241,8 +241,10 @@ class ValueReader:
                 return PathValue(path)
             last: PathKind = "file" if name == "file" and self.last == "item" else self.last
             return RefValue(folder_reference(path, self.home, self.tables, last))
-        found = self.read_reference(text)
-        return insertion_place(found).value if reading_of(name) == "insertion" else found.value
+        reference = self.read_reference(text)
+        return (
+            insertion_place(reference).value if reading_of(name) == "insertion" else reference.value
+        )
 
     def _field_finder(self, name: str) -> Callable[[str], Property]:
         """Return what finds a field of a record, or of a class that is used as one."""
@@ -342,10 +344,10 @@ def _read_number(value: Any, where: str) -> int | float:
 
 
 def _read_integer(value: Any, where: str) -> int | float:
-    found = _read_number(value, where)
-    if found % 1:
+    number = _read_number(value, where)
+    if number % 1:
         raise _wrong_type(value, "a whole number", where)
-    return _read_number(int(found), where)
+    return _read_number(int(number), where)
 
 
 def _read_rectangle(value: Any, where: str) -> Value:

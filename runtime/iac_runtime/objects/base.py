@@ -426,8 +426,8 @@ def object_named(home: AppObjects, text: str) -> "Object":
     """Return the object that an answer names."""
     from iac_runtime.language.reader import AppReader
 
-    found = AppReader(home.tables, strict=False).read_reference(text)
-    known = [term for term in found.classes or () if term in home.objects]
+    reference = AppReader(home.tables, strict=False).read_reference(text)
+    known = [term for term in reference.classes or () if term in home.objects]
     if not known:
         other: type[Object] = type("Object", (Object,), {"__module__": home.name})
         return other(text)
@@ -474,7 +474,7 @@ _homes: Final[dict[str, AppObjects]] = {}
 
 def home_of(owner: type) -> AppObjects:
     """Return what the generated class `owner` shares with the other classes of its app."""
-    found = _homes.get(owner.__module__)
-    if found is None:
-        found = _homes[owner.__module__] = AppObjects(owner.__module__)
-    return found
+    app_objects = _homes.get(owner.__module__)
+    if app_objects is None:
+        app_objects = _homes[owner.__module__] = AppObjects(owner.__module__)
+    return app_objects

@@ -207,8 +207,8 @@ class Items(Specifier, Generic[T]):
         return self._home.class_of(self._term)
 
     def _single_item(self, key: str) -> T:
-        found: Any = self._item_class(f"{self._base}{key}")
-        return found  # type: ignore[no-any-return]
+        item_class: Any = self._item_class(f"{self._base}{key}")
+        return item_class  # type: ignore[no-any-return]
 
     def _with_part(
         self, where: dict[str, Any] | None, start: int = 0, stop: int | None = None
@@ -257,14 +257,14 @@ class Items(Specifier, Generic[T]):
         limit: int | None,
         order: Sequence[str] = (),
     ) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self._home.function("list")(
+        rows: list[dict[str, Any]] = self._home.function("list")(
             **self._list_arguments(),
             properties=columns,
             order=list(order) or None,
             offset=start or None,
             limit=limit,
         )
-        return found
+        return rows
 
     def _objects_of(self, rows: list[dict[str, Any]]) -> Iterator[T]:
         held: Any = self._item_class

@@ -105,12 +105,14 @@ _with_set: Final[dict[type[Object], type[Object]]] = {}
 
 def _settable_class(home: AppObjects, term: str) -> type[Object]:
     """Return the class `term` for a property that can be set; it differs by `set` alone."""
-    held = home.class_of(term)
-    if held not in _with_set:
-        made: type[Object] = type(held.__name__, (held, Replaceable), {"__module__": home.name})
+    class_of = home.class_of(term)
+    if class_of not in _with_set:
+        made: type[Object] = type(
+            class_of.__name__, (class_of, Replaceable), {"__module__": home.name}
+        )
         home.terms[made] = term
-        _with_set[held] = made
-    return _with_set[held]
+        _with_set[class_of] = made
+    return _with_set[class_of]
 
 
 class One(_Holder[S]):

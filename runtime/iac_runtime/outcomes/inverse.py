@@ -114,20 +114,20 @@ def inverse_of(
         "delete": _undo_delete,
     }
     maker = makers.get(watch.operation)
-    found = (
+    inverse = (
         maker(watch, value, reads, tables)
         if maker
         else Inverse(says="IAC does not know how to undo it")
     )
-    if isinstance(found, str):
-        found = Inverse(says=found)
-    text = json.dumps([found.steps, found.copy], default=str)
+    if isinstance(inverse, str):
+        inverse = Inverse(says=inverse)
+    text = json.dumps([inverse.steps, inverse.copy], default=str)
     if len(text) > LARGEST:
         return Inverse(says="the old value is too large to keep")
     held = json.loads(text)
-    if found.steps and without_secrets(held) != held:
+    if inverse.steps and without_secrets(held) != held:
         return Inverse(says="it contains something like a secret, which is not kept")
-    return found
+    return inverse
 
 
 def tool_named(tables: Tables, *, op: str = "command", event: str = "") -> tuple[str, Spec] | None:
@@ -150,11 +150,11 @@ def value_for_caller(value: Any, kind: str, tables: Tables) -> Any:
         raise InvalidParameterError(
             "it is named by a position, which another object may have later"
         )
-    found = _plain_value(value, tables)
-    read = AppReader(tables).read_value(found, kind, "value", last="item")
+    plain_value = _plain_value(value, tables)
+    read = AppReader(tables).read_value(plain_value, kind, "value", last="item")
     if values_match(harness_value(read), value, kind, tables) is not True:
         raise InvalidParameterError("IAC does not know how to restore it")
-    return found
+    return plain_value
 
 
 def _plain_value(value: Any, tables: Tables) -> Any:
@@ -356,19 +356,19 @@ def _undo_delete(
         if home and isinstance(key, str | int):
             reference = made_reference(value, tables) or _in_trash(trash, by, key, tables)
             left = StateToCheck(reference, watch.kind, ((by, key),))
-            found = _move_back(reference, home, left, tables)
-            if isinstance(found, Inverse):
-                return found
+            move_back = _move_back(reference, home, left, tables)
+            if isinstance(move_back, Inverse):
+                return move_back
         reason = "it is in the trash, but where it was before cannot be told"
     return Inverse(copy=copy or None, says=reason)
 
 
 def _in_trash(place: str, by: str, key: str | int, tables: Tables) -> str:
-    found = read_known_reference(place, tables)
+    known_reference = read_known_reference(place, tables)
     if by == "name":
-        return format_reference((*found.steps, ByName(str(key))))
+        return format_reference((*known_reference.steps, ByName(str(key))))
     if by == "id":
-        return format_reference((*found.steps, ById(key)))
+        return format_reference((*known_reference.steps, ById(key)))
     whose = json.dumps({by: key}, ensure_ascii=False)
     return f"{place}.whose({whose})[0]"
 

@@ -133,14 +133,14 @@ class ReadBackPlanner:
 
     def _plan_set(self) -> ReadBackPlan:
         event = self._event
-        found = self._resolve_steps(event.target)
-        wanted, unread = self._expected_values(found.classes, event.named)
-        kind, ident = self._class_and_identifier(found)
+        steps = self._resolve_steps(event.target)
+        wanted, unread = self._expected_values(steps.classes, event.named)
+        kind, ident = self._class_and_identifier(steps)
         watch = ReadBackPlan("set", kind, event.target, ident, None, wanted=wanted, unread=unread)
-        columns = self._property_columns(found.classes, wanted, linked_properties(event.app, kind))
+        columns = self._property_columns(steps.classes, wanted, linked_properties(event.app, kind))
         if not wanted:
             return replace(watch, says=f"{', '.join(unread)} cannot be read back")
-        if found.selectable:
+        if steps.selectable:
             if ident is None:
                 return replace(watch, says="objects without an id are not read back together")
             bare = without_filter(event.target)
@@ -277,13 +277,13 @@ class ReadBackPlanner:
             )
             return replace(watch, around=around)
         if wants := known.get("wants"):
-            found = read_known_reference(known["of"], tables) if "of" in known else None
-            steps = found.steps if found else target
-            classes = found.classes if found else (kind,)
+            known_reference = read_known_reference(known["of"], tables) if "of" in known else None
+            steps = known_reference.steps if known_reference else target
+            classes = known_reference.classes if known_reference else (kind,)
             given = tuple((name, value) for name, value in wants.items())
             wanted, _ = self._expected_values(classes, given)
             columns = self._property_columns(classes, wanted, ())
-            if wanted and (things or found):
+            if wanted and (things or known_reference):
                 read = self._build_read("columns", steps, columns=columns)
                 return replace(watch, wanted=wanted, around=SurroundingReads((read,), (read,)))
         if among := known.get("among"):
@@ -328,10 +328,12 @@ class ReadBackPlanner:
         """
         direct = self._event.direct
         values = direct if isinstance(direct, tuple) else (direct,)
-        found = [self._resolve_steps(one.steps) for one in values if isinstance(one, RefValue)]
-        if several and (not found or len(found) != len(values)):
+        direct_objects = [
+            self._resolve_steps(one.steps) for one in values if isinstance(one, RefValue)
+        ]
+        if several and (not direct_objects or len(direct_objects) != len(values)):
             raise InvalidParameterError("its reference does not name an object that can be read")
-        return found
+        return direct_objects
 
     def _class_and_identifier(self, found: Reference) -> tuple[str, Property | None]:
         kind = found.classes[0] if found.classes else ""
@@ -428,10 +430,10 @@ _CONTAINERS: Final = ("container", "folder", "mailbox", "list", "calendar", "pla
 @cache
 def known_effects() -> Mapping[str, Mapping[str, Any]]:
     """Return what is known beyond the tables: `<event>[ <bundle id>[ <class>]]` -> row."""
-    found: dict[str, dict[str, Any]] = json.loads(
+    effects: dict[str, dict[str, Any]] = json.loads(
         Path(__file__).with_name("effects.json").read_bytes()
     )
-    return found
+    return effects
 
 
 def effect_of(code: str, app: str, kind: str, tables: Tables) -> Mapping[str, Any]:

@@ -210,10 +210,10 @@ def find_specifiers(event: Event, *, tested: bool = True) -> list[tuple[Step, ..
     Args:
         tested: Whether what a filter tests is one; it begins at the item.
     """
-    found: list[tuple[Step, ...]] = []
+    specifiers: list[tuple[Step, ...]] = []
 
     def visit_specifier(steps: tuple[Step, ...]) -> None:
-        found.append(steps)
+        specifiers.append(steps)
         for step in steps:
             if isinstance(step, Whose):
                 visit_filter(step.filter)
@@ -242,7 +242,7 @@ def find_specifiers(event: Event, *, tested: bool = True) -> list[tuple[Step, ..
             visit_value(one.direct)
         for _, value in (*one.named, *one.more):
             visit_value(value)
-    return found
+    return specifiers
 
 
 def find_specifiers_and_columns(event: Event) -> list[tuple[Step, ...]]:
@@ -277,9 +277,9 @@ def find_target_processes(event: Event) -> list[TargetProcess]:
 
     A process that is chosen by position, id or any other filter has no name that could be judged.
     """
-    found: list[TargetProcess] = []
+    target_processes: list[TargetProcess] = []
     if event.app.casefold() != SYSTEM_EVENTS:
-        return found
+        return target_processes
     for steps in find_specifiers_and_columns(event):
         for at, step in enumerate(steps):
             named = isinstance(step, AllElements | PropertyStep) and step.name in _PROCESSES
@@ -289,8 +289,10 @@ def find_target_processes(event: Event) -> list[TargetProcess]:
             name, bundle = after.name if isinstance(after, ByName) else "", ""
             if isinstance(after, Whose):
                 name, bundle = _process_in_filter(after.filter)
-            found.append(TargetProcess(name, bundle, any(map(_is_inside_step, steps[at + 1 :]))))
-    return found
+            target_processes.append(
+                TargetProcess(name, bundle, any(map(_is_inside_step, steps[at + 1 :])))
+            )
+    return target_processes
 
 
 def _process_in_filter(test: Filter) -> tuple[str, str]:

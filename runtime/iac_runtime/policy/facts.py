@@ -367,10 +367,10 @@ def describe_undo(facts: CallFacts, level: Level) -> Undo:
 
 @cache
 def _undo_table() -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = json.loads(
+    undo_table: dict[str, dict[str, str]] = json.loads(
         Path(__file__).with_name("undo.json").read_bytes()
     )
-    return found
+    return undo_table
 
 
 def call_digest(facts: CallFacts) -> str:

@@ -251,15 +251,15 @@ class Permissions:
     def judge_call(self, facts: CallFacts) -> Decision:
         """Return what is to be done with a call, or with several together."""
         if facts.parts:
-            found = strictest(
+            call = strictest(
                 [self.judge_call(replace(part, ways=facts.ways)) for part in facts.parts]
             )
-            if found.action == "allow" and any(part.tool != facts.tool for part in facts.parts):
+            if call.action == "allow" and any(part.tool != facts.tool for part in facts.parts):
                 # A rule may be about the tool that makes these calls.
                 itself = self.judge_call(replace(facts, parts=(), effects=(), shown=(), pin=""))
                 if itself.action != "allow":
-                    return replace(itself, level=found.level)
-            return found
+                    return replace(itself, level=call.level)
+            return call
         known = (
             facts,
             (PolicyLayer(self.policy, self.settings, tuple(REGISTERED_RULES)), *self._team),
@@ -469,9 +469,11 @@ def _recipe_argument_path(name: str, bound: Mapping[str, Any]) -> tuple[str, ...
     for key, part in bound.items():
         if isinstance(part, str) and part.startswith("$") and fold_name(part) == name:
             return (key,)
-        found = _recipe_argument_path(name, part) if isinstance(part, Mapping) else None
-        if found is not None:
-            return (key, *found)
+        recipe_argument_path = (
+            _recipe_argument_path(name, part) if isinstance(part, Mapping) else None
+        )
+        if recipe_argument_path is not None:
+            return (key, *recipe_argument_path)
     return None
 
 

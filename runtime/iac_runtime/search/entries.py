@@ -132,19 +132,19 @@ class SearchFile:
 
     def _read_app(self, place: int) -> IndexedApp | None:
         """Return the app at a place; None where another folder, or nothing, stands for it."""
-        found = self._parse_line(self._map[place : self._map.find(b"\n", place)])
-        row = self._catalogue.apps.get(found["key"])
+        line = self._parse_line(self._map[place : self._map.find(b"\n", place)])
+        row = self._catalogue.apps.get(line["key"])
         if row is None or row.folder != self._path.parent:
             return None
         tools = self._catalogue.tools
         rows, levels = [], {}
-        for kind, name, element, *words, properties in found["rows"]:
+        for kind, name, element, *words, properties in line["rows"]:
             if kind in KINDS or name in tools:
                 whole = frozenset(" ".join(words).split())
                 rows.append(SearchRow(row.key, kind, name, element, words, whole, properties))
                 if kind not in KINDS:
                     levels[name] = tools[name].level
-        operations = {op: name for op, name in found["tools"].items() if name in tools}
+        operations = {op: name for op, name in line["tools"].items() if name in tools}
         levels |= {name: tools[name].level for name in operations.values()}
         intents = row.kind == "intents"
         held = (operations, tuple(rows), levels)

@@ -170,8 +170,8 @@ def read_request(
     """
     told, quoted = _split_quoted(_CELL.sub(r"\g<0> cell ", text[:MAX_QUERY]))
     english = _to_english(told.replace("’", "'")).casefold()
-    said = _replace_phrases(english)
-    outside = split_words(said)
+    replace_phrases = _replace_phrases(english)
+    outside = split_words(replace_phrases)
     words = (*outside, *split_words(quoted))
     lists = load_lexicon()
     operations: dict[str, float] = {}

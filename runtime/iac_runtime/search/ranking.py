@@ -253,8 +253,8 @@ def rank_tools(
             if not request.operations:
                 # A recipe is what people often do: it is near where a request has no verb.
                 gain = max(gain, _RECIPE)
-            said = _distinctive_words(row.words[0])
-            if row.kind != "command" and len(said) > 1 and said <= spoken:
+            distinctive_words = _distinctive_words(row.words[0])
+            if row.kind != "command" and len(distinctive_words) > 1 and distinctive_words <= spoken:
                 gain += _EXACT
             acting = max((acts.get(one, 0) for one in named), default=0)
             gain += _ACT_NAMED * acting
@@ -313,17 +313,17 @@ def _weights_without_name(
 
 def _general_weights(request: SearchRequest, marked: Set[int], hint: Hint) -> list[float]:
     """Return the weights for tools for any app: no word of theirs is rare or common."""
-    found: list[float] = []
+    general_weights: list[float] = []
     for place, term in enumerate(request.terms):
         if term.stem in hint.name_stems:
-            found.append(0.0)
+            general_weights.append(0.0)
         elif place in marked:
-            found.append(_MARK)
+            general_weights.append(_MARK)
         elif term.stem in request.names:
-            found.append(_NAME)
+            general_weights.append(_NAME)
         else:
-            found.append(term.worth)
-    return found
+            general_weights.append(term.worth)
+    return general_weights
 
 
 def _likely_words(term: SearchTerm) -> set[str]:
@@ -564,9 +564,9 @@ def is_served(request: SearchRequest, meant: Iterable[Hint]) -> bool:
         return True
     if any(term.stem in load_lexicon().mark_stems for term in request.terms):
         return True
-    said = _area_word_scores(request)
-    elsewhere = said.pop(ELSEWHERE, 0.0)
-    sure = max(0.0, max(said.values(), default=0.0) - elsewhere)
+    area_word_scores = _area_word_scores(request)
+    elsewhere = area_word_scores.pop(ELSEWHERE, 0.0)
+    sure = max(0.0, max(area_word_scores.values(), default=0.0) - elsewhere)
     return request.meaning.areas.get(ELSEWHERE, 0.0) < _OTHERWISE + _PLAINLY * sure
 
 
@@ -580,7 +580,7 @@ def area_scores(request: SearchRequest) -> dict[str, float]:
 
 def _area_word_scores(request: SearchRequest) -> dict[str, float]:
     """Return how much the words of areas say for each."""
-    found: dict[str, float] = {}
+    area_word_scores: dict[str, float] = {}
     verbs = load_lexicon().verbs
     # What a request begins with is done, not spoken of: list the songs, email it to her.
     terms = [one for one in request.terms if one.stem != request.first or one.stem not in verbs]
@@ -589,8 +589,8 @@ def _area_word_scores(request: SearchRequest) -> dict[str, float]:
         if request.first in area.first:
             worth += 1.0
         if worth:
-            found[name] = worth
-    return found
+            area_word_scores[name] = worth
+    return area_word_scores
 
 
 def _term_weight(request: SearchRequest, term: SearchTerm) -> float:

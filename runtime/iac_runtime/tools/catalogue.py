@@ -228,12 +228,12 @@ class Catalogue:
         Raises:
             SetupError: The module does not hold what the catalogue says.
         """
-        found = self._found.get(row.name)
-        if found is None:
+        tool = self._found.get(row.name)
+        if tool is None:
             module = load_module(row.app.folder, row.module)
-            found = self._found[row.name] = find_tool(module, row.function, row.name)
+            tool = self._found[row.name] = find_tool(module, row.function, row.name)
         # The lock as it is now: what was allowed for good ends when the tool is built anew.
-        return found._replace(digest=lock_digest(row.app.folder, row.name))
+        return tool._replace(digest=lock_digest(row.app.folder, row.name))
 
     def load_operation(self, name: str) -> Operation:
         """Return what a tool does in its app. Raises as `find` and `tool` do."""

@@ -340,18 +340,20 @@ def _validate_arguments(arguments: Mapping[str, Any], schema: _Schema) -> None:
 
 def _restricting_schema(schema: _Schema) -> dict[str, Any]:
     """Return what of a schema can refuse a value: a union of every type only shows the usual."""
-    found = dict(schema)
+    restricting_schema = dict(schema)
     if {str(part.get("type")) for part in schema.get("anyOf", ())} >= _EVERY:
-        del found["anyOf"]
-    if "anyOf" in found:
-        found["anyOf"] = [_restricting_schema(part) for part in found["anyOf"]]
-    if "items" in found:
-        found["items"] = _restricting_schema(found["items"])
-    if "properties" in found:
-        found["properties"] = {
-            key: _restricting_schema(row) for key, row in found["properties"].items()
+        del restricting_schema["anyOf"]
+    if "anyOf" in restricting_schema:
+        restricting_schema["anyOf"] = [
+            _restricting_schema(part) for part in restricting_schema["anyOf"]
+        ]
+    if "items" in restricting_schema:
+        restricting_schema["items"] = _restricting_schema(restricting_schema["items"])
+    if "properties" in restricting_schema:
+        restricting_schema["properties"] = {
+            key: _restricting_schema(row) for key, row in restricting_schema["properties"].items()
         }
-    return found
+    return restricting_schema
 
 
 def _type_name(kind: Any) -> str:

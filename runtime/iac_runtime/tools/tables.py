@@ -81,11 +81,11 @@ class Tables:
 
     @cached_property
     def _class_names(self) -> dict[str, str]:
-        found: dict[str, str] = {}
+        class_names: dict[str, str] = {}
         for term, row in self.classes.items():
-            found.setdefault(fold_name(term), term)
-            found.setdefault(fold_name(row.plural), term)
-        return found
+            class_names.setdefault(fold_name(term), term)
+            class_names.setdefault(fold_name(row.plural), term)
+        return class_names
 
 
 def _first_of_each(rows: Iterable[Row]) -> tuple[Row, ...]:
