@@ -146,15 +146,8 @@ class BashSession:
                 *("bash", "-c", self._wrapper_script(state.fileno()), "bash"),
                 *(command, self.folder, self._kept_variables),
             ]
-            result = run_bounded(
-                words,
-                self._start,
-                self._command_environment(),
-                self._limits,
-                timeout,
-                ending=self._ending,
-                pass_fds=(state.fileno(),),
-            )
+            facts = (words, self._start, self._command_environment(), self._limits, timeout)
+            result = run_bounded(*facts, ending=self._ending, pass_fds=(state.fileno(),))
             told = self._store_state(state, result)
         if self._guarded and not _ON_MAC:
             told += self._sandbox.set_aside(before)
@@ -237,9 +230,8 @@ class BashSession:
 
     def _seatbelt_command(self, scratch: str, program: str) -> list[str]:
         if not Path(_SEATBELT).exists():
-            raise CallError(
-                f"Bash, Grep and Glob need {_SEATBELT} to run in a sandbox. Without it, {_WAY_OUT}."
-            )
+            need = f"Bash, Grep and Glob need {_SEATBELT} to run in a sandbox."
+            raise CallError(f"{need} Without it, {_WAY_OUT}.")
         tops = (self._home, scratch, program)
         above = {str(path) for top in tops if top for path in Path(top).parents}
         names = "|".join(
@@ -311,9 +303,8 @@ def run_bounded(
             name = Path(words[0]).name
             raise CallError(f"{name} cannot be started: {error.strerror}.") from None
         except ValueError:
-            raise CallError(
-                "a NUL byte or a lone surrogate cannot be given to a program."
-            ) from None
+            text = "a NUL byte or a lone surrogate cannot be given to a program."
+            raise CallError(text) from None
     return _collect_output(child, limits, timeout, ending or threading.Event())
 
 

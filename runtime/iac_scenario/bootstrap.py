@@ -1,5 +1,6 @@
 """A first scenario of a server, from what the server itself lists."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -53,17 +54,15 @@ def parse_server(words: Sequence[str]) -> tuple[str, StdioServer]:
     name = next((stem for stem in stems if stem not in _PLACES), "server")
     for part in ("mcp-server-", "server-", "mcp-"):
         name = name.removeprefix(part)
-    return public_name(name.removesuffix("-mcp") or "server"), StdioServer(
-        words[0], tuple(words[1:])
-    )
+    server = StdioServer(words[0], tuple(words[1:]))
+    return public_name(name.removesuffix("-mcp") or "server"), server
 
 
 async def first_scenario(words: Sequence[str], file: Path) -> str:
     """Return the text of a scenario that calls each tool once. Raises PlayError."""
     name, server = parse_server(words)
-    async with connect_servers(
-        {name: server}, ClientAnswers("auto"), resolve_timeouts({}, {})
-    ) as real:
+    timeouts = resolve_timeouts({}, {})
+    async with connect_servers({name: server}, ClientAnswers("auto"), timeouts) as real:
         for why in real.failed_servers().values():
             raise PlayError(why)
         client = real.connected_clients()[name]
@@ -96,9 +95,7 @@ def _scenario_entry(server: str, tool: Mapping[str, Any]) -> str:
         "This tool says that it can destroy data. To call it, add its name to `prompts` and"
         " remove the #."
     )
-    off = "\n".join(
-        line if line.startswith("#") or not line else f"# {line}" for line in text.splitlines()
-    )
+    off = re.sub(r"(?m)^(?=[^#\n])", "# ", text).rstrip("\n")
     return f"{off.replace(lines[0][:97], f'{lines[0][:97]}' + chr(10) + f'# {warning}', 1)}\n"
 
 
@@ -125,9 +122,8 @@ def sample_value(schema: Any) -> Any:
     if kind == "array":
         return [sample_value(schema.get("items"))] * schema.get("minItems", 0)
     if kind in ("integer", "number"):
-        return (
-            max(schema.get("minimum", 1), 1) if schema.get("maximum", 1) >= 1 else schema["maximum"]
-        )
+        most = schema.get("maximum", 1)
+        return max(schema.get("minimum", 1), 1) if most >= 1 else most
     text = _SAMPLES.get(schema.get("format", kind), _SAMPLES[kind])
     return text.ljust(schema.get("minLength", 0), "x") if isinstance(text, str) else text
 
@@ -137,12 +133,9 @@ def _toml_value(value: Any) -> str:
 
     if isinstance(value, dict):
         # TOML has no null; what would be one is left out.
-        members = (
-            f"{_toml_key(key)} = {_toml_value(item)}"
-            for key, item in value.items()
-            if item is not None
-        )
-        return f"{{ {', '.join(members)} }}" if value else "{}"
+        items = ((key, item) for key, item in value.items() if item is not None)
+        members = ", ".join(f"{_toml_key(key)} = {_toml_value(item)}" for key, item in items)
+        return f"{{ {members} }}" if value else "{}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(_toml_value(item) for item in value if item is not None)}]"
     return str(tomlkit.item(value).as_string())

@@ -59,9 +59,8 @@ class RunChecks:
         """Judge a prompt, the first being 1, that no rule matches."""
         own = self._scenario.prompts[number - 1 : number] == (prompt,)
         line = self._scenario.prompt_lines[number - 1] if own else 0
-        yield from self._unless_allowed(
-            "unmatched", line, f"no rule matches the prompt {shorten_value(prompt)!r}"
-        )
+        text = f"no rule matches the prompt {shorten_value(prompt)!r}"
+        yield from self._unless_allowed("unmatched", line, text)
 
     def check_result(
         self, call: ToolCall, outcome: CallResult, *, scripted: bool
@@ -70,9 +69,8 @@ class RunChecks:
         self._made.add(id(call))
         expected = scripted or any(check.kind in _EXPECTS_ERRORS for check in call.expect)
         if outcome.is_error and not expected:
-            text = (
-                f"{call.tool} failed, and no expectation allows that: {shorten_value(outcome.text)}"
-            )
+            text = f"{call.tool} failed, and no expectation allows that"
+            text += f": {shorten_value(outcome.text)}"
             yield from self._unless_allowed("error", call.line, text, call)
 
     def unchecked_calls(
@@ -109,9 +107,8 @@ class RunChecks:
     def unreached_part(self, part: ResponseRule | Turn) -> Iterator[Violation]:
         """Judge a rule or turn that no prompt has reached."""
         kind = "rule" if isinstance(part, ResponseRule) else "turn"
-        yield from self._unless_allowed(
-            "unreached", part.line, f"no prompt reached this {kind}", part
-        )
+        text = f"no prompt reached this {kind}"
+        yield from self._unless_allowed("unreached", part.line, text, part)
 
 
 def _part_replies(part: ResponseRule | Turn) -> Iterator[ScriptedReply]:
@@ -141,12 +138,11 @@ def static_problems(scenario: ScenarioScript) -> Iterator[ScenarioProblem]:
         if mode == "disabled" and call.expect:
             reason = "has expectations, but the mode disabled runs no call."
             yield ScenarioProblem(file, call.line, call.tool, reason)
-        if mode == "mock" and call.result is None and call.error is None and call.failure is None:
+        if mode == "mock" and not call.is_answered and call.failure is None:
             setting = scenario.execution.tools.get(call.tool)
-            if setting is None or (setting.result is None and setting.error is None):
-                yield ScenarioProblem(
-                    file, call.line, call.tool, "has no result for the mode mock."
-                )
+            if setting is None or not setting.answers_calls:
+                reason = "has no result for the mode mock."
+                yield ScenarioProblem(file, call.line, call.tool, reason)
         if mode == "simulated" and call.tool not in BUILT_IN:
             reason = f"is not simulated. Simulated: {', '.join(BUILT_IN)}."
             yield ScenarioProblem(file, call.line, call.tool, reason)
@@ -176,14 +172,10 @@ def _shadowed_rules(scenario: ScenarioScript) -> Iterator[ScenarioProblem]:
     for rule in scenario.rules:
         pattern = rule.pattern
         for other in before:
-            known = pattern.kind == "exact" or (pattern.kind, other.pattern.kind) == (
-                "contains", "contains"
-            )  # fmt: skip
-            if (
-                other.pattern.kind == "any"
-                or other.pattern == pattern
-                or (known and compile_pattern(other.pattern)(pattern.text))
-            ):
+            kinds = {pattern.kind, other.pattern.kind}
+            known = pattern.kind == "exact" or kinds == {"contains"}
+            takes = other.pattern.kind == "any" or other.pattern == pattern
+            if takes or (known and compile_pattern(other.pattern)(pattern.text)):
                 reason = f"is never reached: the rule of line {other.line} takes every such prompt."
                 yield ScenarioProblem(scenario.path.name, rule.line, "responses", reason)
                 break

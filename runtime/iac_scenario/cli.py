@@ -15,13 +15,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
+import anyio
 import click
 
 from iac_base.commands import CommandGroup
 from iac_base.errors import DISTRIBUTION
+from iac_scenario.bootstrap import first_scenario, parse_server, server_files
 from iac_scenario.checks import LOOSE, exit_status, static_problems
+from iac_scenario.contract import compare_contracts, read_contracts
 from iac_scenario.conversation import Event, FailureEvent, NoteEvent, ResultEvent, scenario_prompts
-from iac_scenario.model import MODES, PERMISSION_MODES, PlayError, ScenarioError, ScenarioScript
+from iac_scenario.mock_server import serve_mock_tools
+from iac_scenario.model import (
+    MODES,
+    PERMISSION_MODES,
+    LoadedScenario,
+    PlayError,
+    ScenarioError,
+    ScenarioScript,
+)
 from iac_scenario.output import (
     FORMATS,
     RunRecorder,
@@ -31,12 +42,14 @@ from iac_scenario.output import (
 )
 from iac_scenario.player import PlaySettings, inspect_scenario, play_scenario
 from iac_scenario.reader import load_scenario
+from iac_scenario.recording import record_client, record_server, relay_messages
 from iac_scenario.schema import TIMEOUTS
 from iac_scenario.session import latest_session
 
 ANY_FILE: Final = click.Path(path_type=Path, dir_okay=False)
 FOUND_FILE: Final = click.Path(path_type=Path, dir_okay=False, exists=True)
 ANY_FOLDER: Final = click.Path(path_type=Path, file_okay=False)
+_WATCHED: Final = (".json", ".md", ".toml", ".txt")
 FILE = click.argument("file", type=ANY_FILE)
 MCP_CONFIG = click.option(
     "--mcp-config",
@@ -124,7 +137,7 @@ def run(file: Path, prompts: tuple[str, ...], form: str, continued: bool, **opti
     if options.pop("watch"):
         _watch_files(file, options["mcp_config"])
     reports = options.pop("reports")
-    scenario = load_with_warnings(file)
+    scenario = load_with_warnings(file).scenario
     chosen, resumed = options.pop("session_id"), options.pop("resume")
     if continued:
         if options["config_dir"] is None:
@@ -142,22 +155,14 @@ def run(file: Path, prompts: tuple[str, ...], form: str, continued: bool, **opti
 
 def _watch_files(file: Path, config: Path | None) -> NoReturn:
     """Play again and again, in a process each time; Ctrl-C ends it."""
-    from iac_scenario.bootstrap import server_files
-
     words = [word for word in sys.argv[1:] if word != "--watch"]
     while True:
         named = {file.resolve(), *([config.resolve()] if config else [])}
         with suppress(ScenarioError):
             scenario = load_scenario(file).scenario
             named |= {*server_files(scenario.servers, file.parent.resolve())}
-        watched = {
-            *named,
-            *(
-                path
-                for path in file.parent.glob("*")
-                if path.suffix in (".json", ".md", ".toml", ".txt")
-            ),
-        }
+        beside = file.parent.glob("*")
+        watched = {*named, *(path for path in beside if path.suffix in _WATCHED)}
         before = _modification_times(watched)
         subprocess.run([sys.executable, "-m", "iac_scenario", *words], check=False)
         click.echo(f"Watching {len(watched)} files. Press Ctrl-C to stop.", err=True)
@@ -176,8 +181,6 @@ def _play_prompts(
     form: str,
     reports: Sequence[Path],
 ) -> int:
-    import anyio
-
     take, ended = event_handlers(form, scenario)
     recorder = RunRecorder(scenario)
 
@@ -241,14 +244,11 @@ def _read_prompts() -> Iterator[str]:
             yield prompt
 
 
-def load_with_warnings(file: Path) -> ScenarioScript:
-    scenario, warnings, _ = load_scenario(file)
-    for warning in warnings:
+def load_with_warnings(file: Path) -> LoadedScenario:
+    loaded = load_scenario(file)
+    for warning in loaded.warnings:
         click.echo(f"warning: {warning}", err=True)
-    return scenario
-
-
-# A group without a command shows its help; before click 8.2 that was no error.
+    return loaded
 
 
 @click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -268,10 +268,6 @@ def new(output: Path | None, server: tuple[str, ...]) -> None:
 
     Write options of that command after `--`. No tool is called.
     """
-    import anyio
-
-    from iac_scenario.bootstrap import first_scenario, parse_server
-
     output = output or Path(f"{parse_server(server)[0]}.toml")
     if output.exists():
         raise click.UsageError(f"{output} already exists; name another file with -o.")
@@ -289,11 +285,7 @@ def new(output: Path | None, server: tuple[str, ...]) -> None:
 @MCP_CONFIG
 def check(file: Path, servers: bool, mcp_config: Path | None) -> None:
     """Find mistakes in FILE without running it or calling a tool."""
-    import anyio
-
-    scenario, warnings, secrets = load_scenario(file)
-    for warning in warnings:
-        click.echo(f"warning: {warning}", err=True)
+    scenario, _, secrets = load_with_warnings(file)
     problems = [*map(str, static_problems(scenario)), *secrets]
     if servers:
         settings = PlaySettings(mcp_config=mcp_config)
@@ -327,8 +319,6 @@ def record(mcp_config: Path | None, output: Path, command: tuple[str, ...]) -> N
     {mcp-config}), the client gets a copy with recorded servers. Without --mcp-config, COMMAND is a
     server: this command runs it, and stands in for it on standard input and output.
     """
-    from iac_scenario.recording import record_client, record_server
-
     if mcp_config is not None:
         status, count = record_client(command, mcp_config, output)
     else:
@@ -356,7 +346,7 @@ def model(file: Path, allowed: tuple[str, ...], port: int, command: tuple[str, .
     """
     from iac_scenario.model_server import run_client, serve_model
 
-    scenario = load_with_warnings(file)
+    scenario = load_with_warnings(file).scenario
     scenario = replace(scenario, allowed=scenario.allowed | frozenset(allowed))
     take, ended = event_handlers("text", scenario, out=not command, served=True)
     with serve_model(scenario, take, port) as url:
@@ -373,9 +363,7 @@ def model(file: Path, allowed: tuple[str, ...], port: int, command: tuple[str, .
 )
 def server(file: Path, name: str | None, port: int | None) -> None:
     """Serve the mock tools of FILE as an MCP server over stdio."""
-    from iac_scenario.mock_server import serve_mock_tools
-
-    serve_mock_tools(load_with_warnings(file), name, port)
+    serve_mock_tools(load_with_warnings(file).scenario, name, port)
 
 
 @cli.command()
@@ -394,10 +382,6 @@ def snapshot(contract: Path, mcp_config: Path, update: bool) -> None:
 
     Exits with 1 if a change breaks callers.
     """
-    import anyio
-
-    from iac_scenario.contract import compare_contracts, read_contracts
-
     contracts = anyio.run(read_contracts, mcp_config)
     status = 0
     for change in compare_contracts(contract, contracts, update=update):
@@ -411,11 +395,10 @@ def snapshot(contract: Path, mcp_config: Path, update: bool) -> None:
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def proxy(log: Path, command: tuple[str, ...]) -> None:
     """Run between a client and a server, and write their messages to LOG."""
-    from iac_scenario.recording import relay_messages
-
     sys.exit(relay_messages(command, log))
 
 
+# A group without a command shows its help; before click 8.2 that was no error.
 _HELP: Final[tuple[type[Exception], ...]] = tuple(
     filter(None, [getattr(click.exceptions, "NoArgsIsHelpError", None)])
 )

@@ -135,9 +135,8 @@ class ClientCallbacks:
             # A person takes that long, and servers do not believe one who says no at once.
             await anyio.sleep(_READING)
         form = given.action == "accept" and params.mode != "url"
-        return ElicitResult(
-            action=given.action, content=dict(given.content or {}) if form else None
-        )
+        content = dict(given.content or {}) if form else None
+        return ElicitResult(action=given.action, content=content)
 
     async def _handle_sampling(
         self, _context: Any, params: "mcp_types.CreateMessageRequestParams"
@@ -151,11 +150,7 @@ class ClientCallbacks:
         text = "\n".join(getattr(block, "text", "") for block in blocks)
         given = _matching_answer((*own, *self._answering.sampling), text)
         if given is None or given.error is not None:
-            reason = (
-                "The scenario has no answer for this request."
-                if given is None
-                else str(given.error)
-            )
+            reason = str(given.error) if given else "The scenario has no answer for this request."
             return ErrorData(code=INVALID_REQUEST, message=reason)
         return CreateMessageResult(
             role="assistant",
@@ -231,9 +226,7 @@ async def send_request(client: "Client", method: str, params: Any, progressed: A
     if not isinstance(answer, dict):
         answer = answer.model_dump(mode="json", by_alias=True, exclude_unset=True)
     answer.pop("_meta", None)
-    return CallResult(
-        tuple(_content_blocks(answer)), bool(answer.get("isError")), structured=answer
-    )
+    return CallResult(tuple(_content_blocks(answer)), bool(answer.get("isError")), answer)
 
 
 def _content_blocks(answer: Mapping[str, Any]) -> list[dict[str, Any]]:

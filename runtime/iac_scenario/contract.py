@@ -133,9 +133,8 @@ def _entry_changes(
                 if pair[0] != pair[1]:
                     # Clients ask before what destroys, and run what only reads without asking.
                     worse = (hint, pair[1]) in (("readOnlyHint", False), ("destructiveHint", True))
-                    yield ContractChange(
-                        where, f"{hint} was {pair[0]}, and is now {pair[1]}", breaks=worse
-                    )
+                    text = f"{hint} was {pair[0]}, and is now {pair[1]}"
+                    yield ContractChange(where, text, breaks=worse)
         else:
             yield ContractChange(where, f"has another {field}")
 
@@ -161,8 +160,8 @@ def _schema_changes(
             closed = new.get("additionalProperties") is False
             yield ContractChange(here, "is gone", breaks=closed if given else name in must)
         elif name not in was:
-            yield ContractChange(here, "is new and required" if name in needs else "is new",
-                         breaks=given and name in needs)  # fmt: skip
+            change = "is new and required" if name in needs else "is new"
+            yield ContractChange(here, change, breaks=given and name in needs)
         else:
             if (name in must) != (name in needs):
                 change = "is needed now" if name in needs else "is no longer needed"

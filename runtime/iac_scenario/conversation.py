@@ -1,4 +1,7 @@
-"""Which reply a prompt gets: patterns, rules in order, the turn that is due."""
+"""Which reply a prompt gets: patterns, rules in order, the turn that is due; and what happens then.
+
+What happens in a run comes in order, as values: events, with what is told of failures.
+"""
 
 import hashlib
 import re

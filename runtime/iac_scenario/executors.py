@@ -1,4 +1,7 @@
-"""What carries calls out: nothing, the scenario's own results, or tools on a sandbox's files."""
+"""What carries calls out: nothing, the scenario's own results, or tools on a sandbox's files.
+
+Read, Write, Edit, Glob and Grep do what Claude's own do.
+"""
 
 import json
 import re
@@ -15,7 +18,7 @@ from iac_scenario.bash import BashLimits, BashSession
 from iac_scenario.matching import BUILT_IN, READERS, schema_validator, schema_violation
 from iac_scenario.model import CallError, ToolCall
 from iac_scenario.permissions import is_read_only_line
-from iac_scenario.results import CallResult, error_result, scripted_result, text_result
+from iac_scenario.results import CallResult, error_result, file_result, text_result
 from iac_scenario.sandbox import Parts, Sandbox
 from iac_scenario.session import DIALOGS, ScenarioSession
 
@@ -47,9 +50,8 @@ def read_lines(sandbox: Sandbox, given: Mapping[str, Any]) -> CallResult:
     chosen = lines[first - 1 : first - 1 + given.get("limit", _LINES)]
     if not chosen:
         return text_result(f"(no lines from {first}: the file has {len(lines)})")
-    return text_result(
-        "\n".join(f"{number:>6}→{line[:_COLUMNS]}" for number, line in enumerate(chosen, first))
-    )
+    numbered = (f"{number:>6}→{line[:_COLUMNS]}" for number, line in enumerate(chosen, first))
+    return text_result("\n".join(numbered))
 
 
 def write_file(sandbox: Sandbox, given: Mapping[str, Any]) -> CallResult:
@@ -81,9 +83,8 @@ def edit_file(sandbox: Sandbox, given: Mapping[str, Any]) -> CallResult:
     if count == 0:
         raise CallError(f"String to replace not found in file: {old}")
     if count > 1 and not given.get("replace_all", False):
-        raise CallError(
-            f"Found {count} matches of the string to replace, but replace_all is false: {old}"
-        )
+        text = f"Found {count} matches of the string to replace, but replace_all is false: {old}"
+        raise CallError(text)
     sandbox.write(parts, _encode_text(text.replace(old, new)))
     told = f" All {count} occurrences were replaced." if count > 1 else ""
     return text_result(f"The file {sandbox.display_path(parts)} has been updated.{told}")
@@ -98,16 +99,9 @@ def find_files(
         pattern = "/" + "/".join(sandbox.resolve_path(pattern))
     elif "/" in pattern:
         # Without a slash a pattern holds at any depth; with one it begins at the top.
-        pattern = (
-            "".join(f"/{_escape_glob(part)}" for part in top) + f"/{pattern.removeprefix('./')}"
-        )
-    options = [
-        "--files",
-        "--no-ignore",
-        "--hidden",
-        *_glob_options([pattern]),
-        *_hidden_options(hidden),
-    ]
+        names = (re.sub(r"([\\*?\[\]{}!])", r"\\\1", part) for part in top)
+        pattern = "/".join(("", *names, pattern.removeprefix("./")))
+    options = ["--files", "--no-ignore", "--hidden", *_glob_options([pattern], hidden)]
     rows = _run_ripgrep(sandbox, bash, top, options)
     return text_result(_join_rows([path for path, _ in rows], "No files found"))
 
@@ -132,7 +126,7 @@ def search_files(
         *(["--ignore-case"] if given.get("-i", False) else []),
         *(["--multiline", "--multiline-dotall"] if given.get("multiline", False) else []),
         *([f"--type={given['type']}"] if "type" in given else []),
-        *_glob_options([*words, *_VERSIONED]), *_hidden_options(hidden),
+        *_glob_options([*words, *_VERSIONED], hidden),
         f"--regexp={given['pattern']}",
     ]  # fmt: skip
     rows = _run_ripgrep(sandbox, bash, _resolve_existing(sandbox, given.get("path", ".")), options)
@@ -152,17 +146,9 @@ def _prefix_path(path: str, rest: str) -> str:
     return f"{path}{number[1] if number else ':'}{rest}"
 
 
-def _glob_options(patterns: Sequence[str]) -> list[str]:
-    return [f"--glob={pattern}" for pattern in patterns]
-
-
-def _hidden_options(patterns: Sequence[str]) -> list[str]:
-    """Return the options that leave out what rules forbid to read, which win as the last ones."""
-    return [f"--iglob=!{pattern}" for pattern in patterns]
-
-
-def _escape_glob(name: str) -> str:
-    return re.sub(r"([\\*?\[\]{}!])", r"\\\1", name)
+def _glob_options(patterns: Sequence[str], hidden: Sequence[str]) -> list[str]:
+    """Return the options that choose files; what rules forbid to read wins as the last ones."""
+    return [f"--glob={one}" for one in patterns] + [f"--iglob=!{one}" for one in hidden]
 
 
 def _run_ripgrep(
@@ -256,11 +242,9 @@ class MockExecutor:
 
     async def run(self, call: ToolCall) -> CallResult:
         """Return what the file gives, or an error that it gives nothing."""
-        if call.error is not None:
-            return error_result(call.error)
-        if call.result is None:
+        if not call.is_answered:
             return error_result(f"The scenario has no result for this call of {call.tool}.")
-        return scripted_result(call.result)
+        return file_result(call)
 
 
 class DisabledExecutor:
@@ -304,9 +288,8 @@ class SandboxExecutor:
             if call.tool not in BUILT_IN:
                 known = ", ".join(BUILT_IN)
                 raise CallError(f"{call.tool} is not simulated. Simulated: {known}.")
-            if violation := schema_violation(
-                schema_validator(json.dumps(BUILT_IN[call.tool])), call.input
-            ):
+            validator = schema_validator(json.dumps(BUILT_IN[call.tool]))
+            if violation := schema_violation(validator, call.input):
                 raise CallError(f"{call.tool}: {violation}")
             if call.tool in DIALOGS:
                 return DIALOGS[call.tool](self._session, call.input)
@@ -326,18 +309,15 @@ class SandboxExecutor:
         result = self._bash.run(given["command"], timeout)
         out, errors = (stream.decode("utf-8", "replace") for stream in (result.out, result.errors))
         if result.stopped:
-            return error_result(
-                _truncate_output("\n".join((f"Stopped: {result.stopped}.", out + errors)).strip())
-            )
-        text = _truncate_output(
-            "\n".join(piece.rstrip("\n") for piece in (out, errors) if piece.strip("\n"))
-        )
+            stopped = f"Stopped: {result.stopped}.\n{out}{errors}".strip()
+            return error_result(_truncate_output(stopped))
+        pieces = (piece.rstrip("\n") for piece in (out, errors) if piece.strip("\n"))
+        text = _truncate_output("\n".join(pieces))
         if result.status:
             return error_result(f"Exit code {result.status}\n{text}".rstrip())
         return text_result(text)
 
 
 def _truncate_output(text: str) -> str:
-    if len(text) <= _SHOWN:
-        return text
-    return f"{text[:_SHOWN]}\n… ({len(text) - _SHOWN:,} more characters)"
+    more = f"\n… ({len(text) - _SHOWN:,} more characters)" if len(text) > _SHOWN else ""
+    return f"{text[:_SHOWN]}{more}"

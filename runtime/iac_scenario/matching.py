@@ -1,8 +1,10 @@
-"""The arguments of Claude's own tools, and one line about arguments that do not fit a schema.
+"""Whether a value is the one that is meant: by a pattern, a schema, or where parts of it change.
 
 Expressions are searched with a deadline, those of schemas too: a pattern may come from anybody, and
 some take longer than anybody waits. `regex` is used for that, as `re` has no deadline and RE2 no
 lookaround; it reads Rust's spelling (`(?<name>...)`, `[[:digit:]]`, `\\z`) besides.
+
+In texts, `<uuid>`, `<timestamp>`, `<path>`, `<hex>`, `<number>` and `<any>` stand for what changes.
 """
 
 import json
@@ -18,9 +20,7 @@ BUILT_IN: Final[Mapping[str, Mapping[str, Any]]] = json.loads(
 )
 """Name to JSON schema, as Claude Code lists them."""
 
-READERS: Final = frozenset(
-    ("Read", "Glob", "Grep", "TodoWrite", "AskUserQuestion", "EnterPlanMode")
-)
+READERS: Final = frozenset("Read Glob Grep TodoWrite AskUserQuestion EnterPlanMode".split())
 """Those that change nothing but the session."""
 
 
@@ -54,9 +54,8 @@ def _validator_class() -> Any:
         if validator.is_type(value, "string") and not search_pattern(wanted, value):
             yield ValidationError(f"{value!r} does not match {wanted!r}")
 
-    return extend(  # type: ignore[no-untyped-call]
-        Draft202012Validator, {"pattern": check_pattern}
-    )
+    own = {"pattern": check_pattern}
+    return extend(Draft202012Validator, own)  # type: ignore[no-untyped-call]
 
 
 @lru_cache(maxsize=64)
@@ -117,9 +116,7 @@ def matches_placeholders(want: Any, got: Any) -> bool:
 def matches_subset(want: Any, got: Any) -> bool:
     """Compare as `matches_placeholders` does, where tables may have more than is wanted."""
     if isinstance(want, dict) and isinstance(got, dict):
-        return want.keys() <= got.keys() and all(
-            matches_subset(want[key], got[key]) for key in want
-        )
+        return want.keys() <= got.keys() and all(matches_subset(want[k], got[k]) for k in want)
     return matches_placeholders(want, got)
 
 

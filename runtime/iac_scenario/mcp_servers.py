@@ -1,4 +1,7 @@
-"""Real servers, over stdio or Streamable HTTP, through the client of the `mcp` SDK."""
+"""Real servers, over stdio or Streamable HTTP, through the client of the `mcp` SDK.
+
+They are those of a file in Claude's JSON format or of the scenario, with variables replaced.
+"""
 
 import json
 import logging
@@ -28,7 +31,7 @@ from iac_scenario.client_callbacks import (
 from iac_scenario.matching import VARIABLE, schema_validator, schema_violation
 from iac_scenario.model import CallError, PlayError, StdioServer, ToolCall, public_name
 from iac_scenario.reader import build_servers
-from iac_scenario.results import NOT_GIVEN, CallResult, error_result
+from iac_scenario.results import NOT_GIVEN, CallResult, error_result, text_result
 from iac_scenario.schema import check_document, format_field_path
 
 if TYPE_CHECKING:
@@ -45,12 +48,10 @@ def read_config(path: Path) -> dict[str, StdioServer]:
 
     Raises PlayError for a file that is not of that form.
     """
-    known = {
-        name: {key: value[key] for key in _KEYS if key in value}
-        if isinstance(value, dict)
-        else value
-        for name, value in _server_table(path).items()
-    }
+    known = _server_table(path)
+    for name, value in known.items():
+        if isinstance(value, dict):
+            known[name] = {key: value[key] for key in _KEYS if key in value}
     faults: list[str] = []
 
     def add_fault(at: Sequence[str | int], fault: str) -> None:
@@ -245,8 +246,7 @@ async def _list_tools(client: "Client") -> dict[str, ListedTool]:
     for _ in range(_PAGES):
         page = await client.list_tools(cursor=cursor)
         for tool in page.tools:
-            hints = tool.annotations
-            reads = hints is not None and hints.read_only_hint is True
+            reads = tool.annotations is not None and tool.annotations.read_only_hint is True
             tools[tool.name] = ListedTool(schema_validator(json.dumps(tool.input_schema)), reads)
         cursor = page.next_cursor
         if cursor is None:
@@ -301,14 +301,13 @@ class McpExecutor:
 
     def failed_servers(self) -> dict[str, str]:
         """Return the servers that cannot be used, and why."""
-        return {
-            each.name: each.failure_message() for each in self._sessions.values() if each.failure
-        }
+        broken = (each for each in self._sessions.values() if each.failure)
+        return {each.name: each.failure_message() for each in broken}
 
     def listing_mismatch(self, call: ToolCall) -> str:
         """Return what the listings say against a call, or nothing."""
         try:
-            session, name = self._requested_server(call) if call.request else self._found(call.tool)
+            session, name = self._find_target(call)
         except CallError as error:
             return str(error)
         if session.failure or call.send_invalid or call.request:
@@ -320,13 +319,10 @@ class McpExecutor:
     async def run(self, call: ToolCall) -> CallResult:
         """Check the arguments against the listing, then ask the server."""
         try:
-            session, name = self._requested_server(call) if call.request else self._found(call.tool)
+            session, name = self._find_target(call)
             listed = None if call.request else session.tools.get(name)
-            note = (
-                schema_violation(listed.validator, call.input)
-                if listed and not call.send_invalid
-                else ""
-            )
+            checked = listed is not None and not call.send_invalid
+            note = schema_violation(listed.validator, call.input) if listed and checked else ""
             if self._refuses and note:
                 return error_result(f"{name}: {note}")
             if not isinstance(call.input, dict):
@@ -334,10 +330,9 @@ class McpExecutor:
         except CallError as error:
             return error_result(str(error))
         session.side.call = call
-        outcome = error_result(f"{name}: cancelled after {call.cancel_after_ms or 0:,} ms.")
-        with anyio.move_on_after(
-            math.inf if call.cancel_after_ms is None else call.cancel_after_ms / 1000
-        ):
+        limit = call.cancel_after_ms
+        outcome = error_result(f"{name}: cancelled after {limit or 0:,} ms.")
+        with anyio.move_on_after(math.inf if limit is None else limit / 1000):
             try:
                 outcome = await self._send_call(session, name, call)
             except CallError as error:
@@ -355,8 +350,10 @@ class McpExecutor:
             clients[name] = session.client
         return clients
 
-    def _requested_server(self, call: ToolCall) -> tuple[ServerConnection, str]:
-        """Return the server of a request."""
+    def _find_target(self, call: ToolCall) -> tuple[ServerConnection, str]:
+        """Return the server of a call, and the server's own name of the tool or the request."""
+        if not call.request:
+            return self._found(call.tool)
         session = self._sessions.get(call.server)
         if not call.server and len(self._sessions) == 1:
             session = next(iter(self._sessions.values()))
@@ -384,9 +381,8 @@ class McpExecutor:
         except MCPError as error:
             if error.code == types.REQUEST_TIMEOUT:
                 limit = f"{self._timeout_ms:,} ms"
-                raise CallError(
-                    f"{name}: the server {session.name} did not answer within {limit}."
-                ) from None
+                text = f"{name}: the server {session.name} did not answer within {limit}."
+                raise CallError(text) from None
             if error.code == types.CONNECTION_CLOSED:
                 raise CallError(session.failure_message()) from None
             return protocol_error(error.error)
@@ -395,9 +391,8 @@ class McpExecutor:
         # The answer did not fit the protocol, or not the schema that the server listed.
         except Exception as error:
             reason = (str(error).splitlines() or [type(error).__name__])[0]
-            raise CallError(
-                f"The answer of the server {session.name} is malformed: {reason}"
-            ) from None
+            text = f"The answer of the server {session.name} is malformed: {reason}"
+            raise CallError(text) from None
         return _call_result(result)
 
     def _find_tool(self, tool: str) -> tuple[ServerConnection, str]:
@@ -420,9 +415,8 @@ class McpExecutor:
         raise CallError(f"{tool}: no server has a tool with that name.")
 
     def _find_qualified(self, tool: str) -> tuple[ServerConnection, str]:
-        fitting = [
-            session for session in self._sessions.values() if tool.startswith(session.prefix)
-        ]
+        sessions = self._sessions.values()
+        fitting = [session for session in sessions if tool.startswith(session.prefix)]
         if not fitting:
             known = ", ".join(self._sessions)
             raise CallError(f"{tool}: no server has that name. Servers: {known}.")
@@ -436,21 +430,18 @@ def protocol_error(error: "mcp_types.ErrorData") -> CallResult:
     """Return an error of the protocol as a result, its value the error itself."""
     value = error.model_dump(mode="json", by_alias=True, exclude_none=True)
     text = f"MCP error {error.code}: {error.message}"
-    return CallResult(({"type": "text", "text": text},), is_error=True, structured=value)
+    return text_result(text, is_error=True, structured=value)
 
 
 def _call_result(result: "mcp_types.CallToolResult") -> CallResult:
-    structured = result.structured_content
-    return CallResult(
-        tuple(
-            {"type": "text", "text": block.text}
-            if block.type == "text"
-            else block.model_dump(mode="json", by_alias=True, exclude_none=True)
-            for block in result.content
-        ),
-        is_error=bool(result.is_error),
-        structured=NOT_GIVEN if structured is None else structured,
+    structured = NOT_GIVEN if result.structured_content is None else result.structured_content
+    content = tuple(
+        {"type": "text", "text": block.text}
+        if block.type == "text"
+        else block.model_dump(mode="json", by_alias=True, exclude_none=True)
+        for block in result.content
     )
+    return CallResult(content, bool(result.is_error), structured)
 
 
 @asynccontextmanager
@@ -460,9 +451,8 @@ async def connect_servers(
     timeouts: Mapping[str, int],
 ) -> AsyncIterator[McpExecutor]:
     """Start all servers at once and shut them down at the end; one that fails stops no other."""
-    sessions = {
-        name: ServerConnection(name, each, answering, timeouts) for name, each in servers.items()
-    }
+    started = (ServerConnection(name, servers[name], answering, timeouts) for name in servers)
+    sessions = {session.name: session for session in started}
     try:
         async with anyio.create_task_group() as group:
             for session in sessions.values():

@@ -11,7 +11,7 @@ import anyio
 from iac_scenario.conversation import failure_text
 from iac_scenario.matching import matches_placeholders, schema_validator, schema_violation
 from iac_scenario.model import PlayError, ScenarioScript, ToolCall, ToolSetting, scenario_calls
-from iac_scenario.results import NOT_GIVEN, CallResult, error_result, scripted_result
+from iac_scenario.results import NOT_GIVEN, CallResult, error_result, file_result
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
@@ -37,13 +37,10 @@ class MockTools:
         setting = self.settings.get(tool)
         if setting is None:
             return error_result(f"{tool}: the scenario has no tool with that name.")
-        if setting.error is not None:
-            return error_result(setting.error)
-        if setting.result is not None:
-            return scripted_result(setting.result)
-        fitting = [
-            call for call in self._calls[tool] if matches_placeholders(call.input, arguments)
-        ]
+        if setting.answers_calls:
+            return file_result(setting)
+        calls = self._calls[tool]
+        fitting = [call for call in calls if matches_placeholders(call.input, arguments)]
         if not fitting:
             given = json.dumps(arguments, ensure_ascii=False)
             return error_result(f"{tool}: the scenario has no call with the arguments {given}.")
@@ -52,11 +49,9 @@ class MockTools:
             self._calls[tool].remove(call)
         if call.failure is not None:
             return error_result(failure_text(call.failure))
-        if call.error is not None:
-            return error_result(call.error)
-        if call.result is None:
+        if not call.is_answered:
             return error_result(f"The scenario has no result for this call of {tool}.")
-        return scripted_result(call.result)
+        return file_result(call)
 
 
 def _own_tool_name(name: str, server: str | None) -> str | None:
@@ -75,34 +70,24 @@ def build_mock_server(scenario: ScenarioScript, name: str | None) -> "Server[Any
     tools = MockTools(scenario, name)
 
     async def list_tools(_context: Any, _params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(
-            tools=[
-                types.Tool(
-                    name=name,
-                    description=setting.description,
-                    input_schema=dict(setting.input_schema or _ANY),
-                )
-                for name, setting in tools.settings.items()
-            ]
+        rows = (
+            {"name": name, "description": one.description, "inputSchema": one.input_schema or _ANY}
+            for name, one in tools.settings.items()
         )
+        return types.ListToolsResult.model_validate({"tools": [*rows]})
 
     async def call_tool(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         arguments = params.arguments or {}
         schema = tools.settings.get(params.name, ToolSetting()).input_schema
-        if schema is not None and (
-            violation := schema_violation(schema_validator(json.dumps(schema)), arguments)
-        ):
+        validator = schema_validator(json.dumps(_ANY if schema is None else schema))
+        if violation := schema_violation(validator, arguments):
             result = error_result(f"{params.name}: {violation}")
         else:
             result = tools.answer_call(params.name, arguments)
-        structured = None if result.structured is NOT_GIVEN else result.structured
-        return types.CallToolResult.model_validate(
-            {
-                "content": list(result.content),
-                "isError": result.is_error,
-                "structuredContent": structured,
-            }
-        )
+        answer: dict[str, Any] = {"content": list(result.content), "isError": result.is_error}
+        if result.structured is not NOT_GIVEN:
+            answer["structuredContent"] = result.structured
+        return types.CallToolResult.model_validate(answer)
 
     return Server(
         name or scenario.name, version="1", on_list_tools=list_tools, on_call_tool=call_tool

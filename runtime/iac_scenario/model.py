@@ -1,4 +1,9 @@
-"""A scenario as values: what the reader makes of a file and everything else reads."""
+"""A scenario as values: what the reader makes of a file and everything else reads.
+
+ScenarioError   the file cannot be played; carries every problem, with its line
+PlayError       an option, a configuration of servers or a sandbox that cannot be used
+CallError       a call failed; its text is the result that the assistant sees
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -86,6 +91,11 @@ class ToolCall:
     allowed: frozenset[str] = frozenset()
     line: int = 0
 
+    @property
+    def is_answered(self) -> bool:
+        """Whether the file gives its answer."""
+        return self.result is not None or self.error is not None
+
 
 @dataclass(frozen=True, slots=True)
 class ScriptedReply:
@@ -142,6 +152,11 @@ class ToolSetting:
     input_schema: Mapping[str, Any] | None = None
     auto_approve: bool = False
     answers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def answers_calls(self) -> bool:
+        """Whether the file gives one answer to every call."""
+        return self.result is not None or self.error is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +260,7 @@ def call_mode(call: ToolCall, scenario: ScenarioScript, wanted: Mode | None) -> 
     execution = scenario.execution
     setting = execution.tools.get(call.tool)
     mode = wanted or (setting.mode if setting is not None else None) or execution.mode
-    if mode == "live" and (call.result is not None or call.error is not None):
+    if mode == "live" and call.is_answered:
         return "mock"
     if mode in ("live", "real_mcp"):
         return "simulated" if call.tool in BUILT_IN else "real_mcp"

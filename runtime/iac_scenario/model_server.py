@@ -97,9 +97,7 @@ class ScriptedModel:
     def next_answer(self, ask: ModelRequest) -> _DueAnswer:
         """Return what comes next, and judge the results that came with the request."""
         with self._lock:
-            replies = [
-                reply for key, result in ask.results if (reply := self._check_result(key, result))
-            ]
+            replies = [*filter(None, [self._check_result(*result) for result in ask.results])]
             if ask.results:
                 reply = (replies[-1].then if replies else None) or ScriptedReply()
                 return self._build_answer(ask, reply, None)
@@ -117,9 +115,8 @@ class ScriptedModel:
         call, reply = self._open.pop(named)
         kept = captured_values(call.capture, result)
         self._places |= kept
-        missed = missed_expectations(
-            resolve_expectations(call.expect, self._places), result
-        ) + missing_captures(call, kept, result)
+        missed = missed_expectations(resolve_expectations(call.expect, self._places), result)
+        missed += missing_captures(call, kept, result)
         checks = len(call.expect) + len(call.capture)
         self._take(ResultEvent(named, call.tool, result, tuple(missed), checks))
         self._emit_violations(self._verdict.check_result(call, result, scripted=False))
@@ -193,7 +190,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif "/models/" in path:
             self._send_json(200, models[0])
         else:
-            self._send_json(404, {"error": {"type": "not_found_error", "message": path}})
+            self._send_error(404, "not_found_error", path)
 
     def do_POST(self) -> None:
         body = self._read_body()
@@ -210,7 +207,7 @@ class _Handler(BaseHTTPRequestHandler):
         path = path.replace(":streamGenerateContent", ":generateContent")
         form = next((form for end, form in FORMS.items() if path.endswith(end)), None)
         if form is None:
-            self._send_json(404, {"error": {"type": "not_found_error", "message": path}})
+            self._send_error(404, "not_found_error", path)
             return
         try:
             ask = form.read(body)
@@ -284,20 +281,19 @@ class _Handler(BaseHTTPRequestHandler):
         length = self.headers.get("content-length", "")
         if not length.isdigit() or int(length) > _LARGEST:
             self.close_connection = True
-            self._send_json(
-                411, {"error": {"type": "invalid_request_error", "message": "Its length?"}}
-            )
+            self._send_error(411, "invalid_request_error", "Its length?")
             return None
         try:
             body = json.loads(self.rfile.read(int(length)) or b"{}")
         except ValueError:
             body = None
         if not isinstance(body, dict):
-            self._send_json(
-                400, {"error": {"type": "invalid_request_error", "message": "No JSON."}}
-            )
+            self._send_error(400, "invalid_request_error", "No JSON.")
             return None
         return body
+
+    def _send_error(self, status: int, kind: str, message: str) -> None:
+        self._send_json(status, {"error": {"type": kind, "message": message}})
 
     def _send_json(self, status: int, value: Any, headers: Mapping[str, str] | None = None) -> None:
         self._send_bytes(status, json.dumps(value).encode(), headers)

@@ -1,7 +1,8 @@
 """The forms of output: text for people, json and stream-json as Claude Code's `-p` prints them.
 
 Lines of stream-json are messages of the Claude Agent SDK: system/init, assistant with one block
-each, user with a result of a tool, result. `json` is the result alone.
+each, user with a result of a tool, result. `json` is the result alone. What a run came to is also
+written as a page, as JUnit's XML and as GitHub's annotations.
 """
 
 import json
@@ -9,6 +10,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from html import escape
+from itertools import starmap
 from pathlib import Path
 from string import Template
 from typing import Any, Final, NamedTuple
@@ -152,9 +154,8 @@ class StreamPrinter:
         for miss in event.misses:
             self._missed.append({"tool": event.tool, **miss._asdict()})
         if outcome.denied:
-            self._denials.append(
-                {"tool_name": event.tool, "tool_use_id": event.id, "tool_input": call.input}
-            )
+            ids = {"tool_name": event.tool, "tool_use_id": event.id}
+            self._denials.append({**ids, "tool_input": call.input})
         if outcome.executed:
             block = {
                 "type": "tool_result",
@@ -292,9 +293,7 @@ def html_report(records: Iterable[RunRecorder]) -> str:
     return Template(_PAGE.read_text(encoding="utf-8")).substitute(
         title=f"{len(runs) - len(failed)} passed, {len(failed)} failed",
         failed=f'<p class="bad">Failed: {links}</p>' if links else "",
-        conversations="\n".join(
-            _conversation_section(at, record) for at, record in enumerate(runs)
-        ),
+        conversations="\n".join(starmap(_conversation_section, enumerate(runs))),
     )
 
 

@@ -9,6 +9,10 @@ denied if one is. Deny wins over ask, ask over allow, all of them over the mode.
 Rules for files see Bash too, as far as a line says which files it opens: redirections, and the
 commands that are known to read or write what they name. Grep and Glob leave out what a rule forbids
 to read (`hidden_patterns`). Source: https://code.claude.com/docs/en/permissions
+
+Bash itself runs a line; nothing here does. A line that could run what is not seen here
+(substitutions, variables, subshells, loops, jobs, `eval`, `bash -c`) is unclear: rules in doubt
+deny it or ask about it, and never allow it.
 """
 
 import re
@@ -194,12 +198,8 @@ def _refuse_hidden(words: Sequence[CommandWord]) -> None:
     name = first.text.rpartition("/")[2]
     if first.grows and first.text not in ("[", "[["):
         raise UnclearLineError("the name of a command is a pattern")
-    if (
-        not name
-        or _ASSIGNED.match(first.text)
-        or name in _RUNNERS
-        or (name in _SHELLS and (not rest or rest[0].startswith("-")))
-    ):
+    interactive = name in _SHELLS and (not rest or rest[0].startswith("-"))
+    if not name or _ASSIGNED.match(first.text) or name in _RUNNERS or interactive:
         raise UnclearLineError(f"{name} is not analysed")
     if name in _RECKONERS and any(re.search(r"`|\$[({]", word) for word in rest):
         raise UnclearLineError(f"{name} may run its arguments as code")
@@ -297,11 +297,8 @@ def _is_read_only_command(words: Sequence[CommandWord]) -> bool:
         return not any("o" in word for word in options)
     if name == "uniq":
         return len(operands) <= 1
-    return (
-        set(options) <= {"-n", "-E", "-r"}
-        and bool(operands)
-        and _SED_READS.fullmatch(operands[0]) is not None
-    )
+    harmless = set(options) <= {"-n", "-E", "-r"} and bool(operands)
+    return harmless and _SED_READS.fullmatch(operands[0]) is not None
 
 
 Verdict = Literal["allow", "ask", "deny"]
@@ -363,19 +360,12 @@ def decide_permission(
         if _matches_rule(rule, request, strict=False) or _opened_file_match(rule, request) == "":
             return PermissionDecision("deny", f"the rule {rule} denies it")
     for rule in permissions.ask:
-        if (
-            _matches_rule(rule, request, strict=False)
-            or _opened_file_match(rule, request) == ""
-            or _is_search_above(rule, request)
-        ):
+        named = _matches_rule(rule, request, strict=False) or _is_search_above(rule, request)
+        if named or _opened_file_match(rule, request) == "":
             return _ask_decision(permissions, f"the rule {rule} requires approval")
     for rule in (*permissions.deny, *permissions.ask):
-        why = (
-            _unclear_reason(request)
-            if _parse_rule(rule)[0] == "Bash"
-            else _opened_file_match(rule, request)
-        )
-        if why:
+        of_bash = _parse_rule(rule)[0] == "Bash"
+        if why := _unclear_reason(request) if of_bash else _opened_file_match(rule, request):
             return _ask_decision(permissions, f"the rule {rule} may apply to it: {why}")
     for rule in permissions.allow:
         if permissions.mode == "plan" or not _matches_rule(rule, request, strict=True):
@@ -522,10 +512,8 @@ def rule_note(rule: str) -> str | None:
     """Return why a rule does nothing, or None."""
     name, specifier = _parse_rule(rule)
     if specifier and name in _FAMILY and name not in ("Read", "Edit"):
-        return (
-            f"{rule!r} is ignored, as it is in Claude Code. Write {_FAMILY[name]}({specifier})"
-            " instead."
-        )
+        instead = f"{_FAMILY[name]}({specifier})"
+        return f"{rule!r} is ignored, as it is in Claude Code. Write {instead} instead."
     return None
 
 
@@ -571,9 +559,7 @@ def _matches_simple(specifier: str, command: str) -> bool:
         return command == prefix or command.startswith(f"{prefix} ")
     if specifier.endswith(" *") and command == specifier.removesuffix(" *"):
         return True
-    pattern = "".join(
-        ".*" if piece == "*" else re.escape(piece) for piece in re.split(r"(\*)", specifier)
-    )
+    pattern = ".*".join(map(re.escape, specifier.split("*")))
     return re.fullmatch(pattern, command, re.DOTALL) is not None
 
 

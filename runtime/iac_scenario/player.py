@@ -12,9 +12,10 @@ import anyio.to_thread
 
 from iac_scenario.bash import BashSession
 from iac_scenario.checks import RunChecks
+from iac_scenario.client_callbacks import client_answers
 from iac_scenario.conversation import Conversation, Event, NoteEvent, Violation
 from iac_scenario.executors import DisabledExecutor, MockExecutor, SandboxExecutor, ToolExecutor
-from iac_scenario.mcp_servers import expand_variables, read_config
+from iac_scenario.mcp_servers import connect_servers, expand_variables, read_config
 from iac_scenario.model import (
     CallError,
     Mode,
@@ -156,10 +157,8 @@ async def inspect_scenario(
 ) -> list[ScenarioProblem]:
     """Return what the listings of the servers say against a scenario; nothing is called."""
     async with _open_run_state(scenario, settings) as stage:
-        problems = [
-            ScenarioProblem(each.file, each.line, "", each.text)
-            for each in stage.startup_violations()
-        ]
+        faults = stage.startup_violations()
+        problems = [ScenarioProblem(each.file, each.line, "", each.text) for each in faults]
         for call in scenario_calls(scenario):
             meant = any(check.kind == "is_error" and check.want for check in call.expect)
             if stage.real is None or stage.executor_of(call) is not stage.real or meant:
@@ -175,8 +174,8 @@ async def _open_run_state(
 ) -> AsyncIterator[RunState]:
     scenario = replace(scenario, allowed=scenario.allowed | settings.allowed)
     own = scenario.settings if isinstance(scenario.settings, list) else [scenario.settings]
-    told = [*own, *read_settings(settings.settings)]
-    permissions = with_settings(scenario.permissions, told)
+    documents = [*own, *read_settings(settings.settings)]
+    permissions = with_settings(scenario.permissions, documents)
     if settings.permission_mode is not None:
         permissions = replace(permissions, mode=settings.permission_mode)
     scenario = replace(scenario, permissions=permissions)
@@ -192,19 +191,18 @@ async def _open_run_state(
             clock.now,
             unconfined=settings.unconfined,
             guarded=lasting is not None and not trusted,
-            variables=settings_variables(told),
+            variables=settings_variables(documents),
         )
         session = ScenarioSession(
             scenario.identity, settings.config_dir, sandbox.mount, clock.now, permissions.mode
         )
         asked = scenario.execution.tools.get("AskUserQuestion")
         session.answers = asked.answers if asked is not None else {}
-        hooks = SessionHooks(told, session, sandbox.root, timeouts["hook_timeout_ms"] / 1000)
+        hooks = SessionHooks(documents, session, sandbox.root, timeouts["hook_timeout_ms"] / 1000)
         stack.callback(bash.close)
         hidden = hidden_patterns(scenario.permissions, sandbox.resolve_path)
-        simulated = SandboxExecutor(
-            sandbox, bash, timeouts["bash_timeout_ms"] / 1000, session, hidden
-        )
+        bash_timeout = timeouts["bash_timeout_ms"] / 1000
+        simulated = SandboxExecutor(sandbox, bash, bash_timeout, session, hidden)
         executors: dict[str, ToolExecutor] = {
             "disabled": DisabledExecutor(), "mock": MockExecutor(), "simulated": simulated,
         }  # fmt: skip
@@ -213,18 +211,11 @@ async def _open_run_state(
             "SCENARIO_DIR": str(scenario.path.parent.resolve()),
         }
         real = None
-        if any(
-            call_mode(call, scenario, settings.mode) == "real_mcp"
-            for call in scenario_calls(scenario)
-        ):
-            # The SDK takes half a second to import; no other mode needs it.
-            from iac_scenario.client_callbacks import client_answers
-            from iac_scenario.mcp_servers import connect_servers
-
+        modes = {call_mode(call, scenario, settings.mode) for call in scenario_calls(scenario)}
+        if "real_mcp" in modes:
             servers = _configured_servers(scenario, settings, places)
-            real = await stack.enter_async_context(
-                connect_servers(servers, client_answers(scenario, places), timeouts)
-            )
+            answers = client_answers(scenario, places)
+            real = await stack.enter_async_context(connect_servers(servers, answers, timeouts))
             executors["real_mcp"] = real
 
         def executor_of(call: ToolCall) -> ToolExecutor:
@@ -272,7 +263,5 @@ def _configured_servers(
         name: replace(server, cwd=str(folder / (server.cwd or "")))
         for name, server in scenario.servers.items()
     }
-    given_servers = read_config(path) if path is not None else {}
-    return {
-        name: expand_variables(server, places) for name, server in {**own, **given_servers}.items()
-    }
+    servers = {**own, **(read_config(path) if path is not None else {})}
+    return {name: expand_variables(server, places) for name, server in servers.items()}

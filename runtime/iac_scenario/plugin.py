@@ -24,11 +24,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("scenario", "scenarios of iac-scenario")
     group.addoption("--scenario", action="append", default=[], metavar="PATH", help="Play these.")
     group.addoption("--scenario-mode", default=None, help="How tools run. Overrides the files.")
-    group.addoption(
-        "--scenario-mcp-config",
-        default=None,
-        help="A file that lists the MCP servers for all scenarios.",
-    )
+    text = "A file that lists the MCP servers for all scenarios."
+    group.addoption("--scenario-mcp-config", default=None, help=text)
     group.addoption("--scenario-report", default=None, help="Write a page with the timelines.")
 
 
@@ -108,9 +105,8 @@ class ScenarioItem(pytest.Item):
             self.add_report_section("call", "scenario", f"warning: {warning}\n")
         prompts = scenario_prompts(loaded.scenario)
         if prompts is None:
-            raise ScenarioFailedError(
-                f"{self.path.name}: add `prompts`, because the patterns do not give them."
-            )
+            text = f"{self.path.name}: add `prompts`, because the patterns do not give them."
+            raise ScenarioFailedError(text)
         config = self.config.getoption("--scenario-mcp-config")
         settings = PlaySettings(
             mode=self.config.getoption("--scenario-mode"),

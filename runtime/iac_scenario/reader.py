@@ -1,4 +1,4 @@
-"""From a file to a scenario: parse, include, check, build.
+"""From a file to a scenario: parse, include, check, build; what was checked is built without fail.
 
 `{ "$file" = "path" }` anywhere in a scenario stands for the content of that file. A relative path
 stays inside the scenario's folder, links followed first; who means a file elsewhere writes its
@@ -10,6 +10,7 @@ import json
 import re
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import fields, replace
 from datetime import datetime
 from pathlib import Path
@@ -19,14 +20,26 @@ from iac_base.files import IrregularFileError, TooLargeError, read_bounded
 from iac_base.positions import Path as Where
 from iac_base.positions import PositionedDocument, TextError, read_json, read_toml
 from iac_base.secrets import without_secrets
-from iac_scenario import model
 from iac_scenario.conversation import compile_pattern
 from iac_scenario.model import (
+    ElicitationAnswer,
+    Execution,
+    Expectation,
+    InjectedFailure,
     LoadedScenario,
+    PermissionRules,
     PromptPattern,
+    ResponseRule,
+    SamplingAnswer,
     ScenarioError,
     ScenarioProblem,
+    ScenarioScript,
+    ScriptedReply,
     SessionIdentity,
+    StdioServer,
+    ToolCall,
+    ToolSetting,
+    Turn,
 )
 from iac_scenario.permissions import rule_fault, rule_note
 from iac_scenario.results import expectation_fault
@@ -46,10 +59,8 @@ def resolve_includes(
 ) -> Any:
     """Return the value with its includes replaced; what cannot be is complained of, and null."""
     if isinstance(value, list):
-        return [
-            resolve_includes(item, folder, complain, (*where, index))
-            for index, item in enumerate(value)
-        ]
+        items = enumerate(value)
+        return [resolve_includes(item, folder, complain, (*where, at)) for at, item in items]
     if not isinstance(value, dict):
         return value
     if value.keys() == {"$json"}:
@@ -59,9 +70,9 @@ def resolve_includes(
             complain((*where, "$json"), "is a text of JSON.")
             return None
     if "$file" not in value:
+        members = value.items()
         return {
-            key: resolve_includes(item, folder, complain, (*where, key))
-            for key, item in value.items()
+            key: resolve_includes(item, folder, complain, (*where, key)) for key, item in members
         }
     try:
         return _include_content(value, folder)
@@ -109,17 +120,14 @@ def load_scenario(path: Path) -> LoadedScenario:
     problems: list[ScenarioProblem] = []
     warnings: list[str] = []
 
+    def problem_at(where: Where, message: str) -> ScenarioProblem:
+        return ScenarioProblem(path.name, parsed.line_of(where), format_field_path(where), message)
+
     def add_problem(where: Where, message: str) -> None:
-        problems.append(
-            ScenarioProblem(path.name, parsed.line_of(where), format_field_path(where), message)
-        )
+        problems.append(problem_at(where, message))
 
     def add_warning(where: Where, message: str) -> None:
-        warnings.append(
-            str(
-                ScenarioProblem(path.name, parsed.line_of(where), format_field_path(where), message)
-            )
-        )
+        warnings.append(str(problem_at(where, message)))
 
     document = resolve_includes(parsed.value, path.parent, add_problem)
     if problems:
@@ -132,10 +140,7 @@ def load_scenario(path: Path) -> LoadedScenario:
     scenario = build_scenario(document, path, _session_identity(document, path), parsed)
     # Variables and files are the ways to keep a secret elsewhere; the text names them only.
     advice = "contains what looks like a secret; write `${NAME}` and set the variable."
-    secrets = (
-        str(ScenarioProblem(path.name, parsed.line_of(where), format_field_path(where), advice))
-        for where in secret_locations(parsed.value)
-    )
+    secrets = (str(problem_at(where, advice)) for where in secret_locations(parsed.value))
     return LoadedScenario(scenario, tuple(warnings), secrets)
 
 
@@ -205,13 +210,12 @@ def _check_meaning(value: Any, where: Where, wrong: Any, ignored: Any) -> None:
         if (problem := _value_problem(key, item)) is not None:
             wrong((*where, key), problem)
         elif key in ("mode", "permission_mode") and item == "delegate":
-            ignored(
-                (*where, key), "delegate is a mode of claudeless; here it is the same as default."
-            )
+            note = "delegate is a mode of claudeless; here it is the same as default."
+            ignored((*where, key), note)
         elif key in _RULES and isinstance(item, list):
-            for index, note in enumerate(map(rule_note, item)):
-                if note is not None:
-                    ignored((*where, key, index), note)
+            for index, reason in enumerate(map(rule_note, item)):
+                if reason is not None:
+                    ignored((*where, key, index), reason)
         elif key == "capture":
             if (told := expectation_fault(key, item)) is not None:
                 wrong((*where, key), told)
@@ -242,11 +246,10 @@ def _value_problem(key: str, value: Any) -> str | None:
         except ValueError:
             return f"{value!r} is not a UUID."
     if key == "launch_timestamp" and isinstance(value, str):
-        try:
-            aware = datetime.fromisoformat(value).tzinfo is not None
-        except ValueError:
-            aware = False
-        if not aware:
+        aware = None
+        with suppress(ValueError):
+            aware = datetime.fromisoformat(value).tzinfo
+        if aware is None:
             return f"{value!r} is not a time with an offset; write it like {_EPOCH}."
     if key in _RULES and isinstance(value, list):
         # A rule that says nothing would deny nothing either.
@@ -263,31 +266,27 @@ _NAME: Final = re.compile(r"\$\{(\w+)\}")
 
 
 def build_scenario(
-    document: dict[str, Any], path: Path, identity: model.SessionIdentity, lines: PositionedDocument
-) -> model.ScenarioScript:
+    document: dict[str, Any], path: Path, identity: SessionIdentity, lines: PositionedDocument
+) -> ScenarioScript:
     """Return the scenario of a document that fits the format."""
-    default = document.get("default_response")
-    rules = document.get("responses", ())
+    default, rules = document.get("default_response"), document.get("responses", ())
+    prompts = document.get("prompts", ())
     return _build_part(
-        model.ScenarioScript,
+        ScenarioScript,
         document,
         path=path,
         name=document.get("name", path.stem),
         identity=identity,
-        prompts=tuple(document.get("prompts", ())),
-        prompt_lines=tuple(
-            lines.line_of(("prompts", index)) for index, _ in enumerate(document.get("prompts", ()))
-        ),
+        prompts=tuple(prompts),
+        prompt_lines=tuple(lines.line_of(("prompts", index)) for index in range(len(prompts))),
         rules=tuple(
             _build_rule(item, ("responses", index), lines) for index, item in enumerate(rules)
         ),
         default=None if default is None else _build_reply(default, ("default_response",), lines),
         execution=_build_execution(document.get("tool_execution", {})),
         permissions=_build_permissions(document),
-        elicitations=_build_client_answers(
-            model.ElicitationAnswer, document.get("elicitations", ())
-        ),
-        sampling=_build_client_answers(model.SamplingAnswer, document.get("sampling", ())),
+        elicitations=_build_client_answers(ElicitationAnswer, document.get("elicitations", ())),
+        sampling=_build_client_answers(SamplingAnswer, document.get("sampling", ())),
         roots=tuple(document.get("roots", ())),
         servers=build_servers(document.get("mcp_servers", {}), lines),
     )
@@ -295,11 +294,11 @@ def build_scenario(
 
 def build_servers(
     table: Mapping[str, Any], lines: PositionedDocument | None = None
-) -> dict[str, model.StdioServer]:
+) -> dict[str, StdioServer]:
     """Return servers from a table of them, in the shape that Claude's `mcpServers` has too."""
     return {
         name: _build_part(
-            model.StdioServer,
+            StdioServer,
             value,
             args=tuple(value.get("args", ())),
             line=lines.line_of(("mcp_servers", name)) if lines else 0,
@@ -312,23 +311,20 @@ def _build_part(kind: type[Part], value: Mapping[str, Any], **made: Any) -> Part
     """Return a part of the model: what was made for it, and the fields that go in as they are."""
     names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
     if "allowed" in names:
-        made["allowed"] = frozenset(
-            key.removeprefix(ALLOW) for key in value if key.startswith(ALLOW) and value[key]
-        )
+        keys = (key for key in value if key.startswith(ALLOW) and value[key])
+        made["allowed"] = frozenset(key.removeprefix(ALLOW) for key in keys)
     return kind(**{**{key: value[key] for key in value if key in names}, **made})
 
 
-def _build_rule(
-    value: dict[str, Any], where: Where, lines: PositionedDocument
-) -> model.ResponseRule:
+def _build_rule(value: dict[str, Any], where: Where, lines: PositionedDocument) -> ResponseRule:
     return _build_part(
-        model.ResponseRule,
+        ResponseRule,
         value,
         **_answer_fields(value, where, lines),
         pattern=_build_pattern(value["pattern"]),
         turns=tuple(
             _build_part(
-                model.Turn,
+                Turn,
                 turn,
                 **_answer_fields(turn, (*where, "turns", index), lines),
                 expect=_build_pattern(turn["expect"]),
@@ -348,55 +344,52 @@ def _answer_fields(
     return {"reply": reply, "failure": _build_failure(value), "speaks": speaks}
 
 
-def _build_pattern(value: dict[str, Any]) -> model.PromptPattern:
-    kind = value["type"]
-    return model.PromptPattern(
-        kind, value.get("pattern" if kind in ("regex", "glob") else "text", "")
-    )
+def _build_pattern(value: dict[str, Any]) -> PromptPattern:
+    key = "pattern" if value["type"] in ("regex", "glob") else "text"
+    return PromptPattern(value["type"], value.get(key, ""))
 
 
 def _build_reply(
     value: str | dict[str, Any], where: Where, lines: PositionedDocument
-) -> model.ScriptedReply:
+) -> ScriptedReply:
     if isinstance(value, str):
-        return model.ScriptedReply(value)
+        return ScriptedReply(value)
     calls = enumerate(value.get("tool_calls", ()))
     made = tuple(_build_call(call, (*where, "tool_calls", index), lines) for index, call in calls)
-    then = value.get("then")
-    after = None if then is None else _build_reply(then, (*where, "then"), lines)
-    return _split_dependent_calls(_build_part(model.ScriptedReply, value, calls=made, then=after))
+    after = _build_reply(value["then"], (*where, "then"), lines) if "then" in value else None
+    return _split_dependent_calls(_build_part(ScriptedReply, value, calls=made, then=after))
 
 
-def _split_dependent_calls(reply: model.ScriptedReply) -> model.ScriptedReply:
+def _split_dependent_calls(reply: ScriptedReply) -> ScriptedReply:
     """Let calls that need what a call before them captures follow when its result is there."""
     names: set[str] = set()
     for at, call in enumerate(reply.calls):
         if names.intersection(_NAME.findall(json.dumps(call.input, default=str))):
-            rest = model.ScriptedReply(calls=reply.calls[at:], delay_ms=0, then=reply.then)
+            rest = ScriptedReply(calls=reply.calls[at:], delay_ms=0, then=reply.then)
             return replace(reply, calls=reply.calls[:at], then=_split_dependent_calls(rest))
         names.update(call.capture)
     return reply
 
 
-def _build_call(value: dict[str, Any], where: Where, lines: PositionedDocument) -> model.ToolCall:
+def _build_call(value: dict[str, Any], where: Where, lines: PositionedDocument) -> ToolCall:
     return _build_part(
-        model.ToolCall,
+        ToolCall,
         value,
         tool=value.get("tool") or value.get("request", ""),
         input=value.get("input", {}),
         expect=_build_expectations(value.get("expect", {}), (*where, "expect"), lines),
         failure=_build_failure(value),
-        elicitations=_build_client_answers(model.ElicitationAnswer, value.get("elicitations", ())),
-        sampling=_build_client_answers(model.SamplingAnswer, value.get("sampling", ())),
+        elicitations=_build_client_answers(ElicitationAnswer, value.get("elicitations", ())),
+        sampling=_build_client_answers(SamplingAnswer, value.get("sampling", ())),
         line=lines.line_of(where),
     )
 
 
 def _build_expectations(
     value: dict[str, Any], where: Where, lines: PositionedDocument
-) -> tuple[model.Expectation, ...]:
+) -> tuple[Expectation, ...]:
     return tuple(
-        model.Expectation(
+        Expectation(
             kind,
             _build_expectations(want, (*where, kind), lines) if kind == "not" else want,
             lines.line_of((*where, kind)),
@@ -405,11 +398,11 @@ def _build_expectations(
     )
 
 
-def _build_failure(value: dict[str, Any]) -> model.InjectedFailure | None:
+def _build_failure(value: dict[str, Any]) -> InjectedFailure | None:
     if (failure := value.get("failure")) is None:
         return None
     facts = {key: item for key, item in failure.items() if key != "type"}
-    return model.InjectedFailure(failure["type"], facts)
+    return InjectedFailure(failure["type"], facts)
 
 
 def _build_client_answers(kind: type[Part], items: Iterable[dict[str, Any]]) -> tuple[Part, ...]:
@@ -421,17 +414,15 @@ def _build_client_answers(kind: type[Part], items: Iterable[dict[str, Any]]) -> 
     )
 
 
-def _build_execution(value: dict[str, Any]) -> model.Execution:
-    tools = {
-        name: _build_part(model.ToolSetting, item) for name, item in value.get("tools", {}).items()
-    }
-    return _build_part(model.Execution, value, tools=tools)
+def _build_execution(value: dict[str, Any]) -> Execution:
+    settings = value.get("tools", {}).items()
+    tools = {name: _build_part(ToolSetting, item) for name, item in settings}
+    return _build_part(Execution, value, tools=tools)
 
 
-def _build_permissions(document: dict[str, Any]) -> model.PermissionRules:
+def _build_permissions(document: dict[str, Any]) -> PermissionRules:
     value = document.get("permissions", {})
     mode = value.get("mode", document.get("permission_mode"))
-    rules = {kind: tuple(value.get(kind, ())) for kind in ("allow", "ask", "deny")}
-    return _build_part(
-        model.PermissionRules, value, mode="default" if mode == "delegate" else mode, **rules
-    )
+    rules = {kind: tuple(value.get(kind, ())) for kind in _RULES}
+    mode = "default" if mode == "delegate" else mode
+    return _build_part(PermissionRules, value, mode=mode, **rules)

@@ -2,6 +2,9 @@
 
 What a server made and a later call gives back is captured; what changes from run to run becomes a
 placeholder; what is secret in one place is taken out everywhere.
+
+A program between the two passes each line on as it came, byte for byte, and notes it first: so an
+answer never stands before what it answers.
 """
 
 import json
@@ -14,6 +17,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any, Final, Literal
@@ -139,19 +143,13 @@ def scenario_document(
 ) -> dict[str, Any]:
     """Return the scenario as the tables of its file."""
     known = set(secrets).union(*(secrets_in((call.params, call.value)) for call in calls))
+    response = {"tool_calls": list(_call_tables(calls, known))}
     return {
         "name": name,
         "prompts": [PROMPT],
         "tool_execution": {"mode": "real_mcp"},
-        "mcp_servers": {
-            key: _recorded_server(server, known) for key, server in sorted(servers.items())
-        },
-        "responses": [
-            {
-                "pattern": {"type": "exact", "text": PROMPT},
-                "response": {"tool_calls": list(_call_tables(calls, known))},
-            }
-        ],
+        "mcp_servers": {key: _recorded_server(servers[key], known) for key in sorted(servers)},
+        "responses": [{"pattern": {"type": "exact", "text": PROMPT}, "response": response}],
     }
 
 
@@ -186,15 +184,13 @@ def _call_table(
         table: dict[str, Any] = {"tool": f"mcp__{public_name(call.server)}__{name}", "input": given}
     else:
         table = {"request": call.method, "server": call.server, "input": given}
-    table["error" if call.is_error else "result"] = (
-        text if call.is_error or isinstance(value, str) else value
-    )
+    result = text if call.is_error or isinstance(value, str) else value
+    table["error" if call.is_error else "result"] = result
     table["expect"] = {"is_error": call.is_error}
     # With other arguments than the recorded ones, another answer is to be expected.
     if REDACTED not in json.dumps(given):
         made: dict[str | int, str] = {leaf: "<any>" for _, leaf in captured.values()}
-        want = value if not call.is_error and not isinstance(value, str) else text
-        want = _replace_captured(want, names, made)
+        want = _replace_captured(result, names, made)
         want = generalize_value(map_leaves(want, _mask_secret))
         exact = want in (text, value)
         table["expect"]["equals" if exact else "like"] = want
@@ -272,12 +268,8 @@ def _recorded_server(server: StdioServer, secrets: Collection[str]) -> dict[str,
         ]
     if server.env:
         # A secret is read from the environment of whoever plays the scenario.
-        table["env"] = {
-            name: value
-            if without_secrets({name: value}, secrets)[name] == value
-            else f"${{{name}}}"
-            for name, value in server.env.items()
-        }
+        shown = {k: without_secrets({k: v}, secrets)[k] for k, v in server.env.items()}
+        table["env"] = {k: v if shown[k] == v else f"${{{k}}}" for k, v in server.env.items()}
     if server.cwd is not None:
         table["cwd"] = server.cwd
     return table
@@ -305,12 +297,8 @@ def relay_messages(command: Sequence[str], log: Path) -> int:
     # What was said may hold secrets until they are taken out.
     handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     with os.fdopen(handle, "wb", buffering=0) as notes:
-        upward = threading.Thread(
-            target=_relay_stream,
-            args=(sys.stdin.buffer, server.stdin, notes, "client"),
-            daemon=True,
-        )
-        upward.start()
+        streams = (sys.stdin.buffer, server.stdin, notes, "client")
+        threading.Thread(target=_relay_stream, args=streams, daemon=True).start()
         _relay_stream(server.stdout, sys.stdout.buffer, notes, "server")
         return server.wait()
 
@@ -357,11 +345,8 @@ def record_client(command: Sequence[str], config: Path, output: Path) -> tuple[i
         words = [str(proxied) if word == str(config) else word for word in words]
 
         def calls() -> list[RecordedCall]:
-            return [
-                call
-                for key, log in logs.items()
-                for call in recorded_calls(key, _read_entries(log))
-            ]
+            recorded = (recorded_calls(key, _read_entries(log)) for key, log in logs.items())
+            return list(chain.from_iterable(recorded))
 
         try:
             client = subprocess.Popen(words, env={**os.environ, _VARIABLE: str(proxied)})
@@ -378,9 +363,11 @@ def record_server(command: Sequence[str], output: Path) -> tuple[int, int]:
     servers = {name: StdioServer(command[0], tuple(command[1:]))}
     with TemporaryDirectory(prefix="iac-scenario-") as folder:
         log = Path(folder, "log.jsonl")
-        with _save_continuously(
-            lambda: recorded_calls(name, _read_entries(log)), servers, output
-        ) as count:
+
+        def calls() -> list[RecordedCall]:
+            return recorded_calls(name, _read_entries(log))
+
+        with _save_continuously(calls, servers, output) as count:
             status = relay_messages(command, log)
     return status, count[0]
 
@@ -444,12 +431,9 @@ def _write_scenario(
     }
     calls = sorted(calls, key=lambda call: call.at)
     table = scenario_document(output.stem, calls, placed, secrets)
-    if output.suffix == ".json":
-        text = json.dumps(table, ensure_ascii=False, indent=2) + "\n"
-    else:
-        text = _as_toml(table)
+    text = json.dumps(table, ensure_ascii=False, indent=2) + "\n"
     try:
-        write_whole(output, text)
+        write_whole(output, text if output.suffix == ".json" else _as_toml(table))
     except OSError as error:
         raise PlayError(f"--output {output}: {error.strerror}.") from None
     return len(calls)
@@ -459,6 +443,5 @@ def _as_toml(table: dict[str, Any]) -> str:
     import tomlkit
 
     # TOML has no null.
-    return tomlkit.dumps(
-        map_leaves(table, lambda leaf: {"$json": "null"} if leaf is None else leaf)
-    )
+    whole = map_leaves(table, lambda leaf: {"$json": "null"} if leaf is None else leaf)
+    return tomlkit.dumps(whole)

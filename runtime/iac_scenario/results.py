@@ -14,7 +14,7 @@ from iac_scenario.matching import (
     schema_validator,
     search_pattern,
 )
-from iac_scenario.model import Expectation, ToolCall
+from iac_scenario.model import Expectation, ToolCall, ToolSetting
 
 NOT_GIVEN = object()
 """Stands for a value that is not there, where null is one that is."""
@@ -57,14 +57,14 @@ class CallResult:
             return self.text
 
 
-def text_result(text: str) -> CallResult:
+def text_result(text: str, *, is_error: bool = False, structured: Any = NOT_GIVEN) -> CallResult:
     """Return a result that is one text."""
-    return CallResult(({"type": "text", "text": text},))
+    return CallResult(({"type": "text", "text": text},), is_error, structured)
 
 
 def error_result(text: str) -> CallResult:
     """Return an error result that says `text`."""
-    return CallResult(({"type": "text", "text": text},), is_error=True)
+    return text_result(text, is_error=True)
 
 
 def scripted_result(value: Any) -> CallResult:
@@ -72,8 +72,14 @@ def scripted_result(value: Any) -> CallResult:
     if isinstance(value, str):
         return text_result(value)
     text = json.dumps(value, ensure_ascii=False, default=str)
-    structured = value if isinstance(value, dict) else NOT_GIVEN
-    return CallResult(({"type": "text", "text": text},), structured=structured)
+    return text_result(text, structured=value if isinstance(value, dict) else NOT_GIVEN)
+
+
+def file_result(answered: ToolCall | ToolSetting) -> CallResult:
+    """Return what the file says that a call, or every call of a tool, answers."""
+    if answered.error is not None:
+        return error_result(answered.error)
+    return scripted_result(answered.result)
 
 
 class MissedExpectation(NamedTuple):
@@ -89,25 +95,19 @@ def missed_expectations(
     checks: Sequence[Expectation], outcome: CallResult
 ) -> list[MissedExpectation]:
     """Return the expectations that a result does not meet; all of them if nothing was executed."""
-    if not outcome.executed:
-        got = "not executed: the mode is disabled"
-        return [
-            MissedExpectation(check.kind, check.line, shorten_value(check.want), got)
-            for check in checks
-        ]
     missed = []
     for check in checks:
+        if not outcome.executed:
+            got = "not executed: the mode is disabled"
+            want = shorten_value(check.want)
+            missed.append(MissedExpectation(check.kind, check.line, want, got))
+            continue
         if check.kind == "not":
-            missed += [
-                MissedExpectation(
-                    f"not {inner.kind}",
-                    inner.line,
-                    f"not {shorten_value(inner.want)}",
-                    shorten_value(outcome.text),
-                )
-                for inner in check.want
-                if not missed_expectations((inner,), outcome)
-            ]
+            for inner in check.want:
+                if not missed_expectations((inner,), outcome):
+                    want, got = _mismatch(inner.want, outcome.text)
+                    kind = f"not {inner.kind}"
+                    missed.append(MissedExpectation(kind, inner.line, f"not {want}", got))
             continue
         try:
             miss = _CHECKS[check.kind](check.want, outcome)
@@ -146,14 +146,12 @@ def resolve_expectations(
     checks: Sequence[Expectation], places: Mapping[str, Any]
 ) -> tuple[Expectation, ...]:
     """Return expectations with `${NAME}` replaced in what they want."""
-    wanted = [
-        (resolve_expectations if check.kind == "not" else replace_variables)(check.want, places)
-        for check in checks
-    ]
-    return tuple(
-        check if want is check.want else replace(check, want=want)
-        for check, want in zip(checks, wanted, strict=True)
-    )
+    resolved = []
+    for check in checks:
+        resolve = resolve_expectations if check.kind == "not" else replace_variables
+        want = resolve(check.want, places)
+        resolved.append(check if want is check.want else replace(check, want=want))
+    return tuple(resolved)
 
 
 def _schema_fault(want: object) -> str | None:
@@ -174,9 +172,8 @@ def expectation_fault(kind: str, want: Any) -> str | None:
     if kind == "schema":
         return _schema_fault(want)
     if kind == "not":
-        return next(
-            filter(None, (expectation_fault(inner, value) for inner, value in want.items())), None
-        )
+        faults = (expectation_fault(inner, value) for inner, value in want.items())
+        return next(filter(None, faults), None)
     if kind == "matches":
         try:
             for text in [want] if isinstance(want, str) else want:
@@ -208,22 +205,21 @@ def shorten_value(value: Any) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text):,} characters)"
 
 
+def _mismatch(want: Any, got: Any) -> Mismatch:
+    return shorten_value(want), shorten_value(got)
+
+
 def _check_equals(want: Any, outcome: CallResult) -> Mismatch | None:
-    if isinstance(want, str) and want == outcome.text:
+    if (isinstance(want, str) and want == outcome.text) or is_json_equal(want, outcome.value):
         return None
-    if is_json_equal(want, outcome.value):
-        return None
-    return shorten_value(want), shorten_value(
-        outcome.text if isinstance(want, str) else outcome.value
-    )
+    return _mismatch(want, outcome.text if isinstance(want, str) else outcome.value)
 
 
 def _check_texts(
     want: str | list[str], outcome: CallResult, has: Callable[[str], bool]
 ) -> Mismatch | None:
-    texts = [want] if isinstance(want, str) else want
-    missing = [text for text in texts if not has(text)]
-    return (shorten_value(missing[0]), shorten_value(outcome.text)) if missing else None
+    missing = [text for text in ([want] if isinstance(want, str) else want) if not has(text)]
+    return _mismatch(missing[0], outcome.text) if missing else None
 
 
 def _check_contains(want: str | list[str], outcome: CallResult) -> Mismatch | None:
@@ -236,12 +232,12 @@ def _check_matches(want: str | list[str], outcome: CallResult) -> Mismatch | Non
 
 def _check_like(want: Any, outcome: CallResult) -> Mismatch | None:
     got = outcome.text if isinstance(want, str) else outcome.value
-    return None if matches_placeholders(want, got) else (shorten_value(want), shorten_value(got))
+    return None if matches_placeholders(want, got) else _mismatch(want, got)
 
 
 def _check_content_types(want: list[str], outcome: CallResult) -> Mismatch | None:
     got = [str(block.get("type")) for block in outcome.content]
-    return None if want == got else (shorten_value(want), shorten_value(got))
+    return None if want == got else _mismatch(want, got)
 
 
 def _check_notifications(want: list[Any], outcome: CallResult) -> Mismatch | None:
@@ -251,9 +247,7 @@ def _check_notifications(want: list[Any], outcome: CallResult) -> Mismatch | Non
         wanted = {"method": item} if isinstance(item, str) else item
         if not any(matches_subset(wanted, message) for message in heard):
             methods = [message["method"] for message in outcome.heard]
-            return shorten_value(item), shorten_value(
-                outcome.heard if isinstance(item, dict) else methods
-            )
+            return _mismatch(item, outcome.heard if isinstance(item, dict) else methods)
     return None
 
 
@@ -268,26 +262,23 @@ def _check_json_path(want: Mapping[str, Any], outcome: CallResult) -> Mismatch |
         values = _path_values(path, outcome.value)
         got = values[0] if len(values) == 1 else values
         if not values or not matches_placeholders(value, got):
-            return f"{path} = {shorten_value(value)}", shorten_value(
-                got
-            ) if values else "nothing at that path"
+            shown = shorten_value(got) if values else "nothing at that path"
+            return f"{path} = {shorten_value(value)}", shown
     return None
 
 
 def _check_is_error(want: bool, outcome: CallResult) -> Mismatch | None:
     if want == outcome.is_error:
         return None
-    kind = "an error" if outcome.is_error else "no error"
-    return "an error" if want else "no error", f"{kind}: {shorten_value(outcome.text)}"
+    names = ("no error", "an error")
+    return names[want], f"{names[not want]}: {shorten_value(outcome.text)}"
 
 
 def _check_schema(want: Any, outcome: CallResult) -> Mismatch | None:
-    error = next(
-        schema_validator(json.dumps(want, sort_keys=True)).iter_errors(outcome.value), None
-    )
-    if error is None:
-        return None
-    return f"{error.json_path} by the schema", shorten_value(error.message)
+    validator = schema_validator(json.dumps(want, sort_keys=True))
+    for error in validator.iter_errors(outcome.value):
+        return f"{error.json_path} by the schema", shorten_value(error.message)
+    return None
 
 
 _CHECKS: Final[Mapping[str, Callable[[Any, CallResult], Mismatch | None]]] = {

@@ -39,10 +39,10 @@ from iac_scenario.results import (
     CallResult,
     captured_values,
     error_result,
+    file_result,
     missed_expectations,
     missing_captures,
     resolve_expectations,
-    scripted_result,
 )
 from iac_scenario.sandbox import Parts, Sandbox
 from iac_scenario.session import DIALOGS, ScenarioSession, SessionHooks
@@ -118,14 +118,9 @@ class RunState:
         """Yield a reply, its calls and their results; what they capture is known from then on."""
         yield TextEvent(replace_variables(reply.text, self.places))
         identity = self.scenario.identity
-        calls = [
-            (
-                call_id(identity, number, first + at),
-                replace_variables(call.input, self.places),
-                call,
-            )
-            for at, call in enumerate(reply.calls)
-        ]
+        ids = (call_id(identity, number, first + at) for at in range(len(reply.calls)))
+        given = [replace_variables(call.input, self.places) for call in reply.calls]
+        calls = [*zip(ids, given, reply.calls, strict=True)]
         for key, arguments, call in calls:
             yield CallEvent(key, call.tool, arguments)
         for key, arguments, written in calls:
@@ -139,16 +134,14 @@ class RunState:
             kept = captured_values(call.capture, outcome)
             self.places.update(kept)
             self.session.record_captured(kept)
-            missed = (
-                *missed_expectations(call.expect, outcome),
-                *missing_captures(call, kept, outcome),
-            )
-            yield ResultEvent(key, call.tool, outcome, missed, len(call.expect) + len(call.capture))
+            missed = missed_expectations(call.expect, outcome)
+            missed += missing_captures(call, kept, outcome)
+            checked = len(call.expect) + len(call.capture)
+            yield ResultEvent(key, call.tool, outcome, tuple(missed), checked)
             if outcome.note:
                 yield NoteEvent(f"{self.scenario.path.name}:{call.line}: {outcome.note}")
-            for event in self.verdict.check_result(
-                written, outcome, scripted=self._is_scripted(call)
-            ):
+            scripted = self._is_scripted(call)
+            for event in self.verdict.check_result(written, outcome, scripted=scripted):
                 yield event
 
     def _is_scripted(self, call: ToolCall) -> bool:
@@ -157,11 +150,9 @@ class RunState:
         executor = self.executor_of(call)
         if isinstance(executor, DisabledExecutor) or call.failure is not None:
             return True
-        if setting.error is not None or setting.result is not None:
+        if setting.answers_calls:
             return True
-        return isinstance(executor, MockExecutor) and (
-            call.error is not None or call.result is not None
-        )
+        return isinstance(executor, MockExecutor) and call.is_answered
 
     async def _run_with_hooks(self, call: ToolCall) -> CallResult:
         executor = self.executor_of(call)
@@ -190,11 +181,7 @@ class RunState:
         if call.failure is not None:
             await self.clock.pause(call.failure.facts.get("after_ms", 0))
             return error_result(failure_text(call.failure))
-        if setting.error is not None:
-            return error_result(setting.error)
-        if setting.result is not None:
-            return scripted_result(setting.result)
-        return await executor.run(call)
+        return file_result(setting) if setting.answers_calls else await executor.run(call)
 
     async def _refusal_result(
         self, call: ToolCall, executor: ToolExecutor, hooked: str
@@ -225,9 +212,8 @@ class RunState:
             return None
         if call.tool in DIALOGS:
             return self.session.declined_result(call.tool)
-        return error_result(
-            f"Permission to use {call.tool} was requested and not given: {asked.reason}."
-        )
+        text = f"Permission to use {call.tool} was requested and not given: {asked.reason}."
+        return error_result(text)
 
     def _path_resolver(self, call: ToolCall) -> Callable[[str], Parts]:
         """Return how a call's paths are understood: those of Bash begin where Bash is."""

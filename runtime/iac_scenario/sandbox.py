@@ -265,12 +265,10 @@ class Sandbox:
             yield
         except OSError as error:
             # A link answers ELOOP, or ENOTDIR where a folder was asked for.
-            if error.errno == errno.ELOOP or (
-                error.errno == errno.ENOTDIR and self._has_link(parts)
-            ):
+            linked = error.errno == errno.ENOTDIR and self._has_link(parts)
+            reason = error.strerror or "cannot be used"
+            if linked or error.errno == errno.ELOOP:
                 reason = "a link on the way is not followed"
-            else:
-                reason = error.strerror or "cannot be used"
             raise CallError(f"{self.display_path(parts)}: {reason}.") from None
 
     def _has_link(self, parts: Parts) -> bool:
@@ -294,12 +292,7 @@ def _stored_spelling(folder: int, name: str) -> str:
     try:
         os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
-        same = [
-            other for other in os.listdir(folder) if _normalize_name(other) == _normalize_name(name)
-        ]
+        own = unicodedata.normalize("NFC", name)
+        same = (other for other in os.listdir(folder) if unicodedata.normalize("NFC", other) == own)
         return min(same, default=name)
     return name
-
-
-def _normalize_name(name: str) -> str:
-    return unicodedata.normalize("NFC", name)

@@ -1,6 +1,7 @@
 """The file format as one table: the reader, the JSON schema and the reference page come from it.
 
-The table itself, and how a type is written there, is in `schema.toml`.
+The table itself, and how a type is written there, is in `schema.toml`. A parsed file is held
+against it: all that is wrong is found, not the first. Timeouts are fields of it too.
 """
 
 import os
@@ -36,10 +37,8 @@ class TableFormat(NamedTuple):
 
 
 def _read_tables() -> Iterator[tuple[str, TableFormat]]:
-    modes = {
-        "MODES": "|".join(MODES),
-        "PERMISSION_MODES": "|".join((*PERMISSION_MODES, "delegate")),
-    }
+    permissions = "|".join((*PERMISSION_MODES, "delegate"))
+    modes = {"MODES": "|".join(MODES), "PERMISSION_MODES": permissions}
     text = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
     for name, table in tomllib.loads(text).items():
         fields: dict[str, FieldFormat] = {}
@@ -74,10 +73,7 @@ _SHAPES: Final = {"table": ("a table", dict), "map": ("a table", dict), "list": 
 
 _PLAIN: Final[dict[str, tuple[str, Callable[[Any], bool]]]] = {
     "text": ("a text", lambda value: isinstance(value, str)),
-    "integer": (
-        "a whole number from 0",
-        lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 0,
-    ),
+    "integer": ("a whole number from 0", lambda value: type(value) is int and value >= 0),
     "boolean": ("true or false", lambda value: isinstance(value, bool)),
     "any": ("anything", lambda _value: True),
 }
@@ -180,15 +176,10 @@ def resolve_timeouts(
     """
     milliseconds = {}
     for name, timeout in TIMEOUTS.items():
-        flag, own = flags.get(name), scenario.get(name)
-        if flag is not None:
-            milliseconds[name] = flag
-        elif own is not None:
-            milliseconds[name] = own
-        else:
-            variable = f"IAC_SCENARIO_{name.upper()}"
-            text = os.environ.get(variable, timeout.default)
-            if not (text.isascii() and text.isdigit()):
-                raise PlayError(f"{variable}={text!r}: give a whole number of milliseconds.")
-            milliseconds[name] = int(text)
+        given = [value for value in (flags.get(name), scenario.get(name)) if value is not None]
+        variable = f"IAC_SCENARIO_{name.upper()}"
+        text = os.environ.get(variable, timeout.default)
+        if not given and not (text.isascii() and text.isdigit()):
+            raise PlayError(f"{variable}={text!r}: give a whole number of milliseconds.")
+        milliseconds[name] = given[0] if given else int(text)
     return milliseconds

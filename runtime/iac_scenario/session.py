@@ -3,6 +3,10 @@
 With a folder (`--config-dir`) it is written as Claude Code writes its own: the transcript under
 `projects/`, todo lists under `todos/`, plans under `plans/`. To resume one is to hold its prompts
 against the rules again; no tool is called again.
+
+Settings in Claude Code's form give permissions, variables and hooks. A hook is a program of the
+user's own: it runs in the folder of the session, with the rights and the variables of whoever
+plays. Source: https://code.claude.com/docs/en/hooks
 """
 
 import json
@@ -113,10 +117,8 @@ class ScenarioSession:
                 if event.outcome.is_error:
                     result["is_error"] = True
                 content = [{**result, "content": list(event.outcome.content)}]
-                value = event.outcome.value
-                self._record_line(
-                    "user", message={"role": "user", "content": content}, toolUseResult=value
-                )
+                message = {"role": "user", "content": content}
+                self._record_line("user", message=message, toolUseResult=event.outcome.value)
             case FailureEvent() if event.failure.kind not in ("malformed_json", "tool_error"):
                 block = {"type": "text", "text": f"API Error: {event.error.message}"}
                 partial = event.failure.kind == "partial_response"
@@ -160,10 +162,10 @@ class ScenarioSession:
             {**todo, "activeForm": todo.get("activeForm", todo["content"])}
             for todo in given["todos"]
         ]
-        self.write_file("todos", f"{self.id}-agent-{self.id}.json", _json_text(self.todos))
-        return _structured_result(
-            "Todos have been modified successfully.", {"oldTodos": old, "newTodos": self.todos}
-        )
+        text = json.dumps(self.todos, ensure_ascii=False, indent=2)
+        self.write_file("todos", f"{self.id}-agent-{self.id}.json", text)
+        lists = {"oldTodos": old, "newTodos": self.todos}
+        return text_result("Todos have been modified successfully.", structured=lists)
 
     def answer_questions(self, given: Mapping[str, Any]) -> CallResult:
         """Answer questions: as the call says, else the scenario, else the first option."""
@@ -173,18 +175,17 @@ class ScenarioSession:
             known = {**self.answers, **given.get("answers", {})}
             answers[text] = known.get(text, options[0]["label"] if options else "")
         spoken = ", ".join(f'"{question}"="{answer}"' for question, answer in answers.items())
-        return _structured_result(
+        return text_result(
             f"User has answered your questions: {spoken}. You can now continue with the user's"
             " answers in mind.",
-            {"questions": given["questions"], "answers": answers},
+            structured={"questions": given["questions"], "answers": answers},
         )
 
     def enter_plan(self, _given: Mapping[str, Any]) -> CallResult:
         """Begin to plan: nothing is changed until the plan is approved."""
         self._before, self.mode = self.mode if self.mode != "plan" else self._before, "plan"
-        return text_result(
-            "Entered plan mode. Explore; then leave plan mode with ExitPlanMode and your plan."
-        )
+        text = "Entered plan mode. Explore; then leave plan mode with ExitPlanMode and your plan."
+        return text_result(text)
 
     def exit_plan(self, given: Mapping[str, Any]) -> CallResult:
         """End planning, which the permissions have asked about, and keep the plan."""
@@ -195,13 +196,12 @@ class ScenarioSession:
         name = "-".join(words[number >> 3 * at & 7] for at, words in enumerate(_PLAN_WORDS))
         self.write_file("plans", f"{name}.md", plan)
         text = "User has approved your plan. You can now start coding."
-        return _structured_result(text, {"plan": plan, "filePath": f"plans/{name}.md"})
+        return text_result(text, structured={"plan": plan, "filePath": f"plans/{name}.md"})
 
     def declined_result(self, tool: str) -> CallResult:
         """Return what the assistant is told where the user says no to one of these tools."""
-        return error_result(
-            "User declined to answer questions" if tool == "AskUserQuestion" else _REFUSED
-        )
+        asked = tool == "AskUserQuestion"
+        return error_result("User declined to answer questions" if asked else _REFUSED)
 
 
 DIALOGS: Final[Mapping[str, Callable[[ScenarioSession, Mapping[str, Any]], CallResult]]] = {
@@ -218,14 +218,6 @@ def latest_session(folder: Path) -> str:
     if not transcripts:
         raise PlayError(f"No conversation found to continue in {folder}")
     return max(transcripts, key=lambda path: path.stat().st_mtime_ns).stem
-
-
-def _structured_result(text: str, value: dict[str, Any]) -> CallResult:
-    return CallResult(({"type": "text", "text": text},), structured=value)
-
-
-def _json_text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2)
 
 
 _MODES: Final[Mapping[str, PermissionMode]] = {
@@ -264,18 +256,15 @@ def read_settings(paths: Sequence[Path]) -> list[Any]:
 def with_settings(rules: PermissionRules, settings: Sequence[Any]) -> PermissionRules:
     """Return the scenario's rules and those of its settings; a mode of the scenario wins."""
     mode = rules.mode
-    lists: dict[str, tuple[str, ...]] = {
-        kind: getattr(rules, kind) for kind in ("allow", "ask", "deny")
-    }
+    lists = {"allow": rules.allow, "ask": rules.ask, "deny": rules.deny}
     for one in settings:
         permissions = _settings_table(one, "permissions")
         for kind in lists:
             lists[kind] += tuple(permissions.get(kind, ()))
         name = permissions.get("defaultMode")
         if name is not None and name not in _MODES:
-            raise PlayError(
-                f"settings: permissions.defaultMode: {name!r} is not one of {', '.join(_MODES)}."
-            )
+            known = ", ".join(_MODES)
+            raise PlayError(f"settings: permissions.defaultMode: {name!r} is not one of {known}.")
         if name is not None and rules.mode is None:
             mode = _MODES[name]
     return replace(rules, mode=mode, allow=lists["allow"], ask=lists["ask"], deny=lists["deny"])
@@ -283,9 +272,8 @@ def with_settings(rules: PermissionRules, settings: Sequence[Any]) -> Permission
 
 def settings_variables(settings: Sequence[Any]) -> dict[str, str]:
     """Return the variables that settings give to hooks and to Bash; later ones win."""
-    return {
-        key: str(value) for one in settings for key, value in _settings_table(one, "env").items()
-    }
+    tables = (_settings_table(one, "env").items() for one in settings)
+    return {key: str(value) for table in tables for key, value in table}
 
 
 class SessionHooks:
@@ -300,11 +288,8 @@ class SessionHooks:
         self._session = session
         self._folder = folder
         self._limit = limit
-        self._variables = {
-            **os.environ,
-            "CLAUDE_PROJECT_DIR": folder,
-            **settings_variables(settings),
-        }
+        own = {"CLAUDE_PROJECT_DIR": folder, **settings_variables(settings)}
+        self._variables = {**os.environ, **own}
 
     async def run(self, event: str, matched: str = "", /, **facts: Any) -> HookVerdict:
         """Run the hooks of an event one after another; each blocking word ends that."""
@@ -333,15 +318,11 @@ class SessionHooks:
             for entry in _settings_table(one, "hooks").get(event, ()):
                 wanted = entry.get("matcher") or "*"
                 try:
-                    fits = (
-                        not matched
-                        or wanted == "*"
-                        or search_pattern(rf"^(?:{wanted})$", matched) is not None
-                    )
+                    fits = not matched or wanted == "*"
+                    fits = fits or search_pattern(rf"^(?:{wanted})$", matched) is not None
                 except ValueError as error:
-                    raise PlayError(
-                        f"settings: hooks.{event}: the matcher {wanted!r} {error}"
-                    ) from None
+                    text = f"settings: hooks.{event}: the matcher {wanted!r} {error}"
+                    raise PlayError(text) from None
                 hooks += [hook for hook in entry.get("hooks", ()) if fits]
         return [hook for hook in hooks if hook.get("type") in ("command", "bash")]
 
@@ -360,13 +341,11 @@ class SessionHooks:
             )
         except CallError as error:
             return HookVerdict(notes=(f"{name}: {error}",))
-        out, errors = (
-            piece.decode("utf-8", "replace").strip() for piece in (result.out, result.errors)
-        )
+        streams = (result.out, result.errors)
+        out, errors = (stream.decode("utf-8", "replace").strip() for stream in streams)
         if result.stopped or result.status not in (0, 2):
-            return HookVerdict(
-                notes=(f"{name}: {result.stopped or f'status {result.status}: {errors}'}",)
-            )
+            why = result.stopped or f"status {result.status}: {errors}"
+            return HookVerdict(notes=(f"{name}: {why}",))
         if result.status == 2:
             return HookVerdict("block", errors or "Blocked by a hook.")
         try:
@@ -378,12 +357,8 @@ class SessionHooks:
         reason = own.get("permissionDecisionReason") or answer.get("reason") or "Blocked by a hook."
         word = {"deny": "block", "approve": "allow"}.get(decision, decision)
         stops = answer.get("continue") is False
-        return HookVerdict(
-            word,
-            str(answer.get("stopReason", reason)) if stops else reason,
-            own.get("updatedInput"),
-            stops,
-        )
+        reason = str(answer.get("stopReason", reason)) if stops else reason
+        return HookVerdict(word, reason, own.get("updatedInput"), stops)
 
 
 def _settings_table(value: Any, key: str) -> Mapping[str, Any]:

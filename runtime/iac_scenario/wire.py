@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
-from iac_scenario.results import CallResult, error_result, text_result
+from iac_scenario.results import CallResult, text_result
 
 Json = dict[str, Any]
 _PIECE: Final = 24
@@ -106,7 +106,7 @@ def _tool_result(content: Any, *, is_error: bool = False) -> CallResult:
         blocks = ({**block, "type": "text"} if "text" in block else block for block in content)
         return CallResult(tuple(blocks), is_error)
     text = content if isinstance(content, str) else json.dumps(content)
-    return error_result(text) if is_error else text_result(text)
+    return text_result(text, is_error=is_error)
 
 
 def _text_pieces(text: str) -> Iterator[str]:
@@ -135,10 +135,10 @@ def _read_messages(body: Json) -> ModelRequest:
 def anthropic_message(spoken: ModelReply) -> Json:
     """Return a reply as Anthropic's API and Claude Code's stream have it."""
     content: list[Json] = [{"type": "text", "text": spoken.text}] if spoken.text else []
-    for key, tool, arguments in spoken.calls:
-        content.append(
-            {"type": "tool_use", "id": key, **spoken.offered_name(tool), "input": arguments}
-        )
+    content += (
+        {"type": "tool_use", "id": key, **spoken.offered_name(tool), "input": arguments}
+        for key, tool, arguments in spoken.calls
+    )
     return {
         "id": spoken.id,
         "type": "message",
@@ -162,9 +162,8 @@ def _stream_message(spoken: ModelReply) -> Iterator[tuple[str, Json]]:
         else:
             start = {**block, "input": {}}
             text = json.dumps(block["input"])
-            deltas = [
-                {"type": "input_json_delta", "partial_json": part} for part in _text_pieces(text)
-            ]
+            kind = {"type": "input_json_delta"}
+            deltas = [{**kind, "partial_json": part} for part in _text_pieces(text)]
         events.append({"type": "content_block_start", "index": index, "content_block": start})
         events += ({"type": "content_block_delta", "index": index, "delta": d} for d in deltas)
         events.append({"type": "content_block_stop", "index": index})
@@ -285,10 +284,8 @@ def _output_items(spoken: ModelReply) -> list[Json]:
         else:
             text = json.dumps(arguments)
             items.append({"type": "function_call", **call, "arguments": text})
-    return [
-        {"id": f"{spoken.id}_{index}", "status": "completed", **item}
-        for index, item in enumerate(items)
-    ]
+    frame = {"status": "completed"}
+    return [{"id": f"{spoken.id}_{at}", **frame, **item} for at, item in enumerate(items)]
 
 
 def _stream_response(spoken: ModelReply) -> Iterator[tuple[str, Json]]:

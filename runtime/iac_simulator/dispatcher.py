@@ -70,28 +70,21 @@ def machine_state(
     """Return the apps as launch services know them, the look and the displays; sends no event."""
     apps = [world for world in worlds.values() if world.tables.app.kind == "application"]
     running = [world for world in apps if runs(world)]
-    front_name = next(
-        (row.get("name") for row in _process_rows(worlds) if row.get("frontmost")), ""
+    processes = _process_rows(worlds)
+    front_name = next((row.get("name") for row in processes if row.get("frontmost")), "")
+    candidates = (
+        *(world for world in running if FRONT in world.data),
+        *(world for world in running if world.tables.app.name == front_name),
+        *(world for world in running if world.tables.app.id == _FIRST),
+        *running,
     )
-    in_front = (
-        [world for world in running if FRONT in world.data],
-        [world for world in running if world.tables.app.name == front_name],
-        [world for world in running if world.tables.app.id == _FIRST],
-        running,
-    )
-    front = next((candidates[0] for candidates in in_front if candidates), None)
+    front = next(iter(candidates), None)
     events = worlds.get(_EVENTS)
     looks = events.data.get("appearancePreferences", {}) if events else {}
-    rows = [
-        {
-            "id": world.tables.app.id,
-            "name": world.tables.app.name,
-            "running": world in running,
-            "front": world is front,
-            "pid": 500 + place,
-        }
-        for place, world in enumerate(apps)
-    ]
+    rows = []
+    for place, world in enumerate(apps):
+        facts = {"running": world in running, "front": world is front, "pid": 500 + place}
+        rows.append({"id": world.tables.app.id, "name": world.tables.app.name, **facts})
     return {"apps": rows, "dark": looks.get("darkMode") is True, "displays": [*_DISPLAYS]}
 
 
@@ -153,9 +146,8 @@ class Dispatcher:
         tables, chain = self._request_tables(request), chain_from_wire(request["chain"])
         unknown = unknown_name(tables, chain) if tables is not None else None
         if tables is not None and unknown and not command_named(tables, chain[-1].value):
-            self.warn(
-                f"{tables.app.name}: {format_chain(chain)}: {unknown} is not in the dictionary"
-            )
+            where = f"{tables.app.name}: {format_chain(chain)}"
+            self.warn(f"{where}: {unknown} is not in the dictionary")
 
     # What a script can ask without an event.
 
@@ -294,14 +286,9 @@ class Dispatcher:
         modifiers: Any = None,
     ) -> Any:
         """Send an event of the core suite about what `chain` names; `run` stands for its verb."""
-        direct = world.make_reference(chain)
-        sent = SentEvent(
-            world.tables.app.id,
-            event,
-            encode_direct(world.tables, direct, "any"),
-            params or {},
-            modifier_timeout(from_wire(modifiers)),
-        )
+        direct, timeout = world.make_reference(chain), modifier_timeout(from_wire(modifiers))
+        about = encode_direct(world.tables, direct, "any")
+        sent = SentEvent(world.tables.app.id, event, about, params or {}, timeout)
         call = VerbCall(world, direct, {}, self.now())
         self._add_latency(world, chain)
         return to_wire(self._send_event(world, sent, run or (lambda: VERBS[event](call))))
@@ -320,22 +307,21 @@ class Dispatcher:
         return self._send_standard(world, "coregetd", chain, modifiers=request.get("modifiers"))
 
     def _answer_length(self, request: Request) -> Any:
-        return self._send_standard(
-            self._request_world(request), "corecnte", chain_from_wire(request["chain"])
-        )
+        world, chain = self._request_world(request), chain_from_wire(request["chain"])
+        return self._send_standard(world, "corecnte", chain)
 
     def _answer_set(self, request: Request) -> None:
         world, chain = self._request_world(request), chain_from_wire(request["chain"])
         value = from_wire(request["value"])
         place = chain_meaning(world.tables, chain)
-        self._send_standard(
-            world,
-            "coresetd",
-            chain,
-            lambda: set_value(VerbCall(world, None, {}, self.now()), chain, value),
-            {"data": encode_value(world.tables, value, place.prop.type if place.prop else "any")},
-            request.get("modifiers"),
-        )
+        params = {
+            "data": encode_value(world.tables, value, place.prop.type if place.prop else "any")
+        }
+
+        def set_data() -> None:
+            set_value(VerbCall(world, None, {}, self.now()), chain, value)
+
+        self._send_standard(world, "coresetd", chain, set_data, params, request.get("modifiers"))
 
     def _answer_create(self, request: Request) -> Any:
         """Make what a constructor described: `.make()`, or pushed to the place `at`."""

@@ -95,9 +95,8 @@ def command_named(tables: Tables, name: str) -> AppCommand | None:
             codes = {param.code for param in standard.params.values()}
             extra = {k: p for k, p in named.items() if k and p.code not in codes}
             return standard._replace(params={**standard.params, **extra})
-        command = AppCommand(
-            name, spec.event, direct or standard.direct, {**standard.params, **named}, spec.result
-        )
+        params = {**standard.params, **named}
+        command = AppCommand(name, spec.event, direct or standard.direct, params, spec.result)
     return command
 
 
@@ -132,9 +131,8 @@ def read_arguments(
     named = (record_fields(rest[0]) if rest else None) or {}
     if direct is UNDEFINED or set(named) - set(command.params):
         raise EventRefusedError(-1700)
-    return CommandArguments(
-        direct, named, modifier_timeout(rest[1] if len(rest) > 1 else None), refused
-    )
+    timeout = modifier_timeout(rest[1] if len(rest) > 1 else None)
+    return CommandArguments(direct, named, timeout, refused)
 
 
 def event_params(tables: Tables, command: AppCommand, named: Mapping[str, Any]) -> dict[str, Any]:

@@ -376,24 +376,20 @@ def _select_items(world: AppWorld, collection: FoundItems, step: ChainStep) -> F
         return FoundItems(_items_between(collection.items, *step.value), collection.plural)
     if step.kind == "o":
         # What an app picks is its own affair; here it is the last.
-        return _item_at(
-            collection.items, (len(collection.items) - 1) // 2 if step.value == "middle" else -1
-        )
+        middle = (len(collection.items) - 1) // 2
+        return _item_at(collection.items, middle if step.value == "middle" else -1)
     if step.kind == "w":
         passed = [item for item in collection.items if _matches_item(world, item, step.value)]
         return FoundItems(passed, collection.plural)
     nodes = [item for item in collection.items if isinstance(item, WorldObject)]
     if step.kind == "id":
-        known = ((world.object_id(node.data, node.term), node) for node in nodes)
-        wanted = str(step.value)
-        hit = next(
-            (node for ident, node in known if ident is not None and str(ident) == wanted), None
-        )
+        ids = ((world.object_id(node.data, node.term), node) for node in nodes)
+        known = ((str(ident), node) for ident, node in ids if ident is not None)
+        hit = next((node for ident, node in known if ident == str(step.value)), None)
     elif step.kind == "n":
         wanted = step.value
-        alike = [
-            n for n in nodes if (world.object_name(n.data) or "").casefold() == wanted.casefold()
-        ]
+        names = ((world.object_name(node.data) or "", node) for node in nodes)
+        alike = [node for name, node in names if name.casefold() == wanted.casefold()]
         # An exact name goes before one that differs in case.
         hit = min(alike, key=lambda node: world.object_name(node.data) != wanted, default=None)
         if hit is None and wanted.startswith("/"):
@@ -586,9 +582,8 @@ def place_for(world: AppWorld, term: str, at: Any) -> NewObjectPlace:
         node = object_at(world, chain[:-1])
         if node.home is None:
             raise EventRefusedError(-10024)
-        return NewObjectPlace(
-            node.home.owner, node.home.plural, chain[-1].value == "before", node.data
-        )
+        first = chain[-1].value == "before"
+        return NewObjectPlace(node.home.owner, node.home.plural, first, node.data)
     if chain and chain[-1].kind == "l":
         owner, plural = object_at(world, chain[:-2]), chain[-2].value
         if not isinstance(owner.data.get(plural), list):

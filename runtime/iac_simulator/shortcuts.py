@@ -134,9 +134,8 @@ def run_shortcuts_command(argv: Sequence[str], state: State) -> str:
             time.sleep(state.get("seconds", 0.0))
             # A file that is no text is dropped without a word.
             text = Path(given).read_text("utf-8") if given.endswith(".txt") else ""
-            _ShortcutRun(state, ident.upper(), text).run_workflow(
-                known[ident.upper()]["workflow"], Path(target)
-            )
+            key = ident.upper()
+            _ShortcutRun(state, key, text).run_workflow(known[key]["workflow"], Path(target))
             return ""
         case ["run", *_]:
             raise ShortcutsError("Couldn't find shortcut")

@@ -10,7 +10,7 @@ RUNTIME = Path(__file__).parents[2] / "runtime"
 
 
 STATING = ("iac_applescript", "iac_applescript.analysis", "iac_base", "iac_fleet", "iac_page")
-STATING += ("iac_plans", "iac_runtime.audit", "iac_runtime.policy")
+STATING += ("iac_plans", "iac_runtime.audit", "iac_runtime.policy", "iac_scenario")
 
 
 @pytest.mark.parametrize("wing", STATING)
