@@ -43,7 +43,7 @@ _LINK: Final = re.compile(r"\]\(([^)\s]+)\)")
 _SENTENCE: Final = re.compile(r"[A-Z`{][^\n]* [^\n]* [^\n]*[.?:]")
 _CODE: Final = ("code_inline", "fence", "code_block")
 _SAYS: Final = re.compile(
-    r"(?:[a-z_]*(?:echo|fail|fail_at|_error|wrong|confirm|warning|problem|ok|note)|[A-Z]\w+)\Z"
+    r"(?:[a-z_]*(?:echo|fail|fail_at|_error|wrong|confirm|warning|problem|ok|note|dangerous)|[A-Z]\w+)\Z"
 )
 """Calls whose texts a person or a model reads: what prints, and constructors."""
 
@@ -208,7 +208,7 @@ def _said(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 def _is_tool(decorator: ast.expr) -> bool:
     name = getattr(decorator.func, "id", "") if isinstance(decorator, ast.Call) else ""
-    return name in ("tool", "acting_tool")
+    return name in ("tool", "_script_tool", "acting_tool")
 
 
 def _is_index(node: ast.AST) -> bool:

@@ -358,8 +358,7 @@ def _menu_items(reader: ElementReader, handles: list[Handle], end: float) -> lis
     """Return the items below elements, those of menus without a name of their own included."""
     items: list[UiNode] = []
     for _ in range(3):
-        left = max(end - time.monotonic(), 0.1)
-        parents = reader.read(handles, Detail.CHILDREN, left)
+        parents = reader.read(handles, Detail.CHILDREN, max(end - time.monotonic(), 0.1))
         children = [
             handle for node in parents if isinstance(node, UiNode) for handle in node.children[:500]
         ]
@@ -385,8 +384,7 @@ def _match_item(title: str, level: list[UiNode], above: list[str], app: UiApp) -
     for plain in (_comparable_title, _without_dots):
         matches = [node for node in level if node.title and plain(node.title) == plain(title)]
         if matches:
-            enabled = [node for node in matches if "enabled" in node.states]
-            return (enabled or matches)[0]
+            return ([node for node in matches if "enabled" in node.states] or matches)[0]
     place = (
         f"the menu {' > '.join(quote_text(name, 40) for name in above)}"
         if above

@@ -68,8 +68,7 @@ def changes_since_view(session: UiSession, app: UiApp, seconds: float) -> list[s
 def _compare_views(
     session: UiSession, app: UiApp, before: InterfaceView, seconds: float
 ) -> list[str]:
-    want = session.bridge.free
-    seen, _ = walk_app(session, app, want, WalkLimits(seconds, _DEEPEST), whole=True)
+    seen, _ = walk_app(session, app, session.bridge.free, WalkLimits(seconds, _DEEPEST), whole=True)
     read = _read_again(session, app, seen, before, seconds)
     tops = outline_items(seen.root.children)
     now = {shape.node.handle: shape for shape in all_items(tops)}

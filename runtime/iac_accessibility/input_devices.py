@@ -312,8 +312,7 @@ class Aim:
             )
         bridge, node = self.session.bridge, self.found.node
         place = (self.x - self.shift[0], self.y - self.shift[1])
-        window = self.found.window.handle
-        hit = bridge.element_at(window, *place, STATE_SECONDS)
+        hit = bridge.element_at(self.found.window.handle, *place, STATE_SECONDS)
         if hit == node.handle:
             return
         way = [] if hit is None else bridge.ancestor_handles(self.app, hit, STATE_SECONDS)
@@ -402,8 +401,7 @@ def elements_under_point(
     y = node.frame.y + (float(point["y"]) if point else node.frame.height / 2)
     hit: list[tuple[Any, str]] = []
     for _ in range(_LEVELS):
-        children = node.children[:_BESIDE]
-        below = session.read_nodes(app, children, want | Detail.DESCRIPTION, seconds)
+        below = session.read_nodes(app, node.children[:_BESIDE], want | Detail.DESCRIPTION, seconds)
         inside = [one for one in below if isinstance(one, UiNode) and one.covers(x, y)]
         if not inside:
             break

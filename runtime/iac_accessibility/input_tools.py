@@ -480,9 +480,12 @@ def plan_place_window(session: UiSession, call: UiCall) -> ElementChange:
     position, size = arguments.get("position"), arguments.get("size")
     shown: str = arguments.get("show", "")
     if not (position or size or shown):
-        message = "place_window needs position, size or show."
-        guidance = "Give at least one of them."
-        raise UiError("INVALID_PARAMETER", message, guidance, reason="bad_value")
+        raise UiError(
+            "INVALID_PARAMETER",
+            "place_window needs position, size or show.",
+            "Give at least one of them.",
+            reason="bad_value",
+        )
 
     def arrange_window(_now: UiNode, seconds: float) -> Mapping[str, Any] | None:
         hands = require_input_devices(session)

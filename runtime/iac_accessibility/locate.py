@@ -230,8 +230,7 @@ def _reread_path(
     for old, new in zip(before, above, strict=False):
         if isinstance(new, UiNode) and old.children != new.children:
             return None
-    left = max(end - time.monotonic(), 0.0)
-    return [*above, *reader.read([before[-1].handle], want, left)]
+    return [*above, *reader.read([before[-1].handle], want, max(end - time.monotonic(), 0.0))]
 
 
 def path_of(bridge: Bridge, app: UiApp, handle: Handle, *, seconds: float) -> ElementFound:

@@ -212,8 +212,7 @@ def plan_get_focused_element(session: UiSession, call: UiCall) -> dict[str, Any]
         handle = session.bridge.focused_element(app, seconds)
         element = None
         if handle is not None:
-            left = max(end - time.monotonic(), 0.3)
-            element = path_of(session.bridge, app, handle, seconds=left)
+            element = path_of(session.bridge, app, handle, seconds=max(end - time.monotonic(), 0.3))
             element = with_row(
                 session.bridge, app, element, seconds=max(end - time.monotonic(), 0.1)
             )

@@ -277,8 +277,7 @@ def _draw_marks(
         if right <= 0 or bottom <= 0 or left >= image.width or top >= image.height:
             continue
         pen.rectangle((left, top, right, bottom), outline="red")
-        label = pen.textbbox((left + 1, top), name, font=font)
-        pen.rectangle(label, fill="yellow")
+        pen.rectangle(pen.textbbox((left + 1, top), name, font=font), fill="yellow")
         pen.text((left + 1, top), name, fill="black", font=font)
     return image, own * ratio
 

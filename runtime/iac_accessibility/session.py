@@ -387,8 +387,7 @@ def walk_app(
     end = time.monotonic() + limits.seconds
 
     def walk_once(least: float) -> Walk:
-        left = max(end - time.monotonic(), least)
-        reader, root = session.open_app(app, left, whole=whole)
+        reader, root = session.open_app(app, max(end - time.monotonic(), least), whole=whole)
         rest = limits._replace(seconds=max(end - time.monotonic(), 0.2))
         return walk_tree(reader, root, want, rest, enough=enough)
 

@@ -206,14 +206,9 @@ class _Walker:
                 walk.note_cut(
                     branch.path, f"{branch.node.total} children; the first {shown} were read"
                 )
-        asked = [
-            handle
-            for branch in level
-            for handle in branch.node.children[: limits.children]
-            if handle not in self._seen
-        ]
+        asked = [one for branch in level for one in branch.node.children[: limits.children]]
         room = max(limits.nodes - len(self._seen), 0)
-        unique = list(dict.fromkeys(asked))
+        unique = [handle for handle in dict.fromkeys(asked) if handle not in self._seen]
         if len(unique) > room:
             walk.note_end(level[0].path, f"{limits.nodes} elements were read")
         answers = self._read_batches(unique[:room])

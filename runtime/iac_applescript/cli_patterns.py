@@ -29,7 +29,7 @@ def list_patterns(intent: str, app: str, limit: int) -> None:
     """List patterns: the latest, or those for INTENT."""
     store = PatternStore(open_state())
     if intent:
-        rows = [found.pattern for found in store.find_patterns(intent, app=app, limit=limit)]
+        rows = [match.pattern for match in store.find_patterns(intent, app=app, limit=limit)]
     else:
         rows = [row for row in store.all_patterns() if not app or row.app == app][:limit]
     for row in rows:

@@ -67,12 +67,12 @@ def dictionary_page(
     for suite, lines in _lines_by_suite(tables).items():
         if wanted in (fold_name(suite), fold_name(f"{suite} suite")):
             return _select_page("suite", lines, page)
-    found = [line for lines in _term_lines(tables, wanted) for line in lines]
-    if not found:
+    shown = [line for lines in _term_lines(tables, wanted) for line in lines]
+    if not shown:
         near = near_text(term, [*tables.classes, *tables.enums, *_app_commands(tables)])
         message = f"{tables.app.name} has no term {quote_text(term)}."
         raise ToolError("NOT_FOUND", message, near, app=tables.app.name)
-    return _select_page("term", found, page)
+    return _select_page("term", shown, page)
 
 
 def text_weight(text: str) -> int:
@@ -166,9 +166,9 @@ def _term_lines(tables: Tables, wanted: str) -> Iterator[Iterable[str]]:
     for name, spec in _app_commands(tables).items():
         if wanted in (fold_name(name), fold_name(spec.jxa)):
             yield _command_lines(name, spec)
-    found = tables.find_class(wanted)
-    if found is not None:
-        yield _class_lines(tables, found)
+    class_term = tables.find_class(wanted)
+    if class_term is not None:
+        yield _class_lines(tables, class_term)
     for name, rows in tables.enums.items():
         if fold_name(name) == wanted:
             yield [f"enumeration {name}: {', '.join(term for term, _ in rows)}"]
@@ -212,12 +212,12 @@ class InstalledApp(NamedTuple):
 
 def find_scriptable_apps(folders: Sequence[Path] = FOLDERS) -> list[InstalledApp]:
     """Return the apps that say they can be scripted, by name; unreadable ones are left out."""
-    found: dict[str, InstalledApp] = {}
+    apps: dict[str, InstalledApp] = {}
     for path in _app_bundles(folders):
         bundle = _read_bundle(path)
         if bundle is not None:
-            found.setdefault(bundle.id.casefold(), bundle)
-    return sorted(found.values(), key=lambda bundle: bundle.name.casefold())
+            apps.setdefault(bundle.id.casefold(), bundle)
+    return sorted(apps.values(), key=lambda bundle: bundle.name.casefold())
 
 
 def _app_bundles(folders: Sequence[Path]) -> Iterator[Path]:
@@ -261,13 +261,13 @@ def running_bundles() -> set[str]:
 
     import psutil
 
-    found = set()
+    bundles = set()
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
             head, mark, _ = process.exe().partition(".app/")
             if mark:
-                found.add(f"{head}.app")
-    return found
+                bundles.add(f"{head}.app")
+    return bundles
 
 
 SHIPPED: Final = Path(__file__).parent / "skills"
@@ -316,12 +316,11 @@ def read_skill(path: Path, *, own: bool) -> Skill:
         raise SetupError(f"{path} is not readable text.") from error
     if len(raw) > LARGEST:
         raise SetupError(f"{path} is longer than {LARGEST} bytes; shorten it.")
-    found = re.match(r"---\r?\n(.*?)\r?\n---\r?\n(.*)", text, re.DOTALL)
-    if found is None:
-        raise SetupError(
-            f"{path} has no front matter; begin the file with a line of three hyphens."
-        )
-    facts = dict(_front_matter(found[1]))
+    parts = re.match(r"---\r?\n(.*?)\r?\n---\r?\n(.*)", text, re.DOTALL)
+    if parts is None:
+        message = f"{path} has no front matter; begin the file with a line of three hyphens."
+        raise SetupError(message)
+    facts = dict(_front_matter(parts[1]))
     name = facts.get("name", "")
     if not _NAME.match(name) or name != path.stem:
         raise SetupError(f"{path}: name must be the name of the file in lower case, without .md.")
@@ -334,7 +333,7 @@ def read_skill(path: Path, *, own: bool) -> Skill:
         clean_text(facts["title"], 200),
         _split_list(facts.get("terms", "")),
         _split_list(facts.get("codes", "")),
-        clean_text(found[2]),
+        clean_text(parts[2]),
         own,
     )
 
@@ -374,11 +373,11 @@ def load_skills(folder: Path | None = None) -> dict[str, Skill]:
     return skills
 
 
-def _add_own_skill(path: Path, found: dict[str, Skill]) -> None:
+def _add_own_skill(path: Path, skills: dict[str, Skill]) -> None:
     try:
         if not path.is_symlink():
             check_own(path)
-            found[path.stem] = read_skill(path, own=True)
+            skills[path.stem] = read_skill(path, own=True)
     except (OSError, SetupError):
         return
 

@@ -5,7 +5,7 @@ The causes are rows of failures.toml, read when something first fails.
 
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -83,11 +83,11 @@ class FailureTrap(NamedTuple):
     message: str
     fixes: tuple[str, ...]
     match: tuple[re.Pattern[str], ...]
-    numbers: tuple[int, ...]
-    language: str
-    repairs: bool
-    always: bool
-    alone: bool
+    numbers: Sequence[int] = ()
+    language: str = ""
+    repairs: bool = True
+    always: bool = False
+    alone: bool = False
 
 
 class FailureTable(NamedTuple):
@@ -115,20 +115,12 @@ def _load_causes() -> FailureTable:
             for number in numbers:
                 by_number.setdefault(number, rows[-1])
     flags = re.IGNORECASE | re.MULTILINE | re.DOTALL
-    traps = (
-        FailureTrap(
-            row["id"],
-            row["says"],
-            tuple(row["fixes"]),
-            tuple(re.compile(words, flags) for words in row["match"]),
-            tuple(row.get("numbers", ())),
-            row.get("language", ""),
-            row.get("repairs", True),
-            row.get("always", False),
-            row.get("alone", False),
+    traps = []
+    for row in read["trap"]:
+        match = tuple(re.compile(words, flags) for words in row.pop("match"))
+        traps.append(
+            FailureTrap(row.pop("id"), row.pop("says"), tuple(row.pop("fixes")), match, **row)
         )
-        for row in read["trap"]
-    )
     return FailureTable(tuple(rows), by_number, read["names"], tuple(traps))
 
 
@@ -170,12 +162,12 @@ def explain_failure(
             return ScriptFailure(trap.id, number, trap.message, trap.fixes)
         return _explain_by_number(number, error)
     repairs = script and (trap is None or trap.repairs)
-    found = suggest_fix(cause.id, FailedScript(script, language, nearest_app)) if repairs else None
+    fix = suggest_fix(cause.id, FailedScript(script, language, nearest_app)) if repairs else None
     # The cause still tells which kind of error it is; why and what to do the trap knows better.
     says, fixes = cause.message, cause.fixes
     if trap is not None:
         says, fixes = trap.message, trap.fixes if trap.alone else (*trap.fixes, *cause.fixes[:2])
-    change = (found.script, found.message) if found else (None, "")
+    change = (fix.script, fix.message) if fix else (None, "")
     return ScriptFailure(cause.id, number, says, fixes, *change)
 
 
@@ -187,9 +179,9 @@ def find_error_number(error: str) -> int | None:
     brackets = _BRACKETED.findall(error)
     if brackets:
         return _parse_number(brackets[-1])
-    said = _SAID.findall(error)
-    if said:
-        return _parse_number(said[-1])
+    numbers = _SAID.findall(error)
+    if numbers:
+        return _parse_number(numbers[-1])
     causes = _load_causes()
     words = (word.casefold() for word in re.findall(r"[A-Za-z]{6,}", error))
     named = (causes.numbers[word] for word in words if word in causes.numbers)
@@ -241,9 +233,8 @@ def _explain_by_number(number: int | None, error: str) -> ScriptFailure:
         return ScriptFailure("app_error", number, says, ("Read the error text.",))
     if "Error:" in error or number == -2700:
         says = "The script raised its own exception."
-        return ScriptFailure(
-            "script_exception", number, says, ("Read the error text, then correct the script.",)
-        )
+        fix = "Read the error text, then correct the script."
+        return ScriptFailure("script_exception", number, says, (fix,))
     fixes = ("Check the script with validate_applescript.", "Run the script in smaller steps.")
     return ScriptFailure("unknown", number, "The cause is unknown.", fixes)
 
@@ -268,8 +259,8 @@ def suggest_fix(cause: str, given: FailedScript) -> SuggestedFix | None:
     change = _CHANGES.get(cause)
     if change is None:
         return None
-    found = change(given)
-    return found if found is not None and found.script != given.script else None
+    fix = change(given)
+    return fix if fix is not None and fix.script != given.script else None
 
 
 def _fix_console_method(given: FailedScript) -> SuggestedFix:
@@ -279,11 +270,8 @@ def _fix_console_method(given: FailedScript) -> SuggestedFix:
 
 def _enable_additions(given: FailedScript) -> SuggestedFix | None:
     current = _CURRENT.search(given.script)
-    if (
-        "includeStandardAdditions" in given.script
-        or not current
-        or not _ADDITIONS.search(given.script)
-    ):
+    enabled = "includeStandardAdditions" in given.script
+    if enabled or not current or not _ADDITIONS.search(given.script):
         return _use_notes_bundle(given)
     line = f"{current.group().rstrip(';')};\n{current[1]}.includeStandardAdditions = true;"
     script = given.script[: current.start()] + line + given.script[current.end() :]
@@ -308,16 +296,15 @@ def _add_missing_end(given: FailedScript) -> SuggestedFix | None:
     ended = len(_ENDED.findall(given.script))
     if len(opened) != ended + 1 or len(set(opened)) != 1:
         return None
-    return SuggestedFix(
-        f"{given.script.rstrip()}\nend {opened[0]}", f'adds the line "end {opened[0]}" at the end'
-    )
+    script = f"{given.script.rstrip()}\nend {opened[0]}"
+    return SuggestedFix(script, f'adds the line "end {opened[0]}" at the end')
 
 
 def _use_bundle_id(given: FailedScript) -> SuggestedFix | None:
-    found = _NAMED.findall(given.script)
-    if len({name for _, _, name in found}) != 1:
+    named = _NAMED.findall(given.script)
+    if len({name for _, _, name in named}) != 1:
         return None
-    name = found[0][2]
+    name = named[0][2]
     bundle = given.nearest_app(name)
     if not bundle or bundle.casefold() == name.casefold():
         return None
@@ -326,9 +313,8 @@ def _use_bundle_id(given: FailedScript) -> SuggestedFix | None:
         lead = match[1] if match[1].startswith("Application(") else f"{match[1].rstrip()} id "
         return f"{lead}{match[2]}{bundle}{match[2]}"
 
-    return SuggestedFix(
-        _NAMED.sub(bundle_reference, given.script), f"uses {bundle} instead of {name}"
-    )
+    script = _NAMED.sub(bundle_reference, given.script)
+    return SuggestedFix(script, f"uses {bundle} instead of {name}")
 
 
 def _extend_timeout(given: FailedScript) -> SuggestedFix | None:

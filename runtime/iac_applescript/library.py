@@ -50,7 +50,7 @@ _FORMS: Final = {
     "path": re.compile(r"/[^\0]*\Z"),
 }
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}\Z")
-_LANGUAGES: Final[Mapping[str, Language]] = {
+LANGUAGES_BY_SUFFIX: Final[Mapping[str, Language]] = {
     ".applescript": "applescript",
     ".js": "javascript",
     ".jxa": "javascript",
@@ -103,7 +103,7 @@ class SavedScript(NamedTuple):
         if not isinstance(values, Mapping):
             extra = len(values) > len(self.parameters)
             values = {"": None} if extra else dict(zip(self.parameters, values, strict=False))
-        found = []
+        bound = []
         for name, row in self.parameters.items():
             value = values.get(name, row.default)
             wrong = not isinstance(value, TYPES[row.type])
@@ -111,10 +111,10 @@ class SavedScript(NamedTuple):
             form = _FORMS.get(row.type)
             if wrong or (form is not None and form.match(str(value)) is None):
                 raise self._argument_error()
-            found.append(value)
+            bound.append(value)
         if not values.keys() <= self.parameters.keys():
             raise self._argument_error()
-        return found
+        return bound
 
     def example_arguments(self) -> dict[str, Any]:
         """Return arguments of a call: what stands where nothing is given, else what is meant."""
@@ -145,7 +145,7 @@ def shipped_scripts() -> list[SavedScript]:
 def own_scripts(folder: Path | None = None) -> tuple[tuple[SavedScript, ...], tuple[str, ...]]:
     """Return the user's scripts, and a line for each file that is not read; `folder` holds them."""
     base = data_folder() / "scripts" if folder is None else folder
-    found: list[SavedScript] = []
+    scripts: list[SavedScript] = []
     faults: list[str] = []
     try:
         paths = sorted(base.iterdir()) if base.is_dir() else []
@@ -154,26 +154,22 @@ def own_scripts(folder: Path | None = None) -> tuple[tuple[SavedScript, ...], tu
     except (OSError, SetupError) as error:
         return (), (str(error),)
     for path in paths:
-        if path.suffix not in (".toml", *_LANGUAGES) or path.name.startswith("."):
+        if path.suffix not in (".toml", *LANGUAGES_BY_SUFFIX) or path.name.startswith("."):
             continue
         try:
             if path.is_symlink():
-                raise SetupError(
-                    f"{path} is a link, which IAC does not read; put the file itself there."
-                )
+                message = f"{path} is a link, which IAC does not read; put the file itself there."
+                raise SetupError(message)
             check_own(path)
             content, _ = read_bounded(path, LARGEST, follow=False)
             text = content.decode("utf-8")
-            found += (
-                _parse_table(path, text)
-                if path.suffix == ".toml"
-                else _parse_plain_file(path, text)
-            )
+            parse = _parse_table if path.suffix == ".toml" else _parse_plain_file
+            scripts += parse(path, text)
         except SetupError as error:
             faults.append(str(error))
         except (OSError, IrregularFileError, TooLargeError, UnicodeDecodeError):
             faults.append(f"{path} cannot be read as text of at most {LARGEST} bytes.")
-    return tuple(found), tuple(faults)
+    return tuple(scripts), tuple(faults)
 
 
 @lru_cache
@@ -197,9 +193,8 @@ def _parse_table(path: Path, text: str) -> Iterator[SavedScript]:
     for name, row in table.items():
         if not isinstance(row, dict) or not isinstance(app, str):
             raise SetupError(f"{path}: {name} must be a table that describes a script.")
-        yield _parse_script(
-            path, f"{path.stem}.{name}", {**row, "with": [app, *row.get("with", [])]}
-        )
+        row["with"] = [app, *row.get("with", [])]
+        yield _parse_script(path, f"{path.stem}.{name}", row)
 
 
 def _parse_plain_file(path: Path, text: str) -> Iterator[SavedScript]:
@@ -207,10 +202,10 @@ def _parse_plain_file(path: Path, text: str) -> Iterator[SavedScript]:
     head: dict[str, Any] = {}
     params: dict[str, list[str]] = {}
     for line in text.splitlines():
-        found = _HEAD.match(line)
-        if found is None:
+        head_line = _HEAD.match(line)
+        if head_line is None:
             break
-        key, value = found[1].casefold(), found[2].strip()
+        key, value = head_line[1].casefold(), head_line[2].strip()
         if key == "param":
             name, _, told = value.partition(" ")
             kind, _, doc = told.partition(" ")
@@ -220,7 +215,7 @@ def _parse_plain_file(path: Path, text: str) -> Iterator[SavedScript]:
     if "purpose" in head:
         apps = [one.strip() for one in head.get("app", "").split(",") if one.strip()]
         row = {"purpose": head["purpose"], "tags": head.get("tags", ""), "with": apps}
-        row |= {"language": _LANGUAGES[path.suffix], "script": text, "params": params}
+        row |= {"language": LANGUAGES_BY_SUFFIX[path.suffix], "script": text, "params": params}
         yield _parse_script(path, path.stem, row)
 
 
@@ -235,17 +230,15 @@ def _parse_script(path: Path, name: str, row: Mapping[str, Any]) -> SavedScript:
     if not texts or not row.get("purpose") or not script or len(script) > MAX_SCRIPT:
         raise SetupError(f"{path}: {name} needs a purpose and a script, both as text.")
     if language not in ("applescript", "javascript") or not row.keys() <= _KEYS:
-        raise SetupError(
-            f"{path}: {name} has an unknown language, or a key that IAC does not know."
-        )
+        message = f"{path}: {name} has an unknown language, or a key that IAC does not know."
+        raise SetupError(message)
     if not all(isinstance(one, str) for one in row["with"]):
         raise SetupError(f"{path}: {name}: the names of apps must be text.")
     try:
         params = {key: ScriptParameter(*told) for key, told in row.get("params", {}).items()}
     except (TypeError, AttributeError):
-        raise SetupError(
-            f"{path}: {name}: write a parameter as [type, description, default]."
-        ) from None
+        message = f"{path}: {name}: write a parameter as [type, description, default]."
+        raise SetupError(message) from None
     if any(one.type not in TYPES or not isinstance(one.doc, str) for one in params.values()):
         raise SetupError(f"{path}: {name}: a parameter's type must be one of {', '.join(TYPES)}.")
     purpose, tags = clean_text(row["purpose"], 200), clean_text(row.get("tags", ""), 400)
@@ -338,11 +331,9 @@ class _ScriptIndex(NamedTuple):
 def offer_scripts(query: str, app: str, catalogue: Catalogue) -> list[dict[str, Any]]:
     """Return the script that surely does what is wanted as `find_tools` shows it, and its call."""
     known = catalogue.find_app(app) if app else None
-    scripts = find_scripts(query, known.name if known else app, 1)
+    hits = find_scripts(query, known.name if known else app, 1)
     rows = [
-        saved_script_call(row, _shared_analyzer(catalogue))
-        for row in scripts
-        if row.score >= _SURELY
+        saved_script_call(row, _shared_analyzer(catalogue)) for row in hits if row.score >= _SURELY
     ]
     return [{**row, "call_with": CALL_TOOLS[row["level"]]} for row in rows]
 
@@ -352,9 +343,9 @@ def _shared_analyzer(catalogue: Catalogue) -> ScriptAnalyzer:
     return ScriptAnalyzer(catalogue)
 
 
-def saved_script_call(found: FoundScript, analyser: ScriptAnalyzer) -> dict[str, Any]:
+def saved_script_call(match: FoundScript, analyser: ScriptAnalyzer) -> dict[str, Any]:
     """Return a script as an answer: what it is for, what it needs, and the call that runs it."""
-    row = found.script
+    row = match.script
     call = {"saved": row.name, **({"arguments": row.example_arguments()} if row.parameters else {})}
     analysed = analyser.analyze_script(row.script, row.language)
     return {
@@ -384,7 +375,7 @@ def find_scripts(
     )
     terms = [*_weigh_terms(request, worth)]
     whole = sum(weight for _, weight in terms) or 1.0
-    said = {term.stem for term in request.terms}
+    stems = {term.stem for term in request.terms}
     left = 1.0 if app or is_served(request, ()) else _ELSEWHERE
     looks, likely, named = (
         _is_read_request(intent),
@@ -393,7 +384,7 @@ def find_scripts(
     )
     sharing = {at for row, _ in terms for word in row for at in holders.get(word, ())}
     taken = {row.script.name for row in own}
-    found = []
+    matches = []
     for script, has, purpose, only_looks, loses in (*map(entries.__getitem__, sharing), *own):
         elsewhere = app and fold_name(app) not in map(fold_name, script.apps)
         if elsewhere or (script.name in taken and script.source == "library"):
@@ -411,12 +402,12 @@ def find_scripts(
         )
         if named and not named & set(script.apps):
             score *= _OTHER
-        if {looks, only_looks} == {True, False} or (loses and not _LOSES & said):
+        if {looks, only_looks} == {True, False} or (loses and not _LOSES & stems):
             score *= _ACTS
         if score * left >= FLOOR:
             why = f"shares {', '.join(sorted(asked)[:5])}"
-            found.append(FoundScript(script, round(score * left, 3), why))
-    return sorted(found, key=lambda row: (-row.score, row.script.name))[:limit]
+            matches.append(FoundScript(script, round(score * left, 3), why))
+    return sorted(matches, key=lambda row: (-row.score, row.script.name))[:limit]
 
 
 @lru_cache(maxsize=1)
@@ -456,27 +447,27 @@ def _weigh_terms(
 
 def _likely_apps(request: SearchRequest) -> dict[str, float]:
     """Return how likely a request means each app, by its folded name: 0 to 1."""
-    likely_apps: dict[str, float] = {}
+    shares: dict[str, float] = {}
     for name, worth in area_scores(request).items():
         share = min(worth, _SURE) / _SURE
         for app in load_lexicon().areas[name].apps:
-            likely_apps[fold_name(app)] = max(likely_apps.get(fold_name(app), 0.0), share)
+            shares[fold_name(app)] = max(shares.get(fold_name(app), 0.0), share)
             share *= _NEXT
-    return likely_apps
+    return shares
 
 
 def _named_apps(intent: str, entries: Sequence[_IndexedScript]) -> set[str]:
     """Return the apps that are named: by no everyday word, or by one with a capital."""
     words = [word.strip(".,:;?!()'\"") for word in intent.split()]
-    named_apps = set()
+    apps = set()
     for app in {one for row in entries for one in row.script.apps}:
         name = app.removeprefix("Google ").split()[0]
         if stem_word(name.casefold()) in _everyday_words():
             told = name in words[1:]
         else:
             told = name.casefold() in map(str.casefold, words)
-        named_apps |= {app} if told else set()
-    return named_apps
+        apps |= {app} if told else set()
+    return apps
 
 
 @lru_cache(maxsize=1)

@@ -51,8 +51,8 @@ class RedactedScript(NamedTuple):
 
 def private_spans(text: str) -> list[tuple[int, int]]:
     """Return where secrets and personal data stand in a text, in order."""
-    found = (row.span() for pattern in _PERSONAL for row in pattern.finditer(text))
-    return sorted((*secret_spans(text), *found))
+    personal = (row.span() for pattern in _PERSONAL for row in pattern.finditer(text))
+    return sorted((*secret_spans(text), *personal))
 
 
 def without_private(text: str) -> str:
@@ -112,8 +112,8 @@ def number_placeholders(script: str) -> tuple[str, tuple[str, ...]]:
     """Return a kept script with its slots numbered, and their names: its parameters."""
     names: list[str] = []
 
-    def name_placeholder(found: re.Match[str]) -> str:
-        names.append(f"{found[1]} {len(names) + 1}")
+    def name_placeholder(match: re.Match[str]) -> str:
+        names.append(f"{match[1]} {len(names) + 1}")
         return f"‹{names[-1]}›"
 
     return _SLOT.sub(name_placeholder, script), tuple(names)
@@ -126,8 +126,8 @@ def without_placeholders(script: str) -> str:
 
 def _literal_spans(script: str, scan: Scan) -> list[tuple[int, int]]:
     starts = (token.start for token in scan.tokens if token.kind in ("string", "number"))
-    found = (_LITERAL.match(script, start) for start in starts)
-    return [row.span() for row in found if row]
+    matches = (_LITERAL.match(script, start) for start in starts)
+    return [row.span() for row in matches if row]
 
 
 def _is_variable_literal(scan: Scan, start: int) -> bool:
@@ -276,31 +276,31 @@ def pattern_digest(intent: str, language: str, shape: str, texts: Sequence[str] 
     Words of the intent that are values of the script vary with them, and do not count.
     """
     values = {stem_word(word) for text in texts for word in split_words(text)}
-    said = " ".join(sorted({stem_word(word) for word in split_words(intent)} - values))
-    return hashlib.sha256(f"{said}\0{language}\0{shape}".encode()).hexdigest()[:32]
+    stems = " ".join(sorted({stem_word(word) for word in split_words(intent)} - values))
+    return hashlib.sha256(f"{stems}\0{language}\0{shape}".encode()).hexdigest()[:32]
 
 
 def indexed_words(intent: str, app: str, script: str) -> tuple[str, str]:
     """Return the words of what was wanted and of what is done, as stems."""
-    said = [
+    intent_stems = [
         stem_word(word) for word in (*split_words(intent), *split_words(app.rpartition(".")[2]))
     ]
     script = re.sub(r'"(?:[^"\\]|\\.)*"', " ", without_placeholders(script))
     done = [stem_word(word) for word in split_words(script)]
     kept = dict.fromkeys(word for word in done if word not in _NOISE and not word.isdecimal())
-    return " ".join(said), " ".join(list(kept)[:80])
+    return " ".join(intent_stems), " ".join(list(kept)[:80])
 
 
 def normalize_pattern(pattern: ScriptPattern) -> ScriptPattern:
     """Return a pattern as it is stored: each text cleaned and cut, without what is personal."""
     intent, script = clean_for_storage(pattern.intent, MAX_INTENT), clean_text(pattern.script)
     language: Language = "javascript" if pattern.language == "javascript" else "applescript"
-    found = redact_script(script, language, pattern.level)
+    redacted = redact_script(script, language, pattern.level)
     return pattern._replace(
-        digest=pattern_digest(intent, pattern.language, found.shape, found.texts),
+        digest=pattern_digest(intent, pattern.language, redacted.shape, redacted.texts),
         intent=intent,
         app=clean_text(pattern.app, 100),
-        script=found.script if len(found.script) <= MAX_STORED else "",
+        script=redacted.script if len(redacted.script) <= MAX_STORED else "",
         kind=clean_text(pattern.kind, 40),
         error=clean_for_storage(pattern.error, MAX_ERROR),
         milliseconds=round(float(pattern.milliseconds), 1),
@@ -373,7 +373,7 @@ def _stem_groups() -> dict[str, frozenset[str]]:
             words = {stem_word(word) for word in group.split()}
             for word in words:
                 table.setdefault(word, set()).update(words - {word})
-    return {word: frozenset(found) for word, found in table.items()}
+    return {word: frozenset(related) for word, related in table.items()}
 
 
 class PatternCandidate(NamedTuple):
@@ -396,12 +396,12 @@ def query_words(intent: str) -> Mapping[str, Mapping[str, float]]:
     """Return the words of an intent, each with what may stand for it and how well."""
     known: Callable[[str], bool] = known_words().__contains__
     request = read_request(intent, known, lambda _word: ())
-    words: dict[str, dict[str, float]] = {}
+    weighed: dict[str, dict[str, float]] = {}
     for term in request.terms:
-        options = words[term.stem] = dict(term.options)
+        options = weighed[term.stem] = dict(term.options)
         for other in related_stems(term.stem):
             options[other] = max(options.get(other, 0.0), _FIT)
-    return words
+    return weighed
 
 
 def rank_patterns(
@@ -428,12 +428,12 @@ def rank_patterns(
 
     now = datetime.now(UTC)
     asked = sum(word_worth(word) for word in words)
-    found = []
-    for pattern, said, done in candidates:
-        covered, matched = _match_words(words, said, done, word_worth)
+    ranked = []
+    for pattern, wanted_stems, done in candidates:
+        covered, matched = _match_words(words, wanted_stems, done, word_worth)
         share = covered / (asked or 1)
-        unsaid = sum(word_worth(word) for word in said - matched) / (
-            sum(map(word_worth, said)) or 1
+        unsaid = sum(word_worth(word) for word in wanted_stems - matched) / (
+            sum(map(word_worth, wanted_stems)) or 1
         )
         score = share * (1 - _UNSAID * unsaid) + share * _RATE * (pattern.success_rate - 0.5)
         score += _AGE * share / (1 + _days_since(pattern.last, now) / _DAYS)
@@ -444,9 +444,9 @@ def rank_patterns(
         why = f"worked {pattern.successes} of {pattern.successes + pattern.failures} times"
         if matched:
             why += f"; shares {', '.join(sorted(matched)[:5])}"
-        found.append(FoundPattern(pattern, round(score, 4), why))
+        ranked.append(FoundPattern(pattern, round(score, 4), why))
     # What is DANGEROUS comes last, however well it fits.
-    found.sort(
+    ranked.sort(
         key=lambda row: (
             row.pattern.level == "DANGEROUS",
             -row.score,
@@ -454,7 +454,7 @@ def rank_patterns(
             row.pattern.id,
         )
     )
-    return [row for row in found if row.score > 0.05]
+    return [row for row in ranked if row.score > 0.05]
 
 
 def _match_words(

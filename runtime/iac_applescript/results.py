@@ -73,20 +73,20 @@ def failure_result(error: ToolError, failure: ScriptFailure | None = None) -> Re
 
 
 def explanation_fields(failure: ScriptFailure) -> Result:
-    found: Result = {"cause": failure.cause, "fixes": list(failure.fixes)}
+    fields: Result = {"cause": failure.cause, "fixes": list(failure.fixes)}
     if failure.number is not None:
-        found["number"] = failure.number
+        fields["number"] = failure.number
     if failure.corrected is not None:
-        found |= {"corrected": failure.corrected, "change": failure.change}
-    return found
+        fields |= {"corrected": failure.corrected, "change": failure.change}
+    return fields
 
 
-def analysis_fields(found: ScriptAnalysis) -> Result:
+def analysis_fields(analysis: ScriptAnalysis) -> Result:
     return {
-        "level": found.level,
-        "targets": list(found.targets),
-        "unknown_apps": list(found.unknown),
-        "tools_that_do_this": list(found.tools[:5]),
+        "level": analysis.level,
+        "targets": list(analysis.targets),
+        "unknown_apps": list(analysis.unknown),
+        "tools_that_do_this": list(analysis.tools[:5]),
         "reasons": [
             {
                 "level": reason.level,
@@ -95,13 +95,13 @@ def analysis_fields(found: ScriptAnalysis) -> Result:
                 "line": reason.place.line,
                 "column": reason.place.column,
             }
-            for reason in found.reasons[:REASONS]
+            for reason in analysis.reasons[:REASONS]
         ],
     }
 
 
-def pattern_fields(found: FoundPattern) -> Result:
-    row = found.pattern
+def pattern_fields(match: FoundPattern) -> Result:
+    row = match.pattern
     script, parameters = number_placeholders(row.script)
     told = "id intent app language level provenance successes failures last".split()
     return {
@@ -109,13 +109,13 @@ def pattern_fields(found: FoundPattern) -> Result:
         "effects": row.effects.splitlines(),
         "script": script,
         "parameters": list(parameters),
-        "why": found.why if row.successes + row.failures else "imported, not run here yet",
+        "why": match.why if row.successes + row.failures else "imported, not run here yet",
     }
 
 
-def saved_script_fields(found: FoundScript, analyser: ScriptAnalyzer) -> Result:
+def saved_script_fields(match: FoundScript, analyser: ScriptAnalyzer) -> Result:
     """Return a kept script beside patterns: what it needs and does, and the call that runs it."""
-    row, told = found.script, saved_script_call(found, analyser)
+    row, told = match.script, saved_script_call(match, analyser)
     did = analyser.analyze_script(row.script, row.language).effects
     effects = dict.fromkeys(" ".join(filter(None, effect.audit_row()[:2])) for effect in did)
     return {
@@ -127,7 +127,7 @@ def saved_script_fields(found: FoundScript, analyser: ScriptAnalyzer) -> Result:
         "parameters": [
             f"{name}, {one.format_description()}" for name, one in row.parameters.items()
         ],
-        "why": found.why,
+        "why": match.why,
     }
 
 
@@ -135,32 +135,32 @@ def format_place(reason: LevelReason) -> str:
     return f"line {reason.place.line}, column {reason.place.column}"
 
 
-def summarize_script(given: ChosenScript, found: ScriptAnalysis, *, confined: bool) -> str:
+def summarize_script(given: ChosenScript, analysis: ScriptAnalysis, *, confined: bool) -> str:
     """Return a script as one line for a question: what, to whom, the worst of it, the text."""
     script = given.script
     names = {"applescript": "AppleScript", "javascript": "JavaScript"}
-    whom = ", ".join((*found.targets, *(f"{name} (not known)" for name in found.unknown)))
+    whom = ", ".join((*analysis.targets, *(f"{name} (not known)" for name in analysis.unknown)))
     count = len(script.splitlines()) or 1
-    said = f"{names[given.language]}, {count} {'line' if count == 1 else 'lines'}"
+    head = f"{names[given.language]}, {count} {'line' if count == 1 else 'lines'}"
     if given.source:
-        said = f"{clean_text(given.source, 200)} (SHA-256 {given.digest}), {said}"
-    said += f", to {whom}" if whom else ", to no app"
-    why = "; ".join(dict.fromkeys(f"{r.text} {r.message}".strip() for r in found.reasons[:3]))
-    held = f"{'' if confined else 'not '}limited to these apps by macOS"
+        head = f"{clean_text(given.source, 200)} (SHA-256 {given.digest}), {head}"
+    head += f", to {whom}" if whom else ", to no app"
+    why = "; ".join(dict.fromkeys(f"{r.text} {r.message}".strip() for r in analysis.reasons[:3]))
+    confinement = f"{'' if confined else 'not '}limited to these apps by macOS"
     shown = " ".join(script.split())
     if len(shown) > 200:
-        worst = (f"{row.reference}: {row.description}" for row in worst_lines(script, found))
+        worst = (f"{row.reference}: {row.description}" for row in worst_lines(script, analysis))
         shown = "; ".join(worst) or shown
     shown = clean_text(shown, 200)
-    return clean_text(f"{said} ({held}){': ' + why if why else ''} | {shown}", 700)
+    return clean_text(f"{head} ({confinement}){': ' + why if why else ''} | {shown}", 700)
 
 
-def worst_lines(script: str, found: ScriptAnalysis) -> Iterator[TargetDescription]:
+def worst_lines(script: str, analysis: ScriptAnalysis) -> Iterator[TargetDescription]:
     """Yield the lines of a script that give it its level, by their numbers."""
     rows = re.split(r"\r\n?|\n", script)
     worst: dict[int, list[LevelReason]] = {}
-    for row in found.reasons:
-        if row.level == found.level:
+    for row in analysis.reasons:
+        if row.level == analysis.level:
             worst.setdefault(row.place.line, []).append(row)
     for number, reasons in sorted(worst.items()):
         # Of what stands in one place the first reason says most.
@@ -170,8 +170,8 @@ def worst_lines(script: str, found: ScriptAnalysis) -> Iterator[TargetDescriptio
         at = max(reasons[0].place.column - 40, 0)
         text = rows[number - 1]
         text = text if len(text) <= _SHOWN else f"{'…' * bool(at)}{text[at : at + _SHOWN]}"
-        said = "; ".join([*whys][:_WHYS])
-        yield TargetDescription(f"line {number}", f"{clean_text(text.strip(), _SHOWN)} ({said})")
+        why = "; ".join([*whys][:_WHYS])
+        yield TargetDescription(f"line {number}", f"{clean_text(text.strip(), _SHOWN)} ({why})")
 
 
 class ToolHit(Protocol):
@@ -210,12 +210,12 @@ def rank_suggestions(
     scripts: Sequence[tuple[FoundScript, str]] = (),
 ) -> list[Suggestion]:
     """Return the ways to do something, best first: a tool before a script that does the same."""
-    found = [
+    suggestions = [
         Suggestion("tool", hit.tool, f"a tool does this: {hit.why}", round(1 + hit.score, 3))
         for hit in hits
         if hit.score >= (_IN_APP if app else GOOD_TOOL)
     ][:3]
-    found += [
+    suggestions += [
         Suggestion(
             "pattern",
             f"pattern {row.pattern.id}: {row.pattern.intent}",
@@ -228,7 +228,7 @@ def rank_suggestions(
         for row in patterns
         if row.pattern.is_trusted and row.score >= KNOWN
     ]
-    found += [
+    suggestions += [
         Suggestion(
             "script",
             f"saved script {row.script.name}: {row.script.purpose}",
@@ -238,15 +238,15 @@ def rank_suggestions(
         )
         for row, level in scripts
     ]
-    found += _guide_suggestions(intent, app, skills)
-    found.sort(key=lambda row: (row.level == "DANGEROUS", -row.score))
-    return found[:limit]
+    suggestions += _guide_suggestions(intent, app, skills)
+    suggestions.sort(key=lambda row: (row.level == "DANGEROUS", -row.score))
+    return suggestions[:limit]
 
 
 def _guide_suggestions(intent: str, app: str, skills: Mapping[str, Skill]) -> list[Suggestion]:
     words = set(stem_words(intent))
     wanted = fold_name(app)
-    found = []
+    suggestions = []
     for skill in skills.values():
         if app:
             named = wanted in (fold_name(skill.name), fold_name(skill.app))
@@ -259,5 +259,5 @@ def _guide_suggestions(intent: str, app: str, skills: Mapping[str, Skill]) -> li
             if shared:
                 score = round(0.2 + len(shared) / (len(words) + 2), 3)
                 why = f"the guide of {skill.name} says so"
-                found.append(Suggestion("skill", line[2:], why, score))
-    return sorted(found, key=lambda row: -row.score)[:2]
+                suggestions.append(Suggestion("skill", line[2:], why, score))
+    return sorted(suggestions, key=lambda row: -row.score)[:2]

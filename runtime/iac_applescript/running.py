@@ -19,7 +19,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 from iac_applescript.analysis.analyser import JavaScriptBounds
 from iac_applescript.failures import ScriptFailure, explain_failure
@@ -28,10 +28,6 @@ from iac_base.errors import ErrorType, ToolError
 from iac_base.text import clean_value
 from iac_runtime.apple_errors import APPLE_ERRORS
 from iac_runtime.toolkit import Completed, Runner
-
-if TYPE_CHECKING:
-    from iac_runtime.toolkit import Runner
-
 
 SANDBOX: Final = "/usr/bin/sandbox-exec"
 _OSASCRIPT: Final = "/usr/bin/osascript"
@@ -198,21 +194,21 @@ def _parse_source(text: str) -> Any:
 
 
 def _parse_value(text: str, at: int, depth: int) -> tuple[Any, int]:
-    found = _TOKEN.match(text, at)
+    match = _TOKEN.match(text, at)
     if depth > _DEEPEST:
         raise _UnreadableValueError("too deep")
-    if found is None or found["mark"] not in (None, "{"):
+    if match is None or match["mark"] not in (None, "{"):
         if depth == 0:
             raise _UnreadableValueError(text[:40])
         return _parse_object_source(text, at)
-    if found["text"]:
-        return re.sub(r"\\(.)", r"\1", found["text"][1:-1], flags=re.DOTALL), found.end()
-    if found["number"]:
-        number = found["number"].replace(",", ".")
-        return (int(number) if number.lstrip("-").isdigit() else float(number)), found.end()
-    if found["word"]:
-        return _WORDS[found["word"]], found.end()
-    return _parse_group(text, found.end(), depth + 1)
+    if match["text"]:
+        return re.sub(r"\\(.)", r"\1", match["text"][1:-1], flags=re.DOTALL), match.end()
+    if match["number"]:
+        number = match["number"].replace(",", ".")
+        return (int(number) if number.lstrip("-").isdigit() else float(number)), match.end()
+    if match["word"]:
+        return _WORDS[match["word"]], match.end()
+    return _parse_group(text, match.end(), depth + 1)
 
 
 def _parse_object_source(text: str, at: int) -> tuple[str, int]:
@@ -230,10 +226,10 @@ def _parse_group(text: str, at: int, depth: int) -> tuple[Any, int]:
     items: list[Any] = []
     fields: dict[str, Any] = {}
     while True:
-        if (found := re.compile(r"\s*\}").match(text, at)) is not None:
+        if (closing := re.compile(r"\s*\}").match(text, at)) is not None:
             if items and fields:
                 raise _UnreadableValueError(text[:40])
-            return (fields or items), found.end()
+            return (fields or items), closing.end()
         key = _KEY.match(text, at)
         value, at = _parse_value(text, key.end() if key else at, depth)
         if key:
@@ -297,9 +293,9 @@ def run_script(
         message = f"{argv[0]} could not be started ({error.strerror or error})."
         raise ToolError("UNAVAILABLE", message, "Scripts run only on a Mac.") from error
     spent = round((time.monotonic() - begun) * 1000, 1)
-    failure = _find_failure(done, script, language, timeout, worn)
-    if failure is not None:
-        return ScriptRun(None, *failure, spent)
+    failed = _find_failure(done, script, language, timeout, worn)
+    if failed is not None:
+        return ScriptRun(None, *failed, spent)
     printed = done.stdout.decode("utf-8", "replace")
     if readable:
         text = printed.removesuffix("\n")
@@ -412,13 +408,10 @@ JSON.stringify(found);
 def _battery_state() -> Any:
     import psutil
 
-    sensors_battery = psutil.sensors_battery() if hasattr(psutil, "sensors_battery") else None
-    if sensors_battery is None:
+    battery = psutil.sensors_battery() if hasattr(psutil, "sensors_battery") else None
+    if battery is None:
         return None
-    return {
-        "percent": round(sensors_battery.percent),
-        "charging": bool(sensors_battery.power_plugged),
-    }
+    return {"percent": round(battery.percent), "charging": bool(battery.power_plugged)}
 
 
 def _network_interfaces() -> Any:
@@ -448,12 +441,12 @@ StatePart = Literal[
 PARTS: Final[tuple[StatePart, ...]] = get_args(StatePart)
 
 
-def read_state(runner: "Runner", parts: Sequence[str] = PARTS) -> dict[str, dict[str, Any]]:
+def read_state(runner: Runner, parts: Sequence[str] = PARTS) -> dict[str, dict[str, Any]]:
     """Return each part as `{"value": ...}`, or `{"error": one line}` where it cannot be had."""
     return {part: _read_part(runner, part) for part in parts}
 
 
-def _read_part(runner: "Runner", part: str) -> dict[str, Any]:
+def _read_part(runner: Runner, part: str) -> dict[str, Any]:
     system = _SYSTEM.get(part)
     if system is not None:
         try:

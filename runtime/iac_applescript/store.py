@@ -253,8 +253,8 @@ class PatternStore:
     def successes_like(self, script: str, app: str, limit: int = 3) -> list[ScriptPattern]:
         """Return patterns that worked and share words with a script."""
         done = indexed_words("", app, script)[1]
-        patterns = self.find_patterns(f"{app.rpartition('.')[2]} {done}"[:400], app=app, limit=10)
-        return [row.pattern for row in patterns if row.pattern.is_trusted][:limit]
+        matches = self.find_patterns(f"{app.rpartition('.')[2]} {done}"[:400], app=app, limit=10)
+        return [row.pattern for row in matches if row.pattern.is_trusted][:limit]
 
     @_repairs_damage
     def forget_patterns(self, ids: Sequence[int] | None = None) -> int:
@@ -290,9 +290,9 @@ class PatternStore:
     def _add_pattern(
         self, base: sqlite3.Connection, row: ScriptPattern, *, bound: bool = True
     ) -> int:
-        patterns = self._select_patterns(base, "WHERE digest = ?", (row.digest,))
-        if patterns:
-            known = patterns[0]
+        same = self._select_patterns(base, "WHERE digest = ?", (row.digest,))
+        if same:
+            known = same[0]
             script, better = known.script, row.successes > 0
             if better:
                 language: Language = "javascript" if row.language == "javascript" else "applescript"
@@ -357,8 +357,8 @@ def _match_query(
 
     Also whether more have them: even the word that tells most can be a common one.
     """
-    said = {option for options in words.values() for option in options}
-    wanted = sorted(said & counts.keys(), key=lambda word: (counts[word], word))
+    options_of_all = {option for options in words.values() for option in options}
+    wanted = sorted(options_of_all & counts.keys(), key=lambda word: (counts[word], word))
     kept: list[str] = []
     rows = 0
     for word in wanted:

@@ -8,6 +8,7 @@ import contextlib
 import logging
 import shutil
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Any, Final, Literal, TypedDict
 
 from iac_applescript import dictionary
@@ -106,9 +107,9 @@ def suggest_ways(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Resu
     kept = find_scripts(intent, _app_name(toolset, given), 2)
     guides = load_skills(toolset.skill_folder)
     scripts = [(row, saved_script_fields(row, toolset.analyser)["level"]) for row in kept]
-    found = rank_suggestions(intent, app, hits, patterns, guides, given.get("limit", 5), scripts)
-    if found:
-        return {"suggestions": [row.to_dict() for row in found]}
+    ways = rank_suggestions(intent, app, hits, patterns, guides, given.get("limit", 5), scripts)
+    if ways:
+        return {"suggestions": [row.to_dict() for row in ways]}
     note = "No tool or pattern does this. get_app_dictionary shows what an app can do."
     return {"suggestions": [], "note": note}
 
@@ -129,56 +130,54 @@ def list_apps(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
         )
         row["path"] = str(bundle.path)
         row["running"] = str(bundle.path) in running
-    found = [
+    listed = [
         row
         for row in sorted(rows.values(), key=lambda row: row["name"].casefold())
         if wanted in row["name"].casefold() or wanted in row["bundle_id"].casefold()
     ]
-    return {"apps": found[:200], "count": len(found)}
+    return {"apps": listed[:200], "count": len(listed)}
 
 
 @lookup_tool
 def show_dictionary(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
     tables = toolset.app_tables(given["app"])
     page = int(given.get("page", 1))
-    dictionary_page = dictionary.dictionary_page(
-        tables, given.get("term", ""), given.get("search", ""), page
-    )
-    return {"app": tables.app.name, "bundle_id": tables.app.id, **dictionary_page.to_dict()}
+    part = dictionary.dictionary_page(tables, given.get("term", ""), given.get("search", ""), page)
+    return {"app": tables.app.name, "bundle_id": tables.app.id, **part.to_dict()}
 
 
 @lookup_tool
 def show_skill(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
     app = given["app"]
-    skill = find_skill(app, toolset.skill_folder)
-    if skill is None:
+    guide = find_skill(app, toolset.skill_folder)
+    if guide is None:
         known = ", ".join(sorted(load_skills(toolset.skill_folder)))
         message = f"There is no guide for {quote_text(app)}."
         hint = f"Guides exist for: {known}. For any app, call get_app_dictionary."
         raise ToolError("NOT_FOUND", message, hint)
     return {
-        "app": skill.app,
-        "name": skill.name,
-        "title": skill.title,
-        "text": skill.text,
-        "source": "the user's own" if skill.own else "shipped with IAC",
+        "app": guide.app,
+        "name": guide.name,
+        "title": guide.title,
+        "text": guide.text,
+        "source": "the user's own" if guide.own else "shipped with IAC",
     }
 
 
 @lookup_tool
 def validate_script(toolset: ScriptToolset, given: Arguments, run: Runner) -> Result:
     script, language = given["script"], _script_language(given)
-    found = include_app_starts(toolset.analyser.analyze_script(script, language), toolset.runs)
+    analysis = include_app_starts(toolset.analyser.analyze_script(script, language), toolset.runs)
     checks = ["structure", "terms of the apps whose dictionary is known"]
     faults = [fault.message for fault in scan_script(script, language).faults]
     faults += [
         f"{format_place(reason)}: {reason.text!r} {reason.message}"
-        for reason in found.reasons
+        for reason in analysis.reasons
         if reason.rule in ("unknown", "shape", "target")
     ]
     # The compiler may start an app to learn its words, and a check starts none.
     compiles = toolset.real and shutil.which("osacompile") is not None
-    if compiles and all(map(toolset.runs, found.targets)):
+    if compiles and all(map(toolset.runs, analysis.targets)):
         checks.append("osacompile")
         complaint = compile_script(run, script, language)
         # What macOS says of its own language stands above our reading of it.
@@ -187,7 +186,7 @@ def validate_script(toolset: ScriptToolset, given: Arguments, run: Runner) -> Re
         "valid": not faults,
         "problems": faults[:REASONS],
         "checks": checks,
-        **analysis_fields(found),
+        **analysis_fields(analysis),
     }
 
 
@@ -196,48 +195,48 @@ def execute_script(tool: Tool, call: Call, context: ToolContext) -> Plan:
     toolset = context.get_or_create(open_toolset)
     given = choose_script(call.arguments, context.home, again=bool(call.token))
     script, language = given.script, given.language
-    found = include_app_starts(toolset.analyser.analyze_script(script, language), toolset.runs)
-    found = toolset.add_confinement_reason(found)
-    confined = toolset.is_confined(found)
-    told = (*found.targets, *found.unknown)
+    analysis = include_app_starts(toolset.analyser.analyze_script(script, language), toolset.runs)
+    analysis = toolset.add_confinement_reason(analysis)
+    confined = toolset.is_confined(analysis)
+    told = (*analysis.targets, *analysis.unknown)
     raised = (
         RaisedLevel("script", f"{reason.message} ({reason.text})", "SAFE")
-        for reason in found.reasons[:5]
-        if found.level != "SAFE"
+        for reason in analysis.reasons[:5]
+        if analysis.level != "SAFE"
     )
-    tokens = scan_script(script, language).tokens if found.level != "SAFE" else ()
+    tokens = scan_script(script, language).tokens if analysis.level != "SAFE" else ()
     literals = [token.text for token in tokens if token.kind in ("string", "template")]
     literals += iterate_texts(given.arguments)
     return toolset.plan_call(
         tool,
         call,
         lambda toolset, asked, run: _run_planned(
-            toolset, asked, given, run, found, confined=confined
+            toolset, asked, given, run, analysis, confined=confined
         ),
-        _script_effects(toolset, found, script_reach(script, language, found)),
-        line=summarize_script(given, found, confined=confined),
+        _script_effects(toolset, analysis, script_reach(script, language, analysis)),
+        line=summarize_script(given, analysis, confined=confined),
         raised=(*raised, *find_tainted_texts(literals, context.permissions.taint)),
         turns=[app for app, _ in map(toolset.resolve_app, told) if app],
-        lines=tuple(worst_lines(script, found)),
+        lines=tuple(worst_lines(script, analysis)),
         pin=given.digest,
-        secrets=found.secrets,
+        secrets=analysis.secrets,
     )
 
 
 def _script_effects(
-    toolset: ScriptToolset, found: ScriptAnalysis, reach: ProcessReach
+    toolset: ScriptToolset, analysis: ScriptAnalysis, reach: ProcessReach
 ) -> tuple[Effect, ...]:
     """Return what a script does: each statement, and what is not known of the others.
 
     What it needs as a whole, its effects need: the highest level of theirs is that of the script.
     """
-    level, noted = found.level, list(found.effects)
+    level, noted = analysis.level, list(analysis.effects)
     verb: Verb = "read" if level == "SAFE" else "unknown"
     for app, name in map(toolset.resolve_app, reach.processes):
         doubt = "" if app else f"IAC does not know {name}"
-        worked = (row for row in found.effects if row.app == SYSTEM_EVENTS)
+        worked = (row for row in analysis.effects if row.app == SYSTEM_EVENTS)
         noted += (row._replace(app=app, name=name, flow=(), doubt=doubt) for row in worked)
-    for app, name in map(toolset.resolve_app, (*found.targets, *found.unknown)):
+    for app, name in map(toolset.resolve_app, (*analysis.targets, *analysis.unknown)):
         done = [row for row in noted if app and row.app == app]
         # What was not understood may be done to an app that is told.
         if not done or (
@@ -245,7 +244,7 @@ def _script_effects(
         ):
             doubt = "" if app else f"IAC does not know {name}"
             noted.append(Effect(verb, app, name, level=level, doubt=doubt))
-    runs = any(reason.message in RUNS and reason.rule != "text" for reason in found.reasons)
+    runs = any(reason.message in RUNS and reason.rule != "text" for reason in analysis.reasons)
     if runs and all(row.verb != "run" for row in noted):
         noted.append(Effect("run", OWN_APP, "osascript", level="DANGEROUS"))
     if reach.unsure:
@@ -265,21 +264,25 @@ def _run_planned(
     asked: Arguments,
     given: ChosenScript,
     run: Runner,
-    found: ScriptAnalysis,
+    analysis: ScriptAnalysis,
     *,
     confined: bool,
 ) -> Result:
     script, language = given.script, given.language
     timeout = float(asked.get("timeout", DEFAULT_TIMEOUT))
     readable = asked.get("output") == "text"
-    known = [target for target in (*found.targets, *found.unknown) if "." in target]
+    known = [target for target in (*analysis.targets, *analysis.unknown) if "." in target]
 
     def confine_command(argv: Sequence[str]) -> Sequence[str]:
-        held = toolset.confinement if confined else None
-        lets = [LETS[row.message] for row in found.reasons if row.message in LETS]
-        return argv if held is None else held.confined_command(argv, known, dict.fromkeys(lets))
+        confiner = toolset.confinement if confined else None
+        lets = [LETS[row.message] for row in analysis.reasons if row.message in LETS]
+        return (
+            argv
+            if confiner is None
+            else confiner.confined_command(argv, known, dict.fromkeys(lets))
+        )
 
-    limits = (timeout, confine_command, found.bounds, given.arguments)
+    limits = (timeout, confine_command, analysis.bounds, given.arguments)
     ran = run_script(run, script, language, *limits, readable=readable)
     failure, answer = ran.failure, ran.answer
     if failure is not None:
@@ -288,7 +291,7 @@ def _run_planned(
         assert answer is not None
         outcome = RunOutcome(True, answer.kind, "", None, ran.milliseconds)
     app, intent = known[0] if known else "", asked.get("intent", "")
-    _remember_run(toolset.store, intent, app, given, outcome, found.level, found.effects)
+    _remember_run(toolset.store, intent, app, given, outcome, analysis.level, analysis.effects)
     if failure is not None:
         if failure.cause != "timeout":
             # The time limit is ours: its words say nothing, its number all.
@@ -299,8 +302,8 @@ def _run_planned(
         "result": answer.value,
         "kind": answer.kind,
         "milliseconds": ran.milliseconds,
-        "level": found.level,
-        "tools_that_do_this": list(found.tools[:5]),
+        "level": analysis.level,
+        "tools_that_do_this": list(analysis.tools[:5]),
     }
 
 
@@ -317,23 +320,21 @@ def _remember_run(
 
 
 def _script_language(given: Arguments) -> Language:
-    script_language: Language = given.get("language", "applescript")
-    return script_language
+    language: Language = given.get("language", "applescript")
+    return language
 
 
 @lookup_tool
 def explain_error(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
     script, language = given.get("script", ""), _script_language(given)
-    explain_failure = toolset.explain_failure(
-        given.get("error", ""), given.get("number"), script, language
-    )
+    failure = toolset.explain_failure(given.get("error", ""), given.get("number"), script, language)
     similar = []
     if script:
         targets = toolset.analyser.analyze_script(script, language).targets
         similar = toolset.store.successes_like(script, targets[0] if targets else "")
     return {
-        **explanation_fields(explain_failure),
-        "message": explain_failure.message,
+        **explanation_fields(failure),
+        "message": failure.message,
         "similar": [
             {
                 "intent": row.intent,
@@ -350,11 +351,11 @@ def explain_error(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Res
 def find_patterns(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
     app = toolset.app_bundle_id(given.get("app", ""))
     limit = given.get("limit", 3)
-    patterns = toolset.store.find_patterns(given["intent"], app=app, limit=10)
+    matches = toolset.store.find_patterns(given["intent"], app=app, limit=10)
     # What never worked here is no advice; an import is, and says that it was not tried.
     rows = [
         (row.score + LEARNED, pattern_fields(row))
-        for row in patterns
+        for row in matches
         if row.score >= KNOWN and (row.pattern.is_trusted or row.pattern.provenance == "import")
     ]
     kept = find_scripts(given["intent"], _app_name(toolset, given), limit)
@@ -444,22 +445,18 @@ class ScriptToolAnswer(TypedDict):
     error: Annotated[ScriptFault, "What went wrong, and what to do next. Empty after a success."]
 
 
-@tool(
-    level="SAFE",
-    plan=list_capabilities,
-    answer=ScriptToolAnswer,
-    words="capabilities overview scripts",
-)
+_script_tool = partial(tool, level="SAFE", answer=ScriptToolAnswer)
+
+
+@_script_tool(plan=list_capabilities, words="capabilities overview scripts")
 def discover_capabilities() -> None:
     """Say what is possible here: apps, tools by level, guides, and what was learned from
     earlier scripts. Call this first in a new conversation.
     """
 
 
-@tool(
-    level="SAFE",
+@_script_tool(
     plan=suggest_ways,
-    answer=ScriptToolAnswer,
     words="advise approach automate best recommend suggest way",
     example={"intent": "make a reminder from a mail", "app": "Mail"},
 )
@@ -471,10 +468,8 @@ def get_smart_suggestion(
     """
 
 
-@tool(
-    level="SAFE",
+@_script_tool(
     plan=list_apps,
-    answer=ScriptToolAnswer,
     words="applescript apps automated programs scriptable scripted understand",
     example={"filter": "mail"},
 )
@@ -487,10 +482,8 @@ def list_scriptable_apps(filter: Annotated[str, limits(maxLength=100)] | None = 
     """
 
 
-@tool(
-    level="SAFE",
+@_script_tool(
     plan=show_dictionary,
-    answer=ScriptToolAnswer,
     words="classes commands dictionary properties scripting sdef terms understand",
     example={"app": "Notes", "term": "note"},
 )
@@ -510,21 +503,15 @@ def get_app_dictionary(
     """
 
 
-@tool(
-    level="SAFE",
-    plan=show_skill,
-    answer=ScriptToolAnswer,
-    words="app automate guide scripting tips traps tricks",
-    example={"app": "Mail"},
+@_script_tool(
+    plan=show_skill, words="app automate guide scripting tips traps tricks", example={"app": "Mail"}
 )
 def get_app_skill(app: AppName) -> None:
     """Get the guide for scripting an app: advice, common mistakes and tested examples."""
 
 
-@tool(
-    level="SAFE",
+@_script_tool(
     plan=validate_script,
-    answer=ScriptToolAnswer,
     words="check compile correct dangerous safe script syntax test valid validate",
     example={"script": 'tell application "Notes" to count notes'},
 )
@@ -534,11 +521,9 @@ def validate_applescript(script: ScriptText, language: ScriptLanguage | None = N
     """
 
 
-@tool(
-    level="SAFE",
+@_script_tool(
     ceiling="DANGEROUS",
     plan=execute_script,
-    answer=ScriptToolAnswer,
     words="automate bit code evaluate execute javascript jxa osascript run script",
     example={"script": 'tell application "Notes" to count notes', "intent": "count the notes"},
     open_world=True,
@@ -567,10 +552,8 @@ def execute_applescript(
     """
 
 
-@tool(
-    level="SAFE",
+@_script_tool(
     plan=explain_error,
-    answer=ScriptToolAnswer,
     words="applescript cause code debug error explain fail failed failing fix mean number"
     " osascript script why work wrong",
     example={"number": -1728, "script": 'tell application "Notes" to get note 99'},
@@ -590,10 +573,8 @@ def analyze_failure(
     """
 
 
-@tool(
-    level="SAFE",
+@_script_tool(
     plan=find_patterns,
-    answer=ScriptToolAnswer,
     words="again before done earlier last library pattern saved script time worked",
     example={"intent": "export the selected photos"},
 )
@@ -605,20 +586,13 @@ def get_workflow_pattern(
     """
 
 
-@tool(
-    level="SAFE",
-    plan=show_stats,
-    answer=ScriptToolAnswer,
-    words="failed learned often scripts statistics succeeded",
-)
+@_script_tool(plan=show_stats, words="failed learned often scripts statistics succeeded")
 def get_learning_stats() -> None:
     """Show what IAC learned from scripts: number of patterns, success by app, failures."""
 
 
-@tool(
-    level="SAFE",
+@_script_tool(
     plan=show_state,
-    answer=ScriptToolAnswer,
     words="app appearance apps battery displays front mac machine network once running state"
     " system volume wifi",
     example={"parts": ["front_app", "battery"]},

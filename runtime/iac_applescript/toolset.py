@@ -133,8 +133,8 @@ class ScriptToolset:
             def run(argv: Sequence[str], stdin: bytes, timeout: float) -> Completed:
                 return self.run(argv, stdin, timeout, apps=turns, cancel=cancel)
 
-            found = ToolResult(self._run_work(work, call.arguments, run))
-            return clean_result(found, call, self.taint, way="")
+            result = ToolResult(self._run_work(work, call.arguments, run))
+            return clean_result(result, call, self.taint, way="")
 
         says = line or tool.name
         told = (tool.name, effects, call.arguments)
@@ -154,9 +154,9 @@ class ScriptToolset:
 
     def resolve_app(self, name: str) -> tuple[str, str]:
         """Return bundle id and name of a target; the id is empty for an app that is not known."""
-        app = self.catalogue.find_app(name)
-        if app is not None:
-            return app.id, app.name
+        row = self.catalogue.find_app(name)
+        if row is not None:
+            return row.id, row.name
         return name if "." in name else "", name
 
     def app_tables(self, app: str) -> Tables:
@@ -188,27 +188,27 @@ class ScriptToolset:
 
         return explain_failure(error, number, script, language, nearest_app)
 
-    def is_confined(self, found: ScriptAnalysis) -> bool:
+    def is_confined(self, analysis: ScriptAnalysis) -> bool:
         """Say whether a run is held to its apps: not if it was asked to reach beyond events.
 
         One that names no app is held to none.
         """
-        beyond = (row for row in found.reasons if row.message in BEYOND)
-        if self.confinement is None or found.unknown:
+        beyond = (row for row in analysis.reasons if row.message in BEYOND)
+        if self.confinement is None or analysis.unknown:
             return False
         if any(row.level == "DANGEROUS" or row.message not in LETS for row in beyond):
             return False
         return self.confinement.is_working()
 
-    def add_confinement_reason(self, found: ScriptAnalysis) -> ScriptAnalysis:
+    def add_confinement_reason(self, analysis: ScriptAnalysis) -> ScriptAnalysis:
         """Return an analysis that counts it where nothing holds an AppleScript to its apps."""
-        if found.bounds is not None or found.level != "MODIFY":
-            return found
+        if analysis.bounds is not None or analysis.level != "MODIFY":
+            return analysis
         if self.confinement is None or not self.confinement.is_broken():
-            return found
+            return analysis
         says = "is not limited to its apps, because macOS does not confine scripts on this machine"
         why = LevelReason("DANGEROUS", "held", says, "", ScriptPlace(1, 1, 0))
-        return found._replace(level="DANGEROUS", reasons=(why, *found.reasons))
+        return analysis._replace(level="DANGEROUS", reasons=(why, *analysis.reasons))
 
 
 def lookup_tool(work: Work) -> Perform:

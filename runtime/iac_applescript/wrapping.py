@@ -27,7 +27,7 @@ from iac_applescript.analysis.applescript_shapes import opens_block
 from iac_applescript.analysis.applescript_units import scan_applescript
 from iac_applescript.analysis.findings import MAX_SCRIPT, ScriptToken, brackets_of
 from iac_applescript.analysis.javascript_tree import last_value, parse
-from iac_applescript.library import find_script
+from iac_applescript.library import LANGUAGES_BY_SUFFIX, find_script
 from iac_base.errors import ErrorType, SetupError, ToolError, quote_text
 from iac_base.files import IrregularFileError, TooLargeError, data_folder, read_bounded
 from iac_runtime.toolkit import check_own
@@ -58,16 +58,16 @@ class WrappedScript(NamedTuple):
     def restore_positions(self, error: str) -> str:
         """Return an error text whose places are those of the script without what was put in."""
 
-        def original_range(found: re.Match[str]) -> str:
-            first, last = (self._original_position(int(found[group])) for group in (2, 3))
-            return f"{found[1] or ''}{first}:{last}"
+        def original_range(match: re.Match[str]) -> str:
+            first, last = (self._original_position(int(match[group])) for group in (2, 3))
+            return f"{match[1] or ''}{first}:{last}"
 
         return _OFFSETS.sub(original_range, error) if self.insertions else error
 
     def _original_position(self, place: int) -> int:
         ends = [at for at, _ in self.insertions]
-        found = bisect_right(ends, place)
-        return max(place - (self.insertions[found - 1][1] if found else 0), 0)
+        index = bisect_right(ends, place)
+        return max(place - (self.insertions[index - 1][1] if index else 0), 0)
 
 
 def wrap_script(
@@ -90,13 +90,11 @@ def wrap_script(
     if not plain:
         texts = (json.dumps(list(given), ensure_ascii=False),)
     if language == "applescript":
-        edits = ([] if plain else _run_handler_edits(script)) + _timeout_edits(
-            script, ceil(seconds)
-        )
-        return _apply_edits(script, edits, texts)
-    return WrappedScript(
-        script if asked is None else wrap_javascript(script, asked, parses=not plain), texts
-    )
+        edits = [] if plain else _run_handler_edits(script)
+        return _apply_edits(script, [*edits, *_timeout_edits(script, ceil(seconds))], texts)
+    if asked is not None:
+        script = wrap_javascript(script, asked, parses=not plain)
+    return WrappedScript(script, texts)
 
 
 def has_run_parameter(script: str, language: str) -> bool:
@@ -140,26 +138,26 @@ def _read_statements(script: str) -> list[_NestedStatement]:
     """
     scan = scan_applescript(script)
     blocks: list[str] = []
-    held: list[ScriptToken] = []
-    found: list[_NestedStatement] = []
+    line: list[ScriptToken] = []
+    statements: list[_NestedStatement] = []
     for token in () if scan.faults else scan.tokens:
         if token.kind != "end":
-            held.append(token)
+            line.append(token)
             continue
-        if not held:
+        if not line:
             continue
-        first = held[0].folded if held[0].kind == "word" else ""
-        found.append(_NestedStatement(tuple(held), token.start, tuple(blocks), first))
+        first = line[0].folded if line[0].kind == "word" else ""
+        statements.append(_NestedStatement(tuple(line), token.start, tuple(blocks), first))
         if first == "end":
-            named = held[1].folded if len(held) > 1 else ""
+            named = line[1].folded if len(line) > 1 else ""
             if not blocks or (blocks[-1] != "handler" and named not in ("", blocks[-1])):
                 return []
             if blocks.pop() == "handler" and named in _BLOCKS:
                 return []
-        elif _opens_block(held, first):
+        elif _opens_block(line, first):
             blocks.append({"on": "handler", "to": "handler", "with": "timeout"}.get(first, first))
-        held = []
-    return [] if blocks else found
+        line = []
+    return [] if blocks else statements
 
 
 def _opens_block(line: Sequence[ScriptToken], first: str) -> bool:
@@ -176,15 +174,14 @@ def _opens_block(line: Sequence[ScriptToken], first: str) -> bool:
 def _timeout_edits(script: str, seconds: int) -> list[_TextEdit]:
     """Return what gives each handler, and what stands outside of handlers, so many seconds."""
     begin, end = f"with timeout of {seconds} seconds\n", "\nend timeout"
-    found: list[_TextEdit] = []
+    edits: list[_TextEdit] = []
     outside: tuple[int, int] | None = None
 
     def close() -> None:
         nonlocal outside
         if outside:
-            found.extend(
-                (_TextEdit(outside[0], outside[0], begin), _TextEdit(outside[1], outside[1], end))
-            )
+            edits.append(_TextEdit(outside[0], outside[0], begin))
+            edits.append(_TextEdit(outside[1], outside[1], end))
         outside = None
 
     for line in _read_statements(script):
@@ -195,16 +192,16 @@ def _timeout_edits(script: str, seconds: int) -> list[_TextEdit]:
         elif not line.blocks or line.blocks[0] not in ("handler", *_HOLDERS):
             outside = (outside[0] if outside else start, line.end)
         if handler:
-            found.append(_TextEdit(line.end, line.end, f"\n{begin.rstrip()}"))
+            edits.append(_TextEdit(line.end, line.end, f"\n{begin.rstrip()}"))
         elif line.first == "end" and line.blocks[-1:] == ("handler",):
-            found.append(_TextEdit(start, start, f"{end.lstrip()}\n"))
+            edits.append(_TextEdit(start, start, f"{end.lstrip()}\n"))
     close()
-    return found
+    return edits
 
 
 def _run_handler_edits(script: str) -> list[_TextEdit]:
     """Return what makes the `run` handler one that ours calls; nothing if it takes no argument."""
-    found: list[_TextEdit] = []
+    edits: list[_TextEdit] = []
     uses = False
     for line in _read_statements(script):
         uses = uses or line.first == "use"
@@ -213,16 +210,16 @@ def _run_handler_edits(script: str) -> list[_TextEdit]:
             start = line.tokens[2].start
             head = "" if words[2] == "(" else "("
             tail = "" if words[2] == "(" else ")"
-            found = [_TextEdit(line.tokens[1].start, start, f"iac_run{head}")]
-            found.append(_TextEdit(line.end, line.end, tail))
-        elif words == ["end", "run"] and line.blocks == ("handler",) and found:
+            edits = [_TextEdit(line.tokens[1].start, start, f"iac_run{head}")]
+            edits.append(_TextEdit(line.end, line.end, tail))
+        elif words == ["end", "run"] and line.blocks == ("handler",) and edits:
             name = line.tokens[1].start
-            found.append(_TextEdit(name, name + len("run"), "iac_run"))
-    if not found:
+            edits.append(_TextEdit(name, name + len("run"), "iac_run"))
+    if not edits:
         return []
     additions = "" if uses else "use scripting additions\n"
     use = _TextEdit(0, 0, f'use framework "Foundation"\n{additions}')
-    return [use, *found, _TextEdit(len(script), len(script), _READS)]
+    return [use, *edits, _TextEdit(len(script), len(script), _READS)]
 
 
 @cache
@@ -255,12 +252,7 @@ def wrap_javascript(script: str, asked: JavaScriptBounds, *, parses: bool = Fals
 FOLDERS: Final = "IAC_SCRIPTS"
 """The environment variable that names further folders of scripts, divided as in PATH."""
 
-_LANGUAGES: Final[Mapping[str, Language]] = {
-    ".applescript": "applescript",
-    ".txt": "applescript",
-    ".js": "javascript",
-    ".jxa": "javascript",
-}
+_LANGUAGES: Final[Mapping[str, Language]] = {**LANGUAGES_BY_SUFFIX, ".txt": "applescript"}
 _LONGEST: Final = 64 * 1024
 """Characters of the JSON of arguments."""
 
@@ -299,23 +291,23 @@ def choose_script(given: Mapping[str, Any], home: str, *, again: bool = False) -
         raise ToolError("INVALID_PARAMETER", message)
     values = given.get("arguments", ())
     if ways == ["saved"]:
-        found = _choose_saved(given["saved"], values)
+        chosen = _choose_saved(given["saved"], values)
     elif ways == ["script_path"]:
-        found = _choose_file(given["script_path"], home, again=again)._replace(
+        chosen = _choose_file(given["script_path"], home, again=again)._replace(
             arguments=_argument_list(values)
         )
     else:
-        found = ChosenScript("applescript", given["script"], _argument_list(values))
+        chosen = ChosenScript("applescript", given["script"], _argument_list(values))
     if ways != ["saved"] and "language" in given:
-        found = found._replace(language=given["language"])
-    texts = all(isinstance(item, str) for item in found.arguments)
-    if not texts and not has_run_parameter(found.script, found.language):
-        example = "on run argv" if found.language == "applescript" else "function run(argv) {…}"
+        chosen = chosen._replace(language=given["language"])
+    texts = all(isinstance(item, str) for item in chosen.arguments)
+    if not texts and not has_run_parameter(chosen.script, chosen.language):
+        example = "on run argv" if chosen.language == "applescript" else "function run(argv) {…}"
         message = "Arguments were given, but the script has no run handler that takes them."
         raise ToolError(
             "INVALID_PARAMETER", message, f"Put the script's statements into {example}."
         )
-    return found
+    return chosen
 
 
 def _argument_list(values: Any) -> tuple[Any, ...]:
@@ -326,16 +318,16 @@ def _argument_list(values: Any) -> tuple[Any, ...]:
 
 
 def _choose_saved(name: str, values: Any) -> ChosenScript:
-    script = find_script(name)
-    if script is None:
+    saved = find_script(name)
+    if saved is None:
         hint = "get_workflow_pattern finds scripts by what they do."
         raise ToolError("NOT_FOUND", f"There is no saved script {quote_text(name)}.", hint)
-    digest = hashlib.sha256(script.script.encode()).hexdigest()
+    digest = hashlib.sha256(saved.script.encode()).hexdigest()
     return ChosenScript(
-        script.language,
-        script.script,
-        _argument_list(script.bind_arguments(values)),
-        script.name,
+        saved.language,
+        saved.script,
+        _argument_list(saved.bind_arguments(values)),
+        saved.name,
         digest,
     )
 
@@ -356,15 +348,15 @@ def _choose_file(given: str, home: str, *, again: bool) -> ChosenScript:
         hint = "The file's name must end in .applescript, .txt, .js or .jxa."
         raise ToolError("INVALID_PARAMETER", f"{quote_text(given)} is not a script file.", hint)
     allowed = script_folders(home)
-    held = next(
+    folder = next(
         (row for row in allowed if path.is_relative_to(row) and ".." not in path.parts), None
     )
-    if held is None:
+    if folder is None:
         hint = f"Allowed folders: {', '.join(map(str, allowed))}. To allow more, set {FOLDERS}."
         raise ToolError("REFUSED", f"{quote_text(given)} is not in a folder for scripts.", hint)
     try:
-        inside = path.relative_to(held).parts
-        steps = [held.joinpath(*inside[:count]) for count in range(len(inside))]
+        inside = path.relative_to(folder).parts
+        steps = [folder.joinpath(*inside[:count]) for count in range(len(inside))]
         if any(step.is_symlink() for step in (*steps[1:], path)):
             hint = "Give the path of the file itself."
             raise ToolError(

@@ -129,8 +129,8 @@ class ToolError(IacError):
         """Return the error as one JSON object; what is not known is left out."""
         facts = {name: getattr(self, name) for name in _FACTS}
         facts["next"] = self.next and {"tool": self.next.tool, "arguments": {**self.next.arguments}}
-        found = {name: value for name, value in facts.items() if value not in ("", None)}
-        return {**found, "outcome": dict(self.outcome)} if self.outcome else found
+        known = {name: value for name, value in facts.items() if value not in ("", None)}
+        return {**known, "outcome": dict(self.outcome)} if self.outcome else known
 
 
 class InvalidParameterError(ToolError):

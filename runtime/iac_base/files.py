@@ -135,11 +135,11 @@ def read_bounded(path: Path, most: int, *, follow: bool = True) -> tuple[bytes, 
         OSError: It cannot be read.
     """
     with open_bounded(path, most, follow=follow) as file:
-        found = os.fstat(file.fileno())
+        status = os.fstat(file.fileno())
         content = file.read(most + 1)
     if len(content) > most:
         raise TooLargeError(path, len(content), most)
-    return content, found
+    return content, status
 
 
 @contextlib.contextmanager
@@ -148,21 +148,21 @@ def open_bounded(path: Path, most: int, *, follow: bool = True) -> Iterator[Buff
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
     handle = os.open(path, flags if follow else flags | os.O_NOFOLLOW)
     try:
-        found = os.fstat(handle)
-        _require_regular_file(path, found)
-        if found.st_size > most:
-            raise TooLargeError(path, found.st_size, most)
+        status = os.fstat(handle)
+        _require_regular_file(path, status)
+        if status.st_size > most:
+            raise TooLargeError(path, status.st_size, most)
         with os.fdopen(handle, "rb", closefd=False) as file:
             yield file
     finally:
         os.close(handle)
 
 
-def _require_regular_file(path: Path, found: os.stat_result) -> int:
+def _require_regular_file(path: Path, status: os.stat_result) -> int:
     """Return the permission bits of a regular file, and refuse anything else."""
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise IrregularFileError(errno.EINVAL, "It is not a regular file", str(path))
-    return stat.S_IMODE(found.st_mode)
+    return stat.S_IMODE(status.st_mode)
 
 
 _LOCK: Final = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -241,9 +241,8 @@ def read_file_content(path: Path) -> FileContent:
         return FileContent(real, content, stat.S_IMODE(status.st_mode))
     except FileNotFoundError:
         if path.is_symlink():
-            raise SetupError(
-                f"{path} is a link to a missing file; remove or correct the link."
-            ) from None
+            message = f"{path} is a link to a missing file; remove or correct the link."
+            raise SetupError(message) from None
         return FileContent(path, None)
     except IrregularFileError:
         raise SetupError(f"{path} is not a file; move it away.") from None
@@ -253,42 +252,42 @@ def read_file_content(path: Path) -> FileContent:
         raise SetupError(f"{path} cannot be read: {error.strerror}.") from error
 
 
-def replace_file_content(found: FileContent, content: bytes) -> None:
+def replace_file_content(file: FileContent, content: bytes) -> None:
     """Put `content` in the place of a file, with the mode that it had; all of it or nothing.
 
     Raises:
         SetupError: It was changed since it was read, or cannot be written; it is as it was.
     """
     try:
-        found.path.parent.mkdir(parents=True, exist_ok=True)
+        file.path.parent.mkdir(parents=True, exist_ok=True)
         # Clients write their files too. What is left is the instant between check and replacing.
         write_whole(
-            found.path, content, mode=found.mode, sync=True, check=lambda: _require_unchanged(found)
+            file.path, content, mode=file.mode, sync=True, check=lambda: _require_unchanged(file)
         )
     except OSError as error:
-        raise SetupError(f"{found.path} cannot be written: {error.strerror}.") from error
+        raise SetupError(f"{file.path} cannot be written: {error.strerror}.") from error
 
 
-def remove_file(found: FileContent) -> None:
+def remove_file(file: FileContent) -> None:
     """Remove a file.
 
     Raises:
         SetupError: It was changed since it was read, or cannot be removed.
     """
     try:
-        _require_unchanged(found)
-        found.path.unlink(missing_ok=True)
+        _require_unchanged(file)
+        file.path.unlink(missing_ok=True)
     except OSError as error:
-        raise SetupError(f"{found.path} cannot be removed: {error.strerror}.") from error
+        raise SetupError(f"{file.path} cannot be removed: {error.strerror}.") from error
 
 
-def _require_unchanged(found: FileContent) -> None:
+def _require_unchanged(file: FileContent) -> None:
     try:
-        now: bytes | None = found.path.read_bytes()
+        now: bytes | None = file.path.read_bytes()
     except FileNotFoundError:
         now = None
-    if now != found.content:
-        raise SetupError(f"{found.path} was just changed by another program; try again.")
+    if now != file.content:
+        raise SetupError(f"{file.path} was just changed by another program; try again.")
 
 
 def open_state() -> Path:
@@ -341,15 +340,15 @@ def require_private_file(path: Path) -> os.stat_result:
 
 
 def _require_private(path: Path, kind: int, what: str, mode: str) -> os.stat_result:
-    require_private = path.lstat()
-    if stat.S_IFMT(require_private.st_mode) != kind:
+    status = path.lstat()
+    if stat.S_IFMT(status.st_mode) != kind:
         raise StateFileError(path, f"it is a link, or not a {what}", "Move it away.")
-    if require_private.st_uid != os.geteuid():
+    if status.st_uid != os.geteuid():
         raise StateFileError(
             path, "it belongs to another user", "Move it away, or make yourself its owner."
         )
-    if require_private.st_mode & 0o077:
+    if status.st_mode & 0o077:
         raise StateFileError(
             path, "other users can read or change it", f"Prevent this with: chmod {mode} '{path}'"
         )
-    return require_private
+    return status

@@ -77,12 +77,12 @@ def read_toml(text: str) -> PositionedDocument:
     except RecursionError:
         raise TextError(_TOO_DEEP) from None
     except ValueError as error:
-        found = _TOML_PLACE.search(str(error))
-        if found is None:
+        place = _TOML_PLACE.search(str(error))
+        if place is None:
             raise TextError(str(error)) from None
-        reason = str(error)[: found.start()]
-        if found[1]:
-            raise TextError(reason, int(found[1]), int(found[2])) from None
+        reason = str(error)[: place.start()]
+        if place[1]:
+            raise TextError(reason, int(place[1]), int(place[2])) from None
         # What is missing at the end is missed after the last thing that was written.
         written = text.rstrip()
         column = len(written) - written.rfind("\n")
@@ -224,10 +224,10 @@ class _PositionScanner:
         return str(json.loads(quoted))
 
     def _consume_match(self, kind: re.Pattern[str]) -> str:
-        found = kind.match(self._text, self._at)
-        assert found is not None, "a text that has parsed"
-        self._at = found.end()
-        return found[0]
+        match = kind.match(self._text, self._at)
+        assert match is not None, "a text that has parsed"
+        self._at = match.end()
+        return match[0]
 
     def _skip_blanks(self) -> int:
         """Pass blanks, ends of lines and comments; return where the walk is."""

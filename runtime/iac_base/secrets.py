@@ -18,38 +18,38 @@ _PIECE: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _UUID: Final = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 
 
-def _accept_any(_found: str) -> bool:
+def _accept_any(_text: str) -> bool:
     return True
 
 
-def _passes_luhn(found: str) -> bool:
-    digits = [int(digit) for digit in found if digit.isdigit()]
+def _passes_luhn(number: str) -> bool:
+    digits = [int(digit) for digit in number if digit.isdigit()]
     doubled = [digit * 2 - 9 * (digit > 4) for digit in digits[-2::-2]]
     return (sum(digits[::-2]) + sum(doubled)) % 10 == 0
 
 
-def _is_iban(found: str) -> bool:
-    plain = found.replace(" ", "")
+def _is_iban(iban: str) -> bool:
+    plain = iban.replace(" ", "")
     digits = "".join(str(int(char, 36)) for char in plain[4:] + plain[:4])
     return 15 <= len(plain) <= 34 and int(digits) % 97 == 1
 
 
-def _is_random_text(found: str) -> bool:
+def _is_random_text(text: str) -> bool:
     """Tell random text from a path or a long word: it falls into very short pieces."""
     # Ids of objects are full of UUIDs.
-    found = _UUID.sub("", found)
-    pieces = _PIECE.findall(found)
-    kinds = {"a" if char.islower() else "A" if char.isupper() else char.isdigit() for char in found}
-    return len(found) >= 40 and {"a", "A", True} <= kinds and len(found) < 3 * len(pieces)
+    text = _UUID.sub("", text)
+    pieces = _PIECE.findall(text)
+    kinds = {"a" if char.islower() else "A" if char.isupper() else char.isdigit() for char in text}
+    return len(text) >= 40 and {"a", "A", True} <= kinds and len(text) < 3 * len(pieces)
 
 
-def _is_hex_key(found: str) -> bool:
-    return any(char.isdigit() for char in found) and any(char.isalpha() for char in found)
+def _is_hex_key(key: str) -> bool:
+    return any(char.isdigit() for char in key) and any(char.isalpha() for char in key)
 
 
-def _is_prefixed_key(found: str) -> bool:
+def _is_prefixed_key(key: str) -> bool:
     """Tell a key in the manner of `sk-live-…` from words with dashes: a part of it is long."""
-    return found.startswith("sk-") or max(map(len, re.split("[_-]", found))) >= 16
+    return key.startswith("sk-") or max(map(len, re.split("[_-]", key))) >= 16
 
 
 SHAPES: Final[tuple[tuple[re.Pattern[str], Callable[[str], bool]], ...]] = tuple(
@@ -227,42 +227,42 @@ def secret_spans(text: str) -> list[tuple[int, int]]:
 def _spans_by_shape(text: str) -> Iterator[tuple[int, int]]:
     """Yield where texts stand that have the shape of a secret."""
     for shape, proof in SHAPES:
-        for found in shape.finditer(text):
-            if proof(found.group()):
-                yield found.span("secret") if "secret" in shape.groupindex else found.span()
+        for match in shape.finditer(text):
+            if proof(match.group()):
+                yield match.span("secret") if "secret" in shape.groupindex else match.span()
 
 
 def _spans_by_name(text: str) -> Iterator[tuple[int, int]]:
     """Yield where the values stand that a name or an option tells of; they may overlap."""
     end = 0
-    for found in _NAMED.finditer(text):
-        name = found["quoted"] or found["plain"][-_NAME:]
-        named = found.end() >= end and _names_secret(text, found.start(), name)
-        if named and not _ends_there(text, found):
-            rest = found["sign"] == ":" and name.casefold().endswith(_HEADERS)
-            if span := _value_span(text, found.end(), _LINE if rest else _RUN):
+    for match in _NAMED.finditer(text):
+        name = match["quoted"] or match["plain"][-_NAME:]
+        named = match.end() >= end and _names_secret(text, match.start(), name)
+        if named and not _ends_there(text, match):
+            rest = match["sign"] == ":" and name.casefold().endswith(_HEADERS)
+            if span := _value_span(text, match.end(), _LINE if rest else _RUN):
                 yield span
                 end = span[1]
-    for found in _ANSWER.finditer(text):
-        begin, stop = text.rfind("\n", 0, found.start()) + 1, text.find("\n", found.end())
+    for match in _ANSWER.finditer(text):
+        begin, stop = text.rfind("\n", 0, match.start()) + 1, text.find("\n", match.end())
         asks = _HIDDEN.search(text, begin, stop if stop >= 0 else len(text))
-        if asks and (span := _value_span(text, found.end(), _RUN)) and span[0] < span[1]:
+        if asks and (span := _value_span(text, match.end(), _RUN)) and span[0] < span[1]:
             yield span
     if "-" not in text:
         return
-    for found in _OPTION.finditer(text):
-        if is_secret(found["name"]) and (span := _secret_span(_ARGUMENT.match(text, found.end()))):
+    for match in _OPTION.finditer(text):
+        if is_secret(match["name"]) and (span := _secret_span(_ARGUMENT.match(text, match.end()))):
             yield span
-    for found in _PROGRAM_OPTION.finditer(text):
-        if span := _secret_span(_ARGUMENT.match(text, found.end())):
+    for match in _PROGRAM_OPTION.finditer(text):
+        if span := _secret_span(_ARGUMENT.match(text, match.end())):
             yield span
 
 
-def _ends_there(text: str, found: re.Match[str]) -> bool:
+def _ends_there(text: str, match: re.Match[str]) -> bool:
     """Say whether the mark behind a name ends the text that it stands in: `"Password:"`."""
-    mark = text[found.end() : found.end() + 1]
-    before = text[text.rfind("\n", 0, found.start()) + 1 : found.start()]
-    return mark in ('"', "'") and found["plain"] is not None and before.count(mark) % 2 == 1
+    mark = text[match.end() : match.end() + 1]
+    before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
+    return mark in ('"', "'") and match["plain"] is not None and before.count(mark) % 2 == 1
 
 
 @lru_cache(maxsize=4096)
@@ -290,8 +290,8 @@ def _value_span(text: str, start: int, plain: re.Pattern[str]) -> tuple[int, int
     return _secret_span(plain.match(text, start))
 
 
-def _secret_span(found: re.Match[str] | None) -> tuple[int, int] | None:
-    return None if found is None or found[0] in _NO_SECRETS else found.span()
+def _secret_span(match: re.Match[str] | None) -> tuple[int, int] | None:
+    return None if match is None or match[0] in _NO_SECRETS else match.span()
 
 
 def _remove_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
@@ -353,17 +353,17 @@ def secrets_in(value: Any) -> set[str]:
     """Return the secrets of a value that a name or a shape tells of, to take them out elsewhere."""
     if isinstance(value, str):
         spans = (*_spans_by_shape(value), *_spans_by_name(value))
-        found = {value[start:end] for start, end in spans}
+        secrets = {value[start:end] for start, end in spans}
     elif isinstance(value, Mapping):
-        found = set[str]()
+        secrets = set[str]()
         for key, item in value.items():
             secret = is_secret(str(key)) and not isinstance(item, bool | None)
-            found.update(_text_leaves(item) if secret else secrets_in(item))
+            secrets.update(_text_leaves(item) if secret else secrets_in(item))
     elif isinstance(value, list | tuple):
-        found = set[str]().union(*map(secrets_in, value))
+        secrets = set[str]().union(*map(secrets_in, value))
     else:
         return set()
-    return {secret for secret in found if len(secret) >= _SHORTEST_KNOWN and secret != REDACTED}
+    return {secret for secret in secrets if len(secret) >= _SHORTEST_KNOWN and secret != REDACTED}
 
 
 def secrets_of(environment: Mapping[str, str]) -> set[str]:

@@ -111,9 +111,9 @@ def _open_connection(
     try:
         version = check_version(connection, path, schema)
         if suspect:
-            (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-            if found != "ok":
-                raise _DamagedError(found)
+            (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+            if verdict != "ok":
+                raise _DamagedError(verdict)
         if schema.vacuum:
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         _enable_write_ahead(connection, wait)
@@ -160,15 +160,15 @@ def check_version(connection: sqlite3.Connection, path: Path, schema: DatabaseSc
         StateFileError: It is newer than `schema`, or something else wrote it.
     """
     # Of one moment: another program may make the tables just now.
-    in_transaction = connection.in_transaction
-    if not in_transaction:
+    inside = connection.in_transaction
+    if not inside:
         connection.execute("BEGIN")
     try:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         (application,) = connection.execute("PRAGMA application_id").fetchone()
         tables = connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is not None
     finally:
-        if not in_transaction and connection.in_transaction:
+        if not inside and connection.in_transaction:
             connection.execute("ROLLBACK")
     if version > len(schema.migrations):
         raise StateFileError(
@@ -217,8 +217,8 @@ def set_aside(path: Path) -> Path:
 
 def list_damaged_files(path: Path) -> list[str]:
     """Return the names of the damaged files that were set aside for `path`, oldest first."""
-    found = path.parent.glob(f"{path.name}.damaged-*")
-    return sorted(file.name for file in found if not file.name.endswith("-wal"))
+    files = path.parent.glob(f"{path.name}.damaged-*")
+    return sorted(file.name for file in files if not file.name.endswith("-wal"))
 
 
 def open_to_read(path: Path, schema: DatabaseSchema, *, wait: float = WAIT) -> sqlite3.Connection:
@@ -328,16 +328,16 @@ class Database:
                 self.path, self._schema, wait=self._wait, suspect=self._suspect
             )
             self._suspect = False
-            found = self.path.stat()
-            self._file = (found.st_dev, found.st_ino)
+            status = self.path.stat()
+            self._file = (status.st_dev, status.st_ino)
         return self._connection
 
     def _is_same_file(self) -> bool:
         try:
-            found = self.path.stat()
+            status = self.path.stat()
         except OSError:
             return False
-        return (found.st_dev, found.st_ino) == self._file
+        return (status.st_dev, status.st_ino) == self._file
 
     def _drop_connection(self) -> None:
         if self._connection is not None:

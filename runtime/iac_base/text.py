@@ -171,12 +171,12 @@ def left_out(text: str) -> list[str]:
 def _remove_hidden(text: str, mark: str = "") -> str:
     """Return `text` as data, with `mark` where something was left out."""
     # A text has few different characters, however long it is; most steps are for few texts.
-    found = set(text)
-    if not found.isdisjoint(_BEGINNINGS):
+    characters = set(text)
+    if not characters.isdisjoint(_BEGINNINGS):
         text = _TERMINAL.sub("\0", text)
-    if not found.isdisjoint(_LINE_ENDS):
+    if not characters.isdisjoint(_LINE_ENDS):
         text = _LINE_END.sub(lambda end: "\n\0" if end[1] else "\n", text)
-    if any("\ud800" <= char <= "\udfff" for char in found):
+    if any("\ud800" <= char <= "\udfff" for char in characters):
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
         text = _SURROGATE.sub("\ufffd\0", text)
     text = unicodedata.normalize("NFC", _ALIKE.sub("\\g<0>\0", text))
@@ -293,4 +293,4 @@ def _escape_character(char: str) -> str:
 def text_literal(text: str) -> str:
     """Return `text` as a JavaScript string literal that is also JSON, on one line."""
     literal = json.dumps(text, ensure_ascii=False)
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found.group()):04x}", literal)
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", literal)

@@ -123,8 +123,8 @@ def forward_rows(once: bool) -> None:
     if once:
         with database.open_connection(settings.database) as connection:
             done = forward_once(settings, state, connection)
-            if adopt_version := versions.adopt_version(connection, settings, state):
-                click.echo(adopt_version)
+            if news := versions.adopt_version(connection, settings, state):
+                click.echo(news)
             database.report_host(connection, settings.host, _current_facts())
         click.echo(f"Sent {done.sent} rows; {done.waiting} are waiting.")
         return
@@ -139,11 +139,14 @@ def forward_rows(once: bool) -> None:
 def _current_facts() -> dict[str, Any]:
     from iac_runtime.tools.catalogue import Catalogue, tool_folders
 
-    found = host_facts(Catalogue(tool_folders([])), VERSION)
-    return {**found, **versions.team_facts(open_state())}
+    facts = host_facts(Catalogue(tool_folders([])), VERSION)
+    return {**facts, **versions.team_facts(open_state())}
 
 
 PRIVATE_FILE = click.Path(path_type=Path, dir_okay=False)
+TEAM_KEY = click.option(
+    "--key", type=PRIVATE_FILE, required=True, help="The file with the team's private key."
+)
 SHARE = click.option(
     "--share",
     type=click.IntRange(0, 100),
@@ -162,9 +165,7 @@ def make_key(file: Path) -> None:
 
 @cli.command()
 @click.argument("policy", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.option(
-    "--key", type=PRIVATE_FILE, required=True, help="The file with the team's private key."
-)
+@TEAM_KEY
 @click.option(
     "--quirks",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
@@ -195,9 +196,8 @@ def publish(
     names = [name.strip() for one in accepted for name in one.split(",") if name.strip()]
     here = versions.own_levels() if names else {}
     if missing := [name for name in names if name not in here]:
-        raise SetupError(
-            f"No tool, class or property of your tools is called {quote_text(missing[0])}."
-        )
+        message = f"No tool, class or property of your tools is called {quote_text(missing[0])}."
+        raise SetupError(message)
     texts = {path.name: path.read_text("utf-8") for path in paths}
     levels = {name: here[name] for name in names}
     files = versions.TeamFiles(policy.read_text("utf-8"), texts, levels)
@@ -218,9 +218,7 @@ def _check_quirks(paths: list[Path]) -> None:
 
 @cli.command()
 @click.argument("number", type=click.IntRange(1))
-@click.option(
-    "--key", type=PRIVATE_FILE, required=True, help="The file with the team's private key."
-)
+@TEAM_KEY
 @SHARE
 @DATABASE
 def rollback(number: int, key: Path, share: int, address: str | None) -> None:
@@ -257,10 +255,10 @@ def answer_question(host: str, question: str, key: Path, address: str | None) ->
     """Show an approval prompt of another Mac, and answer it."""
     signer = versions.read_key(key)
     with database.open_connection(_database_address(address)) as connection:
-        found = forward.find_question(connection, host, question)
-        click.echo(_escape_lines(found.text))
-        said = click.prompt("Answer", type=click.Choice(found.answers, case_sensitive=False))
-        forward.submit_answer(connection, signer, found, said)
+        asked = forward.find_question(connection, host, question)
+        click.echo(_escape_lines(asked.text))
+        reply = click.prompt("Answer", type=click.Choice(asked.answers, case_sensitive=False))
+        forward.submit_answer(connection, signer, asked, reply)
     click.echo("Your answer is signed and saved. The Mac will fetch it.")
 
 
@@ -295,9 +293,9 @@ def hosts(as_json: bool, address: str | None) -> None:
 def levels(as_json: bool, address: str | None) -> None:
     """Show each Mac's number of tools per level, and levels that differ from the accepted ones."""
     with database.open_connection(_database_address(address)) as connection:
-        found = database.list_hosts(connection)
+        hosts_here = database.list_hosts(connection)
     rows, accepted = (
-        [{"host": row["host"], **one} for row in found for one in row[key]]
+        [{"host": row["host"], **one} for row in hosts_here for one in row[key]]
         for key in ("apps", "levels")
     )
     kinds = Counter((row["key"], row.get("levels", "")) for row in rows)

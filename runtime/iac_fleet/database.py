@@ -48,9 +48,8 @@ def open_connection(address: str) -> Iterator[psycopg.Connection[Any]]:
     try:
         where = conninfo_to_dict(address)
     except psycopg.ProgrammingError:
-        raise SetupError(
-            "The database's address is wrong. Write it like postgresql://mac@server/fleet."
-        ) from None
+        message = "The database's address is wrong. Write it like postgresql://mac@server/fleet."
+        raise SetupError(message) from None
     place = f"{where.get('host', 'this machine')}/{where.get('dbname', '')}"
     try:
         with psycopg.connect(address, autocommit=True, **_OPTIONS) as connection:
@@ -60,16 +59,15 @@ def open_connection(address: str) -> Iterator[psycopg.Connection[Any]]:
             f"The database {place} has no tables yet. Its owner must run: iac-fleet migrate"
         ) from None
     except psycopg.errors.InsufficientPrivilege as error:
-        raise SetupError(
-            f"The database {place} does not allow this: {_first_line(error)}."
-        ) from None
+        message = f"The database {place} does not allow this: {_first_line(error)}."
+        raise SetupError(message) from None
     except psycopg.Error as error:
         raise SetupError(f"The database {place} cannot be used: {_first_line(error)}.") from None
 
 
 def _first_line(error: psycopg.Error) -> str:
-    said = error.diag.message_primary or str(error).strip() or type(error).__name__
-    return said.splitlines()[0].rstrip(".")
+    message = error.diag.message_primary or str(error).strip() or type(error).__name__
+    return message.splitlines()[0].rstrip(".")
 
 
 def run_migrations(connection: psycopg.Connection[Any]) -> list[str]:
@@ -145,18 +143,18 @@ def send_rows(
     """
     # One text, which both sides read in C; seven arrays take the time of twenty.
     given = json.dumps([row._asdict() | {"hash": row.hash.hex()} for row in rows])
-    found = connection.execute(
+    answer = connection.execute(
         "SELECT arrive(%s, %s, %s, %s::json)", (host, store, before, given)
     ).fetchone()
-    assert found is not None
-    return int(found[0])
+    assert answer is not None
+    return int(answer[0])
 
 
 def last_sent(connection: psycopg.Connection[Any], host: str, store: str) -> int:
     """Return the last place of a chain that the database has; 0 for none."""
-    found = connection.execute("SELECT last_of(%s, %s)", (host, store)).fetchone()
-    assert found is not None
-    return int(found[0])
+    row = connection.execute("SELECT last_of(%s, %s)", (host, store)).fetchone()
+    assert row is not None
+    return int(row[0])
 
 
 def report_host(connection: psycopg.Connection[Any], host: str, facts: dict[str, Any]) -> None:
@@ -277,9 +275,9 @@ def _follow(connection: psycopg.Connection[Any], host: str, store: str) -> tuple
     for body in ("body::json", "said_in(body)"):
         with suppress(psycopg.DataError):
             query = _FOLLOWED.replace("{}", body)
-            found = connection.execute(query.encode(), (host, store)).fetchone()
-            assert found is not None
-            count, end, wrong = found
+            row = connection.execute(query.encode(), (host, store)).fetchone()
+            assert row is not None
+            count, end, wrong = row
             return count, end, wrong
     raise AssertionError("said_in raises nothing")
 

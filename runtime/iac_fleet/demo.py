@@ -44,7 +44,7 @@ def postgres_programs() -> Path:
     Raises:
         SetupError: There is none.
     """
-    known = [Path(found).resolve().parent] if (found := shutil.which("initdb")) else []
+    known = [Path(initdb).resolve().parent] if (initdb := shutil.which("initdb")) else []
     known += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     known += sorted(Path("/opt/homebrew/opt").glob("postgresql@*/bin"), reverse=True)
     for folder in known:
@@ -108,8 +108,8 @@ def _run_program(server: PostgresServer, program: str, *arguments: str) -> None:
         user=server.user if os.geteuid() == 0 else None,
     )  # fmt: skip
     if done.returncode:
-        said = done.stderr.strip().splitlines() or ["no reason was given"]
-        raise SetupError(f"{program} failed: {said[-1]}")
+        lines = done.stderr.strip().splitlines() or ["no reason was given"]
+        raise SetupError(f"{program} failed: {lines[-1]}")
 
 
 def run_demo(keep: Path | None, tell: Callable[[str], None], *, page: bool = False) -> None:

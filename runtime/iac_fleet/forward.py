@@ -64,19 +64,19 @@ def sync_questions(
         for row in asked.values()
     ]
     query = "SELECT id, answer, approver, signature FROM ask(%s, %s::json)"
-    for ident, said, approver, signature in connection.execute(
+    for ident, answer, approver, signature in connection.execute(
         query, (settings.host, json.dumps(rows))
     ).fetchall():
         row = asked.get(ident)
         if row is None or bytes(signature) in refused:
             continue
         given = FleetQuestion(settings.host, ident, _question_text(row), _remote_answers(row))
-        told = {"question": ident, "answer": str(said)[:40], "approver": str(approver)[:44]}
+        told = {"question": ident, "answer": str(answer)[:40], "approver": str(approver)[:44]}
         known = approver in settings.approvers
-        if not (known and is_signed(signed_text(given, said), bytes(signature), approver)):
+        if not (known and is_signed(signed_text(given, answer), bytes(signature), approver)):
             refused.add(bytes(signature))
             record_outcome(state, told, "refused", "no approver of this Mac signed it")
-        elif said in given.answers and prompts.write_answer(state, ident, said):
+        elif answer in given.answers and prompts.write_answer(state, ident, answer):
             record_outcome(state, told, "done", "an approver of the team answered")
 
 
@@ -94,15 +94,15 @@ def find_question(connection: Any, host: str, ident: str) -> FleetQuestion:
     raise SetupError(f"{host} has no waiting question {ident}. iac-fleet questions lists them.")
 
 
-def submit_answer(connection: Any, key: Ed25519PrivateKey, seen: FleetQuestion, said: str) -> None:
+def submit_answer(connection: Any, key: Ed25519PrivateKey, seen: FleetQuestion, reply: str) -> None:
     """Answer a question as the approver saw it.
 
     Raises:
         SetupError: It has no such answer.
     """
-    if said not in seen.answers:
+    if reply not in seen.answers:
         raise SetupError(f"Give one of these answers: {', '.join(seen.answers)}.")
-    told = (seen.host, seen.id, said, public_key(key), key.sign(signed_text(seen, said)))
+    told = (seen.host, seen.id, reply, public_key(key), key.sign(signed_text(seen, reply)))
     connection.execute("SELECT give(%s, %s, %s, %s, %s)", told)
 
 
@@ -114,10 +114,10 @@ def _remote_answers(row: prompts.WaitingQuestion) -> tuple[str, ...]:
     return tuple(one for one in row.question.answers if one != prompts.ALWAYS)
 
 
-def signed_text(asked: FleetQuestion, said: str) -> bytes:
+def signed_text(asked: FleetQuestion, answer: str) -> bytes:
     """Return what the signature of an answer covers."""
     seen = hashlib.sha256(asked.text.encode()).hexdigest()
-    return json.dumps(["iac-fleet answer", asked.host, asked.id, seen, said]).encode()
+    return json.dumps(["iac-fleet answer", asked.host, asked.id, seen, answer]).encode()
 
 
 BATCH: Final = 1_000
@@ -157,12 +157,12 @@ def forward_once(settings: FleetSettings, state: Path, connection: Any) -> Forwa
         if end < last:
             database.report_shortened(connection, settings.host, store, end)
         while last < end:
-            found = audit.execute(
+            rows_after = audit.execute(
                 "SELECT seq, time, session, call, event, body, hash FROM rows"
                 " WHERE seq >= ? AND seq > ? ORDER BY seq LIMIT ?",
                 (last, last_drop(audit).through, BATCH + 1),
             )
-            rows = [AuditRow._make(row) for row in found]
+            rows = [AuditRow._make(row) for row in rows_after]
             before = rows[0].hash if rows and rows[0].seq == last else None
             rows = rows[1:] if before is not None else rows
             if not rows:
@@ -220,31 +220,21 @@ def _forward_rows(
                         told = time.monotonic()
                     done = forward_once(settings, state, connection)
                     sync_questions(connection, settings, state, refused)
-                    if said := adopt_version(connection, settings, state):
-                        tell(said)
+                    if news := adopt_version(connection, settings, state):
+                        tell(news)
                         told = -_TELLING
-                    wait, out = (
-                        PAUSE,
-                        _report_change(tell, "The database can be reached again.", out, now=False),
-                    )
+                    if out:
+                        tell("The database can be reached again.")
+                    wait, out = PAUSE, False
                     if ended(0.0 if done.waiting else PAUSE):
                         return
         except SetupError as error:
-            out = _report_change(
-                tell,
-                f"{error} Rows of the audit log stay on this Mac until they can be sent.",
-                out,
-                now=True,
-            )
+            if not out:
+                tell(f"{error} Rows of the audit log stay on this Mac until they can be sent.")
+            out = True
         wait = min(wait * 2, LONGEST)
         if ended(wait):
             return
-
-
-def _report_change(tell: Callable[[str], None], line: str, before: bool, *, now: bool) -> bool:
-    if now != before:
-        tell(line)
-    return now
 
 
 def host_facts(catalogue: Any, version: str) -> dict[str, Any]:
@@ -256,13 +246,7 @@ def host_facts(catalogue: Any, version: str) -> dict[str, Any]:
 
     told = {"version": version, **list_apps(catalogue, "DANGEROUS")}
     for app in told["apps"]:
-        tools = catalogue.tools.items()
-        own = sorted(
-            (name, *_level_range(tool)) for name, tool in tools if tool.app.key == app["key"]
-        )
+        tools = (row for row in catalogue.tools.items() if row[1].app.key == app["key"])
+        own = sorted((name, tool.level, tool.ceiling) for name, tool in tools)
         app["levels"] = hashlib.sha256(json.dumps(own).encode()).hexdigest()[:16]
     return told
-
-
-def _level_range(tool: Any) -> tuple[str, str]:
-    return tool.level, tool.ceiling

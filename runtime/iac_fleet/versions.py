@@ -72,7 +72,7 @@ def read_settings() -> FleetSettings:
         require_private_file(path)
         table = tomllib.loads(path.read_text("utf-8"))["fleet"]
         table["approvers"] = tuple(map(str, table.get("approvers", ())))
-        fleet_settings = FleetSettings(**{"host": socket.gethostname(), **table})
+        settings = FleetSettings(**{"host": socket.gethostname(), **table})
     except FileNotFoundError:
         raise SetupError(
             "This Mac has not joined a fleet. Run: iac-fleet join postgresql://…"
@@ -82,10 +82,10 @@ def read_settings() -> FleetSettings:
         raise SetupError(
             f"{path} cannot be read, or lacks database, host or behind in its section [fleet]."
         ) from None
-    kinds = [type(value) for value in fleet_settings]
-    if kinds != [str, str, int, str, tuple] or not fleet_settings.database:
+    kinds = [type(value) for value in settings]
+    if kinds != [str, str, int, str, tuple] or not settings.database:
         raise SetupError(f"{path}: database and host must be texts, and behind must be a number.")
-    return fleet_settings
+    return settings
 
 
 def write_settings(settings: FleetSettings) -> Path:
@@ -133,28 +133,23 @@ def parse_team_files(body: str) -> TeamFiles:
     wrong = SetupError("it does not contain a policy, quirks and accepted levels")
     try:
         told = json.loads(body)
-        team_files = TeamFiles(told["policy"], told["quirks"], told["accepted"])
-        levels = [level for given in team_files.accepted.values() for level in given]
-        texts = [
-            team_files.policy,
-            *team_files.quirks,
-            *team_files.quirks.values(),
-            *team_files.accepted,
-        ]
+        files = TeamFiles(told["policy"], told["quirks"], told["accepted"])
+        levels = [level for given in files.accepted.values() for level in given]
+        texts = [files.policy, *files.quirks, *files.quirks.values(), *files.accepted]
     except (ValueError, KeyError, TypeError, AttributeError):
         raise wrong from None
     known = all(isinstance(text, str) for text in texts) and {*levels} <= {*LEVELS}
-    if len(told) != len(team_files) or not (known and all(team_files.accepted.values())):
+    if len(told) != len(files) or not (known and all(files.accepted.values())):
         raise wrong
-    parse_policy(team_files.policy)
-    for name, text in team_files.quirks.items():
+    parse_policy(files.policy)
+    for name, text in files.quirks.items():
         if not _QUIRK_NAME.fullmatch(name):
             raise SetupError(f"{name} is not a name for a quirk file, such as mail.toml")
         try:
             tomllib.loads(text)
         except ValueError as error:
             raise SetupError(f"{name} is not TOML: {error}") from None
-    return team_files
+    return files
 
 
 class TeamVersion(NamedTuple):
@@ -177,9 +172,8 @@ def make_key(path: Path) -> str:
     """
     key = Ed25519PrivateKey.generate()
     if path.exists():
-        raise SetupError(
-            f"{path} exists already, and a key is never overwritten. Name another file."
-        )
+        message = f"{path} exists already, and a key is never overwritten. Name another file."
+        raise SetupError(message)
     text = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     try:
         write_whole(path, text, mode=0o600)
@@ -226,10 +220,10 @@ def publish_version(connection: Any, key: Ed25519PrivateKey, files: TeamFiles, s
 def read_version(connection: Any, number: int) -> TeamFiles:
     """Return what a version holds by its number. Raises SetupError."""
     query = "SELECT body FROM versions WHERE number = %s"
-    found = connection.execute(query, (number,)).fetchone()
-    if found is None:
+    row = connection.execute(query, (number,)).fetchone()
+    if row is None:
         raise SetupError(f"The team has no version {number}.")
-    return parse_team_files(found[0])
+    return parse_team_files(row[0])
 
 
 def adopt_version(connection: Any, settings: FleetSettings, state: Path) -> str:
@@ -240,12 +234,12 @@ def adopt_version(connection: Any, settings: FleetSettings, state: Path) -> str:
     if not settings.key:
         return ""
     query = "SELECT number, share, body, signature FROM newest(%s)"
-    found = connection.execute(query, (settings.host,)).fetchone()
+    row = connection.execute(query, (settings.host,)).fetchone()
     told = adopted_version(state)
-    if found is None or found[0] == told.number or found[0] in told.refused:
+    if row is None or row[0] == told.number or row[0] in told.refused:
         return ""
-    version = TeamVersion(*found[:3])
-    why = _refusal_reason(version, bytes(found[3]), settings, told.number)
+    version = TeamVersion(*row[:3])
+    why = _refusal_reason(version, bytes(row[3]), settings, told.number)
     if why:
         _save_adopted(state, told._replace(refused=(*told.refused, version.number)[-_KEPT:]))
         record_outcome(state, {"version": version.number}, "refused", why)
@@ -307,21 +301,21 @@ def own_levels() -> dict[str, list[str]]:
     Raises:
         SetupError: The tools cannot be read.
     """
-    found: dict[str, list[str]] = {}
+    levels_by_name: dict[str, list[str]] = {}
     try:
         for folder in reversed(tool_folders([])):
             lock = json.loads(read_part(folder / "tools.lock"))
             for name, row in lock["tools"].items():
-                found[name] = [row["level"], row["ceiling"]]
+                levels_by_name[name] = [row["level"], row["ceiling"]]
             for title, (_, levels, _) in lock.get("terms", {}).items():
                 kind, _, name = title.partition(" ")
                 if kind in _KINDS and levels:
-                    found[name] = levels
+                    levels_by_name[name] = levels
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise SetupError(
             f"Your tools cannot be read: {error}. Build them with: iac-gen build"
         ) from None
-    return found
+    return levels_by_name
 
 
 def team_facts(state: Path) -> dict[str, Any]:

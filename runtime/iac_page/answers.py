@@ -48,10 +48,8 @@ Change = Callable[[PageSources, Request, Show, Mapping[str, str]], Response]
 
 
 def _now_page(sources: PageSources, request: Request, show: Show) -> Response:
-    part = "part" in request.query_params
-    said = request.query_params.get("said", "")
-    values = {**views.now_view(sources.state), "said": said}
-    return show("now_part" if part else "now", values)
+    values = {**views.now_view(sources.state), "said": request.query_params.get("said", "")}
+    return show("now_part" if "part" in request.query_params else "now", values)
 
 
 def _post_answer(
@@ -139,9 +137,9 @@ def _post_verdict(
     how = fields.get("how", "")
     try:
         call = _read_call(sources, values["row"].name, values["given"])
-        said = ANSWERS.get(fields.get("answer", ""), "decline")
+        verdict = ANSWERS.get(fields.get("answer", ""), "decline")
         gate = sources.simulated_gate() if how == "simulated" else sources.gate
-        again = call._replace(token=fields.get("token", ""), verdict=said)
+        again = call._replace(token=fields.get("token", ""), verdict=verdict)
         tried = _outcome_view(gate.call(again), call, how)
     except ToolError as error:
         tried = {"wrong": f"{error.message} {error.suggestion}".strip()}
@@ -155,15 +153,15 @@ def _page_requester(sources: PageSources) -> Requester:
 
 def _search_page(sources: PageSources, request: Request, show: Show) -> Response:
     wanted = request.query_params.get("q", "")
-    found: dict[str, Any] = {"tools": [], "more": {}}
+    pages: dict[str, Any] = {"tools": [], "more": {}}
     catalogue = sources.gate.catalogue
     if wanted and catalogue is not None:
         search = ToolSearch(lambda: catalogue, read_only=sources.gate.read_only)
         try:
-            found |= search.find_pages({"query": wanted})
+            pages |= search.find_pages({"query": wanted})
         except ToolError as error:
-            found["note"] = error.message
-    return show("search", {"wanted": wanted, "found": found, "note": found.get("note", "")})
+            pages["note"] = error.message
+    return show("search", {"wanted": wanted, "found": pages, "note": pages.get("note", "")})
 
 
 def _calls_page(sources: PageSources, request: Request, show: Show) -> Response:
@@ -171,8 +169,8 @@ def _calls_page(sources: PageSources, request: Request, show: Show) -> Response:
 
 
 def _call_page(sources: PageSources, request: Request, show: Show) -> Response:
-    call = views.find_call(sources.state, request.path_params["seq"])
-    return show("call", {"call": call}, 200 if call else 404)
+    entry = views.find_call(sources.state, request.path_params["seq"])
+    return show("call", {"call": entry}, 200 if entry else 404)
 
 
 def _chain_page(sources: PageSources, _request: Request, show: Show) -> Response:
@@ -206,15 +204,15 @@ def _rules_response(
     kept: bool = False,
 ) -> Response:
     path = policy_path()
-    rules = views.list_rules(sources.state, sources.gate)
-    values = {"path": path, "exists": path.exists(), "rules": rules, "text": text}
+    rows = views.list_rules(sources.state, sources.gate)
+    values = {"path": path, "exists": path.exists(), "rules": rows, "text": text}
     return show("rules", {**values, "draft": draft, "kept": kept})
 
 
 def _changes_page(sources: PageSources, request: Request, show: Show) -> Response:
     app = request.query_params.get("app", "")
     wanted = "compare" in request.query_params
-    review = views.review_build(app) if wanted else views.empty_review()
+    review = views.review_build(app) if wanted else views.UpdateReview()
     return show("changes", {**views.updates_view(sources.gate, app), "review": review, "said": ""})
 
 
@@ -233,10 +231,9 @@ def _post_accept(
 ) -> Response:
     app = fields.get("app", "")
     accepted = [name.partition(" ")[2] for name in fields if name.startswith("accept ")]
-    review, said = views.build_accepted(sources.gate, app, fields.get("shown", ""), accepted)
-    return show(
-        "changes", {**views.updates_view(sources.gate, app), "review": review, "said": said}
-    )
+    review, outcome = views.build_accepted(sources.gate, app, fields.get("shown", ""), accepted)
+    values = {**views.updates_view(sources.gate, app), "review": review, "said": outcome}
+    return show("changes", values)
 
 
 def _fleet_page(sources: PageSources, request: Request, show: Show) -> Response:

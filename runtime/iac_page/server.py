@@ -148,9 +148,9 @@ def escape_value(value: object) -> object:
 
 
 def _render_page(
-    found: Environment, name: str, values: Mapping[str, Any], status: int = 200
+    environment: Environment, name: str, values: Mapping[str, Any], status: int = 200
 ) -> Response:
-    return HTMLResponse(found.get_template(f"{name}.html").render(values, here=name), status)
+    return HTMLResponse(environment.get_template(f"{name}.html").render(values, here=name), status)
 
 
 def _view_endpoint(make: Make, sources: PageSources, show: Show) -> Callable[[Request], Any]:
@@ -211,9 +211,9 @@ async def _event_stream(sources: PageSources, request: Request) -> Response:
 
 
 def _state_stamp(state: Path) -> str:
-    found = [one.id for one in read_waiting_questions(state)]
+    parts = [one.id for one in read_waiting_questions(state)]
     for path in (*state.glob("servers/*.json"), state / "audit.db-wal"):
         with contextlib.suppress(OSError):
             status = path.stat()
-            found.append(f"{path.name} {status.st_mtime_ns} {status.st_size}")
-    return " ".join(found)
+            parts.append(f"{path.name} {status.st_mtime_ns} {status.st_size}")
+    return " ".join(parts)

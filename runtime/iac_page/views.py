@@ -104,8 +104,8 @@ def app_view(gate: Gate, row: AppRow) -> View:
 def _settable_properties(row: Class) -> Mapping[str, list[str]]:
     """Return level -> the properties of a class that can be set at it."""
     can = [part for part in row.properties if part.access != "r"]
-    found = {level: [part.term for part in can if part.level == level] for level in LEVELS}
-    return {level: terms for level, terms in found.items() if terms}
+    by_level = {level: [part.term for part in can if part.level == level] for level in LEVELS}
+    return {level: terms for level, terms in by_level.items() if terms}
 
 
 def _example_decision(gate: Gate, row: ToolRow, catalogue: Catalogue) -> Decision | None:
@@ -140,9 +140,9 @@ def tool_view(gate: Gate, name: str) -> View:
     }
 
 
-def _argument_fields(found: Tool) -> Iterator[View]:
-    required = found.input.get("required", ())
-    for key, schema in found.input.get("properties", {}).items():
+def _argument_fields(tool: Tool) -> Iterator[View]:
+    required = tool.input.get("required", ())
+    for key, schema in tool.input.get("properties", {}).items():
         kinds = [schema, *schema.get("anyOf", ())]
         kind = " or ".join(str(one["type"]) for one in kinds if "type" in one)
         says = schema.get("description", "")
@@ -167,20 +167,20 @@ def calls_view(state: Path, asked: Mapping[str, str]) -> View:
 
 def find_call(state: Path, seq: int) -> AuditEntry | None:
     """Return one call with its whole story."""
-    calls = _find_calls(state, AuditQuery(seq=seq), 1)
-    if calls and calls[0].story:
-        calls = _find_calls(state, AuditQuery(text=calls[0].story), 1) or calls
-    return calls[0] if calls else None
+    entries = _find_calls(state, AuditQuery(seq=seq), 1)
+    if entries and entries[0].story:
+        entries = _find_calls(state, AuditQuery(text=entries[0].story), 1) or entries
+    return entries[0] if entries else None
 
 
-def timeline_lanes(found: Sequence[AuditEntry]) -> Mapping[str, list[TimelineMark]]:
+def timeline_lanes(entries: Sequence[AuditEntry]) -> Mapping[str, list[TimelineMark]]:
     """Return app -> its calls on a timeline from the first of these calls to the last."""
-    if not found:
+    if not entries:
         return {}
-    times = [datetime.fromisoformat(one.time).timestamp() for one in found]
+    times = [datetime.fromisoformat(one.time).timestamp() for one in entries]
     first, span = min(times), (max(times) - min(times)) or 1.0
     drawn: dict[str, list[TimelineMark]] = {}
-    for one, at in zip(found, times, strict=True):
+    for one, at in zip(entries, times, strict=True):
         row = drawn.setdefault(one.app or "–", [])
         y = list(drawn).index(one.app or "–") * _LANE + _LANE / 2
         row.append(TimelineMark(_NAMES + (at - first) / span * (_WIDTH - _NAMES - 8), y, one))
@@ -246,7 +246,7 @@ def _require_catalogue(gate: Gate) -> Catalogue:
 
 
 class UpdateReview(NamedTuple):
-    """What a build would change.
+    """What a build would change; by default nothing, as no comparison was asked for.
 
     Attributes:
         wrong: Why it cannot be told; then nothing else is.
@@ -271,22 +271,17 @@ def updates_view(gate: Gate, app: str) -> View:
     return {"stale": check_freshness(gate.catalogue.tool_folders).stale, "app": app, "known": known}
 
 
-def empty_review() -> UpdateReview:
-    """Return a review of nothing: no comparison was asked for."""
-    return UpdateReview()
-
-
 def review_build(app: str) -> UpdateReview:
     """Return what a build of an app would change, of all apps without one."""
-    found, wrong = _generator_json("diff", app)
-    if found is None:
+    difference, wrong = _generator_json("diff", app)
+    if difference is None:
         return UpdateReview(wrong)
     apps: dict[str, list[str]] = {}
-    for line in found["changes"]:
+    for line in difference["changes"]:
         key, _, says = line.partition(": ")
         apps.setdefault(key, []).append(says)
-    falls = found["falls"]
-    return UpdateReview("", apps, found["levels"], falls, json.dumps(falls), compared=True)
+    falls = difference["falls"]
+    return UpdateReview("", apps, difference["levels"], falls, json.dumps(falls), compared=True)
 
 
 def build_accepted(
@@ -302,10 +297,10 @@ def build_accepted(
         return before, "" if before.wrong else "moved"
     if {one["name"] for one in before.falls} - {*accepted}:
         return before, "stopped"
-    found, wrong = _generator_json("build", app, *(f"--accept-levels={name}" for name in accepted))
-    if found is None:
+    built, wrong = _generator_json("build", app, *(f"--accept-levels={name}" for name in accepted))
+    if built is None:
         return UpdateReview(wrong), ""
-    if found["falls"]:
+    if built["falls"]:
         return before, "stopped"
     gate.replace_tools(Catalogue(tool_folders()))
     return UpdateReview(), "built"
@@ -410,9 +405,9 @@ def save_rule(text: str) -> Path:
     path = policy_path()
     _parse_policies(text)
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    file_content = read_file_content(path)
+    file = read_file_content(path)
     # The file may be a link into a folder of settings, and stays one.
-    put(file_content, _append_rule(file_content, text).encode())
+    put(file, _append_rule(file, text).encode())
     return path
 
 
@@ -423,23 +418,23 @@ def rule_from_call(entry: AuditEntry) -> str:
 
 
 def _parse_policies(text: str) -> tuple[Policy, Policy]:
-    file_content = read_file_content(policy_path())
-    before = _read_policy_text(file_content)
+    file = read_file_content(policy_path())
+    before = _read_policy_text(file)
     return parse_policy(before, "policy.toml"), parse_policy(
-        _append_rule(file_content, text), "policy.toml"
+        _append_rule(file, text), "policy.toml"
     )
 
 
-def _append_rule(found: FileContent, text: str) -> str:
-    before = _read_policy_text(found)
+def _append_rule(file: FileContent, text: str) -> str:
+    before = _read_policy_text(file)
     return f"{before.rstrip()}\n\n{text.strip()}\n" if before.strip() else f"{text.strip()}\n"
 
 
-def _read_policy_text(found: FileContent) -> str:
+def _read_policy_text(file: FileContent) -> str:
     try:
-        return (found.content or b"").decode()
+        return (file.content or b"").decode()
     except UnicodeDecodeError:
-        raise SetupError(f"{found.path} is not UTF-8. Save it as UTF-8.") from None
+        raise SetupError(f"{file.path} is not UTF-8. Save it as UTF-8.") from None
 
 
 def _all_matches(policy: Policy) -> Iterator[Any]:

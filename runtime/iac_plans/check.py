@@ -74,8 +74,8 @@ def read_program(program: str, catalogue: Catalogue) -> ProgramUsage:
         tree = ast.parse(program)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", None) or 1
-        said = getattr(error, "msg", "") or "it is nested too deeply"
-        raise program_error([f"line {line}: {said}"]) from None
+        reason = getattr(error, "msg", "") or "it is nested too deeply"
+        raise program_error([f"line {line}: {reason}"]) from None
     try:
         faults = list(_find_faults(tree))
         named = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
@@ -97,11 +97,11 @@ def read_program(program: str, catalogue: Catalogue) -> ProgramUsage:
 
 def _find_faults(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
-        said = _KINDS.get(type(node), "")
+        fault = _KINDS.get(type(node), "")
         if isinstance(node, ast.Name) and (node.id in _REFUSED or node.id.startswith("__")):
-            said = f"a plan has no {node.id}"
+            fault = f"a plan has no {node.id}"
         elif isinstance(node, ast.Attribute) and node.attr.startswith("_"):
-            said = f"a plan has no attribute {node.attr}"
+            fault = f"a plan has no attribute {node.attr}"
         elif (
             isinstance(node, ast.Attribute)
             and isinstance(node.value, ast.Name)
@@ -109,9 +109,9 @@ def _find_faults(tree: ast.AST) -> Iterator[str]:
             and node.attr in ("date", "datetime", "timedelta", "timezone")
             and not isinstance(getattr(node, "ctx", None), ast.Store)
         ):
-            said = f"write {node.attr}, not datetime.{node.attr}"
-        if said:
-            yield f"line {getattr(node, 'lineno', 1)}: {said}"
+            fault = f"write {node.attr}, not datetime.{node.attr}"
+        if fault:
+            yield f"line {getattr(node, 'lineno', 1)}: {fault}"
 
 
 def program_error(faults: list[str]) -> InvalidParameterError:
@@ -126,8 +126,8 @@ def type_check_error(diagnostics: str, program: str, used: ProgramUsage) -> Inva
         program_error(_describe_diagnostics(diagnostics, program, used)),
         program.splitlines(),
     )
-    said = re.findall(r"^\S+?:(\d+):\d+: error\S* (.*)$", diagnostics, re.MULTILINE)
-    for line, text in said:
+    errors = re.findall(r"^\S+?:(\d+):\d+: error\S* (.*)$", diagnostics, re.MULTILINE)
+    for line, text in errors:
         for key, functions in used.functions.items():
             calls = re.findall(rf"\b{key}\.(\w+)\s*\(", lines[int(line) - 1])
             name = next((name for name in calls if f"`{name}`" in text and name in functions), "")
@@ -155,20 +155,23 @@ def _call_form(key: str, name: str, stub: str) -> str:
 
 def _describe_diagnostics(diagnostics: str, program: str, used: ProgramUsage) -> list[str]:
     """Return what the type checker said, one line each, with the nearest name if one is meant."""
-    found = re.findall(r"^\S+?:(\d+):\d+: error\[[a-z-]+\] (.*)$", diagnostics, re.MULTILINE)
+    rows = re.findall(r"^\S+?:(\d+):\d+: error\[[a-z-]+\] (.*)$", diagnostics, re.MULTILINE)
     lines, known = program.splitlines(), _quoted_parts("\n".join(used.stubs.values()))
 
-    def simplify_message(said: str, text: str) -> str:
+    def simplify_message(message: str, text: str) -> str:
         unknown = [word for word in _quoted_parts(text) if not {word, "[", "."} & {*known, *word}]
         meant = next((word for word in unknown if nearest_names(word, known)), "")
-        if "Literal[" in said and meant:
+        if "Literal[" in message and meant:
             return f'"{meant}" is not a name here. {near_text(meant, known)}'
         for needless in ("`", "bound method ", "<module '", "'>"):
-            said = said.replace(needless, "")
-        return said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"
+            message = message.replace(needless, "")
+        return message if len(message) <= _LONGEST else f"{message[:_LONGEST]}…"
 
-    said = [f"line {line}: {simplify_message(said, lines[int(line) - 1])}" for line, said in found]
-    return said or [clean_value(diagnostics)[:_LONGEST]]
+    messages = [
+        f"line {line}: {simplify_message(messages, lines[int(line) - 1])}"
+        for line, messages in rows
+    ]
+    return messages or [clean_value(diagnostics)[:_LONGEST]]
 
 
 def _quoted_parts(text: str) -> list[str]:
@@ -213,14 +216,14 @@ def _parse_module(path: Path, _built: int) -> Mapping[str, str]:
         tree = ast.parse(read_part(path))
     except (OSError, SyntaxError, ValueError, RecursionError) as error:
         raise damaged_file_error(path) from error
-    module: dict[str, str] = {}
+    parts: dict[str, str] = {}
     for node in tree.body:
         match node:
             case ast.Assign(
                 targets=[ast.Name(id=name)], value=ast.Subscript(value=ast.Name("Literal"))
             ):
-                module[name] = ast.unparse(node)
+                parts[name] = ast.unparse(node)
             case ast.FunctionDef(name=name, args=given, returns=returns):
                 answers = ast.unparse(returns) if returns else "Any"
-                module[name] = f"def {name}({ast.unparse(given)}) -> {answers}: ..."
-    return module
+                parts[name] = f"def {name}({ast.unparse(given)}) -> {answers}: ..."
+    return parts

@@ -194,13 +194,13 @@ def _program_failure(sandbox: Any, error: Any, failed: list[ToolError]) -> ToolE
         )
     frames = error.traceback() if hasattr(error, "traceback") else []
     line = f" in line {frames[-1].line}" if frames else ""
-    said = clean_value(error.display("type-msg") if frames else str(error))[:500]
+    message = clean_value(error.display("type-msg") if frames else str(error))[:500]
     if failed and str(failed[-1]) in clean_value(str(error)):
         failed[-1].message = f"The plan stopped{line}: {failed[-1].message}"
         return failed[-1]
-    kind: ErrorType = "TIMEOUT" if said.startswith("TimeoutError") else "EXECUTION_ERROR"
-    way = "Dates in rows are datetime objects: use them as they are." if _ISO in said else ""
-    return ToolError(kind, f"The plan stopped{line}: {said}{'.' if way else ''}", way)
+    kind: ErrorType = "TIMEOUT" if message.startswith("TimeoutError") else "EXECUTION_ERROR"
+    way = "Dates in rows are datetime objects: use them as they are." if _ISO in message else ""
+    return ToolError(kind, f"The plan stopped{line}: {message}{'.' if way else ''}", way)
 
 
 _ISO: Final = "argument must be str"
@@ -294,14 +294,12 @@ class ProgramCalls:
         self._left -= 1
         left = self._ends - time.monotonic()
         if self._left < 0:
-            raise ProgramEndedError(
-                ToolError("EXECUTION_ERROR", f"A plan can make at most {CALLS} calls.")
-            )
+            error = ToolError("EXECUTION_ERROR", f"A plan can make at most {CALLS} calls.")
+            raise ProgramEndedError(error)
         if left <= 0 or cancel.is_cancelled:
             kind: Any = "USER_CANCELLED" if cancel.is_cancelled else "TIMEOUT"
-            raise ProgramEndedError(
-                ToolError(kind, f"The plan did not finish in {PLAN_SECONDS:g} seconds.")
-            )
+            error = ToolError(kind, f"The plan did not finish in {PLAN_SECONDS:g} seconds.")
+            raise ProgramEndedError(error)
         tool = self._gate.find_tool(self._used.functions[app][function])
         assert tool.operation is not None
         given = {**dict(zip(tool.operation.spec.params, args, strict=False)), **named}
@@ -329,9 +327,8 @@ class ProgramCalls:
         self.reads.update((effect.app, effect) for effect in reversed(plan.facts.effects))
         self._rows -= len(outcome.value) if isinstance(outcome.value, list) else 1
         if self._rows < 0:
-            raise ProgramEndedError(
-                ToolError("EXECUTION_ERROR", f"A plan can read at most {ROWS} rows.")
-            )
+            error = ToolError("EXECUTION_ERROR", f"A plan can read at most {ROWS} rows.")
+            raise ProgramEndedError(error)
         return outcome.value
 
 
@@ -444,16 +441,14 @@ class _RehearsedObjects:
         operation, given = plan.tool.operation, plan.facts.arguments
         assert operation is not None
         tables, targets = operation.tables, _text_list(given.get("target"))
+        if operation.spec.op in ("make", "set"):
+            values = {fold_name(key): value for key, value in given.get("properties", {}).items()}
         if operation.spec.op == "make":
-            properties = {
-                fold_name(key): value for key, value in given.get("properties", {}).items()
-            }
             kind = tables.find_class(str(given["element"])) or ""
-            made = self._new_reference(kind, tables, number, properties)
+            made = self._new_reference(kind, tables, number, values)
             self.inside[made] = str(given.get("at", ""))
             return made
         if operation.spec.op == "set":
-            values = {fold_name(key): value for key, value in given.get("properties", {}).items()}
             for target in targets:
                 self.changed.setdefault(target, {}).update(values)
             return None
@@ -483,14 +478,10 @@ class _RehearsedObjects:
         assert operation is not None
         wanted: list[str] = given.get("properties") or []
         if operation.spec.op in ("list", "count"):
-            held = [ref for ref, at in self.inside.items() if at.startswith(str(given.get("of")))]
-            rows = [{"ref": ref, **self._object_values(ref, wanted)} for ref in held]
+            inside = [ref for ref, at in self.inside.items() if at.startswith(str(given.get("of")))]
+            rows = [{"ref": ref, **self._object_values(ref, wanted)} for ref in inside]
             return rows if operation.spec.op == "list" else len(rows)
-        return (
-            self._object_values(str(given["target"]), wanted)
-            if operation.spec.op == "get"
-            else True
-        )
+        return operation.spec.op != "get" or self._object_values(str(given["target"]), wanted)
 
     def _object_values(self, reference: str, wanted: list[str]) -> dict[str, Any]:
         known = self.made.get(reference, {}) | self.changed.get(reference, {})
@@ -517,9 +508,8 @@ def is_row(value: Any) -> bool:
 
 
 def _text_list(value: Any) -> list[str]:
-    return [
-        str(part) for part in (value if isinstance(value, list) else [value]) if part is not None
-    ]
+    parts = value if isinstance(value, list) else [value]
+    return [str(part) for part in parts if part is not None]
 
 
 def _path_to_class(kind: str, tables: Tables) -> str:
@@ -559,6 +549,6 @@ def effects_table(parts: Iterable[CallFacts]) -> list[dict[str, Any]]:
 
 
 def _add_values(row: dict[str, Any], name: str, values: Sequence[Any]) -> None:
-    found: list[Any] = row.setdefault(name, []) if any(value != "" for value in values) else []
-    new = (value for value in values if value not in found and value != "")
-    found.extend(islice(new, max(_LISTED - len(found), 0)))
+    known: list[Any] = row.setdefault(name, []) if any(value != "" for value in values) else []
+    new = (value for value in values if value not in known and value != "")
+    known.extend(islice(new, max(_LISTED - len(known), 0)))

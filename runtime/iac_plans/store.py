@@ -158,11 +158,11 @@ def _annotation_schema(kind: str) -> dict[str, Any] | None:
         return {"type": _PLAIN[kind]}
     if kind in _DATES:
         return {"type": "string", "description": "A date, as in 2026-01-31 or 2026-01-31T09:00."}
-    if found := re.fullmatch(r"list\[(.*)\]", kind):
-        items = None if found[1] in _DATES else _annotation_schema(found[1])
+    if match := re.fullmatch(r"list\[(.*)\]", kind):
+        items = None if match[1] in _DATES else _annotation_schema(match[1])
         return items and {"type": "array", "items": items}
-    if found := re.fullmatch(r"Literal\[(.*)\]", kind):
-        words = ast.literal_eval(f"[{found[1]}]")
+    if match := re.fullmatch(r"Literal\[(.*)\]", kind):
+        words = ast.literal_eval(f"[{match[1]}]")
         return {"enum": words, "type": "string"} if all(type(w) is str for w in words) else None
     return None
 
@@ -173,10 +173,10 @@ def read_pinned() -> dict[str, Mapping[str, Any]]:
     A file that is damaged lists none: the server starts without them.
     """
     try:
-        found = json.loads(read_bounded(own_plans_folder() / PINNED, MOST * 10)[0])
+        rows = json.loads(read_bounded(own_plans_folder() / PINNED, MOST * 10)[0])
     except (OSError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return rows if isinstance(rows, dict) else {}
 
 
 def pin_plan(plan: SavedPlan | None, name: str = "") -> bool:
@@ -215,9 +215,8 @@ def save_plans(path: Path) -> list[SavedPlan]:
     """
     plans = read_plans(path)
     if not plans:
-        raise SetupError(
-            f"{path} contains no plan. A plan is a function whose parameters have types."
-        )
+        message = f"{path} contains no plan. A plan is a function whose parameters have types."
+        raise SetupError(message)
     folder = own_plans_folder()
     target = folder / path.name
     try:
@@ -236,9 +235,8 @@ def remove_plan(plan: SavedPlan) -> list[str]:
         SetupError: It is a team's, or cannot be removed.
     """
     if plan.path.parent != own_plans_folder():
-        raise SetupError(
-            f"{plan.name} is not your own plan. It is in {plan.path}; remove it there."
-        )
+        message = f"{plan.name} is not your own plan. It is in {plan.path}; remove it there."
+        raise SetupError(message)
     names = [row.name for row in read_plans(plan.path)]
     try:
         plan.path.unlink()

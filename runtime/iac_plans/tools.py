@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Annotated, Any, Final
@@ -112,13 +112,11 @@ def plan_run(tool: Tool, call: Call, context: ToolContext) -> Plan:
     """
     given = call.arguments
     if ("program" in given) == ("plan" in given):
-        raise InvalidParameterError(
-            'Give either "program", or "plan" with the name of a saved plan.'
-        )
+        message = 'Give either "program", or "plan" with the name of a saved plan.'
+        raise InvalidParameterError(message)
     if "plan" in given:
-        program = find_plan(given["plan"], _catalogue_folders(context)).program_for(
-            given.get("arguments", {})
-        )
+        saved = find_plan(given["plan"], _catalogue_folders(context))
+        program = saved.program_for(given.get("arguments", {}))
     else:
         program = given["program"]
     return _plan_rehearsed(tool, call, context, program, only=tool.name == "rehearse_plan")
@@ -126,13 +124,13 @@ def plan_run(tool: Tool, call: Call, context: ToolContext) -> Plan:
 
 def plan_kept(tool: Tool, call: Call, context: ToolContext) -> Plan:
     """Return the plan of a tool that stands for a plan that is kept. Raises as `plan_run` does."""
-    plan = find_plan(tool.name.removeprefix("plan_"), _catalogue_folders(context))
-    if plan.to_tool().input != tool.input:
+    saved = find_plan(tool.name.removeprefix("plan_"), _catalogue_folders(context))
+    if saved.to_tool().input != tool.input:
         raise InvalidParameterError(
-            f"The plan {plan.name} has changed since it was listed as a tool.",
-            f"The user can update the tool with: iac-mcp plans add --pin {plan.path}",
+            f"The plan {saved.name} has changed since it was listed as a tool.",
+            f"The user can update the tool with: iac-mcp plans add --pin {saved.path}",
         )
-    return _plan_rehearsed(tool, call, context, plan.program_for(call.arguments))
+    return _plan_rehearsed(tool, call, context, saved.program_for(call.arguments))
 
 
 def _catalogue_folders(context: ToolContext) -> list[Any]:
@@ -149,33 +147,33 @@ def _plan_rehearsed(
     decision = gate.judge_plan(Plan(tool, itself, lambda _cancel: ToolResult(None)), call.caller)[1]
     if decision.action == "deny" and not decision.requires_prompt:
         # Its calls are judged each by itself; this is about plans as such.
-        said = " ".join(decision.reasons)
-        raise CallRefusedError(said, decision.suggestion, app="", command=tool.name)
+        reasons = " ".join(decision.reasons)
+        raise CallRefusedError(reasons, decision.suggestion, app="", command=tool.name)
     used = read_program(program, context.catalogue)
     whose = json.dumps([tool.name, program, call.caller.client])
     digest = hashlib.sha256(whose.encode()).hexdigest()
     try:
-        found = rehearse_program(program, used, gate, call, moments.frozen_for(digest))
+        rehearsal = rehearse_program(program, used, gate, call, moments.frozen_for(digest))
     except ToolError:
         moments.forget_time(digest)
         raise
-    facts = CallFacts(tool.name, found.reads, call.arguments)
-    if only or not found.calls:
+    facts = CallFacts(tool.name, rehearsal.reads, call.arguments)
+    if only or not rehearsal.calls:
 
         def perform(_cancel: Any) -> ToolResult:
             moments.forget_time(digest)
-            value: dict[str, Any] = {"result": found.result}
+            value: dict[str, Any] = {"result": rehearsal.result}
             if only:
-                parts = [made.plan.facts for made in found.calls]
-                judged = [gate.judge_plan(made.plan, call.caller)[1] for made in found.calls]
+                parts = [made.plan.facts for made in rehearsal.calls]
+                judged = [gate.judge_plan(made.plan, call.caller)[1] for made in rehearsal.calls]
                 level = highest(decision.level for decision in judged)
                 value |= {"effects": effects_table(parts), "level": level}
             cleaned = clean_result(ToolResult(value), call, context.permissions.taint, way="")
             return fit_to_limit(cleaned, context.limit, facts.effects, call.caller.token_client)
 
         return Plan(tool, facts, perform, resumable=False)
-    run = _RehearsedProgram(tool, call, gate, program, used, moments, digest, found)
-    plans = [made.plan for made in found.calls]
+    run = _RehearsedProgram(tool, call, gate, program, used, moments, digest, rehearsal)
+    plans = [made.plan for made in rehearsal.calls]
     whole = join_plans(
         plans, [made.facts for made in plans], context.get_or_create(BatchTargetReader)
     )
@@ -201,8 +199,8 @@ class _RehearsedProgram:
 
         def look_again(known: CallFacts) -> Plan:
             seen = looks.read_targets([made.plan for made in self.rehearsal.calls], known.parts)
-            found = join_plans(seen, [part.facts for part in seen], looks)
-            now = found.facts
+            joined = join_plans(seen, [part.facts for part in seen], looks)
+            now = joined.facts
             # What the plan itself changed before is not as it was seen.
             parts = tuple(
                 replace(part, perform=made.plan.perform) if later else part
@@ -211,7 +209,7 @@ class _RehearsedProgram:
                 )
             )
             facts = replace(known, parts=now.parts, shown=now.shown, pin=now.pin)
-            return self.whole_plan(replace(found, parts=parts), facts)
+            return self.whole_plan(replace(joined, parts=parts), facts)
 
         seeing = look_again if whole.look else None
         return replace(
@@ -225,20 +223,18 @@ class _RehearsedProgram:
             PlanStoppedError: It wanted to do more, or a call failed.
             ToolError: What the first call names had changed; nothing was sent.
         """
-        held = _ApprovedCalls(plan, decision, run, self)
+        approved = _ApprovedCalls(plan, decision, run, self)
         calls = ProgramCalls(self.gate, self.usage, self.call)
 
-        def answer_call(
-            app: str, function: str, args: Sequence[Any], named: Mapping[str, Any]
-        ) -> Any:
+        def answer_call(app: str, function: str, args: Any, named: Any) -> Any:
             bound = calls.bind_call(app, function, args, named)
-            known = held.match_call(bound)
+            known = approved.match_call(bound)
             if known is not None:
-                return to_program_value(held.perform_change(known, bound))
-            found = self.gate.plan_call(bound)
-            if is_read_only(found):
-                return to_program_value(calls.read_through_gate(bound, found))
-            (says,) = describe_each_call([found.facts])
+                return to_program_value(approved.perform_change(known, bound))
+            planned = self.gate.plan_call(bound)
+            if is_read_only(planned):
+                return to_program_value(calls.read_through_gate(bound, planned))
+            (says,) = describe_each_call([planned.facts])
             beyond = (
                 "What the plan reads has changed. It would now do something that its table"
                 f" did not show: {says[5:]}."
@@ -250,14 +246,14 @@ class _RehearsedProgram:
             frozen = self.rehearsal_times.frozen_for(self.digest)
             value = run_program(self.program, self.usage, answer_call, frozen, checked=True)
         except ProgramEndedError as ended:
-            raise held.stopped_error(ended.error) from None
+            raise approved.stopped_error(ended.error) from None
         except ToolError as error:
-            raise held.stopped_error(error) from None
+            raise approved.stopped_error(error) from None
         self.rehearsal_times.forget_time(self.digest)
-        left = len(held.left)
+        left = len(approved.left)
         notes = (f"{left} changes of the table were not needed",) if left else ()
-        made = {"result": value, "changes": len(held.done)}
-        whole = ToolResult(made, notes, outcome=combined_outcome(held.outcomes))
+        made = {"result": value, "changes": len(approved.done)}
+        whole = ToolResult(made, notes, outcome=combined_outcome(approved.outcomes))
         return clean_result(whole, self.call, self.gate.permissions.taint, way="")
 
 
@@ -306,10 +302,9 @@ class _ApprovedCalls:
             return {key: self._as_rehearsed(part) for key, part in value.items()}
         if isinstance(value, list):
             return [self._as_rehearsed(part) for part in value]
-        for real in (
-            sorted(self.rehearsed_names, key=len, reverse=True) if isinstance(value, str) else ()
-        ):
-            value = value.replace(real, self.rehearsed_names[real])
+        if isinstance(value, str):
+            for real in sorted(self.rehearsed_names, key=len, reverse=True):
+                value = value.replace(real, self.rehearsed_names[real])
         return value
 
     def perform_change(self, at: int, bound: Call) -> Any:
@@ -324,9 +319,8 @@ class _ApprovedCalls:
         try:
             if call_key(bound) != made.key:
                 part = self._replan_call(bound)
-            done: CompletedCall = self.run(
-                *part_with_decision(self.plan, part, at + 1, self.decision)
-            )
+            call = part_with_decision(self.plan, part, at + 1, self.decision)
+            done: CompletedCall = self.run(*call)
         except ToolError as error:
             self.left.append(at)
             raise ProgramEndedError(error) from error
@@ -364,9 +358,8 @@ class _ApprovedCalls:
         undo = [f"iac-mcp undo {ident}" for ident in reversed(self.undo_ids)]
         if self.done and not undo:
             undo = [f"iac-mcp undo last {len(self.done)}"]
-        return PlanStoppedError(
-            error, self.done, [*map(self._describe_call, sorted(self.left))], undo
-        )
+        left = [*map(self._describe_call, sorted(self.left))]
+        return PlanStoppedError(error, self.done, left, undo)
 
 
 PLANS: Final = Toolset((__name__,), added="iac_plans.store:pinned_tools")

@@ -98,8 +98,7 @@ def program_names(pid: int) -> list[str]:
     scripts = [Path(word).stem for word in words[:3] if "/" in word]
     names = [program, *(Path(word).name for word in words[:1]), *scripts]
     entries = [row for name in names if (row := _desktop_files().get(name))]
-    told = [text for row in entries for text in row]
-    return list(dict.fromkeys(filter(None, (*names, *told))))
+    return list(dict.fromkeys(filter(None, (*names, *(text for row in entries for text in row)))))
 
 
 def has_terminal(pid: int) -> bool:
@@ -233,7 +232,7 @@ def read_registered_apps(
             continue
         shown = "" if isinstance(name, UiFault) else clean_foreign_text(name[0][1])
         app = UiApp(pid[0], shown, program_identity(pid[0]), began, key=tuple(ref))
-        apps.append(app if shown else app._replace(name=_short_name(app)))
+        apps.append(app if shown else app._replace(name=app.id.rpartition(".")[2] or str(pid[0])))
         if not isinstance(below, UiFault):
             windows += [(app.key, window) for window in below[0][:_WINDOWS]]
     states = rounds.ask_round(
@@ -252,10 +251,6 @@ def _pid_of(bus: str) -> BusCall:
         *("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus"),
         *("GetConnectionUnixProcessID", "s", (bus,)),
     )
-
-
-def _short_name(app: UiApp) -> str:
-    return app.id.rpartition(".")[2] or str(app.pid)
 
 
 SCREEN: Final = "screen"

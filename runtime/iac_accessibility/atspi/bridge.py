@@ -247,16 +247,9 @@ class AtspiBridge:
         """Return what the element takes, by the interfaces that it has."""
         if is_screen(handle):
             return AcceptedValue(None)
-        answers = self._bus.call_all(
-            [
-                method_call(handle, "Accessible", "GetInterfaces"),
-                method_call(handle, "Accessible", "GetState"),
-                property_call(handle, "Value", "MinimumValue"),
-                property_call(handle, "Value", "MaximumValue"),
-            ],
-            timeout,
-        )
-        interfaces, states, low, high = answers
+        calls = [method_call(handle, "Accessible", name) for name in ("GetInterfaces", "GetState")]
+        calls += [property_call(handle, "Value", name) for name in ("MinimumValue", "MaximumValue")]
+        interfaces, states, low, high = self._bus.call_all(calls, timeout)
         if isinstance(interfaces, UiFault):
             raise interfaces
         names = {name.removeprefix(ATSPI) for name in interfaces[0]}
@@ -283,7 +276,7 @@ class AtspiBridge:
         for number, name in enumerate(action_names(self._bus, handle, rows, timeout)):
             if action_name(name, of_text=of_text) == action:
                 call = method_call(handle, "Action", "DoAction", "i", number)
-                return self._demand("action", call, timeout)
+                return self._call_or_fail(call, "the app refused the action", timeout)
         raise Unsupported(f"no action {action}")
 
     def set_value(self, handle: Handle, value: str | float | bool, timeout: float) -> None:
@@ -294,7 +287,7 @@ class AtspiBridge:
             body = (ATSPI + "Value", "CurrentValue", ("d", float(value)))
             key: Any = handle
             call = BusCall(key[0], key[1], PROPERTIES, "Set", "ssv", body)
-        self._demand("value", call, timeout)
+        self._call_or_fail(call, "the app refused the value", timeout)
 
     @property
     def input_devices(self) -> "XDisplay":
@@ -329,11 +322,8 @@ class AtspiBridge:
         level = [handle]
         reader = AtspiReader(self._bus, {})
         for _ in range(2):
-            nodes = [
-                one
-                for one in reader.read(level, Detail.CHILDREN, timeout)
-                if isinstance(one, UiNode)
-            ]
+            answers = reader.read(level, Detail.CHILDREN, timeout)
+            nodes = [one for one in answers if isinstance(one, UiNode)]
             if any("focused" in node.states for node in nodes):
                 return True
             level = [child for node in nodes for child in node.children][:_FEW]
@@ -346,7 +336,7 @@ class AtspiBridge:
         units = self._toolkit_name(handle, timeout) == "Qt"
         size = len(text.encode("utf-16-le")) // 2 if units else len(text.encode())
         call = method_call(handle, "EditableText", "InsertText", "isi", count, text, size)
-        self._demand("text", call, timeout)
+        self._call_or_fail(call, "the app refused the text", timeout)
 
     def select_all(self, handle: Handle, timeout: float) -> bool:
         """Select what a text holds."""
@@ -375,16 +365,16 @@ class AtspiBridge:
         call = property_call((handle[0], ROOT_PATH), "Application", "ToolkitName")
         return str(self._bus.call(call, timeout)[0][1])
 
-    def _demand(self, what: str, call: BusCall, timeout: float) -> None:
+    def _call_or_fail(self, call: BusCall, why: str, timeout: float) -> None:
         """Raise where the app answers that it did not do it."""
         answer = self._bus.call(call, timeout)
         if answer and answer[0] is False:
-            raise ActionFailed(f"the app refused the {what}")
+            raise ActionFailed(why)
 
     def select_child(self, handle: Handle, index: int, timeout: float) -> None:
         """Select a child by its place."""
         call = method_call(handle, "Selection", "SelectChild", "i", index)
-        self._demand("selection", call, timeout)
+        self._call_or_fail(call, "the app refused the selection", timeout)
 
     def scroll_to(self, handle: Handle, timeout: float) -> bool:
         """Bring an element into view; False where its toolkit does not do that."""
@@ -463,17 +453,12 @@ class AtspiBridge:
             return ""
         self._set_status("ScreenReaderEnabled")
         (windows,) = self._bus.call(method_call(app.key, "Accessible", "GetChildren"), 1.0)
-        asked = [
-            call
-            for window in windows[:20]
-            for call in (
-                method_call(window, "Accessible", "GetAttributes"),
-                method_call(window, "Accessible", "GetRelationSet"),
-                method_call(window, "Accessible", "GetInterfaces"),
-                method_call(window, "Text", "GetText", "ii", 0, 100),
-            )
+        asked = ("GetAttributes", "GetRelationSet", "GetInterfaces")
+        calls = [
+            method_call(window, "Accessible", name) for window in windows[:20] for name in asked
         ]
-        self._bus.call_all(asked, 1.0)
+        calls += [method_call(window, "Text", "GetText", "ii", 0, 100) for window in windows[:20]]
+        self._bus.call_all(calls, 1.0)
         return f"{app.name} builds its tree on demand, so it was asked for it"
 
 

@@ -64,8 +64,7 @@ class Clipboard:
         if len(data) > _MOST:
             raise ActionFailed("the text is too long for the clipboard")
         before = dict(self._held) if self._owned else self._read_all()
-        kept = {target: (target, 8, data) for target in self._texts}
-        self._take_ownership(kept)
+        self._take_ownership({target: (target, 8, data) for target in self._texts})
         try:
             self._asked.clear()
             press()
@@ -146,8 +145,7 @@ class Clipboard:
     def _hand_out(self, came: Any) -> None:
         into = came.property or came.target
         if came.target == self._targets:
-            rows = [self._targets, *self._held]
-            came.requestor.change_property(into, Xatom.ATOM, 32, rows)
+            came.requestor.change_property(into, Xatom.ATOM, 32, [self._targets, *self._held])
         elif came.target in self._held:
             kind, size, data = self._held[came.target]
             came.requestor.change_property(into, kind, size, data)

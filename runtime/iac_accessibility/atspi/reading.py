@@ -317,8 +317,7 @@ class AtspiReader:
             return list(filter(None, cached))
         end = time.monotonic() + timeout
         items = self._ask_first_round(asked, bits, timeout)
-        left = max(end - time.monotonic(), 0.0)
-        answers = iter(self._ask_second_round(asked, items, bits, left))
+        answers = iter(self._ask_second_round(asked, items, bits, max(end - time.monotonic(), 0.0)))
         return [node or next(answers) for node in cached]
 
     def _cached_node(self, handle: Handle, want: int) -> UiNode | None:

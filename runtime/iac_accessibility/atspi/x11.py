@@ -50,6 +50,13 @@ _DIALOG: Final = "_NET_WM_WINDOW_TYPE_DIALOG"
 _PASTE: Final = Stroke(frozenset(("control",)), "v")
 
 
+def _open_display(name: str | None = None) -> Any:
+    try:
+        return display.Display(name)
+    except (error.DisplayError, OSError) as fault:
+        raise AppNotResponding(f"the X display cannot be reached: {fault}") from None
+
+
 class XDisplay:
     """The screen that the apps of this session are on. Safe to share between threads.
 
@@ -65,10 +72,7 @@ class XDisplay:
             raise AppNotResponding(
                 "there is no X display, and Wayland does not let this program press keys"
             )
-        try:
-            self._display = display.Display(name)
-        except (error.DisplayError, OSError) as fault:
-            raise AppNotResponding(f"the X display cannot be reached: {fault}") from None
+        self._display = _open_display(name)
         if not self._display.query_extension("XTEST"):
             raise AppNotResponding("this X server has no XTEST, so keys cannot be sent")
         self._root = self._display.screen().root
@@ -400,19 +404,16 @@ class XDisplay:
     def click_button(self, name: str, count: int = 1) -> None:
         """Click a button, all in one request: apart, they are no double click on a busy machine."""
         with self._lock:
-            for _ in range(count):
-                for kind in (X.ButtonPress, X.ButtonRelease):
-                    xtest.fake_input(self._display, kind, _BUTTONS[name])
+            for kind in (X.ButtonPress, X.ButtonRelease) * count:
+                xtest.fake_input(self._display, kind, _BUTTONS[name])
             self._display.sync()
 
     def turn_wheel(self, right: int, down: int) -> None:
         """Turn the wheel by so many notches; negative is left and up."""
         with self._lock:
             for count, ahead, back in ((right, 7, 6), (down, 5, 4)):
-                for _ in range(abs(count)):
-                    number = ahead if count > 0 else back
-                    xtest.fake_input(self._display, X.ButtonPress, number)
-                    xtest.fake_input(self._display, X.ButtonRelease, number)
+                for kind in (X.ButtonPress, X.ButtonRelease) * abs(count):
+                    xtest.fake_input(self._display, kind, ahead if count > 0 else back)
             self._display.sync()
 
 
@@ -482,11 +483,7 @@ def capture_window(pid: int, frame: Frame) -> ScreenPicture:
         raise Unsupported(
             "there is no X display, and Wayland does not let a program see other programs' windows"
         )
-    try:
-        opened = display.Display()
-    except (error.DisplayError, OSError) as fault:
-        raise AppNotResponding(f"the X display cannot be reached: {fault}") from None
-    with closing(opened):
+    with closing(_open_display()) as opened:
         root = opened.screen().root
         whole = root.get_geometry()
         left, top = max(int(frame.x), 0), max(int(frame.y), 0)

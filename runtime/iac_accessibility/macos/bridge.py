@@ -105,10 +105,7 @@ class MacBridge:
         element: Handle = Ax.AXUIElementCreateApplication(app.pid)
         try:
             read_attribute(with_timeout(element, timeout), Ax.kAXRoleAttribute)
-        except AppNotResponding:
-            self._check_trusted()
-            raise
-        except AccessDenied:
+        except (AppNotResponding, AccessDenied):
             self._check_trusted()
             raise
         except Unsupported as fault:
@@ -172,13 +169,8 @@ class MacBridge:
             return AcceptedValue(None)
         if not can:
             return AcceptedValue(None)
-        names = [
-            Ax.kAXRoleAttribute,
-            Ax.kAXValueAttribute,
-            Ax.kAXMinValueAttribute,
-            Ax.kAXMaxValueAttribute,
-        ]
-        role, value, low, high = read_attributes(element, names)
+        names = [Ax.kAXRoleAttribute, Ax.kAXMinValueAttribute, Ax.kAXMaxValueAttribute]
+        role, low, high, value = read_attributes(element, [*names, Ax.kAXValueAttribute])
         if role_name(str(role)) in BOOLEAN_ROLES:
             return AcceptedValue("boolean")
         if isinstance(value, int | float):

@@ -346,25 +346,17 @@ class MacInputDevices:
 
     def list_windows(self) -> list[ScreenWindow]:
         """Return the ordinary windows on the screen, the topmost first."""
-        return [_to_screen_window(row) for row in _ordinary_window_rows()]
+        rows = window_rows(Quartz.kCGWindowListOptionOnScreenOnly)
+        return [_to_screen_window(row) for row in rows if int(row[Quartz.kCGWindowLayer]) == 0]
 
     def front_window(self) -> ScreenWindow | None:
         """Return the topmost window of the app that has the keyboard."""
         pid = frontmost_pid()
-        return next(
-            (one for one in map(_to_screen_window, _ordinary_window_rows()) if one.pid == pid), None
-        )
+        return next((one for one in self.list_windows() if one.pid == pid), None)
 
     def window_at(self, x: float, y: float, *, listed: bool = False) -> ScreenWindow | None:  # noqa: ARG002
         """Return the window on top at a point."""
-        return next(
-            (
-                one
-                for one in map(_to_screen_window, _ordinary_window_rows())
-                if one.frame.holds(x, y)
-            ),
-            None,
-        )
+        return next((one for one in self.list_windows() if one.frame.holds(x, y)), None)
 
     def raise_window(self, number: int) -> None:
         """Bring a window's app to the front, and the window before its others."""
@@ -496,16 +488,9 @@ class MacInputDevices:
 
     def turn_wheel(self, right: int, down: int) -> None:
         """Turn the wheel by so many lines."""
-        unit = Quartz.kCGScrollEventUnitLine
-        event = Quartz.CGEventCreateScrollWheelEvent(None, unit, 1, -down)
-        axis = Quartz.kCGScrollWheelEventDeltaAxis2
-        Quartz.CGEventSetIntegerValueField(event, axis, -right)
+        event = Quartz.CGEventCreateScrollWheelEvent(None, Quartz.kCGScrollEventUnitLine, 1, -down)
+        Quartz.CGEventSetIntegerValueField(event, Quartz.kCGScrollWheelEventDeltaAxis2, -right)
         Quartz.CGEventPost(Quartz.kCGHIDEventTap, event)
-
-
-def _ordinary_window_rows() -> list[Any]:
-    rows = window_rows(Quartz.kCGWindowListOptionOnScreenOnly)
-    return [row for row in rows if int(row[Quartz.kCGWindowLayer]) == 0]
 
 
 def _to_screen_window(row: Any) -> ScreenWindow:
@@ -544,15 +529,11 @@ def _restore_clipboard(board: Any, before: list[list[tuple[Any, Any]]]) -> None:
 def _split_text(text: str) -> list[str]:
     """Return the text in pieces of at most 20 UTF-16 units; line breaks and tabs alone."""
     parts: list[str] = []
-    part, units = "", 0
     for char in text:
-        size = 2 if ord(char) > 0xFFFF else 1
-        alone = char in "\n\t"
-        if part and (alone or units + size > _CHUNK):
-            parts.append(part)
-            part, units = "", 0
-        if alone:
+        last = parts[-1] if parts else "\n"
+        whole = len((last + char).encode("utf-16-le")) > 2 * _CHUNK
+        if char in "\n\t" or last in "\n\t" or whole:
             parts.append(char)
         else:
-            part, units = part + char, units + size
-    return [*parts, part] if part else parts
+            parts[-1] += char
+    return parts

@@ -202,15 +202,9 @@ def _app_children(element: Any) -> tuple[Handle, ...]:
 
     Extras are no children of the app (Hammerspoon #1074).
     """
-    windows, bar, rest, extras = read_attributes(
-        element,
-        [
-            Ax.kAXWindowsAttribute,
-            Ax.kAXMenuBarAttribute,
-            Ax.kAXChildrenAttribute,
-            Ax.kAXExtrasMenuBarAttribute,
-        ],
-    )
+    bars = [Ax.kAXMenuBarAttribute, Ax.kAXExtrasMenuBarAttribute]
+    names = [Ax.kAXWindowsAttribute, Ax.kAXChildrenAttribute, *bars]
+    windows, rest, bar, extras = read_attributes(element, names)
     bars = [one for one in (bar, extras) if one is not None]
     return tuple(dict.fromkeys([*(windows or ()), *bars[:1], *(rest or ()), *bars[1:]]))
 

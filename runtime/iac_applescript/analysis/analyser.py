@@ -96,24 +96,24 @@ class ScriptAnalysis(NamedTuple):
     secrets: tuple[str, ...] = ()
 
 
-def include_app_starts(found: ScriptAnalysis, runs: Callable[[str], bool]) -> ScriptAnalysis:
+def include_app_starts(analysis: ScriptAnalysis, runs: Callable[[str], bool]) -> ScriptAnalysis:
     """Return an analysis that counts starting an app as a change, as reads start none.
 
     Args:
-        found: The analysis of the text alone.
+        analysis: The analysis of the text alone.
         runs: Says whether the app of a bundle id runs; asked only of a script that else reads.
     """
-    if found.level != "SAFE":
-        return found
-    stopped = [start for start in found.starts if not runs(start.app)]
+    if analysis.level != "SAFE":
+        return analysis
+    stopped = [start for start in analysis.starts if not runs(start.app)]
     if not stopped:
-        return found
+        return analysis
     reasons = tuple(
         LevelReason("MODIFY", "launch", f"would start {start.name}", start.app, start.place)
         for start in stopped
     )
     starts = (Effect("start", start.app, start.name, level="MODIFY") for start in stopped)
-    return found._replace(level="MODIFY", reasons=reasons, effects=(*found.effects, *starts))
+    return analysis._replace(level="MODIFY", reasons=reasons, effects=(*analysis.effects, *starts))
 
 
 def scan_script(script: str, language: Language) -> Scan:
@@ -237,19 +237,19 @@ class ProcessReach(NamedTuple):
     unsure: str
 
 
-def script_reach(script: str, language: Language, found: ScriptAnalysis) -> ProcessReach:
+def script_reach(script: str, language: Language, analysis: ScriptAnalysis) -> ProcessReach:
     """Return what a script reaches beside its targets; doubt makes it unsure."""
     unsure = next(
         (
             f"{reason.text} {reason.message}".strip()
-            for reason in found.reasons
+            for reason in analysis.reasons
             if reason.level == "DANGEROUS" and reason.rule in _BLIND
         ),
         "",
     )
-    if SYSTEM_EVENTS not in (target.casefold() for target in found.targets):
+    if SYSTEM_EVENTS not in (target.casefold() for target in analysis.targets):
         return ProcessReach((), unsure)
-    names: Sequence[str] = found.processes
+    names: Sequence[str] = analysis.processes
     if language == "applescript":
         names = _process_names(scan_applescript(script).tokens)
     known = tuple(dict.fromkeys(name for name in names if name))
@@ -260,7 +260,7 @@ def script_reach(script: str, language: Language, found: ScriptAnalysis) -> Proc
 
 def _process_names(tokens: Sequence[ScriptToken]) -> list[str]:
     """Return the name of each process; an empty one where it is not a plain text."""
-    found: list[str] = []
+    names: list[str] = []
     elements = False
     for at, token in enumerate(tokens):
         if token.kind != "word":
@@ -270,9 +270,9 @@ def _process_names(tokens: Sequence[ScriptToken]) -> list[str]:
         if token.folded in _PROCESS:
             given = at + (2 if after == "named" else 1)
             plain = text_at(tokens, given + 1) != "&"
-            found.append(_literal_at(tokens, given) if plain else "")
+            names.append(_literal_at(tokens, given) if plain else "")
     # A process is an interface element of System Events too.
-    return found or ([""] if elements else [])
+    return names or ([""] if elements else [])
 
 
 def _literal_at(tokens: Sequence[ScriptToken], place: int) -> str:

@@ -104,17 +104,17 @@ class _StatementReader:
         self.borrowed = self.named if terms else ()
         self.verbs = dangerous_verbs(seen) if self.named else frozenset[str]()
 
-    def add_reason(self, level: Level, rule: str, says: str, text: str, start: int) -> None:
-        self.findings.add(level, rule, says, text, start)
+    def _add_danger(self, rule: str, says: str, text: str, start: int) -> None:
+        self.findings.add("DANGEROUS", rule, says, text, start)
 
     def read_statement(self, tokens: Sequence[ScriptToken], depth: int = 0) -> None:
         """Read one statement, and those behind it on its line."""
         first = tokens[0].folded if tokens[0].kind == "word" else ""
         if depth > _DEEPEST:
-            self.add_reason("DANGEROUS", "nesting", "is nested too deeply", "", tokens[0].start)
+            self._add_danger("nesting", "is nested too deeply", "", tokens[0].start)
             return
         if first == "end" and depth:
-            self.add_reason("DANGEROUS", "shape", "an end within a line", "end", tokens[0].start)
+            self._add_danger("shape", "an end within a line", "end", tokens[0].start)
             return
         if first == "end":
             self._close_block(tokens)
@@ -154,13 +154,11 @@ class _StatementReader:
     def check_blocks_closed(self) -> None:
         """Say so if a block was not closed."""
         if len(self.blocks) != 1:
-            self.add_reason("DANGEROUS", "shape", "blocks and their ends do not match", "end", 0)
+            self._add_danger("shape", "blocks and their ends do not match", "end", 0)
 
     def _close_block(self, tokens: Sequence[ScriptToken]) -> None:
         if len(self.blocks) < 2 or len(tokens) > 5 or any(t.kind == "raw" for t in tokens):
-            self.add_reason(
-                "DANGEROUS", "shape", "an end without a beginning", "end", tokens[0].start
-            )
+            self._add_danger("shape", "an end without a beginning", "end", tokens[0].start)
             return
         self.blocks.pop()
 
@@ -170,10 +168,8 @@ class _StatementReader:
         called = len(tokens) > 2 and tokens[2].text == "("
         known = called or name in ("run", "idle", "quit", "open") or has_labeled_parameters(tokens)
         if not simple or not known:
-            self.add_reason(
-                "DANGEROUS", "handler", "declares a handler of a kind that IAC does not know",
-                name, tokens[0].start,
-            )  # fmt: skip
+            says = "declares a handler of a kind that IAC does not know"
+            self._add_danger("handler", says, name, tokens[0].start)
 
     def _apps_proven_running(self, asked: Sequence[ScriptToken]) -> frozenset[str]:
         """Return the bundle id of the app that a condition finds running."""
@@ -201,7 +197,7 @@ class _StatementReader:
 
     def _note_mentioned_apps(self, tokens: Sequence[ScriptToken]) -> list[Vocabulary]:
         """Return the apps that a statement names, and note them as targets."""
-        mentioned_apps: list[Vocabulary] = []
+        apps: list[Vocabulary] = []
         for place, token in enumerate(tokens):
             if token.kind != "word" or token.folded not in ("application", "app"):
                 continue
@@ -211,11 +207,11 @@ class _StatementReader:
             if target.app is None:
                 self.findings.unknown[target.name] = None
                 says = "names an app whose dictionary IAC does not know"
-                self.add_reason("DANGEROUS", "target", says, target.name, token.start)
+                self._add_danger("target", says, target.name, token.start)
             else:
                 self.findings.targets[target.app.bundle] = None
-                mentioned_apps.append(target.app)
-        return mentioned_apps
+                apps.append(target.app)
+        return apps
 
     def _parse_target(self, tokens: Sequence[ScriptToken], place: int) -> _AppTarget | None:
         if place and tokens[place - 1].folded in _BEFORE_NO_NAME:
@@ -252,17 +248,12 @@ class _StatementReader:
         target = [unit for unit in units if to is None or unit.start < to]
         names = self._note_mentioned_apps([t for t in rest if to is None or t.start < to])
         if any(unit.word == "tell" and unit.kind == "keyword" for unit in target):
-            self.add_reason(
-                "DANGEROUS", "shape", "a tell without a target", "tell", tokens[tell].start
-            )
+            self._add_danger("shape", "a tell without a target", "tell", tokens[tell].start)
         own = any(
             unit.word in ("me", "current application") or is_script_object(unit.word, self.declared)
             for unit in target[:1]
         )
-        if own:
-            apps: tuple[Vocabulary, ...] = ()
-        else:
-            apps = tuple(names) or outer.apps
+        apps = () if own else tuple(names) or outer.apps
         ui = not names and (outer.ui or has_screen_element(target))
         self._judge_units(target, StatementContext((), self.named, self.declared, ui, told=True))
         self._check_own_names(target, None)
@@ -322,28 +313,24 @@ class _StatementReader:
         values = (self.declared.variables.get(unit.word, ()) for unit in units)
         spend(sum(map(len, values)) // 8)
         told = self.blocks[-1].told
-        misused_names = find_misused_names(
-            units, self.declared, self.verbs, told=told, set_here=set_here
-        )
-        for unit, says in misused_names:
-            self.add_reason("DANGEROUS", "unknown", says, unit.word, unit.start)
+        misused = find_misused_names(units, self.declared, self.verbs, told=told, set_here=set_here)
+        for unit, says in misused:
+            self._add_danger("unknown", says, unit.word, unit.start)
 
     def _judge_units(self, units: Sequence[Unit], scene: StatementContext) -> None:
         for row in not_understood(units, self.declared.handlers):
-            self.add_reason("DANGEROUS", *row)
+            self._add_danger(*row)
         for place, unit in enumerate(units):
             if unit.kind == "command":
                 self._judge_command(unit, units[place + 1 :], scene)
             elif unit.kind == "term" and is_secret(unit.word) and unit.has_use("property"):
-                self.add_reason(
-                    "DANGEROUS", "secret", "reads or sets a secret", unit.word, unit.start
-                )
+                self._add_danger("secret", "reads or sets a secret", unit.word, unit.start)
             elif unit.word in _PROCESSES and text_after(units, place) in UNSEEN:
                 says = "touches a program that asks for consent or holds secrets"
-                self.add_reason("DANGEROUS", "blocked", says, text_after(units, place), unit.start)
+                self._add_danger("blocked", says, text_after(units, place), unit.start)
             elif is_private_source(unit):
                 says = "reads from the screen, a shell or a settings file"
-                self.add_reason("MODIFY", "private", says, unit.word, unit.start)
+                self.findings.add("MODIFY", "private", says, unit.word, unit.start)
         for name, unit in secrets_read(units, scene, self.borrowed):
             self.findings.read_secret(name, unit.word, unit.start)
         self._note_tools(units, scene)
@@ -370,10 +357,10 @@ class _StatementReader:
         elif unit.word in SPECIAL:
             verdict, base = SPECIAL[unit.word](rest, scene, base), "SAFE"
         else:
-            self.add_reason(base, "command", f"{unit.word} is {base}", unit.word, unit.start)
+            self.findings.add(base, "command", f"{unit.word} is {base}", unit.word, unit.start)
             verdict = judge_fields(rest, None, scene) if rows and base != "SAFE" else SAFE
         if verdict.level != "SAFE":
-            self.add_reason(verdict.level, "command", verdict.reason, unit.word, unit.start)
+            self.findings.add(verdict.level, "command", verdict.reason, unit.word, unit.start)
         level = highest((base, verdict.level))
         self.findings.effects += command_effects(unit, about, rest, level, scene)
 

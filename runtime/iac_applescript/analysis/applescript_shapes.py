@@ -119,15 +119,15 @@ def text_after(units: Sequence[Unit], place: int) -> str:
 def object_operations(units: Sequence[Unit], own: Sequence[Unit]) -> list[str]:
     """Return the object tools that do what a statement does with an app's own terms."""
     words = {unit.word for unit in units}
-    found: list[str] = [op for op in ("make", "count") if op in words]
+    operations: list[str] = [op for op in ("make", "count") if op in words]
     if "set" in words and own and any(unit.has_use("property") for unit in own):
-        found.append("set")
-    if own and not found:
+        operations.append("set")
+    if own and not operations:
         many = _LIST_WORDS & words or any(
             unit.has_use("class") and unit.word.endswith("s") for unit in own
         )
-        found.append("list" if many else "get")
-    return found
+        operations.append("list" if many else "get")
+    return operations
 
 
 def if_condition(line: Sequence[ScriptToken]) -> tuple[ScriptToken, ...]:
@@ -142,7 +142,7 @@ def if_condition(line: Sequence[ScriptToken]) -> tuple[ScriptToken, ...]:
 def find_running_checks(line: Sequence[ScriptToken]) -> set[int]:
     """Return the places of `application` where nothing but its running is asked."""
     words = _folded_words(line)
-    running_checks = set()
+    places = set()
     for place, word in enumerate(words):
         if word not in _APPLICATION:
             continue
@@ -155,8 +155,8 @@ def find_running_checks(line: Sequence[ScriptToken]) -> set[int]:
             or (of_it and after[1:2] == ["running"])
             or words[max(place - 2, 0) : place] == ["running", "of"]
         ):
-            running_checks.add(place)
-    return running_checks
+            places.add(place)
+    return places
 
 
 def app_proven_running(asked: Sequence[ScriptToken]) -> str:
@@ -326,14 +326,14 @@ def _member_owners(units: Sequence[Unit], place: int, end: int, *, possessive: b
         len(units),
     )
     spend((until - end) // 16)
-    member_owners: list[Unit] = []
+    owners: list[Unit] = []
     for unit in units[end:until]:
         if unit.kind == "keyword" and unit.word not in (*_LINKS, "first", "last", "the", "its"):
             if unit.word == "application":
-                member_owners.append(unit)
+                owners.append(unit)
             break
-        member_owners.append(unit)
-    return member_owners
+        owners.append(unit)
+    return owners
 
 
 def _are_values(holders: Sequence[Unit]) -> bool:

@@ -60,10 +60,10 @@ def scan_applescript(script: str) -> Scan:
     faults = hidden_in(script, lead="\ufeff")
     at = 0
     while at < len(script):
-        while found := _PLAIN.match(script, at):
-            kind, at = found.lastgroup, found.end()
-            text = found[kind]  # type: ignore[index]
-            tokens.append(ScriptToken(kind, text, found.start(kind), text.casefold()))  # type: ignore[arg-type]
+        while match := _PLAIN.match(script, at):
+            kind, at = match.lastgroup, match.end()
+            text = match[kind]  # type: ignore[index]
+            tokens.append(ScriptToken(kind, text, match.start(kind), text.casefold()))  # type: ignore[arg-type]
         if at < len(script):
             at = _scan_token(script, at, tokens, faults)
     tokens.append(ScriptToken("end", "", len(script)))
@@ -72,43 +72,43 @@ def scan_applescript(script: str) -> Scan:
 
 def _scan_token(script: str, at: int, tokens: list[ScriptToken], faults: list[ScanFault]) -> int:
     char = script[at]
-    if found := _BLANKS.match(script, at):
-        return found.end()
-    if char in "\r\n" and (found := _LINE_END.match(script, at)):
+    if match := _BLANKS.match(script, at):
+        return match.end()
+    if char in "\r\n" and (match := _LINE_END.match(script, at)):
         tokens.append(ScriptToken("end", "", at))
-        return found.end()
+        return match.end()
     if script.startswith("(*", at):
         return _scan_comment(script, at, faults)
-    if found := _LINE_COMMENT.match(script, at) or _CONTINUED.match(script, at):
-        return found.end()
+    if match := _LINE_COMMENT.match(script, at) or _CONTINUED.match(script, at):
+        return match.end()
     if char == '"':
         return _scan_string(script, at, tokens, faults)
     if char == "|":
-        found = _PIPES.match(script, at)
-        if found is None:
+        match = _PIPES.match(script, at)
+        if match is None:
             faults.append(ScanFault("a name between bars has no closing bar", at))
             return len(script)
-        text = _unescape_text(found[1])
+        text = _unescape_text(match[1])
         tokens.append(ScriptToken("quoted", text, at, text.casefold()))
-        return found.end()
-    if found := _CHEVRON.match(script, at) or _DOUBLE.match(script, at):
-        tokens.append(ScriptToken("raw", found.group(), at, found.group().casefold()))
-        return found.end()
-    if found := _SIGN.match(script, at):
-        tokens.append(ScriptToken("sign", found.group(), at, found.group().casefold()))
-        return found.end()
+        return match.end()
+    if match := _CHEVRON.match(script, at) or _DOUBLE.match(script, at):
+        tokens.append(ScriptToken("raw", match.group(), at, match.group().casefold()))
+        return match.end()
+    if match := _SIGN.match(script, at):
+        tokens.append(ScriptToken("sign", match.group(), at, match.group().casefold()))
+        return match.end()
     faults.append(ScanFault(f"the character U+{ord(char):04X} has no meaning in AppleScript", at))
     return at + 1
 
 
 def _scan_string(script: str, at: int, tokens: list[ScriptToken], faults: list[ScanFault]) -> int:
-    found = _STRING.match(script, at)
-    if found is None:
+    match = _STRING.match(script, at)
+    if match is None:
         faults.append(ScanFault("a closing quotation mark is missing", at))
         return len(script)
-    text = _unescape_text(found[1])
+    text = _unescape_text(match[1])
     tokens.append(ScriptToken("string", text, at, text.casefold()))
-    return found.end()
+    return match.end()
 
 
 def _scan_comment(script: str, at: int, faults: list[ScanFault]) -> int:
@@ -171,11 +171,11 @@ class WordScope(NamedTuple):
 
     def phrase_length(self, first: str) -> int:
         """Return how many words the longest known phrase has that begins with a word."""
-        found = self.widths.get(first)
-        if found is None:
+        width = self.widths.get(first)
+        if width is None:
             known = (app.longest.get(first, 1) for app in self.apps)
-            found = self.widths[first] = max(_OURS.get(first, 1), *known, 1)
-        return found
+            width = self.widths[first] = max(_OURS.get(first, 1), *known, 1)
+        return width
 
 
 def parse_units(tokens: Sequence[ScriptToken], sight: WordScope) -> list[Unit]:
@@ -342,52 +342,50 @@ class ScriptDeclarations:
 
 def split_statements(tokens: Sequence[ScriptToken]) -> Iterator[tuple[ScriptToken, ...]]:
     """Yield the tokens of each logical line that has any; lists and records may span lines."""
-    found: list[ScriptToken] = []
+    line: list[ScriptToken] = []
     for token in tokens:
         if token.kind != "end":
-            found.append(token)
-        elif found:
-            yield tuple(found)
-            found = []
+            line.append(token)
+        elif line:
+            yield tuple(line)
+            line = []
 
 
 def find_declarations(tokens: Sequence[ScriptToken]) -> ScriptDeclarations:
     """Return the names that a script declares anywhere; scopes are not told apart."""
-    script_declarations = ScriptDeclarations()
+    names = ScriptDeclarations()
     # The article means nothing, wherever it stands.
     plain = [token for token in tokens if token.kind != "word" or token.folded != "the"]
     lines = list(split_statements(plain))
     for line in lines:
-        _add_labels(line, script_declarations)
+        _add_labels(line, names)
         first = line[0].folded if line[0].kind == "word" else ""
         second = line[1].folded if len(line) > 1 else ""
         if first == "on" and second == "error":
-            _declare_words(line[2:], script_declarations, without=_AFTER_ERROR)
+            _declare_words(line[2:], names, without=_AFTER_ERROR)
         elif first in ("on", "to") and len(line) > 1:
-            _add_handler(line, script_declarations)
+            _add_handler(line, names)
         elif first == "script" and len(line) > 1:
-            script_declarations.scripts.add(token_name(line[1]))
-            _add_variable(line[1], (), script_declarations)
+            names.scripts.add(token_name(line[1]))
+            _add_variable(line[1], (), names)
         elif first in ("global", "local"):
-            _declare_words(line[1:], script_declarations)
+            _declare_words(line[1:], names)
         elif first in ("property", "prop") and len(line) > 3 and line[2].text == ":":
-            _add_variable(line[1], line[3:], script_declarations)
-        _add_assignments(line, script_declarations)
+            _add_variable(line[1], line[3:], names)
+        _add_assignments(line, names)
     for line in lines:
-        _add_call_arguments(line, script_declarations)
-    for params in script_declarations.handlers.values():
+        _add_call_arguments(line, names)
+    for params in names.handlers.values():
         for param in params:
             # What nothing is seen to call may be given anything.
-            script_declarations.variables.setdefault(token_name(param), [()])
-    shared = list(script_declarations.grown)
+            names.variables.setdefault(token_name(param), [()])
+    shared = list(names.grown)
     for name in shared:
-        words = {
-            token_name(t) for value in script_declarations.variables.get(name, ()) for t in value
-        }
-        fresh = (words & script_declarations.variables.keys()) - script_declarations.grown
-        script_declarations.grown.update(fresh)
+        words = {token_name(t) for value in names.variables.get(name, ()) for t in value}
+        fresh = (words & names.variables.keys()) - names.grown
+        names.grown.update(fresh)
         shared += fresh
-    return script_declarations
+    return names
 
 
 def token_name(token: ScriptToken) -> str:
@@ -395,38 +393,38 @@ def token_name(token: ScriptToken) -> str:
 
 
 def _add_variable(
-    token: ScriptToken, value: tuple[ScriptToken, ...], found: ScriptDeclarations
+    token: ScriptToken, value: tuple[ScriptToken, ...], names: ScriptDeclarations
 ) -> None:
     if name := token_name(token):
         spend(len(value) // 16)
-        found.variables.setdefault(name, []).append(value)
+        names.variables.setdefault(name, []).append(value)
 
 
 def _declare_words(
-    line: Sequence[ScriptToken], found: ScriptDeclarations, without: frozenset[str] = frozenset()
+    line: Sequence[ScriptToken], names: ScriptDeclarations, without: frozenset[str] = frozenset()
 ) -> None:
     for token in line:
         if token_name(token) not in without:
-            _add_variable(token, (), found)
+            _add_variable(token, (), names)
 
 
-def _add_labels(line: Sequence[ScriptToken], found: ScriptDeclarations) -> None:
+def _add_labels(line: Sequence[ScriptToken], names: ScriptDeclarations) -> None:
     for token, after in pairwise(line):
         if after.text == ":" and after.kind == "sign" and token_name(token):
-            found.labels.add(token_name(token))
+            names.labels.add(token_name(token))
 
 
-def _add_handler(line: Sequence[ScriptToken], found: ScriptDeclarations) -> None:
+def _add_handler(line: Sequence[ScriptToken], names: ScriptDeclarations) -> None:
     name = token_name(line[1])
     params = tuple(token for token in line[2:] if token_name(token))
     if len(line) > 2 and line[2].text == "(" and name:
-        _declare_words(found.handlers.get(name, ()), found)
-        found.handlers[name] = params
+        _declare_words(names.handlers.get(name, ()), names)
+        names.handlers[name] = params
     elif name in ("run", "open"):
-        _declare_words(line[2:], found)
+        _declare_words(line[2:], names)
     elif has_labeled_parameters(line):
-        found.handlers[name] = ()
-        _declare_words(params, found, without=_LABELS)
+        names.handlers[name] = ()
+        _declare_words(params, names, without=_LABELS)
 
 
 def has_labeled_parameters(line: Sequence[ScriptToken]) -> bool:
@@ -446,34 +444,34 @@ Part = TypeVar("Part", ScriptToken, Unit)
 def split_outside_brackets(units: Sequence[Part], sign: str) -> list[Sequence[Part]]:
     """Return what a sign parts, outside brackets."""
     spend(len(units) // 16)
-    outside_brackets: list[Sequence[Part]] = []
+    parts: list[Sequence[Part]] = []
     start = depth = 0
     for place, unit in enumerate(units):
         what = unit[1] if unit[0] == "sign" else ""
         depth += (what in ("(", "{")) - (what in (")", "}"))
         if what == sign and not depth:
-            outside_brackets.append(units[start:place])
+            parts.append(units[start:place])
             start = place + 1
     if units:
-        outside_brackets.append(units[start:])
-    return outside_brackets
+        parts.append(units[start:])
+    return parts
 
 
-def _add_call_arguments(line: Sequence[ScriptToken], found: ScriptDeclarations) -> None:
+def _add_call_arguments(line: Sequence[ScriptToken], names: ScriptDeclarations) -> None:
     """Note what the handlers of the script are given where they are called."""
-    if not any(found.handlers.get(token_name(token)) for token in line):
+    if not any(names.handlers.get(token_name(token)) for token in line):
         return
     closing = brackets_of([t.text if t.kind == "sign" else "" for t in line]).closing
     for place, token in enumerate(line[:-1]):
-        params = found.handlers.get(token_name(token), ())
+        params = names.handlers.get(token_name(token), ())
         if not params or place + 1 not in closing or (place and line[place - 1].text in _OPEN_BY):
             continue
         given = split_outside_brackets(line[place + 2 : closing[place + 1]], ",")
         for at, param in enumerate(params):
-            _add_variable(param, tuple(given[at]) if len(given) == len(params) else (), found)
+            _add_variable(param, tuple(given[at]) if len(given) == len(params) else (), names)
 
 
-def _add_assignments(line: Sequence[ScriptToken], found: ScriptDeclarations) -> None:
+def _add_assignments(line: Sequence[ScriptToken], names: ScriptDeclarations) -> None:
     for place, token in enumerate(line):
         if token.kind != "word" or token.folded not in _ASSIGNS:
             continue
@@ -484,35 +482,35 @@ def _add_assignments(line: Sequence[ScriptToken], found: ScriptDeclarations) -> 
             spend(len(rest) // 16)
             into = [token_name(t) for t in rest]
             item = next((at for at, word in enumerate(into) if word in _ITEMS), len(into))
-            found.grown.update(
+            names.grown.update(
                 holder
                 for at, holder in enumerate(into)
                 if at > max(item, 1) and into[at - 1] in ("of", "in")
             )
         if token.folded == "set" and len(rest) > 1:
-            _add_set_variables(rest, found)
+            _add_set_variables(rest, names)
         elif token.folded == "copy":
             end = next(
                 (i for i in range(len(rest) - 2, -1, -1) if token_name(rest[i]) == "to"), None
             )
             if end is not None and end == len(rest) - 2:
-                _add_variable(rest[-1], tuple(rest[:end]), found)
+                _add_variable(rest[-1], tuple(rest[:end]), names)
         elif token.folded == "with" and place and line[place - 1].folded == "repeat" and rest:
-            _add_loop_variable(rest, found)
+            _add_loop_variable(rest, names)
 
 
-def _add_loop_variable(rest: Sequence[ScriptToken], found: ScriptDeclarations) -> None:
+def _add_loop_variable(rest: Sequence[ScriptToken], names: ScriptDeclarations) -> None:
     """Declare the variable of a loop: a number, or an item of what it goes through."""
     if len(rest) > 2 and token_name(rest[1]) == "in":
         item = [ScriptToken("word", word, rest[0].start, word) for word in ("first", "item", "of")]
-        _add_variable(rest[0], (*item, *rest[2:]), found)
+        _add_variable(rest[0], (*item, *rest[2:]), names)
     else:
-        _add_variable(rest[0], (ScriptToken("number", "1", rest[0].start, "1"),), found)
+        _add_variable(rest[0], (ScriptToken("number", "1", rest[0].start, "1"),), names)
 
 
-def _add_set_variables(rest: Sequence[ScriptToken], found: ScriptDeclarations) -> None:
+def _add_set_variables(rest: Sequence[ScriptToken], declared: ScriptDeclarations) -> None:
     if token_name(rest[1]) == "to":
-        _add_variable(rest[0], tuple(rest[2:]), found)
+        _add_variable(rest[0], tuple(rest[2:]), declared)
         return
     closing = brackets_of([t.text if t.kind == "sign" else "" for t in rest]).closing
     end = closing.get(0, 0)
@@ -524,4 +522,4 @@ def _add_set_variables(rest: Sequence[ScriptToken], found: ScriptDeclarations) -
             # `{a, b}` or `{label:a}`; of another form it is no name.
             if len(name) in (1, 3) and (len(name) == 1 or name[1].text == ":"):
                 fits = len(name) == 1 and len(given) == len(names)
-                _add_variable(name[-1], tuple(given[place]) if fits else (), found)
+                _add_variable(name[-1], tuple(given[place]) if fits else (), declared)

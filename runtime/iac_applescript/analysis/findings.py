@@ -108,8 +108,8 @@ _UNSEEN: Final = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
 
 def hidden_in(script: str, lead: str = "") -> list[ScanFault]:
     """Return the first character that hides, in any place; `lead` may stand at the beginning."""
-    for found in _UNUSUAL.finditer(script):
-        at, char = found.start(), found.group()
+    for match in _UNUSUAL.finditer(script):
+        at, char = match.start(), match.group()
         if unicodedata.category(char) in _UNSEEN and not (at == 0 and char == lead):
             return [ScanFault(f"there is a hidden character (U+{ord(char):04X})", at)]
     return []
@@ -189,13 +189,13 @@ class AppStart(NamedTuple):
 
 def merge_effects(effects: Iterable[Effect]) -> tuple[Effect, ...]:
     """Return effects, one for a verb, an app and a class: the highest level, all that flows."""
-    found: dict[tuple[object, ...], Effect] = {}
+    merged: dict[tuple[object, ...], Effect] = {}
     for effect in effects:
         key = (*effect[:4], effect.doubt)
-        known = found.get(key, effect)
+        known = merged.get(key, effect)
         flow = tuple(dict.fromkeys((*known.flow, *effect.flow)))
-        found[key] = effect._replace(level=highest((known.level, effect.level)), flow=flow)
-    return tuple(found.values())
+        merged[key] = effect._replace(level=highest((known.level, effect.level)), flow=flow)
+    return tuple(merged.values())
 
 
 @dataclass(slots=True)
@@ -231,7 +231,7 @@ class Findings:
 
     def restart(self) -> None:
         """Forget what was found, but for reasons that hold for the text as it stands."""
-        for found in (
+        for collected in (
             self.targets,
             self.unknown,
             self.tools,
@@ -243,7 +243,7 @@ class Findings:
             self.put,
             self.named,
         ):
-            found.clear()
+            collected.clear()
         kept = ("fault", "language")
         self.reasons = {key: row for key, row in self.reasons.items() if key[1] in kept}
 

@@ -50,15 +50,15 @@ def verb_for(name: str, entry: TermUse | None, level: Level) -> Verb:
 
 def flows_of(command: str, texts: Iterable[tuple[str, str]]) -> tuple[Flow, ...]:
     """Return where the texts lead that a command is given, each behind the word that names it."""
-    found: list[Flow] = []
+    flows: list[Flow] = []
     for label, text in texts:
         if is_web_address(text):
-            found += [Flow("host", host) for host in find_url_hosts(text, sure=False)]
+            flows += [Flow("host", host) for host in find_url_hosts(text, sure=False)]
         elif RECIPIENTS.search(label):
-            found.append(Flow("recipient", text))
+            flows.append(Flow("recipient", text))
         elif command in _FILLS and label in _INTO:
-            found.append(Flow("file", text))
-    return tuple(found)
+            flows.append(Flow("file", text))
+    return tuple(flows)
 
 
 def effect_on(
@@ -108,10 +108,10 @@ def with_read_effects(
     level: Level = "MODIFY" if any(map(is_private_source, units)) else "SAFE"
     acted = {row.app for row in done}
     kind, _ = _class_and_apps(units, apps)
-    found = [Effect("read", app.bundle, app.name, kind) for app in apps if app.bundle not in acted]
-    found = [row._replace(level=level) if row.level == "SAFE" else row for row in (*done, *found)]
-    taken = (row._replace(verb="unknown", level="DANGEROUS") for row in found if row.is_read_only)
-    return [*found, *taken] if secret else found
+    rows = [Effect("read", app.bundle, app.name, kind) for app in apps if app.bundle not in acted]
+    rows = [row._replace(level=level) if row.level == "SAFE" else row for row in (*done, *rows)]
+    taken = (row._replace(verb="unknown", level="DANGEROUS") for row in rows if row.is_read_only)
+    return [*rows, *taken] if secret else rows
 
 
 def _set_effects(
@@ -199,13 +199,13 @@ def secrets_read(
 
 def _given(units: Sequence[Unit]) -> set[int]:
     """Return where the properties begin that `set` gives a value."""
-    found: set[int] = set()
+    starts: set[int] = set()
     for place, unit in enumerate(units):
         if unit.word == "set" and unit.kind == "command":
             rest = units[place + 1 :]
             target = plain_target(rest[: find_unbracketed(rest, "to")])
-            found.update(part.start for part in target[:1])
-    return found
+            starts.update(part.start for part in target[:1])
+    return starts
 
 
 def _is_secret_code(raw: str, apps: Sequence[Vocabulary]) -> bool:
@@ -234,8 +234,8 @@ def _holder(units: Sequence[Unit], place: int, scene: StatementContext) -> str:
     if near and not any(map(_is_open, near)):
         return next((row.term for row in classes if row.secret), "")
     # It may be an object of any app that is named.
-    held = [app.name for app in (*scene.apps, *scene.named) if app.secrets]
-    return f"an unknown object of {held[0]}" if held else ""
+    holders = [app.name for app in (*scene.apps, *scene.named) if app.secrets]
+    return f"an unknown object of {holders[0]}" if holders else ""
 
 
 def _is_open(unit: Unit) -> bool:

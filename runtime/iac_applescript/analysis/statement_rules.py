@@ -64,6 +64,10 @@ class CommandVerdict:
     reason: str
 
 
+def _dangerous(reason: str) -> CommandVerdict:
+    return CommandVerdict("DANGEROUS", reason)
+
+
 def properties_of(unit: Unit) -> list[tuple[Vocabulary, TermUse]]:
     return [(app, entry) for app, entry in unit.entries if entry.use == "property"]
 
@@ -105,7 +109,7 @@ def judge_set(
     """Judge `set target to value`."""
     plain = plain_target(target)
     if not plain:
-        return CommandVerdict("DANGEROUS", "sets something that IAC does not understand")
+        return _dangerous("sets something that IAC does not understand")
     foreign = (
         scene.told and not scene.apps and any(_rows_in_other_apps(unit, scene) for unit in plain)
     )
@@ -123,18 +127,18 @@ def judge_set(
     level: Level = highest(("MODIFY", *(entry.level for entry in counted)))
     what = plain[0].word
     if scene.ui and (what in _UI_ACTS or (not rows and plain[0].has_use("class"))):
-        return CommandVerdict("DANGEROUS", f"sets the {what} of something on the screen")
+        return _dangerous(f"sets the {what} of something on the screen")
     if what == "contents" and any(unit.kind == "variable" for unit in plain):
-        return CommandVerdict("DANGEROUS", "changes the object to which a variable refers")
+        return _dangerous("changes the object to which a variable refers")
     if what in LEADS:
-        return CommandVerdict("DANGEROUS", f"sets {what}, which can point to any file or server")
+        return _dangerous(f"sets {what}, which can point to any file or server")
     many = level == "MODIFY" and (is_many(target) or is_tell_to_many(scene))
     if many and (not rows or any(entry.level == "MODIFY" for _, entry in rows)):
-        return CommandVerdict("DANGEROUS", f"sets the {what} of many objects at once")
+        return _dangerous(f"sets the {what} of many objects at once")
     if what in ("mailbox", "container") and has_trash_target(value):
-        return CommandVerdict("DANGEROUS", "moves things to the trash")
+        return _dangerous("moves things to the trash")
     if "url" in what.split() and not is_literal_address(value, scene.declared):
-        return CommandVerdict("DANGEROUS", "sets an address that is not a plain web address")
+        return _dangerous("sets an address that is not a plain web address")
     return CommandVerdict(level, f"sets {what}")
 
 
@@ -162,9 +166,9 @@ def _is_appending(plain: Sequence[Unit], value: Sequence[Unit], scene: Statement
 
 
 def _without_cast(units: Sequence[Unit]) -> list[Unit]:
-    found = strip_parentheses(units)
+    plain = strip_parentheses(units)
     return (
-        strip_parentheses(found[:-2]) if [unit.word for unit in found[-2:-1]] == ["as"] else found
+        strip_parentheses(plain[:-2]) if [unit.word for unit in plain[-2:-1]] == ["as"] else plain
     )
 
 
@@ -197,13 +201,13 @@ def settable_rows(
 
 def _as_of_form(units: Sequence[Unit]) -> list[Unit]:
     """Return `a's b` as `b of a`."""
-    found: list[Unit] = []
+    swapped: list[Unit] = []
     end = len(units)
     for place in range(end - 1, -1, -1):
         if units[place].word == "'s":
-            found += (*units[place + 1 : end], Unit("keyword", "of", (), units[place].start))
+            swapped += (*units[place + 1 : end], Unit("keyword", "of", (), units[place].start))
             end = place
-    return [*found, *units[:end]]
+    return [*swapped, *units[:end]]
 
 
 def _rows_in_other_apps(unit: Unit, scene: StatementContext) -> list[tuple[Vocabulary, TermUse]]:
@@ -254,13 +258,11 @@ def judge_fields(
         if rest[place + 1].word != ":" or rest[place + 1].kind != "sign":
             continue
         if unit.word in LEADS:
-            return CommandVerdict(
-                "DANGEROUS", f"gives a {unit.word}, which can point to any file or server"
-            )
+            return _dangerous(f"gives a {unit.word}, which can point to any file or server")
         if "url" in unit.word.split() and not is_literal_address(
             _field_value(rest[place + 2 :]), scene.declared
         ):
-            return CommandVerdict("DANGEROUS", "gives an address that is not a plain web address")
+            return _dangerous("gives an address that is not a plain web address")
         for app, entry in properties_of(unit):
             if not classes or any(app.tables.is_descendant(term, entry.owner) for term in classes):
                 levels.append("MODIFY" if entry.content else entry.level)
@@ -328,33 +330,27 @@ def _judge_make(rest: Sequence[Unit], scene: StatementContext, _base: Level) -> 
     place = words.index("new") + 1 if "new" in words else 0
     made = rest[place] if place < len(rest) else None
     if made is None or not made.has_use("class"):
-        return CommandVerdict("DANGEROUS", "makes something that IAC does not understand")
+        return _dangerous("makes something that IAC does not understand")
     levels: list[Level] = [entry.level for _, entry in made.entries if entry.use == "class"]
     levels.append("MODIFY")
     place = next((i for i, unit in enumerate(rest) if unit.word == "at"), len(rest))
     end = next((i for i, u in enumerate(rest) if u.word in _WITH and i > place), len(rest))
     if _is_computed_place(rest[place:end], scene.declared):
-        return CommandVerdict(
-            "DANGEROUS", "makes something in a place that is known only when the script runs"
-        )
+        return _dangerous("makes something in a place that is known only when the script runs")
     given = next((i for i, word in enumerate(words) if word in _WITH), len(words))
     if words[given : given + 1] == ["with properties"] and words[given + 1 : given + 2] != ["{"]:
-        return CommandVerdict("DANGEROUS", "sets properties that this line does not show")
+        return _dangerous("sets properties that this line does not show")
     fields = judge_fields(rest, made, scene)
-    return (
-        fields
-        if fields.level == "DANGEROUS"
-        else CommandVerdict(highest(levels), f"makes a {made.word}")
-    )
+    if fields.level == "DANGEROUS":
+        return fields
+    return CommandVerdict(highest(levels), f"makes a {made.word}")
 
 
 def _judge_open(rest: Sequence[Unit], scene: StatementContext, base: Level) -> CommandVerdict:
     if rest and is_literal_address(rest, scene.declared):
         return CommandVerdict(highest(("MODIFY", base)), "opens a web address")
     if not rest and scene.object:
-        return CommandVerdict(
-            "DANGEROUS", "opens the object of its tell block with that kind of file's default app"
-        )
+        return _dangerous("opens the object of its tell block with that kind of file's default app")
     words = [unit.word for unit in strip_parentheses(rest) if unit.kind not in ("text", "number")]
     shown = words and words[0] in _FOLDERS and all(map(_is_folder_word, words))
     if shown or (rest and is_own_folder(rest, scene.declared)):
@@ -365,7 +361,7 @@ def _judge_open(rest: Sequence[Unit], scene: StatementContext, base: Level) -> C
         or (unit.kind == "text" and not place)
         for place, unit in enumerate(rest)
     ):
-        return CommandVerdict("DANGEROUS", "opens a file or an address with its default app")
+        return _dangerous("opens a file or an address with its default app")
     return CommandVerdict(highest(("MODIFY", base)), "opens something")
 
 
@@ -377,7 +373,7 @@ def _is_folder_word(word: str) -> bool:
 def _judge_move(rest: Sequence[Unit], scene: StatementContext, base: Level) -> CommandVerdict:
     words = [unit.word for unit in rest]
     if has_trash_target(rest):
-        return CommandVerdict("DANGEROUS", "moves things to the trash")
+        return _dangerous("moves things to the trash")
     to = next((i for i, word in enumerate(words) if word == "to"), len(words))
     # What is moved decides how much: `every` in the place says nothing.
     moved = words[:to]
@@ -389,11 +385,9 @@ def _judge_move(rest: Sequence[Unit], scene: StatementContext, base: Level) -> C
         or (moved and is_bare_plural(rest[0], moved))
         or any(_holds_many(unit, scene.declared) for unit in rest[:to])
     ):
-        return CommandVerdict("DANGEROUS", "moves or copies many objects at once")
+        return _dangerous("moves or copies many objects at once")
     if _is_computed_place(rest[to:], scene.declared):
-        return CommandVerdict(
-            "DANGEROUS", "moves or copies to a place that is known only when the script runs"
-        )
+        return _dangerous("moves or copies to a place that is known only when the script runs")
     return CommandVerdict(highest(("MODIFY", base)), "moves or copies something")
 
 
@@ -433,11 +427,11 @@ def _judge_web(rest: Sequence[Unit], scene: StatementContext, base: Level) -> Co
     """Judge what leads to the web with a text or an address that it is given."""
     given = rest[1:] if rest and rest[0].word == "for" else rest
     end = (i for i, u in enumerate(given) if u.word == "in" or u.word.startswith("with"))
-    said = given[: next(end, len(given))]
-    page = starts_with_phrase(strip_parentheses(said), "url of") and all(
-        unit.word != "&" for unit in said
+    term = given[: next(end, len(given))]
+    page = starts_with_phrase(strip_parentheses(term), "url of") and all(
+        unit.word != "&" for unit in term
     )
-    plain = page or is_spelled_out(said, scene.declared) or is_literal_address(said, scene.declared)
+    plain = page or is_spelled_out(term, scene.declared) or is_literal_address(term, scene.declared)
     return CommandVerdict(
         highest((base, "MODIFY" if plain else "DANGEROUS")), JUDGED["search the web"]
     )
@@ -506,7 +500,7 @@ def _judge_save(rest: Sequence[Unit], scene: StatementContext, base: Level) -> C
     place_of = file[:end]
     if is_data_file(place_of, scene.declared) or is_own_folder(place_of, scene.declared):
         return CommandVerdict("MODIFY", "writes a data file in the user's folders")
-    return CommandVerdict("DANGEROUS", "writes a file that the script names")
+    return _dangerous("writes a file that the script names")
 
 
 def _is_clause_word(unit: Unit) -> bool:
@@ -515,13 +509,13 @@ def _is_clause_word(unit: Unit) -> bool:
 
 def _judge_run(rest: Sequence[Unit], scene: StatementContext, base: Level) -> CommandVerdict:
     if rest or scene.object:
-        return CommandVerdict("DANGEROUS", "runs something")
+        return _dangerous("runs something")
     return CommandVerdict(highest(("MODIFY", base)), "runs the app")
 
 
 def _judge_select(_rest: Sequence[Unit], scene: StatementContext, base: Level) -> CommandVerdict:
     if scene.ui:
-        return CommandVerdict("DANGEROUS", "clicks or changes something on the screen")
+        return _dangerous("clicks or changes something on the screen")
     return CommandVerdict(base, "selects")
 
 

@@ -74,16 +74,16 @@ def possible_values(
         return possible_values(units[2:], names, depth + 1)
     link = next((i for i, word in enumerate(words[:4]) if word in ("of", "in")), 0)
     if link and "item" in words[:link] and all(unit.kind != "text" for unit in units[:link]):
-        found: list[list[Unit]] = [[]] if names.grown & set(words) else []
-        for held in possible_values(units[link + 1 :], names, depth + 1):
-            listed = [unit.word for unit in (held[:1] + held[-1:])] == ["{", "}"]
+        items: list[list[Unit]] = [[]] if names.grown & set(words) else []
+        for owner in possible_values(units[link + 1 :], names, depth + 1):
+            listed = [unit.word for unit in (owner[:1] + owner[-1:])] == ["{", "}"]
             parts = (
-                split_outside_brackets(held[1:-1], ",")
+                split_outside_brackets(owner[1:-1], ",")
                 if listed
-                else [held if starts_with_phrase(held, "choose") else ()]
+                else [owner if starts_with_phrase(owner, "choose") else ()]
             )
-            found += [one for part in parts for one in possible_values(part, names, depth + 1)]
-        return found
+            items += [one for part in parts for one in possible_values(part, names, depth + 1)]
+        return items
     return [units]
 
 
@@ -103,8 +103,8 @@ def strip_parentheses(units: Sequence[Unit]) -> list[Unit]:
 def starts_with_phrase(units: Sequence[Unit], *phrases: str) -> bool:
     """Say whether units begin with the words of a phrase, however they are cut up."""
     spend(len(units) // 16)
-    said = " ".join(unit.word for unit in units if unit.kind != "text")
-    return any(f"{said} ".startswith(f"{phrase} ") for phrase in phrases)
+    words = " ".join(unit.word for unit in units if unit.kind != "text")
+    return any(f"{words} ".startswith(f"{phrase} ") for phrase in phrases)
 
 
 def is_literal_address(value: Sequence[Unit], names: ScriptDeclarations) -> bool:
@@ -210,17 +210,17 @@ def _is_in_own_folder(value: Sequence[Unit], names: ScriptDeclarations, depth: i
 
 def _strip_place_words(units: Sequence[Unit]) -> list[Unit]:
     """Return a place without the words that make it a file or a text."""
-    found = strip_parentheses(units)
-    while starts_with_phrase(found, "file", "posix", "alias", "the", "my"):
-        words = [unit.word for unit in found[:3]]
+    place_units = strip_parentheses(units)
+    while starts_with_phrase(place_units, "file", "posix", "alias", "the", "my"):
+        words = [unit.word for unit in place_units[:3]]
         cut = 1 if words[0] in ("file", "alias", "the", "my", "posix file") else 0
         cut = 2 if words[:2] == ["posix", "file"] or words[:2] == ["posix path", "of"] else cut
         cut = 3 if words == ["posix", "path", "of"] else cut
         if not cut:
             break
-        found = strip_parentheses(found[cut:])
-    place = next((i for i, unit in enumerate(found) if unit.word == "as"), len(found))
-    return strip_parentheses(found[:place]) if len(found) - place == 2 else found
+        place_units = strip_parentheses(place_units[cut:])
+    place = next((i for i, unit in enumerate(place_units) if unit.word == "as"), len(place_units))
+    return strip_parentheses(place_units[:place]) if len(place_units) - place == 2 else place_units
 
 
 def is_own_folder(value: Sequence[Unit], names: ScriptDeclarations, depth: int = 0) -> bool:
@@ -242,8 +242,8 @@ def _is_own_folder(value: Sequence[Unit], names: ScriptDeclarations, depth: int 
         at = next(i for i, unit in enumerate(units) if unit.word == "at") + 1
         end = next((i for i, u in enumerate(units) if u.word.startswith("with")), len(units))
         return _is_own_folder(units[at:end], names, depth + 1)
-    said = " ".join(unit.word for unit in units)
-    return bool(_OWN_FOLDER.fullmatch(said)) and all(unit.kind != "text" for unit in units)
+    words = " ".join(unit.word for unit in units)
+    return bool(_OWN_FOLDER.fullmatch(words)) and all(unit.kind != "text" for unit in units)
 
 
 def _is_typed_by_user(units: Sequence[Unit], names: ScriptDeclarations) -> bool:
@@ -286,14 +286,14 @@ def judge_phrases(line: Sequence[ScriptToken], findings: Findings) -> None:
             findings.add("DANGEROUS", "raw", says, token.text, token.start)
         if token.kind != "word" or token.folded not in _BEGIN:
             continue
-        said = ""
+        phrase = ""
         for following in words[place : place + _LONGEST_PHRASE]:
             if following.kind != "word":
                 break
-            said = f"{said} {following.folded}".lstrip()
-            if said in PHRASES:
-                rule = "told" if PHRASES[said] in TOLD else "phrase"
-                findings.add("DANGEROUS", rule, PHRASES[said], said, token.start)
+            phrase = f"{phrase} {following.folded}".lstrip()
+            if phrase in PHRASES:
+                rule = "told" if PHRASES[phrase] in TOLD else "phrase"
+                findings.add("DANGEROUS", rule, PHRASES[phrase], phrase, token.start)
 
 
 def judge_script_texts(scan: Scan, names: ScriptDeclarations, findings: Findings) -> None:
@@ -319,14 +319,14 @@ def judge_script_texts(scan: Scan, names: ScriptDeclarations, findings: Findings
         strings = [token for value in values for token in value if token.kind == "string"]
         if len(strings) > 1:
             given.append((strings[0].start, "".join(token.text for token in strings)))
-    found = (*given, *alone, *_joined_texts(scan.tokens, parts, "&"))
-    judge_spelled(found, findings, acts=acts, asks=asks)
+    spelled = (*given, *alone, *_joined_texts(scan.tokens, parts, "&"))
+    judge_spelled(spelled, findings, acts=acts, asks=asks)
 
 
 def judge_spelled(
-    found: Iterable[Spelled], findings: Findings, *, acts: bool, asks: bool, ui: bool = False
+    spelled: Iterable[Spelled], findings: Findings, *, acts: bool, asks: bool, ui: bool = False
 ) -> None:
-    for start, text in found:
+    for start, text in spelled:
         why = judge_text(text) if acts else ""
         if asks and re.search(PROMPTS, text):
             why = why or "asks for a password in a dialog of its own"

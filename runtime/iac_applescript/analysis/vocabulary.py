@@ -244,12 +244,12 @@ class Vocabulary(NamedTuple):
 
 def longest_phrases(phrases: Iterable[str]) -> dict[str, int]:
     """Return how many words the longest phrase has that begins with a word."""
-    found: dict[str, int] = {}
+    longest: dict[str, int] = {}
     for phrase in phrases:
         words = phrase.split()
         for first in words[:1]:
-            found[first] = max(found.get(first, 0), len(words))
-    return found
+            longest[first] = max(longest.get(first, 0), len(words))
+    return longest
 
 
 Find = Callable[[str], Vocabulary | None]
