@@ -230,8 +230,9 @@ class BashSession:
 
     def _seatbelt_command(self, scratch: str, program: str) -> list[str]:
         if not Path(_SEATBELT).exists():
-            need = f"Bash, Grep and Glob need {_SEATBELT} to run in a sandbox."
-            raise CallError(f"{need} Without it, {_WAY_OUT}.")
+            raise CallError(
+                f"Bash, Grep and Glob need {_SEATBELT} to run in a sandbox. Without it, {_WAY_OUT}."
+            )
         tops = (self._home, scratch, program)
         above = {str(path) for top in tops if top for path in Path(top).parents}
         names = "|".join(
@@ -303,8 +304,9 @@ def run_bounded(
             name = Path(words[0]).name
             raise CallError(f"{name} cannot be started: {error.strerror}.") from None
         except ValueError:
-            text = "a NUL byte or a lone surrogate cannot be given to a program."
-            raise CallError(text) from None
+            raise CallError(
+                "a NUL byte or a lone surrogate cannot be given to a program."
+            ) from None
     return _collect_output(child, limits, timeout, ending or threading.Event())
 
 

@@ -141,8 +141,9 @@ def static_problems(scenario: ScenarioScript) -> Iterator[ScenarioProblem]:
         if mode == "mock" and not call.is_answered and call.failure is None:
             setting = scenario.execution.tools.get(call.tool)
             if setting is None or not setting.answers_calls:
-                reason = "has no result for the mode mock."
-                yield ScenarioProblem(file, call.line, call.tool, reason)
+                yield ScenarioProblem(
+                    file, call.line, call.tool, "has no result for the mode mock."
+                )
         if mode == "simulated" and call.tool not in BUILT_IN:
             reason = f"is not simulated. Simulated: {', '.join(BUILT_IN)}."
             yield ScenarioProblem(file, call.line, call.tool, reason)

@@ -133,8 +133,9 @@ def _entry_changes(
                 if pair[0] != pair[1]:
                     # Clients ask before what destroys, and run what only reads without asking.
                     worse = (hint, pair[1]) in (("readOnlyHint", False), ("destructiveHint", True))
-                    text = f"{hint} was {pair[0]}, and is now {pair[1]}"
-                    yield ContractChange(where, text, breaks=worse)
+                    yield ContractChange(
+                        where, f"{hint} was {pair[0]}, and is now {pair[1]}", breaks=worse
+                    )
         else:
             yield ContractChange(where, f"has another {field}")
 
@@ -160,8 +161,8 @@ def _schema_changes(
             closed = new.get("additionalProperties") is False
             yield ContractChange(here, "is gone", breaks=closed if given else name in must)
         elif name not in was:
-            change = "is new and required" if name in needs else "is new"
-            yield ContractChange(here, change, breaks=given and name in needs)
+            yield ContractChange(here, "is new and required" if name in needs else "is new",
+                         breaks=given and name in needs)  # fmt: skip
         else:
             if (name in must) != (name in needs):
                 change = "is needed now" if name in needs else "is no longer needed"

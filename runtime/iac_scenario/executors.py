@@ -83,8 +83,9 @@ def edit_file(sandbox: Sandbox, given: Mapping[str, Any]) -> CallResult:
     if count == 0:
         raise CallError(f"String to replace not found in file: {old}")
     if count > 1 and not given.get("replace_all", False):
-        text = f"Found {count} matches of the string to replace, but replace_all is false: {old}"
-        raise CallError(text)
+        raise CallError(
+            f"Found {count} matches of the string to replace, but replace_all is false: {old}"
+        )
     sandbox.write(parts, _encode_text(text.replace(old, new)))
     told = f" All {count} occurrences were replaced." if count > 1 else ""
     return text_result(f"The file {sandbox.display_path(parts)} has been updated.{told}")

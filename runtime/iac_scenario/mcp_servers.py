@@ -391,8 +391,9 @@ class McpExecutor:
         # The answer did not fit the protocol, or not the schema that the server listed.
         except Exception as error:
             reason = (str(error).splitlines() or [type(error).__name__])[0]
-            text = f"The answer of the server {session.name} is malformed: {reason}"
-            raise CallError(text) from None
+            raise CallError(
+                f"The answer of the server {session.name} is malformed: {reason}"
+            ) from None
         return _call_result(result)
 
     def _find_tool(self, tool: str) -> tuple[ServerConnection, str]:

@@ -512,8 +512,10 @@ def rule_note(rule: str) -> str | None:
     """Return why a rule does nothing, or None."""
     name, specifier = _parse_rule(rule)
     if specifier and name in _FAMILY and name not in ("Read", "Edit"):
-        instead = f"{_FAMILY[name]}({specifier})"
-        return f"{rule!r} is ignored, as it is in Claude Code. Write {instead} instead."
+        return (
+            f"{rule!r} is ignored, as it is in Claude Code. Write {_FAMILY[name]}({specifier})"
+            " instead."
+        )
     return None
 
 

@@ -321,8 +321,9 @@ class SessionHooks:
                     fits = not matched or wanted == "*"
                     fits = fits or search_pattern(rf"^(?:{wanted})$", matched) is not None
                 except ValueError as error:
-                    text = f"settings: hooks.{event}: the matcher {wanted!r} {error}"
-                    raise PlayError(text) from None
+                    raise PlayError(
+                        f"settings: hooks.{event}: the matcher {wanted!r} {error}"
+                    ) from None
                 hooks += [hook for hook in entry.get("hooks", ()) if fits]
         return [hook for hook in hooks if hook.get("type") in ("command", "bash")]
 

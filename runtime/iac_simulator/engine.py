@@ -36,8 +36,9 @@ def load_quickjs() -> Any:
     try:
         import quickjs  # type: ignore[import-untyped]
     except ImportError:
-        text = "The engine quickjs is not installed: pip install quickjs-ng."
-        raise MissingEngineError(text) from None
+        raise MissingEngineError(
+            "The engine quickjs is not installed: pip install quickjs-ng."
+        ) from None
     return quickjs
 
 

@@ -261,6 +261,7 @@ def _tables_without_dictionary(key: str, world: Any) -> Tables:
     """An app that only the state knows: it has a name (`@name`) and no dictionary."""
     name = world.get("@name") if isinstance(world, dict) else None
     if not isinstance(name, str):
-        wrong = 'there is no app with this key; give the world an "@name" to add one.'
-        raise StateError(f"{key}: {wrong}")
+        raise StateError(
+            f'{key}: there is no app with this key; give the world an "@name" to add one.'
+        )
     return Tables(key, App(f"local.{key}", name), {}, {}, {}, {})

@@ -144,8 +144,9 @@ def _check_object(tables: Tables, term: str | None, data: Mapping[str, Any], pla
         here = f"{place}.{_quote_key(key)}" if place else _quote_key(key)
         if key.startswith("@"):
             if key not in _OF_OBJECT:
-                what = "not a key of an object"
-                raise _unknown_key_error(tables.key, place, key, what, sorted(_OF_OBJECT))
+                raise _unknown_key_error(
+                    tables.key, place, key, "not a key of an object", sorted(_OF_OBJECT)
+                )
             continue
         rows = class_descendants(tables, term) if term in tables.classes and term else ()
         prop = property_of_kin(tables, term if rows else None, key)
@@ -157,9 +158,11 @@ def _check_object(tables: Tables, term: str | None, data: Mapping[str, Any], pla
         elif prop is not None:
             _check_value(tables, class_of_type(tables, prop.type), value, here)
         elif key not in _ANYWHERE and not (term == APPLICATION and key in STANDARD_PROPERTIES):
-            what = f"not a property or element of {term or 'object'}"
+            owner = term or "object"
             known = sorted({name for row in rows for name in member_names(tables, row)})
-            raise _unknown_key_error(tables.key, place, key, what, known)
+            raise _unknown_key_error(
+                tables.key, place, key, f"not a property or element of {owner}", known
+            )
 
 
 def _check_elements(tables: Tables, term: str, value: Any, place: str) -> None:
