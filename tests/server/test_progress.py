@@ -159,7 +159,7 @@ def test_the_wait_for_a_turn_counts(tools: Path, osascript: Scripted) -> None:
 
 
 def test_a_call_is_ended_in_time_for_a_client_that_waits_a_minute() -> None:
-    from iac_runtime.serve.stdio import _call_patience
+    from iac_runtime.serve.stdio import call_patience
 
-    assert _call_patience({}) == CALL_SECONDS < 60 - 3
-    assert _call_patience({"timeout": "120"}) == 124
+    assert call_patience({}) == CALL_SECONDS < 60 - 3
+    assert call_patience({"timeout": "120"}) == 124

@@ -463,7 +463,7 @@ def prepare_server(raw: Mapping[str, Any]) -> PreparedServer:
     lines()
     identity = server_identity(lines.surface, lines.relevant_instructions(INSTRUCTIONS))
     # Who wants longer calls gets them; what follows a call's end is counted too.
-    patience = max(CALL_SECONDS, float(raw.get("timeout") or 0.0) + 4.0)
+    patience = call_patience(raw)
     return PreparedServer(
         identity, lines, LazyGate(lines, partial(_open_gate, raw), opened), patience
     )
@@ -526,6 +526,11 @@ def _warn_unknown_words(gate: Any) -> None:
     with contextlib.suppress(IacError):
         for line in unknown_words(gate.permissions.policy, gate.catalogue, added_tools()):
             getLogger(f"{LOGGER}.policy").warning("%s", line)
+
+
+def call_patience(raw: Mapping[str, Any]) -> float:
+    """Return the seconds for a call, its wait included; who wants longer calls gets them."""
+    return max(CALL_SECONDS, float(raw.get("timeout") or 0.0) + 4.0)
 
 
 def _listing_choice(raw: Mapping[str, Any], *, read_only: bool) -> Choice:
