@@ -126,6 +126,7 @@ def test_a_long_script_that_goes_straight_is_judged_as_it_is(analyser: ScriptAna
     assert analyser.analyze_script(f"{TELL}{lines}end tell", "applescript").level == "SAFE"
 
 
+@pytest.mark.slow
 @settings(max_examples=40, phases=[Phase.explicit, Phase.generate])
 @given(st.data())
 def test_any_text_is_judged_within_a_second(analyser: ScriptAnalyzer, data: st.DataObject) -> None:

@@ -234,6 +234,7 @@ LINKS = st.lists(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.property
 @given(journal=JOURNALS, links=LINKS)
 @example(journal={"replace": {}, "remove": ["tools.lock"]}, links=[])

@@ -219,6 +219,7 @@ def storm(items: str) -> tuple[dict[str, Any], list[str], dict[str, str]]:
     return json.loads(line), told, files
 
 
+@pytest.mark.slow
 def test_an_entry_of_nine_hundred_parameters_is_cut_and_names_the_way_to_the_rest() -> None:
     optional = ' optional="yes"'
     rows = "".join(

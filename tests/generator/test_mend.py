@@ -80,6 +80,7 @@ def test_whatever_comes_is_mended_once_and_for_all(text: str) -> None:
     assert repair_xml(mended) == (mended, [])
 
 
+@pytest.mark.slow
 def test_a_file_made_to_be_slow_is_not() -> None:
     for part in (b"<!--", b"<![CDATA[", b"&", b"<x:include ", b"<!---->"):
         repair_xml(part * (2_000_000 // len(part)))

@@ -159,6 +159,7 @@ def test_pages_of_calls_leave_none_out_and_charts_count_all(tmp_path: Path) -> N
     assert denied.seq == seen[0]
 
 
+@pytest.mark.slow
 def test_it_ends_when_nobody_looks(tmp_path: Path) -> None:
     data = tmp_path / "data"
     code = (

@@ -131,6 +131,7 @@ def test_a_program_that_writes_meanwhile_is_not_refused(
     assert len(find_calls(folder, AuditQuery(tool="live", result="done"), 99_999)) == sent
 
 
+@pytest.mark.slow
 def test_what_is_cut_short_at_any_step_still_verifies_and_is_gone_on_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ pytestmark = pytest.mark.process
 FOREIGN = Path(__file__).with_name("foreign")
 
 
+@pytest.mark.slow
 @pytest.mark.sweep
 @pytest.mark.parametrize("name", ["everything", "filesystem", "memory"])
 def test_a_server_from_npm_is_played(
