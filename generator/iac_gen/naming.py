@@ -24,18 +24,16 @@ _PREFIX = 24
 _KEPT = 3
 _SMALL = frozenset("a an the of for to in on at by with from and or as using via into".split())
 # What a long name says shortly.
-_SHORT = dict(
-    pair.split("=")
-    for pair in (
-        "application=app applications=apps attributes=attrs authentication=auth authorization=auth"
-        " configuration=config database=db description=info directory=folder document=doc"
-        " documents=docs environment=env expression=expr function=func identifier=id image=pic"
-        " information=info language=lang library=lib maximum=max message=msg messages=msgs"
-        " minimum=min parameter=param parameters=params password=pass position=pos"
-        " preferences=prefs properties=props property=prop reference=ref specification=spec"
-        " statistics=stats synchronize=sync temporary=temp value=val values=vals"
-    ).split()
+_SHORTER = (
+    "application=app applications=apps attributes=attrs authentication=auth authorization=auth"
+    " configuration=config database=db description=info directory=folder document=doc"
+    " documents=docs environment=env expression=expr function=func identifier=id image=pic"
+    " information=info language=lang library=lib maximum=max message=msg messages=msgs"
+    " minimum=min parameter=param parameters=params password=pass position=pos"
+    " preferences=prefs properties=props property=prop reference=ref specification=spec"
+    " statistics=stats synchronize=sync temporary=temp value=val values=vals"
 )
+_SHORT = {long: short for long, _, short in (pair.partition("=") for pair in _SHORTER.split())}
 CONTRACT = (
     "App", "Class", "DateOrText", "DateTime", "Element", "Entity", "Enum", "Intent", "ListOf",
     "Param", "Property", "Record", "Ref", "Schema", "objects", "tool",

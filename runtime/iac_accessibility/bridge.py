@@ -146,6 +146,7 @@ class ElementReader(Protocol):
 
         An element that was not reached in that time is a `AppNotResponding`.
         """
+        ...
 
 
 def wait_until(holds: Callable[[], object], seconds: float, step: float = 0.02) -> bool:
@@ -178,9 +179,11 @@ class InputDevices(Protocol):
 
     def list_windows(self) -> list[ScreenWindow]:
         """Return the windows of all apps."""
+        ...
 
     def front_window(self) -> ScreenWindow | None:
         """Return the window that has the keyboard now, or None."""
+        ...
 
     def window_at(self, x: float, y: float, *, listed: bool = False) -> ScreenWindow | None:
         """Return the window that is on top at a point, or None.
@@ -188,6 +191,7 @@ class InputDevices(Protocol):
         Args:
             listed: Look past what `windows` does not list: menus, the picture of what is dragged.
         """
+        ...
 
     def raise_window(self, number: int) -> None:
         """Bring a window to the front and give it the keyboard."""
@@ -247,12 +251,15 @@ class Bridge(Protocol):
 
     def running_apps(self, timeout: float) -> list[UiApp]:
         """Return the running apps that have an interface."""
+        ...
 
     def is_installed(self, name: str) -> bool:
         """Say whether an app of that name or id is on this machine, running or not."""
+        ...
 
     def is_alive(self, app: UiApp) -> bool:
         """Say whether the process of `app` still runs, and is not another one of its pid."""
+        ...
 
     def app_element(self, app: UiApp, timeout: float) -> Handle:
         """Return the app's own element, whose children are its windows (and menu bar).
@@ -261,23 +268,29 @@ class Bridge(Protocol):
             Denied: The app was asked, and this process may not look into it.
             Gone, Silent: The app has ended, or does not answer.
         """
+        ...
 
     def open_reader(self, app: UiApp, *, whole: bool, timeout: float) -> ElementReader:
         """Return a reader; `whole` says that most of the app is going to be read."""
+        ...
 
     def ancestor_handles(self, app: UiApp, handle: Handle, timeout: float) -> list[Handle]:
         """Return the way to an element: its window first, itself last."""
+        ...
 
     def focused_element(self, app: UiApp, timeout: float) -> Handle | None:
         """Return the app's element that has the keyboard, or None."""
+        ...
 
     def read_children(
         self, handle: Handle, start: int, most: int, timeout: float
     ) -> tuple[list[Handle], int]:
         """Return children of an element from number `start` on, and how many there are in all."""
+        ...
 
     def read_text(self, handle: Handle, start: int, most: int, timeout: float) -> tuple[str, int]:
         """Return characters of an element's text from `start` on, and how many there are in all."""
+        ...
 
     def take_picture(self, app: UiApp, frame: Frame, timeout: float) -> ScreenPicture:
         """Return what the screen shows at a place of an app's window.
@@ -285,12 +298,15 @@ class Bridge(Protocol):
         Raises:
             UiFault: There are no pictures here, or the system refuses them; the text says why.
         """
+        ...
 
     def accepted_value(self, handle: Handle, timeout: float) -> AcceptedValue:
         """Return what the element takes as its value."""
+        ...
 
     def is_default(self, handle: Handle, window: Handle, timeout: float) -> bool:
         """Say whether Return presses this element of the window."""
+        ...
 
     def perform_action(self, handle: Handle, action: str, timeout: float) -> None:
         """Carry out one of the element's own actions, by the name that `UiNode.actions` has."""
@@ -305,24 +321,29 @@ class Bridge(Protocol):
         Raises:
             Silent: There are none here; the text says why.
         """
+        ...
 
     def other_names(self, app: UiApp) -> Sequence[str]:
         """Return what else people call an app: its program, its desktop entry's name."""
+        ...
 
     def runs_input(self, app: UiApp) -> bool:
         """Say whether an app is known by what it is to run what is typed there."""
+        ...
 
     def grab_focus(self, handle: Handle, timeout: float) -> None:
         """Give an element the keyboard, within its window."""
 
     def has_focus(self, handle: Handle, timeout: float) -> bool:
         """Say whether an element, or one below it, has the keyboard of its window."""
+        ...
 
     def insert_text(self, handle: Handle, text: str, timeout: float) -> None:
         """Put a text in at the end of what is there, by the toolkit's own text interface."""
 
     def select_all(self, handle: Handle, timeout: float) -> bool:
         """Select what a text holds; False where its toolkit does not do that."""
+        ...
 
     def select_child(self, handle: Handle, index: int, timeout: float) -> None:
         """Select a child of a list, a tab bar or a menu by its place."""
@@ -332,15 +353,19 @@ class Bridge(Protocol):
 
         The point is in the unit and from the corner of the frames of the window's elements.
         """
+        ...
 
     def scroll_to(self, handle: Handle, timeout: float) -> bool:
         """Bring an element into view; False where its toolkit does not do that."""
+        ...
 
     def full_text(self, handle: Handle, timeout: float) -> str | None:
         """Return the whole text of an element, as it is; None where it has none."""
+        ...
 
     def watch_changes(self, app: UiApp, kinds: Collection[ChangeKind]) -> "ChangeQueue":
         """Begin to collect changes in the app, until it is closed."""
+        ...
 
     def request_tree(self, app: UiApp) -> str:
         """Ask an app that builds its tree on demand to build it.
@@ -349,6 +374,7 @@ class Bridge(Protocol):
             What was done, as a clause: "accessibility was switched on in Chromium"; empty where
             there is nothing to do.
         """
+        ...
 
     def close(self) -> None:
         """Let go of the platform."""

@@ -441,8 +441,7 @@ class _RehearsedObjects:
         operation, given = plan.tool.operation, plan.facts.arguments
         assert operation is not None
         tables, targets = operation.tables, _text_list(given.get("target"))
-        if operation.spec.op in ("make", "set"):
-            values = {fold_name(key): value for key, value in given.get("properties", {}).items()}
+        values = {fold_name(key): value for key, value in given.get("properties", {}).items()}
         if operation.spec.op == "make":
             kind = tables.find_class(str(given["element"])) or ""
             made = self._new_reference(kind, tables, number, values)

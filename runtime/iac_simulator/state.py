@@ -193,9 +193,9 @@ def _check_mark(tables: Tables, value: Mapping[str, Any], place: str) -> None:
         raise StateError(f"{tables.key}: {place}: a {mark} must be {named}.")
     try:
         if mark == "date":
-            parse_instant(content)
+            parse_instant(str(content))
         elif mark == "ref":
-            parse_chain(content)
+            parse_chain(str(content))
     except StateError as error:
         raise StateError(f"{tables.key}: {place}: {error}") from None
     except ValueError:

@@ -47,8 +47,12 @@ NamedType = TypeVar("NamedType", model.Enumeration, model.RecordType, model.Valu
 def undefined_type(facts: LintFacts) -> Iterator[LintHit]:
     """Find type names that are declared nowhere, each at its first place with the count."""
     items = (*facts.own, *facts.taken)
-    kinds = model.SdefClass | model.Enumeration | model.ValueType
-    known = {s.name for item in items if isinstance(item, kinds) for s in item.synonyms}
+    known = {
+        synonym.name
+        for item in items
+        if isinstance(item, model.SdefClass | model.Enumeration | model.ValueType)
+        for synonym in item.synonyms
+    }
     # An enumeration without values is declared, though nothing can be made of it.
     empty = items_of_kind(items, model.Enumeration)
     known |= {name for row in empty for name in (row.name, row.code)}
