@@ -44,7 +44,7 @@ def package_of(path: str) -> str | None:
     top, _, rest = path.partition("/")
     if top in ("generator", "runtime", "templates") and rest:
         return rest.partition("/")[0]
-    return top if top in ("benchmarks", "docs", "tests", "tools") and rest else None
+    return top if top in ("benchmarks", "docs", "tests") and rest else None
 
 
 def count_packages() -> dict[str, dict[str, int]]:
