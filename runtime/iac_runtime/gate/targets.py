@@ -82,10 +82,12 @@ class TargetSnapshot(NamedTuple):
     Attributes:
         shown: What the references name, for a person.
         pin: The reads and what they answered, for the harness; None where nothing was read.
+        looked: What the reads answered that taking the call back needs; None where they failed.
     """
 
     shown: tuple[TargetDescription, ...]
     pin: tuple[Event, Any] | None = None
+    looked: Sequence[Mapping[str, Any]] | None = None
 
     @property
     def digest(self) -> str:
@@ -101,11 +103,12 @@ def describe_targets(
     event: Event,
     operation: Operation,
     context: ToolContext,
-    names: Sequence[NameUse],
+    names: Sequence[NameUse] = (),
+    undo: Sequence[Event] = (),
 ) -> TargetSnapshot:
     """Look at what a call names, as far as reading it needs no approval of its own.
 
-    An app that does not run is not started.
+    An app that does not run is not started. `undo` reads what taking the call back needs.
 
     Raises:
         SharedNameError: Several objects bear one of the `names`.
@@ -113,10 +116,11 @@ def describe_targets(
     tables = operation.tables
     hidden = tuple(context.permissions.policy.secrets)
     targets = _find_targets(event, tables, context.home, hidden)
-    if not targets:
-        return TargetSnapshot(())
-    looks = _each(read for target in targets for read in target.reads)
-    looks = replace(looks, parts=(*looks.parts, *(use.counts for use in names)))
+    reads = [read for target in targets for read in target.reads]
+    reads += [*(use.counts for use in names), *undo]
+    if not reads:
+        return TargetSnapshot((), looked=())
+    looks = _each(reads)
     why, app = _NOT_ALLOWED, tables.app.name
     if may_read(facts, looks, operation, context):
         try:
@@ -128,9 +132,11 @@ def describe_targets(
             gone = isinstance(error, ToolError) and error.type == "APP_NOT_RUNNING"
             why = _NOT_RUNNING if gone else _NOT_READ
         else:
-            counts = answer[len(answer) - len(names) :]
-            refuse_shared(names, counts, facts, operation, context)
-            return TargetSnapshot(tuple(_describe(targets, iter(answer))), (looks, answer))
+            # What is overwritten may move by itself, such as where a player is: it is not held.
+            held = len(answer) - len(undo)
+            refuse_shared(names, answer[held - len(names) : held], facts, operation, context)
+            pin = (replace(looks, parts=looks.parts[:held]), answer[:held]) if held else None
+            return TargetSnapshot(tuple(_describe(targets, iter(answer))), pin, answer[held:])
     return TargetSnapshot(tuple(TargetDescription(target.reference, why) for target in targets))
 
 
