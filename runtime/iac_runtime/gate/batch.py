@@ -86,7 +86,17 @@ class BatchTargetReader:
             within = count < most and not (first and time.monotonic() - now > SECONDS)
             if plan.look and within:
                 count += 1
-                seen.append(plan.look(one))
+                try:
+                    plan = plan.look(one)
+                except ToolError as error:
+                    if error.type != "NOT_FOUND":
+                        raise
+                    if not seen:
+                        error.message = f"Call 1 of {len(plans)}: {error.message} No call was sent."
+                        raise
+                    # A call before it may make it.
+                    plan = replace(plan, facts=one)
+                seen.append(plan)
             else:
                 seen.append(replace(plan, facts=one))
         self._counts.setdefault(key, (now, count))
