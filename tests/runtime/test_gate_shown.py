@@ -80,7 +80,8 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
     ("notes_delete", {"target": f"{NOTES}[0]"},
      ['Claude wants to delete the note "Shopping list" in Notes.',
       '  note "Shopping list", modification date 2026-02-25 18:00, in folder "Notes", account'
-      ' "iCloud", plaintext "Shopping list Milk, eggs, bread"', "Reason: DANGEROUS calls always require approval.",
+      ' "iCloud", plaintext "Shopping list Milk, eggs, bread"',
+      "Reason: DANGEROUS calls always require approval.",
       "Can it be undone? Yes, for a while: it moves to Recently Deleted in Notes. It can"
       " be moved back while this program runs.", f"DANGEROUS: notes_delete, {NOTES}[0]"]),
     ("notes_delete", {"target": NOTES},
@@ -121,7 +122,8 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
       " back while this program runs.", 'DANGEROUS: finder_delete, desktop.items["Todo.txt"]']),
     ("reminders_delete", {"target": "lists[0].reminders[0]"},
      ['Claude wants to delete the reminder "Call the roofer" in Reminders.',
-      '  reminder "Call the roofer", due date 2026-03-04 09:00, completed no, in list "Reminders"']),
+      '  reminder "Call the roofer", due date 2026-03-04 09:00, completed no, in list'
+      ' "Reminders"']),
     ("safari_close", {"target": "windows[0].tabs[0]"},
      ['Claude wants to close the tab "Example Domain" in Safari.',
       '  tab "Example Domain", URL "https://example.com/", in window "Example Domain"',
