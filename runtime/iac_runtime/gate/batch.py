@@ -81,7 +81,8 @@ class BatchTargetReader:
         key = hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()
         self._counts = {k: row for k, row in self._counts.items() if now - row[0] < LIFETIME}
         most = self._counts.get(key, (now, len(plans)))[1]
-        first, count, seen = key not in self._counts, 0, []
+        first, count = key not in self._counts, 0
+        seen: list[Plan] = []
         for plan, one in zip(plans, facts, strict=True):
             within = count < most and not (first and time.monotonic() - now > SECONDS)
             if plan.look and within:
