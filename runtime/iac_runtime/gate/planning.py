@@ -184,7 +184,7 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
         from iac_runtime.gate.targets import describe_targets
 
         found = describe_targets(facts, event, operation, context, names if witness else ())
-        facts = replace(facts, shown=found.shown, pin=found.digest)
+        facts = replace(facts, shown=found.shown, pin=found.digest, before=found.before)
         return Plan(tool, facts, partial(perform_operation, pin=found.pin), look_at_targets)
 
     return Plan(tool, facts, perform_operation, look_at_targets)
