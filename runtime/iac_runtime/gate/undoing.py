@@ -206,10 +206,11 @@ def _plan_step(
     def look_at_state(facts: CallFacts) -> Plan:
         if fresh and may_read(facts, state_check[0], operation, context):
             check_state()
+            if plan.look is not None:
+                undo = plan.look(replace(facts, tool=tool.name)).facts.undo
+                facts = replace(facts, undo=undo)
         told = (TargetDescription(step.state.reference, words),)
-        assert plan.look is not None
-        undo = plan.look(replace(facts, tool=tool.name)).facts.undo
-        return replace(done, facts=replace(facts, shown=told, pin=digest, undo=undo))
+        return replace(done, facts=replace(facts, shown=told, pin=digest))
 
     facts = replace(plan.facts, tool="undo_call", given={"call": row.id})
     done = replace(plan, facts=facts, perform=perform_undo, look=look_at_state)

@@ -211,6 +211,7 @@ class CallFacts:
         memory: What an approval of this call also covers while this program runs (a window);
             empty where it covers the call alone.
         shown: What its references name, where that was looked at; then an approval is of that.
+        before: What the properties that it sets are now, as short texts, where that was looked at.
         pin: The SHA-256 (hex) of all that was seen of it; empty where nothing was.
         undo: What can be promised of taking it back, as the reads around it allow; None where
             nothing is read around it.
@@ -241,6 +242,7 @@ class CallFacts:
     preapproved_level: Level | None = None
     memory: str = ""
     shown: tuple[TargetDescription, ...] = ()
+    before: tuple[tuple[str, str], ...] = ()
     pin: str = ""
     undo: "Undo | None" = None
     parts: "tuple[CallFacts, ...]" = ()
