@@ -13,6 +13,7 @@ Others import from its rooms, so that none is loaded before it is needed:
     decide        the decision, and what an "always" covers
     approvals     tokens, answers that are remembered, pauses; loads sqlite3
     prompts       how a person is asked, and in what words
+    tasks         what one answer covers for several calls: drafts, and tasks as budgets
     permissions   all of it in one object, for the gate
 """
 
@@ -29,4 +30,5 @@ __all__ = [
     "rules",
     "settings",
     "taint",
+    "tasks",
 ]

@@ -359,6 +359,20 @@ def command_verb(code: str, name: str, level: Level, *, answers: bool) -> Verb:
     return "unknown" if verb in READ_VERBS else verb
 
 
+@lru_cache(maxsize=256)
+def outgoing_classes(tables: Tables) -> frozenset[str]:
+    """Return the classes of an app whose objects leave by a DANGEROUS command that sends them."""
+    sent = (
+        param.type
+        for name, spec in tables.tools.items()
+        if spec.level == "DANGEROUS"
+        and command_verb(spec.event, name, spec.level, answers=False) == "send"
+        for param in spec.params.values()
+        if param.code == "----"
+    )
+    return frozenset(term for term in sent if (row := tables.classes.get(term)) and row.make)
+
+
 def effect_event(event: Event) -> str:
     """Return the event of a request as an effect has it: `coresetd`, `hookPlay play`."""
     known = event.op != "command" or event.code in _BY_CODE
