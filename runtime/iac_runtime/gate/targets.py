@@ -31,8 +31,8 @@ from iac_runtime.language.steps import Boundary, ById, ByIndex, Column, Event, R
 from iac_runtime.language.terms import id_classes, id_property, property_term
 from iac_runtime.language.text import format_reference
 from iac_runtime.outcomes.read_back import container_of
-from iac_runtime.policy.effects import inspect_request, lowercase_words
 from iac_runtime.policy.facts import CallFacts, TargetDescription
+from iac_runtime.policy.requests import inspect_request, lowercase_words
 from iac_runtime.policy.taint import is_secret_property
 from iac_runtime.tools.tables import APPLICATION, Operation, Tables
 

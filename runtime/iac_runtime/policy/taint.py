@@ -25,8 +25,8 @@ from iac_base.secrets import is_secret
 from iac_base.text import AROUND, left_out, visible_text
 from iac_base.words import fold_name
 from iac_runtime.language.steps import AllElements, Event, PropertyStep
-from iac_runtime.policy.effects import find_specifiers_and_columns, lowercase_words
 from iac_runtime.policy.places import SYSTEM_EVENTS
+from iac_runtime.policy.requests import find_specifiers_and_columns, lowercase_words
 from iac_runtime.tools.tables import Tables
 
 _ALL: Final = "properties"
