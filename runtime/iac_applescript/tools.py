@@ -214,7 +214,10 @@ def execute_script(tool: Tool, call: Call, context: ToolContext) -> Plan:
         ),
         _script_effects(toolset, analysis, script_reach(script, language, analysis)),
         line=summarize_script(given, analysis, confined=confined),
-        raised=(*raised, *find_tainted_texts(literals, context.permissions.taint)),
+        raised=(
+            *raised,
+            *find_tainted_texts(literals, context.permissions.taint, call.caller.token_client),
+        ),
         turns=[app for app, _ in map(toolset.resolve_app, told) if app],
         lines=tuple(worst_lines(script, analysis)),
         pin=given.digest,

@@ -218,6 +218,7 @@ class AppTrait(Flag):
 _TABLE: Final = read_level_table("structure")
 _RUNS: Final = frozenset(_TABLE["runs"]["properties"].split())
 _FORCES: Final = frozenset(_TABLE["forces"]["words"].split())
+_LOSES: Final = frozenset(_TABLE["forces"]["verbs"].split())
 _SILENT: Final = tuple(re.compile(pattern) for pattern in _TABLE["forces"]["phrases"])
 _NUMBERS: Final = frozenset("integer real number date".split())
 _PLAIN: Final = _NUMBERS | frozenset("text string boolean record point rectangle".split())
@@ -284,7 +285,8 @@ def verb_context(command: SdefCommand, resolved: ResolvedDictionary) -> VerbCont
         direct=tuple(_type_words(ref, resolved.classes) for ref in taken),
         answers=answers,
         around=_app_nouns(resolved),
-        plain=bool(taken or library) and all(ref.name in plain for ref in shown),
+        plain=bool(taken or library or command.parameters)
+        and all(ref.name in plain for ref in shown),
         numbers=bool(taken) and all(ref.name in _NUMBERS for ref in shown),
         gathers=library and bool(taken) and lists,
         closed=bool(taken) and all(ref.name in closed for ref in taken),
@@ -313,6 +315,8 @@ def forcing_terms(parameter: SdefParameter, resolved: ResolvedDictionary) -> Ite
     names = {ref.name for ref in parameter.types}
     chosen = [row for row in resolved.enumerations if row.name in names]
     values = (value.name for row in chosen for value in row.enumerators)
+    if _LOSES.intersection(term_phrase(parameter.name)[:1]):
+        yield parameter.name
     for name in (parameter.name, *values):
         words = term_phrase(name)
         if _FORCES & set(words) or skips_confirmation(words):
@@ -508,6 +512,8 @@ def _safe_verb_verdict(words: Phrase, first: LevelVerdict, given: VerbContext) -
     if SETS["elsewhere"] & rest and first.reason == "reads":
         return LevelVerdict("MODIFY", "queries another computer")
     if words[0] in ("show", "display", "present") and SETS["asks"] & rest:
+        if SETS["proofs"] & rest:
+            return LevelVerdict("DANGEROUS", "asks for credentials")
         return LevelVerdict("MODIFY", "asks the user")
     told = first.reason in ("reads", _VIEW.reason) and given.answers == "value"
     if SECRET_WORDS & rest and told:
@@ -634,7 +640,7 @@ def _verbless_verdict(words: Phrase, given: VerbContext) -> LevelVerdict | None:
     """Return what a term says that begins with no known verb."""
     if SECRET_WORDS & set(words):
         return LevelVerdict("DANGEROUS", "touches a secret")
-    if words[0] == "do" and CODE_WORDS & set(words[1:]):
+    if words[0] == "do" and (CODE_WORDS | SETS["does"]) & set(words[1:]):
         return LevelVerdict("DANGEROUS", _RUNS_CODE)
     if any(word.endswith(_ENDINGS) and word not in SETS["no_code"] for word in words):
         return LevelVerdict("DANGEROUS", _RUNS_CODE)
@@ -647,7 +653,7 @@ def _verbless_verdict(words: Phrase, given: VerbContext) -> LevelVerdict | None:
         noun = SETS["nouns"] | (SETS["nouns_too"] if given.answers == "value" else frozenset())
         if verb is not None and verb.level == "DANGEROUS" and words[position] not in noun:
             return verb
-    if words[-1] == "preview":
+    if words[-1] in ("preview", "scroll"):
         return _VIEW
     # What is named after its answer: `title for tty`, `module paths`, `unicode numbers`. A boolean
     # says of most commands only that they were carried out.

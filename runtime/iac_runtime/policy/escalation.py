@@ -63,11 +63,13 @@ class RuleContext(NamedTuple):
     """The file system, the texts of recent results, and the folders of this program.
 
     `own` are folders of this program: nothing may be written there, the state not even read.
+    `holder` is who makes the request at hand.
     """
 
     files: FileSystem = LocalFileSystem()
     taint: Taint | None = None
     own: tuple[str, ...] = ()
+    holder: str = ""
 
 
 RuleTest: TypeAlias = Callable[[RequestView, RuleContext], str]
@@ -112,8 +114,14 @@ FILE_RULES: Final = RuleTable()
 TOP_FOLDER_DEPTH: Final = 2
 """Folders at this depth or above hold a whole disk, or all that a user has."""
 
-_EVIDENCE: Final = 120
+_EVIDENCE: Final = 240
 """Characters of what a test found that a person is shown."""
+
+_PIECE: Final = 100
+"""Of these, characters of a stranger's text; the rest says where it was read."""
+
+FROM_RESULT: Final = "from-a-result"
+"""The rule about what a stranger may have chosen."""
 
 _SHOWS: Final = frozenset({"aevtodoc", "aevtpdoc", "miscmvis", "aevtoapp", "GURLGURL"})
 """Events that open, print or reveal a file and leave it as it is."""
@@ -512,9 +520,7 @@ def _is_active_value(view: RequestView, row: RequestValue, links: Sequence[str])
     return any(_CARRIERS.search(text) or RECIPIENTS.search(text) for text in texts)
 
 
-@VALUE_RULES(
-    "from-a-result", "up", "{} comes from an earlier result, so a stranger may have chosen it."
-)
+@VALUE_RULES(FROM_RESULT, "up", "{}, so a stranger may have chosen it.")
 def _uses_earlier_result(view: RequestView, context: RuleContext) -> str:
     if context.taint is None or not view.texts:
         return ""
@@ -523,14 +529,28 @@ def _uses_earlier_result(view: RequestView, context: RuleContext) -> str:
         for row, text in (view.texts if view.links or view.event.writes else ())
         if row.code != "kocl" and _is_active_value(view, row, view.links)
     )
-    return next(filter(None, map(context.taint.find_tainted_piece, texts)), "")
+    return _find_stranger_text(texts, context.taint, context.holder)
 
 
-def find_tainted_texts(texts: Iterable[str], taint: Taint) -> tuple[RaisedLevel, ...]:
+def _find_stranger_text(
+    texts: Iterable[str], taint: Taint, holder: str, *, whole: bool = True
+) -> str:
+    """Return the first piece of some texts that a stranger may have chosen, and where it stood."""
+    pieces = (taint.find_tainted_piece(text, whole=whole, holder=holder) for text in texts)
+    piece = next(filter(None, pieces), "")
+    if not piece:
+        return ""
+    shown = piece if len(piece) <= _PIECE else f"{piece[: _PIECE - 1]}…"
+    return f"{shown} stood in {taint.describe_source(piece, holder)}"
+
+
+def find_tainted_texts(
+    texts: Iterable[str], taint: Taint, holder: str = ""
+) -> tuple[RaisedLevel, ...]:
     """Return the rule that holds if a URL, an address or a path in these texts was in a result."""
     rule = next(row for row in VALUE_RULES if row.test is _uses_earlier_result)
-    pieces = (taint.find_tainted_piece(text, whole=False) for text in texts)
-    return tuple(rule.raise_for(piece) for piece in [*filter(None, pieces)][:1])
+    found = _find_stranger_text(texts, taint, holder, whole=False)
+    return (rule.raise_for(found),) if found else ()
 
 
 VALUE_RULES("write-permission", "DANGEROUS", "It opens a file for writing ({}).")(

@@ -43,7 +43,7 @@ from iac_runtime.policy.effects import (
     identify_no_app,
     request_effects,
 )
-from iac_runtime.policy.escalation import RuleContext, find_escalations
+from iac_runtime.policy.escalation import FROM_RESULT, RuleContext, find_escalations
 from iac_runtime.policy.facts import (
     ACCEPTED,
     ApprovalHistory,
@@ -52,6 +52,7 @@ from iac_runtime.policy.facts import (
     Decision,
     TargetDescription,
     Verdict,
+    call_digest,
 )
 from iac_runtime.policy.places import parse_file_url, path_identity
 from iac_runtime.policy.policy_file import load_policy, parse_policy, policy_path
@@ -174,6 +175,7 @@ class Permissions:
         self._make_store = store
         self._store: ApprovalStore | None = None
         self._granted: set[tuple[str, str]] = set()
+        self._accepted: set[str] = set()
 
     @property
     def store(self) -> "ApprovalStore":
@@ -207,7 +209,8 @@ class Permissions:
         effects = request_effects(
             event, view, operation, level, self._identify, self._context.files.resolve_links
         )
-        raised = find_escalations(view, self._context) if _can_raise(view) else ()
+        context = self._context._replace(holder=facts.token_client)
+        raised = find_escalations(view, context) if _can_raise(view) else ()
         secrets = find_secrets_read(event, tables, self.policy.secrets)
         if view.target_processes and effects[0].is_read_only:
             secrets += hidden_texts_read(event, self._identify)
@@ -229,7 +232,7 @@ class Permissions:
         """Return the facts of a call with what is known of who calls."""
         approvers = self.policy.approvers
         lacking: Any = tuple((way, "unable") for way in caller.unable if way in approvers)
-        return replace(
+        known = replace(
             facts,
             client=caller.client,
             token_client=caller.token_client,
@@ -243,6 +246,12 @@ class Permissions:
             places=cache(self.path_places),
             parts=tuple(self.with_caller(part, caller) for part in facts.parts),
         )
+        chosen = any(row.rule == FROM_RESULT for row in facts.raised)
+        if not chosen or call_digest(known) not in self._accepted:
+            return known
+        # A person saw where it came from and said yes to this very call.
+        rest = tuple(row for row in facts.raised if row.rule != FROM_RESULT)
+        return replace(known, raised=rest)
 
     def path_places(self, path: str) -> tuple[str, ...]:
         """Return where a path leads: as it says, and with its links resolved."""
@@ -356,6 +365,11 @@ class Permissions:
             remember_approval(self.store, facts)
         if facts.memory:
             self._granted.add((facts.token_client, facts.memory))
+        self._accepted.update(
+            call_digest(part)
+            for part in facts.parts or (facts,)
+            if any(row.rule == FROM_RESULT for row in part.raised)
+        )
         source = f"the user, asked by {facts.client or 'iac'}"
         return facts, replace(decision, action="allow", source=source)
 
