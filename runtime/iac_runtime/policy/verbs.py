@@ -36,7 +36,9 @@ _ACTIVATE: Final = "miscactv"
 _BY_CODE: Final = _index_verbs("codes")
 _BY_WORD: Final = _index_verbs("words")
 _BY_PHRASE: Final = _index_verbs("phrases", ", ")
-_BY_SCHEME: Final = {k: verb for k, verb in _index_verbs("schemes").items() if k not in VERBS}
+_BY_SCHEME: Final[dict[str, Verb]] = {
+    k: verb for k, verb in _index_verbs("schemes").items() if k not in VERBS
+}
 _BY_OP: Final[dict[str, Verb]] = {
     "activate": "view",
     "launch": "start",
@@ -62,7 +64,7 @@ def command_verb(code: str, name: str, level: Level, *, answers: bool) -> Verb:
     words = split_name(name) or [""]
     phrases = (" ".join(words[:size]) for size in (3, 2))
     spoken = next((_BY_PHRASE[one] for one in phrases if one in _BY_PHRASE), None)
-    verb = _BY_CODE.get(code) or spoken or _BY_WORD.get(words[0], "unknown")
+    verb: Verb = _BY_CODE.get(code) or spoken or _BY_WORD.get(words[0], "unknown")
     if level == "SAFE":
         return verb if verb in READ_VERBS else "read" if answers else "view"
     return "unknown" if verb in READ_VERBS else verb
@@ -162,7 +164,7 @@ def combine_verbs(deed: Deed, consequences: Iterable[Consequence]) -> tuple[Verb
     found = list(consequences)
     known = {row.name for row in found}
     more = deed.verb == "change" and any(name not in known for name, _ in deed.fields)
-    own = [deed.verb] if more or deed.verb == "create" or not found else []
+    own: list[Verb] = [deed.verb] if more or deed.verb == "create" or not found else []
     return tuple(dict.fromkeys((*own, *(row.verb for row in found))))
 
 
@@ -229,10 +231,11 @@ def link_verb(url: str) -> Verb:
     if scheme is None:
         return "open"
     name = scheme.group()[:-1].lower()
+    other: Verb = "open" if "." in name or name == "localhost" else "run"
     if name == "file":
         return "run" if is_executable((parse_file_url(plain) or "").rstrip("/")) else "open"
     # A host with its port has the form of a scheme.
-    return _BY_SCHEME.get(name, "open" if "." in name or name == "localhost" else "run")
+    return _BY_SCHEME.get(name, other)
 
 
 def is_trash_name(name: str) -> bool:
