@@ -64,7 +64,8 @@ def command_verb(code: str, name: str, level: Level, *, answers: bool) -> Verb:
     words = split_name(name) or [""]
     phrases = (" ".join(words[:size]) for size in (3, 2))
     spoken = next((_BY_PHRASE[one] for one in phrases if one in _BY_PHRASE), None)
-    verb: Verb = _BY_CODE.get(code) or spoken or _BY_WORD.get(words[0], "unknown")
+    worded: Verb = _BY_WORD.get(words[0], "unknown")
+    verb = _BY_CODE.get(code, spoken or worded)
     if level == "SAFE":
         return verb if verb in READ_VERBS else "read" if answers else "view"
     return "unknown" if verb in READ_VERBS else verb
