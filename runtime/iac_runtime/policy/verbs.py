@@ -63,9 +63,9 @@ def command_verb(code: str, name: str, level: Level, *, answers: bool) -> Verb:
     """
     words = split_name(name) or [""]
     phrases = (" ".join(words[:size]) for size in (3, 2))
-    spoken = next((_BY_PHRASE[one] for one in phrases if one in _BY_PHRASE), None)
     worded: Verb = _BY_WORD.get(words[0], "unknown")
-    verb = _BY_CODE.get(code, spoken or worded)
+    spoken: Verb = next((_BY_PHRASE[one] for one in phrases if one in _BY_PHRASE), worded)
+    verb: Verb = _BY_CODE.get(code, spoken)
     if level == "SAFE":
         return verb if verb in READ_VERBS else "read" if answers else "view"
     return "unknown" if verb in READ_VERBS else verb
