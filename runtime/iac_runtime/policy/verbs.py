@@ -33,9 +33,8 @@ def _index_verbs(table: str, between: str = " ") -> dict[str, Verb]:
 _ACTIVATE: Final = "miscactv"
 """The event that shows an app, or starts it."""
 
-_BY_CODE: Final = _index_verbs("codes")
-_BY_WORD: Final = _index_verbs("words")
-_BY_PHRASE: Final = _index_verbs("phrases", ", ")
+_BY_CODE: Final[dict[str, Verb]] = _index_verbs("codes")
+_BY_WORD: Final[dict[str, Verb]] = {**_index_verbs("words"), **_index_verbs("phrases", ", ")}
 _BY_SCHEME: Final[dict[str, Verb]] = {
     k: verb for k, verb in _index_verbs("schemes").items() if k not in VERBS
 }
@@ -62,10 +61,9 @@ def command_verb(code: str, name: str, level: Level, *, answers: bool) -> Verb:
         answers: Whether it declares a result.
     """
     words = split_name(name) or [""]
-    phrases = (" ".join(words[:size]) for size in (3, 2))
-    worded: Verb = _BY_WORD.get(words[0], "unknown")
-    spoken: Verb = next((_BY_PHRASE[one] for one in phrases if one in _BY_PHRASE), worded)
-    verb: Verb = _BY_CODE.get(code, spoken)
+    phrases = [*(" ".join(words[:size]) for size in (3, 2)), words[0]]
+    spoken = [_BY_WORD[one] for one in phrases if one in _BY_WORD]
+    verb: Verb = _BY_CODE.get(code) or (spoken[0] if spoken else "unknown")
     if level == "SAFE":
         return verb if verb in READ_VERBS else "read" if answers else "view"
     return "unknown" if verb in READ_VERBS else verb
