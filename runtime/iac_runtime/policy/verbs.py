@@ -62,8 +62,8 @@ def command_verb(code: str, name: str, level: Level, *, answers: bool) -> Verb:
     """
     words = split_name(name) or [""]
     phrases = [*(" ".join(words[:size]) for size in (3, 2)), words[0]]
-    spoken = [_BY_WORD[one] for one in phrases if one in _BY_WORD]
-    verb: Verb = _BY_CODE.get(code) or (spoken[0] if spoken else "unknown")
+    spoken: list[Verb] = [_BY_WORD[one] for one in phrases if one in _BY_WORD]
+    verb: Verb = _BY_CODE[code] if code in _BY_CODE else spoken[0] if spoken else "unknown"
     if level == "SAFE":
         return verb if verb in READ_VERBS else "read" if answers else "view"
     return "unknown" if verb in READ_VERBS else verb
