@@ -134,8 +134,8 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
     witness: WriteVerification | None = None
     if event.writes and level != "SAFE":
         refuse_cleaned(event, call, context)
-        witness = WriteVerification(event, level, operation, call, context, seconds)
-        facts = witness.with_undo_note(facts)
+        witness = WriteVerification(event, operation, call, context, seconds)
+        facts = witness.with_undo(facts)
 
     def finish(found: ToolResult, limit: int | None) -> ToolResult:
         found = without_secret_fields(found, globs, operation.tables)
@@ -183,7 +183,11 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
         # Needed by calls that are asked about, and by no other.
         from iac_runtime.gate.targets import describe_targets
 
-        found = describe_targets(facts, event, operation, context, names if witness else ())
+        if witness:
+            found = describe_targets(facts, event, operation, context, names, witness.look)
+            facts = witness.with_undo(facts, found.looked)
+        else:
+            found = describe_targets(facts, event, operation, context)
         facts = replace(facts, shown=found.shown, pin=found.digest, before=found.before)
         return Plan(tool, facts, partial(perform_operation, pin=found.pin), look_at_targets)
 

@@ -125,11 +125,13 @@ class TargetSnapshot(NamedTuple):
         shown: What the references name, for a person.
         before: What the properties that the call sets are now, as short texts; of one object.
         pin: The reads and what they answered, for the harness; None where nothing was read.
+        looked: What the reads answered that taking the call back needs; None where they failed.
     """
 
     shown: tuple[TargetDescription, ...]
     pin: tuple[Event, Any] | None = None
     before: tuple[tuple[str, str], ...] = ()
+    looked: Sequence[Mapping[str, Any]] | None = None
 
     @property
     def digest(self) -> str:
@@ -145,11 +147,12 @@ def describe_targets(
     event: Event,
     operation: Operation,
     context: ToolContext,
-    names: Sequence[NameUse],
+    names: Sequence[NameUse] = (),
+    undo: Sequence[Event] = (),
 ) -> TargetSnapshot:
     """Look at what a call names, as far as reading it needs no approval of its own.
 
-    An app that does not run is not started.
+    An app that does not run is not started. `undo` reads what taking the call back needs.
 
     Raises:
         SharedNameError: Several objects bear one of the `names`.
@@ -159,14 +162,14 @@ def describe_targets(
     hidden = tuple(context.permissions.policy.secrets)
     goes = any(effect.verb in _TAKING for effect in facts.effects)
     targets = _find_targets(event, tables, context.home, hidden, goes=goes)
-    if not targets:
-        return TargetSnapshot(())
+    if not (targets or undo):
+        return TargetSnapshot((), looked=())
     why, app = _NOT_ALLOWED, tables.app.name
     uncounted = tuple(target._replace(inside=()) for target in targets)
     # Where counting takes too long, what goes is at least named.
     for asked in (targets, uncounted) if uncounted != targets else (targets,):
-        looks = _each(read for target in asked for read in target.parts)
-        looks = replace(looks, parts=(*looks.parts, *(use.counts for use in names)))
+        reads = (read for target in asked for read in target.parts)
+        looks = _each((*reads, *(use.counts for use in names), *undo))
         if not may_read(facts, looks, operation, context):
             continue
         try:
@@ -180,8 +183,9 @@ def describe_targets(
             if gone:
                 break
         else:
-            counts = answer[len(answer) - len(names) :]
-            refuse_shared(names, counts, facts, operation, context)
+            # What is overwritten may move by itself, such as where a player is: it is not held.
+            held = len(answer) - len(undo)
+            refuse_shared(names, answer[held - len(names) : held], facts, operation, context)
             refuse_missing(asked, answer, facts.tool, operation)
             answers = iter(answer)
             rows = [
@@ -192,7 +196,8 @@ def describe_targets(
             if len(asked) > OBJECTS:
                 shown.append(TargetDescription(f"{len(asked) - OBJECTS} more", _NOT_DESCRIBED))
             before = rows[0][1] if len(asked) == 1 else ()
-            return TargetSnapshot(tuple(shown), (looks, answer), before)
+            pin = (replace(looks, parts=looks.parts[:held]), answer[:held]) if held else None
+            return TargetSnapshot(tuple(shown), pin, before, answer[held:])
     return TargetSnapshot(tuple(TargetDescription(target.reference, why) for target in targets))
 
 

@@ -641,7 +641,7 @@ CONDITIONS: Final[Mapping[str, RuleCondition]] = {
     "only": RuleCondition(RuleReader.read_boolean, _mismatch_beyond_rule),
     "undoable": RuleCondition(
         RuleReader.read_boolean,
-        lambda on: on.match.undoable != describe_undo(on.facts, on.level).known,
+        lambda on: on.match.undoable != (on.facts.is_read_only or describe_undo(on.facts).is_whole),
     ),
     "client": _name_condition("client"),
     "server": _name_condition("server"),
