@@ -528,7 +528,7 @@ class UiToolset:
             line=f"{'; '.join(lines)}, element {tag}",
             raised=(
                 *dict.fromkeys(raised),
-                *find_tainted_texts([one for one in given if one], taint),
+                *find_tainted_texts([one for one in given if one], taint, call.caller.token_client),
             ),
             memory=approval_scope(app, changes[-1].found) if modest else "",
         )

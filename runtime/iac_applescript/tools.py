@@ -14,14 +14,13 @@ from typing import Annotated, Any, Final, Literal, TypedDict
 from iac_applescript import dictionary
 from iac_applescript.analysis.analyser import (
     SYSTEM_EVENTS,
-    Language,
     ProcessReach,
     ScriptAnalysis,
     include_app_starts,
     scan_script,
     script_reach,
 )
-from iac_applescript.analysis.findings import merge_effects
+from iac_applescript.analysis.findings import Language, merge_effects
 from iac_applescript.analysis.vocabulary import LETS, RUNS
 from iac_applescript.dictionary import find_skill, load_skills
 from iac_applescript.library import find_scripts, own_scripts
@@ -215,7 +214,10 @@ def execute_script(tool: Tool, call: Call, context: ToolContext) -> Plan:
         ),
         _script_effects(toolset, analysis, script_reach(script, language, analysis)),
         line=summarize_script(given, analysis, confined=confined),
-        raised=(*raised, *find_tainted_texts(literals, context.permissions.taint)),
+        raised=(
+            *raised,
+            *find_tainted_texts(literals, context.permissions.taint, call.caller.token_client),
+        ),
         turns=[app for app, _ in map(toolset.resolve_app, told) if app],
         lines=tuple(worst_lines(script, analysis)),
         pin=given.digest,

@@ -160,7 +160,9 @@ def seen(
         identify=identify_from_catalogue(world.catalogue),
     )
     remembered: list[Any] = []
-    permissions.taint.remember_texts = remembered.append  # type: ignore[method-assign]
+    permissions.taint.remember_texts = (  # type: ignore[method-assign]
+        lambda value, _source=None: remembered.append(value)
+    )
     limiter, audit = Counted(), Recorded()
     app = APP._replace(name=button, id=f"com.apple.{button}")
     screen = Memory(tree(SCREEN), apps=(app,))

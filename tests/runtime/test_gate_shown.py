@@ -14,7 +14,7 @@ from iac_runtime.execution.process import Completed
 from iac_runtime.gate import targets
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, PendingCall
-from iac_runtime.gate.targets import describing_properties, load_shown_properties
+from iac_runtime.gate.targets import describing_properties, read_shown_table
 from iac_runtime.language.reader import AppReader
 from iac_runtime.policy.permissions import Requester, open_permissions
 from iac_runtime.policy.policy_file import load_policy
@@ -79,19 +79,21 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
 @pytest.mark.parametrize(("tool", "arguments", "expected"), [
     ("notes_delete", {"target": f"{NOTES}[0]"},
      ['Claude wants to delete the note "Shopping list" in Notes.',
-      '  note "Shopping list", plaintext "Shopping list Milk, eggs, bread",'
-      " modification date 2026-02-25 18:00", "Reason: DANGEROUS calls always require approval.",
-      "Can it be undone? Yes, for a while: it moves to Recently Deleted in Notes. It can"
-      " be moved back while this program runs.", f"DANGEROUS: notes_delete, {NOTES}[0]"]),
+      '  note "Shopping list", modification date 2026-02-25 18:00, in folder "Notes", account'
+      ' "iCloud", plaintext "Shopping list Milk, eggs, bread"',
+      "Reason: DANGEROUS calls always require approval.",
+      "Undo: moves it back to Notes / Notes, unless you empty the trash.",
+      f"DANGEROUS: notes_delete, {NOTES}[0]"]),
     ("notes_delete", {"target": NOTES},
-     ["Claude wants to delete 2 notes in Notes.",
+     ["Claude wants to delete 2 notes in Notes.", '  2 notes, in folder "Notes", account "iCloud"',
       '  note "Shopping list", modification date 2026-02-25 18:00']),
     ("notes_move", {"target": f"{NOTES}[0]", "to": "accounts[0].folders[1]"},
      ['Claude wants to move the note "Shopping list" in Notes.',
-      '  note "Shopping list", plaintext "Shopping list Milk, eggs, bread",'
-      " modification date 2026-02-25 18:00", 'Arguments: to = the folder "Work".',
+      '  note "Shopping list", modification date 2026-02-25 18:00, in folder "Notes", account'
+      ' "iCloud", plaintext "Shopping list Milk, eggs, bread"',
+      '  folder "Work", in account "iCloud"', 'Arguments: to = the folder "Work".',
       "Reason: MODIFY calls require approval (preset cautious).",
-      "Can it be undone? Yes, while this program runs: it can be moved back."]),
+      "Undo: moves it back to Notes / Notes."]),
     ("mail_send", {"target": "outgoingMessages[0]"},
      ["Claude wants to send the outgoing message \"Lunch', to recipients 'nobody\""
       " in Mail.",
@@ -100,37 +102,37 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
       ' "p3@example.org", "p4@example.org" and 2 more, content "At noon by the river by'
       ' the river by the river by the river by the river by the…"',
       "Reason: DANGEROUS calls always require approval.",
-      "Can it be undone? No: a sent message cannot be called back."]),
+      "Cannot be undone: what was sent cannot be called back."]),
     ("mail_delete", {"target": "inbox.messages[0]"},
      ['Claude wants to delete the message "Lunch on Thursday?" in Mail.',
       '  message "Lunch on Thursday?", sender "Ines Mora <ines@example.org>",'
-      " date received 2026-03-01 17:42"]),
+      " date received 2026-03-01 17:42, in inbox"]),
     ("calendar_delete", {"target": 'calendars["Home"].events[0]'},
      ['Claude wants to delete the event "Dentist" in Calendar.',
       '  event "Dentist", start date 2026-03-03 08:00, end'
-      ' date 2026-03-03 08:45, location "12 High Street"',
+      ' date 2026-03-03 08:45, location "12 High Street", in calendar "Home"',
       "Reason: DANGEROUS calls always require approval.",
-      "Can it be undone? No: it is gone, but IAC keeps what it could read while this"
-      " program runs."]),
+      "Cannot be undone: it is gone for good, and IAC keeps what it could read of it as"
+      " a copy."]),
     ("finder_delete", {"target": "/Users/me/Desktop/Todo.txt"},
      ['Claude wants to delete the item "Todo.txt" in Finder.',
       '  item "Todo.txt", at "/Users/me/Desktop/Todo.txt", kind "Plain Text Document",'
       " size 412 bytes", "Reason: DANGEROUS calls always require approval.",
-      "Can it be undone? Yes, until the Trash is emptied. It can be moved"
-      " back while this program runs.", 'DANGEROUS: finder_delete, desktop.items["Todo.txt"]']),
+      "Undo: moves it back to Finder / Desktop, unless you empty the trash.",
+      'DANGEROUS: finder_delete, desktop.items["Todo.txt"]']),
     ("reminders_delete", {"target": "lists[0].reminders[0]"},
      ['Claude wants to delete the reminder "Call the roofer" in Reminders.',
-      '  reminder "Call the roofer", due date 2026-03-04 09:00, completed no']),
+      '  reminder "Call the roofer", due date 2026-03-04 09:00, completed no, in list'
+      ' "Reminders"']),
     ("safari_close", {"target": "windows[0].tabs[0]"},
      ['Claude wants to close the tab "Example Domain" in Safari.',
-      '  tab "Example Domain", URL "https://example.com/"',
+      '  tab "Example Domain", URL "https://example.com/", in window "Example Domain"',
       "Reason: MODIFY calls require approval (preset cautious).",
-      "Can it be undone? Yes: it can be opened again."]),
+      "Cannot be undone: IAC cannot open it again as it was, and unsaved changes may be lost."]),
     ("calendar_set", {"target": 'calendars["Home"]', "properties": {"name": "House"}},
      ['Claude wants to change the calendar "Home" in Calendar.', 'It sets name to "House".',
       "Reason: MODIFY calls require approval (preset cautious).",
-      "Can it be undone? Yes, while this program runs: the old values are kept and can"
-      " be restored."]),
+      "Undo: restores name to \"Home\"."]),
 ], ids=lambda value: value if isinstance(value, str) else "")  # fmt: skip
 def test_a_question_says_what_to_what_in_which_app_why_and_how_it_is_undone(
     tool: str, arguments: dict[str, Any], expected: list[str]
@@ -176,11 +178,6 @@ def test_what_a_read_would_be_asked_about_is_not_looked_at(tmp_path: Path) -> No
     assert lines[1].endswith("was not read, because reading it needs an approval of its own")
 
 
-def test_an_object_that_is_not_there_is_said_to_be_not_there() -> None:
-    lines = lines_of("notes_delete", {"target": f"{NOTES}[9]"})
-    assert lines[1].startswith(f"  {NOTES}[9]: could not be looked at: Invalid index")
-
-
 def test_every_class_of_every_app_is_described_without_its_secrets() -> None:
     for row in catalogue().apps.values():
         tables = catalogue().load_tables(row)
@@ -193,7 +190,7 @@ def test_every_class_of_every_app_is_described_without_its_secrets() -> None:
 
 def test_every_row_of_the_table_is_of_an_app_and_a_class_that_there_are() -> None:
     apps = {row.key: row for row in catalogue().apps.values()}
-    for key, rows in load_shown_properties().items():
+    for key, rows in read_shown_table("shown").items():
         tables = catalogue().load_tables(apps[key])
         for term, ways in rows.items():
             assert term in tables.classes, (key, term)

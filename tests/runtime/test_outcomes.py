@@ -120,7 +120,8 @@ def test_a_person_is_asked_with_what_will_be_restored(catalogue: Catalogue) -> N
     asks = diary.call(asked)
     assert isinstance(asks, PendingCall)
     assert 'It sets body to "Rain".' in asks.question.text
-    assert 'body becomes "Rain" again' in asks.question.text
+    assert 'restores body to "Rain"' in asks.question.text
+    assert 'Undo: restores body to "Snow".' in asks.question.text
     assert body(diary) == "Snow"
     assert isinstance(diary.call(asked._replace(token=asks.token, verdict="once")), CompletedCall)
     assert body(diary) == "Rain"

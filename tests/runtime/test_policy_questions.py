@@ -59,14 +59,14 @@ def test_a_question_says_who_what_why_and_with_what() -> None:
     assert question_of(DELETE).text.splitlines() == [
         'Claude wants to delete notes.whose({name: "x"}) in Notes.',
         "Reason: It changes several objects at once. DANGEROUS calls always require approval.",
-        "Can it be undone? Yes, for a while: it moves to Recently Deleted in Notes.",
+        "Cannot be undone: what several objects were before is not kept.",
         'DANGEROUS: notes_delete, notes.whose({name: "x"})',
     ]
     assert question_of(WRITE).text.splitlines() == [
         "Claude wants to make a note in Notes.",
         'Arguments: name = "Milk"; body = "one\\ntwo".',
         "Reason: MODIFY calls require approval (preset cautious).",
-        "Can it be undone? Yes, by hand: it can be deleted.",
+        "Undo: moves it to the trash, unless it has changed.",
         '"Always allow" would cover: make notes with name, body in Notes.',
         "MODIFY: notes_make_note",
     ]

@@ -81,12 +81,23 @@ class BatchTargetReader:
         key = hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()
         self._counts = {k: row for k, row in self._counts.items() if now - row[0] < LIFETIME}
         most = self._counts.get(key, (now, len(plans)))[1]
-        first, count, seen = key not in self._counts, 0, []
+        first, count = key not in self._counts, 0
+        seen: list[Plan] = []
         for plan, one in zip(plans, facts, strict=True):
             within = count < most and not (first and time.monotonic() - now > SECONDS)
             if plan.look and within:
                 count += 1
-                seen.append(plan.look(one))
+                try:
+                    plan = plan.look(one)
+                except ToolError as error:
+                    if error.type != "NOT_FOUND":
+                        raise
+                    if not seen:
+                        error.message = f"Call 1 of {len(plans)}: {error.message} No call was sent."
+                        raise
+                    # A call before it may make it.
+                    plan = replace(plan, facts=one)
+                seen.append(plan)
             else:
                 seen.append(replace(plan, facts=one))
         self._counts.setdefault(key, (now, count))

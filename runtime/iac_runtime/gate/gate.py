@@ -38,6 +38,7 @@ from iac_runtime.gate.results import (
     without_secret_fields,
 )
 from iac_runtime.gate.suggest import suggest_after_failure, suggest_corrected_call
+from iac_runtime.language.steps import PropertyStep
 from iac_runtime.policy.facts import Approver, CallFacts, Decision, Verdict
 from iac_runtime.policy.permissions import (
     PendingApproval,
@@ -46,6 +47,7 @@ from iac_runtime.policy.permissions import (
     default_permissions,
 )
 from iac_runtime.policy.settings import APPROVERS
+from iac_runtime.policy.taint import ResultSource
 from iac_runtime.tool import Level, at_most
 from iac_runtime.tools.catalogue import Catalogue, forget_changed
 from iac_runtime.tools.checking import check_arguments
@@ -378,6 +380,8 @@ class Gate:
     ) -> CompletedCall:
         number = self._record_intent(plan, decision)
         stages.end_stage("intent")
+        taint, source = self.permissions.taint, _result_source(plan)
+        taint.remember_call(plan.facts.given or plan.facts.arguments, plan.facts.token_client)
         began = time.monotonic()
         result, error = "EXECUTION_ERROR", ""
         try:
@@ -387,7 +391,7 @@ class Gate:
             result, error = "cancelled" if cancel.is_cancelled else failure.type, failure.message
             failure.command = failure.command or plan.tool.name
             failure.app = failure.app or plan.facts.app[1]
-            self.permissions.taint.remember_texts(failure.original)
+            taint.remember_texts(failure.original, source)
             raise
         finally:
             stages.end_stage("execute")
@@ -395,11 +399,11 @@ class Gate:
         if plan.facts.effects:
             if plan.tool.operation is None:
                 found = without_secret_fields(found, self.permissions.policy.secrets)
-            self.permissions.taint.remember_texts(
-                found.value if found.whole is None else found.whole
-            )
+            # What a person was asked for they wrote themselves.
+            if any(effect.verb != "ask-person" for effect in plan.facts.effects):
+                taint.remember_texts(found.value if found.whole is None else found.whole, source)
             if found.outcome is not None:
-                self.permissions.taint.remember_texts(found.outcome.read)
+                taint.remember_texts(found.outcome.read, source)
         notes = [*found.notes]
         if delay and "rate_limit_warning" in (plan.tool.output or {}).get("properties", {}):
             found.value["rate_limit_warning"] = (
@@ -459,3 +463,17 @@ class Gate:
         from iac_runtime.audit import AuditOutcome
 
         self._audit.record_outcome(number, AuditOutcome(result, seconds, error=error, delay=delay))
+
+
+def _result_source(plan: Plan) -> ResultSource:
+    """Return where the result of a call comes from: of what it reads the class, and whose."""
+    facts, operation = plan.facts, plan.tool.operation
+    app, event = facts.app_names, facts.event
+    first = facts.effects[0] if facts.effects else None
+    if first is None or operation is None or event is None or event.op == "command":
+        return ResultSource(plan.tool.name, app, first.kind if first else "")
+    reference, label = first.reference, ""
+    if first.kind and event.target and isinstance(event.target[-1], PropertyStep):
+        label = event.target[-1].name
+        reference = reference.removesuffix(f".{label}")
+    return ResultSource(plan.tool.name, app, first.kind, reference, label, operation.tables)

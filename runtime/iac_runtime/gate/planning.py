@@ -58,9 +58,9 @@ from iac_runtime.language.steps import (
     local_day,
 )
 from iac_runtime.language.terms import find_properties, id_property, property_term
-from iac_runtime.policy.effects import STARTERS
 from iac_runtime.policy.facts import OWN_APP, CallFacts, Effect
 from iac_runtime.policy.taint import remove_secret_columns
+from iac_runtime.policy.verbs import STARTERS
 from iac_runtime.tool import Level, Spec, at_most
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.shape import RESULT_LIMIT, Tool
@@ -125,20 +125,21 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
         event = replace(event, may_launch=False)
 
     given = call.arguments if operation.spec.bind else {}
-    facts = CallFacts(tool.name, arguments=bound, given=given, digest=tool.digest)
+    holder = call.caller.token_client
+    facts = CallFacts(
+        tool.name, arguments=bound, given=given, digest=tool.digest, token_client=holder
+    )
     facts = context.permissions.request_facts(facts, event, level, operation)
     names = names_of(event, operation.tables, context.home, seconds)
     witness: WriteVerification | None = None
     if event.writes and level != "SAFE":
         refuse_cleaned(event, call, context)
-        witness = WriteVerification(event, level, operation, call, context, seconds)
-        facts = witness.with_undo_note(facts)
+        witness = WriteVerification(event, operation, call, context, seconds)
+        facts = witness.with_undo(facts)
 
     def finish(found: ToolResult, limit: int | None) -> ToolResult:
         found = without_secret_fields(found, globs, operation.tables)
-        return fit_to_limit(
-            clean_result(found, call, taint), limit, facts.effects, call.caller.token_client
-        )
+        return fit_to_limit(clean_result(found, call, taint), limit, facts.effects, holder)
 
     def perform_operation(
         cancel: Cancellation | None, pin: tuple[Event, Any] | None = None
@@ -182,8 +183,12 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
         # Needed by calls that are asked about, and by no other.
         from iac_runtime.gate.targets import describe_targets
 
-        found = describe_targets(facts, event, operation, context, names if witness else ())
-        facts = replace(facts, shown=found.shown, pin=found.digest)
+        if witness:
+            found = describe_targets(facts, event, operation, context, names, witness.look)
+            facts = witness.with_undo(facts, found.looked)
+        else:
+            found = describe_targets(facts, event, operation, context)
+        facts = replace(facts, shown=found.shown, pin=found.digest, before=found.before)
         return Plan(tool, facts, partial(perform_operation, pin=found.pin), look_at_targets)
 
     return Plan(tool, facts, perform_operation, look_at_targets)

@@ -10,29 +10,44 @@ import hashlib
 import itertools
 import json
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from iac_base.errors import IacError, NextCall, SharedNameError, ToolError, quote_text
 from iac_base.text import clean_value
+from iac_base.words import fold_name
 from iac_runtime.execution.answers import AppAnswer
 from iac_runtime.gate.names import NameUse, shared, shared_text
 from iac_runtime.gate.plans import ToolContext, requester_of
 from iac_runtime.gate.results import plain_result
+from iac_runtime.gate.suggest import describe_missing_object
 from iac_runtime.language.raw_event import choose_wire_form
 from iac_runtime.language.reader import AppReader, without_filter
-from iac_runtime.language.references import resolve_steps
-from iac_runtime.language.steps import Boundary, ById, ByIndex, Column, Event, RefValue, Step
-from iac_runtime.language.terms import id_classes, id_property, property_term
+from iac_runtime.language.references import Reference, resolve_steps
+from iac_runtime.language.steps import (
+    AllElements,
+    Boundary,
+    ById,
+    ByIndex,
+    ByName,
+    Column,
+    Event,
+    PropertyStep,
+    RefValue,
+    Step,
+)
+from iac_runtime.language.terms import id_classes, id_property, is_text, property_term
 from iac_runtime.language.text import format_reference
+from iac_runtime.outcomes.outcome import is_gone
 from iac_runtime.outcomes.read_back import container_of
-from iac_runtime.policy.effects import inspect_request, lowercase_words
 from iac_runtime.policy.facts import CallFacts, TargetDescription
+from iac_runtime.policy.places import FILE_APPS
+from iac_runtime.policy.requests import inspect_request, lowercase_words
 from iac_runtime.policy.taint import is_secret_property
 from iac_runtime.tools.tables import APPLICATION, Operation, Tables
 
@@ -62,18 +77,45 @@ _APART: Final = 2.0
 
 _PLAIN: Final = ("text", "rich text", "date", "integer", "number", "real")
 
+_TAKING: Final = ("delete", "move", "unknown")
+"""What takes an object away, with all that is inside."""
+
+_COUNTED: Final = 3
+"""Kinds of content that are counted, and holders that are named."""
+
+_NAMES: Final = ("name", "title", "subject", "summary", "displayed name")
+
+_NOT_COUNTED: Final = "what is inside could not be counted"
+_NOT_DESCRIBED: Final = "not described here"
 _NOT_RUNNING: Final = "could not be read, because the app is not running"
 _NOT_READ: Final = "could not be looked at"
 _NOT_ALLOWED: Final = "was not read, because reading it needs an approval of its own"
 
 
 class CallTarget(NamedTuple):
-    """A reference of a call, its class (of several objects in the plural), and what reads it."""
+    """A reference of a call, its class (of several objects in the plural), and what reads it.
+
+    Attributes:
+        reads: First the object itself, then what its ways lead to.
+        inside: What counts the content of a container that goes: words, and the read.
+        holders: What it lies in, the nearest first: words, and what reads its name; None where the
+            words have it.
+        old: Labels of the columns that are read because the call sets them.
+    """
 
     reference: str
     kind: str
     plural: str
     reads: tuple[Event, ...]
+    inside: tuple[tuple[str, Event], ...] = ()
+    holders: tuple[tuple[str, Event | None], ...] = ()
+    old: tuple[str, ...] = ()
+
+    @property
+    def parts(self) -> tuple[Event, ...]:
+        """Every read, in the order of the answers."""
+        holders = (read for _, read in self.holders if read is not None)
+        return (*self.reads, *holders, *(read for _, read in self.inside))
 
 
 class TargetSnapshot(NamedTuple):
@@ -81,11 +123,15 @@ class TargetSnapshot(NamedTuple):
 
     Attributes:
         shown: What the references name, for a person.
+        before: What the properties that the call sets are now, as short texts; of one object.
         pin: The reads and what they answered, for the harness; None where nothing was read.
+        looked: What the reads answered that taking the call back needs; None where they failed.
     """
 
     shown: tuple[TargetDescription, ...]
     pin: tuple[Event, Any] | None = None
+    before: tuple[tuple[str, str], ...] = ()
+    looked: Sequence[Mapping[str, Any]] | None = None
 
     @property
     def digest(self) -> str:
@@ -101,24 +147,31 @@ def describe_targets(
     event: Event,
     operation: Operation,
     context: ToolContext,
-    names: Sequence[NameUse],
+    names: Sequence[NameUse] = (),
+    undo: Sequence[Event] = (),
 ) -> TargetSnapshot:
     """Look at what a call names, as far as reading it needs no approval of its own.
 
-    An app that does not run is not started.
+    An app that does not run is not started. `undo` reads what taking the call back needs.
 
     Raises:
         SharedNameError: Several objects bear one of the `names`.
+        ToolError: There is no such object.
     """
     tables = operation.tables
     hidden = tuple(context.permissions.policy.secrets)
-    targets = _find_targets(event, tables, context.home, hidden)
-    if not targets:
-        return TargetSnapshot(())
-    looks = _each(read for target in targets for read in target.reads)
-    looks = replace(looks, parts=(*looks.parts, *(use.counts for use in names)))
+    goes = any(effect.verb in _TAKING for effect in facts.effects)
+    targets = _find_targets(event, tables, context.home, hidden, goes=goes)
+    if not (targets or undo):
+        return TargetSnapshot((), looked=())
     why, app = _NOT_ALLOWED, tables.app.name
-    if may_read(facts, looks, operation, context):
+    uncounted = tuple(target._replace(inside=()) for target in targets)
+    # Where counting takes too long, what goes is at least named.
+    for asked in (targets, uncounted) if uncounted != targets else (targets,):
+        reads = (read for target in asked for read in target.parts)
+        looks = _each((*reads, *(use.counts for use in names), *undo))
+        if not may_read(facts, looks, operation, context):
+            continue
         try:
             if event.app not in context.executor.worker_states():
                 starts = replace(looks, op="running", parts=())
@@ -127,11 +180,44 @@ def describe_targets(
         except IacError as error:
             gone = isinstance(error, ToolError) and error.type == "APP_NOT_RUNNING"
             why = _NOT_RUNNING if gone else _NOT_READ
+            if gone:
+                break
         else:
-            counts = answer[len(answer) - len(names) :]
-            refuse_shared(names, counts, facts, operation, context)
-            return TargetSnapshot(tuple(_describe(targets, iter(answer))), (looks, answer))
+            # What is overwritten may move by itself, such as where a player is: it is not held.
+            held = len(answer) - len(undo)
+            refuse_shared(names, answer[held - len(names) : held], facts, operation, context)
+            refuse_missing(asked, answer, facts.tool, operation)
+            answers = iter(answer)
+            rows = [
+                _describe_target(one, answers, uncounted=one.inside != whole.inside)
+                for one, whole in zip(asked[:OBJECTS], targets, strict=False)
+            ]
+            shown = [row for described, _ in rows for row in described]
+            if len(asked) > OBJECTS:
+                shown.append(TargetDescription(f"{len(asked) - OBJECTS} more", _NOT_DESCRIBED))
+            before = rows[0][1] if len(asked) == 1 else ()
+            pin = (replace(looks, parts=looks.parts[:held]), answer[:held]) if held else None
+            return TargetSnapshot(tuple(shown), pin, before, answer[held:])
     return TargetSnapshot(tuple(TargetDescription(target.reference, why) for target in targets))
+
+
+def refuse_missing(
+    targets: Sequence[CallTarget],
+    answers: Sequence[Mapping[str, Any]],
+    tool: str,
+    operation: Operation,
+) -> None:
+    """Refuse a call that names an object that is not there: nobody is asked about nothing.
+
+    Raises:
+        ToolError: The app answered that there is none; the error has the call that lists its like.
+    """
+    at = 0
+    for target in targets:
+        if is_gone(answers[at]):
+            error = ToolError("NOT_FOUND", "", app=operation.tables.app.name, command=tool)
+            raise describe_missing_object(error, target.reads[0], operation)
+        at += len(target.parts)
 
 
 def _each(parts: Iterable[Event]) -> Event:
@@ -206,32 +292,39 @@ def _bearers(
     steps = (AppReader(tables, strict=False).read_reference(row["ref"]).steps for row in rows)
     known = (_build_target(one, lists, tables, hidden, apart=True) for one in steps)
     targets = tuple(filter(None, known))
-    answers = read(_each(read for target in targets for read in target.reads)).value
-    return _describe(targets, iter(answers))
-
-
-def _describe(
-    targets: tuple[CallTarget, ...], answers: Iterator[Any]
-) -> Iterator[TargetDescription]:
-    for target in targets[:OBJECTS]:
-        yield from _describe_target(target, [next(answers) for _ in target.reads])
-    if len(targets) > OBJECTS:
-        yield TargetDescription(f"{len(targets) - OBJECTS} more", "not described here")
+    answers = iter(read(_each(read for target in targets for read in target.parts)).value)
+    return (row for target in targets for row in _describe_target(target, answers)[0])
 
 
 def _find_targets(
-    event: Event, tables: Tables, home: str, hidden: tuple[str, ...]
+    event: Event, tables: Tables, home: str, hidden: tuple[str, ...], *, goes: bool
 ) -> tuple[CallTarget, ...]:
-    """Return what a request names, each once; `hidden` are globs of properties not to be read."""
-    values = (row.value for row in inspect_request(event, {}, home, tables).values)
-    named = [event.target, *(value.steps for value in values if isinstance(value, RefValue))]
+    """Return what a request names, each once.
+
+    Args:
+        event, tables, home: The request.
+        hidden: Globs of properties not to be read.
+        goes: Whether what it is about is taken away: then what is inside is counted.
+    """
+    view = inspect_request(event, {}, home, tables)
+    named = [(one.target, goes) for one in view.requests]
+    named += [
+        (row.value.steps, goes and not row.name)
+        for row in view.values
+        if isinstance(row.value, RefValue)
+    ]
+    if not any(steps for steps, _ in named):
+        way = read_shown_table("object").get(tables.key, {}).get(event.code)
+        named += [(AppReader(tables, strict=False).read_reference(way).steps, goes)] if way else []
     # Of a place to insert at, what holds the collection.
-    holders = (_holder_steps(one) for one in named)
-    each = (_build_target(one, event, tables, hidden) for one in dict.fromkeys(holders) if one)
+    unique = {holder: counted for one, counted in named if (holder := _holder_steps(one))}
+    each = (_build_target(one, event, tables, hidden, goes=has) for one, has in unique.items())
     found = [target for target in each if target is not None]
     # Those that are not described are pinned by the first that is known of them: the id.
     rest = (
-        target._replace(reads=(replace(read, columns=read.columns[:1]),))
+        target._replace(
+            reads=(replace(read, columns=read.columns[:1]),), holders=(), inside=(), old=()
+        )
         for target in found[OBJECTS:MEMBERS]
         for read in target.reads[:1]
     )
@@ -252,8 +345,15 @@ def _build_target(
     hidden: tuple[str, ...],
     *,
     apart: bool = False,
+    goes: bool = False,
 ) -> CallTarget | None:
-    """Return what reads what a reference names; `apart`: what tells it from one of its name."""
+    """Return what reads what a reference names.
+
+    Args:
+        steps, event, tables, hidden: The reference, in its request.
+        apart: Read what tells it from another of its name.
+        goes: Count what is inside.
+    """
     found = resolve_steps(steps, tables)
     while found.classes == () and len(steps) > 1:
         # The property of an object: what holds it is what matters.
@@ -271,16 +371,23 @@ def _build_target(
     if not kind or (listed and not found.selectable):
         classes = id_classes(tables)
         return CallTarget(found.text, kind, "", (build_read("get", id_classes=classes),))
+    holders = tuple(itertools.islice(_find_holders(steps, tables, build_read), _COUNTED))
+    counts = tuple(_count_content(found, kind, tables, build_read)) if goes else ()
     ident = id_property(kind, tables)
     known = (*describing_properties(kind, tables), *(_apart(kind, tables) if apart else ()))
     ways = [way for way in dict.fromkeys(known) if not is_secret_property(way, tables, hidden)]
     rows = [row for way in ways if (row := tables.find_property(kind, way)) is not None]
     if found.selectable:
-        names = [row for row in rows if row.term not in _TEXTS][:2]
+        names = [row for row in rows if row.term not in _TEXTS][:3]
         columns = tuple(Column(row.term, property_term(row)) for row in names)
         ids = property_term(ident) if ident else ""
         many = build_read("list", columns=columns, id_column=ids, limit=MEMBERS)
-        return CallTarget(found.text, kind, lowercase_words(tables.classes[kind].plural), (many,))
+        plural = lowercase_words(tables.classes[kind].plural)
+        return CallTarget(found.text, kind, plural, (many,), inside=counts, holders=holders)
+    sets = [name for name, _ in event.named] if event.op == "set" and not apart else []
+    old = [row for name in sets if (row := tables.find_property(kind, name)) is not None]
+    old = [row for row in old if not is_secret_property(row.jxa, tables, hidden)]
+    rows = list(dict.fromkeys((*rows, *old)))
     columns = tuple(Column(row.term, property_term(row)) for row in rows)
     if ident is not None and not is_secret_property(ident.jxa, tables, hidden):
         columns = (Column("id", property_term(ident)), *columns)
@@ -288,7 +395,75 @@ def _build_target(
     reader = AppReader(tables, strict=False)
     through = (reader.follow_properties(found, way) for way in ways if "." in way)
     reads += [build_read("get", one.steps) for one in through]
-    return CallTarget(found.text, kind, "", tuple(reads))
+    named = tuple(row.term for row in old)
+    return CallTarget(found.text, kind, "", tuple(reads), counts, holders, named)
+
+
+def _find_holders(
+    steps: tuple[Step, ...], tables: Tables, build_read: Callable[..., Event]
+) -> Iterator[tuple[str, Event | None]]:
+    """Yield what an object lies in, the nearest first: words, and what reads its name.
+
+    Of a file nothing: its path says it.
+    """
+    if tables.app.id.casefold() in FILE_APPS:
+        return
+    reader = AppReader(tables, strict=False)
+    for end in range(len(steps) - 1, 0, -1):
+        found, last = resolve_steps(steps[:end], tables), steps[end - 1]
+        kind = found.classes[0] if found.classes else ""
+        if found.selectable or not kind or kind == APPLICATION:
+            continue
+        words = lowercase_words(last.name) if isinstance(last, PropertyStep) else kind
+        if isinstance(last, ByName):
+            yield f"{words} {quote_text(last.name, _WORDS)}", None
+        elif end == 1 and isinstance(last, PropertyStep):
+            yield words, None
+        elif tables.find_property(kind, "name") is not None:
+            yield words, build_read("get", reader.follow_properties(found, "name").steps)
+
+
+def _count_content(
+    found: Reference, kind: str, tables: Tables, build_read: Callable[..., Event]
+) -> Iterator[tuple[str, Event]]:
+    """Yield what counts the content of a container: words, and the read."""
+    rows, reader = read_shown_table("inside").get(tables.key, {}), AppReader(tables, strict=False)
+    known: dict[str, str] | None
+    known = next((rows[term] for term, _ in tables.lineage(kind) if term in rows), None)
+    if known is None:
+        if not tables.elements(kind):
+            found, kind = _as_container(found, kind, tables)
+        known = dict(itertools.islice(_content_classes(kind, tables), _COUNTED))
+    for words, way in known.items():
+        content = reader.follow_properties(found, way)
+        yield words, build_read("count" if content.selectable else "get", content.steps)
+
+
+def _content_classes(kind: str, tables: Tables) -> Iterator[tuple[str, str]]:
+    """Yield the classes of what is in a container, in words and as JXA spells them."""
+    known = [row.term for row in tables.elements(kind) if row.term in tables.classes]
+    for term in known:
+        inherits = any(tables.is_descendant(term, other) for other in known if other != term)
+        if not (inherits or is_text(term, tables)):
+            plural = tables.classes[term].plural
+            regular = fold_name(plural) == f"{fold_name(term)}s"
+            yield (f"{term}s" if regular else lowercase_words(plural)), plural
+
+
+def _as_container(found: Reference, kind: str, tables: Tables) -> tuple[Reference, str]:
+    """Return an object that is named by a class without elements as one that may have some.
+
+    What Finder calls an item can be a folder.
+    """
+    above, last = found.steps[:-2], found.steps[-1]
+    holder = resolve_steps(above, tables).classes if isinstance(last, ByName) else None
+    around = [row.term for row in tables.elements(holder[0])] if holder else []
+    held = [term for term in around if tables.is_descendant(term, kind) and tables.elements(term)]
+    for term in held:
+        if not any(tables.is_descendant(other, term) for other in held if other != term):
+            step = AllElements(tables.classes[term].plural)
+            return resolve_steps((*above, step, last), tables), term
+    return found, kind
 
 
 def _apart(kind: str, tables: Tables) -> Iterator[str]:
@@ -300,16 +475,21 @@ def _apart(kind: str, tables: Tables) -> Iterator[str]:
         yield f"{property_term(container)}.name"
 
 
+def read_shown_table(part: Literal["shown", "inside", "object"]) -> dict[str, dict[str, Any]]:
+    """Return a part of what describes objects: app key -> class or event -> its row."""
+    found: dict[str, dict[str, Any]] = _shown_tables()[part]
+    return found
+
+
 @cache
-def load_shown_properties() -> dict[str, dict[str, list[str]]]:
-    """Return what describes an object: app key -> class -> properties."""
+def _shown_tables() -> dict[str, Any]:
     return tomllib.loads(Path(__file__).with_name("shown.toml").read_text("utf-8"))
 
 
 @cache
 def describing_properties(kind: str, tables: Tables) -> tuple[str, ...]:
     """Return the properties that describe an object of a class, by its row or by the rule."""
-    rows = load_shown_properties().get(tables.key, {})
+    rows = read_shown_table("shown").get(tables.key, {})
     for term, _ in tables.lineage(kind):
         if term in rows:
             return tuple(rows[term])
@@ -323,44 +503,96 @@ def describing_properties(kind: str, tables: Tables) -> tuple[str, ...]:
     return tuple(filter(None, named))[:_MOST]
 
 
-def _describe_target(target: CallTarget, answers: list[Any]) -> Iterator[TargetDescription]:
-    first = answers[0]
+def _describe_target(
+    target: CallTarget, answers: Iterator[Any], *, uncounted: bool = False
+) -> tuple[list[TargetDescription], tuple[tuple[str, str], ...]]:
+    """Return what was seen of a reference, and what the properties that are set are now."""
+    reads = [next(answers) for _ in target.reads]
+    names = [(words, next(answers) if read else {}) for words, read in target.holders]
+    counts = [(words, next(answers)) for words, _ in target.inside]
+    first = reads[0]
+    holders = [
+        f"{words} {text}" if (text := _short_text(answer.get("value"))) else words
+        for words, answer in names
+    ]
+    beside = [f"in {', '.join(holders)}"] if holders else []
+    inside = [*_describe_content(counts), *([_NOT_COUNTED] if uncounted else ())]
     if not first.get("ok"):
-        yield TargetDescription(
-            target.reference, f"{_NOT_READ}: {clean_value(str(first.get('message', '')))}"
-        )
-    elif target.plural:
+        says = f"{_NOT_READ}: {clean_value(str(first.get('message', '')))}"
+        return [TargetDescription(target.reference, says)], ()
+    if target.plural:
         listing = first["list"]
+        says = ", ".join([f"{listing['total']:,} {target.plural}", *inside, *beside])
+        rows = [TargetDescription(target.reference, says)]
         columns = target.reads[0].columns
-        yield TargetDescription(target.reference, f"{listing['total']} {target.plural}")
         for key, at, row in listing["rows"][:_SHOWN]:
             step: Step = ById(key) if listing["by"] == "id" else ByIndex(int(at))
             pairs = [(column.label, value) for column, value in zip(columns, row, strict=True)]
             member = format_reference((*target.reads[0].target, step))
-            yield TargetDescription(member, _describe_values(target.kind, pairs))
-    else:
-        value = first["value"]
-        plain = isinstance(value, dict) and "record" in value
-        pairs = [tuple(pair) for pair in value["record"]] if plain else [("", value)]
-        others = [
-            (lowercase_words(format_reference(read.target[-2:-1])), answer.get("value"))
-            for read, answer in zip(target.reads[1:], answers[1:], strict=True)
-        ]
-        # Behind the name: long texts, which a stranger may have written, come last.
-        pairs[2:2] = others
-        yield TargetDescription(target.reference, _describe_values(target.kind, pairs))
+            rows.append(TargetDescription(member, _describe_values(target.kind, pairs)))
+        return rows, ()
+    value = first["value"]
+    plain = isinstance(value, dict) and "record" in value
+    pairs = [tuple(pair) for pair in value["record"]] if plain else [("", value)]
+    before = tuple((label, _short_text(now)) for label, now in pairs if label in target.old)
+    # What is set is shown by itself; a name is what the object is known by.
+    pairs = [pair for pair in pairs if pair[0] not in target.old or pair[0] in _NAMES]
+    others = [
+        (lowercase_words(format_reference(read.target[-2:-1])), answer.get("value"))
+        for read, answer in zip(target.reads[1:], reads[1:], strict=True)
+    ]
+    # Behind the name: long texts, which a stranger may have written, come last.
+    pairs[2:2] = others
+    if counts and not inside and len(pairs) < 3:
+        inside = ["empty"]
+    says = _describe_values(target.kind, pairs, inside, beside)
+    return [TargetDescription(target.reference, says)], before
 
 
-def _describe_values(kind: str, pairs: list[tuple[Any, Any]]) -> str:
-    """Return a description: class, the text that it goes by, then the others with their names."""
+def _describe_content(counts: Sequence[tuple[str, Mapping[str, Any]]]) -> Iterator[str]:
+    """Yield how much is inside, of each kind that there is."""
+    for words, answer in counts:
+        value = answer.get("value")
+        number = _count_filled(value) if isinstance(value, list) else value
+        if is_gone(answer):
+            # No container after all.
+            continue
+        if not answer.get("ok") or not isinstance(number, int):
+            yield f"{words} could not be counted"
+        elif number:
+            one = number == 1 and not isinstance(value, list)
+            yield f"{number:,} {words.removesuffix('s') if one else words}"
+
+
+def _count_filled(values: list[Any]) -> int:
+    """Return how many of some objects have values, where each has a list of them."""
+    nested = [one for one in values if isinstance(one, list)]
+    return sum(map(_count_filled, nested)) if nested else int(bool(values))
+
+
+def _describe_values(
+    kind: str,
+    pairs: list[tuple[Any, Any]],
+    inside: Sequence[str] = (),
+    beside: Sequence[str] = (),
+) -> str:
+    """Return a description: class, the text that it goes by, then the others with their names.
+
+    `inside` stands behind the name, `beside` behind what is short.
+    """
     said = [(label, text) for label, value in pairs if (text := _short_text(value))]
     told = [_labeled_text(*pair) for pair in said if pair[0] != "id"] or said
     # A number alone is no name: what holds a size of 0.5 is not called so.
     named = told[:1] if told and (told[0][1][:1] == '"' or told[0][0] in ("", "id")) else []
     words = [
         *(text for _, text in named),
-        *(f"{label} {text}" for label, text in told[len(named) :]),
+        *inside,
+        *(f"{label} {text}" for label, text in told[len(named) :] if label not in _TEXTS),
+        *beside,
+        *(f"{label} {text}" for label, text in told[len(named) :] if label in _TEXTS),
     ]
+    # Finder has a desktop-object and a trash-object.
+    kind = kind.removesuffix("-object")
     return f"{kind}{' ' if named else ', '}{', '.join(words)}".strip(" ,")
 
 
@@ -368,7 +600,14 @@ def _labeled_text(label: Any, text: str) -> tuple[Any, str]:
     """Return a file's URL as its path, and a size with its unit."""
     if label == "URL" and text.startswith('"file://'):
         return "at", quote_text(unquote(urlsplit(text[1:-1]).path), _WORDS)
-    return (label, f"{text} bytes") if label == "size" and text.isdigit() else (label, text)
+    return (label, _format_size(int(text))) if label == "size" and text.isdigit() else (label, text)
+
+
+def _format_size(size: float) -> str:
+    """Return a number of bytes as Finder writes it: `412 bytes`, `3.2 GB`."""
+    steps = min(len(str(int(size))) - 1, 12) // 3
+    unit = ("bytes", "KB", "MB", "GB", "TB")[steps]
+    return f"{size / 1000**steps:.1f} {unit}".replace(".0 ", " ")
 
 
 def _short_text(value: Any) -> str:

@@ -172,7 +172,9 @@ def _plan_step(
     assert operation is not None
     state_check = _state_check(step.state, operation.tables, context.executor.timeout)
     act: Any = plan.perform
-    words = f"{step.state.kind or 'object'}, {step.says}"
+    name = dict(step.state.values).get("name")
+    thing = f"{step.state.kind or 'object'} {quote_text(name)}" if name else step.state.kind
+    words = f"{thing or 'object'}, {step.says}"
     digest = hashlib.sha256(json.dumps(state_check[1], sort_keys=True).encode()).hexdigest()
 
     def check_state() -> None:
@@ -204,6 +206,9 @@ def _plan_step(
     def look_at_state(facts: CallFacts) -> Plan:
         if fresh and may_read(facts, state_check[0], operation, context):
             check_state()
+            if plan.look is not None:
+                undo = plan.look(replace(facts, tool=tool.name)).facts.undo
+                facts = replace(facts, undo=undo)
         told = (TargetDescription(step.state.reference, words),)
         return replace(done, facts=replace(facts, shown=told, pin=digest))
 

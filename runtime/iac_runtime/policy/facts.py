@@ -45,7 +45,7 @@ VERBS: Final[tuple[Verb, ...]] = get_args(Verb)
 READ_VERBS: Final[frozenset[Verb]] = frozenset(("read", "view"))
 """The verbs that leave everything as it is."""
 
-_LOADING: Final = ("", "document", "tab", "window")
+LOADING_CLASSES: Final = ("", "document", "tab", "window")
 """Last words of the classes of what loads an address; "" where no object is named."""
 
 FlowKind: TypeAlias = Literal["host", "recipient", "file", "process"]
@@ -98,7 +98,7 @@ class Effect(NamedTuple):
     @property
     def page_hosts(self) -> tuple[str, ...]:
         """Hosts of the pages that it opens: a tab loads the address it is given, a bookmark not."""
-        loads = self.verb == "open" or self.kind.rpartition(" ")[2] in _LOADING
+        loads = self.verb == "open" or self.kind.rpartition(" ")[2] in LOADING_CLASSES
         opens = loads and self.verb in ("create", "change", "open")
         return tuple(flow.to for flow in self.flow if opens and flow.kind == "host")
 
@@ -211,8 +211,10 @@ class CallFacts:
         memory: What an approval of this call also covers while this program runs (a window);
             empty where it covers the call alone.
         shown: What its references name, where that was looked at; then an approval is of that.
+        before: What the properties that it sets are now, as short texts, where that was looked at.
         pin: The SHA-256 (hex) of all that was seen of it; empty where nothing was.
-        undo: Whether it can be undone, where that was looked at; else a table knows.
+        undo: What can be promised of taking it back, as the reads around it allow; None where
+            nothing is read around it.
         parts: Of several calls that stand or fall together, the facts of each.
         sent: Argument -> what would be sent for it (`permissions.sent_argument_forms`); None where
             nothing is known.
@@ -240,6 +242,7 @@ class CallFacts:
     preapproved_level: Level | None = None
     memory: str = ""
     shown: tuple[TargetDescription, ...] = ()
+    before: tuple[tuple[str, str], ...] = ()
     pin: str = ""
     undo: "Undo | None" = None
     parts: "tuple[CallFacts, ...]" = ()
@@ -331,46 +334,73 @@ class Decision:
 
 
 class Undo(NamedTuple):
-    """Whether it is known that a call can be undone, and what a person is told of that."""
+    """What can be promised of taking a call back.
+
+    Attributes:
+        known: Whether there is a way.
+        description: The way, or why there is none; empty where nobody looked at what it needs.
+        leaves: What stays in spite of it; empty where nothing does.
+    """
 
     known: bool
-    description: str
+    description: str = ""
+    leaves: str = ""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether there is a way, and nothing stays in spite of it."""
+        return self.known and not self.leaves
+
+    @property
+    def line(self) -> str:
+        """The promise as a person is shown it; what nobody looked at is none."""
+        if self.known and self.description:
+            return f"Undo: {'; '.join(filter(None, self[1:]))}."
+        return f"Cannot be undone: {self.description or _NOT_LOOKED_AT}."
 
 
-def describe_undo(facts: CallFacts, level: Level) -> Undo:
-    """Return whether what a call does can be undone, and how, as far as the table knows.
+_NOT_LOOKED_AT: Final = "its old state was not looked at"
+_NOTHING_CHANGES: Final = Undo(True, "not needed, because it changes nothing")
 
-    `level` is what the call needs: what its arguments raised is not what its verb does usually.
-    """
-    table = _undo_table()
-    if any(effect.page_hosts for effect in facts.effects):
-        return Undo(False, table["never"]["host"])
-    looked = [part.undo for part in facts.parts or (facts,)]
-    if all(looked):
-        said = [undo for undo in looked if undo is not None]
-        return Undo(
-            all(undo.known for undo in said), " ".join(dict.fromkeys(u.description for u in said))
-        )
-    acting = [effect for effect in facts.effects if not effect.is_read_only]
-    ways: list[str | None] = []
-    for effect in acting:
-        deed = f"{effect.event.partition(' ')[0]} {effect.app}"
-        event = table["events"].get(f"{deed} {effect.kind}", table["events"].get(deed))
-        found = event or table["effects"].get(f"{effect.verb} {level}")
-        ways.append(None if effect.doubt else found)
-    if acting and all(ways):
-        return Undo(True, " ".join(dict.fromkeys(filter(None, ways))))
-    verbs = {effect.verb for effect in acting if not effect.target_unknown}
-    never = table["never"].get(verbs.pop()) if len(verbs) == 1 else None
-    return Undo(not acting, never or table["levels"][level])
+_TOLD: Final = 3
+"""Ways of several calls that are told."""
+
+
+def describe_undo(facts: CallFacts) -> Undo:
+    """Return what can be promised of taking a call back, of several calls together."""
+    found = [_undo_of_part(part) for part in facts.parts or (facts,)]
+    known = all(undo.known for undo in found)
+    said = list(dict.fromkeys(undo.description for undo in found if undo.known == known))
+    if "" in said:
+        return Undo(known)
+    more = [f"and {len(said) - _TOLD} more"] if len(said) > _TOLD else []
+    leaves = dict.fromkeys(filter(None, (undo.leaves for undo in found)))
+    return Undo(known, "; ".join((*said[:_TOLD], *more)), "; ".join(leaves))
+
+
+def _undo_of_part(facts: CallFacts) -> Undo:
+    acting = [effect for effect in facts.effects if effect.verb != "read"]
+    if not acting:
+        return _NOTHING_CHANGES
+    if any(effect.doubt or effect.verb == "unknown" for effect in acting):
+        return Undo(False, _lost_table()["unknown"])
+    if facts.undo is None or not (facts.undo.known or facts.undo.description):
+        lost = [row.reason.rstrip(".") for row in facts.raised if row.rule == "without-saving"]
+        lost = lost or [_lost_table()[effect.verb] for effect in acting]
+        return Undo(False, "; ".join(dict.fromkeys(lost)))
+    leaves = ""
+    if any(effect.page_hosts for effect in acting):
+        leaves = "the page was opened even so"
+    elif facts.level == "DANGEROUS" and any(effect.verb == "create" for effect in acting):
+        leaves = "what it does until then stays"
+    return facts.undo._replace(leaves=leaves)
 
 
 @cache
-def _undo_table() -> dict[str, dict[str, str]]:
-    undo_table: dict[str, dict[str, str]] = json.loads(
-        Path(__file__).with_name("undo.json").read_bytes()
-    )
-    return undo_table
+def _lost_table() -> dict[Verb, str]:
+    """Return why what a verb does cannot be taken back where IAC keeps nothing of it."""
+    table: dict[Verb, str] = json.loads(Path(__file__).with_name("undo.json").read_bytes())
+    return table
 
 
 def call_digest(facts: CallFacts) -> str:

@@ -38,14 +38,12 @@ from iac_runtime.language.text import format_reference, format_value
 from iac_runtime.policy.decide import PolicyLayer, as_refusal, decide_by_layers, declined, strictest
 from iac_runtime.policy.effects import (
     IdentifyApp,
-    RequestView,
+    ReadCode,
     hidden_texts_read,
     identify_no_app,
-    inspect_request,
     request_effects,
-    value_path,
 )
-from iac_runtime.policy.escalation import RuleContext, find_escalations
+from iac_runtime.policy.escalation import FROM_RESULT, RuleContext, find_escalations
 from iac_runtime.policy.facts import (
     ACCEPTED,
     ApprovalHistory,
@@ -54,6 +52,7 @@ from iac_runtime.policy.facts import (
     Decision,
     TargetDescription,
     Verdict,
+    call_digest,
 )
 from iac_runtime.policy.places import parse_file_url, path_identity
 from iac_runtime.policy.policy_file import load_policy, parse_policy, policy_path
@@ -63,6 +62,7 @@ from iac_runtime.policy.prompts import (
     describe_differences,
     keep_full_text,
 )
+from iac_runtime.policy.requests import RequestView, inspect_request, value_path
 from iac_runtime.policy.settings import (
     APPROVERS,
     REGISTERED_RULES,
@@ -143,6 +143,7 @@ class Permissions:
         context: What the rules of escalation look at.
         home: The user's home folder.
         identify: Knows apps by the names of their processes.
+        read_code: Knows what the scripts inside of a call do; None where nothing does.
         now: The time of day in seconds.
         team: A second policy, that of a team, which the user's own can only make stricter.
     """
@@ -155,6 +156,7 @@ class Permissions:
         context: RuleContext | None = None,
         home: str | None = None,
         identify: IdentifyApp = identify_no_app,
+        read_code: ReadCode | None = None,
         now: Callable[[], float] = time.time,
         team: Policy | None = None,
     ) -> None:
@@ -168,10 +170,12 @@ class Permissions:
         self._context = (context or RuleContext(own=own))._replace(taint=self.taint)
         self._home = os.path.expanduser("~") if home is None else home  # noqa: PTH111 (a text)
         self._identify = identify
+        self._read_code = read_code
         self._now = now
         self._make_store = store
         self._store: ApprovalStore | None = None
         self._granted: set[tuple[str, str]] = set()
+        self._accepted: set[str] = set()
 
     @property
     def store(self) -> "ApprovalStore":
@@ -205,10 +209,14 @@ class Permissions:
         effects = request_effects(
             event, view, operation, level, self._identify, self._context.files.resolve_links
         )
-        raised = find_escalations(view, self._context) if _can_raise(view) else ()
+        context = self._context._replace(holder=facts.token_client)
+        raised = find_escalations(view, context) if _can_raise(view) else ()
         secrets = find_secrets_read(event, tables, self.policy.secrets)
         if view.target_processes and effects[0].is_read_only:
             secrets += hidden_texts_read(event, self._identify)
+        if effects[0].verb == "run" and self._read_code is not None:
+            inner, hidden = self._read_code(view, self.policy.secrets)
+            effects, secrets = (*effects, *inner), (*secrets, *hidden)
         return replace(
             facts,
             effects=effects,
@@ -224,7 +232,7 @@ class Permissions:
         """Return the facts of a call with what is known of who calls."""
         approvers = self.policy.approvers
         lacking: Any = tuple((way, "unable") for way in caller.unable if way in approvers)
-        return replace(
+        known = replace(
             facts,
             client=caller.client,
             token_client=caller.token_client,
@@ -238,6 +246,12 @@ class Permissions:
             places=cache(self.path_places),
             parts=tuple(self.with_caller(part, caller) for part in facts.parts),
         )
+        chosen = any(row.rule == FROM_RESULT for row in facts.raised)
+        if not chosen or call_digest(known) not in self._accepted:
+            return known
+        # A person saw where it came from and said yes to this very call.
+        rest = tuple(row for row in facts.raised if row.rule != FROM_RESULT)
+        return replace(known, raised=rest)
 
     def path_places(self, path: str) -> tuple[str, ...]:
         """Return where a path leads: as it says, and with its links resolved."""
@@ -351,6 +365,11 @@ class Permissions:
             remember_approval(self.store, facts)
         if facts.memory:
             self._granted.add((facts.token_client, facts.memory))
+        self._accepted.update(
+            call_digest(part)
+            for part in facts.parts or (facts,)
+            if any(row.rule == FROM_RESULT for row in part.raised)
+        )
         source = f"the user, asked by {facts.client or 'iac'}"
         return facts, replace(decision, action="allow", source=source)
 
@@ -424,6 +443,7 @@ def open_permissions(
     environ: Mapping[str, str] | None = None,
     home: str | None = None,
     identify: IdentifyApp = identify_no_app,
+    read_code: ReadCode | None = None,
 ) -> Permissions:
     """Return the permissions of this user.
 
@@ -433,7 +453,9 @@ def open_permissions(
     policy = load_policy(policy_file)
     settings = read_settings(flags, os.environ if environ is None else environ, policy)
     team = load_team_policy()
-    return Permissions(policy, settings, home=home, identify=identify, team=team)
+    return Permissions(
+        policy, settings, home=home, identify=identify, read_code=read_code, team=team
+    )
 
 
 def default_permissions(home: str | None = None) -> Permissions:

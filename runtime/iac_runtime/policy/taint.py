@@ -10,24 +10,29 @@ a blank broke is put together first; one that a blank ends is also read as it st
 """
 
 import base64
+import math
 import re
 import threading
 import unicodedata
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from iac_base.errors import quote_text
 from iac_base.secrets import is_secret
 from iac_base.text import AROUND, left_out, visible_text
 from iac_base.words import fold_name
+from iac_runtime.language.reader import RefText
 from iac_runtime.language.steps import AllElements, Event, PropertyStep
-from iac_runtime.policy.effects import find_specifiers_and_columns, lowercase_words
+from iac_runtime.language.terms import id_property
 from iac_runtime.policy.places import SYSTEM_EVENTS
+from iac_runtime.policy.requests import find_specifiers_and_columns, lowercase_words
 from iac_runtime.tools.tables import Tables
+from iac_runtime.types import TYPES, parse_type
 
 _ALL: Final = "properties"
 """JXA's name of the record of all properties, which cannot be asked for in part."""
@@ -169,27 +174,83 @@ _LINK: Final = re.compile(f"{_ADDRESS.pattern}|{_URL.pattern}")
 _PATH: Final = re.compile(r"~?/|file:|[^:/\n\d]+(?::[^:/\n]+){2,}:?\Z")
 
 
+class ResultSource(NamedTuple):
+    """Where a result came from.
+
+    Attributes:
+        tool, app: The tool that was called, and the app by its name.
+        kind, reference, label: The class, the object and the property that was read; empty for
+            anything else.
+        tables: Those of the app, where what was read are its properties; else None.
+    """
+
+    tool: str = ""
+    app: str = ""
+    kind: str = ""
+    reference: str = ""
+    label: str = ""
+    tables: Tables | None = None
+
+
+class _Span(NamedTuple):
+    """A text of a result: of which object, as which property, by the tool that answered it."""
+
+    source: ResultSource
+    reference: str
+    label: str
+    text: str
+
+
+class _Result:
+    """The texts of a result, when it came, and their spellings once the first search came."""
+
+    __slots__ = ("at", "forms", "spans")
+
+    def __init__(self, spans: tuple[_Span, ...], at: int) -> None:
+        self.spans, self.at = spans, at
+        self.forms: str | None = None
+
+
 class Taint:
-    """The texts of recent results of this process; safe to share between threads."""
+    """The texts of recent results of this process, and what calls carried before they came.
+
+    A stranger's is what stood in a result before a caller named it: an app that answers with what
+    a call gave it says nothing new. Ids, files and enumerators are facts of this machine, and
+    accounts and mailboxes are named by their owner. Safe to share between threads.
+    """
 
     def __init__(self, bound: int = MAX_REMEMBERED_CHARACTERS) -> None:
         self._bound = bound
-        # The texts of a result, and their spellings once the first search came.
-        self._texts: OrderedDict[tuple[str, ...], str | None] = OrderedDict()
+        self._results: OrderedDict[tuple[_Span, ...], _Result] = OrderedDict()
         self._size = 0
+        self._clock = 0
+        # When a holder first carried a text, and what is still to be taken apart.
+        self._carried: dict[tuple[str, str], int] = {}
+        self._calls: deque[tuple[int, str, tuple[str, ...]]] = deque(maxlen=_CALLS)
         self._lacking: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._lock = threading.Lock()
 
-    def remember_texts(self, value: Any) -> None:
-        """Remember every text in a result."""
-        parts = tuple(iterate_texts(value))
+    def remember_call(self, arguments: Any, holder: str) -> None:
+        """Remember what a call carries that is about to run."""
         with self._lock:
-            if parts not in self._texts:
-                self._size += sum(map(len, parts))
-                self._texts[parts] = None
-            self._texts.move_to_end(parts)
-            while self._size > self._bound and len(self._texts) > 1:
-                self._size -= sum(map(len, self._texts.popitem(last=False)[0]))
+            self._clock += 1
+            self._calls.append((self._clock, holder, tuple(iterate_texts(arguments))))
+
+    def remember_texts(self, value: Any, source: ResultSource = ResultSource()) -> None:  # noqa: B008 (it is immutable)
+        """Remember every text in a result, and where each came from."""
+        spans = tuple(_iterate_spans(value, source, source.reference, source.label))
+        with self._lock:
+            self._clock += 1
+            if spans not in self._results:
+                self._size += sum(len(span.text) for span in spans)
+                self._results[spans] = _Result(spans, self._clock)
+            self._results.move_to_end(spans)
+            while self._size > self._bound and len(self._results) > 1:
+                old = self._results.popitem(last=False)[0]
+                self._size -= sum(len(span.text) for span in old)
+                # What stood in it may have been carried since: that clears nothing any more.
+                self._carried.clear()
+                self._calls.clear()
 
     def add_cleaned(self, value: Any, holder: str) -> None:
         """Remember where the texts of a result lack something for their reader."""
@@ -211,28 +272,152 @@ class Taint:
         )
         return any((holder, part) in self._lacking for part in (text, *parts))
 
-    def _result_forms(self) -> list[str]:
+    def _results_before(self, at: float) -> list[tuple[_Result, str]]:
         with self._lock:
-            for parts, spelled in self._texts.items():
-                if spelled is None:
+            found = []
+            for result in self._results.values():
+                if result.forms is None:
                     # Between two stands what no needle holds: nothing matches across them.
-                    forms = (form for part in parts for form in comparable_forms(part))
-                    self._texts[parts] = "\0".join(forms)
-            return [*filter(None, self._texts.values())]
+                    texts = (form for span in result.spans for form in comparable_forms(span.text))
+                    result.forms = "\0".join(texts)
+                if result.forms and result.at < at:
+                    found.append((result, result.forms))
+            return found
+
+    def _first_carried(self, text: str, holder: str) -> float:
+        """Return when a holder first carried a text, or a piece of one; infinity for never."""
+        with self._lock:
+            while self._calls:
+                at, whose, texts = self._calls.popleft()
+                for piece in (piece for given in texts for piece in argument_pieces(given)):
+                    self._carried.setdefault((whose, _piece_key(piece)), at)
+            return self._carried.get((holder, _piece_key(text)), math.inf)
+
+    def _find_span(self, text: str, holder: str) -> _Span | None:
+        """Return where a text stood that a stranger wrote, however either of them is spelled."""
+        forms = [form.rstrip("/") for form in comparable_forms(text)]
+        needles = [one for one in forms if len(one) >= MIN_TEXT_LENGTH or _LINK.fullmatch(one)]
+        if not needles:
+            return None
+        for result, spelled in self._results_before(self._first_carried(text, holder)):
+            if not any(needle in spelled for needle in needles):
+                continue
+            for span in result.spans:
+                if not any(one in form for form in comparable_forms(span.text) for one in needles):
+                    continue
+                echo = self._first_carried(span.text, holder) < result.at
+                if not echo and not _is_own_fact(span, needles):
+                    return span
+        return None
 
     def contains_text(self, text: str) -> bool:
         """Say whether `text` stood in a result, however either of them is spelled."""
-        forms = [form.rstrip("/") for form in comparable_forms(text)]
-        needles = [one for one in forms if len(one) >= MIN_TEXT_LENGTH or _LINK.fullmatch(one)]
-        return any(needle in result for result in self._result_forms() for needle in needles)
+        return self._find_span(text, "") is not None
 
-    def find_tainted_piece(self, value: str, *, whole: bool = True) -> str:
+    def find_tainted_piece(self, value: str, *, whole: bool = True, holder: str = "") -> str:
         """Return the first piece of an argument that came from a result, or an empty text.
 
         Without `whole` a text that is no URL, address or path counts by those in it alone.
+        `holder` is who makes the call: what others carried is a stranger's to it.
         """
         pieces = argument_pieces(value, whole=whole)
-        return next(filter(self.contains_text, pieces), "")
+        return next((piece for piece in pieces if self._find_span(piece, holder)), "")
+
+    def describe_source(self, piece: str, holder: str = "") -> str:
+        """Return where a tainted piece was read: `the message "Invoice" from Ines in Mail`."""
+        span = self._find_span(piece, holder)
+        if span is None or not span.source.tool:
+            return "an earlier result"
+        source, place = span.source, f" in {span.source.app}" if span.source.app else ""
+        if not source.kind:
+            return f"what {source.tool} answered{place}"
+        told = self._texts_of_object(source.app, span.reference)
+        name = next((told[key] for key in _TITLES if told.get(key)), "")
+        sender = told.get("sender", "")
+        named = f" {_quote_plain(name)}" if name else ""
+        named += f" from {_quote_plain(sender)}" if sender else ""
+        if not named and span.label:
+            return f"the {span.label} of a {source.kind}{place}"
+        return f"the {source.kind}{named}{place}"
+
+    def _texts_of_object(self, app: str, reference: str) -> dict[str, str]:
+        """Return what results had of an object, by property, the newest first."""
+        with self._lock:
+            spans = (span for result in reversed(self._results.values()) for span in result.spans)
+            same = [one for one in spans if one.reference == reference and one.source.app == app]
+        told: dict[str, str] = {}
+        for span in same if reference else ():
+            told.setdefault(span.label, span.text)
+        return told
+
+
+_CALLS: Final = 10_000
+"""Calls whose texts are kept until something is searched for, the newest."""
+
+_TITLES: Final = ("subject", "name", "title", "summary")
+
+_TITLE_LENGTH: Final = 40
+
+
+def _quote_plain(text: str) -> str:
+    return quote_text(text.replace('"', "'"), _TITLE_LENGTH)
+
+
+def _piece_key(text: str) -> str:
+    return _comparable_form(text).rstrip("/")
+
+
+_REF: Final = "ref"
+"""The key of an object among its properties in a list."""
+
+
+def _iterate_spans(value: Any, source: ResultSource, reference: str, label: str) -> Iterator[_Span]:
+    if isinstance(value, str):
+        yield _Span(source, reference, label, value)
+    elif isinstance(value, Mapping):
+        reference = str(value.get(_REF) or reference)
+        for key, part in value.items():
+            yield from _iterate_spans(part, source, reference, str(key))
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _iterate_spans(part, source, reference, label)
+
+
+_OWNED: Final = frozenset({"account", "accounts", "mailbox", "mailboxes"})
+"""Last words of the classes whose names and properties their owner set."""
+
+_SAID: Final = frozenset({"boolean", "date", "file", "integer", "missing", "number"})
+"""How types are read of what the app or the system says, as it does enumerators; any other may be
+what somebody wrote."""
+
+_NAMES_OF_REFERENCE: Final = re.compile(r'(\w+)\["((?:[^"\\]|\\.)*)"\]')
+
+
+def _is_own_fact(span: _Span, needles: Sequence[str]) -> bool:
+    """Say whether nobody but the machine or its owner can have written where a text stands."""
+    if isinstance(span.text, RefText):
+        # Ids and positions are the app's; a name is what somebody called the object.
+        named = _NAMES_OF_REFERENCE.findall(span.text)
+        names = (name for holder, name in named if not _is_owned(lowercase_words(holder)))
+        forms = [form for name in names for form in comparable_forms(name)]
+        return not any(needle in form for form in forms for needle in needles)
+    tables, kind = span.source.tables, span.source.kind
+    if tables is None or not kind:
+        return False
+    if _is_owned(kind):
+        return True
+    row = tables.find_property(kind, span.label)
+    if row is None:
+        return False
+    kinds = [one.name for one in parse_type(row.type)]
+    said = all(
+        name in tables.enums or (name in TYPES and TYPES[name].reading in _SAID) for name in kinds
+    )
+    return (said and bool(kinds)) or row == id_property(kind, tables)
+
+
+def _is_owned(kind: str) -> bool:
+    return kind.rpartition(" ")[2] in _OWNED
 
 
 def iterate_texts(value: Any) -> Iterator[str]:
@@ -244,7 +429,7 @@ def iterate_texts(value: Any) -> Iterator[str]:
             yield from iterate_texts(part)
 
 
-def argument_pieces(value: str, *, whole: bool) -> Iterator[str]:
+def argument_pieces(value: str, *, whole: bool = True) -> Iterator[str]:
     """Yield what of an argument can have come from a result.
 
     The whole, if long enough; every URL and address in it, in any encoding; of a URL also the host,

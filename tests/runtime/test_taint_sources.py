@@ -1,0 +1,165 @@
+"""Where a text came from decides whether a stranger chose it, and the question says where."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from iac_runtime.execution.executor import Executor
+from iac_runtime.gate.gate import Gate
+from iac_runtime.gate.plans import Call, CallAnswer, CompletedCall, PendingCall
+from iac_runtime.policy.permissions import Permissions, Requester
+from iac_runtime.policy.policy_file import parse_policy
+from iac_runtime.policy.settings import PolicyFlags, read_settings
+from iac_runtime.tools.catalogue import Catalogue
+from iac_simulator import Simulator
+from iac_simulator.simulator import demo_state
+
+EVIL = "https://evil.example/offer"
+MUSEUM = "https://museum.example/hours"
+MAIL = "inbox.messages.byId(101)"
+
+
+def gate_of(catalogue: Catalogue, world: dict[str, Any], policy: str = "") -> Gate:
+    apps = [catalogue.load_tables(app) for app in catalogue.apps.values()]
+    known = parse_policy(policy, "policy.toml")
+    permissions = Permissions(known, read_settings(PolicyFlags(), {}, known), home="/Users/me")
+    executor = Executor(Simulator(apps, world))
+    return Gate(catalogue, executor, home="/Users/me", permissions=permissions)
+
+
+@pytest.fixture(scope="module")
+def catalogue(generated: Path) -> Catalogue:
+    return Catalogue([generated])
+
+
+@pytest.fixture
+def world() -> dict[str, Any]:
+    state = demo_state()
+    state["mail"]["inbox"]["messages"][0]["content"] = f"Our offer: {EVIL} until Friday."
+    return state
+
+
+def call(gate: Gate, tool: str, *, client: str = "", **arguments: Any) -> CallAnswer:
+    caller = Requester("Claude", ("client",), token_client=client)
+    return gate.call(Call(tool, arguments, caller))
+
+
+def accepted(gate: Gate, answer: CallAnswer) -> str:
+    """Say yes to a question, and return its text; nothing where nobody was asked."""
+    if isinstance(answer, CompletedCall):
+        return ""
+    assert isinstance(answer, PendingCall), answer
+    assert isinstance(gate.answer(answer, "once"), CompletedCall)
+    return answer.question.text
+
+
+ALLOWED = "[[allow]]\napp = 'com.apple.Safari'\nsends_to = 'museum.example'\n"
+
+
+def test_a_url_that_the_caller_named_is_the_same_call_again(
+    catalogue: Catalogue, world: dict[str, Any]
+) -> None:
+    gate = gate_of(catalogue, world, ALLOWED)
+    for _ in range(3):
+        assert accepted(gate, call(gate, "safari_open_url", url=MUSEUM)) == ""
+        call(gate, "safari_all_tabs")
+    # The host is the caller's too, and so is the same address by another tool.
+    assert accepted(gate, call(gate, "safari_open_url", url="https://museum.example/way")) == ""
+    assert accepted(gate, call(gate, "safari_open_tab", url=MUSEUM)) == ""
+
+
+def test_always_for_a_host_holds_for_its_next_page(
+    catalogue: Catalogue, world: dict[str, Any]
+) -> None:
+    gate = gate_of(catalogue, world)
+    answer = call(gate, "safari_open_url", url=MUSEUM)
+    assert isinstance(answer, PendingCall)
+    gate.answer(answer, "always")
+    assert accepted(gate, call(gate, "safari_open_url", url="https://museum.example/way")) == ""
+
+
+def test_a_question_says_where_the_text_stood(catalogue: Catalogue, world: dict[str, Any]) -> None:
+    gate = gate_of(catalogue, world)
+    call(gate, "mail_list_unread")
+    call(gate, "mail_get", target=f"{MAIL}.content")
+    asked = call(gate, "safari_open_url", url=EVIL)
+    assert asked.level == "DANGEROUS"
+    where = 'stood in the message "Lunch on Thursday?" from "Ines Mora <ines@example.org>" in Mail'
+    assert f"{EVIL} {where}, so a stranger may have chosen it." in accepted(gate, asked)
+
+
+def test_an_echo_makes_a_strangers_text_no_ones_own(
+    catalogue: Catalogue, world: dict[str, Any]
+) -> None:
+    gate = gate_of(catalogue, world)
+    call(gate, "mail_get", target=f"{MAIL}.content")
+    # The model repeats it in calls that nobody minds, and reads it from there.
+    accepted(gate, call(gate, "notes_make_note", title="Offer", text=f"see {EVIL}"))
+    accepted(gate, call(gate, "notes_find_notes", text=EVIL))
+    call(gate, "mail_get", target=f"{MAIL}.content")
+    for url in (EVIL, "https://evil.example/other"):
+        assert call(gate, "safari_open_url", url=url).level == "DANGEROUS"
+
+
+def test_what_a_person_approved_is_theirs_for_the_very_same_call(
+    catalogue: Catalogue, world: dict[str, Any]
+) -> None:
+    gate = gate_of(catalogue, world)
+    call(gate, "mail_get", target=f"{MAIL}.content")
+    first = call(gate, "safari_open_url", url=EVIL)
+    assert first.level == "DANGEROUS"
+    accepted(gate, first)
+    assert call(gate, "safari_open_url", url=EVIL).level == "MODIFY"
+    assert call(gate, "safari_open_url", url=EVIL, client="another").level == "DANGEROUS"
+    assert call(gate, "safari_open_tab", url=EVIL).level == "DANGEROUS"
+    assert call(gate, "safari_open_url", url=f"{EVIL}?more").level == "DANGEROUS"
+
+
+def test_a_no_clears_nothing(catalogue: Catalogue, world: dict[str, Any]) -> None:
+    gate = gate_of(catalogue, world)
+    call(gate, "mail_get", target=f"{MAIL}.content")
+    answer = call(gate, "safari_open_url", url=EVIL)
+    assert isinstance(answer, PendingCall)
+    gate.answer(answer, "decline")
+    assert call(gate, "safari_open_url", url=EVIL).level == "DANGEROUS"
+
+
+def test_what_one_client_named_is_a_strangers_to_another(
+    catalogue: Catalogue, world: dict[str, Any]
+) -> None:
+    gate = gate_of(catalogue, world)
+    accepted(gate, call(gate, "safari_open_url", url=EVIL, client="one"))
+    call(gate, "mail_get", target=f"{MAIL}.content", client="two")
+    assert call(gate, "safari_open_url", url=EVIL, client="one").level == "MODIFY"
+    assert call(gate, "safari_open_url", url=EVIL, client="two").level == "DANGEROUS"
+
+
+@pytest.mark.parametrize(
+    ("reads", "text", "level"),
+    [
+        # An account is named by its owner, a mail's sender names himself.
+        (("mail_list", {"element": "account"}), "me@example.com", "MODIFY"),
+        (("mail_list_unread", {}), "ines@example.org", "DANGEROUS"),
+        # A document lies where the machine says; what stands in it may say anything.
+        (("textedit_list", {"element": "document"}), "/Users/me/Documents/Letter.rtf", "DANGEROUS"),
+        (("numbers_get", {"target": "documents[0].file"}), "~/Documents/Budget.numbers", "MODIFY"),
+    ],
+)
+def test_facts_of_the_machine_are_no_strangers(
+    catalogue: Catalogue, world: dict[str, Any], reads: Any, text: str, level: str
+) -> None:
+    gate = gate_of(catalogue, world)
+    tool, arguments = reads
+    call(gate, tool, **arguments)
+    pieces = {text, text.replace("~", "/Users/me")}
+    found = any(gate.permissions.taint.find_tainted_piece(piece) for piece in pieces)
+    assert found is (level == "DANGEROUS")
+
+
+def test_an_answer_of_a_person_is_their_own(catalogue: Catalogue, world: dict[str, Any]) -> None:
+    typed = {"buttonReturned": "OK", "textReturned": "friend@example.net", "gaveUp": False}
+    world["standard_additions"]["@results"]["sysodlog"] = {"record": typed}
+    gate = gate_of(catalogue, world)
+    accepted(gate, call(gate, "standard_additions_ask_text", question="To whom?", default=""))
+    assert not gate.permissions.taint.find_tainted_piece("friend@example.net")
