@@ -142,8 +142,8 @@ def approve_task(
     count: Annotated[int, limits(minimum=1, maximum=100)],
     minutes: Annotated[int, limits(minimum=1, maximum=60)],
 ) -> None:
-    """Ask the user once for several changes of a kind, before you make them one after the other,
-    such as up to 20 marks as read in the inbox. Beyond that, each call is asked about again.
+    """Ask the user once for several changes of one kind, before you make them one by one.
+    For example, mark up to 20 mails as read. Beyond that, each call requires approval again.
 
     Args:
         calls: An example of each kind of change. It covers the same action, class and container.

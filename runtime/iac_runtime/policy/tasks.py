@@ -22,9 +22,10 @@ from iac_base.text import escape_hidden
 from iac_runtime.language.steps import AllElements, Boundary, Event, RefValue, Step
 from iac_runtime.language.text import format_reference
 from iac_runtime.policy.decide import TASK, ApprovalScope, find_approval_scope
-from iac_runtime.policy.effects import RECIPIENTS, RequestView, find_specifiers, outgoing_classes
+from iac_runtime.policy.effects import RECIPIENTS, outgoing_classes
 from iac_runtime.policy.escalation import ACTS_LATER, FROM_RESULT
 from iac_runtime.policy.facts import NEW_DRAFT, TIME, CallFacts, RaisedLevel
+from iac_runtime.policy.requests import RequestView, find_specifiers
 from iac_runtime.tools.tables import Tables
 
 
