@@ -58,9 +58,9 @@ from iac_runtime.language.steps import (
     local_day,
 )
 from iac_runtime.language.terms import find_properties, id_property, property_term
-from iac_runtime.policy.effects import STARTERS
 from iac_runtime.policy.facts import OWN_APP, CallFacts, Effect
 from iac_runtime.policy.taint import remove_secret_columns
+from iac_runtime.policy.verbs import STARTERS
 from iac_runtime.tool import Level, Spec, at_most
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.shape import RESULT_LIMIT, Tool

@@ -3,6 +3,8 @@
 Others import from its rooms, so that none is loaded before it is needed:
 
     facts         what a call does, as everything here looks at it; the decision
+    verbs         what a call does, by its event, its words and its values
+    requests      a request as the rules look at it
     effects       from a request to its effects
     escalation    levels that arguments raise
     places        files, addresses, mailboxes and blocked apps
@@ -26,7 +28,9 @@ __all__ = [
     "places",
     "policy_file",
     "prompts",
+    "requests",
     "rules",
     "settings",
     "taint",
+    "verbs",
 ]

@@ -65,7 +65,13 @@ def find_approval_scope(
     acting = [effect for effect in effects if not (effect.is_read_only and effect.level == "SAFE")]
     if not acting or any(effect.is_read_only or effect.given is None for effect in acting):
         return None
-    known = [_describe_covered(effect) for effect in acting if not effect.target_unknown]
+    # What is made with a page in it opens that page, and says so.
+    made = {effect.page_hosts for effect in acting if effect.verb == "create"}
+    known = [
+        _describe_covered(effect)
+        for effect in acting
+        if not (effect.target_unknown or (effect.verb == "open" and effect.page_hosts in made))
+    ]
     doubts = [effect.doubt for effect in acting if effect.doubt]
     says = "; ".join(dict.fromkeys([*known, *doubts]))
     if not known or len(says) > MAX_DESCRIPTION:

@@ -45,7 +45,7 @@ VERBS: Final[tuple[Verb, ...]] = get_args(Verb)
 READ_VERBS: Final[frozenset[Verb]] = frozenset(("read", "view"))
 """The verbs that leave everything as it is."""
 
-_LOADING: Final = ("", "document", "tab", "window")
+LOADING_CLASSES: Final = ("", "document", "tab", "window")
 """Last words of the classes of what loads an address; "" where no object is named."""
 
 FlowKind: TypeAlias = Literal["host", "recipient", "file", "process"]
@@ -98,7 +98,7 @@ class Effect(NamedTuple):
     @property
     def page_hosts(self) -> tuple[str, ...]:
         """Hosts of the pages that it opens: a tab loads the address it is given, a bookmark not."""
-        loads = self.verb == "open" or self.kind.rpartition(" ")[2] in _LOADING
+        loads = self.verb == "open" or self.kind.rpartition(" ")[2] in LOADING_CLASSES
         opens = loads and self.verb in ("create", "change", "open")
         return tuple(flow.to for flow in self.flow if opens and flow.kind == "host")
 

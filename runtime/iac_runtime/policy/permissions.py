@@ -38,12 +38,10 @@ from iac_runtime.language.text import format_reference, format_value
 from iac_runtime.policy.decide import PolicyLayer, as_refusal, decide_by_layers, declined, strictest
 from iac_runtime.policy.effects import (
     IdentifyApp,
-    RequestView,
+    ReadCode,
     hidden_texts_read,
     identify_no_app,
-    inspect_request,
     request_effects,
-    value_path,
 )
 from iac_runtime.policy.escalation import FROM_RESULT, RuleContext, find_escalations
 from iac_runtime.policy.facts import (
@@ -64,6 +62,7 @@ from iac_runtime.policy.prompts import (
     describe_differences,
     keep_full_text,
 )
+from iac_runtime.policy.requests import RequestView, inspect_request, value_path
 from iac_runtime.policy.settings import (
     APPROVERS,
     REGISTERED_RULES,
@@ -144,6 +143,7 @@ class Permissions:
         context: What the rules of escalation look at.
         home: The user's home folder.
         identify: Knows apps by the names of their processes.
+        read_code: Knows what the scripts inside of a call do; None where nothing does.
         now: The time of day in seconds.
         team: A second policy, that of a team, which the user's own can only make stricter.
     """
@@ -156,6 +156,7 @@ class Permissions:
         context: RuleContext | None = None,
         home: str | None = None,
         identify: IdentifyApp = identify_no_app,
+        read_code: ReadCode | None = None,
         now: Callable[[], float] = time.time,
         team: Policy | None = None,
     ) -> None:
@@ -169,6 +170,7 @@ class Permissions:
         self._context = (context or RuleContext(own=own))._replace(taint=self.taint)
         self._home = os.path.expanduser("~") if home is None else home  # noqa: PTH111 (a text)
         self._identify = identify
+        self._read_code = read_code
         self._now = now
         self._make_store = store
         self._store: ApprovalStore | None = None
@@ -212,6 +214,9 @@ class Permissions:
         secrets = find_secrets_read(event, tables, self.policy.secrets)
         if view.target_processes and effects[0].is_read_only:
             secrets += hidden_texts_read(event, self._identify)
+        if effects[0].verb == "run" and self._read_code is not None:
+            inner, hidden = self._read_code(view, self.policy.secrets)
+            effects, secrets = (*effects, *inner), (*secrets, *hidden)
         return replace(
             facts,
             effects=effects,
@@ -438,6 +443,7 @@ def open_permissions(
     environ: Mapping[str, str] | None = None,
     home: str | None = None,
     identify: IdentifyApp = identify_no_app,
+    read_code: ReadCode | None = None,
 ) -> Permissions:
     """Return the permissions of this user.
 
@@ -447,7 +453,9 @@ def open_permissions(
     policy = load_policy(policy_file)
     settings = read_settings(flags, os.environ if environ is None else environ, policy)
     team = load_team_policy()
-    return Permissions(policy, settings, home=home, identify=identify, team=team)
+    return Permissions(
+        policy, settings, home=home, identify=identify, read_code=read_code, team=team
+    )
 
 
 def default_permissions(home: str | None = None) -> Permissions:
