@@ -167,6 +167,16 @@ def takes(*names: str, kind: str = "text") -> str:
     ("find", takes("replacement") + ANSWER, "MODIFY"), ("find", takes("in") + ANSWER, "SAFE"),
     ("open tab", takes("url"), "MODIFY"), ("open tab", NOTHING, "SAFE"),
     ("update widget", takes("with"), "MODIFY"), ("update widget", NOTHING, "SAFE"),
+    ("do string", takes() + ANSWER, "DANGEROUS"), ("do string", ANSWER, "MODIFY"),
+    ("secure delete", NOTHING, "DANGEROUS"), ("secure line", NOTHING, "MODIFY"),
+    ("start hijacking", NOTHING, "DANGEROUS"), ("begin sending", NOTHING, "DANGEROUS"),
+    ("start tracking", NOTHING, "MODIFY"), ("enable remote access", NOTHING, "DANGEROUS"),
+    ("get api key", ANSWER, "DANGEROUS"), ("get key", ANSWER, "SAFE"),
+    ("display password dialog", ANSWER, "DANGEROUS"),
+    ("write setting", '<parameter name="value" code="valu" type="any"/>', "MODIFY"),
+    ("write setting", '<parameter name="to" code="valu" type="any"/>', "DANGEROUS"),
+    ("reset hard", NOTHING, "DANGEROUS"), ("table structure", takes() + ANSWER, "SAFE"),
+    ("balance as of", takes() + ANSWER, "SAFE"), ("balance", takes() + ANSWER, "MODIFY"),
     ("large scroll", NOTHING, "SAFE"), ("preflight", ANSWER, "SAFE"),
     ("convert color", '<parameter name="from" code="from" type="color"/><result type="color"/>',
      "MODIFY"),
@@ -177,6 +187,22 @@ def test_what_a_command_takes_says_where_it_goes_and_what_it_loses(
     name: str, inner: str, expected: Level
 ) -> None:
     assert level(name, inner) == expected
+
+
+@pytest.mark.parametrize(("secret", "others", "expected"), [
+    ("shared secret", 2, "SAFE"), ("shared secret", 1, "DANGEROUS"), ("password", 2, "SAFE"),
+    ("password", 1, "DANGEROUS"),
+])  # fmt: skip
+def test_a_secret_that_most_commands_take_says_who_calls(
+    secret: str, others: int, expected: Level
+) -> None:
+    shown = takes(secret)
+    beside = "".join(
+        f'<command name="zork {at}" code="diarzor{at}">{shown if at < others else ""}</command>'
+        for at in range(3)
+    )
+    assert level("find entry", shown + ANSWER, beside) == expected
+    assert level("set password", shown, beside) == "DANGEROUS"
 
 
 @pytest.mark.parametrize(("owner", "name", "kind", "beside", "expected"), [
@@ -192,6 +218,10 @@ def test_what_a_command_takes_says_where_it_goes_and_what_it_loses(
     ("visit", "alarm", "text", "", "MODIFY"), ("visit", "alarm", "text", "schedule", "DANGEROUS"),
     ("application", "selected macros", "macro", "", "SAFE"),
     ("application", "selected script", "text", "", "DANGEROUS"),
+    ("filter", "actions", "text", "", "DANGEROUS"), ("playhead", "position", "real", "", "SAFE"),
+    ("trigger", "event", "text", "", "DANGEROUS"), ("visit", "event", "text", "", "MODIFY"),
+    ("setting", "setting to run", "text", "", "DANGEROUS"),
+    ("job", "enabled", "boolean", "", "DANGEROUS"),
     ("box", "host name", "text", "", "MODIFY"),
     ("box", "host name", "text", "password", "DANGEROUS"),
     ("box", "forward disks", "boolean", "", "DANGEROUS"),

@@ -82,7 +82,7 @@ def judge_command(
     `floors` stand in for those that ship.
     """
     floors = floors or shipped_floors()
-    listed = list(kinds)
+    command, listed = _without_caller(command, resolved, list(kinds))
     if command.intent is not None:
         # No floor and no event: its code is a name that anybody may give it.
         return LevelJudgment(tuple(_intent_evidence(command, command.intent, resolved, listed)))
@@ -98,6 +98,38 @@ def judge_setter(
         return LevelJudgment((LevelVerdict("SAFE", "cannot be set", "access"),))
     floor = floor_verdicts((floors or shipped_floors()).setters.get((owner.code, prop.code)))
     return LevelJudgment((*setter_verdicts(owner, prop), *floor))
+
+
+def _without_caller(
+    command: SdefCommand, resolved: ResolvedDictionary, kinds: list[str]
+) -> tuple[SdefCommand, list[str]]:
+    """Return a command and the types of its parameters without the secret that its caller shows.
+
+    It is one that many commands of the app take under one name: it says who calls, and neither
+    what is done nor to what.
+    """
+    shown = _ordered_parameters(command)
+    rest = [
+        (row, kind)
+        for row, kind in zip(shown, kinds, strict=True)
+        if not SECRET_WORDS.intersection(term_phrase(row.name))
+        or not _is_taken_by_many(row.name, resolved)
+    ]
+    if len(rest) == len(kinds):
+        return command, kinds
+    left = tuple(row for row, _ in rest if row is not command.direct)
+    return replace(command, parameters=left), [kind for _, kind in rest]
+
+
+def _is_taken_by_many(name: str, resolved: ResolvedDictionary) -> bool:
+    """Say whether three or more of an app's own commands take a secret, and a part of all does.
+
+    Half of them where it is a password, which a few calls may hand on to somebody else.
+    """
+    own = [row for row in resolved.commands if row.code not in EVENTS]
+    taken = sum(any(one.name == name for one in row.parameters) for row in own)
+    part = 8 if {"secret", "token"}.intersection(term_phrase(name)) else 2
+    return taken >= max(3, len(own) / part)
 
 
 def _command_evidence(
@@ -201,7 +233,8 @@ def _parameter_verdicts(
         taken_in |= (
             leads == "write" and bool(named & _DESTINATIONS) and not _is_free_input(kinds[0])
         )
-        if leads in ("read", "write") and (file or kind == "any") and not taken_in:
+        whole = parameter is command.direct or bool(named & (_DESTINATIONS | {"from"}))
+        if leads in ("read", "write") and (file or (kind == "any" and whole)) and not taken_in:
             yield LevelVerdict("DANGEROUS", "reads or writes any file", place)
         # Where one goes *from* a file, that only says what is looked up.
         source = parameter is not command.direct and named == {"from"}
@@ -220,6 +253,8 @@ def _parameter_verdicts(
         yield LevelVerdict("DANGEROUS", "sends what it is given to a model or a service")
     if leads in _SERVED["fetches"] and _SERVED["sent_along"] & taken:
         yield LevelVerdict("DANGEROUS", "sends data to another computer")
+    if quiet and command.result and any(one.search(" ".join(words)) for one in _KEYS):
+        yield LevelVerdict("DANGEROUS", "returns a secret")
     if skips_confirmation(words):
         yield LevelVerdict("DANGEROUS", "skips a confirmation")
     if leads == "write" and "file" in words:
@@ -309,6 +344,7 @@ _PHRASES: Final = tuple(
     for why, patterns in _SETTERS["phrases"].items()
     for pattern in patterns
 )
+_KEYS: Final = tuple(pattern for pattern, why in _PHRASES if why == _GUARDED)
 _CLASSES: Final[Mapping[str, tuple[str, ...]]] = {
     key: tuple(names) for key, names in _SETTERS["classes"].items()
 }

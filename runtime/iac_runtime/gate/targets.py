@@ -45,9 +45,9 @@ from iac_runtime.language.terms import id_classes, id_property, is_text, propert
 from iac_runtime.language.text import format_reference
 from iac_runtime.outcomes.outcome import is_gone
 from iac_runtime.outcomes.read_back import container_of
-from iac_runtime.policy.effects import inspect_request, lowercase_words
 from iac_runtime.policy.facts import CallFacts, TargetDescription
 from iac_runtime.policy.places import FILE_APPS
+from iac_runtime.policy.requests import inspect_request, lowercase_words
 from iac_runtime.policy.taint import is_secret_property
 from iac_runtime.tools.tables import APPLICATION, Operation, Tables
 

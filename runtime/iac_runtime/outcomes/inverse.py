@@ -42,8 +42,8 @@ from iac_runtime.outcomes.read_back import (
     is_stamp,
     linked_properties,
 )
-from iac_runtime.policy.effects import lowercase_words
 from iac_runtime.policy.facts import Undo
+from iac_runtime.policy.requests import lowercase_words
 from iac_runtime.tool import Spec
 from iac_runtime.tools.tables import Tables
 

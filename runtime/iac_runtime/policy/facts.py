@@ -45,13 +45,20 @@ VERBS: Final[tuple[Verb, ...]] = get_args(Verb)
 READ_VERBS: Final[frozenset[Verb]] = frozenset(("read", "view"))
 """The verbs that leave everything as it is."""
 
-_LOADING: Final = ("", "document", "tab", "window")
+LOADING_CLASSES: Final = ("", "document", "tab", "window")
 """Last words of the classes of what loads an address; "" where no object is named."""
 
 FlowKind: TypeAlias = Literal["host", "recipient", "file", "process"]
 
 OWN_APP: Final = "iac"
 """Stands where an effect is on what this program itself keeps."""
+
+
+TIME: Final = "%Y-%m-%d %H:%M:%S"
+"""How a moment is written that a person reads and programs compare: local time."""
+
+NEW_DRAFT: Final = "new"
+"""Stands for the draft that a call makes, which has no reference yet."""
 
 
 class Flow(NamedTuple):
@@ -98,7 +105,7 @@ class Effect(NamedTuple):
     @property
     def page_hosts(self) -> tuple[str, ...]:
         """Hosts of the pages that it opens: a tab loads the address it is given, a bookmark not."""
-        loads = self.verb == "open" or self.kind.rpartition(" ")[2] in _LOADING
+        loads = self.verb == "open" or self.kind.rpartition(" ")[2] in LOADING_CLASSES
         opens = loads and self.verb in ("create", "change", "open")
         return tuple(flow.to for flow in self.flow if opens and flow.kind == "host")
 
@@ -196,6 +203,8 @@ class CallFacts:
         event: The request; None for a call that is none.
         line: What runs, as a line that a person can read: of a request its JXA.
         raised: The rules of escalation that hold (`escalation.find_escalations`).
+        draft: The unsent object that it makes or fills alone (`tasks.Drafts`), or `NEW_DRAFT`.
+        held: What is told when that is sent, and raises nothing before.
         secrets: Properties that hold a secret and would be read.
         digest: That of the tools of its app in tools.lock; empty where there is none.
         client: Who calls, as it named itself.
@@ -230,6 +239,8 @@ class CallFacts:
     event: Event | None = None
     line: str = ""
     raised: tuple[RaisedLevel, ...] = ()
+    draft: str = ""
+    held: tuple[RaisedLevel, ...] = ()
     secrets: tuple[str, ...] = ()
     digest: str = ""
     client: str = ""
