@@ -15,6 +15,7 @@ Others import from its rooms, so that none is loaded before it is needed:
     decide        the decision, and what an "always" covers
     approvals     tokens, answers that are remembered, pauses; loads sqlite3
     prompts       how a person is asked, and in what words
+    tasks         what one answer covers for several calls: drafts, and tasks as budgets
     permissions   all of it in one object, for the gate
 """
 
@@ -32,5 +33,6 @@ __all__ = [
     "rules",
     "settings",
     "taint",
+    "tasks",
     "verbs",
 ]

@@ -384,6 +384,8 @@ def _apply_preset(
             whom = escape_hidden(facts.app_names) or "What this call reaches"
             reason = f"{whom} is not in the list reads of policy.toml."
             return Decision(preset.reads, judged.level, (reason,), source)
+    if action == "ask" and facts.draft and facts.ways and judged.level == "MODIFY":
+        return Decision("allow", judged.level, ("You are asked before it is sent.",), DRAFT)
     decision = Decision(action, judged.level, (), source)
     if action == "ask" and _can_remember(facts, judged):
         scope = find_approval_scope(facts.effects, simulated=facts.simulated)
@@ -454,6 +456,12 @@ def _without_prompt(facts: CallFacts, decision: Decision) -> Decision:
     reason, way = "No approval prompt is available in this client.", decision.suggestion or way
     return replace(as_refusal(decision, reason, decision.source, way, "UNANSWERED"), scope="")
 
+
+TASK: Final = "a task that you approved"
+"""How the source begins of what a task lets run."""
+
+DRAFT: Final = "a draft is asked about when it is sent"
+"""What lets a call run that fills a draft of the client's own."""
 
 _FINAL: Final = "Do not call again; ask the user what they want instead."
 
