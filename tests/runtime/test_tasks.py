@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from iac_base.errors import CallRefusedError, InvalidParameterError
+from iac_base.errors import InvalidParameterError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, CallAnswer, CompletedCall, PendingCall, RefusedCall
@@ -189,7 +189,7 @@ def test_deny_and_ask_rules_stand_before_a_task(
     catalogue: Catalogue, own_data_folder: Path
 ) -> None:
     denied = Desk(catalogue, "[[deny]]\ntool = 'mail_mark_read'\n")
-    with pytest.raises(CallRefusedError, match="denies this call"):
+    with pytest.raises(InvalidParameterError, match="denies this call"):
         denied.approve(mark(101))
     asks = Desk(catalogue, "[[ask]]\ntool = 'mail_mark_read'\n")
     with pytest.raises(InvalidParameterError):
@@ -208,9 +208,8 @@ def test_a_task_needs_somebody_who_can_be_asked(desk: Desk) -> None:
 
 
 def test_what_needs_no_approval_needs_no_task(desk: Desk) -> None:
-    answer = desk.approve(("mail_list_unread", {}))
-    assert isinstance(answer, CompletedCall)
-    assert desk.permissions.tasks.rows() == []
+    with pytest.raises(InvalidParameterError, match="require approval"):
+        desk.approve(("mail_list_unread", {}))
 
 
 # Drafts.
