@@ -204,8 +204,9 @@ def _plan_step(
     def look_at_state(facts: CallFacts) -> Plan:
         if fresh and may_read(facts, state_check[0], operation, context):
             check_state()
-        told = (TargetDescription(step.state.reference, words),)
-        return replace(done, facts=replace(facts, shown=told, pin=digest))
+        seen = plan.look(facts).facts if fresh and plan.look else facts
+        told = seen.shown or (TargetDescription(step.state.reference, words),)
+        return replace(done, facts=replace(facts, shown=told, before=seen.before, pin=digest))
 
     facts = replace(plan.facts, tool="undo_call", given={"call": row.id})
     done = replace(plan, facts=facts, perform=perform_undo, look=look_at_state)

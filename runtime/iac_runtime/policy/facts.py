@@ -195,6 +195,7 @@ class CallFacts:
         given: The arguments as the caller knows them, where the tool is a recipe.
         event: The request; None for a call that is none.
         line: What runs, as a line that a person can read: of a request its JXA.
+        deed: What it does, in words, where no request says it; `{deeds}` stands for its effects.
         raised: The rules of escalation that hold (`escalation.find_escalations`).
         secrets: Properties that hold a secret and would be read.
         digest: That of the tools of its app in tools.lock; empty where there is none.
@@ -228,6 +229,7 @@ class CallFacts:
     given: Mapping[str, Any] = field(default_factory=dict)
     event: Event | None = None
     line: str = ""
+    deed: str = ""
     raised: tuple[RaisedLevel, ...] = ()
     secrets: tuple[str, ...] = ()
     digest: str = ""
