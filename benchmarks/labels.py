@@ -16,7 +16,9 @@ Beside this file lie rows that readers of the dictionaries alone labelled. `labe
 six apps of the corpus (CotEditor, Database Events, Illustrator, Numbers, Terminal, Xcode), taken by
 chance, which no rule was mended on since; who mends one on a row takes it out. Those of the other
 apps, mended on, are in tests/generator/labels_blind.tsv. `labels_elsewhere.tsv`: of apps whose
-dictionaries the corpus has not, mostly mended on; name a folder that has them.
+dictionaries the corpus has not, mostly mended on; name a folder that has them. `labels-open.tsv` in
+`shared/field`, with `shared/field/dictionaries`: half of what readers said of apps that no rule had
+been written on; the other half is kept for acceptance.
 
 Prints each row that misses its accept set (with `--strict` each that differs from its label, with
 `--all` every row), the figures, and the bounds that are missed; ends with 1 when any is.

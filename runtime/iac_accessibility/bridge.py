@@ -27,6 +27,7 @@ from iac_accessibility.model import (
     UiNode,
 )
 from iac_base.errors import near_text, quote_text
+from iac_base.interface import DANGEROUS_KEYS
 
 Modifier = Literal["shift", "control", "option", "command"]
 
@@ -109,21 +110,9 @@ def _unknown_key_error(text: str, part: str, known: tuple[str, ...]) -> UiError:
     )
 
 
-_EFFECTS: Final = {
-    "ends a session or loses work": (
-        "command+q control+q option+f4 command+w control+w control+shift+w option+command+w"
-        " shift+command+w control+f4 shift+command+q option+command+escape control+option+delete"
-        " control+option+backspace option+command+q control+shift+q"
-    ),
-    "destroys": (
-        "delete backspace command+backspace control+backspace shift+delete control+delete"
-        " option+delete option+backspace shift+command+backspace control+shift+delete"
-        " command+delete"
-    ),
-    "sends": "command+return control+return shift+command+d control+shift+return option+return",
-    "runs something": "option+f2 command+space command+r control+option+t",
+_DOES: Final = {
+    parse_stroke(one): what for what, rows in DANGEROUS_KEYS.items() for one in rows.split()
 }
-_DOES: Final = {parse_stroke(one): what for what, rows in _EFFECTS.items() for one in rows.split()}
 
 
 def stroke_effect(stroke: Stroke, *, in_text: bool) -> str:

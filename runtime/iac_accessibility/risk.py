@@ -7,78 +7,16 @@ items only raise: one that is missing here leaves a call at MODIFY. A word count
 a word; languages written without spaces, anywhere.
 """
 
-import re
-import tomllib
-import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from functools import cache, lru_cache
-from pathlib import Path
-from typing import Final, NamedTuple, cast
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 from iac_accessibility.model import TEXT_ROLES, UiNode, takes_typing
+from iac_base.interface import MEANING_VERBS, danger_word
 from iac_base.secrets import is_secret
 from iac_runtime.tool import Level
 from iac_runtime.toolkit import Verb
-
-_DOES: Final[dict[str, Verb]] = {
-    "destroys": "delete",
-    "sends": "send",
-    "spends money": "send",
-    "grants or gives up rights": "change",
-    "runs something": "run",
-    "ends a session or loses work": "end",
-    "loses work": "end",
-}
-
-_CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-
-
-class _DangerTable(NamedTuple):
-    """Words, phrases of several words, and what counts anywhere; each with what it means."""
-
-    words: Mapping[str, str]
-    phrases: Mapping[str, str]
-    anywhere: Mapping[str, str]
-
-
-@cache
-def _load_danger_table() -> _DangerTable:
-    rows = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
-    table = _DangerTable({}, {}, {})
-    for what, languages in rows.items():
-        for language, texts in languages.items():
-            for text in texts.split():
-                plain = text.replace("-", " ").casefold()
-                if language == "anywhere":
-                    kind = table.anywhere
-                else:
-                    kind = table.phrases if " " in plain else table.words
-                cast(dict[str, str], kind).setdefault(plain, what)
-    return table
-
-
-_WORD: Final = re.compile(r"[^\W_]+")
-
-
-def danger_word(text: str) -> tuple[str, str] | None:
-    """Return the first word of the table in `text` and what it means, or None."""
-    # Letters of other shapes (full width, styled) spell the same word to a reader.
-    table = _load_danger_table()
-    plain = unicodedata.normalize("NFKC", text)
-    words = [word.casefold() for word in _WORD.findall(_CAMEL.sub(" ", plain))]
-    for word in words:
-        if word in table.words:
-            return word, table.words[word]
-    joined = f" {' '.join(words)} "
-    for phrase, what in table.phrases.items():
-        if f" {phrase} " in joined:
-            return phrase, what
-    for phrase, what in table.anywhere.items():
-        if phrase in plain:
-            return phrase, what
-    return None
-
 
 _DIALOGS: Final = frozenset(("dialog", "alert", "sheet", "file_chooser"))
 _CANCELS: Final = frozenset(("cancel", "close", "abbrechen", "annuler", "cancelar", "annulla"))
@@ -164,7 +102,7 @@ def assess_level(facts: ChangeFacts) -> ChangeLevel:
     if not facts.app_id:
         reasons.append("the identity of the app could not be read")
     means = facts.does or (danger[1] if danger else "")
-    verb = _DOES.get(means, "unknown")
+    verb: Verb = MEANING_VERBS.get(means, "unknown")
     return ChangeLevel("DANGEROUS" if reasons else "MODIFY", tuple(reasons), verb)
 
 

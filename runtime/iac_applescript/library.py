@@ -18,8 +18,8 @@ from math import log
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from iac_applescript.analysis.analyser import Language, ScriptAnalyzer
-from iac_applescript.analysis.findings import MAX_SCRIPT
+from iac_applescript.analysis.analyser import ScriptAnalyzer, shared_analyzer
+from iac_applescript.analysis.findings import MAX_SCRIPT, Language
 from iac_applescript.patterns import related_stems
 from iac_base.errors import SetupError, ToolError
 from iac_base.files import IrregularFileError, TooLargeError, data_folder, read_bounded
@@ -333,14 +333,9 @@ def offer_scripts(query: str, app: str, catalogue: Catalogue) -> list[dict[str, 
     known = catalogue.find_app(app) if app else None
     hits = find_scripts(query, known.name if known else app, 1)
     rows = [
-        saved_script_call(row, _shared_analyzer(catalogue)) for row in hits if row.score >= _SURELY
+        saved_script_call(row, shared_analyzer(catalogue)) for row in hits if row.score >= _SURELY
     ]
     return [{**row, "call_with": CALL_TOOLS[row["level"]]} for row in rows]
-
-
-@lru_cache(maxsize=2)
-def _shared_analyzer(catalogue: Catalogue) -> ScriptAnalyzer:
-    return ScriptAnalyzer(catalogue)
 
 
 def saved_script_call(match: FoundScript, analyser: ScriptAnalyzer) -> dict[str, Any]:

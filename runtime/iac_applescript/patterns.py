@@ -13,8 +13,8 @@ from functools import lru_cache
 from math import log
 from typing import Any, Final, NamedTuple
 
-from iac_applescript.analysis.analyser import Language, scan_script
-from iac_applescript.analysis.findings import Scan, ScriptToken, text_at
+from iac_applescript.analysis.analyser import scan_script
+from iac_applescript.analysis.findings import Language, Scan, ScriptToken, text_at
 from iac_base.secrets import REDACTED, secret_spans
 from iac_base.text import clean_text
 from iac_base.words import split_words, stem_word

@@ -11,7 +11,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
 
-from iac_applescript.analysis.analyser import Language
+from iac_applescript.analysis.findings import Language
 from iac_applescript.patterns import (
     FoundPattern,
     PatternCandidate,

@@ -14,14 +14,13 @@ from typing import Annotated, Any, Final, Literal, TypedDict
 from iac_applescript import dictionary
 from iac_applescript.analysis.analyser import (
     SYSTEM_EVENTS,
-    Language,
     ProcessReach,
     ScriptAnalysis,
     include_app_starts,
     scan_script,
     script_reach,
 )
-from iac_applescript.analysis.findings import merge_effects
+from iac_applescript.analysis.findings import Language, merge_effects
 from iac_applescript.analysis.vocabulary import LETS, RUNS
 from iac_applescript.dictionary import find_skill, load_skills
 from iac_applescript.library import find_scripts, own_scripts

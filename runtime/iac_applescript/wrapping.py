@@ -22,10 +22,10 @@ from math import ceil
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from iac_applescript.analysis.analyser import JavaScriptBounds, Language
+from iac_applescript.analysis.analyser import JavaScriptBounds
 from iac_applescript.analysis.applescript_shapes import opens_block
 from iac_applescript.analysis.applescript_units import scan_applescript
-from iac_applescript.analysis.findings import MAX_SCRIPT, ScriptToken, brackets_of
+from iac_applescript.analysis.findings import MAX_SCRIPT, Language, ScriptToken, brackets_of
 from iac_applescript.analysis.javascript_tree import last_value, parse
 from iac_applescript.library import LANGUAGES_BY_SUFFIX, find_script
 from iac_base.errors import ErrorType, SetupError, ToolError, quote_text

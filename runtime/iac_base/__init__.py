@@ -3,4 +3,5 @@
 All its rooms are for all; each is imported when it is needed, as a start loads few of them.
 """
 
-__all__ = ["commands", "errors", "files", "logs", "positions", "secrets", "sqlite", "text", "words"]
+__all__ = ["commands", "errors", "files", "interface", "logs", "positions", "secrets", "sqlite"]
+__all__ += ["text", "words"]

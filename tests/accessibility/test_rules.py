@@ -21,11 +21,12 @@ from iac_accessibility.model import (
     path_text,
     role_name,
 )
-from iac_accessibility.risk import ChangeFacts, assess_level, danger_word
+from iac_accessibility.risk import ChangeFacts, assess_level
 from iac_accessibility.session import find_app
 from iac_accessibility.toolset import UiToolset, is_same_value
 from iac_accessibility.traverse import steps_of
 from iac_base.errors import ToolError
+from iac_base.interface import danger_word
 from iac_runtime.tools.own import toolset_tools
 from iac_runtime.tools.shape import listing_entry as listing_entry
 

@@ -7,8 +7,8 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from script_calls import data
 
-from iac_applescript.analysis.analyser import Language, ScriptAnalysis, ScriptAnalyzer, script_reach
-from iac_applescript.analysis.findings import MAX_SCRIPT
+from iac_applescript.analysis.analyser import ScriptAnalysis, ScriptAnalyzer, script_reach
+from iac_applescript.analysis.findings import MAX_SCRIPT, Language
 from iac_applescript.toolset import ScriptToolset
 
 TELL = 'tell application "Mail"\n'

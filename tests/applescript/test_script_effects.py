@@ -264,7 +264,7 @@ def test_each_app_has_its_own_effects(
     ('Application("TextEdit").documents[0].save({in: Path("/tmp/x.txt")})', "change",
      Flow("file", "/tmp/x.txt")),
     ('open location "https://a.example/x"', "open", Flow("host", "a.example")),
-    ('Application("Safari").documents[0].url.set("https://a.example/x")', "change",
+    ('Application("Safari").documents[0].url.set("https://a.example/x")', "open",
      Flow("host", "a.example")),
 ])  # fmt: skip
 def test_what_goes_out_is_said_where_it_is_written_out(

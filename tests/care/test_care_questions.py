@@ -21,9 +21,9 @@ WITHOUT_NAME = re.compile(
 
 BAD_GRAMMAR = re.compile(
     r"\bdo something\b|\bdo what\b|\b(in|of|to|the|a|an|on) \1\b"
-    r"|\ban [bcdfghjklmnpqrstvwxz]|\ba [aeio]\w"
+    r"|\ban (?!https)[bcdfghjklmnpqrstvwxz]|\ba [aeio]\w"
     r"|wants to (?:the|an?|in|of|with|on)\b"
-    r"|\b(?:with|to|of|from|as|for|the|an?)[.:;]?$|\w {2,}\w|\bNone\b|\bnull\b|Arguments:"
+    r"|\b(?:with|to|of|from|as|the|an?)[.:;]?$|\w {2,}\w|\bNone\b|\bnull\b|Arguments:"
     r"|\w+_\w+ (?:for|to|which)|\{\w*\}|\\u0000"
 )
 

@@ -133,6 +133,116 @@ def test_what_a_property_tells_and_whose_it_is_decide(
     assert classes[owner].properties[0].level == expected
 
 
+def takes(*names: str, kind: str = "text") -> str:
+    """Return a direct parameter and named ones, all of a type."""
+    named = (
+        f'<parameter name="{name}" code="par{at}" type="{kind}"/>' for at, name in enumerate(names)
+    )
+    return f'<direct-parameter type="{kind}"/>' + "".join(named)
+
+
+@pytest.mark.parametrize(("name", "inner", "expected"), [
+    ("get chat reply to", takes() + ANSWER, "DANGEROUS"),
+    ("get chat models", takes() + ANSWER, "SAFE"), ("get chat room", takes() + ANSWER, "SAFE"),
+    ("ask the assistant", takes() + ANSWER, "DANGEROUS"), ("draft with gpt", takes(), "DANGEROUS"),
+    ("find answers", takes("model", "temperature") + ANSWER, "DANGEROUS"),
+    ("find cars", takes("model") + ANSWER, "SAFE"), ("summarize", takes("prompt"), "DANGEROUS"),
+    ("choose entry", takes("prompt") + ANSWER, "SAFE"),
+    ("make picture from prompt", takes(), "DANGEROUS"),
+    ("download page", takes("post"), "DANGEROUS"), ("download page", takes("agent"), "MODIFY"),
+    ("download page", takes("password"), "MODIFY"),
+    ("open vault file", takes("password"), "MODIFY"),
+    ("open session", takes("host", "password"), "DANGEROUS"),
+    ("protect", takes("password"), "DANGEROUS"),
+    ("change password", takes("password"), "DANGEROUS"),
+    ("show login dialog", NOTHING, "DANGEROUS"), ("show about dialog", NOTHING, "MODIFY"),
+    ("do Visual Basic", NOTHING, "DANGEROUS"), ("do action", NOTHING, "DANGEROUS"),
+    ("do shortcut", NOTHING, "DANGEROUS"), ("do cleanup", NOTHING, "MODIFY"),
+    ("import macros", NOTHING, "DANGEROUS"), ("importTriggers", NOTHING, "DANGEROUS"),
+    ("import photos", NOTHING, "MODIFY"), ("update trigger", NOTHING, "DANGEROUS"),
+    ("update entry", NOTHING, "MODIFY"), ("register addin", NOTHING, "DANGEROUS"),
+    ("restore version", NOTHING, "DANGEROUS"), ("restore window", NOTHING, "MODIFY"),
+    ("drop box", takes("delete original", kind="boolean"), "DANGEROUS"),
+    ("drop box", takes("keep original", kind="boolean"), "MODIFY"),
+    ("find", takes("replacement") + ANSWER, "MODIFY"), ("find", takes("in") + ANSWER, "SAFE"),
+    ("open tab", takes("url"), "MODIFY"), ("open tab", NOTHING, "SAFE"),
+    ("update widget", takes("with"), "MODIFY"), ("update widget", NOTHING, "SAFE"),
+    ("do string", takes() + ANSWER, "DANGEROUS"), ("do string", ANSWER, "MODIFY"),
+    ("secure delete", NOTHING, "DANGEROUS"), ("secure line", NOTHING, "MODIFY"),
+    ("start hijacking", NOTHING, "DANGEROUS"), ("begin sending", NOTHING, "DANGEROUS"),
+    ("start tracking", NOTHING, "MODIFY"), ("enable remote access", NOTHING, "DANGEROUS"),
+    ("get api key", ANSWER, "DANGEROUS"), ("get key", ANSWER, "SAFE"),
+    ("display password dialog", ANSWER, "DANGEROUS"),
+    ("write setting", '<parameter name="value" code="valu" type="any"/>', "MODIFY"),
+    ("write setting", '<parameter name="to" code="valu" type="any"/>', "DANGEROUS"),
+    ("reset hard", NOTHING, "DANGEROUS"), ("table structure", takes() + ANSWER, "SAFE"),
+    ("balance as of", takes() + ANSWER, "SAFE"), ("balance", takes() + ANSWER, "MODIFY"),
+    ("large scroll", NOTHING, "SAFE"), ("preflight", ANSWER, "SAFE"),
+    ("convert color", '<parameter name="from" code="from" type="color"/><result type="color"/>',
+     "MODIFY"),
+    ("convert number", '<parameter name="from" code="from" type="real"/><result type="real"/>',
+     "SAFE"),
+])  # fmt: skip
+def test_what_a_command_takes_says_where_it_goes_and_what_it_loses(
+    name: str, inner: str, expected: Level
+) -> None:
+    assert level(name, inner) == expected
+
+
+@pytest.mark.parametrize(("secret", "others", "expected"), [
+    ("shared secret", 2, "SAFE"), ("shared secret", 1, "DANGEROUS"), ("password", 2, "SAFE"),
+    ("password", 1, "DANGEROUS"),
+])  # fmt: skip
+def test_a_secret_that_most_commands_take_says_who_calls(
+    secret: str, others: int, expected: Level
+) -> None:
+    shown = takes(secret)
+    beside = "".join(
+        f'<command name="zork {at}" code="diarzor{at}">{shown if at < others else ""}</command>'
+        for at in range(3)
+    )
+    assert level("find entry", shown + ANSWER, beside) == expected
+    assert level("set password", shown, beside) == "DANGEROUS"
+
+
+@pytest.mark.parametrize(("owner", "name", "kind", "beside", "expected"), [
+    ("action", "xml", "text", "", "DANGEROUS"), ("workflow", "definition", "text", "", "DANGEROUS"),
+    ("macro group", "activation json", "text", "", "DANGEROUS"),
+    ("macro", "notes", "text", "", "MODIFY"), ("section", "definition", "text", "", "MODIFY"),
+    ("section", "xml", "text", "", "DANGEROUS"), ("record", "data", "any", "", "DANGEROUS"),
+    ("artwork", "data", "any", "", "MODIFY"),
+    ("DiaryAction", "enabled", "boolean", "", "DANGEROUS"),
+    ("schedule", "active", "boolean", "", "DANGEROUS"),
+    ("track", "enabled", "boolean", "", "MODIFY"),
+    ("task", "schedule", "text", "", "DANGEROUS"), ("task", "trigger date", "date", "", "MODIFY"),
+    ("visit", "alarm", "text", "", "MODIFY"), ("visit", "alarm", "text", "schedule", "DANGEROUS"),
+    ("application", "selected macros", "macro", "", "SAFE"),
+    ("application", "selected script", "text", "", "DANGEROUS"),
+    ("filter", "actions", "text", "", "DANGEROUS"), ("playhead", "position", "real", "", "SAFE"),
+    ("trigger", "event", "text", "", "DANGEROUS"), ("visit", "event", "text", "", "MODIFY"),
+    ("setting", "setting to run", "text", "", "DANGEROUS"),
+    ("job", "enabled", "boolean", "", "DANGEROUS"),
+    ("box", "host name", "text", "", "MODIFY"),
+    ("box", "host name", "text", "password", "DANGEROUS"),
+    ("box", "forward disks", "boolean", "", "DANGEROUS"),
+    ("box", "forward audio", "boolean", "", "MODIFY"),
+    ("box", "sharing", "boolean", "", "DANGEROUS"),
+    ("window", "root", "folder", "", "SAFE"), ("user", "root", "boolean", "", "DANGEROUS"),
+    ("row", "disclosed", "boolean", "", "SAFE"),
+])  # fmt: skip
+def test_a_property_that_is_code_a_trigger_or_a_schedule_is_dangerous(
+    owner: str, name: str, kind: str, beside: str, expected: Level
+) -> None:
+    more = f'<property name="{beside}" code="besi" type="text"/>' if beside else ""
+    prop = f'<property name="{name}" code="prop" type="{kind}"/>'
+    items = "".join(
+        f'<class name="{one}" code="cla{at}">{(prop + more) if one == owner else ""}</class>'
+        for at, one in enumerate(sorted({owner, "macro", "folder"}))
+    )
+    classes = module(source(read(sdef(items))))[0].classes
+    assert classes[owner].properties[0].level == expected
+
+
 LIST = '<direct-parameter type="text" list="yes"/><result type="text" list="yes"/>'
 OBJECTS = """<class name="application" code="capp">
   <property name="name" code="pnam" type="text"/></class>"""

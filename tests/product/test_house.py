@@ -88,10 +88,12 @@ BEYOND_THE_TOOLKIT = {
     "iac_accessibility": {},
     "iac_applescript": {
         "iac_runtime.execution.answers": "parse_error_line",
-        "iac_runtime.policy.places": "BUILT_IN DISCARD_ROLES FIXED find_url_hosts mailbox_role",
+        "iac_runtime.policy.places": "BUILT_IN FIXED find_url_hosts",
         "iac_runtime.policy.taint": "is_secret_property iterate_texts secret_classes",
         "iac_runtime.policy.facts": "Flow OWN_APP READ_VERBS",
-        "iac_runtime.policy.effects": "RECIPIENTS STARTERS command_verb",
+        "iac_runtime.policy.effects": "RECIPIENTS",
+        "iac_runtime.policy.verbs": "Deed STARTERS combine_verbs command_verb find_consequences"
+        " is_trash_name property_consequence",
         "iac_runtime.search.ranking": "area_scores is_served",
         "iac_runtime.search.query": "SearchRequest load_lexicon known_words read_request",
         "iac_runtime.tools.own": "CALL_TOOLS",

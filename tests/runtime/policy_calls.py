@@ -9,6 +9,8 @@ from typing import Any
 
 from iac_runtime.gate.planning import expand_recipe
 from iac_runtime.language.compose import compose_request, effective_level
+from iac_runtime.outcomes.inverse import plan_undo
+from iac_runtime.outcomes.read_back import ReadBackPlanner
 from iac_runtime.policy.approvals import ApprovalStore, remaining_pause
 from iac_runtime.policy.escalation import RuleContext
 from iac_runtime.policy.facts import CallFacts, Decision, Verdict
@@ -74,6 +76,9 @@ def facts_of(
     )
     level = effective_level(found, operation, HOME)
     facts = permissions_of(world).request_facts(facts, event, level, found)
+    if event.writes and level != "SAFE":
+        reads = ReadBackPlanner(event, tables, (), 10).plan_read_back()
+        facts = replace(facts, undo=plan_undo(reads, None, tables))
     return replace(facts, **more)
 
 

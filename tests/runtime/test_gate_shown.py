@@ -82,8 +82,8 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
       '  note "Shopping list", modification date 2026-02-25 18:00, in folder "Notes", account'
       ' "iCloud", plaintext "Shopping list Milk, eggs, bread"',
       "Reason: DANGEROUS calls always require approval.",
-      "Can it be undone? Yes, for a while: it moves to Recently Deleted in Notes. It can"
-      " be moved back while this program runs.", f"DANGEROUS: notes_delete, {NOTES}[0]"]),
+      "Undo: moves it back to Notes / Notes, unless you empty the trash.",
+      f"DANGEROUS: notes_delete, {NOTES}[0]"]),
     ("notes_delete", {"target": NOTES},
      ["Claude wants to delete 2 notes in Notes.", '  2 notes, in folder "Notes", account "iCloud"',
       '  note "Shopping list", modification date 2026-02-25 18:00']),
@@ -93,7 +93,7 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
       ' "iCloud", plaintext "Shopping list Milk, eggs, bread"',
       '  folder "Work", in account "iCloud"',
       "Reason: MODIFY calls require approval (preset cautious).",
-      "Can it be undone? Yes, while this program runs: it can be moved back."]),
+      "Undo: moves it back to Notes / Notes."]),
     ("mail_send", {"target": "outgoingMessages[0]"},
      ["Claude wants to send the outgoing message \"Lunch', to recipients 'nobody\""
       " in Mail.",
@@ -102,7 +102,7 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
       ' "p3@example.org", "p4@example.org" and 2 more, content "At noon by the river by'
       ' the river by the river by the river by the river by the…"',
       "Reason: DANGEROUS calls always require approval.",
-      "Can it be undone? No: a sent message cannot be called back."]),
+      "Cannot be undone: what was sent cannot be called back."]),
     ("mail_delete", {"target": "inbox.messages[0]"},
      ['Claude wants to delete the message "Lunch on Thursday?" in Mail.',
       '  message "Lunch on Thursday?", sender "Ines Mora <ines@example.org>",'
@@ -112,14 +112,14 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
       '  event "Dentist", start date 2026-03-03 08:00, end'
       ' date 2026-03-03 08:45, location "12 High Street", in calendar "Home"',
       "Reason: DANGEROUS calls always require approval.",
-      "Can it be undone? No: it is gone, but IAC keeps what it could read while this"
-      " program runs."]),
+      "Cannot be undone: it is gone for good, and IAC keeps what it could read of it as"
+      " a copy."]),
     ("finder_delete", {"target": "/Users/me/Desktop/Todo.txt"},
      ['Claude wants to delete the item "Todo.txt" in Finder.',
       '  item "Todo.txt", at "/Users/me/Desktop/Todo.txt", kind "Plain Text Document",'
       " size 412 bytes", "Reason: DANGEROUS calls always require approval.",
-      "Can it be undone? Yes, until the Trash is emptied. It can be moved"
-      " back while this program runs.", 'DANGEROUS: finder_delete, desktop.items["Todo.txt"]']),
+      "Undo: moves it back to Finder / Desktop, unless you empty the trash.",
+      'DANGEROUS: finder_delete, desktop.items["Todo.txt"]']),
     ("reminders_delete", {"target": "lists[0].reminders[0]"},
      ['Claude wants to delete the reminder "Call the roofer" in Reminders.',
       '  reminder "Call the roofer", due date 2026-03-04 09:00, completed no, in list'
@@ -128,13 +128,12 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
      ['Claude wants to close the tab "Example Domain" in Safari.',
       '  tab "Example Domain", URL "https://example.com/", in window "Example Domain"',
       "Reason: MODIFY calls require approval (preset cautious).",
-      "Can it be undone? Yes: it can be opened again."]),
+      "Cannot be undone: IAC cannot open it again as it was, and unsaved changes may be lost."]),
     ("calendar_set", {"target": 'calendars["Home"]', "properties": {"name": "House"}},
      ['Claude wants to rename the calendar "Home" in Calendar.',
       'It sets name to "House" (was "Home").',
       "Reason: MODIFY calls require approval (preset cautious).",
-      "Can it be undone? Yes, while this program runs: the old values are kept and can"
-      " be restored."]),
+      "Undo: restores name to \"Home\"."]),
 ], ids=lambda value: value if isinstance(value, str) else "")  # fmt: skip
 def test_a_question_says_what_to_what_in_which_app_why_and_how_it_is_undone(
     tool: str, arguments: dict[str, Any], expected: list[str]

@@ -10,13 +10,7 @@ from policy_calls import DISK, HOME, facts_of
 
 from iac_runtime.language.reader import AppReader
 from iac_runtime.language.steps import Event
-from iac_runtime.policy.effects import (
-    class_term,
-    command_verb,
-    hidden_texts_read,
-    identify_from_catalogue,
-    request_object,
-)
+from iac_runtime.policy.effects import hidden_texts_read, identify_from_catalogue
 from iac_runtime.policy.escalation import RuleContext
 from iac_runtime.policy.facts import CallFacts, Effect, Flow, call_digest
 from iac_runtime.policy.places import (
@@ -29,6 +23,8 @@ from iac_runtime.policy.places import (
     parse_file_url,
     path_identity,
 )
+from iac_runtime.policy.requests import class_term, request_object
+from iac_runtime.policy.verbs import command_verb
 from iac_runtime.policy.wording import describe_deeds
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.tables import tables_of

@@ -19,6 +19,9 @@ from iac_runtime.policy.taint import Taint
 
 Call = tuple[str, dict[str, Any]]
 
+INBOX = "inbox.messages[0]"
+CELL = "documents[0].sheets[0].tables[0].cells[0]"
+
 RAISED: list[tuple[str, Call, Call]] = [
     ("any-window",
      ("system_events get", {"target": "processes.whose({frontmost: true})[0].windows.name"}),
@@ -56,6 +59,12 @@ RAISED: list[tuple[str, Call, Call]] = [
      ("finder duplicate", {"target": "~/a.txt", "to": "~/Documents/Applications"})),
     ("to-trash", ("finder move", {"target": "~/a.txt", "to": "trash"}),
      ("finder move", {"target": "~/a.txt", "to": "~/trashed"})),
+    ("marks-deleted", ("mail set", {"target": INBOX, "properties": {"deleted status": True}}),
+     ("mail set", {"target": INBOX, "properties": {"deleted status": False}})),
+    ("code", ("mail set", {"target": "rules[0]", "properties": {"run script": "~/a.scpt"}}),
+     ("mail set", {"target": "rules[0]", "properties": {"enabled": True}})),
+    ("formula", ("numbers set", {"target": CELL, "properties": {"value": '=IMAGE("https://e.example")'}}),
+     ("numbers set", {"target": CELL, "properties": {"value": "=SUM(A1:A3)"}})),
     ("other-account", ("mail move", {"target": "accounts[0].mailboxes[0]", "to": "accounts[1]"}),
      ("mail move", {"target": "accounts[0].mailboxes[0]", "to": "accounts[0]"})),
     ("outside-documents", ("textedit save", {"target": "documents[0]", "in_": "/tmp/a.txt"}),

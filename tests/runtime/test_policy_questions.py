@@ -59,14 +59,14 @@ def test_a_question_says_who_what_why_and_with_what() -> None:
     assert question_of(DELETE).text.splitlines() == [
         'Claude wants to delete notes.whose({name: "x"}) in Notes.',
         "Reason: It changes several objects at once.",
-        "Can it be undone? Yes, for a while: it moves to Recently Deleted in Notes.",
+        "Cannot be undone: what several objects were before is not kept.",
         'DANGEROUS: notes_delete, notes.whose({name: "x"})',
     ]
     assert question_of(WRITE).text.splitlines() == [
         'Claude wants to make a note called "Milk" in Notes.',
         'With body "one\\ntwo".',
         "Reason: MODIFY calls require approval (preset cautious).",
-        "Can it be undone? Yes, by hand: it can be deleted.",
+        "Undo: moves it to the trash, unless it has changed.",
         '"Always allow" would cover: make notes in Notes (with "name" and "body").',
         "MODIFY: notes_make_note",
     ]
@@ -109,7 +109,7 @@ def test_a_long_question_has_eight_lines_and_names_the_file_that_has_all() -> No
     assert len(text.splitlines()) == LINE_LIMIT
     assert text.endswith("All of it: /state/q.txt")
     assert "characters left out, SHA-256" in text
-    assert "  and 28 more" in text
+    assert "  and 19 more" in text
     (whole,) = kept
     assert all("x" * 5000 in part for part in whole.split("; ")[:50])
     assert "note 19 yy" in whole

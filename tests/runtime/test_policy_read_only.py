@@ -6,10 +6,10 @@ import pytest
 from policy_calls import also, facts_of, on, settings_of
 
 from iac_runtime.policy.decide import decide_call
-from iac_runtime.policy.effects import command_verb
 from iac_runtime.policy.facts import CallFacts, Decision, Effect, Flow, RaisedLevel
 from iac_runtime.policy.policy_file import parse_policy
 from iac_runtime.policy.settings import PRESETS
+from iac_runtime.policy.verbs import command_verb
 
 START = facts_of("music run", {})
 READ = facts_of("notes list", {"element": "note"})

@@ -7,10 +7,10 @@ from policy_calls import DISK, HOME, facts_of, settings_of
 
 from iac_base.errors import SetupError
 from iac_runtime.policy.decide import decide_call, find_approval_scope
-from iac_runtime.policy.effects import TargetProcess, find_target_processes, inspect_request
 from iac_runtime.policy.escalation import RuleContext
 from iac_runtime.policy.facts import Decision, Effect, Flow
 from iac_runtime.policy.policy_file import parse_policy
+from iac_runtime.policy.requests import TargetProcess, find_target_processes, inspect_request
 
 NOTE = {"target": "notes[0]", "properties": {"name": "a"}}
 PAGE = {"URL": "https://www.example.com/x"}

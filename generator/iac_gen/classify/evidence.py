@@ -218,6 +218,7 @@ class AppTrait(Flag):
 _TABLE: Final = read_level_table("structure")
 _RUNS: Final = frozenset(_TABLE["runs"]["properties"].split())
 _FORCES: Final = frozenset(_TABLE["forces"]["words"].split())
+_LOSES: Final = frozenset(_TABLE["forces"]["verbs"].split())
 _SILENT: Final = tuple(re.compile(pattern) for pattern in _TABLE["forces"]["phrases"])
 _NUMBERS: Final = frozenset("integer real number date".split())
 _PLAIN: Final = _NUMBERS | frozenset("text string boolean record point rectangle".split())
@@ -284,7 +285,8 @@ def verb_context(command: SdefCommand, resolved: ResolvedDictionary) -> VerbCont
         direct=tuple(_type_words(ref, resolved.classes) for ref in taken),
         answers=answers,
         around=_app_nouns(resolved),
-        plain=bool(taken or library) and all(ref.name in plain for ref in shown),
+        plain=bool(taken or library or command.parameters)
+        and all(ref.name in plain for ref in shown),
         numbers=bool(taken) and all(ref.name in _NUMBERS for ref in shown),
         gathers=library and bool(taken) and lists,
         closed=bool(taken) and all(ref.name in closed for ref in taken),
@@ -313,6 +315,8 @@ def forcing_terms(parameter: SdefParameter, resolved: ResolvedDictionary) -> Ite
     names = {ref.name for ref in parameter.types}
     chosen = [row for row in resolved.enumerations if row.name in names]
     values = (value.name for row in chosen for value in row.enumerators)
+    if _LOSES.intersection(term_phrase(parameter.name)[:1]):
+        yield parameter.name
     for name in (parameter.name, *values):
         words = term_phrase(name)
         if _FORCES & set(words) or skips_confirmation(words):
@@ -398,6 +402,9 @@ def verb_verdict(words: Phrase, given: VerbContext) -> LevelVerdict | None:
         return _VIEW
     if words[0] == "export" and given.bare and given.answers == "value":
         return READS
+    begun = map(_verb_of_participle, words[1:] if words[0] in ("start", "begin", "resume") else ())
+    if (verb := highest_verdict(filter(None, begun))).level == "DANGEROUS":
+        return verb
     words = words if given.answers and words[0].endswith("ing") else _verb_first(words)
     first = VERBS.get(words[0])
     if first is None:
@@ -421,7 +428,9 @@ def _is_query(words: Phrase, given: VerbContext) -> bool:
     """Say whether a verb is a noun or a function: `upload rate`, `index of`, `round`."""
     if given.numbers and words[0] in SETS["maths"]:
         return True
-    if words[1:2] == ("of",) and VERBS.get(words[0], READS).level != "DANGEROUS":
+    if (words[1:2] == ("of",) or words[1:3] == ("as", "of")) and VERBS.get(
+        words[0], READS
+    ).level != "DANGEROUS":
         return True
     measured = words[0] in SETS["measured"] and words[-1] in SETS["measures"]
     return measured and not given.direct
@@ -508,6 +517,8 @@ def _safe_verb_verdict(words: Phrase, first: LevelVerdict, given: VerbContext) -
     if SETS["elsewhere"] & rest and first.reason == "reads":
         return LevelVerdict("MODIFY", "queries another computer")
     if words[0] in ("show", "display", "present") and SETS["asks"] & rest:
+        if (SETS["proofs"] | SECRET_WORDS) & rest:
+            return LevelVerdict("DANGEROUS", "asks for credentials")
         return LevelVerdict("MODIFY", "asks the user")
     told = first.reason in ("reads", _VIEW.reason) and given.answers == "value"
     if SECRET_WORDS & rest and told:
@@ -634,8 +645,9 @@ def _verbless_verdict(words: Phrase, given: VerbContext) -> LevelVerdict | None:
     """Return what a term says that begins with no known verb."""
     if SECRET_WORDS & set(words):
         return LevelVerdict("DANGEROUS", "touches a secret")
-    if words[0] == "do" and CODE_WORDS & set(words[1:]):
-        return LevelVerdict("DANGEROUS", _RUNS_CODE)
+    if words[0] == "do":
+        done = (CODE_WORDS | SETS["does"]) & set(words[1:])
+        return LevelVerdict("DANGEROUS", _RUNS_CODE) if done else None
     if any(word.endswith(_ENDINGS) and word not in SETS["no_code"] for word in words):
         return LevelVerdict("DANGEROUS", _RUNS_CODE)
     if {"screenshot", "keystroke"} & set(words):
@@ -647,7 +659,7 @@ def _verbless_verdict(words: Phrase, given: VerbContext) -> LevelVerdict | None:
         noun = SETS["nouns"] | (SETS["nouns_too"] if given.answers == "value" else frozenset())
         if verb is not None and verb.level == "DANGEROUS" and words[position] not in noun:
             return verb
-    if words[-1] == "preview":
+    if words[-1] in ("preview", "scroll"):
         return _VIEW
     # What is named after its answer: `title for tty`, `module paths`, `unicode numbers`. A boolean
     # says of most commands only that they were carried out.
@@ -671,18 +683,18 @@ def _verbless_verdict(words: Phrase, given: VerbContext) -> LevelVerdict | None:
         return last if last.reason == "plays or navigates" else None
     if last is not None and last.level == "MODIFY" and not CODE_WORDS & set(words):
         return last
-    if any(map(_is_participle, words)):
+    verbs = [verb for word in words if (verb := _verb_of_participle(word)) is not None]
+    if any(verb.level != "DANGEROUS" for verb in verbs):
         return LevelVerdict("MODIFY", "reports an event")
     # `-ize`, `-ify`: to make something be so.
     either = words[0] in SETS["either"] and not given.answers
     return _CHANGES if either or words[0].endswith(_BECOMING) else None
 
 
-def _is_participle(word: str) -> bool:
-    """Say whether a word is a participle of a verb that is known and not dangerous: `joined`."""
+def _verb_of_participle(word: str) -> LevelVerdict | None:
+    """Return the verdict on the known verb that a word is a participle of: `joined`, `saving`."""
     for ending in ("ed", "ing"):
         stem = word.removesuffix(ending)
         if stem != word:
-            known = (VERBS.get(form) for form in (stem, f"{stem}e", stem[:-1]))
-            return any(verb is not None and verb.level != "DANGEROUS" for verb in known)
-    return False
+            return next((VERBS[one] for one in (stem, f"{stem}e", stem[:-1]) if one in VERBS), None)
+    return None

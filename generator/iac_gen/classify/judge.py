@@ -23,6 +23,7 @@ from iac_gen.classify.evidence import (
     OPENS_URLS,
     READS,
     SECRET_WORDS,
+    SETS,
     AppTrait,
     LevelFloors,
     LevelJudgment,
@@ -49,11 +50,16 @@ from iac_gen.model import IntentFacts, SdefClass, SdefCommand, SdefParameter, Sd
 from iac_gen.resolve import ResolvedDictionary
 from iac_runtime.tool import Level
 
+_STRUCTURE: Final = read_level_table("structure")
 _HERE: Final = tuple(
-    (AppTrait[name], verdicts_by_word(rows))
-    for name, rows in read_level_table("structure")["verbs"].items()
+    (AppTrait[name], verdicts_by_word(rows)) for name, rows in _STRUCTURE["verbs"].items()
 )
-_IDS: Final = verdicts_by_word(read_level_table("structure")["event_ids"])
+_IDS: Final = verdicts_by_word(_STRUCTURE["event_ids"])
+_OPENED, _SERVED = (
+    {key: frozenset(row.split()) for key, row in _STRUCTURE[name].items() if isinstance(row, str)}
+    for name in ("opened", "served")
+)
+_ASKED: Final = tuple(map(re.compile, _STRUCTURE["served"]["commands"]))
 _UNKNOWN: Final = LevelVerdict("MODIFY", "may change something", "words")
 _FREE: Final = frozenset({"text", "file", "any"})
 _GROUPS: Final = {
@@ -76,7 +82,7 @@ def judge_command(
     `floors` stand in for those that ship.
     """
     floors = floors or shipped_floors()
-    listed = list(kinds)
+    command, listed = _without_caller(command, resolved, list(kinds))
     if command.intent is not None:
         # No floor and no event: its code is a name that anybody may give it.
         return LevelJudgment(tuple(_intent_evidence(command, command.intent, resolved, listed)))
@@ -92,6 +98,38 @@ def judge_setter(
         return LevelJudgment((LevelVerdict("SAFE", "cannot be set", "access"),))
     floor = floor_verdicts((floors or shipped_floors()).setters.get((owner.code, prop.code)))
     return LevelJudgment((*setter_verdicts(owner, prop), *floor))
+
+
+def _without_caller(
+    command: SdefCommand, resolved: ResolvedDictionary, kinds: list[str]
+) -> tuple[SdefCommand, list[str]]:
+    """Return a command and the types of its parameters without the secret that its caller shows.
+
+    It is one that many commands of the app take under one name: it says who calls, and neither
+    what is done nor to what.
+    """
+    shown = _ordered_parameters(command)
+    rest = [
+        (row, kind)
+        for row, kind in zip(shown, kinds, strict=True)
+        if not SECRET_WORDS.intersection(term_phrase(row.name))
+        or not _is_taken_by_many(row.name, resolved)
+    ]
+    if len(rest) == len(kinds):
+        return command, kinds
+    left = tuple(row for row, _ in rest if row is not command.direct)
+    return replace(command, parameters=left), [kind for _, kind in rest]
+
+
+def _is_taken_by_many(name: str, resolved: ResolvedDictionary) -> bool:
+    """Say whether three or more of an app's own commands take a secret, and a part of all does.
+
+    Half of them where it is a password, which a few calls may hand on to somebody else.
+    """
+    own = [row for row in resolved.commands if row.code not in EVENTS]
+    taken = sum(any(one.name == name for one in row.parameters) for row in own)
+    part = 8 if {"secret", "token"}.intersection(term_phrase(name)) else 2
+    return taken >= max(3, len(own) / part)
 
 
 def _command_evidence(
@@ -175,12 +213,15 @@ def _parameter_verdicts(
     quiet = verb is not None and verb.level == "SAFE"
     looks = verb is not None and verb.reason == "changes only the view"
     anything = command.result is not None and any(ref.name == "any" for ref in command.result)
+    taken = {word for one in command.parameters for word in term_phrase(one.name)}
+    opened = leads in _OPENED["verbs"] and _OPENED["elsewhere"].isdisjoint(taken)
     for parameter, kind in zip(_ordered_parameters(command), kinds, strict=True):
         named = set(term_phrase(parameter.name))
         place = f"parameter {parameter.name} [{parameter.code}]" if parameter.name else "target"
         free, file = _is_free_input(kind), "file" in kind.replace("list of ", "").split(" | ")
         if SECRET_WORDS & named:
-            yield LevelVerdict("DANGEROUS", f"takes a {parameter.name}", place)
+            least: Level = "MODIFY" if opened else "DANGEROUS"
+            yield LevelVerdict(least, f"takes a {parameter.name}", place)
         for name in forcing_terms(parameter, resolved):
             yield LevelVerdict("DANGEROUS", f"may be given: {name}", place)
         if not quiet and ("pid" in named or named > {"process"}):
@@ -192,22 +233,35 @@ def _parameter_verdicts(
         taken_in |= (
             leads == "write" and bool(named & _DESTINATIONS) and not _is_free_input(kinds[0])
         )
-        if leads in ("read", "write") and (file or kind == "any") and not taken_in:
+        whole = parameter is command.direct or bool(named & (_DESTINATIONS | {"from"}))
+        if leads in ("read", "write") and (file or (kind == "any" and whole)) and not taken_in:
             yield LevelVerdict("DANGEROUS", "reads or writes any file", place)
         # Where one goes *from* a file, that only says what is looked up.
         source = parameter is not command.direct and named == {"from"}
         shown = looks and not source and leads != "reveal"
         if file and quiet and (shown or named & _DESTINATIONS):
             yield LevelVerdict("MODIFY", "opens or writes a file", place)
+        if free and looks and "url" in named:
+            yield LevelVerdict("MODIFY", "opens a URL", place)
+        if free and parameter.name and looks and leads in SETS["renews"]:
+            yield LevelVerdict("MODIFY", "changes what is shown", place)
+        if quiet and named & _REPLACES:
+            yield LevelVerdict("MODIFY", "may replace what it finds", place)
         if free and (words == ("start",) or leads == "read"):
             yield LevelVerdict("MODIFY", "starts or reads its argument", place)
+    if any(map(_is_free_input, kinds)) and _asks_model(words, taken):
+        yield LevelVerdict("DANGEROUS", "sends what it is given to a model or a service")
+    if leads in _SERVED["fetches"] and _SERVED["sent_along"] & taken:
+        yield LevelVerdict("DANGEROUS", "sends data to another computer")
+    if quiet and command.result and any(one.search(" ".join(words)) for one in _KEYS):
+        yield LevelVerdict("DANGEROUS", "returns a secret")
     if skips_confirmation(words):
         yield LevelVerdict("DANGEROUS", "skips a confirmation")
     if leads == "write" and "file" in words:
         yield LevelVerdict("DANGEROUS", "reads or writes any file")
     if leads in ("set", "change") and (danger := danger_of_name(words[1:])) is not None:
         yield LevelVerdict("DANGEROUS", danger)
-    if leads == "close" and "document" in words and not _asks_to_save(command):
+    if leads == "close" and "document" in words and taken.isdisjoint(("save", "saving")):
         yield LevelVerdict("DANGEROUS", "closes a document without an option for saving")
     if leads == "expand" and (command.result is not None or any(map(_is_free_input, kinds))):
         yield LevelVerdict("MODIFY", "replaces what it expands")
@@ -216,12 +270,16 @@ def _parameter_verdicts(
         yield LevelVerdict("DANGEROUS", "takes text and returns a result")
 
 
-def _asks_to_save(command: SdefCommand) -> bool:
-    named = {word for one in command.parameters for word in term_phrase(one.name)}
-    return not named.isdisjoint(("save", "saving"))
+def _asks_model(words: Phrase, taken: set[str]) -> bool:
+    """Say whether a command hands what it is given to a model, by its words and its parameters."""
+    if words[:1] and words[0] in _SERVED["prompted"] and "prompt" in taken:
+        return True
+    told = any(taken.issuperset(row.split()) for row in _STRUCTURE["served"]["parameters"])
+    return told or any(one.search(" ".join(words)) for one in _ASKED)
 
 
 _SOURCE_CODE: Final = frozenset({"source", "code"})
+_REPLACES: Final = frozenset({"replace", "replacing", "replacement"})
 _DESTINATIONS: Final = frozenset({"to", "in", "into", "saving"})
 # Verbs that look at or keep code, and do not run it.
 _KEEPS_CODE: Final = frozenset("get find search show save export".split())
@@ -262,11 +320,15 @@ def judge_delete(row: SdefClass) -> LevelJudgment:
 
 
 _CHANGES: Final = LevelVerdict("MODIFY", "changes a property", "access")
+# Types of what need not be an object of the app.
+_NAMED: Final = frozenset(("text", "string", "file", "rich text", "any"))
 _CREDENTIALS: Final = "is the user name of a login"
 _ROUTES: Final = "decides where credentials and data go"
 _SENT: Final = "decides how credentials are sent"
 _RUNS: Final = "decides what is run"
 _GUARDED: Final = "is a secret or protects one"
+_DUE: Final = "decides when something acts by itself"
+_ADMIN: Final = "makes an administrator"
 _VIEW: Final = LevelVerdict("SAFE", "changes only the view", "words and class")
 
 _SETTERS: Final = read_level_table("setters")
@@ -282,6 +344,7 @@ _PHRASES: Final = tuple(
     for why, patterns in _SETTERS["phrases"].items()
     for pattern in patterns
 )
+_KEYS: Final = tuple(pattern for pattern, why in _PHRASES if why == _GUARDED)
 _CLASSES: Final[Mapping[str, tuple[str, ...]]] = {
     key: tuple(names) for key, names in _SETTERS["classes"].items()
 }
@@ -290,7 +353,9 @@ _VALUES: Final = re.compile(r"\b(ui element|attribute|text field|text area|slide
 
 _WINDOWS: Final = re.compile(rf"({'|'.join(sorted(_SETS['stages']))})s?( object)?$", re.I)
 
-_HOLDERS: Final = re.compile(r"(document|note|page|article|template|area|text file|entry)$", re.I)
+_HOLDERS: Final = re.compile(
+    r"(document|note|page|article|template|area|text file|entry|\brecord)$", re.I
+)
 # Codes of whole contents. A new object has none to lose, so making one with them is less.
 CONTENTS: Final = frozenset({"body", "ctxt", "pcnt", "PCnt", "text"})
 
@@ -302,7 +367,7 @@ def acts_later(row: SdefClass) -> bool:
 
 def _name_ends_with(row: SdefClass, kinds: tuple[str, ...]) -> bool:
     """Say whether the name of a class ends with one of some names, as whole words."""
-    name = f" {row.name.lower()}"
+    name = f" {' '.join(term_phrase(row.name))}"
     return name.endswith(tuple(f" {kind}" for kind in kinds)) and not name.endswith(
         tuple(f" {kind}" for kind in _CLASSES["harmless"])
     )
@@ -319,7 +384,7 @@ def setter_verdicts(owner: SdefClass, prop: SdefProperty) -> Iterator[LevelVerdi
     # A switch of whether the app itself starts is a setting like another.
     starts_app = words[-2:-1] == ("at",) and kinds == {"boolean"}
     danger = None if starts_app else danger_of_name(words)
-    if danger is not None and _is_dangerous_setter(danger, owner, kinds):
+    if danger is not None and _is_dangerous_setter(danger, owner, words, kinds):
         yield LevelVerdict("DANGEROUS", f"{prop.name} {danger}", "words")
         return
     starts = key in ("enabled", "active") and _name_ends_with(owner, _CLASSES["starts"])
@@ -329,8 +394,16 @@ def setter_verdicts(owner: SdefClass, prop: SdefProperty) -> Iterator[LevelVerdi
     if _VALUES.search(owner.name) and key == "value" and not _is_text_style(owner, prop):
         yield LevelVerdict("DANGEROUS", "types into any control", "class")
         return
-    holds = key in _SETS["contents"] and _HOLDERS.search(owner.name) is not None
     text = kinds.isdisjoint(_SETS["no_text"])
+    written = text and not _SETS["written_as"].isdisjoint(words[-1:])
+    if written and _name_ends_with(owner, _CLASSES["programs"]):
+        yield LevelVerdict("DANGEROUS", f"decides what a {owner.name} does", "class")
+        return
+    timed = any(not _SETS["times"].isdisjoint(term_phrase(one.name)) for one in owner.properties)
+    if text and timed and not _SETS["due"].isdisjoint(words):
+        yield LevelVerdict("DANGEROUS", f"decides what a {owner.name} does when it is due", "class")
+        return
+    holds = key in _SETS["contents"] and _HOLDERS.search(owner.name) is not None
     if (holds or key in _SETS["whole"]) and text:
         yield LevelVerdict("DANGEROUS", "replaces the whole content", "words and type")
         return
@@ -347,19 +420,27 @@ def _type_names(prop: SdefProperty) -> set[str]:
     return {ref.name.lower() for ref in prop.types}
 
 
-def _is_dangerous_setter(danger: str, owner: SdefClass, kinds: set[str]) -> bool:
+def _is_dangerous_setter(danger: str, owner: SdefClass, words: Phrase, kinds: set[str]) -> bool:
     """Say whether a dangerous name is one, by the type of its value and by the class.
 
-    A switch or a number says whether and how much, not what is run, nor which secret it is.
+    A switch or a number says whether and how much, not what is run, nor which secret it is; what
+    is selected among objects is looked at, not run.
     """
-    if danger in (_RUNS, _GUARDED):
+    if words[:1] == ("selected",) and kinds.isdisjoint(_NAMED):
+        return False
+    if danger in (_RUNS, _GUARDED, _DUE):
         return not kinds <= _SETS["told"]
+    if danger == _ADMIN:
+        return kinds <= _SETS["told"]
+    secret = any(SECRET_WORDS.intersection(term_phrase(one.name)) for one in owner.properties)
     if danger == _CREDENTIALS:
-        secret = any(SECRET_WORDS.intersection(term_phrase(one.name)) for one in owner.properties)
         return secret or _name_ends_with(owner, _CLASSES["holds_rights"])
     if danger == _ROUTES and kinds <= _SETS["told"]:
         return False
-    return danger not in (_ROUTES, _SENT) or _name_ends_with(owner, _CLASSES["logs_in"])
+    if danger in (_ROUTES, _SENT) and not _name_ends_with(owner, _CLASSES["logs_in"]):
+        # Whoever keeps a secret sends it there; an address may be one of many to talk to.
+        return secret and words[-1] != "address"
+    return True
 
 
 def level_when_made(code: str, level: Level) -> Level:
@@ -395,14 +476,16 @@ def _is_view_property(owner: SdefClass, prop: SdefProperty, words: Phrase) -> bo
         return False
     key, first, last = "_".join(words), words[0], words[-1]
     rest = "_".join(words[1:])
-    typed = not kinds.isdisjoint(("text", "string", "file", "rich text", "any"))
+    typed = not kinds.isdisjoint(_NAMED)
     if last in ("vol", "volume") and not _SETS["mixed"].isdisjoint(term_phrase(owner.name)[-1:]):
         return False
     if key in _SETS["always_view"] or key == "visible":
         return owner.code not in _SETS["files"]
     if first == "selected" and rest:
         return last not in _SETS["typed_over"]
-    if last in ("expanded", "collapsed") or (owner.code == "csel" and kinds == {"integer"}):
+    if last in ("expanded", "collapsed", "disclosed") or (
+        owner.code == "csel" and kinds == {"integer"}
+    ):
         return True
     if "selection" in words and last in ("range", "selection"):
         return first not in ("allow", "allows", "enable", "enables")

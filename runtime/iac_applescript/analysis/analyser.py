@@ -5,14 +5,17 @@ Analysis can raise what a script needs, never lower it; JavaScript is MODIFY at 
 names are decided at run time.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Final, Literal, NamedTuple
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 from iac_applescript.analysis.applescript_reader import read_applescript
 from iac_applescript.analysis.applescript_units import scan_applescript
 from iac_applescript.analysis.findings import (
     AppStart,
     Findings,
+    Language,
     LevelReason,
     OverBudgetError,
     Scan,
@@ -24,12 +27,12 @@ from iac_applescript.analysis.findings import (
 from iac_applescript.analysis.javascript_flow import ScriptFlow
 from iac_applescript.analysis.javascript_rules import AppRules
 from iac_applescript.analysis.javascript_tree import parse, processes_in, scan_javascript
+from iac_applescript.analysis.nested import find_nested_scripts
 from iac_applescript.analysis.statement_effects import ADDITIONS
 from iac_applescript.analysis.vocabulary import HARMFUL_NAMES, Vocabulary, build_vocabulary
+from iac_runtime.policy.verbs import command_verb
 from iac_runtime.tool import Level, highest
 from iac_runtime.toolkit import Catalogue, Effect
-
-Language = Literal["applescript", "javascript"]
 
 SYSTEM_EVENTS: Final = "com.apple.systemevents"
 _PROCESS: Final = frozenset(("process", "processes"))
@@ -45,6 +48,13 @@ _BLIND: Final = frozenset(
     """.split()
 )
 """Rules of reasons after which anything may be reached: code, keys, what was not understood."""
+
+
+MAX_DEPTH: Final = 3
+"""Scripts within one another that are read; what is deeper is code that is not seen."""
+
+MAX_NESTED: Final = 20
+"""Texts of one script that are read as scripts."""
 
 
 class JavaScriptBounds(NamedTuple):
@@ -132,8 +142,11 @@ class ScriptAnalyzer:
         self.secrets = secrets
         self._known: dict[str, Vocabulary] = {}
 
-    def analyze_script(self, script: str, language: Language) -> ScriptAnalysis:
-        """Return what a script may do; never raises for any text."""
+    def analyze_script(self, script: str, language: Language, depth: int = 0) -> ScriptAnalysis:
+        """Return what a script may do; never raises for any text.
+
+        `depth` is how many scripts it stands in.
+        """
         findings = Findings(script)
         additions = self.app_vocabulary(ADDITIONS)
         faults: Sequence[ScanFault] = ()
@@ -162,6 +175,13 @@ class ScriptAnalyzer:
             for target in map(self.find_vocabulary, findings.targets):
                 if target and target.secrets:
                     findings.read_secret(f"an unknown object of {target.name}", "", 0)
+        if language == "applescript":
+            findings.effects += _raw_event_effects(script, findings)
+        for event, text in findings.nested[:MAX_NESTED] if depth < MAX_DEPTH else ():
+            for one in find_nested_scripts(event, text):
+                inner = self.analyze_script(one.text, one.language, depth + 1)
+                findings.effects += inner.effects
+                findings.secrets |= dict.fromkeys(inner.secrets)
         told = {effect.app for effect in findings.effects}
         apps = (
             app
@@ -228,6 +248,53 @@ class ScriptAnalyzer:
             tables = self.catalogue.load_tables(self.catalogue.apps[key])
             self._known[key] = build_vocabulary(tables, self.secrets)
         return self._known.get(key)
+
+
+_RAW_EVENT: Final = re.compile(r"«event (.{8})»")
+
+
+def _raw_event_effects(script: str, findings: Findings) -> Iterator[Effect]:
+    """Yield what events do that a script gives by their codes, to whichever app it names."""
+    names = (*((app, "") for app in findings.targets), *(("", name) for name in findings.unknown))
+    for code in dict.fromkeys(_RAW_EVENT.findall(script)):
+        verb = command_verb(code, "", "DANGEROUS", answers=False)
+        for app, name in names if verb != "unknown" else ():
+            yield Effect(verb, app, name, level="DANGEROUS")
+
+
+class NestedEffects(NamedTuple):
+    """What scripts inside of a call do, as far as that is understood, and the secrets they read."""
+
+    effects: tuple[Effect, ...] = ()
+    secrets: tuple[str, ...] = ()
+
+
+def find_nested_effects(
+    catalogue: Catalogue, hidden: tuple[str, ...], event: str, text: str, language: str
+) -> NestedEffects:
+    """Return what the scripts in a text do that an event runs.
+
+    Args:
+        catalogue: The apps that are known.
+        hidden: Globs over properties that are never read.
+        event, text, language: As `find_nested_scripts`.
+    """
+    analyser = shared_analyzer(catalogue, hidden)
+    found = [
+        analyser.analyze_script(script.text, script.language)
+        for script in find_nested_scripts(event, text, language)
+    ]
+    effects = dict.fromkeys(effect for one in found for effect in one.effects)
+    unknown = (name for one in found for name in one.unknown)
+    effects |= dict.fromkeys(Effect("unknown", "", name, level="DANGEROUS") for name in unknown)
+    secrets = dict.fromkeys(name for one in found for name in one.secrets)
+    return NestedEffects(tuple(effects), tuple(secrets))
+
+
+@lru_cache(maxsize=4)
+def shared_analyzer(catalogue: Catalogue, hidden: tuple[str, ...] = ()) -> ScriptAnalyzer:
+    """Return an analyser that is made once for a catalogue."""
+    return ScriptAnalyzer(catalogue, hidden)
 
 
 class ProcessReach(NamedTuple):

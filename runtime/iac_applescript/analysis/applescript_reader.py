@@ -35,6 +35,7 @@ from iac_applescript.analysis.applescript_units import (
     split_statements,
 )
 from iac_applescript.analysis.findings import Findings, Scan, ScriptToken, spend
+from iac_applescript.analysis.nested import RUNS_TEXT
 from iac_applescript.analysis.statement_effects import (
     command_effects,
     secrets_read,
@@ -364,6 +365,9 @@ class _StatementReader:
         if verdict.level != "SAFE":
             self.findings.add(verdict.level, "command", verdict.reason, unit.word, unit.start)
         level = highest((base, verdict.level))
+        codes = [entry.event for entry in rows if entry.event in RUNS_TEXT]
+        texts = [part.word for part in rest if part.kind == "text"]
+        self.findings.nested += ((code, text) for code in codes[:1] for text in texts)
         self.findings.effects += command_effects(unit, about, rest, level, scene)
 
     def _note_tools(self, units: Sequence[Unit], scene: StatementContext) -> None:

@@ -179,6 +179,9 @@ class LevelReason(NamedTuple):
     place: ScriptPlace
 
 
+Language = Literal["applescript", "javascript"]
+
+
 class AppStart(NamedTuple):
     """An app that a script starts if it does not run: bundle id, name, where it is first used."""
 
@@ -213,6 +216,7 @@ class Findings:
         secrets: What is read that no setting allows to read.
         asked, put, named: Of a JavaScript, the members that are asked of apps and those that are
             set, and the apps as it names them; `ObjC` is asked where it goes to Objective-C.
+        nested: The texts that it has run as code, each behind the event that runs it.
     """
 
     script: str
@@ -227,6 +231,7 @@ class Findings:
     asked: set[str] = field(default_factory=set)
     put: set[str] = field(default_factory=set)
     named: set[str] = field(default_factory=set)
+    nested: list[tuple[str, str]] = field(default_factory=list)
     _lines: list[int] = field(default_factory=list)
 
     def restart(self) -> None:
@@ -242,6 +247,7 @@ class Findings:
             self.asked,
             self.put,
             self.named,
+            self.nested,
         ):
             collected.clear()
         kept = ("fault", "language")

@@ -25,7 +25,17 @@ from iac_applescript.analysis.javascript_tree import (
     exact,
     texts_of,
 )
-from iac_applescript.analysis.statement_effects import ADDITIONS, effect_on, flows_of, verb_for
+from iac_applescript.analysis.nested import RUNS_TEXT
+from iac_applescript.analysis.statement_effects import (
+    ADDITIONS,
+    MOVES,
+    PRESSES,
+    deed_verbs,
+    effect_on,
+    flows_of,
+    verb_for,
+)
+from iac_applescript.analysis.statement_rules import describe_field_danger
 from iac_applescript.analysis.texts import is_data_path, is_web_address, judge_spelled
 from iac_applescript.analysis.vocabulary import (
     CONTAINER_CALLS,
@@ -40,6 +50,8 @@ from iac_applescript.analysis.vocabulary import (
     Vocabulary,
 )
 from iac_base.secrets import is_secret
+from iac_base.words import split_name
+from iac_runtime.policy.verbs import Deed
 from iac_runtime.tool import Level, highest
 from iac_runtime.toolkit import Verb
 
@@ -120,6 +132,8 @@ class Acts:
             says = f"gives a {key}, which can point to any file or server"
         elif field and "url" in key.casefold() and not is_address(value):
             says = "an address that is not a plain one"
+        elif field:
+            says = describe_field_danger(" ".join(split_name(key)), _written(value))
         if says:
             self.add("DANGEROUS", "told" if says in TOLD else "member", says, key, node)
         return ""
@@ -168,7 +182,40 @@ class Acts:
             row = next((row for row in rows if row.use == use), None)
             kind = row.term if row and use == "class" else kinds.get(app.key, "")
             said = verb or verb_for(name, row, level)
-            self.findings.effects.append(effect_on(app, said, kind, level, flows_of(name, texts)))
+            if row and row.event in RUNS_TEXT:
+                self.findings.nested += ((row.event, text) for _, text in texts)
+            done = deed_verbs(self._deed(said, name, kind, use, args)) if level != "SAFE" else None
+            flows = flows_of(name, texts)
+            self.findings.effects += (
+                effect_on(app, does, kind, level, flows) for does in done or (said,)
+            )
+
+    def _deed(self, verb: Verb, name: str, kind: str, use: Use, args: Args | None) -> Deed:
+        """Return what a member that is called, made or set does, as far as that is written out."""
+        words, given = " ".join(split_name(name)), args or Args()
+        trash = "the trash" if self.throws else ""
+        if use == "property":
+            return Deed(verb, "", kind, [(words, _written(given.all()))], trash=trash)
+        fields = options = list(self.options(given))
+        if use != "class":
+            records = [Args([value]) for key, value in options if key == "withProperties"]
+            fields = [row for record in records for row in self.options(record)]
+        told = [(" ".join(split_name(key)), _written(value)) for key, value in fields]
+        direct = [text for value in given.values for text in texts_of(value)]
+        direct += [text for text in self.texts if "." in text] if words == "open" else []
+        # What a press is of stands before it, in whatever variable.
+        pressed = [text for text in self.texts if text not in self.names]
+        return Deed(
+            verb,
+            words,
+            kind,
+            told,
+            direct,
+            trash,
+            words in MOVES,
+            pressed if words in PRESSES else (),
+            [" ".join(split_name(key)) for key, _ in options],
+        )
 
     def _labelled(self, args: Args) -> Iterator[tuple[str, str]]:
         yield from (
@@ -178,6 +225,11 @@ class Acts:
             yield from ((key, text) for text in texts_of(value) if HOLE not in text)
             if key == "withProperties":
                 yield from self._labelled(Args([value]))
+
+
+def _written(value: Value) -> str | None:
+    """Return a value that is written out as one text; else None."""
+    return next(iter(exact(value) or ()), None)
 
 
 def is_address(value: Value) -> bool:
@@ -525,7 +577,9 @@ class AppRules(Acts):
             level = "DANGEROUS"
         if name.casefold() in _LEADS or ("url" in name.casefold() and not is_address(value)):
             level = "DANGEROUS"
-        self.add(level, "command", f"sets {name}", name, node)
+        if danger := describe_field_danger(" ".join(split_name(name)), _written(value)):
+            level = "DANGEROUS"
+        self.add(level, "command", danger or f"sets {name}", name, node)
         shows = level == "MODIFY" and all(entry.level == "SAFE" for entry in properties)
         self.acts(
             holder, apps, name, "property", level, Args([value]), "view" if shows else "change"

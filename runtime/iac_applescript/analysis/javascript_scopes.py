@@ -35,7 +35,7 @@ from iac_applescript.analysis.vocabulary import (
     HARMFUL_NAMES,
     NUMBER_MEMBERS,
 )
-from iac_runtime.policy.places import DISCARD_ROLES, mailbox_role
+from iac_runtime.policy.verbs import is_trash_name
 
 FUNCTIONS: Final = frozenset(
     "function_declaration function_expression arrow_function method_definition class_static_block"
@@ -143,9 +143,7 @@ class Scopes:
         elif node.type == "class" and self.name_of(node):
             scope.names.setdefault(self.name_of(node), Variable())
         elif node.text and node.type in ("property_identifier", "string"):
-            self.rules.throws = (
-                self.rules.throws or node.text in _TRASH or mailbox_role(node.text) in DISCARD_ROLES
-            )
+            self.rules.throws = self.rules.throws or node.text in _TRASH or is_trash_name(node.text)
         for kid in node.kids:
             self.declare(kid, scope, outer)
 

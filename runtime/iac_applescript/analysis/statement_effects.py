@@ -8,19 +8,27 @@ No bridge stands before an AppleScript, so what may be a secret is one: where it
 whose properties are read, they are those of any object of the apps that the script names.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from iac_applescript.analysis.applescript_shapes import find_unbracketed, is_private_source, word_at
 from iac_applescript.analysis.applescript_units import Unit
 from iac_applescript.analysis.findings import spend
-from iac_applescript.analysis.statement_rules import StatementContext, plain_target, settable_rows
+from iac_applescript.analysis.statement_rules import (
+    StatementContext,
+    find_trash_name,
+    plain_target,
+    settable_rows,
+    written_value,
+)
 from iac_applescript.analysis.texts import is_web_address
 from iac_applescript.analysis.vocabulary import COMMANDS, TermUse, Vocabulary
 from iac_base.secrets import is_secret
-from iac_runtime.policy.effects import RECIPIENTS, command_verb
+from iac_runtime.policy.effects import RECIPIENTS
 from iac_runtime.policy.facts import OWN_APP, READ_VERBS, Flow
 from iac_runtime.policy.places import find_url_hosts
+from iac_runtime.policy.verbs import Deed, combine_verbs, command_verb, find_consequences
 from iac_runtime.tool import Level
 from iac_runtime.toolkit import Effect, Verb
 
@@ -68,6 +76,15 @@ def effect_on(
     return Effect(verb, app.bundle, app.name, kind, "", () if verb in READ_VERBS else flow, level)
 
 
+PRESSES: Final = frozenset(("click", "perform", "keystroke"))
+MOVES: Final = frozenset(("move", "duplicate"))
+
+
+def deed_verbs(deed: Deed) -> tuple[Verb, ...]:
+    """Return all that a statement does."""
+    return combine_verbs(deed, find_consequences(deed))
+
+
 def command_effects(
     unit: Unit, about: Sequence[Unit], given: Sequence[Unit], level: Level, scene: StatementContext
 ) -> Iterator[Effect]:
@@ -84,7 +101,7 @@ def command_effects(
     flow = flows_of(unit.word, _labeled_texts(given))
     if unit.word in ("set", "copy"):
         if level != "SAFE":
-            yield from _set_effects(about, level, scene, flow)
+            yield from _set_effects(about, given, level, scene, flow)
         return
     direct = _direct_object(unit.word, about)
     kind, apps = _class_and_apps(direct or scene.object, (*scene.apps, *scene.named))
@@ -95,7 +112,9 @@ def command_effects(
     for app in apps or (scene.named if level != "SAFE" else ()):
         code = unit.word == "run" and given
         verb = "run" if code else verb_for(unit.word, entries.get(app.key), level)
-        yield effect_on(app, verb, kind, level, flow)
+        deed = _command_deed(unit, verb, kind, given)
+        for does in (verb,) if level == "SAFE" else deed_verbs(deed):
+            yield effect_on(app, does, kind, level, flow)
     if not (apps or scene.named) and level != "SAFE":
         yield Effect(verb_for(unit.word, None, level), OWN_APP, "osascript", level=level)
 
@@ -114,8 +133,48 @@ def with_read_effects(
     return [*rows, *taken] if secret else rows
 
 
+def _command_deed(unit: Unit, verb: Verb, kind: str, given: Sequence[Unit]) -> Deed:
+    labeled = list(_labeled_texts(given))
+    fields = list(_record_fields(given))
+    direct = [text for label, text in labeled if label not in dict(fields)]
+    pressed: list[str] = []
+    if unit.word in PRESSES:
+        # The element is named first, what it lies in behind it.
+        pressed = [text for label, text in labeled if not _PROCESS_WORD.search(label)][:1]
+        held = [word for word in _HELD if any(word in part.word.split() for part in given)]
+        if unit.word == "keystroke" and held:
+            pressed = ["+".join((*held, text)) for text in pressed]
+    named = [part.word for part in given if part.kind not in ("text", "variable")]
+    trash = find_trash_name(given)
+    return Deed(verb, unit.word, kind, fields, direct, trash, unit.word in MOVES, pressed, named)
+
+
+_PROCESS_WORD: Final = re.compile(r"\bprocess(?:es)?\Z")
+_HELD: Final = ("command", "control", "option", "shift")
+
+
+def _record_fields(given: Sequence[Unit]) -> Iterator[tuple[str, str | None]]:
+    """Yield the fields of a record that a command is given, each with its text if it is one."""
+    for place, unit in enumerate(given):
+        if unit.word == ":" and place and place + 1 < len(given):
+            yield given[place - 1].word, written_value(given[place + 1 : place + 2])
+
+
+def set_deed(target: Sequence[Unit], given: Sequence[Unit], verb: Verb, kind: str) -> Deed:
+    """Return what `set target to value` does; `given` is all of it."""
+    to = find_unbracketed(given, "to")
+    value = () if to is None else given[to + 1 :]
+    name = target[0].word if target else ""
+    fields = [(name, written_value(value))]
+    return Deed(verb, "", kind, fields, trash=find_trash_name(value))
+
+
 def _set_effects(
-    target: Sequence[Unit], level: Level, scene: StatementContext, flow: tuple[Flow, ...]
+    target: Sequence[Unit],
+    given: Sequence[Unit],
+    level: Level,
+    scene: StatementContext,
+    flow: tuple[Flow, ...],
 ) -> Iterator[Effect]:
     plain = plain_target(target)
     rows = settable_rows(plain, scene) if plain else []
@@ -126,7 +185,8 @@ def _set_effects(
     apps = apps or [app for app, _ in rows if app in scene.apps] or list(scene.apps)
     apps += _apps_in_variables((*plain, *scene.object), scene)
     for app in apps or scene.named:
-        yield effect_on(app, verb, kind, level, flow)
+        for does in deed_verbs(set_deed(plain, given, verb, kind)):
+            yield effect_on(app, does, kind, level, flow)
 
 
 def _direct_object(word: str, given: Sequence[Unit]) -> Sequence[Unit]:

@@ -21,7 +21,7 @@ from iac_applescript.analysis.texts import (
     strip_parentheses,
 )
 from iac_applescript.analysis.vocabulary import JUDGED, LEADS, TermUse, Vocabulary
-from iac_runtime.policy.places import DISCARD_ROLES, mailbox_role
+from iac_runtime.policy.verbs import is_trash_name, property_consequence
 from iac_runtime.tool import Level, highest
 
 ORDINALS: Final = frozenset(("first", "last", "some", "front", "back", "middle", "second"))
@@ -135,11 +135,37 @@ def judge_set(
     many = level == "MODIFY" and (is_many(target) or is_tell_to_many(scene))
     if many and (not rows or any(entry.level == "MODIFY" for _, entry in rows)):
         return _dangerous(f"sets the {what} of many objects at once")
-    if what in ("mailbox", "container") and has_trash_target(value):
+    if what in ("mailbox", "container") and find_trash_name(value):
         return _dangerous("moves things to the trash")
     if "url" in what.split() and not is_literal_address(value, scene.declared):
         return _dangerous("sets an address that is not a plain web address")
+    if danger := describe_field_danger(what, written_value(value)):
+        return _dangerous(danger)
     return CommandVerdict(level, f"sets {what}")
+
+
+_DANGERS: Final = {
+    "marks-deleted": "deletes by setting {}",
+    "code": "sets {}, which runs later by itself",
+    "formula": "sets a formula that asks the web or another program",
+}
+
+
+def describe_field_danger(name: str, text: str | None) -> str:
+    """Return why giving a property a value is dangerous; empty where it is not.
+
+    `text` is the value that is written out, `false` for that; None for another.
+    """
+    found = property_consequence(name, text)
+    return _DANGERS[found.cause].format(name) if found else ""
+
+
+def written_value(value: Sequence[Unit]) -> str | None:
+    """Return a value that is written out as one text, `false` for that; else None."""
+    plain = strip_parentheses(value)
+    if len(plain) == 1 and (plain[0].kind == "text" or plain[0].word in ("false", "no", "0")):
+        return plain[0].word
+    return None
 
 
 def _judge_pattern(
@@ -259,10 +285,11 @@ def judge_fields(
             continue
         if unit.word in LEADS:
             return _dangerous(f"gives a {unit.word}, which can point to any file or server")
-        if "url" in unit.word.split() and not is_literal_address(
-            _field_value(rest[place + 2 :]), scene.declared
-        ):
+        value = _field_value(rest[place + 2 :])
+        if "url" in unit.word.split() and not is_literal_address(value, scene.declared):
             return _dangerous("gives an address that is not a plain web address")
+        if danger := describe_field_danger(unit.word, written_value(value)):
+            return _dangerous(danger)
         for app, entry in properties_of(unit):
             if not classes or any(app.tables.is_descendant(term, entry.owner) for term in classes):
                 levels.append("MODIFY" if entry.content else entry.level)
@@ -274,14 +301,18 @@ def _field_value(units: Sequence[Unit]) -> Sequence[Unit]:
     return units[:end]
 
 
-def has_trash_target(units: Sequence[Unit]) -> bool:
-    """Say whether a trash or a junk folder is named, a mailbox in any language."""
-    return any(
-        mailbox_role(unit.word) in DISCARD_ROLES
-        if unit.kind == "text"
-        else "trash" in unit.word or unit.word == "junk mailbox"
+def find_trash_name(units: Sequence[Unit]) -> str:
+    """Return the name of a trash or a junk folder, a mailbox in any language; empty for none."""
+    names = (
+        unit.word
         for unit in units
+        if (
+            is_trash_name(unit.word)
+            if unit.kind == "text"
+            else "trash" in unit.word or unit.word == "junk mailbox"
+        )
     )
+    return next(names, "")
 
 
 SAFE: Final = CommandVerdict("SAFE", "")
@@ -372,7 +403,7 @@ def _is_folder_word(word: str) -> bool:
 
 def _judge_move(rest: Sequence[Unit], scene: StatementContext, base: Level) -> CommandVerdict:
     words = [unit.word for unit in rest]
-    if has_trash_target(rest):
+    if find_trash_name(rest):
         return _dangerous("moves things to the trash")
     to = next((i for i, word in enumerate(words) if word == "to"), len(words))
     # What is moved decides how much: `every` in the place says nothing.

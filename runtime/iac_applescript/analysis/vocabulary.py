@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from iac_base.secrets import is_secret
-from iac_runtime.policy.effects import STARTERS
 from iac_runtime.policy.places import BUILT_IN, FIXED
 from iac_runtime.policy.taint import is_secret_property, secret_classes
+from iac_runtime.policy.verbs import STARTERS
 from iac_runtime.tool import Level, Property
 from iac_runtime.toolkit import Tables
 

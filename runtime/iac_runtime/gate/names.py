@@ -27,8 +27,8 @@ from iac_runtime.language.steps import (
 )
 from iac_runtime.language.terms import find_properties, property_term
 from iac_runtime.language.text import format_reference
-from iac_runtime.policy.effects import find_specifiers, lowercase_words
 from iac_runtime.policy.places import find_specifier_path
+from iac_runtime.policy.requests import find_specifiers, lowercase_words
 from iac_runtime.tools.tables import Tables
 
 Execute = Callable[[Event], AppAnswer]

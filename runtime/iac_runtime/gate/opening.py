@@ -18,7 +18,9 @@ from iac_runtime.execution.process import Completed
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.limiter import Limiter, RateLimits, window_of_rate
 from iac_runtime.policy.effects import identify_from_catalogue
+from iac_runtime.policy.facts import Effect
 from iac_runtime.policy.permissions import Permissions, open_permissions
+from iac_runtime.policy.requests import RequestView
 from iac_runtime.policy.settings import PolicyFlags
 from iac_runtime.tool import LEVELS, App, Level
 from iac_runtime.tools.catalogue import AppRow, Catalogue, tool_folders
@@ -209,6 +211,22 @@ def _parse_number(flag: str, text: str | None) -> float | None:
         raise SetupError(f"{flag} must be a number, not {quote_text(text)}.") from None
 
 
+def read_nested_code(
+    catalogue: Catalogue, view: RequestView, hidden: tuple[str, ...]
+) -> tuple[tuple[Effect, ...], tuple[str, ...]]:
+    """Return what the code in a request does, and the secrets that it reads.
+
+    `hidden` are globs over properties that are never read.
+    """
+    module, _, name = entry_places("iac.scripts")["effects"].partition(":")
+    find_effects = getattr(import_module(module), name)
+    language = next((str(row.value) for row in view.values if row.name == "in"), "")
+    texts = [text for row, text in view.texts if row.code == "----"]
+    found = [find_effects(catalogue, hidden, view.event.code, text, language) for text in texts]
+    effects = dict.fromkeys(effect for inner in found for effect in inner.effects)
+    return tuple(effects), tuple(dict.fromkeys(name for inner in found for name in inner.secrets))
+
+
 def build_gate(options: GateOptions) -> Gate:
     """Return the gate of `iac-mcp`: judged by the user's policy, limited, audited.
 
@@ -228,7 +246,12 @@ def build_gate(options: GateOptions) -> Gate:
     def stale_lines() -> list[str]:
         return _stale_lines(gate.catalogue or catalogue)
 
-    permissions = open_permissions(options.flags, options.policy, home=home, identify=identify_app)
+    def read_code(view: RequestView, hidden: tuple[str, ...]) -> Any:
+        return read_nested_code(gate.catalogue or catalogue, view, hidden)
+
+    permissions = open_permissions(
+        options.flags, options.policy, home=home, identify=identify_app, read_code=read_code
+    )
     kinds = _observed_types() if os.environ.get(COLLECTOR) else (Gate, Executor)
     make_gate, make_executor = kinds
     waiting, share = options.waiting

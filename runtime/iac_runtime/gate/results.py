@@ -23,8 +23,8 @@ from iac_runtime.language.reader import RefText, answer_to_python, specifier_tex
 from iac_runtime.language.steps import ById, ByIndex, ByName, Event, Step, Whose
 from iac_runtime.language.terms import code_key
 from iac_runtime.outcomes.outcome import Outcome
-from iac_runtime.policy.effects import inspect_request
 from iac_runtime.policy.facts import Decision
+from iac_runtime.policy.requests import inspect_request
 from iac_runtime.policy.taint import Taint, hide_secrets, is_secret_property
 from iac_runtime.tools.checking import accepts_value
 from iac_runtime.tools.own import CALL_TOOLS

@@ -26,7 +26,7 @@ from iac_runtime.language.references import resolve_steps
 from iac_runtime.language.steps import ById, ByIndex, ByName, Event, MiddleOrSome, RelativeTo, Step
 from iac_runtime.language.terms import has_elements
 from iac_runtime.language.text import format_reference
-from iac_runtime.policy.effects import find_specifiers
+from iac_runtime.policy.requests import find_specifiers
 from iac_runtime.tools.checking import check_arguments
 from iac_runtime.tools.own import OWN_TOOLS
 from iac_runtime.tools.shape import Tool

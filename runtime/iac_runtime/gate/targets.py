@@ -45,9 +45,9 @@ from iac_runtime.language.terms import id_classes, id_property, is_text, propert
 from iac_runtime.language.text import format_reference
 from iac_runtime.outcomes.outcome import is_gone
 from iac_runtime.outcomes.read_back import container_of
-from iac_runtime.policy.effects import inspect_request, lowercase_words
 from iac_runtime.policy.facts import CallFacts, TargetDescription
 from iac_runtime.policy.places import FILE_APPS
+from iac_runtime.policy.requests import inspect_request, lowercase_words
 from iac_runtime.policy.taint import is_secret_property
 from iac_runtime.policy.wording import holder_steps
 from iac_runtime.tools.tables import APPLICATION, Operation, Tables
@@ -126,11 +126,13 @@ class TargetSnapshot(NamedTuple):
         shown: What the references name, for a person.
         before: What the properties that the call sets are now, as short texts; of one object.
         pin: The reads and what they answered, for the harness; None where nothing was read.
+        looked: What the reads answered that taking the call back needs; None where they failed.
     """
 
     shown: tuple[TargetDescription, ...]
     pin: tuple[Event, Any] | None = None
     before: tuple[tuple[str, str], ...] = ()
+    looked: Sequence[Mapping[str, Any]] | None = None
 
     @property
     def digest(self) -> str:
@@ -146,11 +148,12 @@ def describe_targets(
     event: Event,
     operation: Operation,
     context: ToolContext,
-    names: Sequence[NameUse],
+    names: Sequence[NameUse] = (),
+    undo: Sequence[Event] = (),
 ) -> TargetSnapshot:
     """Look at what a call names, as far as reading it needs no approval of its own.
 
-    An app that does not run is not started.
+    An app that does not run is not started. `undo` reads what taking the call back needs.
 
     Raises:
         SharedNameError: Several objects bear one of the `names`.
@@ -160,14 +163,14 @@ def describe_targets(
     hidden = tuple(context.permissions.policy.secrets)
     goes = any(effect.verb in _TAKING for effect in facts.effects)
     targets = _find_targets(event, tables, context.home, hidden, goes=goes)
-    if not targets:
-        return TargetSnapshot(())
+    if not (targets or undo):
+        return TargetSnapshot((), looked=())
     why, app = _NOT_ALLOWED, tables.app.name
     uncounted = tuple(target._replace(inside=()) for target in targets)
     # Where counting takes too long, what goes is at least named.
     for asked in (targets, uncounted) if uncounted != targets else (targets,):
-        looks = _each(read for target in asked for read in target.parts)
-        looks = replace(looks, parts=(*looks.parts, *(use.counts for use in names)))
+        reads = (read for target in asked for read in target.parts)
+        looks = _each((*reads, *(use.counts for use in names), *undo))
         if not may_read(facts, looks, operation, context):
             continue
         try:
@@ -181,8 +184,9 @@ def describe_targets(
             if gone:
                 break
         else:
-            counts = answer[len(answer) - len(names) :]
-            refuse_shared(names, counts, facts, operation, context)
+            # What is overwritten may move by itself, such as where a player is: it is not held.
+            held = len(answer) - len(undo)
+            refuse_shared(names, answer[held - len(names) : held], facts, operation, context)
             refuse_missing(asked, answer, facts.tool, operation)
             answers = iter(answer)
             rows = [
@@ -193,7 +197,8 @@ def describe_targets(
             if len(asked) > OBJECTS:
                 shown.append(TargetDescription(f"{len(asked) - OBJECTS} more", _NOT_DESCRIBED))
             before = rows[0][1] if len(asked) == 1 else ()
-            return TargetSnapshot(tuple(shown), (looks, answer), before)
+            pin = (replace(looks, parts=looks.parts[:held]), answer[:held]) if held else None
+            return TargetSnapshot(tuple(shown), pin, before, answer[held:])
     return TargetSnapshot(tuple(TargetDescription(target.reference, why) for target in targets))
 
 

@@ -172,7 +172,9 @@ def _plan_step(
     assert operation is not None
     state_check = _state_check(step.state, operation.tables, context.executor.timeout)
     act: Any = plan.perform
-    words = f"{step.state.kind or 'object'}, {step.says}"
+    name = dict(step.state.values).get("name")
+    thing = f"{step.state.kind or 'object'} {quote_text(name)}" if name else step.state.kind
+    words = f"{thing or 'object'}, {step.says}"
     digest = hashlib.sha256(json.dumps(state_check[1], sort_keys=True).encode()).hexdigest()
 
     def check_state() -> None:
@@ -204,9 +206,12 @@ def _plan_step(
     def look_at_state(facts: CallFacts) -> Plan:
         if fresh and may_read(facts, state_check[0], operation, context):
             check_state()
-        seen = plan.look(facts).facts if fresh and plan.look else facts
+        seen = facts
+        if fresh and plan.look is not None and may_read(facts, state_check[0], operation, context):
+            seen = plan.look(replace(facts, tool=tool.name)).facts
         told = seen.shown or (TargetDescription(step.state.reference, words),)
-        return replace(done, facts=replace(facts, shown=told, before=seen.before, pin=digest))
+        known = replace(facts, shown=told, before=seen.before, undo=seen.undo, pin=digest)
+        return replace(done, facts=known)
 
     facts = replace(plan.facts, tool="undo_call", given={"call": row.id})
     done = replace(plan, facts=facts, perform=perform_undo, look=look_at_state)

@@ -1,6 +1,6 @@
 """What the gate reads around a write and keeps of it; what is missing of a read."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,11 +11,10 @@ from iac_runtime.execution.answers import OUTCOME_UNKNOWN, AppAnswer, Surroundin
 from iac_runtime.gate.plans import Call, ToolContext, ToolResult
 from iac_runtime.language.steps import Event
 from iac_runtime.outcomes.compare import LOST, compare_reads, unread_reference
-from iac_runtime.outcomes.inverse import Inverse, inverse_of, undo_note
+from iac_runtime.outcomes.inverse import Inverse, inverse_of, plan_undo
 from iac_runtime.outcomes.outcome import Outcome
 from iac_runtime.outcomes.read_back import ReadBackPlan, ReadBackPlanner
-from iac_runtime.policy.facts import VERB_WORDS, CallFacts, describe_undo
-from iac_runtime.tool import Level
+from iac_runtime.policy.facts import VERB_WORDS, CallFacts, Undo, describe_undo
 from iac_runtime.tools.tables import Operation
 
 if TYPE_CHECKING:
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
 
 _WHOLE: Final = "each is shown once"
 """The end of the harness's one remark of which nothing is missing."""
+
+_NOT_KEPT: Final = Undo(False, "the policy turns off what keeps the old state")
 
 _NOT_READ: Final = Outcome("unknown", says="it was not read back, because the call asked not to")
 
@@ -38,7 +39,7 @@ class WriteVerification:
     """Sees to the outcome of one write.
 
     Args:
-        event, level: The write, and what it needs.
+        event: The write.
         operation: What its tool does.
         call, context: The call, and the gate's side of it.
         seconds: What each event may take, where it goes out raw.
@@ -47,18 +48,16 @@ class WriteVerification:
     def __init__(
         self,
         event: Event,
-        level: Level,
         operation: Operation,
         call: Call,
         context: ToolContext,
         seconds: float,
     ) -> None:
         self._event, self._operation = event, operation
-        self._level: Level = level
         self._call, self._context, self._seconds = call, context, seconds
         policy = context.permissions.policy
         self._confirms = policy.confirm and call.confirm
-        self._keeps = policy.undo
+        self._can_keep = policy.confirm and policy.undo
         self._watch = self._plan_reads(event)
         self._facts = CallFacts(call.tool)
 
@@ -68,14 +67,24 @@ class WriteVerification:
             event, self._operation.tables, secrets, self._seconds
         ).plan_read_back()
 
-    def with_undo_note(self, facts: CallFacts) -> CallFacts:
-        """Return the facts of the call with whether it can be undone."""
-        self._facts = facts
-        if not (self._keeps and self._confirms):
-            return facts
-        usual = describe_undo(facts, self._level)
-        found = undo_note(self._watch, self._level, self._operation.tables, usual)
-        self._facts = replace(facts, undo=found)
+    @property
+    def look(self) -> tuple[Event, ...]:
+        """What is read before a question to tell how the write would be taken back."""
+        return self._watch.look if self._can_keep else ()
+
+    def with_undo(
+        self, facts: CallFacts, answers: Sequence[Mapping[str, Any]] | None = None
+    ) -> CallFacts:
+        """Return the facts of the call with how it would be taken back.
+
+        `answers` are those of `look`. What a person is promised is kept, whatever the call asks.
+        """
+        undo = _NOT_KEPT
+        if self._can_keep:
+            undo = plan_undo(self._watch, answers, self._operation.tables)
+        if answers is not None and undo.known:
+            self._confirms = True
+        self._facts = replace(facts, undo=undo)
         return self._facts
 
     def add_reads(self, event: Event) -> Event:
@@ -116,12 +125,12 @@ class WriteVerification:
             outcome = replace(LOST, reference=known)
         elif self._confirms:
             outcome = compare_reads(watch, value, reads, tables)
-        if not (self._keeps and self._confirms):
+        if not (self._can_keep and self._confirms):
             return outcome
         if lost and reads is None:
             inverse = Inverse(says="the answer was lost, and the old state with it")
         elif watch.operation == "command":
-            inverse = Inverse(says=describe_undo(self._facts, self._level).description)
+            inverse = Inverse(says=describe_undo(self._facts).description)
         else:
             inverse = inverse_of(watch, outcome, value, reads, tables)
         outcome = replace(outcome, undo="" if inverse.steps else inverse.says)

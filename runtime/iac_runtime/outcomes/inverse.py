@@ -5,12 +5,13 @@ was read of each object after the write. Where something is otherwise by then, n
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from iac_base.errors import InvalidParameterError, ToolError
 from iac_base.secrets import without_secrets
+from iac_base.text import clean_value
 from iac_runtime.execution.answers import SurroundingAnswers
 from iac_runtime.language.reader import (
     AppReader,
@@ -18,7 +19,7 @@ from iac_runtime.language.reader import (
     read_known_reference,
     read_shown_reference,
 )
-from iac_runtime.language.steps import ById, ByName, PropertyStep, Step
+from iac_runtime.language.steps import AllElements, ById, ByName, PropertyStep, Step
 from iac_runtime.language.terms import find_properties
 from iac_runtime.language.text import format_reference
 from iac_runtime.outcomes.compare import expected, made_reference, moved_reference, rows_of
@@ -34,13 +35,15 @@ from iac_runtime.outcomes.outcome import (
 )
 from iac_runtime.outcomes.read_back import (
     ReadBackPlan,
+    WriteOperation,
     effect_of,
+    is_id,
     is_stamp,
     linked_properties,
-    parts_of,
 )
 from iac_runtime.policy.facts import Undo
-from iac_runtime.tool import Level, Spec
+from iac_runtime.policy.requests import lowercase_words
+from iac_runtime.tool import Spec
 from iac_runtime.tools.tables import Tables
 
 LARGEST: Final = 200_000
@@ -48,15 +51,6 @@ LARGEST: Final = 200_000
 
 _MOST_LEFT: Final = 40
 """Properties of a new object that must be as they were for it to be deleted again."""
-
-_SENTENCES: Final = {
-    "set": "Yes, for a week: the old values are kept and can be restored.",
-    "make": "Yes, for a week: it can be deleted again, unless it changes.",
-    "move": "Yes, for a week: it can be moved back.",
-    "trash": "It can be moved back for a week.",
-    "copy": "No: it is gone, but IAC keeps what it could read for a week.",
-    "meanwhile": "In part: it can be deleted again, but its effects until then stay.",
-}
 
 
 class StateToCheck(NamedTuple):
@@ -105,20 +99,12 @@ def inverse_of(
     if reads is None:
         return Inverse(says="the old value could not be read")
     if outcome.state == "unchanged":
-        return Inverse(says="nothing was changed")
-    makers = {
-        "set": _undo_set,
-        "make": _undo_make,
-        "copy": _undo_make,
-        "move": _undo_move,
-        "delete": _undo_delete,
-    }
-    maker = makers.get(watch.operation)
-    inverse = (
-        maker(watch, value, reads, tables)
-        if maker
-        else Inverse(says="IAC does not know how to undo it")
-    )
+        return Inverse(says=_UNCHANGED)
+    if watch.operation == "delete":
+        inverse: Inverse | str = _undo_delete(watch, value, reads, tables)
+    else:
+        why = _why_never(watch, tables)
+        inverse = why or _MAKERS[watch.operation](watch, value, reads, tables)
     if isinstance(inverse, str):
         inverse = Inverse(says=inverse)
     text = json.dumps([inverse.steps, inverse.copy], default=str)
@@ -128,6 +114,106 @@ def inverse_of(
     if inverse.steps and without_secrets(held) != held:
         return Inverse(says="it contains something like a secret, which is not kept")
     return inverse
+
+
+def plan_undo(
+    watch: ReadBackPlan, answers: Sequence[Mapping[str, Any]] | None, tables: Tables
+) -> Undo:
+    """Return what can be promised of taking a write back before it is sent.
+
+    Args:
+        watch: What is to be read around it.
+        answers: What `watch.look` answered; None where nobody looked.
+        tables: Those of the app.
+    """
+    if watch.operation == "command":
+        return Undo(False)
+    if why := _why_never(watch, tables):
+        return Undo(False, why)
+    if answers is None and watch.look:
+        # Of how many is not known yet.
+        return Undo(not watch.many)
+    known, needed = tuple(map(dict, answers or ())), len(watch.needed)
+    reads = SurroundingAnswers(known[:needed], ())
+    place = known[needed].get("value") if len(known) > needed else None
+    if watch.operation in ("make", "copy"):
+        return Undo(True, f"{_deletion_text(watch, tables)}, unless it has changed")
+    if watch.operation == "move":
+        found = _plan_move(watch, reads, tables)
+    else:
+        found = inverse_of(watch, _PLANNED, None, reads, tables)
+    if not found.steps:
+        unchanged = found.says == _UNCHANGED
+        return Undo(unchanged, _NOT_NEEDED if unchanged else found.says)
+    said = [step.says for step in found.steps]
+    if watch.operation == "set":
+        return Undo(True, said[0] if len(said) == 1 else _many_text(watch, len(said), tables))
+    back = f"moves it back to {_place_text(found.steps[0], place, tables)}"
+    return Undo(True, f"{back}, {_UNLESS}" if watch.operation == "delete" else back)
+
+
+_PLANNED: Final = Outcome("unknown")
+_UNCHANGED: Final = "nothing was changed"
+_NOT_NEEDED: Final = "not needed, because it is so already"
+_UNLESS: Final = "unless you empty the trash"
+
+
+def _many_text(watch: ReadBackPlan, count: int, tables: Tables) -> str:
+    terms = ", ".join(row.term for row in watch.wanted)
+    plural = tables.classes[watch.kind].plural if watch.kind in tables.classes else "objects"
+    return f"restores {terms} of {count} {lowercase_words(plural)}"
+
+
+def _place_text(step: InverseCall, name: Any, tables: Tables) -> str:
+    """Return where an object goes back to, as a person calls it: `name`, as far as it was read."""
+    reference = str([*step.arguments.values()][-1])
+    last = AppReader(tables, strict=False).read_reference(reference).steps[-1]
+    if not isinstance(name, str):
+        name = last.name if isinstance(last, ByName) else reference
+    return f"{tables.app.name} / {clean_value(name)}"
+
+
+def _deletion_text(watch: ReadBackPlan, tables: Tables) -> str:
+    trash = effect_of("coredelo", tables.app.id, watch.kind, tables).get("trash")
+    return "moves it to the trash" if trash else "deletes it again"
+
+
+def _why_never(watch: ReadBackPlan, tables: Tables) -> str:
+    """Return why a write cannot be taken back, whatever is read; empty where it may be."""
+    if watch.says:
+        return watch.says
+    ident, several = watch.ident, watch.many or len(watch.around.after) > 1
+    rows: Mapping[str, Sequence[tuple[bool, str]]] = {
+        "set": (
+            (tool_named(tables, op="set") is None, "no tool of the app can set it back"),
+            (bool(watch.unread), f"what {', '.join(watch.unread)} was before cannot be read"),
+        ),
+        "make": (
+            (
+                ident is None or not is_id(ident),
+                "the object has no id by which it could be found again",
+            ),
+            (
+                tool_named(tables, event="coredelo") is None,
+                "the app has no command to delete it",
+            ),
+        ),
+        "move": (
+            (ident is None, "where it is now cannot be told"),
+            (_mover(tables) is None, "the app has no command to move it back"),
+        ),
+        "delete": (
+            (several or ident is None, "what several objects were before is not kept"),
+            (not watch.known.get("trash"), _COPIED),
+            (_mover(tables) is None, "the app has no command to move it back"),
+        ),
+    }
+    rows = {**rows, "copy": rows["make"]}
+    unknown = ((True, "IAC does not know how to undo it"),)
+    return next((why for holds, why in rows.get(watch.operation, unknown) if holds), "")
+
+
+_COPIED: Final = "it is gone for good, and IAC keeps what it could read of it as a copy"
 
 
 def tool_named(tables: Tables, *, op: str = "command", event: str = "") -> tuple[str, Spec] | None:
@@ -200,10 +286,7 @@ def _undo_set(
     watch: ReadBackPlan, _value: Any, reads: SurroundingAnswers, tables: Tables
 ) -> Inverse | str:
     tool = tool_named(tables, op="set")
-    if tool is None:
-        return "no tool of the app can set it back"
-    if watch.unread:
-        return f"what {', '.join(watch.unread)} was before cannot be read"
+    assert tool is not None
     rows = rows_of(watch, reads)
     if watch.many and reads.before and reads.before[0].get("list", {}).get("total") != len(rows):
         return "there are more objects than are kept"
@@ -229,16 +312,19 @@ def _undo_set(
                 values[term] = value_for_caller(before[term], kind, tables)
             except ToolError as error:
                 return f"{term} cannot be kept: {error.message}"
-            told.append(f"{term} becomes {_value_text(before[term], tables)} again")
+            what = before.get("name") if term == "value" else term
+            told.append(f"{what or term} to {_value_text(before[term], tables)}")
         if not values:
             continue
         arguments = {target: reference or "application", "properties": values}
         kept = StateToCheck(reference, watch.kind, _values_to_check(watch, left, values))
-        steps.append(InverseCall(tool[0], arguments, kept, "; ".join(told)))
-    return Inverse(tuple(steps)) if steps else "nothing was changed"
+        steps.append(InverseCall(tool[0], arguments, kept, f"restores {' and '.join(told)}"))
+    return Inverse(tuple(steps)) if steps else _UNCHANGED
 
 
 def _value_text(value: Any, tables: Tables) -> str:
+    if value is None:
+        return "nothing"
     return json.dumps(short_value(value, tables), ensure_ascii=False, default=str)
 
 
@@ -256,10 +342,10 @@ def _undo_make(
 ) -> Inverse | str:
     reference = made_reference(value, tables)
     tool = tool_named(tables, event="coredelo")
-    if not reference or watch.ident is None:
+    assert tool is not None
+    assert watch.ident is not None
+    if not reference:
         return "the app named no object that could be found again"
-    if tool is None:
-        return "the app has no command to delete it"
     if why := _why_not_findable(watch, reference, tables):
         return why
     whole = whole_of(reads.after[0], watch.around.after[0]) if reads.after else None
@@ -269,13 +355,13 @@ def _undo_make(
     first = watch.ident.term
     kept = {first: whole[first], **dict([*known.items()][:_MOST_LEFT])}
     counts = []
-    parts = parts_of(watch.kind, tables)
-    for term, answer in zip(parts, reads.after[1:], strict=False):
-        if answer.get("ok") and isinstance(answer.get("value"), int):
-            counts.append((term, answer["value"]))
+    # Not every class of what it holds can be counted by each kind of event.
+    for read, answer in zip(watch.around.after[1:], reads.after[1:], strict=False):
+        last = read.target[-1]
+        if isinstance(last, AllElements) and isinstance(answer.get("value"), int):
+            counts.append((str(getattr(last.name, "word", last.name)), answer["value"]))
     left = StateToCheck(reference, watch.kind, tuple(kept.items()), tuple(counts))
-    trash = effect_of("coredelo", tables.app.id, watch.kind, tables).get("trash")
-    told = "it is put into the trash" if trash else "it is deleted"
+    told = _deletion_text(watch, tables)
     return Inverse((InverseCall(tool[0], {_direct_parameter(tool[1]): reference}, left, told),))
 
 
@@ -289,16 +375,22 @@ def _direct_parameter(spec: Spec) -> str:
     return next((key for key, row in spec.params.items() if row.code == "----"), "target")
 
 
-def _move_back(reference: str, to: str, left: StateToCheck, tables: Tables) -> Inverse | str:
+def _mover(tables: Tables) -> tuple[str, str, str] | None:
+    """Return the tool that moves an object, and its parameters for what and to where."""
+    found = tool_named(tables, event="coremove")
+    if found is None:
+        return None
+    places = [key for key, row in found[1].params.items() if row.code == "insh"]
+    return (found[0], _direct_parameter(found[1]), places[0]) if places else None
+
+
+def _move_back(reference: str, to: str, left: StateToCheck, tables: Tables) -> Inverse:
     """Return the call that moves an object to what it lay in."""
-    tool = tool_named(tables, event="coremove")
-    place = (
-        next((key for key, row in tool[1].params.items() if row.code == "insh"), "") if tool else ""
-    )
-    if tool is None or not place:
-        return "the app has no command to move it back"
-    arguments = {_direct_parameter(tool[1]): reference, place: to}
-    return Inverse((InverseCall(tool[0], arguments, left, f"it goes back to {to}"),))
+    mover = _mover(tables)
+    assert mover is not None
+    tool, what, place = mover
+    step = InverseCall(tool, {what: reference, place: to}, left, f"moves it back to {to}")
+    return Inverse((step,))
 
 
 def _original_place(watch: ReadBackPlan, before: Mapping[str, Any], tables: Tables) -> str:
@@ -306,7 +398,9 @@ def _original_place(watch: ReadBackPlan, before: Mapping[str, Any], tables: Tabl
     held = before.get(watch.container.term) if watch.container else None
     if isinstance(held, dict) and "ref" in held:
         shown = read_shown_reference(held["ref"], held.get("id"), tables)
-        if shown and is_stable_reference(shown):
+        # What is named through the object itself is another place once it was moved.
+        through = shown and len(shown) > 1 and isinstance(shown[-1], PropertyStep)
+        if shown and not through and is_stable_reference(shown):
             return format_reference(shown)
     steps = watch.target
     # The collection that it was picked from, where more than the app stands before that.
@@ -314,21 +408,41 @@ def _original_place(watch: ReadBackPlan, before: Mapping[str, Any], tables: Tabl
     return format_reference(inner) if len(inner) > 1 and is_stable_reference(inner) else ""
 
 
+def _plan_move(watch: ReadBackPlan, reads: SurroundingAnswers, tables: Tables) -> Inverse:
+    """Return how a move is taken back before it is sent, where the object has an id or a name."""
+    before = record_of(reads.before[0]) if reads.before else None
+    if before is None or watch.ident is None:
+        return Inverse(says="where it was before cannot be told")
+    key: Any = before.get(watch.ident.term)
+    there = watch.around.after[2].target if len(watch.around.after) > 2 else watch.target
+    step = ById(key) if is_id(watch.ident) else ByName(str(key))
+    found = _moved_back(watch, before, format_reference((*there[:-1], step)), {}, tables)
+    return Inverse(says=found) if isinstance(found, str) else found
+
+
 def _undo_move(
     watch: ReadBackPlan, value: Any, reads: SurroundingAnswers, tables: Tables
 ) -> Inverse | str:
     before = record_of(reads.before[0]) if reads.before else None
-    home = _original_place(watch, before, tables) if before is not None else ""
+    row = next((row for row in map(record_of, reversed(reads.after)) if row is not None), None)
+    if before is None or row is None:
+        return "where it is now cannot be told"
+    reference = moved_reference(watch, value, reads, tables)
+    return _moved_back(watch, before, reference, row, tables)
+
+
+def _moved_back(
+    watch: ReadBackPlan,
+    before: Mapping[str, Any],
+    reference: str,
+    row: Mapping[str, Any],
+    tables: Tables,
+) -> Inverse | str:
+    home = _original_place(watch, before, tables)
     if not home:
         return "where it was before cannot be told"
-    reference = moved_reference(watch, value, reads, tables)
-    if not reference or watch.ident is None:
-        return "where it is now cannot be told"
     if why := _why_not_findable(watch, reference, tables):
         return why
-    row = next((row for row in map(record_of, reversed(reads.after)) if row is not None), None)
-    if row is None:
-        return f"where it is now cannot be told; it was in {home}"
     held = [watch.container.term] if watch.container else []
     left = StateToCheck(reference, watch.kind, _values_to_check(watch, row, dict.fromkeys(held)))
     return _move_back(reference, home, left, tables)
@@ -336,31 +450,28 @@ def _undo_move(
 
 def _undo_delete(
     watch: ReadBackPlan, value: Any, reads: SurroundingAnswers, tables: Tables
-) -> Inverse | str:
+) -> Inverse:
     before = record_of(reads.before[0]) if reads.before else None
-    if watch.many or len(reads.after) > 1 or before is None or watch.ident is None:
-        return "what several objects were before is not kept"
-    known = watch.known
     whole = None
     if len(reads.before) > 1:
         whole = whole_of(reads.before[1], watch.around.before[1])
-    copy = short_values(whole or {}, tables)
-    gone = "it is gone; " if reads.after else ""
-    reason = f"{gone}what could be read of it is kept as a copy"
+    copy = short_values(whole or {}, tables) or None
+    if why := _why_never(watch, tables):
+        return Inverse(copy=copy, says=why)
+    known, ident = watch.known, watch.ident
+    assert ident is not None
+    if before is None:
+        return Inverse(says="what it was before could not be read")
     # An app whose trash keeps the id would have found it.
-    lost = "by" not in known and any(map(is_gone, reads.after))
-    if (trash := known.get("trash")) and not lost:
-        home = _original_place(watch, before, tables)
-        by = known.get("by", watch.ident.term)
-        key = {**(whole or {}), **before}.get(by)
-        if home and isinstance(key, str | int):
-            reference = made_reference(value, tables) or _in_trash(trash, by, key, tables)
-            left = StateToCheck(reference, watch.kind, ((by, key),))
-            move_back = _move_back(reference, home, left, tables)
-            if isinstance(move_back, Inverse):
-                return move_back
-        reason = "it is in the trash, but where it was before cannot be told"
-    return Inverse(copy=copy or None, says=reason)
+    if "by" not in known and any(map(is_gone, reads.after)):
+        return Inverse(copy=copy, says=_COPIED)
+    home = _original_place(watch, before, tables)
+    by = known.get("by", ident.term)
+    key = before.get(by)
+    if not home or not isinstance(key, str | int):
+        return Inverse(copy=copy, says="it is in the trash, but where it was before cannot be told")
+    reference = made_reference(value, tables) or _in_trash(known["trash"], by, key, tables)
+    return _move_back(reference, home, StateToCheck(reference, watch.kind, ((by, key),)), tables)
 
 
 def _in_trash(place: str, by: str, key: str | int, tables: Tables) -> str:
@@ -373,22 +484,12 @@ def _in_trash(place: str, by: str, key: str | int, tables: Tables) -> str:
     return f"{place}.whose({whose})[0]"
 
 
-def undo_note(watch: ReadBackPlan, level: Level, tables: Tables, usual: Undo) -> Undo:
-    """Return whether a write can be taken back, as far as that can be told before it.
+Maker: TypeAlias = Callable[[ReadBackPlan, Any, SurroundingAnswers, Tables], Inverse | str]
 
-    `usual` is what the table says. What is read then may still stand against it: see the result.
-    """
-    deed = watch.operation
-    if deed == "set" and not watch.says and not watch.unread and tool_named(tables, op="set"):
-        return Undo(True, _SENTENCES["set"])
-    if deed in ("make", "copy") and not watch.says and tool_named(tables, event="coredelo"):
-        dangerous = level == "DANGEROUS"
-        return Undo(not dangerous, _SENTENCES["meanwhile" if dangerous else "make"])
-    if deed == "move" and not watch.says and tool_named(tables, event="coremove"):
-        return Undo(True, _SENTENCES["move"])
-    if deed == "delete" and not watch.says and not watch.many:
-        if not watch.known.get("trash"):
-            return Undo(False, _SENTENCES["copy"])
-        if usual.known and tool_named(tables, event="coremove"):
-            return Undo(True, f"{usual.description} {_SENTENCES['trash']}")
-    return usual
+_MAKERS: Final[Mapping[WriteOperation, Maker]] = {
+    "set": _undo_set,
+    "make": _undo_make,
+    "copy": _undo_make,
+    "move": _undo_move,
+    "delete": _undo_delete,
+}

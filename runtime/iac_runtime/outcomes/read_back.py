@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, TypeAlias
 from iac_base.errors import InvalidParameterError
 from iac_runtime.language.compose import all_columns
 from iac_runtime.language.raw_event import as_raw_event, choose_wire_form
-from iac_runtime.language.reader import read_known_reference, without_filter
+from iac_runtime.language.reader import AppReader, read_known_reference, without_filter
 from iac_runtime.language.references import Reference, resolve_steps
 from iac_runtime.language.steps import (
     AllElements,
@@ -81,6 +81,7 @@ class ReadBackPlan:
         unread: Properties that cannot be read back, or may not.
         many: Whether `target` is a collection; then the read before is a list.
         known: What the table of effects says of the command.
+        place: What reads the name of what the object lies in, for a question alone.
         says: Why nothing is read back; empty where something is.
     """
 
@@ -94,7 +95,18 @@ class ReadBackPlan:
     unread: tuple[str, ...] = ()
     many: bool = False
     known: Mapping[str, Any] = field(default_factory=dict)
+    place: Event | None = None
     says: str = ""
+
+    @property
+    def needed(self) -> tuple[Event, ...]:
+        """The reads before it that taking it back needs; what is copied of an object is not."""
+        return tuple(read for read in self.around.before if read.op != "properties")
+
+    @property
+    def look(self) -> tuple[Event, ...]:
+        """The reads by which it is told before a question how it would be taken back."""
+        return (*self.needed, *([self.place] if self.place else ()))
 
 
 class ReadBackPlanner:
@@ -141,7 +153,7 @@ class ReadBackPlanner:
         if not wanted:
             return replace(watch, says=f"{', '.join(unread)} cannot be read back")
         if steps.selectable:
-            if ident is None:
+            if ident is None or not is_id(ident):
                 return replace(watch, says="objects without an id are not read back together")
             bare = without_filter(event.target)
             first = self._build_read("list", event.target, columns=columns)
@@ -205,12 +217,17 @@ class ReadBackPlanner:
             count = self._build_read("count", found.steps)
             return replace(watch, around=SurroundingReads((count,), (count,)))
         container = container_of(kind, self._tables)
-        watch = ReadBackPlan("delete", kind, found.steps, ident, container, known=known)
+        place = self._place_read(found, container)
+        watch = ReadBackPlan(
+            "delete", kind, found.steps, ident, container, known=known, place=place
+        )
         again = self._steps_to_find_again(found.steps, ident)
         if ident is None or (again == found.steps and isinstance(found.steps[-1], ByIndex)):
             return replace(watch, says="it has no id by which it could be looked for")
         mine = self._with_identifier(ident, self._container_columns(container))
-        before = [self._build_read("columns", found.steps, columns=mine)]
+        by = find_properties((kind,), known.get("by", ""), self._tables)
+        first = (*mine, *(Column(row.term, property_term(row)) for row in by if row != ident))
+        before = [self._build_read("columns", found.steps, columns=first)]
         if known.get("by") != "name":
             before.append(self._read_all_properties(kind, found.steps))
         after = self._build_read("columns", again, columns=mine)
@@ -244,7 +261,8 @@ class ReadBackPlanner:
                 "move", kind, says="only one object with an id or a name can be checked"
             )
         container = container_of(kind, tables)
-        watch = ReadBackPlan("move", kind, found.steps, ident, container)
+        place = self._place_read(found, container)
+        watch = ReadBackPlan("move", kind, found.steps, ident, container, place=place)
         mine = self._with_identifier(ident, self._container_columns(container))
         by: Literal["id", "name"] = "id" if is_id(ident) else "name"
         there = self._destination_collection(dict(event.named).get("to"), kind)
@@ -386,6 +404,13 @@ class ReadBackPlanner:
     @staticmethod
     def _container_columns(container: Property | None) -> tuple[Column, ...]:
         return (Column(container.term, property_term(container)),) if container else ()
+
+    def _place_read(self, found: Reference, container: Property | None) -> Event | None:
+        if container is None:
+            return None
+        reader = AppReader(self._tables, strict=False)
+        name = reader.follow_properties(found, f"{property_term(container)}.name")
+        return self._build_read("get", name.steps)
 
     def _steps_to_find_again(
         self, steps: tuple[Step, ...], ident: Property | None

@@ -3,6 +3,8 @@
 Others import from its rooms, so that none is loaded before it is needed:
 
     facts         what a call does, as everything here looks at it; the decision
+    verbs         what a call does, by its event, its words and its values
+    requests      a request as the rules look at it
     effects       from a request to its effects
     escalation    levels that arguments raise
     places        files, addresses, mailboxes and blocked apps
@@ -13,6 +15,7 @@ Others import from its rooms, so that none is loaded before it is needed:
     decide        the decision, and what an "always" covers
     approvals     tokens, answers that are remembered, pauses; loads sqlite3
     prompts       how a person is asked, and in what words
+    tasks         what one answer covers for several calls: drafts, and tasks as budgets
     permissions   all of it in one object, for the gate
 """
 
@@ -26,7 +29,10 @@ __all__ = [
     "places",
     "policy_file",
     "prompts",
+    "requests",
     "rules",
     "settings",
     "taint",
+    "tasks",
+    "verbs",
 ]

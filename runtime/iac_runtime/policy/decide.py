@@ -68,7 +68,13 @@ def find_approval_scope(
     # Needed by calls that are asked about, and by no other.
     from iac_runtime.policy.wording import describe_covered
 
-    known = [describe_covered(effect) for effect in acting if not effect.target_unknown]
+    # What is made with a page in it opens that page, and says so.
+    made = {effect.page_hosts for effect in acting if effect.verb == "create"}
+    known = [
+        describe_covered(effect)
+        for effect in acting
+        if not (effect.target_unknown or (effect.verb == "open" and effect.page_hosts in made))
+    ]
     doubts = [effect.doubt for effect in acting if effect.doubt]
     says = "; ".join(dict.fromkeys([*known, *doubts]))
     if not known or len(says) > MAX_DESCRIPTION:
@@ -348,6 +354,8 @@ def _apply_preset(
             whom = escape_hidden(facts.app_names) or "What this call reaches"
             reason = f"{whom} is not in the list reads of policy.toml."
             return Decision(preset.reads, judged.level, (reason,), source)
+    if action == "ask" and facts.draft and facts.ways and judged.level == "MODIFY":
+        return Decision("allow", judged.level, ("You are asked before it is sent.",), DRAFT)
     decision = Decision(action, judged.level, (), source)
     if action == "ask" and _can_remember(facts, judged):
         scope = find_approval_scope(facts.effects, simulated=facts.simulated)
@@ -418,6 +426,12 @@ def _without_prompt(facts: CallFacts, decision: Decision) -> Decision:
     reason, way = "No approval prompt is available in this client.", decision.suggestion or way
     return replace(as_refusal(decision, reason, decision.source, way, "UNANSWERED"), scope="")
 
+
+TASK: Final = "a task that you approved"
+"""How the source begins of what a task lets run."""
+
+DRAFT: Final = "a draft is asked about when it is sent"
+"""What lets a call run that fills a draft of the client's own."""
 
 _FINAL: Final = "Do not call again; ask the user what they want instead."
 

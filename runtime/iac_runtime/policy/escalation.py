@@ -31,18 +31,9 @@ from iac_runtime.language.steps import (
     Step,
     Whose,
 )
-from iac_runtime.policy.effects import (
-    MOVES,
-    RECIPIENTS,
-    RequestValue,
-    RequestView,
-    find_links,
-    find_specifiers_and_columns,
-    lowercase_words,
-)
+from iac_runtime.policy.effects import RECIPIENTS
 from iac_runtime.policy.facts import RaisedLevel
 from iac_runtime.policy.places import (
-    DISCARD_ROLES,
     SYSTEM_EVENTS,
     FileSystem,
     LocalFileSystem,
@@ -51,10 +42,18 @@ from iac_runtime.policy.places import (
     is_executable,
     is_in_documents,
     is_in_programs,
-    mailbox_role,
     path_identity,
 )
+from iac_runtime.policy.requests import (
+    MOVES,
+    RequestValue,
+    RequestView,
+    find_move_destinations,
+    find_specifiers_and_columns,
+    lowercase_words,
+)
 from iac_runtime.policy.taint import Taint
+from iac_runtime.policy.verbs import DANGEROUS_CAUSES
 from iac_runtime.tool import Level
 from iac_runtime.tools.tables import Tables
 from iac_runtime.types import parse_type
@@ -64,13 +63,12 @@ class RuleContext(NamedTuple):
     """The file system, the texts of recent results, and the folders of this program.
 
     `own` are folders of this program: nothing may be written there, the state not even read.
-    `links` are the URLs of the request at hand, `holder` is who makes it.
+    `holder` is who makes the request at hand.
     """
 
     files: FileSystem = LocalFileSystem()
     taint: Taint | None = None
     own: tuple[str, ...] = ()
-    links: Sequence[str] = ()
     holder: str = ""
 
 
@@ -124,6 +122,9 @@ _PIECE: Final = 100
 
 FROM_RESULT: Final = "from-a-result"
 """The rule about what a stranger may have chosen."""
+
+ACTS_LATER: Final = "acts-later"
+"""The rule about what is made and does something by itself afterwards."""
 
 _SHOWS: Final = frozenset({"aevtodoc", "aevtpdoc", "miscmvis", "aevtoapp", "GURLGURL"})
 """Events that open, print or reveal a file and leave it as it is."""
@@ -311,7 +312,6 @@ def _changes_top_folder(view: RequestView, context: RuleContext) -> str:
 
 def find_escalations(view: RequestView, context: RuleContext) -> tuple[RaisedLevel, ...]:
     """Return the rules that hold for a request, in the order of the table."""
-    context = context._replace(links=find_links(view))
     rules = RULES if view.paths or view.has_file_objects else VALUE_RULES
     evidence = ((rule, rule.test(view, context)) for rule in rules)
     return tuple(rule.raise_for(text) for rule, text in evidence if text)
@@ -319,8 +319,8 @@ def find_escalations(view: RequestView, context: RuleContext) -> tuple[RaisedLev
 
 VALUE_RULES: Final = RuleTable()
 
-QUERY_LIMIT: Final = 200
-"""Characters that a URL may carry after its question mark."""
+URL_LIMITS: Final = (200, 400, 100)
+"""Characters that a URL may carry after its question mark, in its path, and as its host."""
 
 MAX_LIST_ITEMS: Final = 20
 """Items of one list that may be moved at once."""
@@ -411,32 +411,17 @@ def _reads_unnamed_window(view: RequestView, _context: RuleContext) -> str:
     return "an app that the call does not name" if unnamed else ""
 
 
-_HOLDERS: Final = frozenset("mailbox folder container playlist list calendar group".split())
+def _find_cause(cause: str) -> RuleTest:
+    """Return the test whether anything brings about more than its command says, by the cause."""
+
+    def find_evidence(view: RequestView, _context: RuleContext) -> str:
+        return next((row.evidence for row in view.consequences if row.cause == cause), "")
+
+    return find_evidence
 
 
-def _move_destinations(view: RequestView) -> list[tuple[Step, ...]]:
-    """Return the places that things are moved to, by a move or by setting what holds them."""
-    if not view.event.writes:
-        return []
-    moves = view.event.code in MOVES
-    places = (
-        row.value
-        for row in view.values
-        if (moves and row.code == "insh") or (row.owner == "set" and row.name in _HOLDERS)
-    )
-    return [place.steps for place in places if isinstance(place, RefValue)]
-
-
-@VALUE_RULES("to-trash", "DANGEROUS", "Anything moved to {} is thrown away.")
-def _moves_to_trash(view: RequestView, _context: RuleContext) -> str:
-    """A trash or a junk folder by its name in any language of macOS; Finder's `.Trash` too."""
-    for steps in _move_destinations(view):
-        for step in steps:
-            name = lowercase_words(step.name) if isinstance(step, PropertyStep) else ""
-            name = step.name if isinstance(step, ByName) else name
-            if name and mailbox_role(name) in DISCARD_ROLES:
-                return name
-    return ""
+for _cause, _says in DANGEROUS_CAUSES.items():
+    VALUE_RULES(_cause, "DANGEROUS", _says)(_find_cause(_cause))
 
 
 @VALUE_RULES("other-account", "DANGEROUS", "It moves something from one account to {}.")
@@ -444,7 +429,7 @@ def _moves_between_accounts(view: RequestView, _context: RuleContext) -> str:
     values = (row.value for row in view.values if row.code == "----")
     targets = [value.steps for value in values if isinstance(value, RefValue)]
     homes = {step for steps in (view.event.target, *targets) for step in _account_steps(steps)}
-    reached = {step for steps in _move_destinations(view) for step in _account_steps(steps)}
+    reached = {step for steps in find_move_destinations(view) for step in _account_steps(steps)}
     return "another account" if homes and reached - homes else ""
 
 
@@ -488,23 +473,23 @@ _HTTPS: Final = re.compile(r"https://[^\s/?#@\\]+(?:[/?#]\S*)?", re.I)
 
 
 @VALUE_RULES("url-scheme", "DANGEROUS", "{} is not an https address.")
-def _has_unsafe_link(_view: RequestView, context: RuleContext) -> str:
+def _has_unsafe_link(view: RequestView, _context: RuleContext) -> str:
     """A URL that does not lead where it seems to: https, no user before the host, all seen."""
-    plain = ((url, url.strip()) for url in context.links)
+    plain = ((url, url.strip()) for url in view.links)
     unsafe = (x for x, url in plain if not _HTTPS.fullmatch(url) or escape_hidden(url) != url)
     return next(unsafe, "")
 
 
-@VALUE_RULES(
-    "url-query", "DANGEROUS", "The address {} has a very long text after its question mark."
-)
-def _has_long_query(_view: RequestView, context: RuleContext) -> str:
-    for url in context.links:
+@VALUE_RULES("url-query", "DANGEROUS", "The address {} carries a very long text.")
+def _carries_long_text(view: RequestView, _context: RuleContext) -> str:
+    """A text can leave behind a question mark as well as in a path or in the name of a host."""
+    for url in view.links:
         try:
             parts = urlsplit(url.strip())
+            sizes = (len(parts.query) + len(parts.fragment), len(parts.path), len(parts.netloc))
         except ValueError:
             return url
-        if len(parts.query) + len(parts.fragment) > QUERY_LIMIT:
+        if any(size > most for size, most in zip(sizes, URL_LIMITS, strict=True)):
             return url
     return ""
 
@@ -515,7 +500,7 @@ _LATER: Final = re.compile(
 )
 
 
-@VALUE_RULES("acts-later", "DANGEROUS", "A new {} can act later by itself, or affect other people.")
+@VALUE_RULES(ACTS_LATER, "DANGEROUS", "A new {} can act later by itself, or affect other people.")
 def _acts_later(view: RequestView, _context: RuleContext) -> str:
     return view.created_class if _LATER.search(view.created_class) else ""
 
@@ -544,8 +529,8 @@ def _uses_earlier_result(view: RequestView, context: RuleContext) -> str:
         return ""
     texts = (
         text
-        for row, text in (view.texts if context.links or view.event.writes else ())
-        if row.code != "kocl" and _is_active_value(view, row, context.links)
+        for row, text in (view.texts if view.links or view.event.writes else ())
+        if row.code != "kocl" and _is_active_value(view, row, view.links)
     )
     return _find_stranger_text(texts, context.taint, context.holder)
 

@@ -45,13 +45,20 @@ VERBS: Final[tuple[Verb, ...]] = get_args(Verb)
 READ_VERBS: Final[frozenset[Verb]] = frozenset(("read", "view"))
 """The verbs that leave everything as it is."""
 
-_LOADING: Final = ("", "document", "tab", "window")
+LOADING_CLASSES: Final = ("", "document", "tab", "window")
 """Last words of the classes of what loads an address; "" where no object is named."""
 
 FlowKind: TypeAlias = Literal["host", "recipient", "file", "process"]
 
 OWN_APP: Final = "iac"
 """Stands where an effect is on what this program itself keeps."""
+
+
+TIME: Final = "%Y-%m-%d %H:%M:%S"
+"""How a moment is written that a person reads and programs compare: local time."""
+
+NEW_DRAFT: Final = "new"
+"""Stands for the draft that a call makes, which has no reference yet."""
 
 
 class Flow(NamedTuple):
@@ -98,7 +105,7 @@ class Effect(NamedTuple):
     @property
     def page_hosts(self) -> tuple[str, ...]:
         """Hosts of the pages that it opens: a tab loads the address it is given, a bookmark not."""
-        loads = self.verb == "open" or self.kind.rpartition(" ")[2] in _LOADING
+        loads = self.verb == "open" or self.kind.rpartition(" ")[2] in LOADING_CLASSES
         opens = loads and self.verb in ("create", "change", "open")
         return tuple(flow.to for flow in self.flow if opens and flow.kind == "host")
 
@@ -197,6 +204,8 @@ class CallFacts:
         line: What runs, as a line that a person can read: of a request its JXA.
         deed: What it does, in words, where no request says it; `{deeds}` stands for its effects.
         raised: The rules of escalation that hold (`escalation.find_escalations`).
+        draft: The unsent object that it makes or fills alone (`tasks.Drafts`), or `NEW_DRAFT`.
+        held: What is told when that is sent, and raises nothing before.
         secrets: Properties that hold a secret and would be read.
         digest: That of the tools of its app in tools.lock; empty where there is none.
         client: Who calls, as it named itself.
@@ -214,7 +223,8 @@ class CallFacts:
         shown: What its references name, where that was looked at; then an approval is of that.
         before: What the properties that it sets are now, as short texts, where that was looked at.
         pin: The SHA-256 (hex) of all that was seen of it; empty where nothing was.
-        undo: Whether it can be undone, where that was looked at; else a table knows.
+        undo: What can be promised of taking it back, as the reads around it allow; None where
+            nothing is read around it.
         parts: Of several calls that stand or fall together, the facts of each.
         sent: Argument -> what would be sent for it (`permissions.sent_argument_forms`); None where
             nothing is known.
@@ -231,6 +241,8 @@ class CallFacts:
     line: str = ""
     deed: str = ""
     raised: tuple[RaisedLevel, ...] = ()
+    draft: str = ""
+    held: tuple[RaisedLevel, ...] = ()
     secrets: tuple[str, ...] = ()
     digest: str = ""
     client: str = ""
@@ -335,46 +347,73 @@ class Decision:
 
 
 class Undo(NamedTuple):
-    """Whether it is known that a call can be undone, and what a person is told of that."""
+    """What can be promised of taking a call back.
+
+    Attributes:
+        known: Whether there is a way.
+        description: The way, or why there is none; empty where nobody looked at what it needs.
+        leaves: What stays in spite of it; empty where nothing does.
+    """
 
     known: bool
-    description: str
+    description: str = ""
+    leaves: str = ""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether there is a way, and nothing stays in spite of it."""
+        return self.known and not self.leaves
+
+    @property
+    def line(self) -> str:
+        """The promise as a person is shown it; what nobody looked at is none."""
+        if self.known and self.description:
+            return f"Undo: {'; '.join(filter(None, self[1:]))}."
+        return f"Cannot be undone: {self.description or _NOT_LOOKED_AT}."
 
 
-def describe_undo(facts: CallFacts, level: Level) -> Undo:
-    """Return whether what a call does can be undone, and how, as far as the table knows.
+_NOT_LOOKED_AT: Final = "its old state was not looked at"
+_NOTHING_CHANGES: Final = Undo(True, "not needed, because it changes nothing")
 
-    `level` is what the call needs: what its arguments raised is not what its verb does usually.
-    """
-    table = _undo_table()
-    if any(effect.page_hosts for effect in facts.effects):
-        return Undo(False, table["never"]["host"])
-    looked = [part.undo for part in facts.parts or (facts,)]
-    if all(looked):
-        said = [undo for undo in looked if undo is not None]
-        return Undo(
-            all(undo.known for undo in said), " ".join(dict.fromkeys(u.description for u in said))
-        )
-    acting = [effect for effect in facts.effects if not effect.is_read_only]
-    ways: list[str | None] = []
-    for effect in acting:
-        deed = f"{effect.event.partition(' ')[0]} {effect.app}"
-        event = table["events"].get(f"{deed} {effect.kind}", table["events"].get(deed))
-        found = event or table["effects"].get(f"{effect.verb} {level}")
-        ways.append(None if effect.doubt else found)
-    if acting and all(ways):
-        return Undo(True, " ".join(dict.fromkeys(filter(None, ways))))
-    verbs = {effect.verb for effect in acting if not effect.target_unknown}
-    never = table["never"].get(verbs.pop()) if len(verbs) == 1 else None
-    return Undo(not acting, never or table["levels"][level])
+_TOLD: Final = 3
+"""Ways of several calls that are told."""
+
+
+def describe_undo(facts: CallFacts) -> Undo:
+    """Return what can be promised of taking a call back, of several calls together."""
+    found = [_undo_of_part(part) for part in facts.parts or (facts,)]
+    known = all(undo.known for undo in found)
+    said = list(dict.fromkeys(undo.description for undo in found if undo.known == known))
+    if "" in said:
+        return Undo(known)
+    more = [f"and {len(said) - _TOLD} more"] if len(said) > _TOLD else []
+    leaves = dict.fromkeys(filter(None, (undo.leaves for undo in found)))
+    return Undo(known, "; ".join((*said[:_TOLD], *more)), "; ".join(leaves))
+
+
+def _undo_of_part(facts: CallFacts) -> Undo:
+    acting = [effect for effect in facts.effects if effect.verb != "read"]
+    if not acting:
+        return _NOTHING_CHANGES
+    if any(effect.doubt or effect.verb == "unknown" for effect in acting):
+        return Undo(False, _lost_table()["unknown"])
+    if facts.undo is None or not (facts.undo.known or facts.undo.description):
+        lost = [row.reason.rstrip(".") for row in facts.raised if row.rule == "without-saving"]
+        lost = lost or [_lost_table()[effect.verb] for effect in acting]
+        return Undo(False, "; ".join(dict.fromkeys(lost)))
+    leaves = ""
+    if any(effect.page_hosts for effect in acting):
+        leaves = "the page was opened even so"
+    elif facts.level == "DANGEROUS" and any(effect.verb == "create" for effect in acting):
+        leaves = "what it does until then stays"
+    return facts.undo._replace(leaves=leaves)
 
 
 @cache
-def _undo_table() -> dict[str, dict[str, str]]:
-    undo_table: dict[str, dict[str, str]] = json.loads(
-        Path(__file__).with_name("undo.json").read_bytes()
-    )
-    return undo_table
+def _lost_table() -> dict[Verb, str]:
+    """Return why what a verb does cannot be taken back where IAC keeps nothing of it."""
+    table: dict[Verb, str] = json.loads(Path(__file__).with_name("undo.json").read_bytes())
+    return table
 
 
 def call_digest(facts: CallFacts) -> str:

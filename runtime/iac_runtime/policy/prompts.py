@@ -296,11 +296,7 @@ def _question_lines(facts: CallFacts, decision: Decision, times: int = 1) -> lis
     reasons = [reason for reason in reasons if reason != _USUAL] or reasons
     usual = f"{decision.level} calls require approval ({decision.source})."
     after += format_line("Reason:", *(reasons or [usual]))
-    undo = describe_undo(facts, decision.level).description
-    if facts.simulated:
-        # The history of simulated apps ends with them.
-        undo = undo.replace("for a week", "while this program runs")
-    after += format_line("Can it be undone?", undo)
+    after += format_line(describe_undo(facts).line)
     if decision.offers_always:
         after += format_line(f'"{ALWAYS}" would cover: {decision.scope}.')
     named = () if facts.parts else facts.effects

@@ -16,7 +16,6 @@ from iac_base.errors import SetupError, near_text, quote_text
 from iac_base.positions import Path as Where
 from iac_base.positions import PositionedDocument, TextError, read_toml
 from iac_base.words import fold_name
-from iac_runtime.policy.effects import lowercase_words
 from iac_runtime.policy.facts import CallFacts, Verb, describe_undo
 from iac_runtime.policy.places import (
     find_url_hosts,
@@ -25,6 +24,7 @@ from iac_runtime.policy.places import (
     matches_url_glob,
     parse_url_glob,
 )
+from iac_runtime.policy.requests import lowercase_words
 from iac_runtime.tool import LEVELS, Level
 
 
@@ -641,7 +641,7 @@ CONDITIONS: Final[Mapping[str, RuleCondition]] = {
     "only": RuleCondition(RuleReader.read_boolean, _mismatch_beyond_rule),
     "undoable": RuleCondition(
         RuleReader.read_boolean,
-        lambda on: on.match.undoable != describe_undo(on.facts, on.level).known,
+        lambda on: on.match.undoable != (on.facts.is_read_only or describe_undo(on.facts).is_whole),
     ),
     "client": _name_condition("client"),
     "server": _name_condition("server"),

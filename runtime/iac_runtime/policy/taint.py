@@ -29,8 +29,8 @@ from iac_base.words import fold_name
 from iac_runtime.language.reader import RefText
 from iac_runtime.language.steps import AllElements, Event, PropertyStep
 from iac_runtime.language.terms import id_property
-from iac_runtime.policy.effects import find_specifiers_and_columns, lowercase_words
 from iac_runtime.policy.places import SYSTEM_EVENTS
+from iac_runtime.policy.requests import find_specifiers_and_columns, lowercase_words
 from iac_runtime.tools.tables import Tables
 from iac_runtime.types import TYPES, parse_type
 

@@ -20,8 +20,8 @@ from iac_base.errors import quote_text
 from iac_base.text import escape_hidden
 from iac_runtime.language.steps import Boundary, Event, PathValue, RefValue, Step
 from iac_runtime.language.text import format_reference
-from iac_runtime.policy.effects import lowercase_words
-from iac_runtime.policy.facts import OWN_APP, CallFacts, Effect
+from iac_runtime.policy.facts import OWN_APP, CallFacts, Effect, Verb
+from iac_runtime.policy.requests import lowercase_words
 
 VALUE_LIMIT: Final = 300
 """Characters of one value."""
@@ -49,28 +49,47 @@ def describe_deeds(facts: CallFacts) -> list[str]:
     deed = escape_hidden(facts.deed)
     if facts.deed and "{deeds}" not in deed:
         return [deed]
+    deeds = [said for said, _ in _describe_effects(facts)]
+    return [deed.replace("{deeds}", " and ".join(deeds))] if deed else deeds
+
+
+def _describe_effects(facts: CallFacts, it: str | None = None) -> dict[tuple[str, str], None]:
+    """Return what a call does, each deed once, with the class of its object; `it` stands for that.
+
+    Effects of one event on one object are one deed with what comes of it.
+    """
     known = [effect for effect in facts.effects if not effect.target_unknown]
     changing = [effect for effect in known if not effect.is_read_only]
     if facts.event is None and changing:
         # What a script also reads says nothing beside what it changes.
         known = changing
-    inner = {(row.event, row.reference) for row in known if row.app not in _phrases()["mac"]}
-    deeds = list(dict.fromkeys(
-        _describe_effect(effect, facts)
-        for effect in known
-        # What System Events does in another app is a deed there.
-        if effect.app not in _phrases()["mac"]
-        or facts.event is None
-        or (effect.event, effect.reference) not in inner
-    ))  # fmt: skip
-    return [deed.replace("{deeds}", " and ".join(deeds))] if deed else deeds
+    deeds: dict[tuple[str, ...], list[Effect]] = {}
+    for effect in known:
+        alone = "" if effect.event else f"{effect.verb} {effect.kind}"
+        deeds.setdefault((effect.event, effect.reference, effect.app, alone), []).append(effect)
+    mac = _phrases()["mac"]
+    elsewhere = {key[:2] for key in deeds if key[2] not in mac and facts.event is not None}
+    # What System Events does in another app is a deed there.
+    return {
+        (
+            _describe_effect(rows[0], facts, it, dict.fromkeys(row.verb for row in rows)),
+            rows[0].kind,
+        ): None
+        for key, rows in deeds.items()
+        if key[2] not in mac or key[:2] not in elsewhere
+    }
 
 
-def _describe_effect(effect: Effect, facts: CallFacts, it: str | None = None) -> str:
-    """Return what one effect of a call does; `it` stands for its object."""
+def _describe_effect(
+    effect: Effect, facts: CallFacts, it: str | None, verbs: Iterable[Verb]
+) -> str:
+    """Return what one effect of a call does, and by the other `verbs` what comes of it."""
     event, name = facts.event, ""
     if effect.verb == "create" and event is not None:
         name = next((quote_text(value, 80) for value in _given_names(facts)), "")
+    if effect.given is None and event is not None and event.op == "set":
+        # What an approval cannot hold is told all the same.
+        effect = effect._replace(given=tuple((lowercase_words(one), "") for one, _ in event.named))
     if it is None:
         it = _describe_object(effect, facts, name)
     at = describe_destination(facts)
@@ -79,10 +98,13 @@ def _describe_effect(effect: Effect, facts: CallFacts, it: str | None = None) ->
     many = it == _OBJECT or it[:1].isdigit() or count_other_objects(facts) > 0
     places = {"it": it, "at": at, "name": name, "app": app, "pages": pages, "page": "a page"}
     places["them"] = "them" if many else "it"
-    phrase, said = _fill_phrase(_phrases_for(effect), places)
-    if not app or "{app}" in phrase or "this Mac" in phrase:
-        return escape_hidden(said)
-    return escape_hidden(f"{said} {_describe_app(effect)}")
+    phrase, said = _fill_phrase(_phrases_for(effect, runs="run" in verbs), places)
+    if app and "{app}" not in phrase and "this Mac" not in phrase:
+        said = f"{said} {_describe_app(effect)}"
+    usual = _phrases()["usual"].get(effect.event, effect.verb)
+    known = _phrases()["consequences"]
+    comes = [known[verb] for verb in verbs if verb in known and verb != usual]
+    return escape_hidden(", which ".join((said, *comes[:1])))
 
 
 def _describe_app(effect: Effect) -> str:
@@ -98,13 +120,13 @@ def _fill_phrase(phrases: Iterable[str], places: Mapping[str, str]) -> tuple[str
     return "", "do what IAC cannot tell"
 
 
-def _phrases_for(effect: Effect) -> Iterator[str]:
+def _phrases_for(effect: Effect, *, runs: bool = False) -> Iterator[str]:
     """Yield the phrases that fit an effect, the closest first."""
     code, command = effect.event[:8], effect.event[9:]
     events = _phrases()["events"]
     for key in (f"{code} {effect.app} {effect.kind}", f"{code} {effect.app}"):
         yield from events.get(key, ())
-    if effect.page_hosts:
+    if effect.page_hosts and not runs:
         yield from ("open {page} of {pages} in {it}", "open {page} of {pages}")
     yield from events.get(code, ())
     if code == "coresetd" or (effect.verb == "change" and not command and effect.given):
@@ -240,11 +262,7 @@ def summarize_calls(parts: Sequence[CallFacts]) -> str:
 def _countable_deeds(parts: Iterable[CallFacts]) -> Iterator[tuple[str, str]]:
     """Yield each deed with a mark in place of its object, and the class of that."""
     for part in parts:
-        if part.deed:
-            yield part.deed, ""
-        for effect in () if part.deed else part.effects:
-            if not effect.target_unknown:
-                yield _describe_effect(effect, part, _OBJECT), effect.kind
+        yield from _describe_effects(part, _OBJECT) if not part.deed else [(part.deed, "")]
 
 
 def _say_count(deed: str, kind: str, count: int) -> str:
