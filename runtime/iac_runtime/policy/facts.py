@@ -395,7 +395,7 @@ def _undo_of_part(facts: CallFacts) -> Undo:
     acting = [effect for effect in facts.effects if effect.verb != "read"]
     if not acting:
         return _NOTHING_CHANGES
-    if any(effect.doubt or effect.verb == "unknown" for effect in acting):
+    if any(effect.doubt for effect in acting):
         return Undo(False, _lost_table()["unknown"])
     if facts.undo is None or not (facts.undo.known or facts.undo.description):
         lost = [row.reason.rstrip(".") for row in facts.raised if row.rule == "without-saving"]
@@ -404,6 +404,8 @@ def _undo_of_part(facts: CallFacts) -> Undo:
     leaves = ""
     if any(effect.page_hosts for effect in acting):
         leaves = "the page was opened even so"
+    elif any(effect.verb == "unknown" for effect in acting):
+        leaves = "what else it does is not known"
     elif facts.level == "DANGEROUS" and any(effect.verb == "create" for effect in acting):
         leaves = "what it does until then stays"
     return facts.undo._replace(leaves=leaves)
