@@ -1,4 +1,4 @@
-"""How a person is asked: over MCP in both eras, by a dialog, on the page; and in what words.
+"""How a person is asked: over MCP in both eras, by a dialog, on the page; and in which lines.
 
 Every way of asking answers with a `Verdict`. Only `decline` is a no; with what is neither a yes
 nor a no the gate goes on to the next way. A client that declines or cancels before a person can
@@ -14,7 +14,7 @@ and it closes after 45 seconds without an answer; only the button counts as a no
 the front, and that macOS shows it over a client in full screen, only a Mac can confirm.
 Source: AppleScript Language Guide, "display dialog" and "Error numbers" (-128, user cancelled).
 
-Words: what will be done, to what, where it goes, why, and whether for good. The arguments are the
+Lines: what will be done, to what, where it goes, why, and whether for good (`wording`). The arguments are the
 ones that will run (the approval is bound to them), with everything in them visible: what would act
 or hide on a screen is written as an escape. An object is named by what it was found to be, and its
 specifier stands last, for whoever wants to know.
