@@ -1,6 +1,7 @@
 """One answer for several calls: a draft is asked about at its sending, a task is counted down."""
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from iac_runtime.policy.permissions import Permissions, Requester
 from iac_runtime.policy.policy_file import parse_policy
 from iac_runtime.policy.settings import PolicyFlags, read_settings
 from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.own import added_tools
 from iac_simulator import Simulator
 from iac_simulator.simulator import demo_state
 
@@ -37,7 +39,11 @@ class Desk:
         self.simulator = Simulator(apps, demo_state())
         self.permissions = Permissions(known, settings, home="/Users/me", now=lambda: self.now)
         self.gate = Gate(
-            catalogue, Executor(self.simulator), home="/Users/me", permissions=self.permissions
+            catalogue,
+            Executor(self.simulator),
+            home="/Users/me",
+            permissions=self.permissions,
+            added=added_tools,
         )
 
     def call(
@@ -127,6 +133,31 @@ def test_an_approval_in_between_takes_nothing_from_a_task(desk: Desk) -> None:
     desk.accept(desk.approve(mark(101), count=2))
     desk.accept(desk.call("mail_mark_read", [mark(ident)[1] for ident in (101, 102, 103)]))
     assert desk.permissions.tasks.rows()[0]["left"] == 2
+
+
+def test_a_script_is_no_call_of_a_task(desk: Desk) -> None:
+    # Nobody can tell how many messages it reaches, nor of which mailbox.
+    desk.accept(desk.approve(mark(101), count=50))
+    marks = 'tell application "Mail" to set read status of every message of inbox to true'
+    assert not runs(desk.call("execute_applescript", {"script": marks}))
+    with pytest.raises(InvalidParameterError):
+        desk.approve(("execute_applescript", {"script": marks}))
+
+
+def test_the_last_of_a_task_is_taken_once(desk: Desk) -> None:
+    desk.accept(desk.approve(mark(101), count=5))
+    barrier, ran = threading.Barrier(8), []
+
+    def try_one() -> None:
+        barrier.wait()
+        ran.append(runs(desk.call(*mark(101))))
+
+    threads = [threading.Thread(target=try_one) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(ran) == [False] * 3 + [True] * 5
 
 
 def test_a_no_allows_nothing(desk: Desk) -> None:

@@ -365,7 +365,7 @@ def plan_task(tool: Tool, call: Call, context: ToolContext) -> Plan:
         if decision.action != "allow":
             # Whether it may be remembered is only said where somebody can be asked.
             able, named = replace(facts, ways=facts.ways or APPROVERS), task_places(facts)
-            if not context.permissions.judge_call(able).offers_always or facts.parts:
+            if not context.permissions.judge_call(able).offers_always or facts.event is None:
                 raise InvalidParameterError(
                     f"calls: call {at} ({row['name']}) needs an approval of its own each time.",
                     "A task covers changes that are MODIFY, and that no argument raises.",

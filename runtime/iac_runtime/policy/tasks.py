@@ -134,7 +134,12 @@ class ApprovedTask:
         return f"{TASK} ({self.scope.description})"
 
     def covers(self, facts: CallFacts) -> bool:
-        """Say whether all that a call does is of this kind, and where it may be."""
+        """Say whether all that a call does is of this kind, and where it may be.
+
+        Of what is no request (a script) nobody can tell the containers, nor how many objects.
+        """
+        if facts.event is None:
+            return False
         mine = find_approval_scope(facts.effects, facts.token_client, simulated=facts.simulated)
         within = mine is not None and mine.is_within(self.scope.keys)
         return within and facts.digest in self.digests and task_places(facts) <= self.places
