@@ -15,8 +15,8 @@ the front, and that macOS shows it over a client in full screen, only a Mac can 
 Source: AppleScript Language Guide, "display dialog" and "Error numbers" (-128, user cancelled).
 
 Lines: what will be done, to what, where it goes, why, and whether for good (`wording`). The
-arguments are the ones that will run (the approval is bound to them), with everything in them visible: what would act
-or hide on a screen is written as an escape. An object is named by what it was found to be, and its
+arguments are the ones that will run (the approval is bound to them), with everything in them
+visible: what would act or hide on a screen is written as an escape. An object is named by what it was found to be, and its
 specifier stands last, for whoever wants to know.
 
 Page: `iac-mcp open` says in a file of the state folder that it runs. While it does, a server that
