@@ -16,8 +16,8 @@ Source: AppleScript Language Guide, "display dialog" and "Error numbers" (-128, 
 
 Lines: what will be done, to what, where it goes, why, and whether for good (`wording`). The
 arguments are the ones that will run (the approval is bound to them), with everything in them
-visible: what would act or hide on a screen is written as an escape. An object is named by what it was found to be, and its
-specifier stands last, for whoever wants to know.
+visible: what would act or hide on a screen is written as an escape. An object is
+named by what it was found to be, and its specifier stands last, for whoever wants to know.
 
 Page: `iac-mcp open` says in a file of the state folder that it runs. While it does, a server that
 has a question puts it into the folder beside, and looks there for the answer. All of it is private
