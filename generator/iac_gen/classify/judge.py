@@ -339,7 +339,7 @@ _VALUES: Final = re.compile(r"\b(ui element|attribute|text field|text area|slide
 _WINDOWS: Final = re.compile(rf"({'|'.join(sorted(_SETS['stages']))})s?( object)?$", re.I)
 
 _HOLDERS: Final = re.compile(
-    r"(document|note|page|article|template|area|text file|entry|\brecord)$", re.I
+    r"(document|draft|note|page|article|template|area|text file|entry|\brecord)$", re.I
 )
 # Codes of whole contents. A new object has none to lose, so making one with them is less.
 CONTENTS: Final = frozenset({"body", "ctxt", "pcnt", "PCnt", "text"})

@@ -282,7 +282,9 @@ def plan_app_event(tool: Tool, call: Call, context: ToolContext) -> Plan:
         return ToolResult(answer.value)
 
     facts = CallFacts(tool.name, arguments=call.arguments)
-    return Plan(tool, context.permissions.request_facts(facts, event, level), send_event)
+    facts = context.permissions.request_facts(facts, event, level)
+    named = tuple(effect._replace(name=effect.name or app.name) for effect in facts.effects)
+    return Plan(tool, replace(facts, effects=named), send_event)
 
 
 def plan_list_apps(tool: Tool, call: Call, context: ToolContext) -> Plan:
