@@ -58,6 +58,7 @@ from iac_runtime.language.steps import (
     local_day,
 )
 from iac_runtime.language.terms import find_properties, id_property, property_term
+from iac_runtime.policy.decide import TASK
 from iac_runtime.policy.facts import OWN_APP, CallFacts, Effect, TargetDescription, Undo
 from iac_runtime.policy.settings import APPROVERS
 from iac_runtime.policy.taint import remove_secret_columns
@@ -360,7 +361,8 @@ def plan_task(tool: Tool, call: Call, context: ToolContext) -> Plan:
     for row in given["calls"]:
         plan = context.gate.plan_call(Call(row["name"], row.get("arguments", {}), asked))
         facts, decision = context.gate.judge_plan(plan, asked)
-        if not decision.offers_always or facts.event is None:
+        again = decision.source.startswith(TASK)
+        if not (again or decision.offers_always) or facts.event is None:
             raise InvalidParameterError(
                 " ".join((f"calls: No task can cover this {row['name']}.", *decision.reasons)),
                 "A task covers MODIFY calls that require approval, and that no argument raises.",

@@ -23,8 +23,8 @@ from iac_runtime.policy.decide import TASK, ApprovalScope, find_approval_scope
 from iac_runtime.policy.effects import RECIPIENTS, outgoing_classes
 from iac_runtime.policy.escalation import ACTS_LATER, FROM_RESULT
 from iac_runtime.policy.facts import NEW_DRAFT, TIME, CallFacts, RaisedLevel
-from iac_runtime.policy.prompts import VALUE_LIMIT, escaped_json
 from iac_runtime.policy.requests import RequestView, find_specifiers
+from iac_runtime.policy.wording import escaped_json
 from iac_runtime.tools.tables import Tables
 
 
@@ -81,7 +81,7 @@ class Drafts:
         texts = (row for row in given.items() if isinstance(row[1], str) and len(row[1]) > _SEEN)
         told = [row for row in facts.held if row.rule == FROM_RESULT]
         for name, text in texts:
-            shown = escaped_json(text, VALUE_LIMIT)
+            shown = escaped_json(text)
             told.append(RaisedLevel("draft", f"Its {name} is {shown}.", "SAFE"))
         draft = str(made) if facts.draft == NEW_DRAFT else facts.draft
         with self._lock:
