@@ -5,14 +5,17 @@ is shown without its value, and what is recorded loses it. A shape is a pattern 
 check digits or by how random it is. All of it is linear in the text: it may come from anybody.
 """
 
+import json
 import math
 import re
+import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import lru_cache
-from typing import Any, Final
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 from iac_base.text import text_literal
-from iac_base.words import split_name
+from iac_base.words import fold_name, split_name
 
 _PIECE: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _UUID: Final = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
@@ -34,17 +37,27 @@ def _is_iban(iban: str) -> bool:
     return 15 <= len(plain) <= 34 and int(digits) % 97 == 1
 
 
+def _has_three_kinds(text: str) -> bool:
+    kinds = {"a" if char.islower() else "A" if char.isupper() else char.isdigit() for char in text}
+    return {"a", "A", True} <= kinds
+
+
 def _is_random_text(text: str) -> bool:
     """Tell random text from a path or a long word: it falls into very short pieces."""
     # Ids of objects are full of UUIDs.
     text = _UUID.sub("", text)
     pieces = _PIECE.findall(text)
-    kinds = {"a" if char.islower() else "A" if char.isupper() else char.isdigit() for char in text}
-    return len(text) >= 40 and {"a", "A", True} <= kinds and len(text) < 3 * len(pieces)
+    return len(text) >= 40 and _has_three_kinds(text) and len(text) < 3 * len(pieces)
 
 
-def _is_hex_key(key: str) -> bool:
-    return any(char.isdigit() for char in key) and any(char.isalpha() for char in key)
+def _is_mixed(text: str) -> bool:
+    """Tell a key from a word: it has a digit and a letter."""
+    return any(char.isdigit() for char in text) and any(char.isalpha() for char in text)
+
+
+def _is_no_word(text: str) -> bool:
+    """Tell what a header carries from the next word of a sentence: `Basic commands`."""
+    return not (text[-8:].isalpha() and text[-8:].islower())
 
 
 def _is_prefixed_key(key: str) -> bool:
@@ -52,39 +65,157 @@ def _is_prefixed_key(key: str) -> bool:
     return key.startswith("sk-") or max(map(len, re.split("[_-]", key))) >= 16
 
 
-SHAPES: Final[tuple[tuple[re.Pattern[str], Callable[[str], bool]], ...]] = tuple(
-    (re.compile(shape), proof)
-    for proof, *shapes in (
+def _has_random_part(text: str) -> bool:
+    """Tell a key with a prefix, or what ends an address, from names: a part of it is random."""
+    _, *parts = re.split(r"[^A-Za-z0-9]+", _UUID.sub("", f"-{text}"))
+    whole = "".join(parts[1:])
+    if whole.casefold() != whole and whole.upper() != whole:
+        parts.append(whole)
+    return any(
+        len(part) >= 18 and _is_mixed(part) and len(part) < 4 * len(_PIECE.findall(part))
+        for part in parts
+    )
+
+
+def _names_hook(path: str) -> bool:
+    """Tell the end of a webhook's address from a page about hooks."""
+    parts = path.split("/")[1:]
+    return any(len(part) >= 6 and any(map(str.isdigit, part)) for part in parts)
+
+
+_PHRASE_LENGTHS: Final = (12, 15, 18, 21, 24)
+_IN_NO_PHRASE: Final = frozenset(
+    "and are because been but could did does for from had has her his its not our should than the"
+    " their them these those was were which would your".split()
+)
+"""Short words of sentences that are not in the list that recovery phrases are drawn from."""
+
+
+def _is_recovery_phrase(text: str) -> bool:
+    """Tell the words of a wallet from a sentence. Source: BIP 39, its English word list."""
+    words = re.findall(r"\b(?!n\b)[a-z]+", text.replace("\\n", " "))
+    return len(words) in _PHRASE_LENGTHS and _IN_NO_PHRASE.isdisjoint(words)
+
+
+_DIGIT: Final = re.compile("[0-9]")
+
+SHAPES: Final[tuple[tuple[str, re.Pattern[str], Callable[[str], bool]], ...]] = tuple(
+    (needs, re.compile(shape), proof)
+    for proof, *rows in (
         (
             _accept_any,
             # A key whose end is missing ends with the text.
+            "-----begin",
             r"(?s)-----BEGIN[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?"
             r"(?:-----END[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)",
-            r"(?i)\b(?:bearer|basic)\s++(?P<secret>[\w.~+/=-]{8,})",
             # The prefixes by which issuers mark their keys: GitHub, GitLab, Slack, Stripe, AI
-            # vendors, Google, AWS, npm, PyPI, Hugging Face, SendGrid.
-            r"\b(?:gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|[rs]k_(?:live|test)_|AIza|ya29\."
-            r"|(?:AKIA|ASIA)(?=[A-Z0-9]{12})|npm_|pypi-|hf_|SG\.)[\w./+=-]{10,}",
+            # vendors, Google, AWS, npm, New Relic, PyPI, Hugging Face, SendGrid, Square, Vault.
+            "",
+            r"\b(?:gh[pousr]_|github_pat_|xox[abeoprs]-|xapp-|[rs]k_(?:live|test)_|AIza|ya29\."
+            r"|gl(?:agent|cbt|dt|ffct|ft|imt|oas|pat|ptt|rt|rtr|soat|wt)-|GOCSPX-|1//0"
+            r"|(?:A[KS]IA|ABIA|ACCA)(?=[A-Z0-9]{12})|npm_|NRAK-|pypi-|hf_|SG\.|sq0[a-z]{3}-"
+            r"|hv[bs]\.)[\w./+=-]{10,}",
+            "age-",
+            r"\bAGE-(?:SECRET-KEY|PLUGIN-[A-Z0-9]{1,40})-1[A-Z0-9]{10,}",
+            # Bots of Telegram and of Discord, secrets of apps in Azure.
+            ":aa",
+            r"(?<![0-9])[0-9]{8,10}:AA[\w-]{32}",
+            ".",
+            r"\b[MNO][\w-]{22,28}\.[\w-]{6}\.[\w-]{27,}",
+            "q~",
+            r"\b\w{3}[0-9]Q~[\w.~-]{31}",
             # DER in base64, as keys and certificates are written without their frame.
+            "mii",
             r"\bMII[A-Za-z0-9+/]{37,}={0,2}",
+            # The password of an Apple account for one app.
+            "-",
+            r"(?<![\w/.-])(?:[a-z]{4}-){3}[a-z]{4}(?![\w/-])",
             # JSON in base64: the parts of a web token.
+            "eyj",
             r"\beyJ[\w-]{8,}(?:\.[\w-]*)*",
             # name:password@ in addresses; the name may be missing, the password may hold an @.
+            "://",
             r"(?<=://)[^\s/@:\"]*+:[^\s/\"]+(?=@)",
+            "%3a",
+            r"(?i)(?<=%3A%2F%2F)[^\s/@:\"&%]*+%3A[^\s/\"&]{1,200}?(?=%40)",
+            "@",
+            r"(?i)(?<![\w/:.@-])(?!(?:e-?mail|mailto|from|to|b?cc|re|reply-to|sips?|xmpp|acct):)"
+            r"[a-z][\w.-]{0,40}:(?P<secret>(?=[a-z]*[^\sa-z/@:])[^\s/@:\"']{4,80})@[\w-]+\.\w",
             # What a query or the part behind it gives under a name that is a word elsewhere.
+            "=",
             r"(?i)(?<=[?&#])(?:auth|code|key|pass|pw|session|sid|sig|signature)"
             r"=(?P<secret>[^&#\s\"']{4,})",
+            # Cookies by which a server knows a session.
+            "id=",
+            r"(?i)(?:sess(?:ion)?_?|connect\.s)id=(?P<secret>[^\s;&\"']{8,})",
+            "srf",
+            r"(?i)[cx]srf[\w-]{0,20}=(?P<secret>[^\s;&\"']{8,})",
+            "bearer",
+            r"(?i)\bbearer\s++(?P<secret>[\w.~+/=-]{8,})",
+            "sudo",
             r"\b(?:echo|printf)\s{1,9}(?P<secret>[^\n|;&]{1,200}?)\s{0,9}\|\s{0,9}sudo\b"
             r"[^\n|;&]{0,80}?\s-S\b",
+            # Codes for one time, before and behind what says so.
+            "0",
+            r"(?i)(?<![\w.-])(?P<secret>(?:[A-Z]-)?[0-9]{3}(?:[ -]?[0-9]{3}|[0-9]{1,5}))"
+            r"\s(?:is|ist|est|es|è|é|är|er|jest)\s[^.\n]{0,60}?(?:code|kod|c[oó]d[ií]\w|otp)",
+            "0",
+            r"(?i)\b(?:otp|[2m]fa|one.time|verification|security|log.?in|sign.?in|access|auth\w*|(?-i:[mp]?TAN))"
+            r"(?:\s[\w-]{1,12}){0,3}\s?(?:\bis|:)\s?(?P<secret>[0-9]{3}[ -]?[0-9]{1,5})(?![\w-])",
+            "code",
+            r"(?i)\bcode(?:\sis|:)?\s(?P<secret>[0-9]{4,8})(?![\w-])[^\n]{0,80}?\b"
+            r"(?:verif|sign.?in|log.?in|confirm|share|authentic|expire|minutes)",
+            "0",
+            r"(?:验证码|驗證碼|認証コード|確認コード|인증번호|인증코드)\D{0,6}"
+            r"(?P<secret>[0-9]{4,8})",
         ),
-        (_is_prefixed_key, r"\b(?:sk-[\w./+=-]{12,}|[spr]k[_-][\w-]{16,})"),
-        (_passes_luhn, r"(?<![\w.-])[2-6](?:[ -]?[0-9]){12,18}(?![\w-])"),
-        (_is_iban, r"(?<!\w)[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?!\w)"),
-        (_is_hex_key, r"(?<![0-9A-Za-z])[0-9A-Fa-f]{32,}+(?![0-9A-Za-z])"),
-        (_is_random_text, r"(?<![\w+/=-])[A-Za-z0-9+/_-]{40,}={0,2}"),
+        (_is_no_word, "basic", r"(?i)\bbasic\s++(?P<secret>[\w.~+/=-]{8,})"),
+        (_is_prefixed_key, "k", r"\b(?:sk-[\w./+=-]{12,}|[spr]k[_-][\w-]{16,})"),
+        (
+            _has_random_part,
+            "0",
+            r"(?<![\w/.-])(?:[A-Za-z][A-Za-z0-9]{1,19}[_.-]){1,3}[\w-]{20,}",
+            "/",
+            r"(?i)/(?:activat|confirm|invit|key|login|magic|reset|token|unlock|verif)[\w-]{0,20}/"
+            r"(?P<secret>[^\s/?#\"'<>]{16,})",
+        ),
+        (
+            _names_hook,
+            "hook",
+            r"(?i)(?:hooks?\.[\w.-]{1,80}(?:/services|/hooks|/catch|/workflows|/triggers){0,2}"
+            r"|/(?:web)?hooks?\w{0,2})/(?P<secret>[^\s?#\"'<>\\]{7,})",
+        ),
+        (_passes_luhn, "0", r"(?<![\w.-])[2-6](?:[ -]?[0-9]){12,18}(?![\w-])"),
+        (
+            _is_iban,
+            "0",
+            r"(?<!\w)[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?!\w)",
+        ),
+        (
+            _is_mixed,
+            "0",
+            r"(?<![0-9A-Za-z])(?:[A-Za-z]{2,4})?[0-9A-Fa-f]{32,}+(?![0-9A-Za-z])",
+            # Recovery and licence keys.
+            "-",
+            r"(?<![\w-])(?:[A-Z][0-9]-)?(?:[A-Z0-9]{4,6}-){4,9}[A-Z0-9]{4,6}(?![\w-])",
+        ),
+        (
+            _has_three_kinds,
+            # As Safari and Passwords make them up.
+            "-",
+            r"(?<![\w-])(?:[A-Za-z0-9]{6}-){2}[A-Za-z0-9]{6}(?![\w-])",
+        ),
+        (_is_random_text, "0", r"(?<![\w+/-])[A-Za-z0-9+/_-]{40,}={0,2}"),
+        (
+            _is_recovery_phrase,
+            "",
+            r"(?<![\w-])(?:[0-9]{1,2}[.)] ?)?[a-z]{3,8}(?:(?: |\s{0,2}\n|\\n)"
+            r"(?:[0-9]{1,2}[.)] ?)?[a-z]{3,8}(?![\w-])){11,30}+(?!,? [a-z])",
+        ),
     )
-    for shape in shapes
+    for needs, shape in zip(rows[::2], rows[1::2], strict=True)
 )
+"""What stands in each text of the form in lower case (`0` for any digit), the form, its proof."""
 
 
 REDACTED: Final = "[redacted]"
@@ -110,7 +241,10 @@ _NAMES: Final = frozenset(
         "authorization|bearer|cookie|credential|cvc|cvv|otp|passcode|passphrase|passwd|password"
         "|pwd|secret|token|access key|api key|card number|decryption key|encryption key|license key"
         "|one time code|pin code|private key|recovery key|security code|session key|signing key"
-        "|verification code"
+        "|verification code|access code|account key|backup code|fa code|login code|mfa code"
+        "|mnemonic|authenticator key|factor code|factor key|factor secret|one time passcode"
+        "|recovery code|recovery phrase|secret phrase|seed phrase"
+        "|security answer|setup key|totp"
     ).split("|")
 )
 _JOINED: Final = frozenset("".join(words) for words in _NAMES if len(words) > 1)
@@ -124,7 +258,6 @@ _ENDS: Final = re.compile(
 _PASS: Final = re.compile(r"(?<!by)(?<!com)(?<!over)(?<!sur)(?<!tres)(?<!under)pass\Z")
 """`DB_PASS`, `smtppass`; not `compass`."""
 
-_NO_LETTER: Final = re.compile(r"[^a-z0-9]+")
 OPEN_TYPES: Final = frozenset(("boolean", "date", "point", "rectangle"))
 """Types that cannot hold a secret: "require password to wake" is a yes or no."""
 
@@ -153,8 +286,8 @@ def _sounds_secret(term: str) -> bool:
     words = [word.removesuffix("s") if not word.endswith("ss") else word for word in words]
     if not _JOINED.isdisjoint(words) or any(map(_ENDS.search, words)):
         return True
-    whole = _NO_LETTER.sub("", term.casefold())
-    if _ENDS.search(whole) or _PASS.search(whole):
+    whole = _fold_label(term)
+    if _ENDS.search(whole) or _PASS.search(whole) or whole.endswith(_foreign_labels().ends):
         return True
     return any(
         tuple(words[start : start + count]) in _NAMES
@@ -163,16 +296,62 @@ def _sounds_secret(term: str) -> bool:
     )
 
 
-# What is a secret, by its shape.
+def _fold_label(text: str) -> str:
+    return fold_name(unicodedata.normalize("NFC", text))
+
+
+class _ForeignLabels(NamedTuple):
+    """What secrets are called in the languages of macOS.
+
+    Attributes:
+        ends: As they are compared; compounds end with them.
+        lasts: Their last words.
+        told: A secret behind one in a language that is written without spaces.
+    """
+
+    ends: tuple[str, ...]
+    lasts: frozenset[str]
+    told: re.Pattern[str]
+
+
+@cache
+def _foreign_labels() -> _ForeignLabels:
+    table = json.loads(Path(__file__).with_name("secret_words.json").read_bytes())
+    labels = "|".join(table.values()).split("|")
+    lasts = (re.split(r"[\s'-]", label)[-1] for label in labels)
+    unspaced = "|".join(table[language] for language in ("ja", "zh", "ko"))
+    return _ForeignLabels(
+        tuple(map(_fold_label, labels)),
+        frozenset(map(_fold_label, lasts)),
+        re.compile(rf"(?:{unspaced})\s?(?:は|が|是|为|為|는|은)\s?([!-~]{{4,}})"),
+    )
 
 
 # What is a secret, by the name that stands before it.
 
+_COPULAS: Final = "is|was|ist|war|lautet|est|es|era|è|é|är|er|on|to|jest|je"
 _NAMED: Final = re.compile(
-    # `password: x`, `"api key" = x`, `\"token\": x`, `env['SECRET'] := x`, `password "x"`.
-    r"""(?:(?P<mark>\\?["'])(?P<quoted>[^"'\\\n]{1,64}+)(?P=mark)|(?<![\w-])(?P<plain>[\w-]++))"""
-    r"""(?:\]?\s{0,9}(?P<sign>=>|:=|[:=])(?!=)\s{0,9}|\s{1,9}(?:(?:to|is)\s{1,9})?(?=\\?["']))"""
+    # `password: x`, `"api key" = x`, `\"token\": x`, `env['SECRET'] := x`, `password "x"`,
+    # `**Password**: x`, `password%3Dx`, `<password>x`, `<td>Password</td><td>x`.
+    r"""(?:(?P<mark>\\?["'])(?P<quoted>[^"'\\\n]{1,64}+)(?P=mark)"""
+    r"""|(?<![\w-])(?P<plain>[\w\u0300-\u036f\u0900-\u0e7f-]++))"""
+    r"""(?:\]?[*`]{0,3}\s{0,9}(?P<sign>=>|:=|[:=\uff1a\uff1d]|%3[ADad])(?!=)[*`]{0,3}"""
+    r"""(?:\s|&nbsp;){0,9}"""
+    r"""|(?P<tag>>|\s?(?:</?\w[^<>]{0,40}>\s{0,9}){1,4})(?=[^\s<])"""
+    rf"""|\s{{1,9}}(?:(?:{_COPULAS})\s{{1,9}})?(?=\\?["'])|\s(?P<of>of\s))"""
 )
+_OF: Final = re.compile(r"""[^"'\n]{1,80}?\sto\s{1,9}(?=\\?["'])""")
+"""`set password of account 1 to "x"`, behind `of`."""
+
+_TOLD: Final = re.compile(r"(?<=\s)(?=[^\s0-9]*+[0-9]|[^\sa-z]*+(?:[a-z]++[^\sa-z]++){2})\S++")
+_LEADS: Final = re.compile(rf"(\s(?:{_COPULAS})|\s[-–—]|\)?\s?[:\uff1a]|)\s{{1,3}}\Z")
+"""What stands between a label and a value: `the password is hunter2`, `Password - hunter2`,
+`password hunter2` in a table or a file, `Password for the router: hunter2`."""
+
+_STOPS: Final = re.compile(r"[.,;:!?\n\"'<>{}=|\uff1a]")
+_NEAR: Final = 6
+"""Words between a label and the mark before its value."""
+
 _OPTION: Final = re.compile(r"(?:--|(?<![\w-])-)(?P<name>[A-Za-z][\w-]{0,40}+)\s{1,9}+(?!-)")
 _PROGRAM_OPTION: Final = re.compile(
     # Programs whose short options take a password or name:password, or that take it last.
@@ -185,6 +364,8 @@ _PROGRAM_OPTION: Final = re.compile(
 _ANSWER: Final = re.compile(r"""(?i)\bdefault ?answer["']?\s{0,9}:?\s{0,9}(?=["'])""")
 _HIDDEN: Final = re.compile(r"(?i)\bhidden ?answer|pass(?:word|phrase|code)|secret|\btoken")
 _SHORT: Final = ("pin", "pw")
+_LABEL_WORD: Final = re.compile(r"[\w\u0300-\u036f\u0900-\u0e7f-]+")
+_NO_LABEL: Final = re.compile(r"[^\w\u0300-\u0e7f'’ -]")
 _NAME: Final = 64
 """Characters of the end of a name that are looked at."""
 
@@ -199,6 +380,25 @@ _LITERAL: Final = re.compile(
 )
 _ARGUMENT: Final = re.compile(r"""(?=\S)(?:"(?:[^"\\]++|\\.)*+"|'[^']*+')?\S*""", re.DOTALL)
 _RUN: Final = re.compile(r"""[^\s,;&"'(){}\[\]]+""")
+_TAGGED: Final = re.compile(r"[^<\n]+")
+_PROSE: Final = re.compile(
+    # A word without the marks of the sentence that it ends.
+    r"""[^\s"']*[^\s"'.,;:!?)}\[\]]"""
+)
+_MORE: Final = re.compile(r"""(?:[ \t]+[^\s"'.,;:(<\\]++(?=[\s"'.,;<\\]|\Z)){1,24}""")
+_BEFORE: Final = re.compile(r"""(?:^|[\n"'])[^\n,;!?(){}="'<>]{0,60}\Z""")
+"""A line up to a label: what stands behind the label is its value to the end of the line."""
+
+_CODES: Final = re.compile(
+    r"(?:[\s,;]+(?:[0-9]{1,2}[.)] )?[A-Za-z-]*[0-9][\w-]*(?=[\s,;<]|\Z)){1,30}"
+)
+"""The next codes of a list, in lines of their own too."""
+
+_EMPTY: Final = re.compile(
+    r"(?:Bearer )?(?:[.…*•\s_-]*+|\$(?:[A-Z][A-Z0-9_]*|\{\w+\}?)|<[\w -]*>|\{\{[^{}]*\}\}|%\w)"
+)
+"""What stands in the place of a value."""
+
 _LINE: Final = re.compile(r"""[^\r\n"'\\]+""")
 _NO_SECRETS: Final = frozenset(("true", "false", "null", REDACTED))
 
@@ -226,8 +426,9 @@ def secret_spans(text: str) -> list[tuple[int, int]]:
 
 def _spans_by_shape(text: str) -> Iterator[tuple[int, int]]:
     """Yield where texts stand that have the shape of a secret."""
-    for shape, proof in SHAPES:
-        for match in shape.finditer(text):
+    folded = text.casefold() + "0" * bool(_DIGIT.search(text))
+    for needs, shape, proof in SHAPES:
+        for match in shape.finditer(text) if needs in folded else ():
             if proof(match.group()):
                 yield match.span("secret") if "secret" in shape.groupindex else match.span()
 
@@ -238,17 +439,21 @@ def _spans_by_name(text: str) -> Iterator[tuple[int, int]]:
     for match in _NAMED.finditer(text):
         name = match["quoted"] or match["plain"][-_NAME:]
         named = match.end() >= end and _names_secret(text, match.start(), name)
-        if named and not _ends_there(text, match):
-            rest = match["sign"] == ":" and name.casefold().endswith(_HEADERS)
-            if span := _value_span(text, match.end(), _LINE if rest else _RUN):
-                yield span
-                end = span[1]
-    for match in _ANSWER.finditer(text):
+        if named and not _ends_there(text, match) and (span := _named_span(text, match, name)):
+            yield span
+            end = span[1]
+    for match in _TOLD.finditer(text):
+        value = _PROSE.match(text, match.start())
+        if value and _is_told(text[max(0, value.start() - _NAME) : value.start()], value[0]):
+            yield value.span()
+    if not text.isascii():
+        yield from (match.span(1) for match in _foreign_labels().told.finditer(text))
+    for match in _ANSWER.finditer(text) if "nswer" in text else ():
         begin, stop = text.rfind("\n", 0, match.start()) + 1, text.find("\n", match.end())
         asks = _HIDDEN.search(text, begin, stop if stop >= 0 else len(text))
         if asks and (span := _value_span(text, match.end(), _RUN)) and span[0] < span[1]:
             yield span
-    if "-" not in text:
+    if " -" not in text and "--" not in text:
         return
     for match in _OPTION.finditer(text):
         if is_secret(match["name"]) and (span := _secret_span(_ARGUMENT.match(text, match.end()))):
@@ -260,8 +465,9 @@ def _spans_by_name(text: str) -> Iterator[tuple[int, int]]:
 
 def _ends_there(text: str, match: re.Match[str]) -> bool:
     """Say whether the mark behind a name ends the text that it stands in: `"Password:"`."""
-    mark = text[match.end() : match.end() + 1]
-    before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
+    mark = text[match.end() : match.end() + 2].removeprefix("\\")[:1]
+    begin = max(text.rfind("\n", 0, match.start()) + 1, match.start() - 1000)
+    before = text[begin : match.start()]
     return mark in ('"', "'") and match["plain"] is not None and before.count(mark) % 2 == 1
 
 
@@ -270,15 +476,76 @@ def _ends_in_short_word(name: str) -> bool:
     return (split_name(name) or [""])[-1] in _SHORT
 
 
+@lru_cache(maxsize=4096)
+def _ends_label(name: str) -> tuple[bool, bool]:
+    """Say whether a name can be the last word of what secrets are called, there and in English."""
+    return _fold_label(name) in _foreign_labels().lasts, name.lower().removesuffix("s") in _LASTS
+
+
 def _names_secret(text: str, start: int, name: str) -> bool:
     if _sounds_secret(name) or _ends_in_short_word(name):
         return True
-    if name.lower().removesuffix("s") not in _LASTS:
+    foreign, english = _ends_label(name)
+    if not (foreign or english):
+        return False
+    before = _NO_LABEL.split(text[max(0, start - 30) : start])[-1]
+    if foreign and _fold_label(before + name).endswith(_foreign_labels().ends):
+        return True
+    if not english:
         return False
     # `API key: x`: the name has words before the last one.
-    words = split_name(text[max(0, start - 30) : start])[-2:]
+    words = split_name(before)[-2:]
     tails = (" ".join(words[at:]) for at in range(len(words)))
     return any(_sounds_secret(f"{tail} {name}") and not _sounds_secret(tail) for tail in tails)
+
+
+def _is_told(before: str, value: str) -> bool:
+    """Say whether what stands before a word says that it is a secret."""
+    lead = _LEADS.search(before, max(0, len(before) - 12))
+    if lead is None:
+        return False
+    words = _STOPS.split(before[: lead.start()])[-1]
+    ends = [match.span() for match in _LABEL_WORD.finditer(words)]
+    mixed = len(value) >= 4 and _is_mixed(value)
+    if lead[1] and mixed:
+        ends = ends[-_NEAR:]
+    elif mixed or (len(value) >= 3 and value.isdigit() and not words.casefold().endswith("tokens")):
+        ends = ends[-1:]
+    else:
+        return False
+    return any(_names_secret(words, start, words[start:end]) for start, end in ends)
+
+
+def _named_span(text: str, match: re.Match[str], name: str) -> tuple[int, int] | None:
+    """Return where the value stands that a name tells of, by the mark between them."""
+    start, sign, pattern = match.end(), match["sign"], _RUN
+    if match["tag"] and match["quoted"]:
+        return None
+    if match["of"]:
+        to = _OF.match(text, start)
+        return to and _value_span(text, to.end(), _RUN)
+    if match["tag"]:
+        return _value_span(text, start, _TAGGED)
+    if sign == ":" and name.casefold().endswith(_HEADERS):
+        pattern = _LINE
+    elif sign in (":", "\uff1a") or text[start - 1 : start].isspace():
+        pattern = _PROSE
+    span = _value_span(text, start, pattern)
+    if span is None or pattern is not _PROSE or text[span[0] - 1] in "\"'":
+        return span
+    if name.casefold().endswith("tokens") and text[slice(*span)].isdigit():
+        # So many of a model's: `max_tokens: 20000`.
+        return None
+    if "\n" in text[match.start() : start] and _MORE.match(text, span[1]):
+        # The next paragraph, and not a value.
+        return None
+    if _BEFORE.search(text, max(0, match.start() - 2 * _NAME), match.start()) and (
+        more := _MORE.match(text, span[1])
+    ):
+        span = span[0], more.end()
+    if name.endswith("s") and (more := _CODES.match(text, span[1])):
+        span = span[0], more.end()
+    return span
 
 
 def _value_span(text: str, start: int, plain: re.Pattern[str]) -> tuple[int, int] | None:
@@ -286,12 +553,15 @@ def _value_span(text: str, start: int, plain: re.Pattern[str]) -> tuple[int, int
     if literal := _LITERAL.match(text, start):
         opening = next(filter(None, literal.group("open", "open1", "open2", "open3")))
         closing = next(filter(None, literal.group("close", "close1", "close2")), "")
-        return literal.start() + len(opening), literal.end() - len(closing)
+        span = literal.start() + len(opening), literal.end() - len(closing)
+        return None if _EMPTY.fullmatch(text, *span) else span
     return _secret_span(plain.match(text, start))
 
 
 def _secret_span(match: re.Match[str] | None) -> tuple[int, int] | None:
-    return None if match is None or match[0] in _NO_SECRETS else match.span()
+    if match is None or match[0] in _NO_SECRETS or _EMPTY.fullmatch(match[0]):
+        return None
+    return match.span()
 
 
 def _remove_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:

@@ -1,6 +1,7 @@
 """Secrets never reach the record: by name, by type, by shape."""
 
 import json
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from planted_secrets import planted_secrets
 
 from iac_base.secrets import (
     DEPTH,
@@ -26,6 +28,8 @@ from iac_runtime.audit.writer import (
     arguments_digest,
     shorten_value,
 )
+
+ROOT = Path(__file__).parents[2]
 
 SHAPES = [
     "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
@@ -84,9 +88,103 @@ HARMLESS = [
     "1234567890123456789012345678901234567890",
     "abcdefababcdefababcdefababcdefababcdefab",
     "pk-this-is-a-name-with-dashes",
+    # Words about secrets, and names beside one.
+    "Basic commands, and the basic properties of a text",
+    'name="access" code="accs" name="security" code="sec?"',
+    "With max_tokens: 20000 it is cut; the next access gives -1728.",
+    "| a wrong token | the answer is 401 |",
+    "The docs on /docs/hooks/useState and /hooks/reference say so.",
+    "character, paragraph, word, item, audio clip, shape, chart, image, group, line, table, cell",
+    "please remember that every single person has been there before those other times",
+    "secrets = [ and password = ${PASSWORD} and token: <token> and PASSWORD '…'",
+    "from:anna42@example.org mailto:bob99@example.org 10:30@work",
+    "The order code is 4711, the area code: 49221, invoice 2026-0042.",
     # Short random text stays short beside an object's id.
     "wJ4lrX7UtnF2EMI9K7MD8ENGbPxR3fiCYzk5Ea/5B4C2C1A-8F2D-4E36-9B5E-0E7A3F0C9D11",
 ]
+
+
+TOLD = """\
+pw: ⟦hunter2x⟧
+wifi pw ⟦hunter2x⟧
+pwd ⟦hunter22⟧
+set theNote to "Passwort: ⟦geheim123⟧"
+<div>Passwort: <b>⟦geheim⟧</b></div>
+<td>Passwort</td><td>⟦geheim⟧</td>
+Passwort:&nbsp;⟦geheim⟧
+PIN ⟦4711⟧
+Die PIN lautet ⟦4711⟧
+Das Passwort ist ⟦geheim123⟧
+Passwort ist "⟦geheim⟧"
+le mot de passe est ⟦secret42⟧
+la contraseña es ⟦secreto42⟧
+enter code ⟦123456⟧ to verify your account
+Your code: ⟦123456⟧. Do not share this verification code.
+hooks.slack.com/services/⟦T01234567/B01234567/abcdefGHIJ0123456789abcd⟧
+"Authorization":"Basic ⟦dXNlcjpwYXNzd29yZA==⟧"
+Set-Cookie: ⟦session=abcdef123456⟧; HttpOnly
+document.cookie = "⟦session=abcdef123456⟧"
+https://zoom.us/j/123?pwd=⟦abcDEF12⟧
+Kartennummer ⟦4111-1111-1111-1111⟧ CVC ⟦123⟧
+API key ⟦abcd1234efgh5678⟧
+my api token is ⟦abcd1234efgh5678⟧
+Passwords: ⟦hunter2x⟧, ⟦hunter3x⟧
+**Passwort:** ⟦geheim⟧
+Passwort = ⟦geheim⟧
+Passwort – ⟦geheim12⟧
+PASSWORT: ⟦GEHEIM⟧
+Benutzer: anna, Passwort: ⟦geheim⟧, Ort: Wien
+user anna pass ⟦geheim12⟧
+パスワードは⟦himitsu12⟧です
+密码是⟦mima1234⟧
+비밀번호는 ⟦bimil1234⟧입니다
+пароль от почты: ⟦sekret1⟧
+пароль — ⟦sekret12⟧
+Пароль: ⟦Секрет123⟧
+κωδικός: ⟦mystiko12⟧
+Hasło do wifi: ⟦tajne123⟧
+Heslo k wifi: ⟦tajne123⟧
+Das WLAN-Passwort für Gäste lautet: ⟦geheim123⟧
+mot de passe wifi : ⟦geheim123⟧
+contraseña del wifi: ⟦geheim123⟧
+the password for the router is ⟦geheim123⟧
+password for router: ⟦geheim123⟧
+Passwort für den Router: ⟦geheim123⟧
+senha do wifi: ⟦geheim123⟧
+password (wifi): ⟦geheim123⟧
+TAN: ⟦123456⟧
+Ihr Bestätigungscode lautet ⟦123456⟧
+⟦123456⟧ ist Ihr Bestätigungscode
+Votre code de vérification est ⟦123456⟧
+Su código de verificación es ⟦123456⟧
+Il tuo codice di verifica è ⟦123456⟧
+security answer: ⟦Fluffy⟧
+sk_test_⟦abcdefghijklmnop1234⟧
+client_id=x&client_secret=⟦abcdefgh1234⟧
+curl -H "X-Auth-Token: ⟦abcdef123456⟧" https://x
+aws configure set aws_secret_access_key ⟦wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY⟧
+ssh anna:⟦geheim12⟧@host.example.org
+smb://anna:⟦geheim12⟧@nas.local/share
+keychain password: '⟦geheim⟧'
+{"password":"⟦ge\\"heim⟧"}
+{\\"password\\":\\"⟦geheim⟧\\"}
+Recovery code ⟦ABCD-EFGH-1234⟧
+wallet seed: ⟦witch collapse practice feed shame open despair creek road again ice least⟧
+https://discordapp.com/api/webhooks/⟦123456789012345678/abcDEF-ghi_JKL0123456789⟧
+webhook: https://chat.example.com/hooks/⟦abcdef0123456789abcdef0123⟧
+https://open.larksuite.com/open-apis/bot/v2/hook/⟦0a1b2c3d-1111-2222-3333-444455556666⟧
+https://outlook.office.com/webhook/⟦0a1b2c3d-1111-2222-3333-444455556666@x/IncomingWebhook/abc1234567⟧
+https://api.telegram.org/bot⟦1234567890:AAabcdefghijklmnopqrstuvwxyzABCDE01⟧/sendMessage
+https://webhook.site/⟦0a1b2c3d-1111-2222-3333-444455556666⟧
+https://hook.integromat.com/⟦abcdef0123456789abcdef0123456789⟧
+https://api.pushover.net?token=⟦abcdefgh123⟧&user=u1
+Account: anna\\nPasswort: ⟦geheim12⟧\\nOrt: Wien
+otpauth://totp/X:me?secret=⟦JBSWY3DPEHPK3PXP⟧
+2FA secret ⟦JBSWY3DPEHPK3PXP⟧
+Authenticator key: ⟦JBSW Y3DP EHPK 3PXP⟧
+two-factor key ⟦JBSWY3DPEHPK3PXP⟧
+""".splitlines()
+"""How people and programs write a secret down, which stands between `⟦` and `⟧`."""
 
 
 @pytest.mark.parametrize("secret", SHAPES)
@@ -95,6 +193,28 @@ def test_a_secret_is_known_by_its_shape(secret: str) -> None:
     kept, _ = redact_arguments({"body": around, "list": [{"deep": around}]})
     assert secret not in json.dumps(kept)
     assert REDACTED in kept["body"]
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_no_planted_secret_is_left_in_a_text(seed: int) -> None:
+    for frame in ("{}", "Please note this: {}\nThanks, Anna", "<div>{}</div>"):
+        for planted in planted_secrets(seed):
+            found = redact_text(frame.format(planted.text))
+            assert not planted.seen_in(found), (planted.kind, found)
+
+
+@pytest.mark.parametrize("text", TOLD)
+def test_a_secret_is_known_by_the_words_around_it(text: str) -> None:
+    found = redact_text(text.replace("⟦", "").replace("⟧", ""))
+    for secret in re.findall("⟦(.*?)⟧", text):
+        assert secret not in found
+
+
+def test_pages_of_ordinary_text_are_left_as_they_are() -> None:
+    pages = [path.read_text("utf-8") for path in sorted((ROOT / "docs").rglob("*.md"))]
+    alarms = [line for page in pages for line in page.split("\n") if redact_text(line) != line]
+    assert len(pages) > 50
+    assert len(alarms) <= 6, alarms
 
 
 @pytest.mark.parametrize("text", HARMLESS)
@@ -385,6 +505,15 @@ HOSTILE = [
     "a=", "token=", "'token': ", "password: '", '\\"token\\": \\"', "api key: ", "eyJ-", "sk_a-",
     "://a:b", "a:b@", "-----BEGIN PRIVATE KEY-----", "-----END ", "bearer ", "4-", "A1b", "0f",
     "--token ", "mysql ", "curl -u ", '\\"', "\"'", "a-", "key: ", "cookie: a=b;",
+    "password ", "password is 1a", "password of ", "password of to ", "<password>", "password</b>",
+    "</td>", "witch ", "1. ab\n", "witch\\n",
+    "%3A%2F%2Fa%3A", "%3A", "/hooks/", "//hook.a",
+    "/reset/",
+
+    "sess", "sessid", "123456 is ", "otp a ", "auth", "Passwort:", "mot de passe ", "A1B2-", "Ab1_",
+    "Ab1.", "aB", "aB ", "1a ", "codes: 1a ", "password:\n",
+    "password: x ", "{{", "$A", "<a ", "a<",
+    "12345678:AA", "Mabc.", "aaa1Q~", "验证码", "пароль: ", "1 ",
 ]  # fmt: skip
 
 

@@ -230,6 +230,10 @@ class Gate:
         """Carry out a call that was decided on, ask about it, or refuse it."""
         stages.end_stage("answer")
         facts = plan.facts
+        spends = decision.action == "allow" and not call.token
+        if spends and not self.permissions.spend_tasks(facts, decision):
+            # Another call was faster: this one is asked about, with what it names looked at.
+            return self.call(call, tool=plan.tool, cancel=cancel)
         if decision.action == "allow":
             try:
                 return self._carry_out(plan, decision, call.token, stages, cancel)
@@ -399,6 +403,8 @@ class Gate:
         if plan.facts.effects:
             if plan.tool.operation is None:
                 found = without_secret_fields(found, self.permissions.policy.secrets)
+            if plan.facts.draft:
+                self.permissions.drafts.record(plan.facts, found.value)
             # What a person was asked for they wrote themselves.
             if any(effect.verb != "ask-person" for effect in plan.facts.effects):
                 taint.remember_texts(found.value if found.whole is None else found.whole, source)

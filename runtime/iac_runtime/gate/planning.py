@@ -17,6 +17,7 @@ from operator import itemgetter
 from typing import Any, Final
 
 from iac_base.errors import (
+    CallRefusedError,
     Cancellation,
     IacError,
     InvalidParameterError,
@@ -58,7 +59,8 @@ from iac_runtime.language.steps import (
     local_day,
 )
 from iac_runtime.language.terms import find_properties, id_property, property_term
-from iac_runtime.policy.facts import OWN_APP, CallFacts, Effect
+from iac_runtime.policy.facts import OWN_APP, CallFacts, Effect, TargetDescription, Undo
+from iac_runtime.policy.settings import APPROVERS
 from iac_runtime.policy.taint import remove_secret_columns
 from iac_runtime.policy.verbs import STARTERS
 from iac_runtime.tool import Level, Spec, at_most
@@ -281,7 +283,9 @@ def plan_app_event(tool: Tool, call: Call, context: ToolContext) -> Plan:
         return ToolResult(answer.value)
 
     facts = CallFacts(tool.name, arguments=call.arguments)
-    return Plan(tool, context.permissions.request_facts(facts, event, level), send_event)
+    facts = context.permissions.request_facts(facts, event, level)
+    named = tuple(effect._replace(name=effect.name or app.name) for effect in facts.effects)
+    return Plan(tool, replace(facts, effects=named), send_event)
 
 
 def plan_list_apps(tool: Tool, call: Call, context: ToolContext) -> Plan:
@@ -340,6 +344,68 @@ def plan_audit_tail(tool: Tool, call: Call, context: ToolContext) -> Plan:
 
     read = Effect("read", OWN_APP, kind=AUDIT_LOG)
     return Plan(tool, CallFacts(tool.name, (read,), call.arguments), read_tail)
+
+
+def plan_task(tool: Tool, call: Call, context: ToolContext) -> Plan:
+    """Return the plan of allowing calls like some examples for a while: a person is asked for it.
+
+    Raises:
+        ToolError: An example is wrong, is denied, or is one that must be asked about each time.
+    """
+    from iac_runtime.policy.tasks import describe_task, is_positional, task_places
+
+    given, caller = call.arguments, call.caller
+    parts: list[CallFacts] = []
+    for at, row in enumerate(given["calls"], 1):
+        plan = context.gate.plan_call(Call(row["name"], row.get("arguments", {}), caller))
+        facts, decision = context.gate.judge_plan(plan, caller)
+        if decision.action == "deny" and not decision.requires_prompt:
+            reasons = f"Call {at} is {decision.level} and may not run. {' '.join(decision.reasons)}"
+            raise CallRefusedError(
+                reasons, decision.suggestion, app=facts.app[1], command=tool.name
+            )
+        if decision.action != "allow":
+            # Whether it may be remembered is only said where somebody can be asked.
+            able, named = replace(facts, ways=facts.ways or APPROVERS), task_places(facts)
+            if not context.permissions.judge_call(able).offers_always or facts.event is None:
+                raise InvalidParameterError(
+                    f"calls: call {at} ({row['name']}) needs an approval of its own each time.",
+                    "A task covers changes that are MODIFY, and that no argument raises.",
+                )
+            if position := next((one for one in named if is_positional(one)), ""):
+                raise InvalidParameterError(
+                    f"calls: call {at} is about an object in {quote_text(position)}, and positions"
+                    " shift.",
+                    "Name the container by its name or id, as lists return it.",
+                )
+            parts.append(facts)
+    count, minutes = given["count"], given["minutes"]
+
+    def approve_task(_cancel: Cancellation | None) -> ToolResult:
+        if not parts:
+            return ToolResult({"covers": "these calls need no approval", "left": count})
+        tasks = context.permissions.tasks
+        task = tasks.add(parts, count, minutes, caller.client)
+        return ToolResult(
+            {"covers": task.scope.description, "left": task.left, "minutes": minutes},
+            ("beyond this, each call is asked about again",),
+        )
+
+    if not parts:
+        return Plan(tool, CallFacts(tool.name, arguments=given), approve_task)
+    covers = describe_task(parts, count, caller.client, 0.0).scope.description
+    budget = f"up to {count} {'time' if count == 1 else 'times'} within {minutes} minutes"
+    facts = CallFacts(
+        tool.name,
+        # Examples: which object is named, and an "always" for this, mean nothing.
+        tuple(dict.fromkeys(
+            effect._replace(reference="", given=None) for one in parts for effect in one.effects
+        )),
+        given,
+        shown=(TargetDescription(f"{budget}, without more questions", covers),),
+        undo=Undo(False, "only each change can be, by itself"),
+    )  # fmt: skip
+    return Plan(tool, facts, approve_task)
 
 
 def _require_catalogue(tool: Tool, context: ToolContext) -> Catalogue:

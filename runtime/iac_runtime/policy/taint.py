@@ -384,36 +384,51 @@ def _iterate_spans(value: Any, source: ResultSource, reference: str, label: str)
 
 
 _OWNED: Final = frozenset({"account", "accounts", "mailbox", "mailboxes"})
-"""Last words of the classes whose names and properties their owner set."""
+"""Last words of the classes that their owner named."""
+
+_OWNER_SAYS: Final = frozenset({"address", "addresses", "name", "path", "type"})
+"""Last words of what their owner set of them."""
 
 _SAID: Final = frozenset({"boolean", "date", "file", "integer", "missing", "number"})
 """How types are read of what the app or the system says, as it does enumerators; any other may be
 what somebody wrote."""
 
-_NAMES_OF_REFERENCE: Final = re.compile(r'(\w+)\["((?:[^"\\]|\\.)*)"\]')
+_CHOSEN: Final = re.compile(r"[.@]")
+"""What an id that a sender chose has in it, if it leads anywhere."""
+
+_QUOTED: Final = re.compile(r'(\w+)(\.byId\(|\[)"((?:[^"\\]|\\.)*)"')
+"""An object in a reference, by its id or its name."""
 
 
 def _is_own_fact(span: _Span, needles: Sequence[str]) -> bool:
-    """Say whether nobody but the machine or its owner can have written where a text stands."""
+    """Say whether nobody but the machine or its owner can have written where a text stands.
+
+    An id can be a stranger's, as that of a mail or an invitation: no app makes one like an address.
+    """
     if isinstance(span.text, RefText):
-        # Ids and positions are the app's; a name is what somebody called the object.
-        named = _NAMES_OF_REFERENCE.findall(span.text)
-        names = (name for holder, name in named if not _is_owned(lowercase_words(holder)))
-        forms = [form for name in names for form in comparable_forms(name)]
+        texts = (
+            text
+            for holder, way, text in _QUOTED.findall(span.text)
+            if (_CHOSEN.search(text) if way != "[" else not _is_owned(lowercase_words(holder)))
+        )
+        forms = [form for text in texts for form in comparable_forms(text)]
         return not any(needle in form for form in forms for needle in needles)
     tables, kind = span.source.tables, span.source.kind
-    if tables is None or not kind:
+    row = tables.find_property(kind, span.label) if tables and kind else None
+    if tables is None or row is None:
         return False
-    if _is_owned(kind):
+    word = row.term.rpartition(" ")[2]
+    if _is_owned(kind) and word in _OWNER_SAYS:
         return True
-    row = tables.find_property(kind, span.label)
-    if row is None:
-        return False
+    if row == id_property(kind, tables):
+        return not _CHOSEN.search(span.text)
+    if word == "path" and _PATH.match(span.text):
+        return not any(map(_LINK.fullmatch, needles))
     kinds = [one.name for one in parse_type(row.type)]
-    said = all(
+    said = (
         name in tables.enums or (name in TYPES and TYPES[name].reading in _SAID) for name in kinds
     )
-    return (said and bool(kinds)) or row == id_property(kind, tables)
+    return bool(kinds) and all(said)
 
 
 def _is_owned(kind: str) -> bool:
