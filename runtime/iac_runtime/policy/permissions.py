@@ -370,6 +370,8 @@ class Permissions:
         try:
             said = redeem_token(self.store, token, facts, decision, self._now)
         except TokenError as error:
+            # What was done by the answer that counted stays the end of its story.
+            facts = replace(facts, story=ApprovalHistory())
             if verdict == "decline":
                 return facts, declined(decision)
             if str(error) == CHANGED:
