@@ -223,6 +223,9 @@ def _foreign_labels() -> _ForeignLabels:
 # What is a secret, by the name that stands before it.
 
 _COPULAS: Final = "is|was|ist|war|lautet|est|es|era|è|é|är|er|on|to|jest|je"
+_BLANK: Final = r"(?:\s|\\{1,2}(?:[nrt]|u000[9ad]))"
+"""As it is, or as it is written in a literal, or in a text that is shown."""
+
 _NAMED: Final = re.compile(
     # `password: x`, `"api key" = x`, `\"token\": x`, `env['SECRET'] := x`, `password "x"`,
     # `**Password**: x`, `password%3Dx`, `<password>x`, `<td>Password</td><td>x`.
@@ -231,21 +234,19 @@ _NAMED: Final = re.compile(
     r"""(?:\]?[*`]{0,3}\s{0,9}(?P<sign>=>|:=|[:=\uff1a\uff1d]|%3[ADad])(?!=)[*`]{0,3}"""
     r"""(?:\s|&nbsp;){0,9}"""
     # A tag may name the next value, and is not passed.
-    r"""|(?=(?P<tag>>|\s?(?:</?\w[^<>]{0,40}>(?:\s|\\{1,2}[nrt]){0,9}){1,4})[^\s<])"""
+    rf"""|(?=(?P<tag>>|\s?(?:</?\w[^<>]{{0,40}}>{_BLANK}{{0,9}}){{1,4}})[^\s<])"""
     rf"""|\s{{1,9}}(?:(?:{_COPULAS})\s{{1,9}})?(?=\\{{0,3}}["'])|\s(?P<of>of\s))"""
 )
 _OF: Final = re.compile(r"""[^"'\n]{1,80}?\sto\s{1,9}(?=\\{0,3}["'])""")
 """`set password of account 1 to "x"`, behind `of`."""
 
 _TOLD: Final = re.compile(
-    r"(?:(?<=\s)|(?<=\\[nrt]))"
+    r"(?:(?<=\s)|(?<=\\[nrt])|(?<=\\u000[9ad]))"
     r"(?=[^\s0-9]{0,60}+[0-9]|[^\sa-z]{0,60}+(?:[a-z]{1,60}+[^\sa-z]{1,60}+){2})"
 )
 """Where a word begins that may be no word: it has a digit, or capitals inside."""
 
-_LEADS: Final = re.compile(
-    rf"(\s(?:{_COPULAS})|\s[-–—]|\)?\s?[:\uff1a]|)(?:\s|\\{{1,2}}[nrt]){{1,3}}\Z"
-)
+_LEADS: Final = re.compile(rf"(\s(?:{_COPULAS})|\s[-–—]|\)?\s?[:\uff1a]|){_BLANK}{{1,3}}\Z")
 """What stands between a label and a value: `the password is hunter2`, `Password - hunter2`,
 `password hunter2` in a table or a file, `Password for the router: hunter2`."""
 
@@ -552,13 +553,17 @@ def _redact_value(value: Any, secrets: Collection[str], found: list[str], depth:
         return fields
     if isinstance(value, list | tuple):
         parts = [_redact_value(part, secrets, found, depth + 1) for part in value]
-        if len(parts) in (2, 3) and isinstance(value[0], str) and is_secret(value[0]):
+        if len(parts) in (2, 3) and _is_label(value[0]):
             # The name of a property, its type, its value; a label and what it is of.
             last = parts[-1]
             parts[-1] = last if isinstance(last, bool | None) or last == "" else REDACTED
         make: Callable[[list[Any]], Any] = getattr(type(value), "_make", type(value))
         return make(parts)
     return _json_scalar(value)
+
+
+def _is_label(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= _NAME and is_secret(value)
 
 
 def _json_scalar(value: Any) -> Any:
