@@ -4,7 +4,8 @@
 
 Each session of `sessions.toml` runs on simulated apps of its own; every question is answered with
 yes. `each` is without `approve_task`, so that every change is asked about by itself; `task` is
-with it. The DANGEROUS questions are counted apart: a task must lose none of them.
+with it. The DANGEROUS questions are counted apart: a task must lose none of them. The same sessions
+took 38 questions before drafts, tasks and the source of a text were known.
 """
 
 import os
@@ -91,8 +92,9 @@ def main() -> int:
             print(f"    {fault}")
             hold_at_most("calls that failed", 1, 0)
     hold_at_least("sessions", len(read_sessions()), 27)
-    hold_at_most("questions, each by itself", sums[0][0], 33)
-    hold_at_most("questions, with tasks", sums[1][0], 27)
+    hold_at_most("questions, each by itself", sums[0][0], 31)
+    hold_at_most("questions, with tasks", sums[1][0], 25)
+    hold_at_least("DANGEROUS questions, with tasks", sums[1][1], sums[0][1])
     return exit_status()
 
 

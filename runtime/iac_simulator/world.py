@@ -323,7 +323,7 @@ def _default_property(prop: Property, term: str, number: str) -> Any:
         return f"{term.capitalize()} {number}"
     if prop.type == "text":
         return f"{prop.term} of {term} {number}"
-    if prop.type == "date":
+    if prop.type == "date" and prop.term != "completion date":
         return {"date": _DAY.format(rank % 28 + 1)}
     return None
 

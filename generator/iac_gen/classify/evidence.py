@@ -102,7 +102,6 @@ def word_sets(name: str) -> dict[str, frozenset[str]]:
 
 
 _LEVELS: Final[Mapping[str, Level]] = {level: level for level in LEVELS}
-OPENS_FILES: Final = "aevtodoc"
 OPENS_URLS: Final = "GURLGURL"
 
 EVENTS: Final[Mapping[str, LevelVerdict]] = {
@@ -428,7 +427,9 @@ def _is_query(words: Phrase, given: VerbContext) -> bool:
     """Say whether a verb is a noun or a function: `upload rate`, `index of`, `round`."""
     if given.numbers and words[0] in SETS["maths"]:
         return True
-    if words[1:2] == ("of",) and VERBS.get(words[0], READS).level != "DANGEROUS":
+    if (words[1:2] == ("of",) or words[1:3] == ("as", "of")) and VERBS.get(
+        words[0], READS
+    ).level != "DANGEROUS":
         return True
     measured = words[0] in SETS["measured"] and words[-1] in SETS["measures"]
     return measured and not given.direct

@@ -118,6 +118,9 @@ def status(as_json: bool) -> int:
         calls = f"{_count_text(server.calls, 'call')}, {_count_text(server.errors, 'error')}"
         workers = ", ".join(f"{app} {state}" for app, state in server.workers.items())
         click.echo(escape_hidden(f"  {calls}{'; workers: ' + workers if workers else ''}"))
+        for task in facts["tasks"]:
+            left = f"{task['left']} of {task['of']} left until {task['until']}"
+            click.echo(escape_hidden(f"  task: {left}: {task['covers']}"))
     if not servers:
         click.echo("No server is running.")
     for row in paused_clients(open_state()):

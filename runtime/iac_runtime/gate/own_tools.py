@@ -5,13 +5,14 @@ A tool with a `plan` is of every surface. The others find and call tools by name
 imports this module.
 """
 
-from typing import Annotated, Any, Final, TypedDict
+from typing import Annotated, Any, Final, NotRequired, TypedDict
 
 from iac_runtime.gate.planning import (
     plan_app_event,
     plan_audit_tail,
     plan_list_apps,
     plan_read_more,
+    plan_task,
 )
 from iac_runtime.gate.undoing import plan_history, plan_outcome, plan_restore_point, plan_undo
 from iac_runtime.tool import Level, Toolset, limits, tool
@@ -117,6 +118,38 @@ def history(
 @tool(level="SAFE", plan=plan_restore_point, example={"name": "before the clean-up"})
 def restore_point(name: Annotated[str, limits(minLength=1, maxLength=100)]) -> None:
     """Set a restore point with a name, so that undo_call can undo everything after it."""
+
+
+class TaskCall(TypedDict):
+    """A call as an example of what a task covers."""
+
+    name: ToolName
+    arguments: NotRequired[ToolArguments]
+
+
+@tool(
+    level="MODIFY",
+    plan=plan_task,
+    words="task budget permission several changes one approval question",
+    example={
+        "calls": [{"name": "mail_mark_read", "arguments": {"message": "inbox.messages[0]"}}],
+        "count": 20,
+        "minutes": 10,
+    },
+)
+def approve_task(
+    calls: Annotated[list[TaskCall], limits(minItems=1, maxItems=10)],
+    count: Annotated[int, limits(minimum=1, maximum=100)],
+    minutes: Annotated[int, limits(minimum=1, maximum=60)],
+) -> None:
+    """Ask the user once for several changes of one kind, before you make them one by one.
+    For example, mark up to 20 mails as read. Beyond that, each call requires approval again.
+
+    Args:
+        calls: An example of each kind of change. It covers the same action, class and container.
+        count: How many objects may be changed in all.
+        minutes: For how long.
+    """
 
 
 @tool(level="SAFE", plan=plan_audit_tail, large=True)

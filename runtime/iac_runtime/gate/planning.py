@@ -58,7 +58,9 @@ from iac_runtime.language.steps import (
     local_day,
 )
 from iac_runtime.language.terms import find_properties, id_property, property_term
-from iac_runtime.policy.facts import OWN_APP, CallFacts, Effect
+from iac_runtime.policy.decide import TASK
+from iac_runtime.policy.facts import OWN_APP, CallFacts, Effect, TargetDescription, Undo
+from iac_runtime.policy.settings import APPROVERS
 from iac_runtime.policy.taint import remove_secret_columns
 from iac_runtime.policy.verbs import STARTERS
 from iac_runtime.tool import Level, Spec, at_most
@@ -281,7 +283,9 @@ def plan_app_event(tool: Tool, call: Call, context: ToolContext) -> Plan:
         return ToolResult(answer.value)
 
     facts = CallFacts(tool.name, arguments=call.arguments)
-    return Plan(tool, context.permissions.request_facts(facts, event, level), send_event)
+    facts = context.permissions.request_facts(facts, event, level)
+    named = tuple(effect._replace(name=effect.name or app.name) for effect in facts.effects)
+    return Plan(tool, replace(facts, effects=named), send_event)
 
 
 def plan_list_apps(tool: Tool, call: Call, context: ToolContext) -> Plan:
@@ -340,6 +344,54 @@ def plan_audit_tail(tool: Tool, call: Call, context: ToolContext) -> Plan:
 
     read = Effect("read", OWN_APP, kind=AUDIT_LOG)
     return Plan(tool, CallFacts(tool.name, (read,), call.arguments), read_tail)
+
+
+def plan_task(tool: Tool, call: Call, context: ToolContext) -> Plan:
+    """Return the plan of allowing calls like some examples for a while: a person is asked for it.
+
+    Raises:
+        ToolError: An example is wrong, or is one that is denied, asked about each time, or never.
+    """
+    from iac_runtime.policy.tasks import describe_task, is_positional, task_places
+
+    given, caller = call.arguments, call.caller
+    # Whether an approval can be remembered is only said where somebody can be asked.
+    asked = caller._replace(ways=caller.ways or APPROVERS)
+    parts: list[CallFacts] = []
+    for row in given["calls"]:
+        plan = context.gate.plan_call(Call(row["name"], row.get("arguments", {}), asked))
+        facts, decision = context.gate.judge_plan(plan, asked)
+        again = decision.source.startswith(TASK)
+        if not (again or decision.offers_always) or facts.event is None:
+            raise InvalidParameterError(
+                " ".join((f"calls: No task can cover this {row['name']}.", *decision.reasons)),
+                "A task covers MODIFY calls that require approval, and that no argument raises.",
+            )
+        if position := next(filter(is_positional, task_places(facts)), ""):
+            raise InvalidParameterError(
+                f"calls: {quote_text(position)} is a position, and positions shift.",
+                "Name the container by its name or id, as lists return it.",
+            )
+        parts.append(facts)
+    task, minutes = describe_task(parts, given["count"]), given["minutes"]
+    budget = f"up to {task.count} {'time' if task.count == 1 else 'times'} within {minutes} minutes"
+    # Examples: which object is named, and an "always" for this, mean nothing.
+    effects = (row._replace(reference="", given=None) for one in parts for row in one.effects)
+    facts = CallFacts(
+        tool.name,
+        tuple(dict.fromkeys(effects)),
+        given,
+        shown=(TargetDescription(f"{budget}, without more questions", task.scope.description),),
+        undo=Undo(False, "only each change can be, by itself"),
+    )
+
+    def start_task(_cancel: Cancellation | None) -> ToolResult:
+        context.permissions.tasks.start(task, minutes)
+        return ToolResult(
+            {"covers": task.scope.description, "left": task.count, "minutes": minutes}
+        )
+
+    return Plan(tool, facts, start_task)
 
 
 def _require_catalogue(tool: Tool, context: ToolContext) -> Catalogue:

@@ -4,14 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from iac_base.errors import SetupError, ToolError
+from iac_base.errors import IacError, SetupError, ToolError
 from iac_base.secrets import redact_text
 from iac_base.text import clean_text
 from iac_runtime.execution.answers import OUTCOME_UNKNOWN, AppAnswer, SurroundingAnswers
 from iac_runtime.gate.plans import Call, ToolContext, ToolResult
+from iac_runtime.language.raw_event import choose_wire_form
 from iac_runtime.language.steps import Event
 from iac_runtime.outcomes.compare import LOST, compare_reads, unread_reference
-from iac_runtime.outcomes.inverse import Inverse, inverse_of, plan_undo
+from iac_runtime.outcomes.inverse import Inverse, inverse_of, named_for_good, plan_undo, rivals_of
 from iac_runtime.outcomes.outcome import Outcome
 from iac_runtime.outcomes.read_back import ReadBackPlan, ReadBackPlanner
 from iac_runtime.policy.facts import VERB_WORDS, CallFacts, Undo, describe_undo
@@ -73,7 +74,9 @@ class WriteVerification:
         return self._watch.look if self._can_keep else ()
 
     def with_undo(
-        self, facts: CallFacts, answers: Sequence[Mapping[str, Any]] | None = None
+        self,
+        facts: CallFacts,
+        answers: Sequence[Mapping[str, Any]] | None = None,
     ) -> CallFacts:
         """Return the facts of the call with how it would be taken back.
 
@@ -81,11 +84,27 @@ class WriteVerification:
         """
         undo = _NOT_KEPT
         if self._can_keep:
+            self._watch = named_for_good(self._watch, answers, self._operation.tables)
             undo = plan_undo(self._watch, answers, self._operation.tables)
+            if undo.known and answers and self._has_rival(answers):
+                undo = Undo(False, "another one like it is in the trash already")
         if answers is not None and undo.known:
             self._confirms = True
         self._facts = replace(facts, undo=undo)
         return self._facts
+
+    def _has_rival(self, answers: Sequence[Mapping[str, Any]]) -> bool:
+        """Say whether the trash may hold what would be taken for the object there."""
+        tables, executor = self._operation.tables, self._context.executor
+        steps = rivals_of(self._watch, answers, tables)
+        counts = Event(tables.app.id, tables.app.kind, "count", "", target=steps, writes=False)
+        counts = choose_wire_form(replace(counts, may_launch=False), tables, self._seconds)
+        try:
+            return bool(
+                steps and executor.execute(counts, app=tables.app.name, command="count").value
+            )
+        except IacError:
+            return True
 
     def add_reads(self, event: Event) -> Event:
         """Return the write with what is read around it."""

@@ -6,7 +6,7 @@ was read of each object after the write. Where something is otherwise by then, n
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from iac_base.errors import InvalidParameterError, ToolError
@@ -38,6 +38,7 @@ from iac_runtime.outcomes.read_back import (
     WriteOperation,
     effect_of,
     is_id,
+    is_stable_reference,
     is_stamp,
     linked_properties,
 )
@@ -135,11 +136,16 @@ def plan_undo(
         return Undo(not watch.many)
     known, needed = tuple(map(dict, answers or ())), len(watch.needed)
     reads = SurroundingAnswers(known[:needed], ())
-    place = known[needed].get("value") if len(known) > needed else None
+    more = dict(zip(watch.asked, known[needed:], strict=False))
     if watch.operation in ("make", "copy"):
+        # What an app names by itself, and what is called, has a name.
+        named = bool(watch.known.get("named") or more.get("name", {}).get("value"))
+        named |= any(row.term == "name" and row.value for row in watch.wanted)
+        if not (named or (watch.ident and is_id(watch.ident))):
+            return Undo(False, _NO_ID)
         return Undo(True, f"{_deletion_text(watch, tables)}, unless it has changed")
     if watch.operation == "move":
-        found = _plan_move(watch, reads, tables)
+        found = _plan_move(watch, reads, more.get("there", {}).get("value"), tables)
     else:
         found = inverse_of(watch, _PLANNED, None, reads, tables)
     if not found.steps:
@@ -148,13 +154,41 @@ def plan_undo(
     said = [step.says for step in found.steps]
     if watch.operation == "set":
         return Undo(True, said[0] if len(said) == 1 else _many_text(watch, len(said), tables))
-    back = f"moves it back to {_place_text(found.steps[0], place, tables)}"
+    place = _place_text(found.steps[0], more.get("place", {}).get("value"), tables)
+    back = f"moves it back to {place}"
     return Undo(True, f"{back}, {_UNLESS}" if watch.operation == "delete" else back)
+
+
+def rivals_of(
+    watch: ReadBackPlan, answers: Sequence[Mapping[str, Any]], tables: Tables
+) -> tuple[Step, ...]:
+    """Return the filter by which an object would be found in the trash; none where there is none.
+
+    What it finds before the object is there would be taken for it afterwards.
+    """
+    trash, by = watch.known.get("trash"), watch.known.get("by")
+    row = record_of(answers[0]) if answers and watch.operation == "delete" else None
+    if not trash or by in (None, "id", "name") or row is None or row.get(by) is None:
+        return ()
+    reference = _in_trash(trash, str(by), row[str(by)], tables)
+    return AppReader(tables, strict=False).read_reference(reference).steps[:-1]
+
+
+def named_for_good(
+    watch: ReadBackPlan, answers: Sequence[Mapping[str, Any]] | None, tables: Tables
+) -> ReadBackPlan:
+    """Return a plan whose object goes by the ids and names that its app answered for it."""
+    keys = [*watch.asked]
+    if not answers or "itself" not in keys:
+        return watch
+    answer = answers[len(watch.needed) + keys.index("itself")]
+    return replace(watch, target=named_steps(answer.get("value"), tables) or watch.target)
 
 
 _PLANNED: Final = Outcome("unknown")
 _UNCHANGED: Final = "nothing was changed"
 _NOT_NEEDED: Final = "not needed, because it is so already"
+_NO_ID: Final = "the object has no id by which it could be found again"
 _UNLESS: Final = "unless you empty the trash"
 
 
@@ -189,10 +223,7 @@ def _why_never(watch: ReadBackPlan, tables: Tables) -> str:
             (bool(watch.unread), f"what {', '.join(watch.unread)} was before cannot be read"),
         ),
         "make": (
-            (
-                ident is None or not is_id(ident),
-                "the object has no id by which it could be found again",
-            ),
+            (ident is None, "the app names no object that could be found again"),
             (
                 tool_named(tables, event="coredelo") is None,
                 "the app has no command to delete it",
@@ -236,6 +267,8 @@ def value_for_caller(value: Any, kind: str, tables: Tables) -> Any:
         raise InvalidParameterError(
             "it is named by a position, which another object may have later"
         )
+    if value is None and kind in tables.classes:
+        raise InvalidParameterError("there was no object to set it to")
     plain_value = _plain_value(value, tables)
     read = AppReader(tables).read_value(plain_value, kind, "value", last="item")
     if values_match(harness_value(read), value, kind, tables) is not True:
@@ -256,12 +289,6 @@ def _is_stable(value: Any, tables: Tables) -> bool:
     return steps is not None and is_stable_reference(steps) and isinstance(steps[-1], ById | ByName)
 
 
-def is_stable_reference(steps: tuple[Step, ...]) -> bool:
-    """Say whether steps name the same object later: by ids and names all the way."""
-    picks = [step for step in steps if not hasattr(step, "name") or isinstance(step, ByName)]
-    return all(isinstance(step, ById | ByName) for step in picks)
-
-
 def _why_not_findable(watch: ReadBackPlan, reference: str, tables: Tables) -> str:
     """Return why an object cannot be found again; empty where it can."""
     steps = AppReader(tables, strict=False).read_reference(reference).steps if reference else ()
@@ -275,11 +302,7 @@ def _why_not_findable(watch: ReadBackPlan, reference: str, tables: Tables) -> st
             if known or is_stable_reference(steps)
             else "IAC could not find the object again later"
         )
-    return (
-        ""
-        if is_stable_reference(steps)
-        else "the object has no id by which it could be found again"
-    )
+    return "" if is_stable_reference(steps) else _NO_ID
 
 
 def _undo_set(
@@ -323,6 +346,8 @@ def _undo_set(
 
 
 def _value_text(value: Any, tables: Tables) -> str:
+    if value is None:
+        return "nothing"
     return json.dumps(short_value(value, tables), ensure_ascii=False, default=str)
 
 
@@ -406,16 +431,28 @@ def _original_place(watch: ReadBackPlan, before: Mapping[str, Any], tables: Tabl
     return format_reference(inner) if len(inner) > 1 and is_stable_reference(inner) else ""
 
 
-def _plan_move(watch: ReadBackPlan, reads: SurroundingAnswers, tables: Tables) -> Inverse:
-    """Return how a move is taken back before it is sent, where the object has an id or a name."""
+def _plan_move(
+    watch: ReadBackPlan, reads: SurroundingAnswers, there: Any, tables: Tables
+) -> Inverse:
+    """Return how a move is taken back before it is sent; `there` is what it goes into."""
     before = record_of(reads.before[0]) if reads.before else None
     if before is None or watch.ident is None:
         return Inverse(says="where it was before cannot be told")
     key: Any = before.get(watch.ident.term)
-    there = watch.around.after[2].target if len(watch.around.after) > 2 else watch.target
+    place = watch.around.after[2].target if len(watch.around.after) > 2 else watch.target
     step = ById(key) if is_id(watch.ident) else ByName(str(key))
-    found = _moved_back(watch, before, format_reference((*there[:-1], step)), {}, tables)
+    if there := named_steps(there, tables):
+        place = (*there, place[-1])
+    found = _moved_back(watch, before, format_reference((*place[:-1], step)), {}, tables)
     return Inverse(says=found) if isinstance(found, str) else found
+
+
+def named_steps(value: Any, tables: Tables) -> tuple[Step, ...]:
+    """Return the steps by which an app named an object, by ids and names; none of no other."""
+    if not (isinstance(value, dict) and "ref" in value):
+        return ()
+    steps = read_shown_reference(value["ref"], value.get("id"), tables) or ()
+    return steps if is_stable_reference(steps) else ()
 
 
 def _undo_move(

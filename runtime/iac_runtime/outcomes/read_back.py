@@ -42,6 +42,7 @@ from iac_runtime.language.terms import (
     find_class_term,
     find_properties,
     has_elements,
+    id_classes,
     id_property,
     is_text,
     object_classes,
@@ -81,7 +82,8 @@ class ReadBackPlan:
         unread: Properties that cannot be read back, or may not.
         many: Whether `target` is a collection; then the read before is a list.
         known: What the table of effects says of the command.
-        place: What reads the name of what the object lies in, for a question alone.
+        asked: What is read besides for a question alone: `place`, the name of what the object lies
+            in; `itself` and `there`, how the app names it, and what it goes into.
         says: Why nothing is read back; empty where something is.
     """
 
@@ -95,7 +97,7 @@ class ReadBackPlan:
     unread: tuple[str, ...] = ()
     many: bool = False
     known: Mapping[str, Any] = field(default_factory=dict)
-    place: Event | None = None
+    asked: Mapping[str, Event] = field(default_factory=dict)
     says: str = ""
 
     @property
@@ -106,7 +108,7 @@ class ReadBackPlan:
     @property
     def look(self) -> tuple[Event, ...]:
         """The reads by which it is told before a question how it would be taken back."""
-        return (*self.needed, *([self.place] if self.place else ()))
+        return (*self.needed, *self.asked.values())
 
 
 class ReadBackPlanner:
@@ -148,7 +150,10 @@ class ReadBackPlanner:
         steps = self._resolve_steps(event.target)
         wanted, unread = self._expected_values(steps.classes, event.named)
         kind, ident = self._class_and_identifier(steps)
-        watch = ReadBackPlan("set", kind, event.target, ident, None, wanted=wanted, unread=unread)
+        asked = {} if steps.selectable else self._asked_reads(steps, ident)
+        watch = ReadBackPlan(
+            "set", kind, event.target, ident, wanted=wanted, unread=unread, asked=asked
+        )
         columns = self._property_columns(steps.classes, wanted, linked_properties(event.app, kind))
         if not wanted:
             return replace(watch, says=f"{', '.join(unread)} cannot be read back")
@@ -180,9 +185,9 @@ class ReadBackPlanner:
         if term is None:
             return ReadBackPlan("make", says="the class of the new object is not known")
         wanted, unread = self._expected_values((term,), fields)
-        watch = ReadBackPlan(
-            "make", term, wanted=wanted, unread=unread, ident=self._identifier_of(term)
-        )
+        known = effect_of(self._event.code, self._event.app, term, self._tables)
+        ident = self._identifier_of(term)
+        watch = ReadBackPlan("make", term, wanted=wanted, unread=unread, ident=ident, known=known)
         return replace(watch, around=SurroundingReads((), self._new_object_reads(watch)))
 
     def _plan_copy(self) -> ReadBackPlan:
@@ -190,7 +195,12 @@ class ReadBackPlanner:
         if others or found.selectable:
             return ReadBackPlan("copy", says="several copies in one call are not read back")
         kind, ident = self._class_and_identifier(found)
-        watch = ReadBackPlan("copy", kind, found.steps, ident)
+        asked = {}
+        if ident is not None and not is_id(ident):
+            reader = AppReader(self._tables, strict=False)
+            name = reader.follow_properties(found, property_term(ident))
+            asked["name"] = self._build_read("get", name.steps)
+        watch = ReadBackPlan("copy", kind, found.steps, ident, asked=asked)
         return replace(watch, around=SurroundingReads((), self._new_object_reads(watch)))
 
     def _new_object_reads(self, watch: ReadBackPlan) -> tuple[Event, ...]:
@@ -217,9 +227,9 @@ class ReadBackPlanner:
             count = self._build_read("count", found.steps)
             return replace(watch, around=SurroundingReads((count,), (count,)))
         container = container_of(kind, self._tables)
-        place = self._place_read(found, container)
+        asked = self._asked_reads(found, ident, container)
         watch = ReadBackPlan(
-            "delete", kind, found.steps, ident, container, known=known, place=place
+            "delete", kind, found.steps, ident, container, known=known, asked=asked
         )
         again = self._steps_to_find_again(found.steps, ident)
         if ident is None or (again == found.steps and isinstance(found.steps[-1], ByIndex)):
@@ -261,11 +271,11 @@ class ReadBackPlanner:
                 "move", kind, says="only one object with an id or a name can be checked"
             )
         container = container_of(kind, tables)
-        place = self._place_read(found, container)
-        watch = ReadBackPlan("move", kind, found.steps, ident, container, place=place)
+        there = self._destination_collection(dict(event.named).get("to"), kind)
+        asked = self._asked_reads(found, ident, container, there[:-1])
+        watch = ReadBackPlan("move", kind, found.steps, ident, container, asked=asked)
         mine = self._with_identifier(ident, self._container_columns(container))
         by: Literal["id", "name"] = "id" if is_id(ident) else "name"
-        there = self._destination_collection(dict(event.named).get("to"), kind)
         reads = [
             self._build_read("columns", self._steps_to_find_again(found.steps, ident), columns=mine)
         ]
@@ -405,12 +415,26 @@ class ReadBackPlanner:
     def _container_columns(container: Property | None) -> tuple[Column, ...]:
         return (Column(container.term, property_term(container)),) if container else ()
 
-    def _place_read(self, found: Reference, container: Property | None) -> Event | None:
-        if container is None:
-            return None
-        reader = AppReader(self._tables, strict=False)
-        name = reader.follow_properties(found, f"{property_term(container)}.name")
-        return self._build_read("get", name.steps)
+    def _asked_reads(
+        self,
+        found: Reference,
+        ident: Property | None,
+        container: Property | None = None,
+        there: tuple[Step, ...] = (),
+    ) -> dict[str, Event]:
+        """Return what a question reads besides of an object and where it goes (`asked`)."""
+        reads: dict[str, Event] = {}
+        if container is not None:
+            reader = AppReader(self._tables, strict=False)
+            name = reader.follow_properties(found, f"{property_term(container)}.name")
+            reads["place"] = self._build_read("get", name.steps)
+        if ident is not None and not is_id(ident):
+            # What is named by where it stands now, the app itself may name for good.
+            for key, steps in (("itself", found.steps), ("there", there)):
+                if steps and not is_stable_reference(steps):
+                    classes = id_classes(self._tables)
+                    reads[key] = self._build_read("get", steps, id_classes=classes)
+        return reads
 
     def _steps_to_find_again(
         self, steps: tuple[Step, ...], ident: Property | None
@@ -507,6 +531,12 @@ def container_of(kind: str, tables: Tables) -> Property | None:
 def linked_properties(app: str, kind: str) -> tuple[str, ...]:
     """Return properties of a class that an app changes with one another."""
     return tuple(known_effects().get(f"linked {app} {kind}", {}).get("properties", ()))
+
+
+def is_stable_reference(steps: tuple[Step, ...]) -> bool:
+    """Say whether steps name the same object later: by ids and names all the way."""
+    picks = [step for step in steps if not hasattr(step, "name") or isinstance(step, ByName)]
+    return all(isinstance(step, ById | ByName) for step in picks)
 
 
 def is_stamp(term: str) -> bool:

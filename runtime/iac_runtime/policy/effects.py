@@ -3,6 +3,7 @@
 import posixpath
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from iac_runtime.language.steps import (
@@ -33,10 +34,10 @@ from iac_runtime.policy.requests import (
     lowercase_words,
     request_object,
 )
-from iac_runtime.policy.verbs import combine_verbs, effect_event, request_verb
+from iac_runtime.policy.verbs import combine_verbs, command_verb, effect_event, request_verb
 from iac_runtime.tool import Level
 from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.tables import APPLICATION, Operation
+from iac_runtime.tools.tables import APPLICATION, Operation, Tables
 from iac_runtime.types import parse_type
 
 IdentifyApp: TypeAlias = Callable[[str], tuple[str, str]]
@@ -67,6 +68,25 @@ ReadCode: TypeAlias = Callable[
 ]
 """From a request that runs code, and globs over secrets, to what that code does and the secrets
 that it reads, as far as that is understood."""
+
+
+@lru_cache(maxsize=256)
+def outgoing_classes(tables: Tables) -> frozenset[str]:
+    """Return the classes of an app that have recipients, and that a DANGEROUS command sends."""
+    sent = (
+        param.type
+        for name, spec in tables.tools.items()
+        if spec.level == "DANGEROUS"
+        and command_verb(spec.event, name, spec.level, answers=False) == "send"
+        for param in spec.params.values()
+        if param.code == "----"
+    )
+    known = (term for term in sent if term in tables.classes and tables.classes[term].make)
+    return frozenset(
+        term
+        for term in known
+        if any(RECIPIENTS.search(part.term) for part in tables.classes[term].elements)
+    )
 
 
 def request_effects(

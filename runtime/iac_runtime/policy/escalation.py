@@ -123,6 +123,9 @@ _PIECE: Final = 100
 FROM_RESULT: Final = "from-a-result"
 """The rule about what a stranger may have chosen."""
 
+ACTS_LATER: Final = "acts-later"
+"""The rule about what is made and does something by itself afterwards."""
+
 _SHOWS: Final = frozenset({"aevtodoc", "aevtpdoc", "miscmvis", "aevtoapp", "GURLGURL"})
 """Events that open, print or reveal a file and leave it as it is."""
 
@@ -497,7 +500,7 @@ _LATER: Final = re.compile(
 )
 
 
-@VALUE_RULES("acts-later", "DANGEROUS", "A new {} can act later by itself, or affect other people.")
+@VALUE_RULES(ACTS_LATER, "DANGEROUS", "A new {} can act later by itself, or affect other people.")
 def _acts_later(view: RequestView, _context: RuleContext) -> str:
     return view.created_class if _LATER.search(view.created_class) else ""
 

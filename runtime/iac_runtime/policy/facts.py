@@ -54,6 +54,13 @@ OWN_APP: Final = "iac"
 """Stands where an effect is on what this program itself keeps."""
 
 
+TIME: Final = "%Y-%m-%d %H:%M:%S"
+"""How a moment is written that a person reads and programs compare: local time."""
+
+NEW_DRAFT: Final = "new"
+"""Stands for the draft that a call makes, which has no reference yet."""
+
+
 class Flow(NamedTuple):
     """Where something goes: a host, a recipient, the path of a file, the name of a process."""
 
@@ -195,7 +202,10 @@ class CallFacts:
         given: The arguments as the caller knows them, where the tool is a recipe.
         event: The request; None for a call that is none.
         line: What runs, as a line that a person can read: of a request its JXA.
+        deed: What it does, in words, where no request says it; `{deeds}` stands for its effects.
         raised: The rules of escalation that hold (`escalation.find_escalations`).
+        draft: The unsent object that it makes or fills alone (`tasks.Drafts`), or `NEW_DRAFT`.
+        held: What is told when that is sent, and raises nothing before.
         secrets: Properties that hold a secret and would be read.
         digest: That of the tools of its app in tools.lock; empty where there is none.
         client: Who calls, as it named itself.
@@ -229,7 +239,10 @@ class CallFacts:
     given: Mapping[str, Any] = field(default_factory=dict)
     event: Event | None = None
     line: str = ""
+    deed: str = ""
     raised: tuple[RaisedLevel, ...] = ()
+    draft: str = ""
+    held: tuple[RaisedLevel, ...] = ()
     secrets: tuple[str, ...] = ()
     digest: str = ""
     client: str = ""
@@ -382,7 +395,7 @@ def _undo_of_part(facts: CallFacts) -> Undo:
     acting = [effect for effect in facts.effects if effect.verb != "read"]
     if not acting:
         return _NOTHING_CHANGES
-    if any(effect.doubt or effect.verb == "unknown" for effect in acting):
+    if any(effect.doubt for effect in acting):
         return Undo(False, _lost_table()["unknown"])
     if facts.undo is None or not (facts.undo.known or facts.undo.description):
         lost = [row.reason.rstrip(".") for row in facts.raised if row.rule == "without-saving"]
@@ -391,6 +404,8 @@ def _undo_of_part(facts: CallFacts) -> Undo:
     leaves = ""
     if any(effect.page_hosts for effect in acting):
         leaves = "the page was opened even so"
+    elif any(effect.verb == "unknown" for effect in acting):
+        leaves = "what else it does is not known"
     elif facts.level == "DANGEROUS" and any(effect.verb == "create" for effect in acting):
         leaves = "what it does until then stays"
     return facts.undo._replace(leaves=leaves)

@@ -12,9 +12,9 @@ import math
 import os
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
@@ -36,12 +36,20 @@ from iac_runtime.language.steps import (
     Whose,
 )
 from iac_runtime.language.text import format_reference, format_value
-from iac_runtime.policy.decide import PolicyLayer, as_refusal, decide_by_layers, declined, strictest
+from iac_runtime.policy.decide import (
+    TASK,
+    PolicyLayer,
+    as_refusal,
+    decide_by_layers,
+    declined,
+    strictest,
+)
 from iac_runtime.policy.effects import (
     IdentifyApp,
     ReadCode,
     hidden_texts_read,
     identify_no_app,
+    outgoing_classes,
     request_effects,
 )
 from iac_runtime.policy.escalation import FROM_RESULT, RuleContext, find_escalations
@@ -74,10 +82,11 @@ from iac_runtime.policy.settings import (
 )
 from iac_runtime.policy.taint import Taint, find_secrets_read
 from iac_runtime.tool import Level, Param
-from iac_runtime.tools.tables import APPLICATION, Operation, parameters_of
+from iac_runtime.tools.tables import APPLICATION, Operation, Tables, parameters_of
 
 if TYPE_CHECKING:
     from iac_runtime.policy.approvals import ApprovalStore
+    from iac_runtime.policy.tasks import Drafts, TaskBudgets
 
 _TOO_MANY: Final = (
     "Too many approval prompts of {} were declined or ignored. No more will appear for {}."
@@ -176,7 +185,6 @@ class Permissions:
         self._make_store = store
         self._store: ApprovalStore | None = None
         self._granted: set[tuple[str, str]] = set()
-        self._accepted: set[str] = set()
 
     @property
     def store(self) -> "ApprovalStore":
@@ -191,6 +199,20 @@ class Permissions:
         if self._store is None:
             self._store = (self._make_store or ApprovalStore)()
         return self._store
+
+    @cached_property
+    def drafts(self) -> "Drafts":
+        """The drafts of clients. Loaded by a call that fills one."""
+        from iac_runtime.policy.tasks import Drafts
+
+        return Drafts()
+
+    @cached_property
+    def tasks(self) -> "TaskBudgets":
+        """The tasks that were approved in this process. Loaded by the first."""
+        from iac_runtime.policy.tasks import TaskBudgets
+
+        return TaskBudgets(self._now)
 
     def request_facts(
         self, facts: CallFacts, event: Event, level: Level, operation: Operation | None = None
@@ -224,6 +246,7 @@ class Permissions:
             event=event,
             line=facts.line or request_line(event),
             raised=raised,
+            draft=_find_draft(view, tables),
             secrets=secrets,
             sent=lambda key: sent_argument_forms(key, view, rows, bound),
             places=self.path_places,
@@ -247,12 +270,12 @@ class Permissions:
             places=cache(self.path_places),
             parts=tuple(self.with_caller(part, caller) for part in facts.parts),
         )
-        chosen = any(row.rule == FROM_RESULT for row in facts.raised)
-        if not chosen or call_digest(known) not in self._accepted:
-            return known
-        # A person saw where it came from and said yes to this very call.
         rest = tuple(row for row in facts.raised if row.rule != FROM_RESULT)
-        return replace(known, raised=rest)
+        if rest != facts.raised and (caller.token_client, call_digest(known)) in self._granted:
+            # A person saw where it came from and said yes to this very call.
+            known = replace(known, raised=rest)
+        sends = "drafts" in vars(self) and any(effect.verb == "send" for effect in known.effects)
+        return self.drafts.hold(known) if known.draft or sends else known
 
     def path_places(self, path: str) -> tuple[str, ...]:
         """Return where a path leads: as it says, and with its links resolved."""
@@ -263,12 +286,14 @@ class Permissions:
         forms = (whole, self._context.files.resolve_links(whole))
         return tuple(dict.fromkeys(map(path_identity, forms)))
 
-    def judge_call(self, facts: CallFacts) -> Decision:
-        """Return what is to be done with a call, or with several together."""
+    def judge_call(self, facts: CallFacts, before: Sequence[CallFacts] = ()) -> Decision:
+        """Return what is to be done with a call, or with several together.
+
+        `before` are the calls with it that count for the same tasks.
+        """
         if facts.parts:
-            call = strictest(
-                [self.judge_call(replace(part, ways=facts.ways)) for part in facts.parts]
-            )
+            parts = [replace(part, ways=facts.ways) for part in facts.parts]
+            call = strictest([self.judge_call(part, parts[:at]) for at, part in enumerate(parts)])
             if call.action == "allow" and any(part.tool != facts.tool for part in facts.parts):
                 # A rule may be about the tool that makes these calls.
                 itself = self.judge_call(replace(facts, parts=(), effects=(), shown=(), pin=""))
@@ -288,6 +313,8 @@ class Permissions:
         asked = decision if able is facts else decide_by_layers(able, *known[1:], granted)
         if granted or not asked.offers_always:
             return decision
+        if "tasks" in vars(self) and (task := self.tasks.find(facts, before)):
+            return decide_by_layers(*known, task.source_name)
         from iac_runtime.policy.approvals import find_approval
 
         # Without its memory it asks.
@@ -344,6 +371,8 @@ class Permissions:
         try:
             said = redeem_token(self.store, token, facts, decision, self._now)
         except TokenError as error:
+            # What was done by the answer that counted stays the end of its story.
+            facts = replace(facts, story=ApprovalHistory())
             if verdict == "decline":
                 return facts, declined(decision)
             if str(error) == CHANGED:
@@ -364,13 +393,13 @@ class Permissions:
             return self.with_changed_targets(facts, shown), decision
         if verdict == "always" and said.always and decision.offers_always:
             remember_approval(self.store, facts)
-        if facts.memory:
-            self._granted.add((facts.token_client, facts.memory))
-        self._accepted.update(
+        chosen = (
             call_digest(part)
             for part in facts.parts or (facts,)
             if any(row.rule == FROM_RESULT for row in part.raised)
         )
+        kept = {facts.memory, *chosen} - {""}
+        self._granted |= {(facts.token_client, key) for key in kept}
         source = f"the user, asked by {facts.client or 'iac'}"
         return facts, replace(decision, action="allow", source=source)
 
@@ -382,6 +411,19 @@ class Permissions:
         story = facts.story._replace(changed=describe_differences(without_secrets(before), now))
         return replace(facts, story=story)
 
+    def spend_tasks(self, facts: CallFacts, decision: Decision) -> bool:
+        """Count down the tasks that let a call run; False where one was used up meanwhile."""
+        if "tasks" not in vars(self):
+            return True
+        parts = facts.parts or (facts,)
+        judged = [self.judge_call(part) if facts.parts else decision for part in parts]
+        pairs = zip(parts, judged, strict=True)
+        return self.tasks.spend([part for part, one in pairs if one.source.startswith(TASK)])
+
+    def list_tasks(self) -> list[dict[str, Any]]:
+        """Return what is left of the tasks that were approved in this process."""
+        return self.tasks.rows() if "tasks" in vars(self) else []
+
     def release_answer(self, token: str) -> None:
         """Let an answer be used again: its call has to wait.
 
@@ -391,6 +433,17 @@ class Permissions:
         from iac_runtime.policy.approvals import release_token
 
         release_token(self.store, token)
+
+
+def _find_draft(view: RequestView, tables: Tables | None) -> str:
+    """Return the draft that a request makes or fills; without loading anything where none can."""
+    event = view.event
+    fills = event.writes and (event.op == "set" or event.code == "corecrel")
+    if tables is None or not fills or not outgoing_classes(tables):
+        return ""
+    from iac_runtime.policy.tasks import find_draft
+
+    return find_draft(view, tables)
 
 
 def _can_raise(view: RequestView) -> bool:

@@ -157,9 +157,9 @@ def _status_file(gate: "Gate", lines: Listings) -> "StatusFile | None":
     catalogue = gate.catalogue
     assert catalogue is not None
     try:
-        workers = gate.executor.worker_states
+        states, tasks = gate.executor.worker_states, gate.permissions.list_tasks
         apps, levels = len(catalogue.apps), _tools_by_level(catalogue)
-        return StatusFile(lines.surface, apps, levels, workers=workers, later=True)
+        return StatusFile(lines.surface, apps, levels, workers=states, tasks=tasks, later=True)
     except SetupError:
         # A state folder that is not safe stops the calls, which say so, and not the server.
         return None

@@ -9,13 +9,14 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from iac_base.errors import SetupError
 from iac_base.files import ensure_private_folder, open_state
+from iac_runtime.policy.facts import TIME
 from iac_runtime.version import VERSION
 
 _FOLDER: Final = "servers"
@@ -38,6 +39,7 @@ class RunningServer(NamedTuple):
         calls, errors: Since its start; a refusal is an error.
         workers: The state of each app's worker, by bundle id, as the executor says it.
         client: What the client calls itself, empty before it said so.
+        tasks: What is left of the tasks that were approved there, as `TaskBudgets.rows` says it.
     """
 
     pid: int
@@ -50,11 +52,15 @@ class RunningServer(NamedTuple):
     errors: int = 0
     workers: Mapping[str, str] = MappingProxyType({})
     client: str = ""
+    tasks: Sequence[Mapping[str, Any]] = ()
 
     def facts(self, now: float | None = None) -> dict[str, Any]:
         """Return it as one JSON object, with `uptime` in seconds."""
         at = time.time() if now is None else now
-        plain = {"tools": dict(self.tools), "workers": dict(self.workers)}
+        plain: dict[str, Any] = {"tools": dict(self.tools), "workers": dict(self.workers)}
+        # A server writes its file after a call; time goes on without one.
+        now_text = time.strftime(TIME, time.localtime(at))
+        plain["tasks"] = [dict(task) for task in self.tasks if task["until"] > now_text]
         return {**self._asdict(), **plain, "uptime": max(0, round(at - self.started))}
 
 
@@ -63,7 +69,7 @@ class StatusFile:
 
     Args:
         surface, apps, tools: As in `RunningServer`.
-        workers: Says the state of the workers when asked.
+        workers, tasks: Say the state of the workers, and what is left of tasks, when asked.
         later: Whether to write in a moment only: a first call waits for nothing then.
 
     Raises:
@@ -77,9 +83,10 @@ class StatusFile:
         tools: Mapping[str, int],
         *,
         workers: Callable[[], Mapping[str, str]] = dict,
+        tasks: Callable[[], Sequence[Mapping[str, Any]]] = tuple,
         later: bool = False,
     ) -> None:
-        self._workers = workers
+        self._workers, self._tasks = workers, tasks
         self._server = RunningServer(os.getpid(), 0.0, VERSION, surface, apps, dict(tools))
         self._path = servers_folder() / f"{self._server.pid}.json"
         self._lock = threading.Lock()
@@ -109,7 +116,7 @@ class StatusFile:
             # Not before: it loads psutil.
             self._server = self._server._replace(started=self._server.started or _process_start())
             server = self._server
-        return server._replace(workers=dict(self._workers())).facts()
+        return server._replace(workers=dict(self._workers()), tasks=self._tasks()).facts()
 
     def close(self) -> None:
         """Remove the file; the server is going."""
