@@ -262,7 +262,7 @@ def _without_secrets(facts: CallFacts, decision: Decision) -> tuple[CallFacts, D
     Before anything is cut, or the rest of a secret would have no shape.
     """
     secrets = tuple(secrets_in([facts.arguments, facts.given]))
-    names = ("arguments", "given", "effects", "raised", "line", "shown", "story")
+    names = "arguments given effects raised held line deed draft shown before story".split()
     fields = {name: without_secrets(getattr(facts, name), secrets) for name in names}
     parts = tuple(_without_secrets(part, decision)[0] for part in facts.parts)
     told = {
