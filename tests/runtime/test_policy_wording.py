@@ -84,9 +84,8 @@ def test_an_always_says_what_it_covers_in_the_same_words() -> None:
 
 def test_every_verb_and_every_phrase_can_be_said() -> None:
     assert set(PHRASES["verbs"]) == set(VERBS)
-    phrases = [
-        one for part in ("verbs", "events") for rows in PHRASES[part].values() for one in rows
-    ]
+    rows = [*PHRASES["verbs"].values(), *PHRASES["events"].values()]
+    phrases = [one for row in rows for one in row]
     phrases += [one for rows in PHRASES["properties"].values() for one in rows.values()]
     places = {place for phrase in phrases for place in re.findall(r"\{(\w*)\}", phrase)}
     assert places <= {"it", "at", "app", "name", "page", "pages"}
