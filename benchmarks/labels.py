@@ -18,7 +18,8 @@ chance, which no rule was mended on since; who mends one on a row takes it out. 
 apps, mended on, are in tests/generator/labels_blind.tsv. `labels_elsewhere.tsv`: of apps whose
 dictionaries the corpus has not, mostly mended on; name a folder that has them. `labels-open.tsv` in
 `shared/field`, with `shared/field/dictionaries`: half of what readers said of apps that no rule had
-been written on; the other half is kept for acceptance.
+been written on; the other half is kept for acceptance. `labels_from_memory.tsv`: terms of some
+sixty kinds of apps, written and labelled before the rules met them, mended on since.
 
 Prints each row that misses its accept set (with `--strict` each that differs from its label, with
 `--all` every row), the figures, and the bounds that are missed; ends with 1 when any is.

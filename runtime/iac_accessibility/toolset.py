@@ -526,6 +526,7 @@ class UiToolset:
             tuple(dict.fromkeys(effects)),
             shown,
             line=f"{'; '.join(lines)}, element {tag}",
+            deed="; ".join(lines),
             raised=(
                 *dict.fromkeys(raised),
                 *find_tainted_texts([one for one in given if one], taint, call.caller.token_client),

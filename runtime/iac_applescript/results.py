@@ -22,9 +22,6 @@ REASONS: Final = 12
 _SHOWN: Final = 200
 """Characters of a line that a person is shown."""
 
-_WHYS: Final = 3
-"""Reasons that are told of one line."""
-
 Result: TypeAlias = dict[str, Any]
 
 
@@ -163,15 +160,11 @@ def worst_lines(script: str, analysis: ScriptAnalysis) -> Iterator[TargetDescrip
         if row.level == analysis.level:
             worst.setdefault(row.place.line, []).append(row)
     for number, reasons in sorted(worst.items()):
-        # Of what stands in one place the first reason says most.
-        first = {row.place.start: row for row in reversed(reasons)}.values()
-        whys = dict.fromkeys(f"{row.text} {row.message}".strip() for row in reversed(first))
         # Of a line that is longer than is shown, the part that does it.
         at = max(reasons[0].place.column - 40, 0)
         text = rows[number - 1]
         text = text if len(text) <= _SHOWN else f"{'…' * bool(at)}{text[at : at + _SHOWN]}"
-        why = "; ".join([*whys][:_WHYS])
-        yield TargetDescription(f"line {number}", f"{clean_text(text.strip(), _SHOWN)} ({why})")
+        yield TargetDescription(f"line {number}", clean_text(text.strip(), _SHOWN))
 
 
 class ToolHit(Protocol):

@@ -199,7 +199,7 @@ def execute_script(tool: Tool, call: Call, context: ToolContext) -> Plan:
     confined = toolset.is_confined(analysis)
     told = (*analysis.targets, *analysis.unknown)
     raised = (
-        RaisedLevel("script", f"{reason.message} ({reason.text})", "SAFE")
+        RaisedLevel("script", f"Line {reason.place.line} {reason.message}.", "SAFE")
         for reason in analysis.reasons[:5]
         if analysis.level != "SAFE"
     )
@@ -214,6 +214,7 @@ def execute_script(tool: Tool, call: Call, context: ToolContext) -> Plan:
         ),
         _script_effects(toolset, analysis, script_reach(script, language, analysis)),
         line=summarize_script(given, analysis, confined=confined),
+        deed=f"run {_LANGUAGES[language]} that can {{deeds}}",
         raised=(
             *raised,
             *find_tainted_texts(literals, context.permissions.taint, call.caller.token_client),
@@ -223,6 +224,9 @@ def execute_script(tool: Tool, call: Call, context: ToolContext) -> Plan:
         pin=given.digest,
         secrets=analysis.secrets,
     )
+
+
+_LANGUAGES: Final = {"applescript": "an AppleScript", "javascript": "a script in JavaScript"}
 
 
 def _script_effects(

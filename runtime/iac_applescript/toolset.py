@@ -112,6 +112,7 @@ class ScriptToolset:
         effects: tuple[Effect, ...] = (),
         *,
         line: str = "",
+        deed: str = "",
         raised: tuple[RaisedLevel, ...] = (),
         turns: Collection[str] = (),
         lines: tuple[TargetDescription, ...] = (),
@@ -122,7 +123,7 @@ class ScriptToolset:
 
         Args:
             tool, call, work, effects: What is called, and what that does.
-            line, raised: As the facts have them; the line is the tool's name if left out.
+            line, deed, raised: As the facts have them; the line is the tool's name if left out.
             turns: Bundle ids of the apps that are told one thing at a time.
             lines: The lines of a script that a person should see.
             pin: The digest of a script that is not in the arguments.
@@ -138,7 +139,9 @@ class ScriptToolset:
 
         says = line or tool.name
         told = (tool.name, effects, call.arguments)
-        facts = CallFacts(*told, line=says, raised=raised, shown=lines, pin=pin, secrets=secrets)
+        facts = CallFacts(
+            *told, line=says, deed=deed, raised=raised, shown=lines, pin=pin, secrets=secrets
+        )
         return Plan(tool, facts, perform)
 
     def _run_work(self, work: Work, given: Arguments, run: Runner) -> Result:

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     )
     from iac_runtime.policy.permissions import Permissions
     from iac_runtime.policy.places import is_unreadable_app
-    from iac_runtime.policy.prompts import describe_each_call
     from iac_runtime.policy.taint import Taint
+    from iac_runtime.policy.wording import describe_each_call
     from iac_runtime.search import Index
     from iac_runtime.tools.catalogue import Catalogue, check_own
     from iac_runtime.tools.checking import check_arguments, to_json_types
@@ -78,7 +78,7 @@ _HOMES: Final = {
     "iac_runtime.policy.facts": "CallFacts Decision Effect RaisedLevel TargetDescription Verb",
     "iac_runtime.policy.escalation": "find_tainted_texts",
     "iac_runtime.policy.permissions": "Permissions",
-    "iac_runtime.policy.prompts": "describe_each_call",
+    "iac_runtime.policy.wording": "describe_each_call",
     "iac_runtime.search": "Index",
     "iac_runtime.tools.catalogue": "Catalogue check_own",
     "iac_runtime.tools.checking": "check_arguments to_json_types",

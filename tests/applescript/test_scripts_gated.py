@@ -72,7 +72,7 @@ def test_a_script_that_reads_is_safe_while_its_app_runs(
     )
     stopped = plan(toolset, READS)
     assert stopped.facts.level == "MODIFY"
-    assert [row.reason for row in stopped.facts.raised] == ["would start Music (com.apple.Music)"]
+    assert [row.reason for row in stopped.facts.raised] == ["Line 1 would start Music."]
     assert [app for app, _ in stopped.facts.apps] == [PLAYER]
     assert "would start Music" in stopped.facts.line
     assert executor.test_app(PLAYER).running == "no"
@@ -308,8 +308,8 @@ def test_of_a_long_script_a_person_sees_the_dangerous_lines_and_not_its_head(
     asks = gate_of().call(Call("execute_applescript", {"script": script}, ASKED))
     assert isinstance(asks, PendingCall)
     lines = asks.question.text.splitlines()
-    why = "do shell script runs a command of the shell"
-    assert f'  line 41: do shell script "rm -rf ~" ({why})' in lines
+    assert '  line 41: do shell script "rm -rf ~"' in lines
+    assert any(line.startswith("Reason: Line 41 runs a command of the shell.") for line in lines)
     assert "harmless" not in asks.question.text
     assert "harmless 39" in Path(lines[-1].partition(". All of it: ")[2]).read_text()
     assert len(lines) <= LINE_LIMIT

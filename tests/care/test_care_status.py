@@ -42,6 +42,26 @@ def test_a_server_is_seen_with_its_numbers(board: StatusFile) -> None:
     assert server.facts(server.started + 61.4)["uptime"] == 61
 
 
+def test_a_task_is_counted_down_in_the_status(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = {
+        "client": "Claude",
+        "covers": "mark",
+        "left": 3,
+        "of": 20,
+        "until": "2999-01-01 10:00:00",
+    }
+    over = {**row, "covers": "was", "until": "2001-01-01 10:00:00"}
+    board = StatusFile("search", 1, {"SAFE": 1}, tasks=lambda: [row, over])
+    assert board.facts()["tasks"] == [row]
+    main(["status"])
+    told = capsys.readouterr().out
+    board.close()
+    assert "task: 3 of 20 left until 2999-01-01 10:00:00: mark" in told
+    assert "was" not in told
+
+
 def test_many_threads_count_right(board: StatusFile) -> None:
     threads = [
         threading.Thread(target=lambda: [board.count_call() for _ in range(200)]) for _ in range(8)

@@ -27,6 +27,7 @@ from iac_runtime.audit.reading import row_lines
 from iac_runtime.audit.store import FILE
 from iac_runtime.gate.opening import GateOptions, build_gate
 from iac_runtime.gate.plans import Call, CompletedCall
+from iac_runtime.serve.status import StatusFile
 from iac_runtime.tools.freshness import check_freshness
 
 FORM = {"content-type": "application/x-www-form-urlencoded"}
@@ -236,3 +237,15 @@ def test_an_app_that_was_updated_is_named(tmp_path: Path, monkeypatch: pytest.Mo
         text = client.get("/changes", headers={"host": "127.0.0.1:80"}).text
     assert '<a href="/changes?compare=1&amp;app=com.apple.Notes">Notes</a>' in text
     assert "→ 9.1&lt;script" in text
+
+
+def test_what_is_left_of_a_task_is_shown(
+    page: OpenPage, cookie: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IAC_DATA", str(page.data))
+    row = {"client": "<b>Claude", "covers": "mark in {inbox}", "left": 3, "of": 20}
+    board = StatusFile("search", 1, {}, tasks=lambda: [{**row, "until": "2999-01-01 10:00:00"}])
+    shown = ask(page, "/now?part", cookie=cookie)[2]
+    board.close()
+    said = "has 3 of 20 changes left until 2999-01-01 10:00:00: mark in {inbox}."
+    assert f"&lt;b&gt;Claude: A task that you approved {said}" in shown

@@ -64,9 +64,9 @@ def test_one_question_shows_every_change_and_the_run_makes_them(desk: Desk) -> N
     assert desk.plan(FLAG) is None
     (question,) = desk.questions
     one, two, three, *_ = question.splitlines()
-    assert one == "Claude wants to run a plan: change message in Mail (2):"
+    assert one == "Claude wants to run a plan: flag 2 messages in Mail:"
     assert '"Lunch on Thursday?"' in two
-    assert "It sets flagged status to true" in three
+    assert '"Minutes of the board meeting"' in three
     assert desk.read("mail_count", **FLAGGED) != before
 
 
@@ -255,7 +255,7 @@ def test_a_kept_plan_is_listed_shown_run_pinned_and_removed(desk: Desk, tmp_path
     assert (tool.name, tool.input["required"]) == ("plan_flag_from", ["sender"])
     asked = desk.gate.call(_call(tool.name, sender="tom@"), tool=tool)
     assert isinstance(asked, PendingCall)
-    assert "change message in Mail (1)" in asked.question.text
+    assert "run a plan: flag a message in Mail:" in asked.question.text
     assert said("remove", "flag_from") == "flag_from is removed.\n"
     assert said("list") == ""
 

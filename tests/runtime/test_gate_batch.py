@@ -79,8 +79,8 @@ def test_one_question_is_a_table_of_all_the_calls() -> None:
     asked = Desk().call(DELETE, [note(1), note(3)])
     assert isinstance(asked, PendingCall)
     one, two, three, *_ = asked.question.text.splitlines()
-    assert one == "Claude wants to use notes_delete for 2 calls together:"
-    assert two.startswith("  1. delete")
+    assert one == "Claude wants to delete 2 notes in Notes:"
+    assert two.startswith('  1. note "Note 1"')
     assert '"Note 1"' in two
     assert '"Note 3"' in three
     assert "Always allow" not in asked.question.answers

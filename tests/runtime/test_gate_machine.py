@@ -56,6 +56,7 @@ class Machine(RuleBasedStateMachine):
         self.run(Call(*CALLS[0]))
 
     def open(self) -> None:
+        self.waiting: list[PendingCall] = []
         catalogue = Catalogue([self.output])
         tables = [catalogue.load_tables(app) for app in catalogue.apps.values()]
         self.simulator = Simulator(tables, {"diary": WORLD})
@@ -93,14 +94,23 @@ class Machine(RuleBasedStateMachine):
         if isinstance(outcome, CompletedCall):
             # Nobody was asked just now: it reads, or the person said always.
             assert outcome.level == "SAFE" or (outcome.level == "MODIFY" and name in self.always)
-        return (asked, outcome) if isinstance(outcome, PendingCall) else (asked, None)
+        if not isinstance(outcome, PendingCall):
+            return (asked, None)
+        self.waiting.append(outcome)
+        return (asked, outcome)
 
-    @rule(asked=questions, verdict=st.sampled_from(VERDICTS))
-    def answer(self, asked: tuple[Call, PendingCall | None], verdict: Verdict) -> None:
+    @rule(asked=questions, verdict=st.sampled_from(VERDICTS), resumed=st.booleans())
+    def answer(
+        self, asked: tuple[Call, PendingCall | None], verdict: Verdict, *, resumed: bool
+    ) -> None:
+        """Answer a question: the call goes on as it was planned, or comes again with its token."""
         call, question = asked
         if question is None:
             return
-        outcome = self.run(call._replace(token=question.token, verdict=verdict))
+        again = call._replace(token=question.token, verdict=verdict)
+        # A server that ended has nothing to go on with.
+        able = resumed and any(one is question for one in self.waiting)
+        outcome = self.run(again, question if able else None)
         if outcome is None:
             return
         fresh = question.token not in self.used
@@ -164,10 +174,13 @@ class Machine(RuleBasedStateMachine):
         """The person lets questions be asked again."""
         resume_clients(self.gate.permissions.store)
 
-    def run(self, call: Call) -> Any:
+    def run(self, call: Call, pending: PendingCall | None = None) -> Any:
         before = len(self.simulator.events)
         try:
-            outcome = self.gate.call(call)
+            if pending is None:
+                outcome = self.gate.call(call)
+            else:
+                outcome = self.gate.answer(pending, call.verdict)
         except ToolError as error:
             # What it was to change had been deleted meanwhile.
             assert error.type == "NOT_FOUND"

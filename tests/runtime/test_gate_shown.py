@@ -88,10 +88,10 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
      ["Claude wants to delete 2 notes in Notes.", '  2 notes, in folder "Notes", account "iCloud"',
       '  note "Shopping list", modification date 2026-02-25 18:00']),
     ("notes_move", {"target": f"{NOTES}[0]", "to": "accounts[0].folders[1]"},
-     ['Claude wants to move the note "Shopping list" in Notes.',
+     ['Claude wants to move the note "Shopping list" to the folder "Work" in Notes.',
       '  note "Shopping list", modification date 2026-02-25 18:00, in folder "Notes", account'
       ' "iCloud", plaintext "Shopping list Milk, eggs, bread"',
-      '  folder "Work", in account "iCloud"', 'Arguments: to = the folder "Work".',
+      '  folder "Work", in account "iCloud"',
       "Reason: MODIFY calls require approval (preset cautious).",
       "Undo: moves it back to Notes / Notes."]),
     ("mail_send", {"target": "outgoingMessages[0]"},
@@ -130,7 +130,8 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
       "Reason: MODIFY calls require approval (preset cautious).",
       "Cannot be undone: IAC cannot open it again as it was, and unsaved changes may be lost."]),
     ("calendar_set", {"target": 'calendars["Home"]', "properties": {"name": "House"}},
-     ['Claude wants to change the calendar "Home" in Calendar.', 'It sets name to "House".',
+     ['Claude wants to rename the calendar "Home" in Calendar.',
+      'It sets name to "House" (was "Home").',
       "Reason: MODIFY calls require approval (preset cautious).",
       "Undo: restores name to \"Home\"."]),
 ], ids=lambda value: value if isinstance(value, str) else "")  # fmt: skip

@@ -120,8 +120,10 @@ def test_a_person_is_asked_with_what_will_be_restored(catalogue: Catalogue) -> N
     asked = Call("undo_call", {}, Requester("Claude", ("client",)))
     asks = diary.call(asked)
     assert isinstance(asks, PendingCall)
-    assert 'It sets body to "Rain".' in asks.question.text
-    assert 'restores body to "Rain"' in asks.question.text
+    assert asks.question.text.startswith(
+        'Claude wants to undo an earlier call: change the body of the entry "Monday" in Diary.'
+    )
+    assert 'It sets body to "Rain" (was "Snow").' in asks.question.text
     assert 'Undo: restores body to "Snow".' in asks.question.text
     assert body(diary) == "Snow"
     assert isinstance(diary.call(asked._replace(token=asks.token, verdict="once")), CompletedCall)

@@ -23,9 +23,9 @@ from iac_runtime.policy.places import (
     parse_file_url,
     path_identity,
 )
-from iac_runtime.policy.prompts import describe_effect
 from iac_runtime.policy.requests import class_term, request_object
 from iac_runtime.policy.verbs import command_verb
+from iac_runtime.policy.wording import describe_deeds
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.tables import tables_of
 
@@ -37,22 +37,22 @@ MILK = 'notes["Milk"]'
 
 @pytest.mark.parametrize(("tool", "arguments", "verb", "row", "says"), [
     ("notes get", {"target": f"{MILK}.body"}, "read", f"note {MILK}.body",
-     f"read note {MILK}.body in Notes"),
+     f"read the note {MILK}.body in Notes"),
     ("notes make", {"element": "note", "properties": {"name": "notes[0]"}}, "create", "note",
      "make a note in Notes"),
     ("notes make", {"element": "attachment", "at": "notes[0].attachments.end"}, "create",
      "attachment", "make an attachment in Notes"),
     ("notes delete", {"target": ['notes["a"]', 'notes["b"]']}, "delete", 'note notes["a"]',
-     'delete note notes["a"] in Notes'),
-    ("finder empty", {}, "delete", "", "empty the Trash"),
+     'delete the note notes["a"] in Notes'),
+    ("finder empty", {}, "delete", "", "empty the Trash in Finder"),
     ("finder activate", {}, "view", "", "show Finder"),
     ("textedit quit", {}, "end", "", "quit TextEdit"),
     ("mail send", {"target": "outgoingMessages[0]"}, "send", "outgoing message outgoingMessages[0]",
-     "send outgoing message outgoingMessages[0] in Mail"),
+     "send the outgoing message outgoingMessages[0] in Mail"),
     ("safari do_javascript", {"in_": "documents[0]", "code": "x"}, "run", "",
      "run JavaScript in a page in Safari"),
     ("system_events click", {"target": "menuBars[0]"}, "unknown", "menu bar menuBars[0]",
-     "click menu bar menuBars[0] as if you did"),
+     "click the menu bar menuBars[0] as if you did on this Mac"),
 ])  # fmt: skip
 def test_what_a_tool_does(
     tool: str, arguments: dict[str, Any], verb: str, row: str, says: str
@@ -60,7 +60,7 @@ def test_what_a_tool_does(
     effect = facts_of(tool, arguments).effects[0]
     assert effect.verb == verb
     assert effect.audit_row() == (verb, effect.app, row, "")
-    assert describe_effect(effect) == says
+    assert describe_deeds(CallFacts("t", (effect,)))[0] == says
 
 
 @pytest.mark.parametrize(("tool", "arguments", "flows"), [
@@ -129,8 +129,9 @@ def test_code_and_addresses_may_reach_any_app(
 def test_an_effect_on_an_app_without_identity_keeps_its_name() -> None:
     effect = Effect("read", "", "Nots", "window", flow=(Flow("host", "a"), Flow("file", "b")))
     assert effect.audit_row() == ("read", "Nots", "window", "host a, file b")
-    assert describe_effect(effect) == "read a window in Nots"
-    assert describe_effect(effect._replace(verb="ask-person")) == "ask you a window in Nots"
+    asks = effect._replace(verb="ask-person")
+    assert describe_deeds(CallFacts("t", (effect,))) == ["read windows in Nots"]
+    assert describe_deeds(CallFacts("t", (asks,))) == ["ask you a question in Nots"]
 
 
 @pytest.mark.parametrize(("code", "name", "level", "answers", "verb"), [

@@ -34,12 +34,12 @@ from iac_runtime.policy.prompts import (
     build_question,
     can_show_dialog,
     elicitation_form,
-    escaped_json,
     input_required_result,
     read_answer,
     read_responses,
 )
 from iac_runtime.policy.settings import Policy
+from iac_runtime.policy.wording import escaped_json
 from iac_runtime.tools.tables import tables_of
 from iac_simulator import Simulator
 
@@ -58,16 +58,16 @@ def question_of(facts: CallFacts) -> Question:
 def test_a_question_says_who_what_why_and_with_what() -> None:
     assert question_of(DELETE).text.splitlines() == [
         'Claude wants to delete notes.whose({name: "x"}) in Notes.',
-        "Reason: It changes several objects at once. DANGEROUS calls always require approval.",
+        "Reason: It changes several objects at once.",
         "Cannot be undone: what several objects were before is not kept.",
         'DANGEROUS: notes_delete, notes.whose({name: "x"})',
     ]
     assert question_of(WRITE).text.splitlines() == [
-        "Claude wants to make a note in Notes.",
-        'Arguments: name = "Milk"; body = "one\\ntwo".',
+        'Claude wants to make a note called "Milk" in Notes.',
+        'With body "one\\ntwo".',
         "Reason: MODIFY calls require approval (preset cautious).",
         "Undo: deletes it again, unless it has changed.",
-        '"Always allow" would cover: make notes with name, body in Notes.',
+        '"Always allow" would cover: make notes in Notes (with "name" and "body").',
         "MODIFY: notes_make_note",
     ]
     assert question_of(replace(WRITE, client="")).text.startswith("A program wants")
@@ -92,7 +92,7 @@ def test_a_shown_value_is_one_line_that_hides_nothing_and_says_what_is_left_out(
     assert text == whole or "characters left out, SHA-256" in text
 
 
-def test_a_long_question_has_twelve_lines_and_names_the_file_that_has_all() -> None:
+def test_a_long_question_has_eight_lines_and_names_the_file_that_has_all() -> None:
     arguments = {str(n): "x" * 5000 for n in range(50)}
     shown = tuple(TargetDescription(f"notes[{n}]", f"note {n} " + "y" * 300) for n in range(20))
     effects = tuple(WRITE.effects[0]._replace(kind=f"note {n}") for n in range(9))
@@ -109,7 +109,6 @@ def test_a_long_question_has_twelve_lines_and_names_the_file_that_has_all() -> N
     assert len(text.splitlines()) == LINE_LIMIT
     assert text.endswith("All of it: /state/q.txt")
     assert "characters left out, SHA-256" in text
-    assert "  and 7 more" in text
     assert "  and 19 more" in text
     (whole,) = kept
     assert all("x" * 5000 in part for part in whole.split("; ")[:50])

@@ -1,12 +1,13 @@
 """One answer for several calls: a draft is asked about at its sending, a task is counted down."""
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from iac_base.errors import CallRefusedError, InvalidParameterError
+from iac_base.errors import InvalidParameterError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, CallAnswer, CompletedCall, PendingCall, RefusedCall
@@ -14,6 +15,7 @@ from iac_runtime.policy.permissions import Permissions, Requester
 from iac_runtime.policy.policy_file import parse_policy
 from iac_runtime.policy.settings import PolicyFlags, read_settings
 from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.own import added_tools
 from iac_simulator import Simulator
 from iac_simulator.simulator import demo_state
 
@@ -37,7 +39,11 @@ class Desk:
         self.simulator = Simulator(apps, demo_state())
         self.permissions = Permissions(known, settings, home="/Users/me", now=lambda: self.now)
         self.gate = Gate(
-            catalogue, Executor(self.simulator), home="/Users/me", permissions=self.permissions
+            catalogue,
+            Executor(self.simulator),
+            home="/Users/me",
+            permissions=self.permissions,
+            added=added_tools,
         )
 
     def call(
@@ -78,7 +84,11 @@ def test_a_task_is_asked_about_as_a_budget_and_counted_down(desk: Desk) -> None:
     asked = desk.approve(mark(101))
     assert isinstance(asked, PendingCall)
     assert asked.question.answers == ("Deny", "Allow once")
-    for part in ("up to 2 times within 10 minutes", "change read status to true", "in inbox"):
+    for part in (
+        "up to 2 times within 10 minutes",
+        "mark messages as read in Mail",
+        "only in inbox",
+    ):
         assert part in asked.question.text
     done = desk.accept(asked)
     assert isinstance(done, CompletedCall)
@@ -129,6 +139,38 @@ def test_an_approval_in_between_takes_nothing_from_a_task(desk: Desk) -> None:
     assert desk.permissions.tasks.rows()[0]["left"] == 2
 
 
+def test_a_task_can_be_approved_again_before_it_is_used_up(desk: Desk) -> None:
+    for _ in range(2):
+        desk.accept(desk.approve(mark(101), count=1))
+    ran = [runs(desk.call(*mark(ident))) for ident in (101, 102, 103)]
+    assert ran == [True, True, False]
+
+
+def test_a_script_is_no_call_of_a_task(desk: Desk) -> None:
+    # Nobody can tell how many messages it reaches, nor of which mailbox.
+    desk.accept(desk.approve(mark(101), count=50))
+    marks = 'tell application "Mail" to set read status of every message of inbox to true'
+    assert not runs(desk.call("execute_applescript", {"script": marks}))
+    with pytest.raises(InvalidParameterError):
+        desk.approve(("execute_applescript", {"script": marks}))
+
+
+def test_the_last_of_a_task_is_taken_once(desk: Desk) -> None:
+    desk.accept(desk.approve(mark(101), count=5))
+    barrier, ran = threading.Barrier(8), []
+
+    def try_one() -> None:
+        barrier.wait()
+        ran.append(runs(desk.call(*mark(101))))
+
+    threads = [threading.Thread(target=try_one) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(ran) == [False] * 3 + [True] * 5
+
+
 def test_a_no_allows_nothing(desk: Desk) -> None:
     assert isinstance(desk.accept(desk.approve(mark(101)), "decline"), RefusedCall)
     assert not runs(desk.call(*mark(101)))
@@ -158,7 +200,7 @@ def test_deny_and_ask_rules_stand_before_a_task(
     catalogue: Catalogue, own_data_folder: Path
 ) -> None:
     denied = Desk(catalogue, "[[deny]]\ntool = 'mail_mark_read'\n")
-    with pytest.raises(CallRefusedError, match="denies this call"):
+    with pytest.raises(InvalidParameterError, match="denies this call"):
         denied.approve(mark(101))
     asks = Desk(catalogue, "[[ask]]\ntool = 'mail_mark_read'\n")
     with pytest.raises(InvalidParameterError):
@@ -177,9 +219,8 @@ def test_a_task_needs_somebody_who_can_be_asked(desk: Desk) -> None:
 
 
 def test_what_needs_no_approval_needs_no_task(desk: Desk) -> None:
-    answer = desk.approve(("mail_list_unread", {}))
-    assert isinstance(answer, CompletedCall)
-    assert desk.permissions.tasks.rows() == []
+    with pytest.raises(InvalidParameterError, match="require approval"):
+        desk.approve(("mail_list_unread", {}))
 
 
 # Drafts.

@@ -102,7 +102,6 @@ def word_sets(name: str) -> dict[str, frozenset[str]]:
 
 
 _LEVELS: Final[Mapping[str, Level]] = {level: level for level in LEVELS}
-OPENS_FILES: Final = "aevtodoc"
 OPENS_URLS: Final = "GURLGURL"
 
 EVENTS: Final[Mapping[str, LevelVerdict]] = {

@@ -19,7 +19,6 @@ from typing import Final
 from iac_gen.classify.evidence import (
     CODE_WORDS,
     EVENTS,
-    OPENS_FILES,
     OPENS_URLS,
     READS,
     SECRET_WORDS,
@@ -51,9 +50,10 @@ from iac_gen.resolve import ResolvedDictionary
 from iac_runtime.tool import Level
 
 _STRUCTURE: Final = read_level_table("structure")
-_HERE: Final = tuple(
-    (AppTrait[name], verdicts_by_word(rows)) for name, rows in _STRUCTURE["verbs"].items()
-)
+_HERE: Final = {
+    table: [(AppTrait[name], verdicts_by_word(rows)) for name, rows in _STRUCTURE[table].items()]
+    for table in ("events", "verbs")
+}
 _IDS: Final = verdicts_by_word(_STRUCTURE["event_ids"])
 _OPENED, _SERVED = (
     {key: frozenset(row.split()) for key, row in _STRUCTURE[name].items() if isinstance(row, str)}
@@ -97,7 +97,7 @@ def judge_setter(
     if prop.access == "r":
         return LevelJudgment((LevelVerdict("SAFE", "cannot be set", "access"),))
     floor = floor_verdicts((floors or shipped_floors()).setters.get((owner.code, prop.code)))
-    return LevelJudgment((*setter_verdicts(owner, prop), *floor))
+    return LevelJudgment((setter_verdict(owner, prop), *floor))
 
 
 def _without_caller(
@@ -108,28 +108,26 @@ def _without_caller(
     It is one that many commands of the app take under one name: it says who calls, and neither
     what is done nor to what.
     """
-    shown = _ordered_parameters(command)
-    rest = [
-        (row, kind)
-        for row, kind in zip(shown, kinds, strict=True)
-        if not SECRET_WORDS.intersection(term_phrase(row.name))
-        or not _is_taken_by_many(row.name, resolved)
-    ]
-    if len(rest) == len(kinds):
+    rows = _ordered_parameters(command)
+    callers = [row for row in rows if _says_who_calls(row.name, resolved)]
+    if not callers:
         return command, kinds
-    left = tuple(row for row, _ in rest if row is not command.direct)
-    return replace(command, parameters=left), [kind for _, kind in rest]
+    left = tuple(row for row in command.parameters if row not in callers)
+    return replace(command, parameters=left), [
+        kind for row, kind in zip(rows, kinds, strict=True) if row not in callers
+    ]
 
 
-def _is_taken_by_many(name: str, resolved: ResolvedDictionary) -> bool:
-    """Say whether three or more of an app's own commands take a secret, and a part of all does.
+def _says_who_calls(name: str, resolved: ResolvedDictionary) -> bool:
+    """Say whether a secret is taken by three or more of an app's own commands, a part of all.
 
     Half of them where it is a password, which a few calls may hand on to somebody else.
     """
+    words = set(term_phrase(name))
     own = [row for row in resolved.commands if row.code not in EVENTS]
     taken = sum(any(one.name == name for one in row.parameters) for row in own)
-    part = 8 if {"secret", "token"}.intersection(term_phrase(name)) else 2
-    return taken >= max(3, len(own) / part)
+    part = 8 if {"secret", "token"} & words else 2
+    return bool(SECRET_WORDS & words) and taken >= max(3, len(own) / part)
 
 
 def _command_evidence(
@@ -143,7 +141,10 @@ def _command_evidence(
     if coded is not None:
         # Whatever it is called: `run` is a launch where its event is that of launching.
         yield replace(coded, source=f"event code {command.code}")
-        yield from with_source("structure", _event_verdicts_in_app(command, resolved, app))
+        yield from with_source("structure", _verdicts_in_app("events", command.code, app))
+        if command.code == OPENS_URLS and resolved.commands and not has_objects(resolved):
+            why = "opens a URL of any scheme with any app"
+            yield LevelVerdict("DANGEROUS", why, "structure")
     else:
         if verb is not None:
             yield replace(verb, source="words")
@@ -157,7 +158,7 @@ def _command_evidence(
         yield from with_source(
             "words and types", _parameter_verdicts(command, resolved, kinds, verb)
         )
-        yield from with_source("structure", _verb_verdicts_in_app(words, app))
+        yield from with_source("structure", _verdicts_in_app("verbs", "".join(words[:1]), app))
     for group in command.access_groups:
         if (verdict := _GROUPS.get(group.rpartition(".")[2])) is not None:
             yield replace(verdict, source=f"access group {group}")
@@ -188,20 +189,11 @@ def _sort_verdict(words: Phrase, command: SdefCommand) -> LevelVerdict | None:
     return LevelVerdict("SAFE", "reads")
 
 
-def _event_verdicts_in_app(
-    command: SdefCommand, resolved: ResolvedDictionary, app: AppTrait
-) -> Iterator[LevelVerdict]:
-    """Yield what a standard event means in an app of a known kind."""
-    if command.code == OPENS_FILES and app & (AppTrait.SHELL | AppTrait.OPENER | AppTrait.PROGRAMS):
-        yield LevelVerdict("DANGEROUS", "opening may run the file")
-    if command.code == OPENS_URLS and AppTrait.SHELL in app:
-        yield LevelVerdict("DANGEROUS", "a URL starts a session or runs something")
-    if command.code == OPENS_URLS and resolved.commands and not has_objects(resolved):
-        yield LevelVerdict("DANGEROUS", "opens a URL of any scheme with any app")
-    if command.code in ("coreclos", "corecrel") and AppTrait.SHELL in app:
-        yield LevelVerdict("DANGEROUS", "starts or ends a shell")
-    if command.code == "miscslct" and AppTrait.REMOTE in app:
-        yield LevelVerdict("MODIFY", "selects something in an app, which can trigger an action")
+def _verdicts_in_app(table: str, term: str, app: AppTrait) -> Iterator[LevelVerdict]:
+    """Yield what a standard event, or a verb of the app's own, means in an app of a known kind."""
+    for trait, terms in _HERE[table]:
+        if trait in app and term in terms:
+            yield terms[term]
 
 
 def _parameter_verdicts(
@@ -285,13 +277,6 @@ _DESTINATIONS: Final = frozenset({"to", "in", "into", "saving"})
 _KEEPS_CODE: Final = frozenset("get find search show save export".split())
 
 
-def _verb_verdicts_in_app(words: Phrase, app: AppTrait) -> Iterator[LevelVerdict]:
-    """Yield what an event of the app's own means in an app of a known kind."""
-    for trait, verbs in _HERE:
-        if trait in app and words and words[0] in verbs:
-            yield verbs[words[0]]
-
-
 def _ordered_parameters(command: SdefCommand) -> list[SdefParameter]:
     """Return the parameters in the order of `kinds`: the direct one first."""
     shown = [parameter for parameter in command.parameters if not parameter.hidden]
@@ -354,7 +339,7 @@ _VALUES: Final = re.compile(r"\b(ui element|attribute|text field|text area|slide
 _WINDOWS: Final = re.compile(rf"({'|'.join(sorted(_SETS['stages']))})s?( object)?$", re.I)
 
 _HOLDERS: Final = re.compile(
-    r"(document|note|page|article|template|area|text file|entry|\brecord)$", re.I
+    r"(document|draft|note|page|article|template|area|text file|entry|\brecord)$", re.I
 )
 # Codes of whole contents. A new object has none to lose, so making one with them is less.
 CONTENTS: Final = frozenset({"body", "ctxt", "pcnt", "PCnt", "text"})
@@ -373,11 +358,10 @@ def _name_ends_with(row: SdefClass, kinds: tuple[str, ...]) -> bool:
     )
 
 
-def setter_verdicts(owner: SdefClass, prop: SdefProperty) -> Iterator[LevelVerdict]:
-    """Yield what is known of setting a property, its access left aside."""
+def setter_verdict(owner: SdefClass, prop: SdefProperty) -> LevelVerdict:
+    """Return what is known of setting a property, its access left aside."""
     if (coded := _CODES.get(prop.code)) is not None:
-        yield replace(coded, source=f"property code {prop.code}")
-        return
+        return replace(coded, source=f"property code {prop.code}")
     words = term_phrase(prop.name)
     key = "_".join(words)
     kinds = _type_names(prop)
@@ -385,29 +369,25 @@ def setter_verdicts(owner: SdefClass, prop: SdefProperty) -> Iterator[LevelVerdi
     starts_app = words[-2:-1] == ("at",) and kinds == {"boolean"}
     danger = None if starts_app else danger_of_name(words)
     if danger is not None and _is_dangerous_setter(danger, owner, words, kinds):
-        yield LevelVerdict("DANGEROUS", f"{prop.name} {danger}", "words")
-        return
+        return LevelVerdict("DANGEROUS", f"{prop.name} {danger}", "words")
     starts = key in ("enabled", "active") and _name_ends_with(owner, _CLASSES["starts"])
     if starts or (_name_ends_with(owner, _CLASSES["acts"]) and key not in _SETS["quiet"]):
-        yield LevelVerdict("DANGEROUS", f"a {owner.name} acts later by itself", "class")
-        return
+        return LevelVerdict("DANGEROUS", f"a {owner.name} acts later by itself", "class")
     if _VALUES.search(owner.name) and key == "value" and not _is_text_style(owner, prop):
-        yield LevelVerdict("DANGEROUS", "types into any control", "class")
-        return
+        return LevelVerdict("DANGEROUS", "types into any control", "class")
     text = kinds.isdisjoint(_SETS["no_text"])
     written = text and not _SETS["written_as"].isdisjoint(words[-1:])
     if written and _name_ends_with(owner, _CLASSES["programs"]):
-        yield LevelVerdict("DANGEROUS", f"decides what a {owner.name} does", "class")
-        return
+        return LevelVerdict("DANGEROUS", f"decides what a {owner.name} does", "class")
     timed = any(not _SETS["times"].isdisjoint(term_phrase(one.name)) for one in owner.properties)
     if text and timed and not _SETS["due"].isdisjoint(words):
-        yield LevelVerdict("DANGEROUS", f"decides what a {owner.name} does when it is due", "class")
-        return
+        return LevelVerdict(
+            "DANGEROUS", f"decides what a {owner.name} does when it is due", "class"
+        )
     holds = key in _SETS["contents"] and _HOLDERS.search(owner.name) is not None
     if (holds or key in _SETS["whole"]) and text:
-        yield LevelVerdict("DANGEROUS", "replaces the whole content", "words and type")
-        return
-    yield _VIEW if _is_view_property(owner, prop, words) else _CHANGES
+        return LevelVerdict("DANGEROUS", "replaces the whole content", "words and type")
+    return _VIEW if _is_view_property(owner, prop, words) else _CHANGES
 
 
 def _is_text_style(owner: SdefClass, prop: SdefProperty) -> bool:

@@ -358,7 +358,9 @@ class _StatementReader:
         elif unit.word in SPECIAL:
             verdict, base = SPECIAL[unit.word](rest, scene, base), "SAFE"
         else:
-            self.findings.add(base, "command", f"{unit.word} is {base}", unit.word, unit.start)
+            self.findings.add(
+                base, "command", f'uses "{unit.word}", which is {base}', unit.word, unit.start
+            )
             verdict = judge_fields(rest, None, scene) if rows and base != "SAFE" else SAFE
         if verdict.level != "SAFE":
             self.findings.add(verdict.level, "command", verdict.reason, unit.word, unit.start)

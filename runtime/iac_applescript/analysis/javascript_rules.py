@@ -101,7 +101,7 @@ class Acts:
                 says = "makes something that IAC does not understand"
             else:
                 level = highest(("MODIFY", *(entry.level for entry in rows)))
-                self.add(level, "command", f"makes a {rows[0].term}", rows[0].term, node)
+                self.add(level, "command", f"makes a new {rows[0].term}", rows[0].term, node)
                 made = frozenset(("app", app.key) for app in self.apps.values())
                 self.acts(
                     made,
@@ -509,7 +509,7 @@ class AppRules(Acts):
         for key, value in self.options(given):
             kind = self._option(key, value, node) or kind
         level = highest(levels)
-        self.add(level, "command", f"{name} is {level}", name, node)
+        self.add(level, "command", f'uses "{name}", which is {level}', name, node)
         if not kind:
             self.acts(holder, apps, name, "command", level, args)
         if name in _DIALOGS:
@@ -535,7 +535,7 @@ class AppRules(Acts):
         args: Args,
     ) -> Value:
         level = highest(("MODIFY", *(entry.level for entry in classes)))
-        self.add(level, "command", f"makes a {classes[0].term}", name, node)
+        self.add(level, "command", f"makes a new {classes[0].term}", name, node)
         self.acts(holder, apps, name, "class", level, args, "create")
         if args.spread or any(a[0] not in ("site", "text") for value in args.values for a in value):
             says = "gives properties that are not written out"

@@ -60,7 +60,7 @@ def _osascript_texts(command: str) -> Iterator[NestedScript]:
         elif word in _ENDS:
             if lines:
                 yield NestedScript("\n".join(lines), _language_of(language))
-            lines, language, inside = [], language if inside else "", False
+            lines, inside = [], False
         elif word.rpartition("/")[2] == "osascript":
             inside, language = True, ""
     if "osascript" in words or any(word.endswith("/osascript") for word in words):

@@ -374,7 +374,7 @@ def _judge_make(rest: Sequence[Unit], scene: StatementContext, _base: Level) -> 
     fields = judge_fields(rest, made, scene)
     if fields.level == "DANGEROUS":
         return fields
-    return CommandVerdict(highest(levels), f"makes a {made.word}")
+    return CommandVerdict(highest(levels), f"makes a new {made.word}")
 
 
 def _judge_open(rest: Sequence[Unit], scene: StatementContext, base: Level) -> CommandVerdict:

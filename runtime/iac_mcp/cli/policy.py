@@ -35,9 +35,9 @@ from iac_runtime.policy.policy_file import (
     policy_path,
     unknown_words,
 )
-from iac_runtime.policy.prompts import escaped_json
 from iac_runtime.policy.rules import DAYS, TableKeys, TableReader, describe_rule, table_keys
 from iac_runtime.policy.settings import PRESETS, Policy, PolicyFlags
+from iac_runtime.policy.wording import escaped_json
 from iac_runtime.serve.call import unwrap_call_tool
 from iac_runtime.tools.catalogue import Catalogue, tool_folders
 from iac_runtime.tools.lock import lock_digest

@@ -9,6 +9,7 @@ import contextlib
 import hashlib
 import itertools
 import json
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -31,7 +32,6 @@ from iac_runtime.language.reader import AppReader, without_filter
 from iac_runtime.language.references import Reference, resolve_steps
 from iac_runtime.language.steps import (
     AllElements,
-    Boundary,
     ById,
     ByIndex,
     ByName,
@@ -49,6 +49,7 @@ from iac_runtime.policy.facts import CallFacts, TargetDescription
 from iac_runtime.policy.places import FILE_APPS
 from iac_runtime.policy.requests import inspect_request, lowercase_words
 from iac_runtime.policy.taint import is_secret_property
+from iac_runtime.policy.wording import holder_steps
 from iac_runtime.tools.tables import APPLICATION, Operation, Tables
 
 SECONDS: Final = 0.3
@@ -317,7 +318,7 @@ def _find_targets(
         way = read_shown_table("object").get(tables.key, {}).get(event.code)
         named += [(AppReader(tables, strict=False).read_reference(way).steps, goes)] if way else []
     # Of a place to insert at, what holds the collection.
-    unique = {holder: counted for one, counted in named if (holder := _holder_steps(one))}
+    unique = {holder: counted for one, counted in named if (holder := holder_steps(one))}
     each = (_build_target(one, event, tables, hidden, goes=has) for one, has in unique.items())
     found = [target for target in each if target is not None]
     # Those that are not described are pinned by the first that is known of them: the id.
@@ -329,13 +330,6 @@ def _find_targets(
         for read in target.reads[:1]
     )
     return (*found[:OBJECTS], *rest)
-
-
-def _holder_steps(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    """Return what holds a place to insert at, or the object beside it; else `steps`."""
-    if not steps or not isinstance(steps[-1], Boundary):
-        return steps
-    return steps[:-1] if steps[-1].place in ("before", "after") else steps[:-2]
 
 
 def _build_target(
@@ -534,7 +528,7 @@ def _describe_target(
     value = first["value"]
     plain = isinstance(value, dict) and "record" in value
     pairs = [tuple(pair) for pair in value["record"]] if plain else [("", value)]
-    before = tuple((label, _short_text(now)) for label, now in pairs if label in target.old)
+    before = tuple((name, _short_text(_plain(now))) for name, now in pairs if name in target.old)
     # What is set is shown by itself; a name is what the object is known by.
     pairs = [pair for pair in pairs if pair[0] not in target.old or pair[0] in _NAMES]
     others = [
@@ -543,10 +537,15 @@ def _describe_target(
     ]
     # Behind the name: long texts, which a stranger may have written, come last.
     pairs[2:2] = others
-    if counts and not inside and len(pairs) < 3:
+    if counts and not inside and all(label in ("id", *_NAMES) for label, _ in pairs):
         inside = ["empty"]
     says = _describe_values(target.kind, pairs, inside, beside)
     return [TargetDescription(target.reference, says)], before
+
+
+def _plain(value: Any) -> Any:
+    """Return a text of HTML as it reads; the whole of it is pinned."""
+    return re.sub(r"<[^<>]*>", " ", value) if isinstance(value, str) else value
 
 
 def _describe_content(counts: Sequence[tuple[str, Mapping[str, Any]]]) -> Iterator[str]:
@@ -591,8 +590,8 @@ def _describe_values(
         *beside,
         *(f"{label} {text}" for label, text in told[len(named) :] if label in _TEXTS),
     ]
-    # Finder has a desktop-object and a trash-object.
-    kind = kind.removesuffix("-object")
+    # A trash-object, an appearance preferences object.
+    kind = re.sub(r"[ -]object\Z", "", kind)
     return f"{kind}{' ' if named else ', '}{', '.join(words)}".strip(" ,")
 
 

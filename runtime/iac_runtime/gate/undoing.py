@@ -206,11 +206,12 @@ def _plan_step(
     def look_at_state(facts: CallFacts) -> Plan:
         if fresh and may_read(facts, state_check[0], operation, context):
             check_state()
-            if plan.look is not None:
-                undo = plan.look(replace(facts, tool=tool.name)).facts.undo
-                facts = replace(facts, undo=undo)
-        told = (TargetDescription(step.state.reference, words),)
-        return replace(done, facts=replace(facts, shown=told, pin=digest))
+        seen = facts
+        if fresh and plan.look is not None and may_read(facts, state_check[0], operation, context):
+            seen = plan.look(replace(facts, tool=tool.name)).facts
+        told = seen.shown or (TargetDescription(step.state.reference, words),)
+        known = replace(facts, shown=told, before=seen.before, undo=seen.undo, pin=digest)
+        return replace(done, facts=known)
 
     facts = replace(plan.facts, tool="undo_call", given={"call": row.id})
     done = replace(plan, facts=facts, perform=perform_undo, look=look_at_state)

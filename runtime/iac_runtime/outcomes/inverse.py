@@ -365,6 +365,8 @@ def _undo_set(
 
 
 def _value_text(value: Any, tables: Tables) -> str:
+    if value is None:
+        return "nothing"
     return json.dumps(short_value(value, tables), ensure_ascii=False, default=str)
 
 

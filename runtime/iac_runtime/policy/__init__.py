@@ -14,7 +14,8 @@ Others import from its rooms, so that none is loaded before it is needed:
     settings      the policy as data, and the settings that hold
     decide        the decision, and what an "always" covers
     approvals     tokens, answers that are remembered, pauses; loads sqlite3
-    prompts       how a person is asked, and in what words
+    wording       what a call does in a person's words, by the phrases of deeds.json
+    prompts       how a person is asked: which lines, and by which way
     tasks         what one answer covers for several calls: drafts, and tasks as budgets
     permissions   all of it in one object, for the gate
 """
@@ -35,4 +36,5 @@ __all__ = [
     "taint",
     "tasks",
     "verbs",
+    "wording",
 ]

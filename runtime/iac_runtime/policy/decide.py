@@ -27,7 +27,7 @@ from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from iac_base.text import escape_hidden
-from iac_runtime.policy.facts import VERB_WORDS, Action, CallFacts, Decision, Effect, RaisedLevel
+from iac_runtime.policy.facts import Action, CallFacts, Decision, Effect, RaisedLevel
 from iac_runtime.policy.places import find_blocklist_entry, path_identity
 from iac_runtime.policy.rules import (
     LevelRule,
@@ -65,10 +65,13 @@ def find_approval_scope(
     acting = [effect for effect in effects if not (effect.is_read_only and effect.level == "SAFE")]
     if not acting or any(effect.is_read_only or effect.given is None for effect in acting):
         return None
+    # Needed by calls that are asked about, and by no other.
+    from iac_runtime.policy.wording import describe_covered
+
     # What is made with a page in it opens that page, and says so.
     made = {effect.page_hosts for effect in acting if effect.verb == "create"}
     known = [
-        _describe_covered(effect)
+        describe_covered(effect)
         for effect in acting
         if not (effect.target_unknown or (effect.verb == "open" and effect.page_hosts in made))
     ]
@@ -90,39 +93,6 @@ def _effect_key(effect: Effect) -> str:
     }
     what = (effect.verb, effect.app, effect.event, effect.kind, effect.doubt)
     return json.dumps([*what, sorted(given), flows])
-
-
-_EVENTS: Final = {"coreclon": "duplicate", "coresave": "save"}
-"""Events that say more than their verb."""
-
-_PLACES: Final = ("at", "to")
-"""Parameters that say where something is put."""
-
-
-def _describe_covered(effect: Effect) -> str:
-    """Return what is covered of one effect: `change name of notes in Notes`."""
-    code, _, command = effect.event.partition(" ")
-    does = command or _EVENTS.get(code) or VERB_WORDS[effect.verb].removesuffix(" in")
-    rows = tuple(dict.fromkeys(effect.given or ()))
-    things = ", ".join(value for name, value in rows if not name and value) or effect.kind
-    folders = ", ".join(value for name, value in rows if name == "in")
-    places = "".join(f" {name} {value}" for name, value in rows if name in _PLACES and value)
-    named = {name: value for name, value in rows if name not in ("", "in", *_PLACES)}
-    given = ", ".join(f"{name} to {value}" if value else name for name, value in named.items())
-    hosts = ", ".join(dict.fromkeys(flow.to for flow in effect.flow if flow.kind != "file"))
-    if hosts and (list(named) == ["url"] or (effect.verb == "open" and not things)):
-        new = "new " if effect.verb == "create" else ""
-        does, given = "open", ""
-        things, hosts = f"pages of {hosts}" + (f" in {new}{things}" if things else ""), ""
-    if folders:
-        things = f"{things or 'files'} in {folders}"
-    if given and code == "coresetd":
-        said = f"{does} {given} of {things or 'the app'}"
-    else:
-        said = " ".join(filter(None, (does, things, f"with {given}" if given else "")))
-    whole = effect.verb in ("start", "end") and not things
-    said += f"{places}{' ' if whole else ' in '}{effect.name or effect.app}"
-    return escape_hidden(f"{said}, going to {hosts}" if hosts else said)
 
 
 _READ_ONLY: Final = "read-only"
@@ -349,7 +319,10 @@ def _apply_rules(
     if allows is not None:
         return Decision("allow", level, (_reason(allows, "allows this call"),), allows.source)
     if remembered and _can_remember(facts, judged):
-        reason = f'Your "always allow" answer covers this call: {remembered}.'
+        whose = (
+            "" if remembered.startswith(TASK) else 'Your "always allow" answer covers this call: '
+        )
+        reason = f"{whose}{remembered}."
         return Decision("allow", level, (reason,), remembered)
     return _apply_preset(facts, judged, policy, settings)
 

@@ -72,7 +72,7 @@ that it reads, as far as that is understood."""
 
 @lru_cache(maxsize=256)
 def outgoing_classes(tables: Tables) -> frozenset[str]:
-    """Return the classes of an app whose objects leave by a DANGEROUS command that sends them."""
+    """Return the classes of an app that have recipients, and that a DANGEROUS command sends."""
     sent = (
         param.type
         for name, spec in tables.tools.items()
@@ -81,7 +81,12 @@ def outgoing_classes(tables: Tables) -> frozenset[str]:
         for param in spec.params.values()
         if param.code == "----"
     )
-    return frozenset(term for term in sent if (row := tables.classes.get(term)) and row.make)
+    known = (term for term in sent if term in tables.classes and tables.classes[term].make)
+    return frozenset(
+        term
+        for term in known
+        if any(RECIPIENTS.search(part.term) for part in tables.classes[term].elements)
+    )
 
 
 def request_effects(

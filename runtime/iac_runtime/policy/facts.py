@@ -202,6 +202,7 @@ class CallFacts:
         given: The arguments as the caller knows them, where the tool is a recipe.
         event: The request; None for a call that is none.
         line: What runs, as a line that a person can read: of a request its JXA.
+        deed: What it does, in words, where no request says it; `{deeds}` stands for its effects.
         raised: The rules of escalation that hold (`escalation.find_escalations`).
         draft: The unsent object that it makes or fills alone (`tasks.Drafts`), or `NEW_DRAFT`.
         held: What is told when that is sent, and raises nothing before.
@@ -238,6 +239,7 @@ class CallFacts:
     given: Mapping[str, Any] = field(default_factory=dict)
     event: Event | None = None
     line: str = ""
+    deed: str = ""
     raised: tuple[RaisedLevel, ...] = ()
     draft: str = ""
     held: tuple[RaisedLevel, ...] = ()

@@ -1,4 +1,4 @@
-"""How a person is asked: over MCP in both eras, by a dialog, on the page; and in what words.
+"""How a person is asked: over MCP in both eras, by a dialog, on the page; and in which lines.
 
 Every way of asking answers with a `Verdict`. Only `decline` is a no; with what is neither a yes
 nor a no the gate goes on to the next way. A client that declines or cancels before a person can
@@ -14,10 +14,10 @@ and it closes after 45 seconds without an answer; only the button counts as a no
 the front, and that macOS shows it over a client in full screen, only a Mac can confirm.
 Source: AppleScript Language Guide, "display dialog" and "Error numbers" (-128, user cancelled).
 
-Words: what will be done, to what, where it goes, why, and whether for good. The arguments are the
-ones that will run (the approval is bound to them), with everything in them visible: what would act
-or hide on a screen is written as an escape. An object is named by what it was found to be, and its
-specifier stands last, for whoever wants to know.
+Lines: what will be done, to what, where it goes, why, and whether for good (`wording`). The
+arguments are the ones that will run (the approval is bound to them), with everything in them
+visible: what would act or hide on a screen is written as an escape. An object is
+named by what it was found to be, and its specifier stands last, for whoever wants to know.
 
 Page: `iac-mcp open` says in a file of the state folder that it runs. While it does, a server that
 has a question puts it into the folder beside, and looks there for the answer. All of it is private
@@ -25,16 +25,13 @@ to this user: who can write there can also read the key that seals approvals.
 """
 
 import contextlib
-import hashlib
 import json
 import os
 import re
 import secrets
 import sys
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -45,10 +42,8 @@ from iac_runtime.execution.answers import parse_process_output
 from iac_runtime.execution.process import Runner
 from iac_runtime.execution.workers import run_process
 from iac_runtime.policy.facts import (
-    VERB_WORDS,
     CallFacts,
     Decision,
-    Effect,
     TargetDescription,
     Verdict,
     describe_undo,
@@ -223,12 +218,14 @@ def ask_dialog(
     return question.verdict_for(answer.get("button") if answer.get("gaveUp") is False else None)
 
 
-VALUE_LIMIT: Final = 300
 TEXT_LIMIT: Final = 4000
-"""Characters of one value and of a whole question; a dialog grows past the screen beyond."""
+"""Characters of a whole question; a dialog grows past the screen beyond."""
 
-LINE_LIMIT: Final = 12
+LINE_LIMIT: Final = 8
 """Lines of a question; what is longer is in a file that it names."""
+
+_DEEDS: Final = 2
+"""Deeds that one sentence tells; more have a row each."""
 
 _LINE: Final = 600
 """Characters of a line."""
@@ -243,13 +240,15 @@ def build_question(
         facts, decision: The call.
         keep: Writes what does not fit to a file, and returns its path.
     """
+    from iac_runtime.policy.wording import cut_middle
+
     whole = _question_lines(facts, decision, times=10**6)
     lines = _question_lines(facts, decision)
     path = keep("\n".join(whole)) if keep is not None and lines != whole else ""
     if path:
         lines[-1] += f". All of it: {escape_hidden(path)}"
     answers = (DENY, ONCE, ALWAYS) if decision.offers_always else (DENY, ONCE)
-    text = _cut_middle("\n".join(lines), TEXT_LIMIT)
+    text = cut_middle("\n".join(lines), TEXT_LIMIT)
     app = escape_hidden(facts.app_names)
     return Question(app, facts.tool, decision.level, text, facts.line, answers, decision.scope)
 
@@ -260,33 +259,41 @@ def _question_lines(facts: CallFacts, decision: Decision, times: int = 1) -> lis
     `times` says how much more there is room for.
     """
 
+    # Needed by calls that are asked about, and by no other.
+    from iac_runtime.policy import wording
+
     def format_line(*parts: str) -> list[str]:
         said = " ".join(parts)
-        return [_cut_middle(escape_hidden(said), _LINE * times)] if said else []
+        return [wording.cut_middle(escape_hidden(said), _LINE * times)] if said else []
 
-    found = dict(facts.shown)
-    more = _count_other_objects(facts)
-    known = (effect for effect in facts.effects if not effect.target_unknown)
-    deeds = list(dict.fromkeys(describe_effect(effect, found, more) for effect in known))
-    doubts = dict.fromkeys(effect.doubt for effect in facts.effects if effect.target_unknown)
+    deeds = wording.describe_deeds(facts)
+    doubts = list(dict.fromkeys(effect.doubt for effect in facts.effects if effect.target_unknown))
     wants = "; ".join((*(deeds or [f"use {facts.tool}"]), *doubts))
-    if len(deeds) > 1:
-        wants = f"use {facts.tool}, which can:"
+    many = len(deeds) > _DEEDS
+    if many:
+        wants = f"use {facts.tool}, which can"
     if facts.parts:
-        wants = f"use {facts.tool} for {len(facts.parts)} calls together:"
-        if any(part.tool != facts.tool for part in facts.parts):
-            wants = f"run a plan: {summarize_calls(facts.parts)}:"
-    end = "" if wants[-1] == ":" else "."
+        wants = wording.summarize_calls(facts.parts)
+        if facts.tool == "undo_call":
+            wants = f"undo {len(facts.parts)} earlier calls: {wants}"
+        elif any(part.tool != facts.tool for part in facts.parts):
+            wants = f"run a plan: {wants}"
+    elif facts.tool == "undo_call":
+        wants = f"undo an earlier call: {wants}"
+    end = ":" if facts.parts or many else "."
     before = format_line(f"{facts.client or 'A program'} wants to {wants}{end}")
-    if facts.story.changed:
-        before += format_line("This has changed since the last prompt:", *facts.story.changed)
-    given = "" if facts.parts else _describe_arguments(facts, found, VALUE_LIMIT * times)
-    after = [_cut_middle(given, 2 * _LINE * times)] if given else []
-    goes = ", ".join(_flow_destinations(facts))
+    goes = ", ".join(to for to in _flow_destinations(facts) if to not in before[0])
+    given, said = "", f"{before[0]} {goes}"
+    if not facts.parts:
+        given = wording.describe_arguments(facts, said, wording.VALUE_LIMIT * times)
+    after = [wording.cut_middle(given, 2 * _LINE * times)] if given else []
     after += format_line(f"It goes to {goes}." if goes else "")
-    if facts.event is None and facts.line and not facts.parts:
-        after += format_line(f"It runs: {facts.line.partition(': ')[0] if found else facts.line}")
+    if facts.event is None and facts.line and "{deeds}" in facts.deed:
+        after += format_line(f"It runs: {facts.line.partition(' | ')[0].partition(': ')[0]}")
     reasons = [_RULE.sub("", reason).rstrip(".") + "." for reason in decision.reasons]
+    if facts.story.changed:
+        reasons[:0] = ("This has changed since the last prompt:", *facts.story.changed)
+    reasons = [reason for reason in reasons if reason != _USUAL] or reasons
     usual = f"{decision.level} calls require approval ({decision.source})."
     after += format_line("Reason:", *(reasons or [usual]))
     after += format_line(describe_undo(facts).line)
@@ -295,49 +302,19 @@ def _question_lines(facts: CallFacts, decision: Decision, times: int = 1) -> lis
     named = () if facts.parts else facts.effects
     names = dict.fromkeys(effect.reference for effect in named if effect.reference)
     after += format_line(", ".join((f"{decision.level}: {facts.tool}", *names)))
-    left = LINE_LIMIT * times - len(before) - len(after)
-    rows = [f"  {deed}" for deed in (*deeds, *doubts)] if len(deeds) > 1 else []
-    rows = [] if facts.parts else _limit_rows(rows, left - min(len(found), left // 2))
-    more_lines = _target_lines(facts, "\n".join((*before, given)))
+    rows = wording.target_lines(facts, "\n".join((*before, given)))
     if facts.parts:
-        more_lines = describe_each_call(facts.parts)
-    lines = [line for text in more_lines for line in format_line(text)]
-    return [*before, *rows, *_limit_rows(lines, left - len(rows)), *after]
+        rows = wording.describe_each_call(facts.parts)
+    acts = [f"  {deed}" for deed in (*deeds, *doubts)] if many and not facts.parts else []
+    lines = [line for text in (*acts, *rows) for line in format_line(text)]
+    return [*before, *_limit_rows(lines, LINE_LIMIT * times - 1 - len(after)), *after]
 
 
-def summarize_calls(parts: Sequence[CallFacts]) -> str:
-    """Return what several calls do, how often each: `change message in Mail (3)`."""
-    effects = [effect for part in parts for effect in part.effects]
-    many = Counter((VERB_WORDS[row.verb], row.kind, "in", row.name or row.app) for row in effects)
-    said = (f"{' '.join(filter(None, words))} ({count})" for words, count in many.items())
-    return ", ".join(said).replace(" in in ", " in ")
-
-
-def describe_each_call(parts: Sequence[CallFacts]) -> Iterator[str]:
-    """Yield a row for each of several calls: what it does, to what, and with what."""
-    for at, part in enumerate(parts, 1):
-        found, more = dict(part.shown), _count_other_objects(part)
-        deeds = "; ".join(describe_effect(effect, found, more) for effect in part.effects)
-        given = _describe_arguments(part, found, VALUE_LIMIT)
-        seen = "; ".join(_target_lines(part, f"{deeds}\n{given}"))
-        yield f"  {at}. " + ". ".join(filter(None, (deeds, given.rstrip("."), seen.strip())))
-
+_USUAL: Final = "DANGEROUS calls always require approval."
+"""What says nothing beside any other reason (`decide.decide_call`)."""
 
 _RULE: Final = re.compile(r" \[[a-z-]+\]\Z")
 """The name of the rule behind what it says; a policy needs it, a person who is asked does not."""
-
-
-def _target_lines(facts: CallFacts, said: str) -> Iterator[str]:
-    """Yield what was seen of each object, if more than is `said`; else where it should be."""
-    for reference, says in facts.shown:
-        if facts.event is None or says.startswith(_UNSEEN):
-            yield f"  {reference}: {says}"
-        elif says != _object_heading(says) or says not in said:
-            yield f"  {says}"
-
-
-_UNSEEN: Final = ("could not be ", "was not ", "not described ")
-"""How what is said begins where nothing was seen (`gate.resolving`)."""
 
 
 def _limit_rows(rows: list[str], most: int) -> list[str]:
@@ -348,110 +325,10 @@ def _limit_rows(rows: list[str], most: int) -> list[str]:
     return [*rows[:kept], f"  and {len(rows) - kept} more"]
 
 
-def _describe_arguments(facts: CallFacts, found: Mapping[str, str], most: int) -> str:
-    """Return the arguments that are not said yet, properties by themselves.
-
-    Of a script its worst lines are shown, not its head.
-    """
-    event = facts.event
-    things = [effect.reference for effect in facts.effects]
-    sets = event is not None and event.op == "set"
-    given: list[tuple[str, Any]] = []
-    for name, value in facts.arguments.items():
-        if name == "properties" and isinstance(value, Mapping):
-            given += value.items()
-        elif value in things or (event is None and found and len(str(value)) > most // 4):
-            continue
-        elif event is None or name not in ("element", "target"):
-            given.append((name, value))
-        elif name == "target" and isinstance(event.direct, str | int | float):
-            given.append(("", value))
-    between = " to " if sets else " = "
-    names = (f"{escape_hidden(name)}{between}" if name else "" for name, _ in given)
-    values = (_argument_text(value, found, most) for _, value in given)
-    rows = "; ".join(map("".join, zip(names, values, strict=True)))
-    return rows and f"{'It sets' if sets else 'Arguments:'} {rows}."
-
-
-def _count_other_objects(facts: CallFacts) -> float:
-    """Return how many objects there are beside the first, infinity for what a filter finds."""
-    event = facts.event
-    if event is None:
-        return 0
-    direct = event.direct if isinstance(event.direct, tuple) else ()
-    known = max(len(event.parts), len(direct)) - 1
-    return known if known > 0 else float("inf") if facts.object_count == float("inf") else 0
-
-
 def _flow_destinations(facts: CallFacts) -> list[str]:
     """Return where anything goes; of a folder and a file in it the file."""
     found = list(dict.fromkeys(flow.to for effect in facts.effects for flow in effect.flow))
     return [to for to in found if not any(one.startswith(f"{to}/") for one in found)]
-
-
-def _argument_text(value: Any, found: Mapping[str, str], most: int) -> str:
-    """Return an argument: the object that it names, where that was seen, else as it is."""
-    says = found.get(value, "") if isinstance(value, str) else ""
-    known = says and not says.startswith(_UNSEEN)
-    return escape_hidden(f"the {_object_heading(says)}") if known else escaped_json(value, most)
-
-
-def _object_heading(says: str) -> str:
-    """Return what an object is called: `message "Lunch, on Thursday?"`."""
-    found = re.match(r'[^",]*(?:"[^"]*")?', says)
-    return found.group().strip() if found else says
-
-
-def describe_effect(effect: Effect, found: Mapping[str, str] = {}, more: float = 0) -> str:
-    """Return what an effect does as a person would say it: `delete the note "Milk" in Notes`.
-
-    `found` is what the references of the call name, as far as that was looked at; `more` is how
-    many objects there are beside the one that the effect names.
-    """
-    app, code = effect.name or effect.app, effect.event[:8]
-    it = _describe_object(effect, found.get(effect.reference, ""), more)
-    pages = ", ".join(effect.page_hosts)
-    phrases = _phrases_of_events()
-    phrase = phrases.get(f"{code} {effect.app}") or phrases.get(code)
-    if pages:
-        said = f"open a page of {pages}" + (f" in {it}" if it else "")
-    elif phrase and (it or "{it}" not in phrase):
-        said = phrase.format(it=it, app=app)
-    else:
-        does = effect.event[9:] or VERB_WORDS[effect.verb].removesuffix(" in")
-        said = f"{does} {it or (app if effect.verb in _WHOLE else 'something')}"
-    return escape_hidden(said if app in said or code in _OF_MAC else f"{said} in {app}")
-
-
-def _describe_object(effect: Effect, says: str, more: float) -> str:
-    """Return what an effect is about, by what was seen of it or by its class."""
-    if says and not says.startswith(_UNSEEN):
-        it = _object_heading(says) if says[:1].isdigit() else f"the {_object_heading(says)}"
-    elif effect.reference:
-        it = effect.reference if more else f"{effect.kind} {effect.reference}".strip()
-    else:
-        it = f"{'an' if _VOWEL.match(effect.kind) else 'a'} {effect.kind}" if effect.kind else ""
-    return f"{it} and {more} more" if 0 < more < float("inf") else it
-
-
-_VOWEL: Final = re.compile(r"[aeio]|u[lmnp](?!i)", re.IGNORECASE)
-"""Beginnings that take `an`: an item and an upload, but a user, a URL and a unit."""
-
-
-_WHOLE: Final = ("view", "start", "end")
-"""What is done with an app as a whole, where no object is named."""
-
-_OF_MAC: Final = frozenset(
-    "fndrempt fndrrest fndrshut fndrslep fndrlogo prcskprs prcskcod prcsclic prcsperf sysoexec"
-    " aevtmvol".split()
-)
-"""Events that are of the Mac, whatever app carries them out."""
-
-
-@cache
-def _phrases_of_events() -> Mapping[str, str]:
-    phrases: dict[str, str] = json.loads(Path(__file__).with_name("deeds.json").read_bytes())
-    return phrases
 
 
 def describe_differences(
@@ -462,23 +339,6 @@ def describe_differences(
     names = (name for name in was | new if was.get(name) != new.get(name))
     rows = (f"{x} was {was.get(x, none)}, and is {new.get(x, none)} now." for x in names)
     return tuple(rows) or ("More has changed than is shown here.",)
-
-
-def escaped_json(value: Any, limit: int = VALUE_LIMIT) -> str:
-    """Return a value as JSON on one line, with nothing in it hidden, cut in the middle.
-
-    Of a value that is cut, its length and its SHA-256 are told.
-    """
-    return _cut_middle(escape_hidden(json.dumps(value, ensure_ascii=False, default=str)), limit)
-
-
-def _cut_middle(text: str, limit: int) -> str:
-    if len(text) <= limit:
-        return text
-    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    head, tail = limit * 3 // 4, limit // 8
-    left_out = len(text) - head - tail
-    return f"{text[:head]} … [{left_out} characters left out, SHA-256 {digest}] … {text[-tail:]}"
 
 
 PAGE_SECONDS: Final = 120.0
