@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from iac_base.errors import SetupError
 from iac_base.files import data_folder, require_private_file
+from iac_base.secrets import without_secrets
 from iac_base.text import escape_hidden
 from iac_base.words import fold_name
 from iac_runtime.language.raw_event import request_line
@@ -406,7 +407,8 @@ class Permissions:
         self, facts: CallFacts, before: tuple[TargetDescription, ...]
     ) -> CallFacts:
         """Return the facts of a call whose objects are otherwise than they were shown."""
-        story = facts.story._replace(changed=describe_differences(before, facts.shown))
+        now = without_secrets(facts.shown)
+        story = facts.story._replace(changed=describe_differences(without_secrets(before), now))
         return replace(facts, story=story)
 
     def spend_tasks(self, facts: CallFacts, decision: Decision) -> bool:

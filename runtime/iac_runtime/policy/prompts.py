@@ -32,11 +32,13 @@ import secrets
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from iac_base.errors import Cancellation
 from iac_base.files import data_folder, ensure_private_folder, open_state, write_whole
+from iac_base.secrets import redact_text, secrets_in, without_secrets
 from iac_base.text import escape_hidden
 from iac_runtime.execution.answers import parse_process_output
 from iac_runtime.execution.process import Runner
@@ -242,15 +244,31 @@ def build_question(
     """
     from iac_runtime.policy.wording import cut_middle
 
+    facts, decision = _without_secrets(facts, decision)
     whole = _question_lines(facts, decision, times=10**6)
     lines = _question_lines(facts, decision)
-    path = keep("\n".join(whole)) if keep is not None and lines != whole else ""
+    path = keep(redact_text("\n".join(whole))) if keep is not None and lines != whole else ""
     if path:
         lines[-1] += f". All of it: {escape_hidden(path)}"
     answers = (DENY, ONCE, ALWAYS) if decision.offers_always else (DENY, ONCE)
-    text = cut_middle("\n".join(lines), TEXT_LIMIT)
+    text = cut_middle(redact_text("\n".join(lines)), TEXT_LIMIT)
     app = escape_hidden(facts.app_names)
     return Question(app, facts.tool, decision.level, text, facts.line, answers, decision.scope)
+
+
+def _without_secrets(facts: CallFacts, decision: Decision) -> tuple[CallFacts, Decision]:
+    """Return what a question is made of without secrets: a person sees where one stands.
+
+    Before anything is cut, or the rest of a secret would have no shape.
+    """
+    secrets = tuple(secrets_in([facts.arguments, facts.given]))
+    names = "arguments given effects raised held line deed draft shown before story".split()
+    fields = {name: without_secrets(getattr(facts, name), secrets) for name in names}
+    parts = tuple(_without_secrets(part, decision)[0] for part in facts.parts)
+    told = {
+        name: without_secrets(getattr(decision, name), secrets) for name in ("reasons", "scope")
+    }
+    return replace(facts, parts=parts, **fields), replace(decision, **told)
 
 
 def _question_lines(facts: CallFacts, decision: Decision, times: int = 1) -> list[str]:
