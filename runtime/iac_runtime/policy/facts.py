@@ -398,7 +398,11 @@ def _undo_of_part(facts: CallFacts) -> Undo:
     if any(effect.doubt for effect in acting):
         return Undo(False, _lost_table()["unknown"])
     if facts.undo is None or not (facts.undo.known or facts.undo.description):
-        lost = [row.reason.rstrip(".") for row in facts.raised if row.rule == "without-saving"]
+        lost = [
+            row.reason[:1].lower() + row.reason[1:].rstrip(".")
+            for row in facts.raised
+            if row.rule == "without-saving"
+        ]
         lost = lost or [_lost_table()[effect.verb] for effect in acting]
         return Undo(False, "; ".join(dict.fromkeys(lost)))
     leaves = ""
