@@ -293,7 +293,12 @@ def describe_each_call(parts: Sequence[CallFacts]) -> Iterator[str]:
 
 def target_lines(facts: CallFacts, said: str) -> Iterator[str]:
     """Yield what was seen of each object, if more than is `said`; else where it should be."""
+    place = describe_destination(facts)
+    files = any(flow.kind == "file" for effect in facts.effects for flow in effect.flow)
     for reference, says in facts.shown:
+        if files and place == f"the {object_heading(says)}":
+            # Where the file will lie is said by itself.
+            continue
         if facts.event is None or says.startswith(UNSEEN):
             yield f"  {reference}: {says}"
         elif says != object_heading(says) or says not in said:
@@ -350,7 +355,7 @@ def _say_argument(name: str, value: Any, facts: CallFacts, most: int) -> str:
     words = escape_hidden(name.replace("_", " ").strip())
     said = _argument_text(value, dict(facts.shown), most)
     if facts.event is None or facts.event.op != "set":
-        return f"{words} {said}".strip()
+        return f"{words}: {said}" if words else said
     was = {lowercase_words(label): text for label, text in facts.before}.get(lowercase_words(name))
     return f"{words} to {said}" + ("" if was is None else f" (was {was or 'nothing'})")
 
