@@ -42,7 +42,7 @@ from iac_runtime.outcomes.read_back import (
     is_stamp,
     linked_properties,
 )
-from iac_runtime.policy.facts import Undo
+from iac_runtime.policy.facts import UNCHANGED, Undo
 from iac_runtime.policy.places import mailbox_role
 from iac_runtime.policy.requests import lowercase_words
 from iac_runtime.tool import Spec
@@ -150,8 +150,7 @@ def plan_undo(
     else:
         found = inverse_of(watch, _PLANNED, None, reads, tables)
     if not found.steps:
-        unchanged = found.says == _UNCHANGED
-        return Undo(unchanged, _NOT_NEEDED if unchanged else found.says)
+        return UNCHANGED if found.says == _UNCHANGED else Undo(False, found.says)
     said = [step.says for step in found.steps]
     if watch.operation == "set":
         return Undo(True, said[0] if len(said) == 1 else _many_text(watch, len(said), tables))
@@ -161,8 +160,7 @@ def plan_undo(
     bins = more.get("bins", {"value": ["Trash"]}).get("value")
     if not any(mailbox_role(str(one)) == "trash" for one in bins or ()):
         return Undo(False, f"{tables.app.name} shows no place for what is deleted")
-    place = _place_text(found.steps[0], name, tables)
-    back = f"moves it back to {place}"
+    back = f"moves it back to {_place_text(found.steps[0], name, tables)}"
     return Undo(True, f"{back}, {_UNLESS}" if watch.operation == "delete" else back)
 
 
@@ -205,7 +203,6 @@ def named_for_good(
 
 _PLANNED: Final = Outcome("unknown")
 _UNCHANGED: Final = "nothing was changed"
-_NOT_NEEDED: Final = "not needed, because it is so already"
 _IN_TRASH: Final = "it is in the trash already, and goes for good"
 _NO_ID: Final = "the object has no id by which it could be found again"
 _UNLESS: Final = "unless you empty the trash"
@@ -243,10 +240,7 @@ def _why_never(watch: ReadBackPlan, tables: Tables) -> str:
         ),
         "make": (
             (ident is None, "the app names no object that could be found again"),
-            (
-                tool_named(tables, event="coredelo") is None,
-                "the app has no command to delete it",
-            ),
+            (tool_named(tables, event="coredelo") is None, "the app has no command to delete it"),
         ),
         "move": (
             (ident is None, "where it is now cannot be told"),
