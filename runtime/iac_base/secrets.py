@@ -298,7 +298,8 @@ _CODES: Final = re.compile(
 """The next codes of a list, in lines of their own too."""
 
 _EMPTY: Final = re.compile(
-    r"(?:Bearer )?(?:[.…*•\s_-]*+|\$(?:[A-Z][A-Z0-9_]*|\{\w+\}?)|<[\w -]*>|\{\{[^{}]*\}\}|%\w)"
+    r"(?:Bearer )?(?:\[redacted(?:\].*)?|[.…*•\s_-]*+|\$(?:[A-Z][A-Z0-9_]*|\{\w+\}?)"
+    r"|<[\w -]*>|\{\{[^{}]*\}\}|%\w)"
 )
 """What stands in the place of a value."""
 
