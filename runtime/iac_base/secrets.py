@@ -135,7 +135,7 @@ _SHORTEST: Final = 8
 """Characters of a text that could have the shape of a secret (`token=ab`)."""
 
 _HARMLESS: Final = re.compile(
-    r"(?!(?i:bearer|basic))(?:[A-Za-z]{1,15}(?:[_.,()\[\] ]{1,2}|\Z)){1,6}"
+    r"(?!(?i:.*(?:bearer|basic)))(?:(?:[A-Z]?[a-z]{1,15}|[A-Z]{1,9})(?:[_.,()\[\] ]{1,2}|\Z)){1,6}"
 )
 """Names of apps and tools, few plain words: without a digit or a mark nothing tells of a secret."""
 

@@ -42,7 +42,8 @@ from iac_runtime.outcomes.read_back import (
     is_stamp,
     linked_properties,
 )
-from iac_runtime.policy.facts import Undo
+from iac_runtime.policy.facts import UNCHANGED, Undo
+from iac_runtime.policy.places import mailbox_role
 from iac_runtime.policy.requests import lowercase_words
 from iac_runtime.tool import Spec
 from iac_runtime.tools.tables import Tables
@@ -151,14 +152,29 @@ def plan_undo(
     else:
         found = inverse_of(watch, _PLANNED, None, reads, tables)
     if not found.steps:
-        unchanged = found.says == _UNCHANGED
-        return Undo(unchanged, _NOT_NEEDED if unchanged else found.says)
+        return UNCHANGED if found.says == _UNCHANGED else Undo(False, found.says)
     said = [step.says for step in found.steps]
     if watch.operation == "set":
         return Undo(True, said[0] if len(said) == 1 else _many_text(watch, len(said), tables))
-    place = _place_text(found.steps[0], more.get("place", {}).get("value"), tables)
-    back = f"moves it back to {place}"
+    name = more.get("place", {}).get("value")
+    if watch.operation == "delete" and isinstance(name, str) and mailbox_role(name) == "trash":
+        return Undo(False, _IN_TRASH)
+    bins = more.get("bins", {"value": ["Trash"]}).get("value")
+    if not any(mailbox_role(str(one)) == "trash" for one in bins or ()):
+        return Undo(False, f"{tables.app.name} shows no place for what is deleted")
+    back = f"moves it back to {_place_text(found.steps[0], name, tables)}"
     return Undo(True, f"{back}, {_UNLESS}" if watch.operation == "delete" else back)
+
+
+def find_loss(watch: ReadBackPlan, answers: Sequence[Mapping[str, Any]]) -> str:
+    """Return what a write would lose for good by what `watch.look` answered; empty for nothing."""
+    reads = answers[len(answers) - len(watch.losses) :]
+    lost = (
+        says
+        for says, answer in zip(watch.losses, reads, strict=False)
+        if not (is_gone(answer) or answer.get("value") == 0)
+    )
+    return next(lost, "")
 
 
 def rivals_of(
@@ -190,7 +206,7 @@ def named_for_good(
 _PLANNED: Final = Outcome("unknown")
 _UNCHANGED: Final = "nothing was changed"
 _NOT_KEPT: Final = "it contains something like a secret, which is not kept"
-_NOT_NEEDED: Final = "not needed, because it is so already"
+_IN_TRASH: Final = "it is in the trash already, and goes for good"
 _NO_ID: Final = "the object has no id by which it could be found again"
 _UNLESS: Final = "unless you empty the trash"
 
@@ -211,8 +227,8 @@ def _place_text(step: InverseCall, name: Any, tables: Tables) -> str:
 
 
 def _deletion_text(watch: ReadBackPlan, tables: Tables) -> str:
-    trash = effect_of("coredelo", tables.app.id, watch.kind, tables).get("trash")
-    return "moves it to the trash" if trash else "deletes it again"
+    trash = effect_of("coredelo", tables.app.id, watch.kind, tables)
+    return "moves it to the trash" if "by" in trash else "deletes it again"
 
 
 def _why_never(watch: ReadBackPlan, tables: Tables) -> str:
@@ -227,10 +243,7 @@ def _why_never(watch: ReadBackPlan, tables: Tables) -> str:
         ),
         "make": (
             (ident is None, "the app names no object that could be found again"),
-            (
-                tool_named(tables, event="coredelo") is None,
-                "the app has no command to delete it",
-            ),
+            (tool_named(tables, event="coredelo") is None, "the app has no command to delete it"),
         ),
         "move": (
             (ident is None, "where it is now cannot be told"),
@@ -508,6 +521,8 @@ def _undo_delete(
     key = before.get(by)
     if not home or not isinstance(key, str | int):
         return Inverse(copy=copy, says="it is in the trash, but where it was before cannot be told")
+    if home == str(known["trash"]).rpartition(".")[0]:
+        return Inverse(copy=copy, says=_IN_TRASH)
     reference = made_reference(value, tables) or _in_trash(known["trash"], by, key, tables)
     return _move_back(reference, home, StateToCheck(reference, watch.kind, ((by, key),)), tables)
 
