@@ -235,29 +235,26 @@ def _why_never(watch: ReadBackPlan, tables: Tables) -> str:
     """Return why a write cannot be taken back, whatever is read; empty where it may be."""
     if watch.says:
         return watch.says
-    ident, several = watch.ident, watch.many or len(watch.around.after) > 1
-    rows: Mapping[str, Sequence[tuple[bool, str]]] = {
-        "set": (
-            (tool_named(tables, op="set") is None, "no tool of the app can set it back"),
-            (bool(watch.unread), f"what {', '.join(watch.unread)} was before cannot be read"),
-        ),
-        "make": (
-            (ident is None, "the app names no object that could be found again"),
-            (tool_named(tables, event="coredelo") is None, "the app has no command to delete it"),
-        ),
-        "move": (
-            (ident is None, "where it is now cannot be told"),
-            (_mover(tables) is None, "the app has no command to move it back"),
-        ),
-        "delete": (
-            (several or ident is None, "what several objects were before is not kept"),
-            (not watch.known.get("trash"), _COPIED),
-            (_mover(tables) is None, "the app has no command to move it back"),
-        ),
-    }
-    rows = {**rows, "copy": rows["make"]}
-    unknown = ((True, "IAC does not know how to undo it"),)
-    return next((why for holds, why in rows.get(watch.operation, unknown) if holds), "")
+    several = watch.many or len(watch.around.after) > 1
+    match watch.operation:
+        case "set" if watch.unread:
+            return f"what {', '.join(watch.unread)} was before cannot be read"
+        case "set":
+            return "" if tool_named(tables, op="set") else "no tool of the app can set it back"
+        case "make" | "copy" if watch.ident is None:
+            return "the app names no object that could be found again"
+        case "make" | "copy":
+            known = tool_named(tables, event="coredelo")
+            return "" if known else "the app has no command to delete it"
+        case "delete" if several or watch.ident is None:
+            return "what several objects were before is not kept"
+        case "delete" if not watch.known.get("trash"):
+            return _COPIED
+        case "move" if watch.ident is None:
+            return "where it is now cannot be told"
+        case "move" | "delete":
+            return "" if _mover(tables) else "the app has no command to move it back"
+    return "IAC does not know how to undo it"
 
 
 _COPIED: Final = "it is gone for good, and IAC keeps what it could read of it as a copy"
