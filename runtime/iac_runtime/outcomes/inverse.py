@@ -114,7 +114,7 @@ def inverse_of(
         return Inverse(says="the old value is too large to keep")
     held = json.loads(text)
     if inverse.steps and without_secrets(held) != held:
-        return Inverse(says="it contains something like a secret, which is not kept")
+        return Inverse(says=_NOT_KEPT)
     return inverse
 
 
@@ -132,6 +132,8 @@ def plan_undo(
         return Undo(False)
     if why := _why_never(watch, tables):
         return Undo(False, why)
+    if without_secrets(watch.wanted) != watch.wanted:
+        return Undo(False, _NOT_KEPT)
     if answers is None and watch.look:
         # Of how many is not known yet.
         return Undo(not watch.many)
@@ -203,6 +205,7 @@ def named_for_good(
 
 _PLANNED: Final = Outcome("unknown")
 _UNCHANGED: Final = "nothing was changed"
+_NOT_KEPT: Final = "it contains something like a secret, which is not kept"
 _IN_TRASH: Final = "it is in the trash already, and goes for good"
 _NO_ID: Final = "the object has no id by which it could be found again"
 _UNLESS: Final = "unless you empty the trash"
