@@ -12,8 +12,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final
 
-from iac_gen.field import compile_field, read_facts
-from iac_gen.quirks import load_field_book
+from iac_gen.field import compile_field
+from iac_gen.quirks import load_field_book, read_facts
 from iac_gen.toolsets import toolset_rows
 from iac_runtime.tool import Toolset
 

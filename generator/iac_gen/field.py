@@ -3,18 +3,15 @@
 One TOML file or more per app under `field/` (rows of small apps name theirs), tables `[[fact]]`;
 `[[left]]` names what was gathered and is no row, with the reason. A row says what is done (`act`),
 what `happens`, the `safe` form, and where it acts (`use`). People add `[[fact]]` rows to their own
-quirk files. Rows stay in the generator:
-`compile_field` makes the one table that run time, simulator and hints read.
+quirk files. Rows stay in the generator: `compile_field` makes the one table that run time,
+simulator and hints read.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from iac_gen.resolve import ResolvedDictionary
-
-if TYPE_CHECKING:
-    from iac_gen.quirks import QuirkFile
 
 KINDS: Final[Mapping[str, frozenset[str]]] = {
     "loss": frozenset({"postcondition", "question", "refusal"}),
@@ -204,18 +201,9 @@ def fact_fault(row: Mapping[str, Any]) -> str:
     return ""
 
 
-def read_facts(files: Iterable["QuirkFile"]) -> list[Fact]:
-    """Return the facts of quirk files that were read."""
-    return [
-        _read_fact(file, line, row)
-        for file in files
-        for table, line, row in file.rows
-        if table == "fact"
-    ]
-
-
-def _read_fact(file: "QuirkFile", line: int, row: Mapping[str, Any]) -> Fact:
-    given: dict[str, Any] = {"app": file.app, "place": f"{file.file}:{line}", **row}
+def read_fact(app: str, place: str, row: Mapping[str, Any]) -> Fact:
+    """Return a row without faults as a fact about `app`, or about the one that it names."""
+    given: dict[str, Any] = {"app": app, "place": place, **row}
     given |= {key: tuple(row[key]) for key in _LISTS}
     given.pop("why", None)
     return Fact(**given)

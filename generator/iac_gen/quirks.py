@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from iac_base.positions import PositionedDocument, TextError, read_toml
 from iac_gen.classify import LevelVerdict
-from iac_gen.field import FACT_KEYS, FACT_NEEDED, fact_fault, unknown_terms
+from iac_gen.field import FACT_KEYS, FACT_NEEDED, Fact, fact_fault, read_fact, unknown_terms
 from iac_gen.model import Diagnostic
 from iac_gen.resolve import ResolvedDictionary
 from iac_runtime.tool import LEVELS, at_most
@@ -184,8 +184,18 @@ def known_apps() -> dict[str, KnownApp]:
 
 
 def load_field_book() -> tuple[list[QuirkFile], list[Diagnostic]]:
-    """Read the files of the field book, whose rows `iac_gen.field` makes facts of."""
+    """Read the files of the field book; `read_facts` makes facts of their rows."""
     return load_quirks(files("iac_gen") / "field", "field")
+
+
+def read_facts(files: Iterable[QuirkFile]) -> list[Fact]:
+    """Return the facts of files of the field book, or of quirk files."""
+    return [
+        read_fact(file.app, f"{file.file}:{line}", row)
+        for file in files
+        for table, line, row in file.rows
+        if table == "fact"
+    ]
 
 
 def load_quirks(

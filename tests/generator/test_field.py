@@ -12,8 +12,8 @@ from making import module, source, whole
 
 from iac_gen.cli import cli
 from iac_gen.discover import from_bundled_snapshots, load_includes
-from iac_gen.field import KINDS, Fact, compile_field, read_facts, unknown_terms
-from iac_gen.quirks import QuirkFile, load_field_book, read_quirks
+from iac_gen.field import KINDS, Fact, compile_field, unknown_terms
+from iac_gen.quirks import QuirkFile, load_field_book, read_facts, read_quirks
 from iac_gen.resolve import ResolvedDictionary, resolve_dictionary
 from iac_runtime.tools.field import field_rows
 

@@ -15,13 +15,13 @@ import click
 from iac_gen import discover, verify_names
 from iac_gen.cli import common
 from iac_gen.discover import SourceFile
-from iac_gen.field import describe_fact, fact_names, read_facts
+from iac_gen.field import describe_fact, fact_names
 from iac_gen.ir import Module, module_data
 from iac_gen.lint import RULES, LintFinding, lint_source
 from iac_gen.model import Diagnostic, GeneratorError
 from iac_gen.output import PreviousBuild
 from iac_gen.pipeline import AppRepresentation, BuildInputs, map_representations, plan_jobs
-from iac_gen.quirks import known_apps, load_field_book, read_quirks
+from iac_gen.quirks import known_apps, load_field_book, read_facts, read_quirks
 from iac_gen.report import explain_level
 from iac_gen.snapshot import facts_only, write_snapshot
 from iac_gen.text import clean_text, on_one_line
