@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from iac_applescript.analysis.analyser import scan_script
 from iac_applescript.analysis.findings import Language, Scan, ScriptToken, text_at
-from iac_base.secrets import REDACTED, secret_spans
+from iac_base.secrets import REDACTED, remove_spans, secret_spans
 from iac_base.text import clean_text
 from iac_base.words import split_words, stem_word
 from iac_runtime.search.query import known_words, read_request
@@ -57,12 +57,7 @@ def private_spans(text: str) -> list[tuple[int, int]]:
 
 def without_private(text: str) -> str:
     """Return a text without secrets, addresses, telephone numbers, homes and long texts."""
-    parts, done = list[str](), 0
-    for start, end in private_spans(text):
-        if end > done:
-            parts += (text[done : max(start, done)], REDACTED if start >= done else "")
-            done = end
-    return "".join((*parts, text[done:]))
+    return remove_spans(text, private_spans(text))
 
 
 def redact_script(script: str, language: Language, level: Level) -> RedactedScript:

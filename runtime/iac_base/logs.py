@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from iac_base.errors import SetupError
+from iac_base.secrets import redact_text
 from iac_base.text import escape_hidden
 
 LOGGER: Final = "iac"
@@ -19,10 +20,11 @@ _FORM: Final = "%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"
 
 
 class _EscapingFormatter(logging.Formatter):
-    """Writes a record as lines on which nothing acts: apps and strangers are quoted in them."""
+    """Writes a record without secrets, as lines on which nothing acts: strangers are quoted."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return "\n".join(escape_hidden(line) for line in super().format(record).split("\n"))
+        text = redact_text(super().format(record))
+        return "\n".join(escape_hidden(line) for line in text.split("\n"))
 
 
 class _StandardErrorHandler(logging.Handler):

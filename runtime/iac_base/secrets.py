@@ -21,10 +21,6 @@ _PIECE: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _UUID: Final = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 
 
-def _accept_any(_text: str) -> bool:
-    return True
-
-
 def _passes_luhn(number: str) -> bool:
     digits = [int(digit) for digit in number if digit.isdigit()]
     doubled = [digit * 2 - 9 * (digit > 4) for digit in digits[-2::-2]]
@@ -83,7 +79,6 @@ def _names_hook(path: str) -> bool:
     return any(len(part) >= 6 and any(map(str.isdigit, part)) for part in parts)
 
 
-_PHRASE_LENGTHS: Final = (12, 15, 18, 21, 24)
 _IN_NO_PHRASE: Final = frozenset(
     "and are because been but could did does for from had has her his its not our should than the"
     " their them these those was were which would your".split()
@@ -94,128 +89,37 @@ _IN_NO_PHRASE: Final = frozenset(
 def _is_recovery_phrase(text: str) -> bool:
     """Tell the words of a wallet from a sentence. Source: BIP 39, its English word list."""
     words = re.findall(r"\b(?!n\b)[a-z]+", text.replace("\\n", " "))
-    return len(words) in _PHRASE_LENGTHS and _IN_NO_PHRASE.isdisjoint(words)
+    return _IN_NO_PHRASE.isdisjoint(words)
 
 
 _DIGIT: Final = re.compile("[0-9]")
 
-SHAPES: Final[tuple[tuple[str, re.Pattern[str], Callable[[str], bool]], ...]] = tuple(
-    (needs, re.compile(shape), proof)
-    for proof, *rows in (
-        (
-            _accept_any,
-            # A key whose end is missing ends with the text.
-            "-----begin",
-            r"(?s)-----BEGIN[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?"
-            r"(?:-----END[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)",
-            # The prefixes by which issuers mark their keys: GitHub, GitLab, Slack, Stripe, AI
-            # vendors, Google, AWS, npm, New Relic, PyPI, Hugging Face, SendGrid, Square, Vault.
-            "",
-            r"\b(?:gh[pousr]_|github_pat_|xox[abeoprs]-|xapp-|[rs]k_(?:live|test)_|AIza|ya29\."
-            r"|gl(?:agent|cbt|dt|ffct|ft|imt|oas|pat|ptt|rt|rtr|soat|wt)-|GOCSPX-|1//0"
-            r"|(?:A[KS]IA|ABIA|ACCA)(?=[A-Z0-9]{12})|npm_|NRAK-|pypi-|hf_|SG\.|sq0[a-z]{3}-"
-            r"|hv[bs]\.)[\w./+=-]{10,}",
-            "age-",
-            r"\bAGE-(?:SECRET-KEY|PLUGIN-[A-Z0-9]{1,40})-1[A-Z0-9]{10,}",
-            # Bots of Telegram and of Discord, secrets of apps in Azure.
-            ":aa",
-            r"(?<![0-9])[0-9]{8,10}:AA[\w-]{32}",
-            ".",
-            r"\b[MNO][\w-]{22,28}\.[\w-]{6}\.[\w-]{27,}",
-            "q~",
-            r"\b\w{3}[0-9]Q~[\w.~-]{31}",
-            # DER in base64, as keys and certificates are written without their frame.
-            "mii",
-            r"\bMII[A-Za-z0-9+/]{37,}={0,2}",
-            # The password of an Apple account for one app.
-            "-",
-            r"(?<![\w/.-])(?:[a-z]{4}-){3}[a-z]{4}(?![\w/-])",
-            # JSON in base64: the parts of a web token.
-            "eyj",
-            r"\beyJ[\w-]{8,}(?:\.[\w-]*)*",
-            # name:password@ in addresses; the name may be missing, the password may hold an @.
-            "://",
-            r"(?<=://)[^\s/@:\"]*+:[^\s/\"]+(?=@)",
-            "%3a",
-            r"(?i)(?<=%3A%2F%2F)[^\s/@:\"&%]*+%3A[^\s/\"&]{1,200}?(?=%40)",
-            "@",
-            r"(?i)(?<![\w/:.@-])(?!(?:e-?mail|mailto|from|to|b?cc|re|reply-to|sips?|xmpp|acct):)"
-            r"[a-z][\w.-]{0,40}:(?P<secret>(?=[a-z]*[^\sa-z/@:])[^\s/@:\"']{4,80})@[\w-]+\.\w",
-            # What a query or the part behind it gives under a name that is a word elsewhere.
-            "=",
-            r"(?i)(?<=[?&#])(?:auth|code|key|pass|pw|session|sid|sig|signature)"
-            r"=(?P<secret>[^&#\s\"']{4,})",
-            # Cookies by which a server knows a session.
-            "id=",
-            r"(?i)(?:sess(?:ion)?_?|connect\.s)id=(?P<secret>[^\s;&\"']{8,})",
-            "srf",
-            r"(?i)[cx]srf[\w-]{0,20}=(?P<secret>[^\s;&\"']{8,})",
-            "bearer",
-            r"(?i)\bbearer\s++(?P<secret>[\w.~+/=-]{8,})",
-            "sudo",
-            r"\b(?:echo|printf)\s{1,9}(?P<secret>[^\n|;&]{1,200}?)\s{0,9}\|\s{0,9}sudo\b"
-            r"[^\n|;&]{0,80}?\s-S\b",
-            # Codes for one time, before and behind what says so.
-            "0",
-            r"(?i)(?<![\w.-])(?P<secret>(?:[A-Z]-)?[0-9]{3}(?:[ -]?[0-9]{3}|[0-9]{1,5}))"
-            r"\s(?:is|ist|est|es|è|é|är|er|jest)\s[^.\n]{0,60}?(?:code|kod|c[oó]d[ií]\w|otp)",
-            "0",
-            r"(?i)\b(?:otp|[2m]fa|one.time|verification|security|log.?in|sign.?in|access|auth\w*|(?-i:[mp]?TAN))"
-            r"(?:\s[\w-]{1,12}){0,3}\s?(?:\bis|:)\s?(?P<secret>[0-9]{3}[ -]?[0-9]{1,5})(?![\w-])",
-            "code",
-            r"(?i)\bcode(?:\sis|:)?\s(?P<secret>[0-9]{4,8})(?![\w-])[^\n]{0,80}?\b"
-            r"(?:verif|sign.?in|log.?in|confirm|share|authentic|expire|minutes)",
-            "0",
-            r"(?:验证码|驗證碼|認証コード|確認コード|인증번호|인증코드)\D{0,6}"
-            r"(?P<secret>[0-9]{4,8})",
-        ),
-        (_is_no_word, "basic", r"(?i)\bbasic\s++(?P<secret>[\w.~+/=-]{8,})"),
-        (_is_prefixed_key, "k", r"\b(?:sk-[\w./+=-]{12,}|[spr]k[_-][\w-]{16,})"),
-        (
-            _has_random_part,
-            "0",
-            r"(?<![\w/.-])(?:[A-Za-z][A-Za-z0-9]{1,19}[_.-]){1,3}[\w-]{20,}",
-            "/",
-            r"(?i)/(?:activat|confirm|invit|key|login|magic|reset|token|unlock|verif)[\w-]{0,20}/"
-            r"(?P<secret>[^\s/?#\"'<>]{16,})",
-        ),
-        (
-            _names_hook,
-            "hook",
-            r"(?i)(?:hooks?\.[\w.-]{1,80}(?:/services|/hooks|/catch|/workflows|/triggers){0,2}"
-            r"|/(?:web)?hooks?\w{0,2})/(?P<secret>[^\s?#\"'<>\\]{7,})",
-        ),
-        (_passes_luhn, "0", r"(?<![\w.-])[2-6](?:[ -]?[0-9]){12,18}(?![\w-])"),
-        (
-            _is_iban,
-            "0",
-            r"(?<!\w)[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?!\w)",
-        ),
-        (
-            _is_mixed,
-            "0",
-            r"(?<![0-9A-Za-z])(?:[A-Za-z]{2,4})?[0-9A-Fa-f]{32,}+(?![0-9A-Za-z])",
-            # Recovery and licence keys.
-            "-",
-            r"(?<![\w-])(?:[A-Z][0-9]-)?(?:[A-Z0-9]{4,6}-){4,9}[A-Z0-9]{4,6}(?![\w-])",
-        ),
-        (
-            _has_three_kinds,
-            # As Safari and Passwords make them up.
-            "-",
-            r"(?<![\w-])(?:[A-Za-z0-9]{6}-){2}[A-Za-z0-9]{6}(?![\w-])",
-        ),
-        (_is_random_text, "0", r"(?<![\w+/-])[A-Za-z0-9+/_-]{40,}={0,2}"),
-        (
-            _is_recovery_phrase,
-            "",
-            r"(?<![\w-])(?:[0-9]{1,2}[.)] ?)?[a-z]{3,8}(?:(?: |\s{0,2}\n|\\n)"
-            r"(?:[0-9]{1,2}[.)] ?)?[a-z]{3,8}(?![\w-])){11,30}+(?!,? [a-z])",
-        ),
+_TABLES: Final = json.loads(Path(__file__).with_name("secrets.json").read_bytes())
+"""`names`: what holds a secret, in English, its words apart. `labels`: what people write before
+one, by language. `forms`: each kind, what every text of its form has in lower case (`0` for any
+digit), the form, and the function below that proves it."""
+
+_PROOFS: Final[Mapping[str, Callable[[str], bool]]] = {
+    proof.__name__.removeprefix("_"): proof
+    for proof in (
+        _has_random_part,
+        _has_three_kinds,
+        _is_iban,
+        _is_mixed,
+        _is_no_word,
+        _is_prefixed_key,
+        _is_random_text,
+        _is_recovery_phrase,
+        _names_hook,
+        _passes_luhn,
     )
-    for needs, shape in zip(rows[::2], rows[1::2], strict=True)
+}
+_FORMS: Final[tuple[tuple[str, str, Callable[[str], bool]], ...]] = tuple(
+    (row.get("needs", ""), row["form"], _PROOFS.get(row.get("proof", ""), bool))
+    for row in _TABLES["forms"]
 )
-"""What stands in each text of the form in lower case (`0` for any digit), the form, its proof."""
+_compile_form: Final = cache(re.compile)
+"""When a text first has what it needs: most are never looked for."""
 
 
 REDACTED: Final = "[redacted]"
@@ -230,23 +134,17 @@ _BINARY: Final = frozenset(("data", "raw data", "tdta"))
 _SHORTEST: Final = 8
 """Characters of a text that could have the shape of a secret (`token=ab`)."""
 
+_HARMLESS: Final = re.compile(
+    r"(?!(?i:.*(?:bearer|basic)))(?:(?:[A-Z]?[a-z]{1,15}|[A-Z]{1,9})(?:[_.,()\[\] ]{1,2}|\Z)){1,6}"
+)
+"""Names of apps and tools, few plain words: without a digit or a mark nothing tells of a secret."""
+
 _SHORTEST_KNOWN: Final = 6
 """Characters of a variable's value that can be looked for everywhere without finding words."""
 
 # What holds a secret, by its name.
 
-_NAMES: Final = frozenset(
-    tuple(name.split())
-    for name in (
-        "authorization|bearer|cookie|credential|cvc|cvv|otp|passcode|passphrase|passwd|password"
-        "|pwd|secret|token|access key|api key|card number|decryption key|encryption key|license key"
-        "|one time code|pin code|private key|recovery key|security code|session key|signing key"
-        "|verification code|access code|account key|backup code|fa code|login code|mfa code"
-        "|mnemonic|authenticator key|factor code|factor key|factor secret|one time passcode"
-        "|recovery code|recovery phrase|secret phrase|seed phrase"
-        "|security answer|setup key|totp"
-    ).split("|")
-)
+_NAMES: Final = frozenset(tuple(name.split()) for name in _TABLES["names"].split("|"))
 _JOINED: Final = frozenset("".join(words) for words in _NAMES if len(words) > 1)
 _LASTS: Final = frozenset(words[-1] for words in _NAMES if len(words) > 1)
 _LONGEST: Final = max(map(len, _NAMES))
@@ -316,39 +214,49 @@ class _ForeignLabels(NamedTuple):
 
 @cache
 def _foreign_labels() -> _ForeignLabels:
-    table = json.loads(Path(__file__).with_name("secret_words.json").read_bytes())
+    table = _TABLES["labels"]
     labels = "|".join(table.values()).split("|")
     lasts = (re.split(r"[\s'-]", label)[-1] for label in labels)
     unspaced = "|".join(table[language] for language in ("ja", "zh", "ko"))
     return _ForeignLabels(
         tuple(map(_fold_label, labels)),
         frozenset(map(_fold_label, lasts)),
-        re.compile(rf"(?:{unspaced})\s?(?:は|が|是|为|為|는|은)\s?([!-~]{{4,}})"),
+        re.compile(rf"(?:{unspaced})(?:\s?(?:は|が|是|为|為|는|은)\s?|(?=[0-9]))([!-~]{{4,}})"),
     )
 
 
 # What is a secret, by the name that stands before it.
 
 _COPULAS: Final = "is|was|ist|war|lautet|est|es|era|è|é|är|er|on|to|jest|je"
+_BLANK: Final = r"(?:\s|\\{1,2}(?:[nrt]|u000[9ad]))"
+"""As it is, or as it is written in a literal, or in a text that is shown."""
+
 _NAMED: Final = re.compile(
     # `password: x`, `"api key" = x`, `\"token\": x`, `env['SECRET'] := x`, `password "x"`,
     # `**Password**: x`, `password%3Dx`, `<password>x`, `<td>Password</td><td>x`.
-    r"""(?:(?P<mark>\\?["'])(?P<quoted>[^"'\\\n]{1,64}+)(?P=mark)"""
+    r"""(?:(?P<mark>\\{0,3}["'])(?P<quoted>[^"'\\\n]{1,64}+)(?P=mark)"""
     r"""|(?<![\w-])(?P<plain>[\w\u0300-\u036f\u0900-\u0e7f-]++))"""
     r"""(?:\]?[*`]{0,3}\s{0,9}(?P<sign>=>|:=|[:=\uff1a\uff1d]|%3[ADad])(?!=)[*`]{0,3}"""
     r"""(?:\s|&nbsp;){0,9}"""
-    r"""|(?P<tag>>|\s?(?:</?\w[^<>]{0,40}>\s{0,9}){1,4})(?=[^\s<])"""
-    rf"""|\s{{1,9}}(?:(?:{_COPULAS})\s{{1,9}})?(?=\\?["'])|\s(?P<of>of\s))"""
+    # A tag may name the next value, and is not passed.
+    rf"""|(?=(?P<tag>>|\s?(?:</?\w[^<>]{{0,40}}>{_BLANK}{{0,9}}){{1,4}})[^\s<])"""
+    rf"""|\s{{1,9}}(?:(?:{_COPULAS})\s{{1,9}})?(?=\\{{0,3}}["'])|\s(?P<of>of\s))"""
 )
-_OF: Final = re.compile(r"""[^"'\n]{1,80}?\sto\s{1,9}(?=\\?["'])""")
+_OF: Final = re.compile(r"""[^"'\n]{1,80}?\sto\s{1,9}(?=\\{0,3}["'])""")
 """`set password of account 1 to "x"`, behind `of`."""
 
-_TOLD: Final = re.compile(r"(?<=\s)(?=[^\s0-9]*+[0-9]|[^\sa-z]*+(?:[a-z]++[^\sa-z]++){2})\S++")
-_LEADS: Final = re.compile(rf"(\s(?:{_COPULAS})|\s[-–—]|\)?\s?[:\uff1a]|)\s{{1,3}}\Z")
+_TOLD: Final = re.compile(
+    r"(?:(?<=\s)|(?<=\\[nrt])|(?<=\\u000[9ad]))"
+    r"(?=[^\s0-9]{0,60}+[0-9]|[^\sa-z]{0,60}+(?:[a-z]{1,60}+[^\sa-z]{1,60}+){2})"
+)
+"""Where a word begins that may be no word: it has a digit, or capitals inside."""
+
+_LEADS: Final = re.compile(rf"(\s(?:{_COPULAS})|\s[-–—]|\)?\s?[:\uff1a]|){_BLANK}{{1,3}}\Z")
 """What stands between a label and a value: `the password is hunter2`, `Password - hunter2`,
 `password hunter2` in a table or a file, `Password for the router: hunter2`."""
 
 _STOPS: Final = re.compile(r"[.,;:!?\n\"'<>{}=|\uff1a]")
+_LONGEST_WORD: Final = 200
 _NEAR: Final = 6
 """Words between a label and the mark before its value."""
 
@@ -375,7 +283,7 @@ _HEADERS: Final = ("authorization", "cookie")
 _LITERAL: Final = re.compile(
     # To the end of the line where the closing mark is missing.
     r"""(?P<open>")(?:[^"\\]++|\\.)*+(?P<close>")|(?P<open1>')(?:[^'\\]++|\\.)*+(?P<close1>')"""
-    r"""|(?P<open2>\\["'])[^"'\\\n]*+(?P<close2>(?P=open2))?|(?P<open3>["'])[^\n]*+""",
+    r"""|(?P<open2>\\{1,3}["'])[^"'\\\n]*+(?P<close2>(?P=open2))?|(?P<open3>["'])[^\n]*+""",
     re.DOTALL,
 )
 _ARGUMENT: Final = re.compile(r"""(?=\S)(?:"(?:[^"\\]++|\\.)*+"|'[^']*+')?\S*""", re.DOTALL)
@@ -395,7 +303,8 @@ _CODES: Final = re.compile(
 """The next codes of a list, in lines of their own too."""
 
 _EMPTY: Final = re.compile(
-    r"(?:Bearer )?(?:[.…*•\s_-]*+|\$(?:[A-Z][A-Z0-9_]*|\{\w+\}?)|<[\w -]*>|\{\{[^{}]*\}\}|%\w)"
+    r"(?:Bearer )?(?:\[redacted(?:\].*)?|[.…*•\s_-]*+|\$(?:[A-Z][A-Z0-9_]*|\{\w+\}?)"
+    r"|<[\w -]*>|\{\{[^{}]*\}\}|%\w)"
 )
 """What stands in the place of a value."""
 
@@ -413,13 +322,13 @@ def redact_text(text: str, secrets: Collection[str] = ()) -> str:
             text = text.replace(literal[1:-1], REDACTED).replace(secret, REDACTED)
         elif secret.isdigit():
             text = re.sub(rf"\b{secret}\b", REDACTED, text)
-    if len(text) < _SHORTEST:
-        return text
-    return _remove_spans(text, secret_spans(text))
+    return remove_spans(text, secret_spans(text))
 
 
 def secret_spans(text: str) -> list[tuple[int, int]]:
     """Return where secrets stand in a text, by their shape or by what names them, in order."""
+    if len(text) < _SHORTEST or _HARMLESS.fullmatch(text):
+        return []
     # All are sought in the same text, or one that goes could take the name of the next along.
     return sorted((*_spans_by_shape(text), *_spans_by_name(text)))
 
@@ -427,10 +336,11 @@ def secret_spans(text: str) -> list[tuple[int, int]]:
 def _spans_by_shape(text: str) -> Iterator[tuple[int, int]]:
     """Yield where texts stand that have the shape of a secret."""
     folded = text.casefold() + "0" * bool(_DIGIT.search(text))
-    for needs, shape, proof in SHAPES:
-        for match in shape.finditer(text) if needs in folded else ():
-            if proof(match.group()):
-                yield match.span("secret") if "secret" in shape.groupindex else match.span()
+    for needs, form, proof in _FORMS:
+        if needs in folded:
+            shape = _compile_form(form)
+            group = "secret" if "secret" in shape.groupindex else 0
+            yield from (m.span(group) for m in shape.finditer(text) if proof(m[0]))
 
 
 def _spans_by_name(text: str) -> Iterator[tuple[int, int]]:
@@ -443,7 +353,7 @@ def _spans_by_name(text: str) -> Iterator[tuple[int, int]]:
             yield span
             end = span[1]
     for match in _TOLD.finditer(text):
-        value = _PROSE.match(text, match.start())
+        value = _PROSE.match(text, match.start(), match.start() + _LONGEST_WORD)
         if value and _is_told(text[max(0, value.start() - _NAME) : value.start()], value[0]):
             yield value.span()
     if not text.isascii():
@@ -465,10 +375,11 @@ def _spans_by_name(text: str) -> Iterator[tuple[int, int]]:
 
 def _ends_there(text: str, match: re.Match[str]) -> bool:
     """Say whether the mark behind a name ends the text that it stands in: `"Password:"`."""
-    mark = text[match.end() : match.end() + 2].removeprefix("\\")[:1]
+    end = match.end()
+    mark = text[end : end + 1 + text.startswith("\\", end)]
     begin = max(text.rfind("\n", 0, match.start()) + 1, match.start() - 1000)
     before = text[begin : match.start()]
-    return mark in ('"', "'") and match["plain"] is not None and before.count(mark) % 2 == 1
+    return mark[-1:] in ('"', "'") and match["plain"] is not None and before.count(mark) % 2 == 1
 
 
 @lru_cache(maxsize=4096)
@@ -501,18 +412,17 @@ def _names_secret(text: str, start: int, name: str) -> bool:
 
 def _is_told(before: str, value: str) -> bool:
     """Say whether what stands before a word says that it is a secret."""
+    mixed = len(value) >= 4 and _is_mixed(value)
+    if not mixed and not (len(value) >= 3 and value.isdigit()):
+        return False
     lead = _LEADS.search(before, max(0, len(before) - 12))
     if lead is None:
         return False
     words = _STOPS.split(before[: lead.start()])[-1]
-    ends = [match.span() for match in _LABEL_WORD.finditer(words)]
-    mixed = len(value) >= 4 and _is_mixed(value)
-    if lead[1] and mixed:
-        ends = ends[-_NEAR:]
-    elif mixed or (len(value) >= 3 and value.isdigit() and not words.casefold().endswith("tokens")):
-        ends = ends[-1:]
-    else:
+    if not mixed and words.casefold().endswith("tokens"):
         return False
+    ends = [match.span() for match in _LABEL_WORD.finditer(words)]
+    ends = ends[-_NEAR:] if lead[1] and mixed else ends[-1:]
     return any(_names_secret(words, start, words[start:end]) for start, end in ends)
 
 
@@ -525,7 +435,7 @@ def _named_span(text: str, match: re.Match[str], name: str) -> tuple[int, int] |
         to = _OF.match(text, start)
         return to and _value_span(text, to.end(), _RUN)
     if match["tag"]:
-        return _value_span(text, start, _TAGGED)
+        return _value_span(text, match.end("tag"), _TAGGED)
     if sign == ":" and name.casefold().endswith(_HEADERS):
         pattern = _LINE
     elif sign in (":", "\uff1a") or text[start - 1 : start].isspace():
@@ -564,7 +474,7 @@ def _secret_span(match: re.Match[str] | None) -> tuple[int, int] | None:
     return match.span()
 
 
-def _remove_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
+def remove_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
     """Return a text without some parts, given in order; what overlaps goes as one."""
     parts: list[str] = []
     done = 0
@@ -589,51 +499,30 @@ def redact_arguments(
     passwords in addresses and assignments, long random text.
 
     Returns:
-        The arguments, and the secrets that a name or type told of, for `redact_text`.
+        The arguments, and their secrets, for `redact_text`: elsewhere nothing may tell of them.
     """
-    secrets: list[str] = []
+    found: list[str] = []
     kept: dict[str, Any] = {}
     for name, value in arguments.items():
         kind = (types or {}).get(name, "text")
         if is_secret(name, kind) or kind in _BINARY:
-            secrets.extend(_text_leaves(value))
+            found.extend(_text_leaves(value))
             kept[name] = REDACTED
         else:
-            kept[name] = _redact_value(value, secrets)
-    return kept, tuple(dict.fromkeys(secrets))
+            kept[name] = _redact_value(value, (), found)
+    return kept, tuple(dict.fromkeys(found))
 
 
 def without_secrets(value: Any, secrets: Collection[str] = ()) -> Any:
     """Return a value without its secrets and the given ones; the rest stays as it was."""
-    if isinstance(value, str):
-        return redact_text(value, secrets)
-    if isinstance(value, list):
-        return [without_secrets(item, secrets) for item in value]
-    if isinstance(value, dict):
-        return {
-            key: REDACTED
-            if is_secret(str(key)) and not isinstance(item, bool | None) and item != ""
-            else without_secrets(item, secrets)
-            for key, item in value.items()
-        }
-    return value
+    return _redact_value(value, secrets, [])
 
 
 def secrets_in(value: Any) -> set[str]:
     """Return the secrets of a value that a name or a shape tells of, to take them out elsewhere."""
-    if isinstance(value, str):
-        spans = (*_spans_by_shape(value), *_spans_by_name(value))
-        secrets = {value[start:end] for start, end in spans}
-    elif isinstance(value, Mapping):
-        secrets = set[str]()
-        for key, item in value.items():
-            secret = is_secret(str(key)) and not isinstance(item, bool | None)
-            secrets.update(_text_leaves(item) if secret else secrets_in(item))
-    elif isinstance(value, list | tuple):
-        secrets = set[str]().union(*map(secrets_in, value))
-    else:
-        return set()
-    return {secret for secret in secrets if len(secret) >= _SHORTEST_KNOWN and secret != REDACTED}
+    found: list[str] = []
+    _redact_value(value, (), found)
+    return {secret for secret in found if len(secret) >= _SHORTEST_KNOWN and secret != REDACTED}
 
 
 def secrets_of(environment: Mapping[str, str]) -> set[str]:
@@ -645,9 +534,15 @@ def secrets_of(environment: Mapping[str, str]) -> set[str]:
     }
 
 
-def _redact_value(value: Any, secrets: list[str], depth: int = 0) -> Any:
+def _redact_value(value: Any, secrets: Collection[str], found: list[str], depth: int = 0) -> Any:
+    """Return a value without its secrets, which are added to those `found`, and the given ones."""
     if isinstance(value, str):
-        return redact_text(value)
+        if secrets:
+            return redact_text(value, secrets)
+        spans = secret_spans(value)
+        told = (value[start:end] for start, end in spans)
+        found += (secret for secret in told if len(secret) >= _SHORTEST_KNOWN)
+        return remove_spans(value, spans)
     if depth > DEPTH:
         return "[deeper]"
     if isinstance(value, Mapping):
@@ -655,15 +550,25 @@ def _redact_value(value: Any, secrets: list[str], depth: int = 0) -> Any:
         for key, part in value.items():
             name = str(key)
             # A yes or no is no secret, whatever its name.
-            if is_secret(name) and not isinstance(part, bool | None):
-                secrets.extend(_text_leaves(part))
+            if is_secret(name) and not isinstance(part, bool | None) and part != "":
+                found += _text_leaves(part)
                 fields[redact_text(name)] = REDACTED
             else:
-                fields[redact_text(name)] = _redact_value(part, secrets, depth + 1)
+                fields[redact_text(name)] = _redact_value(part, secrets, found, depth + 1)
         return fields
     if isinstance(value, list | tuple):
-        return [_redact_value(part, secrets, depth + 1) for part in value]
+        parts = [_redact_value(part, secrets, found, depth + 1) for part in value]
+        if len(parts) in (2, 3) and _is_label(value[0]):
+            # The name of a property, its type, its value; a label and what it is of.
+            last = parts[-1]
+            parts[-1] = last if isinstance(last, bool | None) or last == "" else REDACTED
+        make: Callable[[list[Any]], Any] = getattr(type(value), "_make", type(value))
+        return make(parts)
     return _json_scalar(value)
+
+
+def _is_label(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= _NAME and is_secret(value)
 
 
 def _json_scalar(value: Any) -> Any:

@@ -93,6 +93,8 @@ def run_steps(call: VerbCall, event: str) -> tuple[bool, Any]:
         for node in nodes:
             if "advance" in row:
                 _advance_reference(world, node, row)
+            if "bin" in row:
+                _bin_object(world, node, row["bin"])
             if "move" in row:
                 node = _move_object(world, node, row)
             _set_values(call, node.data, row.get("set", {}))
@@ -162,6 +164,17 @@ def _move_object(world: AppWorld, node: WorldObject, row: Row) -> WorldObject:
     assign_id(world, term, data)
     made = insert_object(world, NewObjectPlace(owner, chain[-1].value), term, data)
     return object_at(world, made.chain)
+
+
+def _bin_object(world: AppWorld, node: WorldObject, name: str) -> None:
+    """Put an object into the folder of what is deleted; out of that, or without one, it is gone."""
+    if node.home is None:
+        raise EventRefusedError(-1708)
+    node.home.items[:] = [data for data in node.home.items if data is not node.data]
+    holders = (one.data for one in world.descendant_objects(world.root))
+    found = next((data for data in holders if data.get("name") == name), None)
+    if found is not None and found is not node.home.owner.data:
+        found.setdefault(node.home.plural, []).append(node.data)
 
 
 def _set_values(call: VerbCall, data: Data, values: Row) -> None:

@@ -379,7 +379,7 @@ def test_reading_starts_no_app(toolset: ScriptToolset, script: str, starts: list
     toolset.runs = lambda _app: False
     plan = plan_of(toolset, "execute_applescript", script=script)
     assert [
-        row.reason.removeprefix("would start ").partition(" (")[0] for row in plan.facts.raised
+        row.reason.partition(" would start ")[2].rstrip(".") for row in plan.facts.raised
     ] == starts
     assert plan.facts.level == ("MODIFY" if starts else "SAFE")
     toolset.runs = lambda _app: True

@@ -344,3 +344,21 @@ def test_a_file_that_changes_after_the_question_is_not_run(
     with pytest.raises(ToolError, match="is a link") as raised:
         again(token=asks.token, verdict="once")
     assert raised.value.type == "STALE"
+
+
+@pytest.mark.parametrize(("script", "deed"), [
+    ('tell application "Notes" to delete note "Milk"', 'delete the note "Milk" in Notes'),
+    ('tell application "Notes" to set body of note "Milk" to "x"',
+     'change the note "Milk" in Notes'),
+    ('tell application "Notes"\ndelete note "Milk"\ndelete note "Bread"\nend tell',
+     "delete notes in Notes"),
+    ('tell application "Notes" to delete note ("Mi" & "lk")', "delete notes in Notes"),
+    ('tell application "Notes" to delete (every note whose name is "x")', "delete notes in Notes"),
+])  # fmt: skip
+def test_a_script_is_asked_about_by_the_objects_that_it_names(
+    gate_of: Callable[..., Gate], script: str, deed: str
+) -> None:
+    asks = gate_of().call(Call("execute_applescript", {"script": script}, ASKED))
+    assert isinstance(asks, PendingCall)
+    said = f"tester wants to run an AppleScript that can {deed}."
+    assert asks.question.text.splitlines()[0] == said

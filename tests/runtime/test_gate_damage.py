@@ -150,3 +150,25 @@ def test_of_several_calls_the_first_must_be_there_and_a_later_one_may_come_to_be
     assert raised.value.message.startswith("Call 1 of 2: ")
     later = Call("notes_delete", {}, ASKED, calls=({"target": there}, {"target": gone}))
     assert isinstance(opened().call(later), PendingCall)
+
+
+@pytest.mark.parametrize("resumed", [True, False])
+def test_what_is_replaced_is_shown_with_what_is_inside(resumed: bool) -> None:
+    gate = opened()
+    gate.call(Call("finder_make_folder", {"at": "/Users/me/Desktop", "name": "Documents"}, OWN))
+    gate.call(Call("finder_duplicate", {"target": "/Users/me/Desktop/Todo.txt",
+                                        "to": "/Users/me/Desktop/Documents"}, OWN))  # fmt: skip
+    move = {"target": "/Users/me/Desktop/Documents", "to": "/Users/me", "replacing": True}
+    asked = Call("finder_move", move, ASKED)
+    first = gate.call(asked)
+    assert isinstance(first, PendingCall)
+    assert '  replaces item "Documents", 2 items, at "/Users/me/Documents/"' in first.question.text
+    gate.call(Call("finder_make_folder", {"at": "/Users/me/Documents", "name": "New"}, OWN))
+    if resumed:
+        again = gate.answer(first, "once")
+    else:
+        again = gate.call(asked._replace(token=first.token, verdict="once"))
+    assert isinstance(again, PendingCall)
+    assert '  replaces item "Documents", 3 items' in again.question.text
+    elsewhere = {**move, "target": "/Users/me/Desktop/Report.pdf"}
+    assert "replaces item" not in asked_about(gate, "finder_move", elsewhere).question.text

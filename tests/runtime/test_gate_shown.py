@@ -82,7 +82,7 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
       '  note "Shopping list", modification date 2026-02-25 18:00, in folder "Notes", account'
       ' "iCloud", plaintext "Shopping list Milk, eggs, bread"',
       "Reason: DANGEROUS calls always require approval.",
-      "Undo: moves it back to Notes / Notes, unless you empty the trash.",
+      "Cannot be undone: Notes shows no place for what is deleted.",
       f"DANGEROUS: notes_delete, {NOTES}[0]"]),
     ("notes_delete", {"target": NOTES},
      ["Claude wants to delete 2 notes in Notes.", '  2 notes, in folder "Notes", account "iCloud"',

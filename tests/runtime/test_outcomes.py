@@ -10,6 +10,7 @@ from diary_world import WORLD, gate_of
 from iac_base.errors import NextCall, ToolError
 from iac_runtime.gate.batch import BatchError
 from iac_runtime.gate.gate import Gate
+from iac_runtime.gate.opening import GateOptions, build_gate
 from iac_runtime.gate.plans import Call, CompletedCall, PendingCall, RefusedCall
 from iac_runtime.gate.results import structured_content
 from iac_runtime.gate.verify import open_history
@@ -250,3 +251,31 @@ def test_a_value_that_cannot_be_read_back_is_not_confirmed(tables: Tables) -> No
     assert outcome_of_values(wanted, [(None, whole)], tables, ["pin"]).state == "partial"
     assert outcome_of_values(wanted, [(None, whole), (None, None)], tables).state == "partial"
     assert outcome_of_values(wanted, [(None, None)], tables).state == "unknown"
+
+
+def test_undo_lasts_as_long_as_the_state_file_of_simulated_apps(
+    tmp_path: Path, generated: Path
+) -> None:
+    state = tmp_path / "world.json"
+
+    def own_gate() -> Gate:
+        return build_gate(GateOptions((generated,), str(state), "DANGEROUS"))
+
+    def calls_of(one: Gate) -> list[Any]:
+        found = one.call(Call("history", {}))
+        assert isinstance(found, CompletedCall)
+        one.close()
+        rows: list[Any] = found.value["calls"]
+        return rows
+
+    first = own_gate()
+    first.call(Call("notes_make_note", {"name": "Milk"}))
+    first.close()
+    second = own_gate()
+    undone = second.call(Call("undo_call", {}))
+    assert isinstance(undone, CompletedCall)
+    assert undone.value["undone"] == 1
+    assert calls_of(second)[0]["undone_by"] == 2
+    # Other apps begin with another state: nothing of the old ones is taken back in them.
+    state.unlink()
+    assert calls_of(own_gate()) == []

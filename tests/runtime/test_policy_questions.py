@@ -64,9 +64,9 @@ def test_a_question_says_who_what_why_and_with_what() -> None:
     ]
     assert question_of(WRITE).text.splitlines() == [
         'Claude wants to make a note called "Milk" in Notes.',
-        'With body "one\\ntwo".',
+        'With body: "one\\ntwo".',
         "Reason: MODIFY calls require approval (preset cautious).",
-        "Undo: moves it to the trash, unless it has changed.",
+        "Undo: deletes it again, unless it has changed.",
         '"Always allow" would cover: make notes in Notes (with "name" and "body").',
         "MODIFY: notes_make_note",
     ]

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from iac_base.errors import ToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, CallAnswer, CompletedCall, PendingCall
@@ -111,6 +112,15 @@ def test_always_for_a_host_holds_for_its_next_page(
     assert accepted(gate, call(gate, "safari_open_url", url="https://museum.example/way")) == ""
 
 
+def test_an_echo_of_the_callers_own_words_is_no_strangers(
+    catalogue: Catalogue, world: dict[str, Any]
+) -> None:
+    gate = gate_of(catalogue, world)
+    accepted(gate, call(gate, "notes_make_note", title="Roof", text="dana@museum.example"))
+    call(gate, "notes_list_notes", folder='folders["Notes"]')
+    assert call(gate, "safari_open_url", url=MUSEUM).level == "MODIFY"
+
+
 def test_a_question_says_where_the_text_stood(catalogue: Catalogue, world: dict[str, Any]) -> None:
     gate = gate_of(catalogue, world)
     call(gate, "mail_list_unread")
@@ -202,3 +212,29 @@ def test_an_answer_of_a_person_is_their_own(catalogue: Catalogue, world: dict[st
     gate = gate_of(catalogue, world)
     accepted(gate, call(gate, "standard_additions_ask_text", question="To whom?", default=""))
     assert not gate.permissions.taint.find_tainted_piece("friend@example.net")
+
+
+def test_what_an_undo_puts_back_is_not_the_callers(
+    catalogue: Catalogue, world: dict[str, Any], own_data_folder: Path
+) -> None:
+    note = "accounts[0].folders[0].notes[0]"
+    world["notes"]["accounts"][0]["folders"][0]["notes"][0]["body"] = f"<div>{EVIL}</div>"
+    gate = gate_of(catalogue, world)
+    answer = call(gate, "notes_set", target=note, properties={"body": "<div>mine</div>"})
+    accepted(gate, answer)
+    accepted(gate, call(gate, "undo_call", last=1))
+    body = call(gate, "notes_get", target=f"{note}.body")
+    assert isinstance(body, CompletedCall)
+    assert EVIL in body.value
+    assert call(gate, "safari_open_url", url=EVIL).level == "DANGEROUS"
+
+
+def test_a_name_in_an_error_is_a_strangers(catalogue: Catalogue, world: dict[str, Any]) -> None:
+    note = world["notes"]["accounts"][0]["folders"][0]["notes"][0]
+    note["name"] = "Pay billing@evil.example"
+    gate = gate_of(catalogue, world)
+    with pytest.raises(ToolError) as caught:
+        call(gate, "notes_get", target='notes["Pay bill@evil.example"]')
+    seen = str(caught.value) + str(caught.value.facts())
+    tainted = bool(gate.permissions.taint.find_tainted_piece("billing@evil.example"))
+    assert tainted is ("billing@evil.example" in seen)

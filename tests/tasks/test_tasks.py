@@ -1,6 +1,8 @@
 """Two tasks, played in this process; `nox -s tasks` plays all of them on servers of their own."""
 
 import json
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -48,6 +50,12 @@ def test_a_task_is_reached_within_its_budget(tmp_path: Path, generated: Path) ->
             server = build_server(backing.open_methods(54.0), lines, server_identity())
             played = anyio.run(play, TASKS[words], server, state)
         assert played.wrong == []
+
+
+def test_a_person_is_asked_little_in_everyday_sessions() -> None:
+    program = Path(__file__).parents[2] / "benchmarks" / "sessions.py"
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_each_task_says_what_it_may_cost() -> None:

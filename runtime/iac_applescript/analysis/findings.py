@@ -191,13 +191,18 @@ class AppStart(NamedTuple):
 
 
 def merge_effects(effects: Iterable[Effect]) -> tuple[Effect, ...]:
-    """Return effects, one for a verb, an app and a class: the highest level, all that flows."""
+    """Return effects, one for a verb, an app and a class: the highest level, all that flows.
+
+    Where they are on several objects, none is named.
+    """
     merged: dict[tuple[object, ...], Effect] = {}
     for effect in effects:
         key = (*effect[:4], effect.doubt)
         known = merged.get(key, effect)
         flow = tuple(dict.fromkeys((*known.flow, *effect.flow)))
-        merged[key] = effect._replace(level=highest((known.level, effect.level)), flow=flow)
+        name = effect.reference if effect.reference == known.reference else ""
+        level = highest((known.level, effect.level))
+        merged[key] = effect._replace(level=level, flow=flow, reference=name)
     return tuple(merged.values())
 
 

@@ -24,6 +24,7 @@ from iac_applescript.analysis.statement_rules import (
 )
 from iac_applescript.analysis.texts import is_web_address
 from iac_applescript.analysis.vocabulary import COMMANDS, TermUse, Vocabulary
+from iac_base.errors import quote_text
 from iac_base.secrets import is_secret
 from iac_runtime.policy.effects import RECIPIENTS
 from iac_runtime.policy.facts import OWN_APP, READ_VERBS, Flow
@@ -70,10 +71,25 @@ def flows_of(command: str, texts: Iterable[tuple[str, str]]) -> tuple[Flow, ...]
 
 
 def effect_on(
-    app: Vocabulary, verb: Verb, kind: str, level: Level, flow: tuple[Flow, ...]
+    app: Vocabulary,
+    verb: Verb,
+    kind: str,
+    level: Level,
+    flow: tuple[Flow, ...],
+    reference: str = "",
 ) -> Effect:
     """Return an effect on an app."""
-    return Effect(verb, app.bundle, app.name, kind, "", () if verb in READ_VERBS else flow, level)
+    flow = () if verb in READ_VERBS else flow
+    return Effect(verb, app.bundle, app.name, kind, reference, flow, level)
+
+
+def _object_name(units: Sequence[Unit]) -> str:
+    """Return what an object is called, in quotes; empty where it is chosen otherwise."""
+    at = next((at for at, unit in enumerate(units) if unit.has_use("class")), len(units))
+    name, joined = [*units[at + 1 : at + 2], None][0], units[at + 2 : at + 3]
+    if name is None or name.kind != "text" or (joined and joined[0].word == "&"):
+        return ""
+    return quote_text(name.word, 80)
 
 
 PRESSES: Final = frozenset(("click", "perform", "keystroke"))
@@ -114,7 +130,7 @@ def command_effects(
         verb = "run" if code else verb_for(unit.word, entries.get(app.key), level)
         deed = _command_deed(unit, verb, kind, given)
         for does in (verb,) if level == "SAFE" else deed_verbs(deed):
-            yield effect_on(app, does, kind, level, flow)
+            yield effect_on(app, does, kind, level, flow, _object_name(direct or scene.object))
     if not (apps or scene.named) and level != "SAFE":
         yield Effect(verb_for(unit.word, None, level), OWN_APP, "osascript", level=level)
 
@@ -186,7 +202,7 @@ def _set_effects(
     apps += _apps_in_variables((*plain, *scene.object), scene)
     for app in apps or scene.named:
         for does in deed_verbs(set_deed(plain, given, verb, kind)):
-            yield effect_on(app, does, kind, level, flow)
+            yield effect_on(app, does, kind, level, flow, _object_name(plain[of:] or scene.object))
 
 
 def _direct_object(word: str, given: Sequence[Unit]) -> Sequence[Unit]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, Self
 
 from iac_base.files import ensure_private_folder
-from iac_base.secrets import redact_arguments, redact_text
+from iac_base.secrets import redact_arguments, redact_text, without_secrets
 from iac_runtime.audit.store import AuditError, AuditStore, UnplacedRow
 from iac_runtime.tool import Level
 
@@ -99,34 +99,38 @@ class AuditOutcome:
 def intent_body(intent: AuditIntent) -> tuple[str, tuple[str, ...]]:
     """Return an intent as JSON on one line, and the secrets that were taken out of it."""
     arguments, secrets = redact_arguments(intent.arguments, intent.types)
-    body = {
-        "client": shorten_value(intent.client, NAME_LIMIT),
-        "app": shorten_value(intent.app, TEXT_LIMIT),
-        "tool": shorten_value(intent.tool, NAME_LIMIT),
+    texts = {
+        "client": intent.client,
+        "app": intent.app,
+        "tool": intent.tool,
         "level": intent.level,
-        "reasons": [redact_text(reason, secrets) for reason in intent.reasons],
+        "reasons": intent.reasons,
         "decision": intent.decision,
         "source": intent.source,
-        "arguments": shorten_value(arguments),
-        "digest": arguments_digest(arguments),
-        "line": shorten_value(redact_text(intent.line, secrets), TEXT_LIMIT),
-        "effects": _effect_rows(intent.effects, secrets),
+        "line": intent.line,
+        "effects": _kept_effects(intent.effects),
     }
     more = {"story": intent.story, "asked": intent.asked, "simulated": intent.simulated}
-    return _compact_json(body | {key: part for key, part in more.items() if part}), secrets
+    # The whole, with what the arguments tell of: a reason or a line may quote a part of one.
+    told = without_secrets(texts | {key: part for key, part in more.items() if part}, secrets)
+    cut = {key: shorten_value(part, _LIMITS.get(key, TEXT_LIMIT)) for key, part in told.items()}
+    effects = [[shorten_value(part, NAME_LIMIT) for part in row] for row in told["effects"]]
+    kept = {"arguments": shorten_value(arguments), "digest": arguments_digest(arguments)}
+    return _compact_json({**cut, **kept, "effects": effects}), secrets
 
 
-def _effect_rows(
-    effects: tuple[tuple[str, str, str, str], ...], secrets: tuple[str, ...]
-) -> list[list[str]]:
+_LIMITS: Final = {"client": NAME_LIMIT, "tool": NAME_LIMIT}
+"""Characters kept of a text of a field, where they are fewer."""
+
+
+def _kept_effects(
+    effects: tuple[tuple[str, str, str, str], ...],
+) -> list[tuple[str, str, str, str]]:
     """Return effects as they are stored: the first, and one of each app that others reach."""
     kept = [*effects[:MOST_EFFECTS], *{row[1]: row for row in effects[MOST_EFFECTS:]}.values()]
     if len(kept) < len(effects):
         kept.append((f"… [{len(effects)} effects]", "", "", ""))
-    shown = (
-        (verb, app, *(x and redact_text(x, secrets) for x in rest)) for verb, app, *rest in kept
-    )
-    return [[shorten_value(part, NAME_LIMIT) for part in row] for row in shown]
+    return kept
 
 
 def outcome_body(outcome: AuditOutcome, secrets: tuple[str, ...]) -> str:

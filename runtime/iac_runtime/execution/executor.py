@@ -190,6 +190,11 @@ class Executor:
         """Whether requests go to something in this process and reach no app."""
         return self._runner is not None
 
+    @property
+    def simulation(self) -> Runner | None:
+        """What stands for osascript in this process; None where requests go to apps."""
+        return self._runner
+
     def is_available(self) -> bool:
         """Say whether there is an osascript to run."""
         import shutil

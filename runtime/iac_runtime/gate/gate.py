@@ -235,10 +235,14 @@ class Gate:
             # Another call was faster: this one is asked about, with what it names looked at.
             return self.call(call, tool=plan.tool, cancel=cancel)
         if decision.action == "allow":
+            taint, source = self.permissions.taint, _result_source(plan)
+            # Not what the plan made of it: an undo writes what was never the caller's.
+            taint.remember_call(call.calls or call.arguments, facts.token_client)
             try:
                 return self._carry_out(plan, decision, call.token, stages, cancel)
             except ToolError as error:
                 suggest_after_failure(error, call, plan)
+                taint.remember_texts((error.message, error.suggestion, error.original), source)
                 if error.type != "STALE" or not (plan.look and facts.pin):
                     raise
                 # It changed between the look and the event.
@@ -384,8 +388,6 @@ class Gate:
     ) -> CompletedCall:
         number = self._record_intent(plan, decision)
         stages.end_stage("intent")
-        taint, source = self.permissions.taint, _result_source(plan)
-        taint.remember_call(plan.facts.given or plan.facts.arguments, plan.facts.token_client)
         began = time.monotonic()
         result, error = "EXECUTION_ERROR", ""
         try:
@@ -395,12 +397,12 @@ class Gate:
             result, error = "cancelled" if cancel.is_cancelled else failure.type, failure.message
             failure.command = failure.command or plan.tool.name
             failure.app = failure.app or plan.facts.app[1]
-            taint.remember_texts(failure.original, source)
             raise
         finally:
             stages.end_stage("execute")
             self._record_outcome(number, result, time.monotonic() - began, error, delay)
         if plan.facts.effects:
+            taint, source = self.permissions.taint, _result_source(plan)
             if plan.tool.operation is None:
                 found = without_secret_fields(found, self.permissions.policy.secrets)
             if plan.facts.draft:

@@ -35,11 +35,17 @@ HOME: Final = "/Users/me"
 
 
 class Simulation:
-    """A simulator as a `Runner` that keeps its state in a file, if one is given."""
+    """A simulator as a `Runner` that keeps its state in a file, if one is given.
+
+    Attributes:
+        path: The file.
+        is_new: Whether it was not there when the simulation began.
+    """
 
     def __init__(self, simulator: Any, path: Path | None) -> None:
         self.simulator = simulator
-        self._path = path
+        self.path = path
+        self.is_new = path is not None and not path.exists()
         self._saved = simulator.state() if path else None
         self._lock = threading.Lock()
 
@@ -50,9 +56,9 @@ class Simulation:
             SetupError: The state file cannot be written.
         """
         done: Completed = self.simulator(argv, stdin, timeout)
-        if self._path is not None:
+        if self.path is not None:
             with self._lock:
-                self._save_state(self._path)
+                self._save_state(self.path)
         return done
 
     def replace_apps(self, catalogue: Catalogue) -> None:

@@ -17,7 +17,6 @@ from operator import itemgetter
 from typing import Any, Final
 
 from iac_base.errors import (
-    CallRefusedError,
     Cancellation,
     IacError,
     InvalidParameterError,
@@ -59,6 +58,7 @@ from iac_runtime.language.steps import (
     local_day,
 )
 from iac_runtime.language.terms import find_properties, id_property, property_term
+from iac_runtime.policy.decide import TASK
 from iac_runtime.policy.facts import OWN_APP, CallFacts, Effect, TargetDescription, Undo
 from iac_runtime.policy.settings import APPROVERS
 from iac_runtime.policy.taint import remove_secret_columns
@@ -350,62 +350,48 @@ def plan_task(tool: Tool, call: Call, context: ToolContext) -> Plan:
     """Return the plan of allowing calls like some examples for a while: a person is asked for it.
 
     Raises:
-        ToolError: An example is wrong, is denied, or is one that must be asked about each time.
+        ToolError: An example is wrong, or is one that is denied, asked about each time, or never.
     """
     from iac_runtime.policy.tasks import describe_task, is_positional, task_places
 
     given, caller = call.arguments, call.caller
+    # Whether an approval can be remembered is only said where somebody can be asked.
+    asked = caller._replace(ways=caller.ways or APPROVERS)
     parts: list[CallFacts] = []
-    for at, row in enumerate(given["calls"], 1):
-        plan = context.gate.plan_call(Call(row["name"], row.get("arguments", {}), caller))
-        facts, decision = context.gate.judge_plan(plan, caller)
-        if decision.action == "deny" and not decision.requires_prompt:
-            reasons = f"Call {at} is {decision.level} and may not run. {' '.join(decision.reasons)}"
-            raise CallRefusedError(
-                reasons, decision.suggestion, app=facts.app[1], command=tool.name
+    for row in given["calls"]:
+        plan = context.gate.plan_call(Call(row["name"], row.get("arguments", {}), asked))
+        facts, decision = context.gate.judge_plan(plan, asked)
+        again = decision.source.startswith(TASK)
+        if not (again or decision.offers_always) or facts.event is None:
+            raise InvalidParameterError(
+                " ".join((f"calls: No task can cover this {row['name']}.", *decision.reasons)),
+                "A task covers MODIFY calls that require approval, and that no argument raises.",
             )
-        if decision.action != "allow":
-            # Whether it may be remembered is only said where somebody can be asked.
-            able, named = replace(facts, ways=facts.ways or APPROVERS), task_places(facts)
-            if not context.permissions.judge_call(able).offers_always or facts.event is None:
-                raise InvalidParameterError(
-                    f"calls: call {at} ({row['name']}) needs an approval of its own each time.",
-                    "A task covers changes that are MODIFY, and that no argument raises.",
-                )
-            if position := next((one for one in named if is_positional(one)), ""):
-                raise InvalidParameterError(
-                    f"calls: call {at} is about an object in {quote_text(position)}, and positions"
-                    " shift.",
-                    "Name the container by its name or id, as lists return it.",
-                )
-            parts.append(facts)
-    count, minutes = given["count"], given["minutes"]
-
-    def approve_task(_cancel: Cancellation | None) -> ToolResult:
-        if not parts:
-            return ToolResult({"covers": "these calls need no approval", "left": count})
-        tasks = context.permissions.tasks
-        task = tasks.add(parts, count, minutes, caller.client)
-        return ToolResult(
-            {"covers": task.scope.description, "left": task.left, "minutes": minutes},
-            ("beyond this, each call is asked about again",),
-        )
-
-    if not parts:
-        return Plan(tool, CallFacts(tool.name, arguments=given), approve_task)
-    covers = describe_task(parts, count, caller.client, 0.0).scope.description
-    budget = f"up to {count} {'time' if count == 1 else 'times'} within {minutes} minutes"
+        if position := next(filter(is_positional, task_places(facts)), ""):
+            raise InvalidParameterError(
+                f"calls: {quote_text(position)} is a position, and positions shift.",
+                "Name the container by its name or id, as lists return it.",
+            )
+        parts.append(facts)
+    task, minutes = describe_task(parts, given["count"]), given["minutes"]
+    budget = f"up to {task.count} {'time' if task.count == 1 else 'times'} within {minutes} minutes"
+    # Examples: which object is named, and an "always" for this, mean nothing.
+    effects = (row._replace(reference="", given=None) for one in parts for row in one.effects)
     facts = CallFacts(
         tool.name,
-        # Examples: which object is named, and an "always" for this, mean nothing.
-        tuple(dict.fromkeys(
-            effect._replace(reference="", given=None) for one in parts for effect in one.effects
-        )),
+        tuple(dict.fromkeys(effects)),
         given,
-        shown=(TargetDescription(f"{budget}, without more questions", covers),),
+        shown=(TargetDescription(f"{budget}, without more questions", task.scope.description),),
         undo=Undo(False, "only each change can be, by itself"),
-    )  # fmt: skip
-    return Plan(tool, facts, approve_task)
+    )
+
+    def start_task(_cancel: Cancellation | None) -> ToolResult:
+        context.permissions.tasks.start(task, minutes)
+        return ToolResult(
+            {"covers": task.scope.description, "left": task.count, "minutes": minutes}
+        )
+
+    return Plan(tool, facts, start_task)
 
 
 def _require_catalogue(tool: Tool, context: ToolContext) -> Catalogue:

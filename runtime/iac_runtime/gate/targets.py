@@ -47,7 +47,7 @@ from iac_runtime.outcomes.outcome import is_gone
 from iac_runtime.outcomes.read_back import container_of
 from iac_runtime.policy.facts import CallFacts, TargetDescription
 from iac_runtime.policy.places import FILE_APPS
-from iac_runtime.policy.requests import inspect_request, lowercase_words
+from iac_runtime.policy.requests import RequestView, inspect_request, lowercase_words
 from iac_runtime.policy.taint import is_secret_property
 from iac_runtime.policy.wording import holder_steps
 from iac_runtime.tools.tables import APPLICATION, Operation, Tables
@@ -102,6 +102,7 @@ class CallTarget(NamedTuple):
         holders: What it lies in, the nearest first: words, and what reads its name; None where the
             words have it.
         old: Labels of the columns that are read because the call sets them.
+        replaced: Whether it is what something is put in the stead of, if there is any.
     """
 
     reference: str
@@ -111,6 +112,7 @@ class CallTarget(NamedTuple):
     inside: tuple[tuple[str, Event], ...] = ()
     holders: tuple[tuple[str, Event | None], ...] = ()
     old: tuple[str, ...] = ()
+    replaced: bool = False
 
     @property
     def parts(self) -> tuple[Event, ...]:
@@ -215,7 +217,7 @@ def refuse_missing(
     """
     at = 0
     for target in targets:
-        if is_gone(answers[at]):
+        if is_gone(answers[at]) and not target.replaced:
             error = ToolError("NOT_FOUND", "", app=operation.tables.app.name, command=tool)
             raise describe_missing_object(error, target.reads[0], operation)
         at += len(target.parts)
@@ -309,11 +311,11 @@ def _find_targets(
     """
     view = inspect_request(event, {}, home, tables)
     named = [(one.target, goes) for one in view.requests]
-    named += [
-        (row.value.steps, goes and not row.name)
-        for row in view.values
-        if isinstance(row.value, RefValue)
-    ]
+    replaced = set(_replaced_steps(view, tables))
+    refs = [(row.name, row.value.steps) for row in view.values if isinstance(row.value, RefValue)]
+    named += [(steps, goes) for name, steps in refs if not name]
+    named += [(steps, True) for steps in replaced]
+    named += [(steps, False) for name, steps in refs if name]
     if not any(steps for steps, _ in named):
         way = read_shown_table("object").get(tables.key, {}).get(event.code)
         named += [(AppReader(tables, strict=False).read_reference(way).steps, goes)] if way else []
@@ -321,6 +323,8 @@ def _find_targets(
     unique = {holder: counted for one, counted in named if (holder := holder_steps(one))}
     each = (_build_target(one, event, tables, hidden, goes=has) for one, has in unique.items())
     found = [target for target in each if target is not None]
+    gone = {format_reference(steps) for steps in replaced}
+    found = [target._replace(replaced=target.reference in gone) for target in found]
     # Those that are not described are pinned by the first that is known of them: the id.
     rest = (
         target._replace(
@@ -330,6 +334,23 @@ def _find_targets(
         for read in target.reads[:1]
     )
     return (*found[:OBJECTS], *rest)
+
+
+def _replaced_steps(view: RequestView, tables: Tables) -> Iterator[tuple[Step, ...]]:
+    """Yield what lies where a request puts something in its stead."""
+    if not any(row.name.startswith("replac") and row.value is True for row in view.values):
+        return
+    places = [
+        row.value.steps
+        for row in view.values
+        if row.is_destination and isinstance(row.value, RefValue)
+    ]
+    for place in places:
+        for plural in ("items", "diskItems"):
+            inside = (*holder_steps(place), AllElements(plural))
+            if resolve_steps(inside, tables).classes:
+                names = (path.rpartition("/")[2] for path in view.destination_paths)
+                yield from ((*inside, ByName(name)) for name in names)
 
 
 def _build_target(
@@ -511,6 +532,8 @@ def _describe_target(
     ]
     beside = [f"in {', '.join(holders)}"] if holders else []
     inside = [*_describe_content(counts), *([_NOT_COUNTED] if uncounted else ())]
+    if target.replaced and is_gone(first):
+        return [], ()
     if not first.get("ok"):
         says = f"{_NOT_READ}: {clean_value(str(first.get('message', '')))}"
         return [TargetDescription(target.reference, says)], ()
@@ -539,7 +562,7 @@ def _describe_target(
     pairs[2:2] = others
     if counts and not inside and all(label in ("id", *_NAMES) for label, _ in pairs):
         inside = ["empty"]
-    says = _describe_values(target.kind, pairs, inside, beside)
+    says = f"{'replaces ' * target.replaced}{_describe_values(target.kind, pairs, inside, beside)}"
     return [TargetDescription(target.reference, says)], before
 
 

@@ -1,7 +1,10 @@
 """What the gate reads around a write and keeps of it; what is missing of a read."""
 
+import contextlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from iac_base.errors import IacError, SetupError, ToolError
@@ -12,7 +15,14 @@ from iac_runtime.gate.plans import Call, ToolContext, ToolResult
 from iac_runtime.language.raw_event import choose_wire_form
 from iac_runtime.language.steps import Event
 from iac_runtime.outcomes.compare import LOST, compare_reads, unread_reference
-from iac_runtime.outcomes.inverse import Inverse, inverse_of, named_for_good, plan_undo, rivals_of
+from iac_runtime.outcomes.inverse import (
+    Inverse,
+    find_loss,
+    inverse_of,
+    named_for_good,
+    plan_undo,
+    rivals_of,
+)
 from iac_runtime.outcomes.outcome import Outcome
 from iac_runtime.outcomes.read_back import ReadBackPlan, ReadBackPlanner
 from iac_runtime.policy.facts import VERB_WORDS, CallFacts, Undo, describe_undo
@@ -30,10 +40,21 @@ _NOT_READ: Final = Outcome("unknown", says="it was not read back, because the ca
 
 
 def open_history(context: ToolContext) -> "UndoHistory":
-    """Return the history of this user; of simulated apps one that ends with them."""
+    """Return the history of this user; of simulated apps one that ends with them, or their file."""
     from iac_runtime.outcomes.history import UndoHistory
 
-    return UndoHistory(None) if context.executor.simulated else UndoHistory()
+    world = context.executor.simulation
+    if world is None:
+        return UndoHistory()
+    path: Path | None = getattr(world, "path", None)
+    if path is None:
+        return UndoHistory(None)
+    name = f"{path.name}.history"
+    if getattr(world, "is_new", False):
+        # The apps begin anew: what was done to others of that file is not to be taken back here.
+        for left in ("", "-wal", "-shm"):
+            path.with_name(name + left).unlink(missing_ok=True)
+    return UndoHistory(lambda: path.parent, name, math.inf)
 
 
 class WriteVerification:
@@ -61,6 +82,7 @@ class WriteVerification:
         self._can_keep = policy.confirm and policy.undo
         self._watch = self._plan_reads(event)
         self._facts = CallFacts(call.tool)
+        self._loss = ""
 
     def _plan_reads(self, event: Event) -> ReadBackPlan:
         secrets = self._context.permissions.policy.secrets
@@ -86,25 +108,24 @@ class WriteVerification:
         if self._can_keep:
             self._watch = named_for_good(self._watch, answers, self._operation.tables)
             undo = plan_undo(self._watch, answers, self._operation.tables)
-            if undo.known and answers and self._has_rival(answers):
-                undo = Undo(False, "another one like it is in the trash already")
+            if undo.known and answers:
+                self._loss = find_loss(self._watch, answers) or self._find_rival(answers)
+                undo = Undo(False, self._loss) if self._loss else undo
         if answers is not None and undo.known:
             self._confirms = True
         self._facts = replace(facts, undo=undo)
         return self._facts
 
-    def _has_rival(self, answers: Sequence[Mapping[str, Any]]) -> bool:
-        """Say whether the trash may hold what would be taken for the object there."""
+    def _find_rival(self, answers: Sequence[Mapping[str, Any]]) -> str:
+        """Return that the trash may hold what would be taken for the object there, if it may."""
         tables, executor = self._operation.tables, self._context.executor
         steps = rivals_of(self._watch, answers, tables)
         counts = Event(tables.app.id, tables.app.kind, "count", "", target=steps, writes=False)
         counts = choose_wire_form(replace(counts, may_launch=False), tables, self._seconds)
-        try:
-            return bool(
-                steps and executor.execute(counts, app=tables.app.name, command="count").value
-            )
-        except IacError:
-            return True
+        with contextlib.suppress(IacError):
+            if not (steps and executor.execute(counts, app=tables.app.name, command="count").value):
+                return ""
+        return "another one like it is in the trash already"
 
     def add_reads(self, event: Event) -> Event:
         """Return the write with what is read around it."""
@@ -146,7 +167,9 @@ class WriteVerification:
             outcome = compare_reads(watch, value, reads, tables)
         if not (self._can_keep and self._confirms):
             return outcome
-        if lost and reads is None:
+        if self._loss:
+            inverse = Inverse(says=self._loss)
+        elif lost and reads is None:
             inverse = Inverse(says="the answer was lost, and the old state with it")
         elif watch.operation == "command":
             inverse = Inverse(says=describe_undo(self._facts).description)

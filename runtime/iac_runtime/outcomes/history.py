@@ -1,7 +1,8 @@
 """Which writes there were and how each is taken back: a week of them, 50 MB at most.
 
-One SQLite file in the private state folder, shared by all servers of the user. What was done to a
-simulated app of a process is kept for that process alone, and never taken back in a real one.
+One SQLite file in the private state folder, shared by all servers of the user. What was done to
+simulated apps is kept beside the file of their state as long as that, or else for their process
+alone, and is never taken back in a real app.
 """
 
 import json
@@ -130,16 +131,23 @@ class UndoHistory:
 
     Args:
         folder: Where it lies, asked for when it is needed; None for one that is not kept.
+        name: What it is called there.
+        age: Seconds that a call is kept.
     """
 
-    def __init__(self, folder: Callable[[], Path] | None = open_state) -> None:
-        self._folder = folder
+    def __init__(
+        self,
+        folder: Callable[[], Path] | None = open_state,
+        name: str = FILE,
+        age: float = AGE,
+    ) -> None:
+        self._folder, self._name, self._age = folder, name, age
         self._made: Database | None = None
 
     @property
     def _database(self) -> Database:
         if self._made is None:
-            self._made = Database(self._folder() / FILE if self._folder else None, _SCHEMA)
+            self._made = Database(self._folder() / self._name if self._folder else None, _SCHEMA)
         return self._made
 
     def keep_call(self, call: KeptCall) -> int:
@@ -168,8 +176,8 @@ class UndoHistory:
                 )
                 # What is taken back a second time stands again.
                 connection.execute("UPDATE calls SET undone = 0 WHERE undone = ?", (call.undoes,))
-            connection.execute("DELETE FROM calls WHERE at < ?", (call.at - AGE,))
-            connection.execute("DELETE FROM points WHERE at < ?", (call.at - AGE,))
+            connection.execute("DELETE FROM calls WHERE at < ?", (call.at - self._age,))
+            connection.execute("DELETE FROM points WHERE at < ?", (call.at - self._age,))
             if _used_bytes(connection) > ROOM:
                 # The oldest quarter, so that room is not made at each call.
                 connection.execute(
@@ -194,7 +202,7 @@ class UndoHistory:
     def find_calls(self, wanted: CallSelection, most: int = 1000) -> list[KeptCall]:
         """Return the calls that are meant, the newest first. Raises as `keep`."""
         tests: list[str] = ["at >= ?"]
-        values: list[Any] = [time.time() - AGE]
+        values: list[Any] = [time.time() - self._age]
         rows: Sequence[tuple[str, Any]] = (
             ("id = ?", wanted.call),
             ("at >= ?", wanted.since),
@@ -231,7 +239,7 @@ class UndoHistory:
         """Return the last call before each restore point, by name. Raises as `keep`."""
         query = "SELECT name, call FROM points WHERE at >= ? ORDER BY at"
         with self._database.hold_connection() as connection:
-            rows = connection.execute(query, (time.time() - AGE,)).fetchall()
+            rows = connection.execute(query, (time.time() - self._age,)).fetchall()
         return {str(name): int(call) for name, call in rows}
 
     def close(self) -> None:

@@ -83,7 +83,9 @@ class ReadBackPlan:
         many: Whether `target` is a collection; then the read before is a list.
         known: What the table of effects says of the command.
         asked: What is read besides for a question alone: `place`, the name of what the object lies
-            in; `itself` and `there`, how the app names it, and what it goes into.
+            in; `itself` and `there`, how the app names it, and what it goes into; `bins`, the names
+            of the places of which one may be for what is deleted.
+        losses: What cannot be taken back -> what reads whether there is any, for a question too.
         says: Why nothing is read back; empty where something is.
     """
 
@@ -98,6 +100,7 @@ class ReadBackPlan:
     many: bool = False
     known: Mapping[str, Any] = field(default_factory=dict)
     asked: Mapping[str, Event] = field(default_factory=dict)
+    losses: Mapping[str, Event] = field(default_factory=dict)
     says: str = ""
 
     @property
@@ -108,7 +111,7 @@ class ReadBackPlan:
     @property
     def look(self) -> tuple[Event, ...]:
         """The reads by which it is told before a question how it would be taken back."""
-        return (*self.needed, *self.asked.values())
+        return (*self.needed, *self.asked.values(), *self.losses.values())
 
 
 class ReadBackPlanner:
@@ -175,7 +178,13 @@ class ReadBackPlanner:
         around = SurroundingReads(
             (before,), (self._build_read("columns", after, columns=mine),), seen
         )
-        return replace(watch, around=around)
+        found = effect_of("coresetd", event.app, kind, self._tables).get("loses", {})
+        losses = {
+            f"the {name} are lost": self._build_read("count", (*event.target, AllElements(name)))
+            for row in wanted
+            if (name := found.get(row.term))
+        }
+        return replace(watch, around=around, losses=losses)
 
     def _plan_make(self) -> ReadBackPlan:
         named = dict(self._event.named)
@@ -201,6 +210,8 @@ class ReadBackPlanner:
             name = reader.follow_properties(found, property_term(ident))
             asked["name"] = self._build_read("get", name.steps)
         watch = ReadBackPlan("copy", kind, found.steps, ident, asked=asked)
+        to = self._destination_collection(dict(self._event.named).get("to"), kind)
+        watch = replace(watch, losses=self._replaced_reads(to or found.steps[:-1], found.steps))
         return replace(watch, around=SurroundingReads((), self._new_object_reads(watch)))
 
     def _new_object_reads(self, watch: ReadBackPlan) -> tuple[Event, ...]:
@@ -228,12 +239,18 @@ class ReadBackPlanner:
             return replace(watch, around=SurroundingReads((count,), (count,)))
         container = container_of(kind, self._tables)
         asked = self._asked_reads(found, ident, container)
+        if bins := known.get("bins"):
+            named = read_known_reference(f"{bins}.name", self._tables)
+            asked["bins"] = self._build_read("get", named.steps)
         watch = ReadBackPlan(
             "delete", kind, found.steps, ident, container, known=known, asked=asked
         )
         again = self._steps_to_find_again(found.steps, ident)
         if ident is None or (again == found.steps and isinstance(found.steps[-1], ByIndex)):
             return replace(watch, says="it has no id by which it could be looked for")
+        trash = known.get("trash")
+        if trash and "by" not in known and is_id(ident):
+            again = (*read_known_reference(trash, self._tables).steps, PreviouslyRead("id"))
         mine = self._with_identifier(ident, self._container_columns(container))
         by = find_properties((kind,), known.get("by", ""), self._tables)
         first = (*mine, *(Column(row.term, property_term(row)) for row in by if row != ident))
@@ -285,7 +302,9 @@ class ReadBackPlanner:
         if there:
             reads.append(self._build_read("columns", (*there, PreviouslyRead(by)), columns=mine))
         before = self._build_read("columns", found.steps, columns=mine)
-        return replace(watch, around=SurroundingReads((before,), tuple(reads), seen=True))
+        losses = self._replaced_reads(there, found.steps)
+        around = SurroundingReads((before,), tuple(reads), seen=True)
+        return replace(watch, around=around, losses=losses)
 
     def _plan_command(self) -> ReadBackPlan:
         event, tables = self._event, self._tables
@@ -435,6 +454,15 @@ class ReadBackPlanner:
                     classes = id_classes(self._tables)
                     reads[key] = self._build_read("get", steps, id_classes=classes)
         return reads
+
+    def _replaced_reads(self, there: tuple[Step, ...], steps: tuple[Step, ...]) -> dict[str, Event]:
+        """Return what reads whether an object would replace another of its name."""
+        if dict(self._event.named).get("replacing") is not True:
+            return {}
+        last = steps[-1]
+        # Whatever has another name there is not known to be another.
+        rival = (*there, last) if there and isinstance(last, ByName) else steps
+        return {"what it replaces is lost": self._build_read("get", rival)}
 
     def _steps_to_find_again(
         self, steps: tuple[Step, ...], ident: Property | None

@@ -37,6 +37,7 @@ from typing import Any, Final, NamedTuple
 
 from iac_base.errors import SetupError
 from iac_base.files import hold_lock, open_state, read_bounded, require_private_file, write_whole
+from iac_base.secrets import without_secrets
 from iac_base.sqlite import Database, DatabaseSchema
 from iac_base.text import escape_hidden
 from iac_runtime.policy.decide import find_approval_scope
@@ -333,7 +334,8 @@ def issue_token(
         connection.execute("DELETE FROM questions WHERE asked <= ?", (moment - 2 * LIFETIME,))
         connection.execute("INSERT INTO questions VALUES (?, ?, 0)", (nonce, moment))
     call = (facts.tool, call_digest(facts), decision.level, decision.offers_always)
-    seen = (facts.pin, facts.shown if facts.pin else ())
+    # The client gets the token, and can read it.
+    seen = (facts.pin, without_secrets(facts.shown) if facts.pin else ())
     body = ApprovalToken(*call, moment, nonce, way, *facts.story[:2], *seen)
     text = json.dumps(body, separators=(",", ":"))
     return f"{_encode_token_text(text)}.{seal_fields(store.key, _QUESTION_PURPOSE, [text])}"

@@ -319,7 +319,8 @@ def _apply_rules(
     if allows is not None:
         return Decision("allow", level, (_reason(allows, "allows this call"),), allows.source)
     if remembered and _can_remember(facts, judged):
-        reason = f'Your "always allow" answer covers this call: {remembered}.'
+        given = "Your approval" if remembered.startswith(TASK) else 'Your "always allow" answer'
+        reason = f"{given} covers this call: {remembered}."
         return Decision("allow", level, (reason,), remembered)
     return _apply_preset(facts, judged, policy, settings)
 

@@ -14,12 +14,13 @@ import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from iac_base.errors import SetupError
 from iac_base.files import data_folder, require_private_file
+from iac_base.secrets import without_secrets
 from iac_base.text import escape_hidden
 from iac_base.words import fold_name
 from iac_runtime.language.raw_event import request_line
@@ -184,9 +185,6 @@ class Permissions:
         self._make_store = store
         self._store: ApprovalStore | None = None
         self._granted: set[tuple[str, str]] = set()
-        self._accepted: set[str] = set()
-        self._drafts: Drafts | None = None
-        self._tasks: TaskBudgets | None = None
 
     @property
     def store(self) -> "ApprovalStore":
@@ -202,21 +200,19 @@ class Permissions:
             self._store = (self._make_store or ApprovalStore)()
         return self._store
 
-    @property
+    @cached_property
     def drafts(self) -> "Drafts":
         """The drafts of clients. Loaded by a call that fills one."""
         from iac_runtime.policy.tasks import Drafts
 
-        self._drafts = self._drafts or Drafts()
-        return self._drafts
+        return Drafts()
 
-    @property
+    @cached_property
     def tasks(self) -> "TaskBudgets":
         """The tasks that were approved in this process. Loaded by the first."""
         from iac_runtime.policy.tasks import TaskBudgets
 
-        self._tasks = self._tasks or TaskBudgets(self._now)
-        return self._tasks
+        return TaskBudgets(self._now)
 
     def request_facts(
         self, facts: CallFacts, event: Event, level: Level, operation: Operation | None = None
@@ -274,12 +270,11 @@ class Permissions:
             places=cache(self.path_places),
             parts=tuple(self.with_caller(part, caller) for part in facts.parts),
         )
-        chosen = any(row.rule == FROM_RESULT for row in facts.raised)
-        if chosen and call_digest(known) in self._accepted:
+        rest = tuple(row for row in facts.raised if row.rule != FROM_RESULT)
+        if rest != facts.raised and (caller.token_client, call_digest(known)) in self._granted:
             # A person saw where it came from and said yes to this very call.
-            rest = tuple(row for row in facts.raised if row.rule != FROM_RESULT)
             known = replace(known, raised=rest)
-        sends = self._drafts and any(effect.verb == "send" for effect in known.effects)
+        sends = "drafts" in vars(self) and any(effect.verb == "send" for effect in known.effects)
         return self.drafts.hold(known) if known.draft or sends else known
 
     def path_places(self, path: str) -> tuple[str, ...]:
@@ -318,7 +313,7 @@ class Permissions:
         asked = decision if able is facts else decide_by_layers(able, *known[1:], granted)
         if granted or not asked.offers_always:
             return decision
-        if self._tasks and (task := self._tasks.find(facts, before)):
+        if "tasks" in vars(self) and (task := self.tasks.find(facts, before)):
             return decide_by_layers(*known, task.source_name)
         from iac_runtime.policy.approvals import find_approval
 
@@ -398,13 +393,13 @@ class Permissions:
             return self.with_changed_targets(facts, shown), decision
         if verdict == "always" and said.always and decision.offers_always:
             remember_approval(self.store, facts)
-        if facts.memory:
-            self._granted.add((facts.token_client, facts.memory))
-        self._accepted.update(
+        chosen = (
             call_digest(part)
             for part in facts.parts or (facts,)
             if any(row.rule == FROM_RESULT for row in part.raised)
         )
+        kept = {facts.memory, *chosen} - {""}
+        self._granted |= {(facts.token_client, key) for key in kept}
         source = f"the user, asked by {facts.client or 'iac'}"
         return facts, replace(decision, action="allow", source=source)
 
@@ -412,21 +407,22 @@ class Permissions:
         self, facts: CallFacts, before: tuple[TargetDescription, ...]
     ) -> CallFacts:
         """Return the facts of a call whose objects are otherwise than they were shown."""
-        story = facts.story._replace(changed=describe_differences(before, facts.shown))
+        now = without_secrets(facts.shown)
+        story = facts.story._replace(changed=describe_differences(without_secrets(before), now))
         return replace(facts, story=story)
 
     def spend_tasks(self, facts: CallFacts, decision: Decision) -> bool:
         """Count down the tasks that let a call run; False where one was used up meanwhile."""
-        if self._tasks is None:
+        if "tasks" not in vars(self):
             return True
         parts = facts.parts or (facts,)
         judged = [self.judge_call(part) if facts.parts else decision for part in parts]
         pairs = zip(parts, judged, strict=True)
-        return self._tasks.spend([part for part, one in pairs if one.source.startswith(TASK)])
+        return self.tasks.spend([part for part, one in pairs if one.source.startswith(TASK)])
 
     def list_tasks(self) -> list[dict[str, Any]]:
         """Return what is left of the tasks that were approved in this process."""
-        return self._tasks.rows() if self._tasks else []
+        return self.tasks.rows() if "tasks" in vars(self) else []
 
     def release_answer(self, token: str) -> None:
         """Let an answer be used again: its call has to wait.

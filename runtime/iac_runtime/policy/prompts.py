@@ -32,11 +32,13 @@ import secrets
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from iac_base.errors import Cancellation
 from iac_base.files import data_folder, ensure_private_folder, open_state, write_whole
+from iac_base.secrets import redact_text, secrets_in, without_secrets
 from iac_base.text import escape_hidden
 from iac_runtime.execution.answers import parse_process_output
 from iac_runtime.execution.process import Runner
@@ -224,9 +226,6 @@ TEXT_LIMIT: Final = 4000
 LINE_LIMIT: Final = 8
 """Lines of a question; what is longer is in a file that it names."""
 
-_DEEDS: Final = 2
-"""Deeds that one sentence tells; more have a row each."""
-
 _LINE: Final = 600
 """Characters of a line."""
 
@@ -242,15 +241,31 @@ def build_question(
     """
     from iac_runtime.policy.wording import cut_middle
 
+    facts, decision = _without_secrets(facts, decision)
     whole = _question_lines(facts, decision, times=10**6)
     lines = _question_lines(facts, decision)
-    path = keep("\n".join(whole)) if keep is not None and lines != whole else ""
+    path = keep(redact_text("\n".join(whole))) if keep is not None and lines != whole else ""
     if path:
         lines[-1] += f". All of it: {escape_hidden(path)}"
     answers = (DENY, ONCE, ALWAYS) if decision.offers_always else (DENY, ONCE)
-    text = cut_middle("\n".join(lines), TEXT_LIMIT)
+    text = cut_middle(redact_text("\n".join(lines)), TEXT_LIMIT)
     app = escape_hidden(facts.app_names)
     return Question(app, facts.tool, decision.level, text, facts.line, answers, decision.scope)
+
+
+def _without_secrets(facts: CallFacts, decision: Decision) -> tuple[CallFacts, Decision]:
+    """Return what a question is made of without secrets: a person sees where one stands.
+
+    Before anything is cut, or the rest of a secret would have no shape.
+    """
+    secrets = tuple(secrets_in([facts.arguments, facts.given]))
+    names = "arguments given effects raised held line deed draft shown before story".split()
+    fields = {name: without_secrets(getattr(facts, name), secrets) for name in names}
+    parts = tuple(_without_secrets(part, decision)[0] for part in facts.parts)
+    told = {
+        name: without_secrets(getattr(decision, name), secrets) for name in ("reasons", "scope")
+    }
+    return replace(facts, parts=parts, **fields), replace(decision, **told)
 
 
 def _question_lines(facts: CallFacts, decision: Decision, times: int = 1) -> list[str]:
@@ -269,9 +284,6 @@ def _question_lines(facts: CallFacts, decision: Decision, times: int = 1) -> lis
     deeds = wording.describe_deeds(facts)
     doubts = list(dict.fromkeys(effect.doubt for effect in facts.effects if effect.target_unknown))
     wants = "; ".join((*(deeds or [f"use {facts.tool}"]), *doubts))
-    many = len(deeds) > _DEEDS
-    if many:
-        wants = f"use {facts.tool}, which can"
     if facts.parts:
         wants = wording.summarize_calls(facts.parts)
         if facts.tool == "undo_call":
@@ -280,7 +292,7 @@ def _question_lines(facts: CallFacts, decision: Decision, times: int = 1) -> lis
             wants = f"run a plan: {wants}"
     elif facts.tool == "undo_call":
         wants = f"undo an earlier call: {wants}"
-    end = ":" if facts.parts or many else "."
+    end = ":" if facts.parts else "."
     before = format_line(f"{facts.client or 'A program'} wants to {wants}{end}")
     goes = ", ".join(to for to in _flow_destinations(facts) if to not in before[0])
     given, said = "", f"{before[0]} {goes}"
@@ -305,8 +317,7 @@ def _question_lines(facts: CallFacts, decision: Decision, times: int = 1) -> lis
     rows = wording.target_lines(facts, "\n".join((*before, given)))
     if facts.parts:
         rows = wording.describe_each_call(facts.parts)
-    acts = [f"  {deed}" for deed in (*deeds, *doubts)] if many and not facts.parts else []
-    lines = [line for text in (*acts, *rows) for line in format_line(text)]
+    lines = [line for text in rows for line in format_line(text)]
     return [*before, *_limit_rows(lines, LINE_LIMIT * times - 1 - len(after)), *after]
 
 

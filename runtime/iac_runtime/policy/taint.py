@@ -201,16 +201,6 @@ class _Span(NamedTuple):
     text: str
 
 
-class _Result:
-    """The texts of a result, when it came, and their spellings once the first search came."""
-
-    __slots__ = ("at", "forms", "spans")
-
-    def __init__(self, spans: tuple[_Span, ...], at: int) -> None:
-        self.spans, self.at = spans, at
-        self.forms: str | None = None
-
-
 class Taint:
     """The texts of recent results of this process, and what calls carried before they came.
 
@@ -221,7 +211,8 @@ class Taint:
 
     def __init__(self, bound: int = MAX_REMEMBERED_CHARACTERS) -> None:
         self._bound = bound
-        self._results: OrderedDict[tuple[_Span, ...], _Result] = OrderedDict()
+        # When each result came, and its spellings once the first search came.
+        self._results: OrderedDict[tuple[_Span, ...], tuple[int, str | None]] = OrderedDict()
         self._size = 0
         self._clock = 0
         # When a holder first carried a text, and what is still to be taken apart.
@@ -232,9 +223,10 @@ class Taint:
 
     def remember_call(self, arguments: Any, holder: str) -> None:
         """Remember what a call carries that is about to run."""
+        texts = tuple(text for text in iterate_texts(arguments) if len(text) <= _LONGEST)
         with self._lock:
             self._clock += 1
-            self._calls.append((self._clock, holder, tuple(iterate_texts(arguments))))
+            self._calls.append((self._clock, holder, texts))
 
     def remember_texts(self, value: Any, source: ResultSource = ResultSource()) -> None:  # noqa: B008 (it is immutable)
         """Remember every text in a result, and where each came from."""
@@ -243,7 +235,7 @@ class Taint:
             self._clock += 1
             if spans not in self._results:
                 self._size += sum(len(span.text) for span in spans)
-                self._results[spans] = _Result(spans, self._clock)
+                self._results[spans] = (self._clock, None)
             self._results.move_to_end(spans)
             while self._size > self._bound and len(self._results) > 1:
                 old = self._results.popitem(last=False)[0]
@@ -272,23 +264,30 @@ class Taint:
         )
         return any((holder, part) in self._lacking for part in (text, *parts))
 
-    def _results_before(self, at: float) -> list[tuple[_Result, str]]:
+    def _results_with(
+        self, needles: Sequence[str], moment: float
+    ) -> list[tuple[int, tuple[_Span, ...]]]:
+        """Return the results before a moment in which one of some texts stood."""
         with self._lock:
-            found = []
-            for result in self._results.values():
-                if result.forms is None:
+            for spans, (at, spelled) in self._results.items():
+                if spelled is None:
                     # Between two stands what no needle holds: nothing matches across them.
-                    texts = (form for span in result.spans for form in comparable_forms(span.text))
-                    result.forms = "\0".join(texts)
-                if result.forms and result.at < at:
-                    found.append((result, result.forms))
-            return found
+                    forms = (form for span in spans for form in comparable_forms(span.text))
+                    self._results[spans] = (at, "\0".join(forms))
+            return [
+                (at, spans)
+                for spans, (at, spelled) in self._results.items()
+                if spelled and at < moment and _holds(spelled, needles)
+            ]
 
     def _first_carried(self, text: str, holder: str) -> float:
         """Return when a holder first carried a text, or a piece of one; infinity for never."""
         with self._lock:
             while self._calls:
                 at, whose, texts = self._calls.popleft()
+                if len(self._carried) > _PLACES:
+                    # Less is known to be a caller's own: that is asked about once more.
+                    self._carried.clear()
                 for piece in (piece for given in texts for piece in argument_pieces(given)):
                     self._carried.setdefault((whose, _piece_key(piece)), at)
             return self._carried.get((holder, _piece_key(text)), math.inf)
@@ -297,15 +296,12 @@ class Taint:
         """Return where a text stood that a stranger wrote, however either of them is spelled."""
         forms = [form.rstrip("/") for form in comparable_forms(text)]
         needles = [one for one in forms if len(one) >= MIN_TEXT_LENGTH or _LINK.fullmatch(one)]
-        if not needles:
-            return None
-        for result, spelled in self._results_before(self._first_carried(text, holder)):
-            if not any(needle in spelled for needle in needles):
-                continue
-            for span in result.spans:
-                if not any(one in form for form in comparable_forms(span.text) for one in needles):
+        moment = self._first_carried(text, holder) if needles else 0
+        for at, spans in self._results_with(needles, moment) if needles else ():
+            for span in spans:
+                if not any(_holds(form, needles) for form in comparable_forms(span.text)):
                     continue
-                echo = self._first_carried(span.text, holder) < result.at
+                echo = self._first_carried(span.text, holder) < at
                 if not echo and not _is_own_fact(span, needles):
                     return span
         return None
@@ -331,28 +327,26 @@ class Taint:
         source, place = span.source, f" in {span.source.app}" if span.source.app else ""
         if not source.kind:
             return f"what {source.tool} answered{place}"
-        told = self._texts_of_object(source.app, span.reference)
-        name = next((told[key] for key in _TITLES if told.get(key)), "")
-        sender = told.get("sender", "")
-        named = f" {_quote_plain(name)}" if name else ""
-        named += f" from {_quote_plain(sender)}" if sender else ""
-        if not named and span.label:
-            return f"the {span.label} of a {source.kind}{place}"
-        return f"the {source.kind}{named}{place}"
-
-    def _texts_of_object(self, app: str, reference: str) -> dict[str, str]:
-        """Return what results had of an object, by property, the newest first."""
         with self._lock:
-            spans = (span for result in reversed(self._results.values()) for span in result.spans)
-            same = [one for one in spans if one.reference == reference and one.source.app == app]
-        told: dict[str, str] = {}
-        for span in same if reference else ():
-            told.setdefault(span.label, span.text)
-        return told
+            known = [
+                one
+                for spans in self._results
+                for one in spans
+                if one.reference == span.reference != "" and one.source.app == source.app
+            ]
+        told = {one.label: one.text for one in known if one.text}
+        names = [_quote_plain(told[key]) for key in _TITLES if key in told][:1]
+        names += [f"from {_quote_plain(told['sender'])}"] if "sender" in told else []
+        if not names and span.label:
+            return f"the {span.label} of a {source.kind}{place}"
+        return f"the {' '.join((source.kind, *names))}{place}"
 
 
-_CALLS: Final = 10_000
+_CALLS: Final = 2_000
 """Calls whose texts are kept until something is searched for, the newest."""
+
+_LONGEST: Final = 20_000
+"""Characters of a text that is taken apart for what a call carries."""
 
 _TITLES: Final = ("subject", "name", "title", "summary")
 
@@ -361,6 +355,10 @@ _TITLE_LENGTH: Final = 40
 
 def _quote_plain(text: str) -> str:
     return quote_text(text.replace('"', "'"), _TITLE_LENGTH)
+
+
+def _holds(text: str, needles: Iterable[str]) -> bool:
+    return any(needle in text for needle in needles)
 
 
 def _piece_key(text: str) -> str:
@@ -411,8 +409,7 @@ def _is_own_fact(span: _Span, needles: Sequence[str]) -> bool:
             for holder, way, text in _QUOTED.findall(span.text)
             if (_CHOSEN.search(text) if way != "[" else not _is_owned(lowercase_words(holder)))
         )
-        forms = [form for text in texts for form in comparable_forms(text)]
-        return not any(needle in form for form in forms for needle in needles)
+        return not any(_holds(form, needles) for text in texts for form in comparable_forms(text))
     tables, kind = span.source.tables, span.source.kind
     row = tables.find_property(kind, span.label) if tables and kind else None
     if tables is None or row is None:
@@ -437,11 +434,7 @@ def _is_owned(kind: str) -> bool:
 
 def iterate_texts(value: Any) -> Iterator[str]:
     """Yield the texts of a value, as deep as they lie."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping | list | tuple):
-        for part in value.values() if isinstance(value, Mapping) else value:
-            yield from iterate_texts(part)
+    return (span.text for span in _iterate_spans(value, ResultSource(), "", ""))
 
 
 def argument_pieces(value: str, *, whole: bool = True) -> Iterator[str]:

@@ -29,6 +29,7 @@ from iac_base.errors import (
     UnknownToolError,
     quote_text,
 )
+from iac_base.secrets import redact_text, without_secrets
 from iac_base.text import clean_text, escape_hidden, left_out
 from iac_runtime.execution.answers import OUTCOME_UNKNOWN
 from iac_runtime.gate.gate import Gate
@@ -287,19 +288,20 @@ def done_result(done: CompletedCall) -> Result:
     if isinstance(done.value, Mapping) and done.value.get("success") is False:
         # A tool that answers with what went wrong: the model is to see it as a failure.
         return _error_result(done.value)
-    content = structured_content(done.value, done.output, clean_value(done.note), done.outcome)
+    note = redact_text(clean_text(done.note))
+    content = structured_content(done.value, done.output, note, done.outcome)
     meta: dict[str, Any] = {"iac/level": done.level}
     if done.app[0]:
         meta["iac/from"] = {"app": clean_value(done.app[1]), "bundle": done.app[0]}
     if done.line:
-        meta["iac/jxa"] = escape_hidden(done.line)
-    if done.note:
-        meta["iac/note"] = clean_value(done.note)
+        meta["iac/jxa"] = escape_hidden(redact_text(done.line))
+    if note:
+        meta["iac/note"] = note
     if done.outcome is not None and "outcome" not in content:
         # The module closes its answers.
         meta["iac/outcome"] = clean_value(done.outcome.facts())
     if done.reasons:
-        meta["iac/reasons"] = clean_value(list(done.reasons))
+        meta["iac/reasons"] = without_secrets(clean_value(list(done.reasons)))
     text = json.dumps(content, ensure_ascii=False)
     if left_out(text):
         # As it is asked for (`raw`): what is hidden in it is written out, halves of characters go.
@@ -311,7 +313,9 @@ def done_result(done: CompletedCall) -> Result:
 
 def _error_result(facts: Mapping[str, Any]) -> Result:
     """Return a failure: one JSON object in the text, and no structured content."""
-    text = json.dumps(clean_value(dict(facts)), ensure_ascii=False)
+    # What is to be called next is no text: it is called as it stands.
+    told = {key: part if key == "next" else without_secrets(part) for key, part in facts.items()}
+    text = json.dumps(clean_value(told), ensure_ascii=False)
     return {"content": [text_content(text)], "isError": True}
 
 

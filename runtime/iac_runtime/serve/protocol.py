@@ -52,11 +52,18 @@ BATCHED_VERSION: Final = "2025-03-26"
 """The one version in which a client may send several messages as one list."""
 
 
+def _without_secrets(text: str) -> str:
+    # A server that is asked for lists alone does without.
+    from iac_base.secrets import redact_text
+
+    return redact_text(text)
+
+
 class ProtocolError(IacError):
     """A request that is answered with an error of the protocol."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
-        super().__init__(message)
+        super().__init__(_without_secrets(message))
         self.code, self.data = code, data
 
 
@@ -176,7 +183,7 @@ def one_line_error(error: BaseException) -> str:
     """Return what is said of an error that ended something: one line."""
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]
-    return " ".join(str(error).split()) or type(error).__name__
+    return _without_secrets(" ".join(str(error).split())) or type(error).__name__
 
 
 def _server_info(identity: ServerIdentity) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from iac_base.errors import CallRefusedError, InvalidParameterError
+from iac_base.errors import InvalidParameterError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, CallAnswer, CompletedCall, PendingCall, RefusedCall
@@ -84,7 +84,11 @@ def test_a_task_is_asked_about_as_a_budget_and_counted_down(desk: Desk) -> None:
     asked = desk.approve(mark(101))
     assert isinstance(asked, PendingCall)
     assert asked.question.answers == ("Deny", "Allow once")
-    for part in ("up to 2 times within 10 minutes", "change read status to true", "in inbox"):
+    for part in (
+        "up to 2 times within 10 minutes",
+        "mark messages as read in Mail",
+        "only in inbox",
+    ):
         assert part in asked.question.text
     done = desk.accept(asked)
     assert isinstance(done, CompletedCall)
@@ -133,6 +137,13 @@ def test_an_approval_in_between_takes_nothing_from_a_task(desk: Desk) -> None:
     desk.accept(desk.approve(mark(101), count=2))
     desk.accept(desk.call("mail_mark_read", [mark(ident)[1] for ident in (101, 102, 103)]))
     assert desk.permissions.tasks.rows()[0]["left"] == 2
+
+
+def test_a_task_can_be_approved_again_before_it_is_used_up(desk: Desk) -> None:
+    for _ in range(2):
+        desk.accept(desk.approve(mark(101), count=1))
+    ran = [runs(desk.call(*mark(ident))) for ident in (101, 102, 103)]
+    assert ran == [True, True, False]
 
 
 def test_a_script_is_no_call_of_a_task(desk: Desk) -> None:
@@ -189,7 +200,7 @@ def test_deny_and_ask_rules_stand_before_a_task(
     catalogue: Catalogue, own_data_folder: Path
 ) -> None:
     denied = Desk(catalogue, "[[deny]]\ntool = 'mail_mark_read'\n")
-    with pytest.raises(CallRefusedError, match="denies this call"):
+    with pytest.raises(InvalidParameterError, match="denies this call"):
         denied.approve(mark(101))
     asks = Desk(catalogue, "[[ask]]\ntool = 'mail_mark_read'\n")
     with pytest.raises(InvalidParameterError):
@@ -208,9 +219,8 @@ def test_a_task_needs_somebody_who_can_be_asked(desk: Desk) -> None:
 
 
 def test_what_needs_no_approval_needs_no_task(desk: Desk) -> None:
-    answer = desk.approve(("mail_list_unread", {}))
-    assert isinstance(answer, CompletedCall)
-    assert desk.permissions.tasks.rows() == []
+    with pytest.raises(InvalidParameterError, match="require approval"):
+        desk.approve(("mail_list_unread", {}))
 
 
 # Drafts.
