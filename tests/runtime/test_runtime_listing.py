@@ -132,6 +132,55 @@ def refs_of(value: list[dict[str, Any]]) -> list[str]:
     return [item["ref"] for item in value]
 
 
+SLOW = """
+  function slow(real) {
+    return function (work, specifier) {
+      if (/[.]whose[(]/.test(Automation.getDisplayString(specifier))) HAPPENS;
+      return real(work, specifier);
+    };
+  }
+  read = slow(read);
+  size = slow(size);
+"""
+
+
+@pytest.mark.parametrize(
+    "happens", ["delay(1000)", "throw { errorNumber: -1712, message: 'AppleEvent timed out.' }"]
+)
+def test_a_filter_that_takes_the_app_too_long_is_decided_here(
+    catalogue: Catalogue, happens: str
+) -> None:
+    app = Defective(catalogue, SLOW.replace("HAPPENS", happens), DIARY)
+    where = {"words": 3}
+    done = app.call("diary_list", element="entry", properties=["name"], where=where)
+    assert refs(done.value) == ["a", "c"]
+    assert done.note == (
+        f"the app took too long to filter, so all {len(DIARY['entries'])} items were read and"
+        " filtered here"
+    )
+    assert app.call("diary_count", element="entry", where=where).value == 2
+
+
+def test_a_list_that_takes_too_long_without_a_filter_is_an_error(catalogue: Catalogue) -> None:
+    slow = SLOW.replace("/[.]whose[(]/", "/[.]name$/").replace("HAPPENS", "delay(1000)")
+    with pytest.raises(ToolError) as caught:
+        Defective(catalogue, slow, DIARY).call("diary_list", element="entry", properties=["name"])
+    assert caught.value.type == "TIMEOUT"
+
+
+@pytest.mark.parametrize("happens", ["throw { errorNumber: -1712 }", "clock += 3"])
+def test_positions_that_take_the_app_too_long_are_given_up(
+    catalogue: Catalogue, happens: str
+) -> None:
+    slow = SLOW.replace("[.]whose[(]", "[.]at[(]").replace("HAPPENS", happens)
+    slow += "var clock = 0; uptime = function () { return clock; };"
+    app = Defective(catalogue, slow, many(1200))
+    done = app.call("diary_list", element="entry", properties=["words"], offset=700, limit=5)
+    assert [item["words"] for item in done.value] == [700, 701, 702, 703, 704]
+    assert "coregetd entries.id" in app.sent
+    assert len(app.sent) < 12
+
+
 def test_items_filtered_here_are_named_in_the_whole_collection(catalogue: Catalogue) -> None:
     pictures = [{"name": "a"}, {"name": "b"}, {"name": "B "}]
     world = {
