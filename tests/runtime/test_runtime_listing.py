@@ -181,6 +181,31 @@ def test_positions_that_take_the_app_too_long_are_given_up(
     assert len(app.sent) < 12
 
 
+PATHS = """
+  display = (function (real) {
+    return function (value) {
+      return real(value).replace(/byName[(]"(Old|Deep)"[)]$/, 'byName("Box/$1")');
+    };
+  })(display);
+"""
+
+
+@pytest.mark.parametrize("count", [0, 20])
+@pytest.mark.parametrize("timeout", [30, 300])
+def test_what_lies_in_another_is_named_by_the_path_that_the_app_gives(
+    catalogue: Catalogue, count: int, timeout: int
+) -> None:
+    # As Mail's mailboxes: the name is the end of the path, and only the path finds the box.
+    names = ["Box", "Old", "a/b", *(f"N{number}" for number in range(count))]
+    world = {"entries": [{"id": "e", "pictures": [{"name": name} for name in names]}]}
+    app = Defective(catalogue, PATHS, world)
+    done = app.call("diary_list", element="picture", of="entries[0]", timeout=timeout)
+    assert refs_of(done.value)[:3] == [
+        f'entries[0].pictures["{name}"]' for name in ("Box", "Box/Old", "a/b")
+    ]
+    assert [row["name"] for row in done.value] == names
+
+
 def test_items_filtered_here_are_named_in_the_whole_collection(catalogue: Catalogue) -> None:
     pictures = [{"name": "a"}, {"name": "b"}, {"name": "B "}]
     world = {

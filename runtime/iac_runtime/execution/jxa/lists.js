@@ -302,7 +302,9 @@ function held(list, request) {
     list.kept = positions(list, list.read[key]);
   }
   if (names.length < 2) return true;
-  return (key ? [key] : names.reverse()).every(function (name) {
+  // Objects that come by the same names as before are the same, and what is asked for last anyway.
+  list.own = key && key === request.nameColumn ? ownNames(list, list.read[key]) : null;
+  return !!list.own || (key ? [key] : names.reverse()).every(function (name) {
     return alike(list.read[name], whole(list, name));
   });
 }
