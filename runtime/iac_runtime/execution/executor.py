@@ -306,7 +306,8 @@ class Executor:
         except ToolError as error:
             if filtered and error.type == "TIMEOUT" and error.number is None:
                 # An app may look at one object after the other; whole columns are quicker then.
-                return self._send_once(event, call, deadline, cancel, filter_here=True)
+                event = replace(event, filter_here="slow")
+                return self._send_once(event, call, deadline, cancel)
             if error.number is None or event.writes:
                 raise
             retry = APPLE_ERRORS.get(error.number, APP_ERROR).retry
@@ -318,16 +319,10 @@ class Executor:
         return self._send_once(event, call, deadline, cancel)
 
     def _send_once(
-        self,
-        event: Event,
-        call: SentCall,
-        deadline: float,
-        cancel: Cancellation,
-        *,
-        filter_here: bool = False,
+        self, event: Event, call: SentCall, deadline: float, cancel: Cancellation
     ) -> AppAnswer:
         mark = _new_mark()
-        request = request_bytes(event, mark, filter_here=filter_here)
+        request = request_bytes(event, mark)
         reply: ExchangeReply | None = None
         if self._workers is not None:
             with _wrap_start_errors(self._program, call):
@@ -360,14 +355,9 @@ class Executor:
         )
 
 
-def request_bytes(event: Event, mark: str, *, filter_here: bool = False) -> bytes:
-    """Return a request as the harness reads it: JSON, ASCII; `mark` frames or names the answer.
-
-    Args:
-        filter_here: Whether the harness decides the filter of a list, rather than the app.
-    """
-    request = {**event_json(event, mark), "numbers": _NUMBERS}
-    return json.dumps(request | ({"filterHere": True} if filter_here else {})).encode()
+def request_bytes(event: Event, mark: str) -> bytes:
+    """Return a request as the harness reads it: JSON, ASCII; `mark` frames or names the answer."""
+    return json.dumps({**event_json(event, mark), "numbers": _NUMBERS}).encode()
 
 
 def _new_mark() -> str:

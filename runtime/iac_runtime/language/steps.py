@@ -410,6 +410,8 @@ class Event:
         pin: A request that reads, and its answer: nothing is sent where it answers otherwise.
         around: What is read before and after a write.
         raw: How it is sent by codes, where JXA has no form for it; None for JXA's own form.
+        filter_here: Why the harness decides the filter of a list or count, not the app: that took
+            too long, or a whole column is the proof.
     """
 
     app: str
@@ -435,3 +437,4 @@ class Event:
     pin: tuple["Event", Any] | None = None
     around: SurroundingReads | None = None
     raw: RawForm | None = field(default=None, compare=False)
+    filter_here: Literal["", "slow", "proof"] = ""

@@ -24,7 +24,7 @@ function table(work, request) {
     read: Object.create(null)
   };
   list.filtered = list.items = filtered ? build(work, steps) : list.bare;
-  if (filtered && request.filterHere) filterHere(list, TOO_LONG);
+  if (filtered && request.filterHere) filterHere(list, request.filterHere === 'slow' ? TOO_LONG : '');
   return list;
 }
 
@@ -290,7 +290,7 @@ function held(list, request) {
     var passes = tester(list, list.test);
     list.kept = [];
     for (var i = 0; i < list.total; i++) if (passes(i)) list.kept.push(i);
-    note(list.work, list.why + ', so all ' + list.total + ' items were read and filtered here');
+    if (list.why) note(list.work, list.why + ', so all ' + list.total + ' items were read and filtered here');
   }
   request.columns.forEach(function (pair) { column(list, pair[1], pair[0]); });
   request.order.forEach(function (pair) { column(list, pair[0], ''); });
