@@ -1,5 +1,6 @@
 """Lists, counts and reads of several objects: what they answer and how many events they cost."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from defective import CANNOT_FILTER, Defective, no_column
 from iac_base.errors import InvalidParameterError, ToolError
 from iac_runtime.tools.catalogue import Catalogue
 
+SHIPPED = Path(__file__).parents[2] / "generated" / "iac_tools"
 ENTRIES = [
     {"id": "a", "name": "Alpha", "words": 3, "mood": "happy", "isPrivate": False},
     {"id": "b", "name": "beta", "words": 1, "body": "Rain in May", "isPrivate": True},
@@ -193,16 +195,14 @@ PATHS = """
 @pytest.mark.parametrize("count", [0, 20])
 @pytest.mark.parametrize("timeout", [30, 300])
 def test_what_lies_in_another_is_named_by_the_path_that_the_app_gives(
-    catalogue: Catalogue, count: int, timeout: int
+    count: int, timeout: int
 ) -> None:
-    # As Mail's mailboxes: the name is the end of the path, and only the path finds the box.
+    # The name is the end of the path, and only the path finds the box.
     names = ["Box", "Old", "a/b", *(f"N{number}" for number in range(count))]
-    world = {"entries": [{"id": "e", "pictures": [{"name": name} for name in names]}]}
-    app = Defective(catalogue, PATHS, world)
-    done = app.call("diary_list", element="picture", of="entries[0]", timeout=timeout)
-    assert refs_of(done.value)[:3] == [
-        f'entries[0].pictures["{name}"]' for name in ("Box", "Box/Old", "a/b")
-    ]
+    world = {"mailboxes": [{"name": name, "messages": []} for name in names]}
+    app = Defective(Catalogue([SHIPPED]), PATHS, world, key="mail")
+    done = app.call("mail_list", element="mailbox", timeout=timeout)
+    assert refs_of(done.value)[:3] == [f'mailboxes["{name}"]' for name in ("Box", "Box/Old", "a/b")]
     assert [row["name"] for row in done.value] == names
 
 

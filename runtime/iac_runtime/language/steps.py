@@ -400,6 +400,7 @@ class Event:
         more: Parameters that go along with each event of get, set, list or count, by JXA name.
         columns: The properties to read.
         id_column, name_column: What names the items of a list: properties by JXA name, or empty.
+        nested: Whether the items of a list can lie in each other: a name may be the end of a path.
         order: What to sort a list by, the first before the second.
         offset, limit: Which items of a list; no limit means all.
         after: The id of the item that comes before them, as text: where it is now, they begin.
@@ -426,6 +427,7 @@ class Event:
     columns: tuple[Column, ...] = ()
     id_column: str = ""
     name_column: str = ""
+    nested: bool = False
     order: tuple[Order, ...] = ()
     offset: int = 0
     limit: int | None = None

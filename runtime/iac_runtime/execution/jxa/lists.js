@@ -303,7 +303,7 @@ function held(list, request) {
   }
   if (names.length < 2) return true;
   // Objects that come by the same names as before are the same, and what is asked for last anyway.
-  list.own = key && key === request.nameColumn ? ownNames(list, list.read[key]) : null;
+  list.own = request.nested && key && key !== request.idColumn ? ownNames(list, list.read[key]) : null;
   return !!list.own || (key ? [key] : names.reverse()).every(function (name) {
     return alike(list.read[name], whole(list, name));
   });

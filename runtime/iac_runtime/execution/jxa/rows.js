@@ -111,7 +111,7 @@ function names(work, list, request) {
     return { by: 'id', keys: keys, places: function (found) { return kept(found, doubled); } };
   }
   keys = request.nameColumn ? keysOf(list, request.nameColumn) : null;
-  keys = keys && (list.own || ownNames(list, keys) || keys);
+  keys = keys && request.nested ? list.own || ownNames(list, keys) || keys : keys;
   return keys && once(keys) ? { by: 'name', keys: keys } : { by: 'index', keys: null };
 }
 
