@@ -54,8 +54,9 @@ class ApprovalScope(NamedTuple):
         return set(self.keys) <= set(keys)
 
 
+@lru_cache(maxsize=256)
 def find_approval_scope(
-    effects: Sequence[Effect], holder: str = "", *, simulated: bool = False
+    effects: tuple[Effect, ...], holder: str = "", *, simulated: bool = False
 ) -> ApprovalScope | None:
     """Return what an "always" for a call would cover; None where that cannot be told.
 
@@ -381,6 +382,8 @@ def decide_by_layers(
 ) -> Decision:
     """Return the strictest decision: the user's own policy comes first, then that of a team."""
     decisions = [decide_call(facts, *bound, remembered) for bound in bounds]
+    if len(decisions) == 1:
+        return decisions[0]
     worst = max(decisions, key=lambda row: (*_strictness(row), LEVELS.index(row.level)))
     if worst is not decisions[0]:
         way = _TEAM if _is_final(worst) else worst.suggestion

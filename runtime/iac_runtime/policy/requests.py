@@ -30,7 +30,6 @@ from iac_runtime.language.steps import (
     Whose,
 )
 from iac_runtime.language.text import format_reference
-from iac_runtime.policy.facts import Verb
 from iac_runtime.policy.places import (
     FILE_APPS,
     SYSTEM_EVENTS,
@@ -117,8 +116,12 @@ class RequestView:
         """What its values bring about beyond its command."""
         if not (self.event.writes or self.event.op == "command"):
             return ()
-        verb = request_verb(self.event, "MODIFY", answers=False)
-        return tuple(dict.fromkeys(find_consequences(build_deed(self, verb))))
+        return tuple(dict.fromkeys(find_consequences(self.deed)))
+
+    @cached_property
+    def deed(self) -> Deed:
+        """The request as what brings something about is known by; its verb is the strictest."""
+        return _build_deed(self)
 
 
 _INTO_CODES: Final = frozenset({"insh", "kfil", "pfil", "fpth", "stof", "refn"})
@@ -361,7 +364,7 @@ def _find_links(view: RequestView) -> Iterator[str]:
             (opens and row.code == "----")
             or URL_NAME.search(row.name)
             or URL_NAME.search(row.type)
-            or link_scheme(text)
+            or (":" in text and link_scheme(text))
         ):
             yield text
         elif text.lstrip().startswith("="):
@@ -384,14 +387,13 @@ def find_move_destinations(view: RequestView) -> list[tuple[Step, ...]]:
     return [place.steps for place in places if isinstance(place, RefValue)]
 
 
-def build_deed(view: RequestView, verb: Verb) -> Deed:
-    """Return a request whose command does `verb` as what brings something about is known by."""
+def _build_deed(view: RequestView) -> Deed:
     event = view.event
     steps = (step for place in find_move_destinations(view) for step in place)
     names = (lowercase_words(step.name) if isinstance(step, PropertyStep) else step.name
              for step in steps if isinstance(step, PropertyStep | ByName))  # fmt: skip
     return Deed(
-        verb,
+        request_verb(event, "MODIFY", answers=False),
         " ".join(split_name(event.command)),
         view.created_class or request_object(event, view.tables)[0],
         tuple(_field(row) for row in view.values if row.owner in OWNERS),

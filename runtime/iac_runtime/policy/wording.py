@@ -6,7 +6,6 @@ known, so that no sentence is put together from what is not. A command that no p
 in quotes. An object is called what it was found to be; where nobody looked, it is its specifier.
 """
 
-import hashlib
 import json
 import re
 import sys
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from iac_base.errors import quote_text
-from iac_base.text import escape_hidden
+from iac_base.text import escape_and_cut, escape_hidden
 from iac_runtime.language.steps import Boundary, Event, PathValue, RefValue, Step
 from iac_runtime.language.text import format_reference
 from iac_runtime.policy.facts import OWN_APP, CallFacts, Effect, Verb
@@ -47,11 +46,11 @@ def _phrases() -> dict[str, Any]:
 
 def describe_deeds(facts: CallFacts) -> list[str]:
     """Return what a call does, a phrase for each of its effects that is known."""
-    deed = escape_hidden(facts.deed)
-    if facts.deed and "{deeds}" not in deed:
-        return [deed]
-    deeds = [said for said, _ in _describe_effects(facts)]
-    return [deed.replace("{deeds}", " and ".join(deeds))] if deed else deeds
+    deeds = []
+    if "{deeds}" in (facts.deed or "{deeds}"):
+        deeds = [said for said, _ in _describe_effects(facts)]
+    told = escape_hidden(facts.deed).replace("{deeds}", " and ".join(deeds)) if facts.deed else ""
+    return [told] if told else deeds
 
 
 def _describe_effects(facts: CallFacts, it: str | None = None) -> dict[tuple[str, str], None]:
@@ -127,7 +126,7 @@ def _phrases_for(effect: Effect, *, runs: bool = False) -> Iterator[str]:
     events = _phrases()["events"]
     for key in (f"{code} {effect.app} {effect.kind}", f"{code} {effect.app}"):
         yield from events.get(key, ())
-    if effect.page_hosts and not runs:
+    if not runs:
         yield from ("open {page} of {pages} in {it}", "open {page} of {pages}")
     yield from events.get(code, ())
     if code == "coresetd" or (effect.verb == "change" and not command and effect.given):
@@ -398,18 +397,5 @@ def describe_covered(effect: Effect) -> str:
 
 
 def escaped_json(value: Any, limit: int = VALUE_LIMIT) -> str:
-    """Return a value as JSON on one line, with nothing in it hidden, cut in the middle.
-
-    Of a value that is cut, its length and its SHA-256 are told.
-    """
-    return cut_middle(escape_hidden(json.dumps(value, ensure_ascii=False, default=str)), limit)
-
-
-def cut_middle(text: str, limit: int) -> str:
-    """Return a text with what is too much left out of its middle, its SHA-256 in that place."""
-    if len(text) <= limit:
-        return text
-    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    head, tail = limit * 3 // 4, limit // 8
-    left_out = len(text) - head - tail
-    return f"{text[:head]} … [{left_out} characters left out, SHA-256 {digest}] … {text[-tail:]}"
+    """Return a value as JSON on one line, with nothing in it hidden, cut in the middle."""
+    return escape_and_cut(json.dumps(value, ensure_ascii=False, default=str), limit)
