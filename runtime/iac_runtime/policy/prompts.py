@@ -389,11 +389,8 @@ def is_page_open() -> bool:
     state = data_folder() / "state"
     if not (state / _MARK).exists():
         return False
-    try:
-        pid, started = _page_process(state)
-        return pid > 0 and abs(_process_start_time(pid) - started) < _START_SLACK
-    except (OSError, ValueError):
-        return False
+    pid, started = _page_process(state)
+    return pid > 0 and abs(_process_start_time(pid) - started) < _START_SLACK
 
 
 def ask_page(question: Question, cancel: Cancellation | None = None) -> Verdict:
@@ -426,7 +423,7 @@ def read_waiting_questions(state: Path) -> Iterator[WaitingQuestion]:
     for path in (state / _FOLDER).glob("*.json"):
         with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
             asked = json.loads(path.read_bytes())
-            if not _is_process_alive(asked["pid"]):
+            if not _process_start_time(asked["pid"]):
                 path.unlink()
             elif not _answer_path(path).exists():
                 fields = asked["question"]
@@ -455,18 +452,11 @@ def _page_process(state: Path) -> tuple[int, float]:
     return 0, 0.0
 
 
-def _is_process_alive(pid: int) -> bool:
-    with contextlib.suppress(OSError, ValueError):
-        return _process_start_time(pid) > 0
-    return False
-
-
 def _process_start_time(pid: int) -> float:
-    """Return when a process was started, in seconds since 1970. Raises OSError if it is gone."""
+    """Return when a process was started, in seconds since 1970; 0 if it is gone."""
     # Loaded where a page is open only.
     import psutil
 
-    try:
+    with contextlib.suppress(psutil.Error, OSError, ValueError):
         return float(psutil.Process(pid).create_time())
-    except psutil.Error as error:
-        raise OSError(str(error)) from error
+    return 0.0

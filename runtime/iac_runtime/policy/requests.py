@@ -227,36 +227,24 @@ def find_specifiers(event: Event, *, tested: bool = True) -> list[tuple[Step, ..
     """
     specifiers: list[tuple[Step, ...]] = []
 
-    def visit_specifier(steps: tuple[Step, ...]) -> None:
-        specifiers.append(steps)
-        for step in steps:
-            if isinstance(step, Whose):
-                visit_filter(step.filter)
-
-    def visit_filter(one: Filter) -> None:
-        if isinstance(one, Compare):
-            if tested:
-                visit_specifier(one.path)
-            visit_value(one.value)
-        else:
-            for part in one.tests:
-                visit_filter(part)
-
-    def visit_value(value: Value) -> None:
-        if isinstance(value, RefValue):
-            visit_specifier(value.steps)
-        elif isinstance(value, RecordValue | tuple):
-            parts = value if isinstance(value, tuple) else (part for _, part in value.fields)
-            for part in parts:
-                visit_value(part)
+    def visit_part(part: Value | Absent | Filter) -> None:
+        inside: Iterable[Value | Filter] = ()
+        if isinstance(part, RefValue):
+            specifiers.append(part.steps)
+            inside = (step.filter for step in part.steps if isinstance(step, Whose))
+        elif isinstance(part, Compare):
+            inside = (RefValue(part.path), part.value) if tested else (part.value,)
+        elif isinstance(part, Join | tuple):
+            inside = part if isinstance(part, tuple) else part.tests
+        elif isinstance(part, RecordValue):
+            inside = (value for _, value in part.fields)
+        for one in inside:
+            visit_part(one)
 
     for one in _flatten_requests(event):
-        if one.target:
-            visit_specifier(one.target)
-        if not isinstance(one.direct, Absent):
-            visit_value(one.direct)
-        for _, value in (*one.named, *one.more):
-            visit_value(value)
+        target = (RefValue(one.target),) if one.target else ()
+        for part in (*target, one.direct, *(value for _, value in (*one.named, *one.more))):
+            visit_part(part)
     return specifiers
 
 
