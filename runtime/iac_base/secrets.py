@@ -134,6 +134,11 @@ _BINARY: Final = frozenset(("data", "raw data", "tdta"))
 _SHORTEST: Final = 8
 """Characters of a text that could have the shape of a secret (`token=ab`)."""
 
+_HARMLESS: Final = re.compile(
+    r"(?!(?i:.*(?:bearer|basic)))(?:(?:[A-Z]?[a-z]{1,15}|[A-Z]{1,9})(?:[_.,()\[\] ]{1,2}|\Z)){1,6}"
+)
+"""Names of apps and tools, few plain words: without a digit or a mark nothing tells of a secret."""
+
 _SHORTEST_KNOWN: Final = 6
 """Characters of a variable's value that can be looked for everywhere without finding words."""
 
@@ -298,7 +303,8 @@ _CODES: Final = re.compile(
 """The next codes of a list, in lines of their own too."""
 
 _EMPTY: Final = re.compile(
-    r"(?:Bearer )?(?:[.…*•\s_-]*+|\$(?:[A-Z][A-Z0-9_]*|\{\w+\}?)|<[\w -]*>|\{\{[^{}]*\}\}|%\w)"
+    r"(?:Bearer )?(?:\[redacted(?:\].*)?|[.…*•\s_-]*+|\$(?:[A-Z][A-Z0-9_]*|\{\w+\}?)"
+    r"|<[\w -]*>|\{\{[^{}]*\}\}|%\w)"
 )
 """What stands in the place of a value."""
 
@@ -321,7 +327,7 @@ def redact_text(text: str, secrets: Collection[str] = ()) -> str:
 
 def secret_spans(text: str) -> list[tuple[int, int]]:
     """Return where secrets stand in a text, by their shape or by what names them, in order."""
-    if len(text) < _SHORTEST:
+    if len(text) < _SHORTEST or _HARMLESS.fullmatch(text):
         return []
     # All are sought in the same text, or one that goes could take the name of the next along.
     return sorted((*_spans_by_shape(text), *_spans_by_name(text)))
@@ -406,18 +412,17 @@ def _names_secret(text: str, start: int, name: str) -> bool:
 
 def _is_told(before: str, value: str) -> bool:
     """Say whether what stands before a word says that it is a secret."""
+    mixed = len(value) >= 4 and _is_mixed(value)
+    if not mixed and not (len(value) >= 3 and value.isdigit()):
+        return False
     lead = _LEADS.search(before, max(0, len(before) - 12))
     if lead is None:
         return False
     words = _STOPS.split(before[: lead.start()])[-1]
-    ends = [match.span() for match in _LABEL_WORD.finditer(words)]
-    mixed = len(value) >= 4 and _is_mixed(value)
-    if lead[1] and mixed:
-        ends = ends[-_NEAR:]
-    elif mixed or (len(value) >= 3 and value.isdigit() and not words.casefold().endswith("tokens")):
-        ends = ends[-1:]
-    else:
+    if not mixed and words.casefold().endswith("tokens"):
         return False
+    ends = [match.span() for match in _LABEL_WORD.finditer(words)]
+    ends = ends[-_NEAR:] if lead[1] and mixed else ends[-1:]
     return any(_names_secret(words, start, words[start:end]) for start, end in ends)
 
 

@@ -90,7 +90,7 @@ def test_a_secret_is_not_shown_where_it_is_asked_about(calls: Callable[..., Call
     assert isinstance(asked, PendingCall)
     assert asked.level == "DANGEROUS"
     assert "correct horse" not in str(asked)
-    assert "[secret]" in asked.question.text
+    assert "to a secret." in asked.question.text
     assert isinstance(call("set_value", element=path, value="x", answer="once"), CompletedCall)
 
 

@@ -201,6 +201,7 @@ def test_no_planted_secret_is_left_in_a_text(seed: int) -> None:
         for planted in planted_secrets(seed):
             found = redact_text(frame.format(planted.text))
             assert not planted.seen_in(found), (planted.kind, found)
+            assert redact_text(found) == found
 
 
 @pytest.mark.parametrize("text", TOLD)

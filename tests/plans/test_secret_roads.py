@@ -167,3 +167,18 @@ def test_a_secret_by_its_property_is_kept_nowhere(tool: str, folder: Path) -> No
     stored = (path.read_bytes().decode("utf-8", "replace") for path in folder.rglob("*.*"))
     assert "[redacted]" in texts[0]
     assert all(word not in text for text in (*texts, *stored))
+
+
+@pytest.mark.parametrize(("tool", "arguments"), [
+    ("notes_make", note("Passwort: geheim123")),
+    ("notes_set", {"target": "notes[0]", "properties": {"body": "Passwort: geheim123"}}),
+])  # fmt: skip
+def test_an_undo_that_would_need_a_secret_is_not_promised(
+    tool: str, arguments: dict[str, Any], folder: Path
+) -> None:
+    desk = Desk()
+    desk.run("notes_make", **note("before"))
+    asked = desk.ask(tool, **arguments)
+    assert "Cannot be undone: it contains something like a secret" in asked.question.text
+    done = desk.answer(asked, tool, **arguments)
+    assert "something like a secret" in done.outcome.undo

@@ -211,7 +211,7 @@ def test_an_answer_is_remembered_for_its_kind_of_call(store: ApprovalStore) -> N
     for facts in (WRITE, OTHER):
         found = find_approval(store, facts)
         assert found is not None
-        assert found.says == "make notes with name, body in Notes"
+        assert found.says == 'make notes in Notes (with "name" and "body")'
     assert find_approval(store, DELETE) is None
     assert find_approval(store, facts_of("notes make", {"element": "folder"})) is None
     assert find_approval(store, on(WRITE, "com.example.Notes")) is None

@@ -121,7 +121,7 @@ def test_check_says_what_always_would_cover(
 ) -> None:
     call = ("check", "notes_make_note", '{"name": "Milk", "body": ""}', "--tools", str(generated))
     _, out, _ = run(capsys, *call)
-    assert "always    make notes with name, body in Notes" in out
+    assert 'always    make notes in Notes (with "name" and "body")' in out
 
 
 def test_check_tells_wrong_usage(
@@ -211,7 +211,7 @@ def test_decisions_are_listed_and_revoked(capsys: pytest.CaptureFixture[str]) ->
     store = ApprovalStore()
     remember_approval(store, WRITE)
     _, out, _ = run(capsys, "decisions")
-    assert out.startswith("1  make notes with name, body in Notes  20")
+    assert out.startswith('1  make notes in Notes (with "name" and "body")  20')
     assert " by Claude" in out
     assert "void" not in out
     with store.open_transaction() as connection:

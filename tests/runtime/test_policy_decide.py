@@ -115,7 +115,7 @@ def test_an_answer_that_is_remembered_counts_for_modify_alone() -> None:
 def test_always_is_offered_for_modify_alone_with_what_it_covers() -> None:
     found = judged(WRITE)
     assert found.offers_always
-    assert found.scope == "make notes with name, body in Notes"
+    assert found.scope == 'make notes in Notes (with "name" and "body")'
     assert not judged(WRITE, "[[ask]]\ntool='*'").offers_always
     assert not judged(DELETE).offers_always
     raised = (RaisedLevel("writes-file", "x", "MODIFY"),)

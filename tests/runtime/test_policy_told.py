@@ -81,7 +81,7 @@ def deny(
      Decision("allow", "MODIFY", (), "the caller allows calls up to MODIFY")),
     (WRITE, "",
      Decision("ask", "MODIFY", (), "preset cautious", offers_always=True,
-      scope="make notes with name, body in Notes")),
+      scope='make notes in Notes (with "name" and "body")')),
     (READ, "", Decision("allow", "SAFE", (), "preset cautious")),
     (READ, "preset = 'private'",
      Decision("ask", "SAFE", ("Notes is not in the list reads of policy.toml.",),

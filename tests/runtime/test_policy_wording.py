@@ -70,6 +70,10 @@ def test_calls_that_do_the_same_are_one_sentence() -> None:
     moves = flags._replace(verb="move", event="coremove", given=())
     parts = [CallFacts("t", (one,)) for one in (flags, flags._replace(reference="m[1]"), moves)]
     assert summarize_calls(parts) == "flag 2 messages in Mail, move a message in Mail"
+    both = flags._replace(given=(("flagged", "true"), ("color", "")))
+    assert summarize_calls([CallFacts("t", (both,))]) == (
+        "flag a message and change the color of it in Mail"
+    )
 
 
 def test_an_always_says_what_it_covers_in_the_same_words() -> None:

@@ -112,6 +112,15 @@ def test_always_for_a_host_holds_for_its_next_page(
     assert accepted(gate, call(gate, "safari_open_url", url="https://museum.example/way")) == ""
 
 
+def test_an_echo_of_the_callers_own_words_is_no_strangers(
+    catalogue: Catalogue, world: dict[str, Any]
+) -> None:
+    gate = gate_of(catalogue, world)
+    accepted(gate, call(gate, "notes_make_note", title="Roof", text="dana@museum.example"))
+    call(gate, "notes_list_notes", folder='folders["Notes"]')
+    assert call(gate, "safari_open_url", url=MUSEUM).level == "MODIFY"
+
+
 def test_a_question_says_where_the_text_stood(catalogue: Catalogue, world: dict[str, Any]) -> None:
     gate = gate_of(catalogue, world)
     call(gate, "mail_list_unread")

@@ -50,9 +50,9 @@ def test_many_calls_are_one_question_and_run_in_order(
     server = program(tools, tmp_path / "data", "--simulate")
     ask(server, question, era, elicitation_callback=person)
     made, deleted = person.asked
-    assert "notes_make_note for 3 calls" in made
+    assert "make 3 notes in Notes" in made
     assert [line for line in made.splitlines() if line.startswith("  2. ") and '"Eggs"' in line]
-    assert "notes_delete for 2 calls" in deleted
+    assert "delete 2 notes in Notes" in deleted
     assert '"Milk"' in deleted
     assert "DANGEROUS" in deleted
 

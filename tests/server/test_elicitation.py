@@ -21,7 +21,7 @@ from iac_runtime.serve.stdio import server_identity
 from iac_runtime.tools.own import STARTERS
 
 MAKE = ("notes_make_note", {"name": "Milk"})
-DELETE = ("notes_delete", {"target": 'notes["Milk"]'})
+DELETE = ("notes_delete", {"target": "notes[0]"})
 
 
 class Person:

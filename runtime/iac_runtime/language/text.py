@@ -302,7 +302,7 @@ def _format_line(event: Event, root: str) -> str:
         case "properties":
             return _format_read(f"{target}.properties", root, more)
         case "count":
-            return f"{root}.count({target}, {format_object(more)})" if more else f"{target}.length"
+            return _format_count(target, root, more)
         case "columns":
             return _format_columns(event, target, root, more)
         case "each":
@@ -315,6 +315,11 @@ def _format_line(event: Event, root: str) -> str:
             return f"{root}.{event.op}()"
         case "test":
             return f"{root}.running()"
+
+
+def _format_count(target: str, root: str, more: Mapping[str, str]) -> str:
+    given = {"each": '"item"', **more}
+    return f"{root}.count({target}, {format_object(given)})" if more else f"{target}.length"
 
 
 def _format_columns(event: Event, target: str, root: str, more: Mapping[str, str]) -> str:
@@ -330,7 +335,7 @@ def _format_list_read(event: Event, target: str, root: str, more: Mapping[str, s
     names += [column.jxa for column in event.columns] + [row.jxa for row in event.order]
     names = list(dict.fromkeys(names))
     if not names:
-        return f"{root}.count({target}, {format_object(more)})" if more else f"{target}.length"
+        return _format_count(target, root, more)
     if len(names) == 1:
         return _format_property_read(target, names[0], root, more, _OF_COLLECTIONS)
     reads = (_format_property_read("x", name, root, more, _OF_COLLECTIONS) for name in names)

@@ -42,7 +42,7 @@ from iac_runtime.outcomes.read_back import (
     is_stamp,
     linked_properties,
 )
-from iac_runtime.policy.facts import Undo
+from iac_runtime.policy.facts import UNCHANGED, Undo
 from iac_runtime.policy.places import mailbox_role
 from iac_runtime.policy.requests import lowercase_words
 from iac_runtime.tool import Spec
@@ -114,7 +114,7 @@ def inverse_of(
         return Inverse(says="the old value is too large to keep")
     held = json.loads(text)
     if inverse.steps and without_secrets(held) != held:
-        return Inverse(says="it contains something like a secret, which is not kept")
+        return Inverse(says=_NOT_KEPT)
     return inverse
 
 
@@ -132,6 +132,8 @@ def plan_undo(
         return Undo(False)
     if why := _why_never(watch, tables):
         return Undo(False, why)
+    if without_secrets(watch.wanted) != watch.wanted:
+        return Undo(False, _NOT_KEPT)
     if answers is None and watch.look:
         # Of how many is not known yet.
         return Undo(not watch.many)
@@ -150,8 +152,7 @@ def plan_undo(
     else:
         found = inverse_of(watch, _PLANNED, None, reads, tables)
     if not found.steps:
-        unchanged = found.says == _UNCHANGED
-        return Undo(unchanged, _NOT_NEEDED if unchanged else found.says)
+        return UNCHANGED if found.says == _UNCHANGED else Undo(False, found.says)
     said = [step.says for step in found.steps]
     if watch.operation == "set":
         told = said[0] if len(said) == 1 else _many_text(watch, len(said), tables)
@@ -162,8 +163,7 @@ def plan_undo(
     bins = more.get("bins", {"value": ["Trash"]}).get("value")
     if not any(mailbox_role(str(one)) == "trash" for one in bins or ()):
         return Undo(False, f"{tables.app.name} shows no place for what is deleted")
-    place = _place_text(found.steps[0], name, tables)
-    back = f"moves it back to {place}"
+    back = f"moves it back to {_place_text(found.steps[0], name, tables)}"
     return Undo(True, f"{back}, {_UNLESS}" if watch.operation == "delete" else back)
 
 
@@ -214,7 +214,7 @@ def named_for_good(
 
 _PLANNED: Final = Outcome("unknown")
 _UNCHANGED: Final = "nothing was changed"
-_NOT_NEEDED: Final = "not needed, because it is so already"
+_NOT_KEPT: Final = "it contains something like a secret, which is not kept"
 _IN_TRASH: Final = "it is in the trash already, and goes for good"
 _NO_ID: Final = "the object has no id by which it could be found again"
 _UNLESS: Final = "unless you empty the trash"
@@ -244,32 +244,26 @@ def _why_never(watch: ReadBackPlan, tables: Tables) -> str:
     """Return why a write cannot be taken back, whatever is read; empty where it may be."""
     if watch.says:
         return watch.says
-    ident, several = watch.ident, watch.many or len(watch.around.after) > 1
-    rows: Mapping[str, Sequence[tuple[bool, str]]] = {
-        "set": (
-            (tool_named(tables, op="set") is None, "no tool of the app can set it back"),
-            (bool(watch.unread), f"what {', '.join(watch.unread)} was before cannot be read"),
-        ),
-        "make": (
-            (ident is None, "the app names no object that could be found again"),
-            (
-                tool_named(tables, event="coredelo") is None,
-                "the app has no command to delete it",
-            ),
-        ),
-        "move": (
-            (ident is None, "where it is now cannot be told"),
-            (_mover(tables) is None, "the app has no command to move it back"),
-        ),
-        "delete": (
-            (several or ident is None, "what several objects were before is not kept"),
-            (not watch.known.get("trash"), _COPIED),
-            (_mover(tables) is None, "the app has no command to move it back"),
-        ),
-    }
-    rows = {**rows, "copy": rows["make"]}
-    unknown = ((True, "IAC does not know how to undo it"),)
-    return next((why for holds, why in rows.get(watch.operation, unknown) if holds), "")
+    several = watch.many or len(watch.around.after) > 1
+    match watch.operation:
+        case "set" if watch.unread:
+            return f"what {', '.join(watch.unread)} was before cannot be read"
+        case "set":
+            return "" if tool_named(tables, op="set") else "no tool of the app can set it back"
+        case "make" | "copy" if watch.ident is None:
+            return "the app names no object that could be found again"
+        case "make" | "copy":
+            known = tool_named(tables, event="coredelo")
+            return "" if known else "the app has no command to delete it"
+        case "delete" if several or watch.ident is None:
+            return "what several objects were before is not kept"
+        case "delete" if not watch.known.get("trash"):
+            return _COPIED
+        case "move" if watch.ident is None:
+            return "where it is now cannot be told"
+        case "move" | "delete":
+            return "" if _mover(tables) else "the app has no command to move it back"
+    return "IAC does not know how to undo it"
 
 
 _COPIED: Final = "it is gone for good, and IAC keeps what it could read of it as a copy"

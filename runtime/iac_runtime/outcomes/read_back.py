@@ -241,7 +241,7 @@ class ReadBackPlanner:
         container = container_of(kind, self._tables)
         asked = self._asked_reads(found, ident, container)
         if bins := known.get("bins"):
-            named = AppReader(self._tables).read_reference(f"{bins}.name")
+            named = read_known_reference(f"{bins}.name", self._tables)
             asked["bins"] = self._build_read("get", named.steps)
         watch = ReadBackPlan(
             "delete", kind, found.steps, ident, container, known=known, asked=asked

@@ -373,6 +373,7 @@ class Undo(NamedTuple):
 
 
 _NOT_LOOKED_AT: Final = "its old state was not looked at"
+UNCHANGED: Final = Undo(True, "not needed, because it is so already")
 _NOTHING_CHANGES: Final = Undo(True, "not needed, because it changes nothing")
 
 _TOLD: Final = 3
@@ -382,6 +383,7 @@ _TOLD: Final = 3
 def describe_undo(facts: CallFacts) -> Undo:
     """Return what can be promised of taking a call back, of several calls together."""
     found = [_undo_of_part(part) for part in facts.parts or (facts,)]
+    found = [undo for undo in found if undo != UNCHANGED] or [UNCHANGED]
     known = all(undo.known for undo in found)
     said = list(dict.fromkeys(undo.description for undo in found if undo.known == known))
     if "" in said:

@@ -226,9 +226,6 @@ TEXT_LIMIT: Final = 4000
 LINE_LIMIT: Final = 8
 """Lines of a question; what is longer is in a file that it names."""
 
-_DEEDS: Final = 2
-"""Deeds that one sentence tells; more have a row each."""
-
 _LINE: Final = 600
 """Characters of a line."""
 
@@ -287,9 +284,6 @@ def _question_lines(facts: CallFacts, decision: Decision, times: int = 1) -> lis
     deeds = wording.describe_deeds(facts)
     doubts = list(dict.fromkeys(effect.doubt for effect in facts.effects if effect.target_unknown))
     wants = "; ".join((*(deeds or [f"use {facts.tool}"]), *doubts))
-    many = len(deeds) > _DEEDS
-    if many:
-        wants = f"use {facts.tool}, which can"
     if facts.parts:
         wants = wording.summarize_calls(facts.parts)
         if facts.tool == "undo_call":
@@ -298,7 +292,7 @@ def _question_lines(facts: CallFacts, decision: Decision, times: int = 1) -> lis
             wants = f"run a plan: {wants}"
     elif facts.tool == "undo_call":
         wants = f"undo an earlier call: {wants}"
-    end = ":" if facts.parts or many else "."
+    end = ":" if facts.parts else "."
     before = format_line(f"{facts.client or 'A program'} wants to {wants}{end}")
     goes = ", ".join(to for to in _flow_destinations(facts) if to not in before[0])
     given, said = "", f"{before[0]} {goes}"
@@ -323,8 +317,7 @@ def _question_lines(facts: CallFacts, decision: Decision, times: int = 1) -> lis
     rows = wording.target_lines(facts, "\n".join((*before, given)))
     if facts.parts:
         rows = wording.describe_each_call(facts.parts)
-    acts = [f"  {deed}" for deed in (*deeds, *doubts)] if many and not facts.parts else []
-    lines = [line for text in (*acts, *rows) for line in format_line(text)]
+    lines = [line for text in rows for line in format_line(text)]
     return [*before, *_limit_rows(lines, LINE_LIMIT * times - 1 - len(after)), *after]
 
 

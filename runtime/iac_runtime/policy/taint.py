@@ -223,9 +223,10 @@ class Taint:
 
     def remember_call(self, arguments: Any, holder: str) -> None:
         """Remember what a call carries that is about to run."""
+        texts = tuple(text for text in iterate_texts(arguments) if len(text) <= _LONGEST)
         with self._lock:
             self._clock += 1
-            self._calls.append((self._clock, holder, tuple(iterate_texts(arguments))))
+            self._calls.append((self._clock, holder, texts))
 
     def remember_texts(self, value: Any, source: ResultSource = ResultSource()) -> None:  # noqa: B008 (it is immutable)
         """Remember every text in a result, and where each came from."""
@@ -263,21 +264,30 @@ class Taint:
         )
         return any((holder, part) in self._lacking for part in (text, *parts))
 
-    def _results_before(self, moment: float) -> list[tuple[int, str, tuple[_Span, ...]]]:
+    def _results_with(
+        self, needles: Sequence[str], moment: float
+    ) -> list[tuple[int, tuple[_Span, ...]]]:
+        """Return the results before a moment in which one of some texts stood."""
         with self._lock:
             for spans, (at, spelled) in self._results.items():
                 if spelled is None:
                     # Between two stands what no needle holds: nothing matches across them.
                     forms = (form for span in spans for form in comparable_forms(span.text))
                     self._results[spans] = (at, "\0".join(forms))
-            rows = self._results.items()
-            return [(at, text, spans) for spans, (at, text) in rows if text and at < moment]
+            return [
+                (at, spans)
+                for spans, (at, spelled) in self._results.items()
+                if spelled and at < moment and _holds(spelled, needles)
+            ]
 
     def _first_carried(self, text: str, holder: str) -> float:
         """Return when a holder first carried a text, or a piece of one; infinity for never."""
         with self._lock:
             while self._calls:
                 at, whose, texts = self._calls.popleft()
+                if len(self._carried) > _PLACES:
+                    # Less is known to be a caller's own: that is asked about once more.
+                    self._carried.clear()
                 for piece in (piece for given in texts for piece in argument_pieces(given)):
                     self._carried.setdefault((whose, _piece_key(piece)), at)
             return self._carried.get((holder, _piece_key(text)), math.inf)
@@ -287,8 +297,8 @@ class Taint:
         forms = [form.rstrip("/") for form in comparable_forms(text)]
         needles = [one for one in forms if len(one) >= MIN_TEXT_LENGTH or _LINK.fullmatch(one)]
         moment = self._first_carried(text, holder) if needles else 0
-        for at, spelled, spans in self._results_before(moment) if needles else ():
-            for span in spans if _holds(spelled, needles) else ():
+        for at, spans in self._results_with(needles, moment) if needles else ():
+            for span in spans:
                 if not any(_holds(form, needles) for form in comparable_forms(span.text)):
                     continue
                 echo = self._first_carried(span.text, holder) < at
@@ -332,8 +342,11 @@ class Taint:
         return f"the {' '.join((source.kind, *names))}{place}"
 
 
-_CALLS: Final = 10_000
+_CALLS: Final = 2_000
 """Calls whose texts are kept until something is searched for, the newest."""
+
+_LONGEST: Final = 20_000
+"""Characters of a text that is taken apart for what a call carries."""
 
 _TITLES: Final = ("subject", "name", "title", "summary")
 

@@ -35,6 +35,7 @@ _NAMES: Final = ("name", "title", "subject", "summary", "displayed name")
 _PLACES: Final = ("at", "to")
 _PLACE: Final = re.compile(r"\{(\w+)\}")
 _OBJECT: Final = "\0"
+_THEM: Final = "\1"
 _SPELLED: Final = {"url": "URL", "id": "ID", "uid": "UID"}
 
 
@@ -95,9 +96,9 @@ def _describe_effect(
     at = describe_destination(facts)
     app = "" if effect.app == OWN_APP else effect.name or effect.app
     pages = " and ".join(effect.page_hosts)
-    many = it == _OBJECT or it[:1].isdigit() or count_other_objects(facts) > 0
+    many = it[:1].isdigit() or count_other_objects(facts) > 0
     places = {"it": it, "at": at, "name": name, "app": app, "pages": pages, "page": "a page"}
-    places["them"] = "them" if many else "it"
+    places["them"] = _THEM if it == _OBJECT else "them" if many else "it"
     phrase, said = _fill_phrase(_phrases_for(effect, runs="run" in verbs), places)
     if app and "{app}" not in phrase and "this Mac" not in phrase:
         said = f"{said} {_describe_app(effect)}"
@@ -267,6 +268,7 @@ def _countable_deeds(parts: Iterable[CallFacts]) -> Iterator[tuple[str, str]]:
 
 def _say_count(deed: str, kind: str, count: int) -> str:
     marks = escape_hidden(_OBJECT)
+    deed = deed.replace(escape_hidden(_THEM), "it" if count == 1 else "them")
     if marks not in deed:
         return deed if count == 1 else f"{deed} ({count} times)"
     one = f"{'an' if _VOWEL.match(kind) else 'a'} {kind}" if kind else "an object"
