@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from iac_runtime.outcomes.html_text import plain_text
+from iac_runtime.language.html_text import plain_text
 from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_simulator.errors import EventRefusedError
 from iac_simulator.resolve import (

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 from iac_base.words import fold_name
-from iac_runtime.outcomes.html_text import plain_text
+from iac_runtime.language.html_text import plain_text
 from iac_runtime.tool import Property
 from iac_runtime.tools.tables import APPLICATION
 from iac_simulator.dictionary import (

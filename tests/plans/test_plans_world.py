@@ -11,7 +11,7 @@ from plans_desk import Desk
 
 from iac_base.errors import ToolError
 from iac_runtime.gate.plans import PendingCall
-from iac_runtime.outcomes.html_text import as_html
+from iac_runtime.language.html_text import as_html
 
 HOME: Final = "accounts[0].folders[0]"
 READ: Final = f'rows = notes.list("note", of="{HOME}", properties=["name", "plaintext"])\n'

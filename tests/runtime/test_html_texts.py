@@ -11,7 +11,7 @@ from iac_base.errors import InvalidParameterError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, CompletedCall, PendingCall
-from iac_runtime.outcomes.html_text import as_html, is_html, plain_text
+from iac_runtime.language.html_text import as_html, is_html, plain_text
 from iac_runtime.policy.permissions import Requester, open_permissions
 from iac_simulator import Simulator
 from iac_simulator.simulator import demo_state

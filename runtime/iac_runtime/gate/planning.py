@@ -58,6 +58,7 @@ from iac_runtime.language.steps import (
     local_day,
 )
 from iac_runtime.language.terms import find_properties, id_property, property_term
+from iac_runtime.outcomes.read_back import effect_of
 from iac_runtime.policy.decide import TASK
 from iac_runtime.policy.facts import OWN_APP, CallFacts, Effect, TargetDescription, Undo
 from iac_runtime.policy.settings import APPROVERS
@@ -112,14 +113,15 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
     bound = resolve_relative_dates(expand_recipe(operation.spec, call.arguments), operation)
     told: Event | None = None
     if operation.tables.html_names and "text_format" in operation.spec.params:
-        from iac_runtime.outcomes.html_text import FORMAT, write_html_texts
+        from iac_runtime.language.html_text import FORMAT, write_html_texts
 
         said = {key: value for key, value in bound.items() if key != FORMAT}
         # What an app had is in its own form.
         text_format = "html" if call.undoes else bound.get(FORMAT, "")
-        event = compose_request(
-            operation, write_html_texts(said, operation, text_format), context.home
-        )
+        kind = operation.tables.find_class(str(said.get("element"))) or ""
+        known = effect_of(operation.spec.event, app.id, kind, operation.tables)
+        written = write_html_texts(said, operation, text_format, known.get("title", ()))
+        event = compose_request(operation, written, context.home)
         # A person is asked about, and rules look at, the text that was given: where it is escaped,
         # a secret or a text of somebody else would not be recognised.
         told = compose_request(operation, said, context.home)

@@ -125,7 +125,7 @@ def values_match(wanted: Any, got: Any, kind: str, tables: Tables) -> bool | Non
         )
     if isinstance(wanted, str) and isinstance(got, str):
         if kind == HTML_TEXT:
-            from iac_runtime.outcomes.html_text import says_the_same
+            from iac_runtime.language.html_text import says_the_same
 
             return says_the_same(wanted, got)
         return _normalize_text(wanted) == _normalize_text(got) or (
@@ -267,7 +267,7 @@ def _readable(value: Any, kind: str) -> Any:
     """Return what a text that is kept as HTML says; any other value as it is."""
     if kind != HTML_TEXT or not isinstance(value, str):
         return value
-    from iac_runtime.outcomes.html_text import plain_text
+    from iac_runtime.language.html_text import plain_text
 
     return plain_text(value)
 

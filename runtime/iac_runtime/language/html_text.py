@@ -7,14 +7,13 @@ written out.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from html import escape, unescape
 from typing import TYPE_CHECKING, Any, Final
 
 from iac_base.errors import InvalidParameterError
 from iac_base.words import fold_name
-from iac_runtime.outcomes.read_back import effect_of
 from iac_runtime.tools.tables import Operation
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ def _markdown_parser() -> "MarkdownIt":
 
 
 def write_html_texts(
-    arguments: Mapping[str, Any], tool: Operation, text_format: str
+    arguments: Mapping[str, Any], tool: Operation, text_format: str, title: Sequence[str]
 ) -> dict[str, Any]:
     """Return the arguments of an operation with its texts as the app keeps them.
 
@@ -88,6 +87,8 @@ def write_html_texts(
         arguments: Those of the operation, without `FORMAT`.
         tool: What it does.
         text_format: How its texts are written; empty where the call does not say.
+        title: The names of the property that is the first line, and of that which has it; none
+            where a new object has no such.
 
     Raises:
         InvalidParameterError: A text is HTML, and the call does not say so.
@@ -114,18 +115,15 @@ def write_html_texts(
 
     held = [key for key in ("properties", "with_properties") if key in arguments]
     given = {**arguments, **{key: write_all(arguments[key]) for key in held}}
-    if tool.spec.op == "make" and isinstance(given.get("properties"), Mapping):
-        given["properties"] = _with_title(given, tool)
+    if title and isinstance(given.get("properties"), Mapping):
+        given["properties"] = _with_title(given["properties"], *title)
     return given
 
 
-def _with_title(given: Mapping[str, Any], tool: Operation) -> Mapping[str, Any]:
+def _with_title(given: Mapping[str, Any], title: str, body: str) -> Mapping[str, Any]:
     """Return the properties of a new object with its name as the first line of its text."""
-    tables, values = tool.tables, dict(given["properties"])
-    kind = tables.find_class(str(given.get("element"))) or ""
-    known = effect_of(tool.spec.event, tables.app.id, kind, tables).get("title", ())
-    keys = {fold_name(key): key for key in values}
-    title, body = (keys.get(name, "") for name in known or ("", ""))
+    values, keys = dict(given), {fold_name(key): key for key in given}
+    title, body = keys.get(title, ""), keys.get(body, "")
     name, html = values.get(title), values.get(body)
     if isinstance(name, str) and isinstance(html, str):
         if plain_text(html).partition("\n")[0].strip() != name.strip():
