@@ -16,7 +16,16 @@ from typing import Any, Final, NamedTuple
 
 from iac_base.positions import PositionedDocument, TextError, read_toml
 from iac_gen.classify import LevelVerdict
-from iac_gen.field import FACT_KEYS, FACT_NEEDED, Fact, fact_fault, read_fact, unknown_terms
+from iac_gen.field import (
+    FACT_KEYS,
+    FACT_LISTS,
+    FACT_NEEDED,
+    FACT_TABLES,
+    Fact,
+    fact_fault,
+    read_fact,
+    unknown_terms,
+)
 from iac_gen.model import Diagnostic
 from iac_gen.resolve import ResolvedDictionary
 from iac_runtime.tool import LEVELS, at_most
@@ -94,8 +103,6 @@ def _fact_id(resolved: ResolvedDictionary, row: Mapping[str, Any]) -> str | None
 _COMMAND_TEXTS: Final = dict.fromkeys("code name level doc direct".split(), _TEXT)
 _PROPERTY_KEYS: Final = ("class", "name", "level", "type")
 _RECIPE_TEXTS: Final = dict.fromkeys("name tool result doc".split(), _TEXT)
-_FACT_LISTS: Final = dict.fromkeys(("terms", "sources", "use"), _TEXTS)
-_FACT_TABLES: Final = dict.fromkeys(("cost", "play"), _TABLE)
 QUIRK_KINDS: Final[Mapping[str, QuirkKind]] = {
     "command": QuirkKind(
         {**_COMMAND_TEXTS, "hide": _FLAG, "params": _SENTENCES}, (), _quirk_command
@@ -107,7 +114,11 @@ QUIRK_KINDS: Final[Mapping[str, QuirkKind]] = {
         lambda _, row: str(row["name"]),
     ),
     "fact": QuirkKind(
-        {**dict.fromkeys(FACT_KEYS, _TEXT), **_FACT_LISTS, **_FACT_TABLES},
+        {
+            **dict.fromkeys(FACT_KEYS, _TEXT),
+            **dict.fromkeys(FACT_LISTS, _TEXTS),
+            **dict.fromkeys(FACT_TABLES, _TABLE),
+        },
         FACT_NEEDED,
         _fact_id,
         fact_fault,
