@@ -29,6 +29,7 @@ from iac_gen.field import (
 from iac_gen.model import Diagnostic
 from iac_gen.resolve import ResolvedDictionary
 from iac_runtime.tool import LEVELS, at_most
+from iac_runtime.types import TYPES
 
 _KEY = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _FOLDER: Final = files("iac_gen") / "quirks"
@@ -100,13 +101,13 @@ def _fact_id(resolved: ResolvedDictionary, row: Mapping[str, Any]) -> str | None
 
 
 _COMMAND_TEXTS: Final = dict.fromkeys("code name level doc direct".split(), _TEXT)
-_PROPERTY_KEYS: Final = ("class", "name", "level")
+_PROPERTY_KEYS: Final = ("class", "name", "level", "type")
 _RECIPE_TEXTS: Final = dict.fromkeys("name tool result doc".split(), _TEXT)
 QUIRK_KINDS: Final[Mapping[str, QuirkKind]] = {
     "command": QuirkKind(
         {**_COMMAND_TEXTS, "hide": _FLAG, "params": _SENTENCES}, (), _quirk_command
     ),
-    "property": QuirkKind(dict.fromkeys(_PROPERTY_KEYS, _TEXT), _PROPERTY_KEYS, _quirk_property),
+    "property": QuirkKind(dict.fromkeys(_PROPERTY_KEYS, _TEXT), ("class", "name"), _quirk_property),
     "recipe": QuirkKind(
         {**_RECIPE_TEXTS, "bind": _TABLE, "params": _PARAMS, "optional": _TEXTS},
         ("name", "tool", "doc"),
@@ -296,8 +297,12 @@ def _row_fault(table: str, row: Any) -> str:
         return fault
     if table == "command" and "code" not in row and "name" not in row:
         return "[[command]] names no command; add name or code"
+    if table == "property" and not row.keys() & {"level", "type"}:
+        return "[[property]] says nothing; add level or type"
     if row.get("level", "SAFE") not in LEVELS:
         return f"{row['level']} is not a level; there are {', '.join(LEVELS)}"
+    if row.get("type", "text") not in TYPES:
+        return f"{row['type']} is not a type; there are {', '.join(TYPES)}"
     keys = [row["name"], *row.get("params", ())] if table == "recipe" else []
     keys += [row["direct"]] if "direct" in row else []
     bad = [key for key in keys if _KEY.fullmatch(key) is None or keyword.iskeyword(key)]
