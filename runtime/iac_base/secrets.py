@@ -383,7 +383,8 @@ def _ends_there(text: str, match: re.Match[str]) -> bool:
 @lru_cache(maxsize=4096)
 def _ends_label(name: str) -> tuple[bool, bool, bool]:
     """Say whether a name tells of a secret, or can end one, in other languages and in English."""
-    named = _sounds_secret(name) or (split_name(name) or [""])[-1] in _SHORT
+    short = name.casefold().endswith(_SHORT) and split_name(name)[-1] in _SHORT
+    named = short or _sounds_secret(name)
     english = name.lower().removesuffix("s") in _LASTS
     return named, _fold_label(name) in _foreign_labels().lasts, english
 

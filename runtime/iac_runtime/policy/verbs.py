@@ -35,15 +35,8 @@ _ACTIVATE: Final = "miscactv"
 
 _BY_CODE: Final[dict[str, Verb]] = _index_verbs("codes")
 _BY_WORD: Final[dict[str, Verb]] = {**_index_verbs("words"), **_index_verbs("phrases", ", ")}
-_BY_SCHEME: Final[dict[str, Verb]] = {
-    k: verb for k, verb in _index_verbs("schemes").items() if k not in VERBS
-}
-_BY_OP: Final[dict[str, Verb]] = {
-    "activate": "view",
-    "launch": "start",
-    "quit": "end",
-    "set": "change",
-}
+_BY_SCHEME: Final[dict[str, Verb]] = _index_verbs("schemes")
+_BY_OP: Final[dict[str, Verb]] = _index_verbs("operations")
 
 STARTERS: Final = frozenset(("miscactv", "ascrnoop", "aevtoapp", "aevtrapp"))
 """Events that are sent to start an app or to show it: activate, launch, run, reopen."""
