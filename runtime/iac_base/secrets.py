@@ -325,12 +325,22 @@ def redact_text(text: str, secrets: Collection[str] = ()) -> str:
     return remove_spans(text, secret_spans(text))
 
 
-def secret_spans(text: str) -> list[tuple[int, int]]:
+def secret_spans(text: str) -> tuple[tuple[int, int], ...]:
     """Return where secrets stand in a text, by their shape or by what names them, in order."""
     if len(text) < _SHORTEST or _HARMLESS.fullmatch(text):
-        return []
+        return ()
+    return (_find_spans if len(text) > _OFTEN else _often_found_spans)(text)
+
+
+def _find_spans(text: str) -> tuple[tuple[int, int], ...]:
     # All are sought in the same text, or one that goes could take the name of the next along.
-    return sorted((*_spans_by_shape(text), *_spans_by_name(text)))
+    return tuple(sorted((*_spans_by_shape(text), *_spans_by_name(text))))
+
+
+_OFTEN: Final = 200
+"""Characters of a text that comes again and again: a line, a reason, the name of a client."""
+
+_often_found_spans: Final = lru_cache(maxsize=1024)(_find_spans)
 
 
 def _spans_by_shape(text: str) -> Iterator[tuple[int, int]]:
