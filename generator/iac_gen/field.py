@@ -32,14 +32,15 @@ USES: Final[Mapping[str, tuple[str, ...]]] = {
     # The call is refused, and why.
     "refusal": ("terms", "happens", "safe"),
     # The planner of reads weighs it.
-    "planner": ("terms", "cost", "prefer"),
+    "planner": ("terms", "cost", "prefer", "profile"),
     # The hard simulator plays it.
     "profile": ("terms", "play", "cost", "profile"),
     # A failure is explained by it.
     "hint": ("terms", "happens", "safe", "play"),
-    # The safe form is what tools, recipes, scripts of the library and pages have to take.
+    # A quirk or recipe of the app's quirk file takes the safe form: `by` names them.
     "quirk": (),
     "recipe": (),
+    # The lint of the script library, or a page for people, tells it.
     "lint": (),
     "guide": (),
 }
@@ -106,6 +107,13 @@ FAULTS: Final[Mapping[str, str]] = {
 }
 """The faults that the hard simulator plays: `play = { fault = ..., verb = ..., of = ... }`."""
 
+PROFILES: Final[Mapping[str, str]] = {
+    "mild": "the kinder of what sources say",
+    "sick": "the worse of what sources say, or an app in a bad state",
+    "old": "versions of before",
+}
+"""Variants of an app that play a row beside the usual hard one."""
+
 _PLAY: Final[Mapping[str, type]] = {
     **dict.fromkeys("fault verb of property form part value needs".split(), str),
     **dict.fromkeys(("number", "ms"), int),
@@ -145,6 +153,7 @@ class Fact:
     use: tuple[str, ...]
     when: str = ""
     safe: str = ""
+    by: tuple[str, ...] = ()
     undo: str = ""
     left: str = ""
     ref: str = ""
@@ -161,7 +170,8 @@ class Fact:
         return CONFIDENCE[self.confidence]
 
 
-_LISTS: Final = ("terms", "sources", "use")
+FACT_LISTS: Final = ("terms", "sources", "use", "by")
+FACT_TABLES: Final = ("cost", "play")
 FACT_KEYS: Final = tuple(one.name for one in fields(Fact) if one.name != "place")
 FACT_NEEDED: Final = ("id", "kind", "terms", "act", "happens", "sources", "confidence", "use")
 
@@ -192,6 +202,10 @@ def fact_fault(row: Mapping[str, Any]) -> str:
             f"[[fact]] {row['id']} is of the kind {row['kind']} and acts nowhere;"
             f" use one of {', '.join(sorted(demanded))}, or say why not in left"
         )
+    if bool({"quirk", "recipe"} & set(use)) != bool(row.get("by")):
+        return f"[[fact]] {row['id']} needs both: quirk or recipe in use, and their names in by"
+    if row.get("profile", "mild") not in PROFILES:
+        return f"{row['profile']} is not a profile; there are {', '.join(PROFILES)}"
     if ("profile" in use) != ("fault" in play):
         return f"[[fact]] {row['id']} needs both: profile in use, and a play with its fault"
     if row.get("prefer", "id") not in WAYS:
@@ -204,7 +218,7 @@ def fact_fault(row: Mapping[str, Any]) -> str:
 def read_fact(app: str, place: str, row: Mapping[str, Any]) -> Fact:
     """Return a row without faults as a fact about `app`, or about the one that it names."""
     given: dict[str, Any] = {"app": app, "place": place, **row}
-    given |= {key: tuple(row[key]) for key in _LISTS}
+    given |= {key: tuple(row.get(key, ())) for key in FACT_LISTS}
     given.pop("why", None)
     return Fact(**given)
 
@@ -279,7 +293,7 @@ def describe_fact(fact: Fact) -> list[str]:
                 ("cost", numbers),
                 ("planner", WAYS.get(fact.prefer, "")),
                 ("undo", fact.undo),
-                ("acts", ", ".join(fact.use)),
+                ("acts", ", ".join((*fact.use, *fact.by))),
                 ("play", faults),
                 ("only in", fact.profile),
                 ("acts nowhere", fact.left),

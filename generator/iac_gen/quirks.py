@@ -16,10 +16,20 @@ from typing import Any, Final, NamedTuple
 
 from iac_base.positions import PositionedDocument, TextError, read_toml
 from iac_gen.classify import LevelVerdict
-from iac_gen.field import FACT_KEYS, FACT_NEEDED, Fact, fact_fault, read_fact, unknown_terms
+from iac_gen.field import (
+    FACT_KEYS,
+    FACT_LISTS,
+    FACT_NEEDED,
+    FACT_TABLES,
+    Fact,
+    fact_fault,
+    read_fact,
+    unknown_terms,
+)
 from iac_gen.model import Diagnostic
 from iac_gen.resolve import ResolvedDictionary
 from iac_runtime.tool import LEVELS, at_most
+from iac_runtime.types import TYPES
 
 _KEY = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _FOLDER: Final = files("iac_gen") / "quirks"
@@ -91,22 +101,24 @@ def _fact_id(resolved: ResolvedDictionary, row: Mapping[str, Any]) -> str | None
 
 
 _COMMAND_TEXTS: Final = dict.fromkeys("code name level doc direct".split(), _TEXT)
-_PROPERTY_KEYS: Final = ("class", "name", "level")
+_PROPERTY_KEYS: Final = ("class", "name", "level", "type")
 _RECIPE_TEXTS: Final = dict.fromkeys("name tool result doc".split(), _TEXT)
-_FACT_LISTS: Final = dict.fromkeys(("terms", "sources", "use"), _TEXTS)
-_FACT_TABLES: Final = dict.fromkeys(("cost", "play"), _TABLE)
 QUIRK_KINDS: Final[Mapping[str, QuirkKind]] = {
     "command": QuirkKind(
         {**_COMMAND_TEXTS, "hide": _FLAG, "params": _SENTENCES}, (), _quirk_command
     ),
-    "property": QuirkKind(dict.fromkeys(_PROPERTY_KEYS, _TEXT), _PROPERTY_KEYS, _quirk_property),
+    "property": QuirkKind(dict.fromkeys(_PROPERTY_KEYS, _TEXT), ("class", "name"), _quirk_property),
     "recipe": QuirkKind(
         {**_RECIPE_TEXTS, "bind": _TABLE, "params": _PARAMS, "optional": _TEXTS},
         ("name", "tool", "doc"),
         lambda _, row: str(row["name"]),
     ),
     "fact": QuirkKind(
-        {**dict.fromkeys(FACT_KEYS, _TEXT), **_FACT_LISTS, **_FACT_TABLES},
+        {
+            **dict.fromkeys(FACT_KEYS, _TEXT),
+            **dict.fromkeys(FACT_LISTS, _TEXTS),
+            **dict.fromkeys(FACT_TABLES, _TABLE),
+        },
         FACT_NEEDED,
         _fact_id,
         fact_fault,
@@ -285,8 +297,12 @@ def _row_fault(table: str, row: Any) -> str:
         return fault
     if table == "command" and "code" not in row and "name" not in row:
         return "[[command]] names no command; add name or code"
+    if table == "property" and not row.keys() & {"level", "type"}:
+        return "[[property]] says nothing; add level or type"
     if row.get("level", "SAFE") not in LEVELS:
         return f"{row['level']} is not a level; there are {', '.join(LEVELS)}"
+    if row.get("type", "text") not in TYPES:
+        return f"{row['type']} is not a type; there are {', '.join(TYPES)}"
     keys = [row["name"], *row.get("params", ())] if table == "recipe" else []
     keys += [row["direct"]] if "direct" in row else []
     bad = [key for key in keys if _KEY.fullmatch(key) is None or keyword.iskeyword(key)]

@@ -30,7 +30,9 @@ from iac_runtime.gate.names import (
     Execute,
     NameUse,
     counted_before,
+    holdings_of,
     names_of,
+    refuse_strays,
     sent_if_one,
     shared_notes,
 )
@@ -58,6 +60,7 @@ from iac_runtime.language.steps import (
     local_day,
 )
 from iac_runtime.language.terms import find_properties, id_property, property_term
+from iac_runtime.outcomes.read_back import effect_of
 from iac_runtime.policy.decide import TASK
 from iac_runtime.policy.facts import OWN_APP, CallFacts, Effect, TargetDescription, Undo
 from iac_runtime.policy.settings import APPROVERS
@@ -110,7 +113,22 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
     assert operation is not None
     app = operation.tables.app
     bound = resolve_relative_dates(expand_recipe(operation.spec, call.arguments), operation)
-    event = compose_request(operation, bound, context.home)
+    told: Event | None = None
+    if operation.tables.html_names and "text_format" in operation.spec.params:
+        from iac_runtime.language.html_text import FORMAT, write_html_texts
+
+        said = {key: value for key, value in bound.items() if key != FORMAT}
+        # What an app had is in its own form.
+        text_format = "html" if call.undoes else bound.get(FORMAT, "")
+        kind = operation.tables.find_class(str(said.get("element"))) or ""
+        known = effect_of(operation.spec.event, app.id, kind, operation.tables)
+        written = write_html_texts(said, operation, text_format, known.get("title", ()))
+        event = compose_request(operation, written, context.home)
+        # A person is asked about, and rules look at, the text that was given: where it is escaped,
+        # a secret or a text of somebody else would not be recognised.
+        told = compose_request(operation, said, context.home)
+    else:
+        event = compose_request(operation, bound, context.home)
     # All of an object means all but its secrets.
     globs = context.permissions.policy.secrets
     event = remove_secret_columns(event, operation.tables, globs)
@@ -131,11 +149,11 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
     facts = CallFacts(
         tool.name, arguments=bound, given=given, digest=tool.digest, token_client=holder
     )
-    facts = context.permissions.request_facts(facts, event, level, operation)
+    facts = context.permissions.request_facts(facts, told or event, level, operation)
     names = names_of(event, operation.tables, context.home, seconds)
     witness: WriteVerification | None = None
     if event.writes and level != "SAFE":
-        refuse_cleaned(event, call, context)
+        refuse_cleaned(told or event, call, context)
         witness = WriteVerification(event, operation, call, context, seconds)
         facts = witness.with_undo(facts)
 
@@ -153,6 +171,7 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
             app=app.name, command=tool.name, timeout=seconds, cancel=cancel,
         )  # fmt: skip
         if witness:
+            refuse_strays(execute, holdings_of(event, operation.tables, seconds), app.name)
             execute = partial(sent_if_one, execute, names, refuse)
         try:
             if event.op == "list" and (length := holders_of(event.target)):

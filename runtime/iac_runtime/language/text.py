@@ -17,6 +17,7 @@ from iac_base.text import text_literal
 from iac_runtime.language.steps import (
     Absent,
     AllElements,
+    AppendedText,
     Boundary,
     ById,
     ByIndex,
@@ -168,6 +169,10 @@ def event_json(event: Event, mark: str) -> dict[str, Any]:
         request["writes"] = True
     if event.after:
         request["after"] = event.after
+    if event.nested and not event.id_column:
+        request["nested"] = True
+    if event.filter_here:
+        request["filterHere"] = event.filter_here
     if event.raw is not None:
         request["raw"] = _raw_json(event, event.raw)
     if not isinstance(event.direct, Absent):
@@ -264,6 +269,8 @@ def _value_json(value: Value, coded: bool) -> Any:
             return {"word": value, "code": code_number(value), "form": value.form}
         case Rgb() if coded:
             return {"color": list(value)}
+        case AppendedText():
+            return {"append": str(value)}
         case tuple():
             return [_value_json(part, coded) for part in value]
     return value
@@ -347,7 +354,10 @@ def _format_assignments(event: Event, target: str, root: str, more: Mapping[str,
     if more:
         calls = (f"{root}.set({owner}{n}, {format_object({'to': v, **more})})" for n, v in sets)
         return begin + "; ".join(calls)
-    return begin + "; ".join(f"{owner}{name} = {value}" for name, value in sets)
+    kept = {member_access(name) for name, value in event.named if isinstance(value, AppendedText)}
+    return begin + "; ".join(
+        f"{owner}{name} {'+=' if name in kept else '='} {value}" for name, value in sets
+    )
 
 
 def _format_read(specifier: str, root: str, more: Mapping[str, str]) -> str:

@@ -106,7 +106,8 @@ class ReadBackPlan:
     @property
     def needed(self) -> tuple[Event, ...]:
         """The reads before it that taking it back needs; what is copied of an object is not."""
-        return tuple(read for read in self.around.before if read.op != "properties")
+        copied = ("properties", "count")
+        return tuple(read for read in self.around.before if self.many or read.op not in copied)
 
     @property
     def look(self) -> tuple[Event, ...]:
@@ -169,22 +170,22 @@ class ReadBackPlanner:
             then = self._build_read("columns", (*bare, PreviouslyRead("id")), columns=columns)
             return replace(watch, many=True, around=SurroundingReads((first,), (then,), seen=True))
         mine = self._with_identifier(ident, columns)
-        before = self._build_read("columns", event.target, columns=mine)
+        before: tuple[Event, ...] = (self._build_read("columns", event.target, columns=mine),)
         after = self._steps_to_find_again(event.target, ident)
         name = next((row.value for row in wanted if row.term == "name"), None)
         if after and isinstance(after[-1], ByName) and isinstance(name, str):
             after = (*after[:-1], ByName(name))
         seen = bool(after) and isinstance(after[-1], PreviouslyRead)
-        around = SurroundingReads(
-            (before,), (self._build_read("columns", after, columns=mine),), seen
-        )
-        found = effect_of("coresetd", event.app, kind, self._tables).get("loses", {})
+        known = effect_of("coresetd", event.app, kind, self._tables)
         losses = {
             f"the {name} are lost": self._build_read("count", (*event.target, AllElements(name)))
             for row in wanted
-            if (name := found.get(row.term))
+            if (name := known.get("loses", {}).get(row.term))
         }
-        return replace(watch, around=around, losses=losses)
+        # Nobody looks first where nobody is asked.
+        before = (*before, *losses.values())
+        around = SurroundingReads(before, (self._build_read("columns", after, columns=mine),), seen)
+        return replace(watch, around=around, losses=losses, known=known)
 
     def _plan_make(self) -> ReadBackPlan:
         named = dict(self._event.named)

@@ -127,19 +127,9 @@ class Effect(NamedTuple):
 
 
 VERB_WORDS: Final[dict[Verb, str]] = {
-    "read": "read",
+    **{verb: str(verb) for verb in VERBS},
     "view": "show",
-    "change": "change",
     "create": "make",
-    "delete": "delete",
-    "move": "move",
-    "open": "open",
-    "close": "close",
-    "run": "run",
-    "send": "send",
-    "install": "install",
-    "start": "start",
-    "end": "end",
     "ask-person": "ask you in",
     "unknown": "do something in",
 }
@@ -414,7 +404,7 @@ def _undo_of_part(facts: CallFacts) -> Undo:
         leaves = "what else it does is not known"
     elif facts.level == "DANGEROUS" and any(effect.verb == "create" for effect in acting):
         leaves = "what it does until then stays"
-    return facts.undo._replace(leaves=leaves)
+    return facts.undo._replace(leaves=leaves or facts.undo.leaves)
 
 
 @cache
