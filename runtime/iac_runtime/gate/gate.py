@@ -397,6 +397,10 @@ class Gate:
             result, error = "cancelled" if cancel.is_cancelled else failure.type, failure.message
             failure.command = failure.command or plan.tool.name
             failure.app = failure.app or plan.facts.app[1]
+            # Needed by what fails, and by no call that works.
+            from iac_runtime.gate.known_cases import explain_failure
+
+            explain_failure(failure, plan)
             raise
         finally:
             stages.end_stage("execute")
