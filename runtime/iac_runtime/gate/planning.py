@@ -44,7 +44,7 @@ from iac_runtime.gate.results import (
 from iac_runtime.gate.suggest import describe_missing_object
 from iac_runtime.gate.verify import WriteVerification, missing_parts
 from iac_runtime.language.compose import compose_request, effective_level
-from iac_runtime.language.raw_event import as_raw_event, choose_wire_form
+from iac_runtime.language.raw_event import as_raw_event, choose_wire_form, with_ranges
 from iac_runtime.language.reader import AppReader
 from iac_runtime.language.references import resolve_steps
 from iac_runtime.language.steps import (
@@ -89,7 +89,7 @@ _TAIL: Final = 50
 """Calls of the audit that are shown."""
 
 
-PAGE: Final = 1000
+PAGE: Final = 50
 """The rows of a list that names no limit, where answers are limited at all."""
 
 
@@ -137,6 +137,8 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
     if paged:
         # Whoever reads an answer page by page is given pages.
         event = replace(event, limit=PAGE)
+    if event.op == "list":
+        event = with_ranges(event, operation.tables, seconds)
     level = effective_level(operation, bound, context.home)
     event, level = _with_launch_level(event, level, context)
     if not _may_launch(event, level, context.launch):
@@ -490,7 +492,7 @@ def list_over(
     tool: Operation,
     names: tuple[NameUse, ...],
 ) -> ToolResult:
-    """Return the rows that several objects hold as one list: an exchange for each of them.
+    """Return the rows that several objects hold as one list.
 
     Args:
         length: How many steps of the target lead to those objects.
@@ -503,6 +505,17 @@ def list_over(
     kinds = resolve_steps(event.target[:length], tool.tables).classes
     ident = id_property(kinds[0], tool.tables) if kinds else None
     ids = property_term(ident) if ident else ""
+    if ids:
+        # An app answers for all of them at once, or it does not, and then each is asked.
+        at_once = replace(event, holders=(length, ids))
+        try:
+            answer = execute(at_once)
+        except ToolError as error:
+            if error.type == "TIMEOUT":
+                raise
+        else:
+            found = plain_result(answer, at_once, tool)
+            return found._replace(notes=(*found.notes, *shared_notes(names, answer)))
     first = replace(event, target=event.target[:length], columns=(), order=(), limit=HOLDERS)
     first = replace(first, id_column=ids, name_column="")
     answer = execute(first)

@@ -191,6 +191,8 @@ def _listing_notes(listing: Mapping[str, Any], event: Event, shown: int) -> list
         return [f"there are {total} items, none from offset {offset} on"]
     if offset + shown >= total:
         return []
+    if event.holders:
+        return [f"{shown} of {total} items; for more, give a higher limit"]
     last = listing["rows"][-1][0] if listing["by"] == "id" else ""
     return [
         f"{shown} of {total} items; the next: cursor {text_literal(f'{offset + shown}:{last}')}"
@@ -229,11 +231,15 @@ def _listing_items(
     if listing["by"] == "id" or listing["filteredHere"]:
         base = bare
     listing_items: list[dict[str, Any]] = []
-    for key, position, row in listing["rows"]:
+    for key, position, row, *place in listing["rows"]:
+        if place and event.holders:
+            # In which of several objects it is, and where in it.
+            (holder, position), length = place[0], event.holders[0]
+            base = (*without_filter(event.target[:length]), ById(holder), *bare[length:])
         step: Step = ByIndex(int(position))
         if listing["by"] == "id":
             step = ById(key)
-        elif listing["by"] == "name" and bare == base:
+        elif listing["by"] == "name" and (place or bare == base):
             # Unique among all items: of a filtered collection only the found ones are known.
             step = ByName(str(key))
         item: dict[str, Any] = {"ref": specifier_text((*base, step))}

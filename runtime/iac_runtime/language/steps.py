@@ -416,6 +416,10 @@ class Event:
         pin: A request that reads, and its answer: nothing is sent where it answers otherwise.
         around: What is read before and after a write.
         raw: How it is sent by codes, where JXA has no form for it; None for JXA's own form.
+        ranges: How a part of a list is read, by codes; None where it is read whole.
+        holders: How many steps of the target lead to objects in each of which a list looks, and
+            the property that holds their id, by JXA name; none for a list of one object.
+        costs: What reads are taken to cost (see execution/jxa/plans.js); empty for the defaults.
     """
 
     app: str
@@ -441,3 +445,6 @@ class Event:
     pin: tuple["Event", Any] | None = None
     around: SurroundingReads | None = None
     raw: RawForm | None = field(default=None, compare=False)
+    ranges: RawForm | None = field(default=None, compare=False)
+    holders: tuple[int, str] | None = None
+    costs: Mapping[str, Any] = field(default_factory=dict, compare=False)

@@ -171,6 +171,17 @@ def event_json(event: Event, mark: str) -> dict[str, Any]:
         request["after"] = event.after
     if event.raw is not None:
         request["raw"] = _raw_json(event, event.raw)
+    if event.ranges is not None:
+        raw, known = _raw_json(event, event.ranges), event.ranges.properties
+        raw["codes"] = {name: code for name, code in raw["codes"].items() if code in known}
+        bare = [_step_json(step, True) for step in event.target if not isinstance(step, Whose)]
+        request["range"] = {"raw": raw, "target": bare}
+    if event.holders is not None:
+        length, ident = event.holders
+        ids = (*event.target[:length], PropertyStep(ident))
+        request["holder"] = [_step_json(step, coded) for step in ids]
+    if event.costs:
+        request["costs"] = dict(event.costs)
     if not isinstance(event.direct, Absent):
         request["direct"] = _value_json(event.direct, coded)
     if event.kind == "application" and not event.may_launch:
