@@ -1,13 +1,19 @@
 """Lists, counts and reads of several objects: what they answer and how many events they cost."""
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 from defective import CANNOT_FILTER, Defective, no_column
 
 from iac_base.errors import InvalidParameterError, ToolError
+from iac_runtime.execution.executor import Executor
+from iac_runtime.execution.process import Completed
+from iac_runtime.gate.gate import Gate
 from iac_runtime.tools.catalogue import Catalogue
 
+SHIPPED = Path(__file__).parents[2] / "generated" / "iac_tools"
 ENTRIES = [
     {"id": "a", "name": "Alpha", "words": 3, "mood": "happy", "isPrivate": False},
     {"id": "b", "name": "beta", "words": 1, "body": "Rain in May", "isPrivate": True},
@@ -133,6 +139,82 @@ def test_where_the_app_cannot_filter_each_property_is_still_read_once(catalogue:
 
 def refs_of(value: list[dict[str, Any]]) -> list[str]:
     return [item["ref"] for item in value]
+
+
+SLOW = """
+  function slow(real) {
+    return function (work, specifier) {
+      if (/[.]whose[(]/.test(Automation.getDisplayString(specifier))) HAPPENS;
+      return real(work, specifier);
+    };
+  }
+  read = slow(read);
+  size = slow(size);
+"""
+
+
+@pytest.mark.parametrize(
+    "happens", ["delay(1000)", "throw { errorNumber: -1712, message: 'AppleEvent timed out.' }"]
+)
+def test_a_filter_that_takes_the_app_too_long_is_decided_here(
+    catalogue: Catalogue, happens: str
+) -> None:
+    app, runs = Defective(catalogue, SLOW.replace("HAPPENS", happens), DIARY), list[object]()
+
+    def run(argv: Sequence[str], stdin: bytes, timeout: float) -> Completed:
+        runs.append(argv)
+        return app(argv, stdin, timeout)
+
+    app.gate = Gate(catalogue, Executor(run), "DANGEROUS")
+    where = {"words": 3}
+    done = app.call("diary_list", element="entry", properties=["name"], where=where)
+    assert refs(done.value) == ["a", "c"]
+    assert done.note == (
+        f"the app took too long to filter, so all {len(DIARY['entries'])} items were read and"
+        " filtered here"
+    )
+    once = 1 + happens.startswith("delay")
+    assert len(runs) == once
+    # It is not tried again.
+    assert app.call("diary_count", element="entry", where=where).value == 2
+    assert len(runs) == once + 1
+
+
+def test_a_list_that_takes_too_long_without_a_filter_is_an_error(catalogue: Catalogue) -> None:
+    slow = SLOW.replace("/[.]whose[(]/", "/[.]name$/").replace("HAPPENS", "delay(1000)")
+    with pytest.raises(ToolError) as caught:
+        Defective(catalogue, slow, DIARY).call("diary_list", element="entry", properties=["name"])
+    assert caught.value.type == "TIMEOUT"
+
+
+def test_a_range_that_takes_the_app_too_long_is_given_up(catalogue: Catalogue) -> None:
+    app = Defective(catalogue, "rawRead = function () { throw { errorNumber: -1712 }; };", many(99))
+    done = app.call("diary_list", element="entry", properties=["words"], offset=70, limit=5)
+    assert [item["words"] for item in done.value] == [70, 71, 72, 73, 74]
+    assert app.sent[1:] == [f"coregetd entries.{name}" for name in ("id", "words", "id")]
+
+
+PATHS = """
+  display = (function (real) {
+    return function (value) {
+      return real(value).replace(/byName[(]"(Old|Deep)"[)]$/, 'byName("Box/$1")');
+    };
+  })(display);
+"""
+
+
+@pytest.mark.parametrize("count", [0, 20])
+@pytest.mark.parametrize("timeout", [30, 300])
+def test_what_lies_in_another_is_named_by_the_path_that_the_app_gives(
+    count: int, timeout: int
+) -> None:
+    # The name is the end of the path, and only the path finds the box.
+    names = ["Box", "Old", "a/b", *(f"N{number}" for number in range(count))]
+    world = {"mailboxes": [{"name": name, "messages": []} for name in names]}
+    app = Defective(Catalogue([SHIPPED]), PATHS, world, key="mail")
+    done = app.call("mail_list", element="mailbox", timeout=timeout)
+    assert refs_of(done.value)[:3] == [f'mailboxes["{name}"]' for name in ("Box", "Box/Old", "a/b")]
+    assert [row["name"] for row in done.value] == names
 
 
 def test_items_filtered_here_are_named_in_the_whole_collection(catalogue: Catalogue) -> None:

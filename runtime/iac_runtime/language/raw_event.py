@@ -130,7 +130,8 @@ def with_ranges(event: Event, tables: Tables, seconds: float) -> Event:
     ):
         return event
     properties, words = _plain_by_code(steps[-1].name, tables)
-    return replace(event, ranges=RawForm(seconds, properties, {}, words))
+    # What has no ranges leaves time to read it whole.
+    return replace(event, ranges=RawForm(seconds / 2, properties, {}, words))
 
 
 @lru_cache(maxsize=64)

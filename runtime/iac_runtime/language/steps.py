@@ -406,6 +406,7 @@ class Event:
         more: Parameters that go along with each event of get, set, list or count, by JXA name.
         columns: The properties to read.
         id_column, name_column: What names the items of a list: properties by JXA name, or empty.
+        nested: Whether the items of a list can lie in each other: a name may be the end of a path.
         order: What to sort a list by, the first before the second.
         offset, limit: Which items of a list; no limit means all.
         after: The id of the item that comes before them, as text: where it is now, they begin.
@@ -420,6 +421,8 @@ class Event:
         holders: How many steps of the target lead to objects in each of which a list looks, and
             the property that holds their id, by JXA name; none for a list of one object.
         costs: What reads are taken to cost (see execution/jxa/plans.js); empty for the defaults.
+        filter_here: Why the harness decides the filter of a list or count, not the app: that took
+            too long, or a whole column is the proof.
     """
 
     app: str
@@ -434,6 +437,7 @@ class Event:
     columns: tuple[Column, ...] = ()
     id_column: str = ""
     name_column: str = ""
+    nested: bool = False
     order: tuple[Order, ...] = ()
     offset: int = 0
     limit: int | None = None
@@ -448,3 +452,4 @@ class Event:
     ranges: RawForm | None = field(default=None, compare=False)
     holders: tuple[int, str] | None = None
     costs: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    filter_here: Literal["", "slow", "proof"] = ""

@@ -6,7 +6,7 @@
 
 // What is read through ids: so few items, or so many values of a list that does not hold still. How
 // often a list that moved is read in all.
-var MAX_CELLS = 300, FEW_ITEMS = 6, PASSES = 3;
+var MAX_CELLS = 300, FEW_ITEMS = 6, PASSES = 3, TIMED_OUT = -1712;
 
 function table(work, request) {
   var steps = request.target, last = steps[steps.length - 1], filtered = last[0] === 'whose';
@@ -15,7 +15,6 @@ function table(work, request) {
     bare: build(work, filtered ? steps.slice(0, -1) : steps),
     filter: filtered ? last[1] : null, // that the app decides
     test: null, // the same, decided here
-    chosen: false, // whether that was cheaper, or the app cannot
     wanted: null, // the ids that the filter was resolved to, where they are many
     total: null,
     part: null, // from where to where of the collection is read at all; null for all
@@ -28,6 +27,7 @@ function table(work, request) {
     holder: request.holder ? { ids: build(work, request.holder), keys: null, shape: null } : null
   };
   list.filtered = list.items = filtered ? build(work, steps) : list.bare;
+  if (filtered && request.filterHere) filterHere(list, request.filterHere === 'slow' ? TOO_LONG : '');
   return list;
 }
 
@@ -38,11 +38,8 @@ function column(list, name, label) {
   try {
     values = whole(list, name);
   } catch (error) {
+    if (list.total === null && isDecidedHere(list, error)) throw { restart: true };
     if (isFatal(error) || error.moved) throw error;
-    if (list.filter && list.total === null && cannotFilter(error)) {
-      filterHere(list);
-      throw { restart: true };
-    }
     // Is it the property, or is there no such collection at all?
     if (list.total === null) list.total = total(list, error);
     if (label) unreadable(list.work, label, error);
@@ -78,7 +75,18 @@ function total(list, error) {
   }
 }
 
-function filterHere(list) {
+var CANNOT = 'the app cannot filter by this', TOO_LONG = 'the app took too long to filter';
+
+// Whether a filter that failed is decided here from now on: the app cannot, or takes too long.
+function isDecidedHere(list, error) {
+  var slow = error.errorNumber === TIMED_OUT;
+  if (!list.filter || !(slow || cannotFilter(error))) return false;
+  filterHere(list, slow ? TOO_LONG : CANNOT);
+  return true;
+}
+
+function filterHere(list, why) {
+  list.why = why;
   list.test = list.filter;
   list.filter = null;
   list.items = list.bare;
@@ -87,21 +95,17 @@ function filterHere(list) {
 function count(work, request) {
   var list = table(work, request);
   try {
-    return size(work, list.items);
+    if (!list.test) return size(work, list.items);
   } catch (error) {
-    if (!list.filter || !cannotFilter(error)) throw error;
+    if (!isDecidedHere(list, error)) throw error;
   }
-  filterHere(list);
   settle(list, { columns: [], order: [] });
   return list.kept.length;
 }
 
 function list(work, request) {
   var found = table(work, request), ids = null;
-  if (isCheaperHere(found) || (found.holder && found.filter && !request.idColumn)) {
-    found.chosen = true;
-    filterHere(found);
-  }
+  if (isCheaperHere(found) || (found.holder && found.filter && !request.idColumn)) filterHere(found, '');
   ids = request.idColumn && !found.test ? wantedIds(found, request) : null;
   return (ids && byRows(found, request, ids)) || byColumns(found, request);
 }
@@ -121,11 +125,11 @@ function wantedIds(list, request) {
     choosePart(list, request);
     all = column(list, request.idColumn, '');
   } catch (error) {
-    if (!error.restart && !(error.moved && list.part)) throw error;
+    if (!error.restart && !(list.part && (error.moved || error.errorNumber === TIMED_OUT))) throw error;
     if (error.restart) return null;
   }
   if (list.part && !areIds(all)) {
-    // There are no ranges.
+    // There are no ranges, or they take too long.
     readAfresh(list);
     list.range = list.part = list.kept = null;
     all = column(list, request.idColumn, '');
@@ -287,7 +291,7 @@ function held(list, request) {
     var passes = tester(list, list.test);
     list.kept = [];
     for (var i = 0; i < list.total; i++) if (passes(i)) list.kept.push(i);
-    if (!list.chosen) note(list.work, 'the app cannot filter by this, so all ' + list.total + ' items were read and filtered here');
+    if (list.why) note(list.work, list.why + ', so all ' + list.total + ' items were read and filtered here');
   }
   if (key && !areKeys(list, key, request)) key = '';
   if (list.wanted) {
@@ -300,9 +304,11 @@ function held(list, request) {
   if (list.total === null) list.total = bareTotal(list);
   var names = Object.keys(list.read).filter(function (name) { return list.read[name]; });
   if (names.length < 2 || !list.reach) return true;
-  return (key ? [key] : names.reverse()).every(function (name) {
+  // Objects that come by the same names as before are the same, and what is asked for last anyway.
+  list.own = request.nested && key && key !== request.idColumn ? ownNames(list, list.read[key]) : null;
+  return (!!list.own || (key ? [key] : names.reverse()).every(function (name) {
     return alike(list.read[name], list.reach[1] < Infinity ? someOf(list, name, list.reach) : whole(list, name));
-  }) && (!holders || holderKeys(list).join() === holders.join());
+  })) && (!holders || holderKeys(list).join() === holders.join());
 }
 
 // The places of the items that are asked for.
@@ -367,8 +373,7 @@ function bareTotal(list) {
   try {
     return size(list.work, list.items);
   } catch (error) {
-    if (!list.filter || !cannotFilter(error)) throw error;
-    filterHere(list);
+    if (!isDecidedHere(list, error)) throw error;
     throw { restart: true };
   }
 }
