@@ -361,13 +361,17 @@ class SurroundingReads(NamedTuple):
 
     Attributes:
         before, after: Requests that read.
-        seen: Whether `after` goes by what the first of `before` gave (`steps.Seen`): the first
-            property of an object, or the id of each item of a list, for each of which it is read.
     """
 
     before: "tuple[Event, ...]" = ()
     after: "tuple[Event, ...]" = ()
-    seen: bool = False
+
+    @property
+    def seen(self) -> bool:
+        """Whether `after` goes by what the first of `before` gave (`PreviouslyRead`): the first
+        property of an object, or the id of each item of a list, for each of which it is read."""
+        steps = (step for read in self.after for step in read.target)
+        return any(isinstance(one, PreviouslyRead) and one.by != "made" for one in steps)
 
 
 class IntentRequest(NamedTuple):
