@@ -99,7 +99,7 @@ BEYOND_THE_TOOLKIT = {
         "iac_runtime.tools.own": "CALL_TOOLS",
     },
     "iac_plans": {
-        "iac_runtime.gate.batch": "BatchTargetReader TOLD_AS join_plans part_with_decision",
+        "iac_runtime.gate.batch": "BatchTargetReader TOLD_AS part_with_decision plan_several",
         "iac_runtime.language.terms": "has_elements",
         "iac_runtime.policy.facts": "VERB_WORDS",
         "iac_runtime.policy.prompts": "LIFETIME",

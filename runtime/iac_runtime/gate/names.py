@@ -8,11 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from iac_base.errors import (
-    ToolError,
-)
+from iac_base.errors import ToolError
 from iac_runtime.execution.answers import AppAnswer
-from iac_runtime.language.raw_event import choose_wire_form
+from iac_runtime.language.raw_event import compose_read, join_reads
 from iac_runtime.language.references import resolve_steps
 from iac_runtime.language.steps import (
     AllElements,
@@ -62,7 +60,7 @@ def names_of(event: Event, tables: Tables, home: str, seconds: float) -> tuple[N
     if event.kind != "application":
         return ()
     found = (
-        _use(steps[: at + 1], step, event, tables, seconds)
+        _use(steps[: at + 1], step, tables, seconds)
         for steps in find_specifiers(event, tested=False)
         for at, step in enumerate(steps)
         if isinstance(step, ByName)
@@ -71,9 +69,7 @@ def names_of(event: Event, tables: Tables, home: str, seconds: float) -> tuple[N
     return tuple({use.steps: use for use in found if use is not None}.values())
 
 
-def _use(
-    steps: tuple[Step, ...], last: ByName, event: Event, tables: Tables, seconds: float
-) -> NameUse | None:
+def _use(steps: tuple[Step, ...], last: ByName, tables: Tables, seconds: float) -> NameUse | None:
     held = list(steps[:-1])
     classes = resolve_steps(steps[:-1], tables).classes
     rows = find_properties(classes, "name", tables)
@@ -87,16 +83,9 @@ def _use(
     if not isinstance(within, AllElements):
         return None
     bearers = (*held, within, Whose(test))
-    count = Event(event.app, event.kind, "count", "", target=bearers, writes=False)
     plural = lowercase_words(tables.classes[classes[0]].plural)
-    return NameUse(last.name, steps, classes[0], plural, choose_wire_form(count, tables, seconds))
-
-
-def counting(names: Sequence[NameUse]) -> Event:
-    """Return the request that counts what bears each name."""
-    counts = tuple(use.counts for use in names)
-    first = counts[0]
-    return Event(first.app, first.kind, "each", "", parts=counts, writes=False, may_launch=False)
+    count = compose_read("count", bearers, tables, seconds)
+    return NameUse(last.name, steps, classes[0], plural, count)
 
 
 def shared(
@@ -146,7 +135,7 @@ def sent_if_one(
     """
     if event.pin is not None or not names:
         return execute(event)
-    counts = counting(names)
+    counts = join_reads(use.counts for use in names)
     try:
         return execute(replace(event, pin=(counts, [_ONE] * len(names))))
     except ToolError as error:

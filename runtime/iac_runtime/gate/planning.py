@@ -173,8 +173,9 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
         if witness is None:
             found = found._replace(notes=(*found.notes, *shared_notes(names, answer)))
         found = finish(found, limit)
-        outcome = witness.confirm(answer) if witness else missing_parts(found, answer, paged=paged)
-        return found._replace(outcome=outcome)
+        if witness:
+            return found._replace(outcome=witness.confirm(answer.value, answer.around))
+        return found._replace(outcome=missing_parts(found, answer, paged=paged))
 
     def refuse(counts: Sequence[Mapping[str, Any]]) -> None:
         from iac_runtime.gate.targets import refuse_shared
