@@ -123,6 +123,7 @@ def sent_if_one(
     execute: Execute,
     names: Sequence[NameUse],
     refuse: Callable[[Sequence[Mapping[str, Any]]], object],
+    tables: Tables,
     event: Event,
 ) -> AppAnswer:
     """Send a write if each of its names is of one object; one with a pin is held to that already.
@@ -135,7 +136,7 @@ def sent_if_one(
     """
     if event.pin is not None or not names:
         return execute(event)
-    counts = join_reads(use.counts for use in names)
+    counts = join_reads((use.counts for use in names), tables)
     try:
         return execute(replace(event, pin=(counts, [_ONE] * len(names))))
     except ToolError as error:

@@ -42,10 +42,10 @@ from iac_runtime.language.steps import (
     RefValue,
     Step,
 )
-from iac_runtime.language.terms import columns_of, id_classes, id_property, is_text, property_term
+from iac_runtime.language.terms import columns_of, id_classes, id_property, property_term
 from iac_runtime.language.text import format_reference
 from iac_runtime.outcomes.outcome import is_gone
-from iac_runtime.outcomes.read_back import container_of
+from iac_runtime.outcomes.read_back import container_of, parts_of
 from iac_runtime.policy.facts import CallFacts, TargetDescription
 from iac_runtime.policy.places import FILE_APPS
 from iac_runtime.policy.requests import RequestView, inspect_request, lowercase_words
@@ -173,7 +173,7 @@ def describe_targets(
     # Where counting takes too long, what goes is at least named.
     for asked in (targets, bare) if bare != targets else (targets,):
         reads = (read for target in asked for read in target.parts)
-        looks = join_reads((*reads, *(use.counts for use in names), *undo))
+        looks = join_reads((*reads, *(use.counts for use in names), *undo), tables)
         if not may_read(facts, looks, operation, context):
             continue
         try:
@@ -273,7 +273,7 @@ def _bearers(
     steps = (AppReader(tables, strict=False).read_reference(row["ref"]).steps for row in rows)
     known = (_build_target(one, tables, hidden, apart=True) for one in steps)
     targets = tuple(filter(None, known))
-    answers = iter(read(join_reads(read for one in targets for read in one.parts)).value)
+    answers = iter(read(join_reads((read for one in targets for read in one.parts), tables)).value)
     for target in targets:
         yield from _describe_target(target, [next(answers) for _ in target.parts])[0]
 
@@ -427,13 +427,10 @@ def _count_content(found: Reference, kind: str, tables: Tables) -> Iterator[tupl
 
 def _content_classes(kind: str, tables: Tables) -> Iterator[tuple[str, str]]:
     """Yield the classes of what is in a container, in words and as JXA spells them."""
-    known = [row.term for row in tables.elements(kind) if row.term in tables.classes]
-    for term in known:
-        inherits = any(tables.is_descendant(term, other) for other in known if other != term)
-        if not (inherits or is_text(term, tables)):
-            plural = tables.classes[term].plural
-            regular = fold_name(plural) == f"{fold_name(term)}s"
-            yield (f"{term}s" if regular else lowercase_words(plural)), plural
+    for term in parts_of(kind, tables):
+        plural = tables.classes[term].plural
+        regular = fold_name(plural) == f"{fold_name(term)}s"
+        yield (f"{term}s" if regular else lowercase_words(plural)), plural
 
 
 def _as_container(found: Reference, kind: str, tables: Tables) -> tuple[Reference, str]:

@@ -117,11 +117,10 @@ def compose_read(
     return choose_wire_form(read, tables, seconds)
 
 
-def join_reads(reads: Iterable[Event]) -> Event:
+def join_reads(reads: Iterable[Event], tables: Tables) -> Event:
     """Return reads of one app as one request, which does not start it."""
-    parts = tuple(reads)
-    app, kind = parts[0].app, parts[0].kind
-    return Event(app, kind, "each", "", parts=parts, writes=False, may_launch=False)
+    app, parts = tables.app, tuple(reads)
+    return Event(app.id, app.kind, "each", "", parts=parts, writes=False, may_launch=False)
 
 
 def as_raw_event(event: Event, tables: Tables, seconds: float) -> Event | None:
