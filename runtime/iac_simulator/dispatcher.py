@@ -7,6 +7,7 @@ from typing import Any, Final
 from iac_runtime.tools.tables import Tables
 from iac_simulator.app_behaviour import ask_person, idle_seconds, run_steps
 from iac_simulator.dictionary import (
+    ANY_ITEM,
     chain_meaning,
     element_class,
     encode_direct,
@@ -28,6 +29,7 @@ from iac_simulator.events import (
     read_arguments,
     read_event,
     reflection_answer,
+    value_of_list,
 )
 from iac_simulator.resolve import FoundValue, VerbCall, answer_value, fold_filter
 from iac_simulator.scenario import FaultCounter, InjectedFault
@@ -308,7 +310,8 @@ class Dispatcher:
 
     def _answer_length(self, request: Request) -> Any:
         world, chain = self._request_world(request), chain_from_wire(request["chain"])
-        return self._send_standard(world, "corecnte", chain)
+        params = {"kocl": {"type": ANY_ITEM}}
+        return self._send_standard(world, "corecnte", chain, params=params)
 
     def _answer_set(self, request: Request) -> None:
         world, chain = self._request_world(request), chain_from_wire(request["chain"])
@@ -364,7 +367,9 @@ class Dispatcher:
         tables, event = world.tables, request["event"]
         direct, values, modifiers = read_event(tables, request)
         if event == "coresetd" and isinstance(direct, AppReference) and set(values) == {"data"}:
-            body = {"chain": direct.chain, "value": to_wire(values["data"])}
+            prop = chain_meaning(tables, direct.chain).prop
+            value = value_of_list(values["data"], prop.type if prop else "any")
+            body = {"chain": direct.chain, "value": to_wire(value)}
             self._answer_set({**request, **body, "modifiers": to_wire(modifiers)})
             return None
         command = command_for_event(tables, event)
@@ -374,7 +379,12 @@ class Dispatcher:
         named = {keys.get(code, code): value for code, value in values.items()}
         args = [direct] if command.direct is not None else []
         args += [{"record": named}, modifiers]
-        return DescriptorWriter(tables).write_value(self._run_command(world, command, None, args))
+        type_ = command.result
+        if event == "coregetd" and isinstance(direct, AppReference):
+            prop = chain_meaning(tables, direct.chain).prop
+            type_ = prop.type if prop else "any"
+        answer = self._run_command(world, command, None, args)
+        return DescriptorWriter(tables).write_value(answer, type_)
 
     def _find_command(
         self, request: Request, chain: Chain, given: bool

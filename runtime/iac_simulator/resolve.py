@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 from iac_base.words import fold_name
+from iac_runtime.language.html_text import plain_text
 from iac_runtime.tool import Property
 from iac_runtime.tools.tables import APPLICATION
 from iac_simulator.dictionary import (
@@ -344,9 +345,7 @@ def _file_url(world: AppWorld, node: WorldObject) -> str | None:
 
 def _plain_text(_world: AppWorld, node: WorldObject) -> str | None:
     body = node.data.get("body")
-    if not isinstance(body, str):
-        return None
-    return re.sub(r"<[^>]*>", "", re.sub(r"</div>\s*|<br[^>]*>", "\n", body)).strip()
+    return plain_text(body) if isinstance(body, str) else None
 
 
 _DERIVED: Final[Mapping[str, Callable[[AppWorld, WorldObject], Any]]] = {

@@ -25,7 +25,7 @@ from typing import Any, Final, NamedTuple
 
 from iac_runtime.tool import Property
 from iac_runtime.tools.tables import APPLICATION, Tables
-from iac_runtime.types import find_type, parse_type
+from iac_runtime.types import HTML_TEXT, find_type, parse_type
 from iac_simulator.dictionary import class_of_type, element_class, enumeration_rows, property_of_kin
 from iac_simulator.errors import EventRefusedError
 from iac_simulator.values import UNDEFINED, AppReference, Chain, ChainStep, is_mark
@@ -321,7 +321,7 @@ def _default_property(prop: Property, term: str, number: str) -> Any:
         return rank if prop.type in ("integer", "number") else f"{term}-{number}".replace(" ", "-")
     if prop.code == "pnam":
         return f"{term.capitalize()} {number}"
-    if prop.type == "text":
+    if prop.type in ("text", HTML_TEXT):
         return f"{prop.term} of {term} {number}"
     if prop.type == "date" and prop.term != "completion date":
         return {"date": _DAY.format(rank % 28 + 1)}

@@ -58,6 +58,7 @@ from iac_runtime.language.steps import (
     local_day,
 )
 from iac_runtime.language.terms import find_properties, id_property, property_term
+from iac_runtime.outcomes.read_back import effect_of
 from iac_runtime.policy.decide import TASK
 from iac_runtime.policy.facts import OWN_APP, CallFacts, Effect, TargetDescription, Undo
 from iac_runtime.policy.settings import APPROVERS
@@ -110,7 +111,22 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
     assert operation is not None
     app = operation.tables.app
     bound = resolve_relative_dates(expand_recipe(operation.spec, call.arguments), operation)
-    event = compose_request(operation, bound, context.home)
+    told: Event | None = None
+    if operation.tables.html_names and "text_format" in operation.spec.params:
+        from iac_runtime.language.html_text import FORMAT, write_html_texts
+
+        said = {key: value for key, value in bound.items() if key != FORMAT}
+        # What an app had is in its own form.
+        text_format = "html" if call.undoes else bound.get(FORMAT, "")
+        kind = operation.tables.find_class(str(said.get("element"))) or ""
+        known = effect_of(operation.spec.event, app.id, kind, operation.tables)
+        written = write_html_texts(said, operation, text_format, known.get("title", ()))
+        event = compose_request(operation, written, context.home)
+        # A person is asked about, and rules look at, the text that was given: where it is escaped,
+        # a secret or a text of somebody else would not be recognised.
+        told = compose_request(operation, said, context.home)
+    else:
+        event = compose_request(operation, bound, context.home)
     # All of an object means all but its secrets.
     event = remove_secret_columns(event, operation.tables, context.permissions.policy.secrets)
     seconds = context.executor.timeout if call.timeout is None else call.timeout
@@ -130,11 +146,11 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
         tool.name, arguments=bound, given=given, digest=tool.digest,
         token_client=call.caller.token_client,
     )  # fmt: skip
-    facts = context.permissions.request_facts(facts, event, level, operation)
+    facts = context.permissions.request_facts(facts, told or event, level, operation)
     names = names_of(event, operation.tables, context.home, seconds)
     witness: WriteVerification | None = None
     if event.writes and level != "SAFE":
-        refuse_cleaned(event, call, context)
+        refuse_cleaned(told or event, call, context)
         witness = WriteVerification(event, operation, call, context, seconds)
         facts = witness.with_undo(facts)
 

@@ -20,7 +20,7 @@ from iac_runtime.execution.answers import AppAnswer, describe_failure
 from iac_runtime.gate.plans import Call, CompletedCall, Plan, RefusedCall, ToolContext, ToolResult
 from iac_runtime.gate.suggest import describe_missing_object, repeated_call
 from iac_runtime.language.reader import RefText, answer_to_python, specifier_text, without_filter
-from iac_runtime.language.steps import ById, ByIndex, ByName, Event, Step, Whose
+from iac_runtime.language.steps import ById, ByIndex, ByName, Event, PropertyStep, Step, Whose
 from iac_runtime.language.terms import code_key
 from iac_runtime.outcomes.outcome import Outcome
 from iac_runtime.policy.facts import Decision
@@ -65,6 +65,10 @@ def plain_result(answer: AppAnswer, event: Event, tool: Operation) -> ToolResult
         value = {terms.get(key, key): answer_to_python(part, tables, terms) for key, part in fields}
     else:
         value = answer_to_python(answer.value, tables, terms)
+    last = event.target[-1] if event.target else None
+    read = [column.label for column in event.columns]
+    read += [last.name] if isinstance(last, PropertyStep) and event.op == "get" else []
+    notes += [f"{name} is HTML" for name in read if fold_name(name) in tables.html_names]
     if _is_positional(value):
         notes.append(_SHIFTING)
     return ToolResult(value, tuple(notes))

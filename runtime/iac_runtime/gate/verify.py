@@ -158,6 +158,8 @@ class WriteVerification:
             outcome = compare_reads(watch, value, reads, tables)
         if not (self._can_keep and self._confirms):
             return outcome
+        if watch.operation == "set" and reads is not None and not self._loss:
+            self._loss = find_loss(watch, reads.before)
         if self._loss:
             inverse = Inverse(says=self._loss)
         elif lost and reads is None:

@@ -212,6 +212,12 @@ class Rgb(tuple[float, float, float]):
     __slots__ = ()
 
 
+class AppendedText(str):
+    """What is added at the end of a text that a property has."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class RecordValue:
     """A record: fields by JXA name, in order."""

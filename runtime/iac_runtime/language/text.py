@@ -17,6 +17,7 @@ from iac_base.text import text_literal
 from iac_runtime.language.steps import (
     Absent,
     AllElements,
+    AppendedText,
     Boundary,
     ById,
     ByIndex,
@@ -263,6 +264,8 @@ def _value_json(value: Value, coded: bool) -> Any:
             return {"word": value, "code": code_number(value), "form": value.form}
         case Rgb() if coded:
             return {"color": list(value)}
+        case AppendedText():
+            return {"append": str(value)}
         case tuple():
             return [_value_json(part, coded) for part in value]
     return value
@@ -298,7 +301,7 @@ def _format_line(event: Event, root: str) -> str:
         case "properties":
             return _format_read(f"{target}.properties", root, more)
         case "count":
-            return f"{root}.count({target}, {format_object(more)})" if more else f"{target}.length"
+            return _format_count(target, root, more)
         case "columns":
             return _format_columns(event, target, root, more)
         case "each":
@@ -311,6 +314,11 @@ def _format_line(event: Event, root: str) -> str:
             return f"{root}.{event.op}()"
         case "test":
             return f"{root}.running()"
+
+
+def _format_count(target: str, root: str, more: Mapping[str, str]) -> str:
+    given = {"each": '"item"', **more}
+    return f"{root}.count({target}, {format_object(given)})" if more else f"{target}.length"
 
 
 def _format_columns(event: Event, target: str, root: str, more: Mapping[str, str]) -> str:
@@ -326,7 +334,7 @@ def _format_list_read(event: Event, target: str, root: str, more: Mapping[str, s
     names += [column.jxa for column in event.columns] + [row.jxa for row in event.order]
     names = list(dict.fromkeys(names))
     if not names:
-        return f"{root}.count({target}, {format_object(more)})" if more else f"{target}.length"
+        return _format_count(target, root, more)
     if len(names) == 1:
         return _format_property_read(target, names[0], root, more, _OF_COLLECTIONS)
     reads = (_format_property_read("x", name, root, more, _OF_COLLECTIONS) for name in names)
@@ -341,7 +349,10 @@ def _format_assignments(event: Event, target: str, root: str, more: Mapping[str,
     if more:
         calls = (f"{root}.set({owner}{n}, {format_object({'to': v, **more})})" for n, v in sets)
         return begin + "; ".join(calls)
-    return begin + "; ".join(f"{owner}{name} = {value}" for name, value in sets)
+    kept = {member_access(name) for name, value in event.named if isinstance(value, AppendedText)}
+    return begin + "; ".join(
+        f"{owner}{name} {'+=' if name in kept else '='} {value}" for name, value in sets
+    )
 
 
 def _format_read(specifier: str, root: str, more: Mapping[str, str]) -> str:

@@ -11,6 +11,7 @@ from iac_runtime.language.text import format_reference
 from iac_runtime.outcomes.outcome import (
     Outcome,
     State,
+    due_value,
     is_gone,
     outcome_of_values,
     record_of,
@@ -77,7 +78,7 @@ def unread_reference(
 def expected(watch: ReadBackPlan, before: Row) -> Row:
     """Return what is known of an object that was not read back: its key, and what was wanted."""
     key = {watch.ident.term: before.get(watch.ident.term)} if watch.ident else {}
-    return key | {row.term: row.value for row in watch.wanted}
+    return key | {row.term: due_value(row, before) for row in watch.wanted}
 
 
 def rows_of(

@@ -158,7 +158,8 @@ def plan_undo(
         return UNCHANGED if steps == _UNCHANGED else Undo(False, steps)
     if watch.operation == "set":
         many = len(steps) > 1
-        return Undo(True, _many_text(watch, len(steps), tables) if many else steps[0].says)
+        told = _many_text(watch, len(steps), tables) if many else steps[0].says
+        return Undo(True, told, _what_stays(watch, reads))
     name = more.get("place", {}).get("value")
     if watch.operation == "delete" and isinstance(name, str) and mailbox_role(name) == "trash":
         return Undo(False, _IN_TRASH)
@@ -167,6 +168,14 @@ def plan_undo(
         return Undo(False, f"{tables.app.name} shows no place for what is deleted")
     back = f"moves it back to {_place_text(steps[0], name, tables)}"
     return Undo(True, f"{back}, {_UNLESS}" if watch.operation == "delete" else back)
+
+
+def _what_stays(watch: ReadBackPlan, reads: SurroundingAnswers) -> str:
+    """Return what the old values may have had that no value brings back; empty for nothing."""
+    row = (record_of(reads.before[0]) if reads.before else None) or {}
+    marks = watch.known.get("leaves", {})
+    wanted = (one.term for one in watch.wanted if one.term in marks)
+    return "; ".join(marks[term][1] for term in wanted if marks[term][0] in str(row.get(term)))
 
 
 def find_loss(watch: ReadBackPlan, answers: Sequence[Mapping[str, Any]]) -> str:

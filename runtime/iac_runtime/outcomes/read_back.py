@@ -111,7 +111,8 @@ class ReadBackPlan:
     @property
     def needed(self) -> tuple[Event, ...]:
         """The reads before it that taking it back needs; what is copied of an object is not."""
-        return tuple(read for read in self.around.before if read.op != "properties")
+        copied = ("properties", "count")
+        return tuple(read for read in self.around.before if self.many or read.op not in copied)
 
     @property
     def look(self) -> tuple[Event, ...]:
@@ -172,14 +173,16 @@ class ReadBackPlanner:
         if after and isinstance(after[-1], ByName) and isinstance(name, str):
             after = (*after[:-1], ByName(name))
         before, then = (self._read_columns(one, ident, *rows) for one in (event.target, after))
-        loses = effect_of("coresetd", event.app, kind, tables).get("loses", {})
+        known = effect_of("coresetd", event.app, kind, tables)
         losses = {
             f"the {lost} are lost": self._build_read("count", (*event.target, AllElements(lost)))
             for row in wanted
-            if (lost := loses.get(row.term))
+            if (lost := known.get("loses", {}).get(row.term))
         }
-        asked, around = self._asked_reads(found, ident), SurroundingReads((before,), (then,))
-        return replace(watch, around=around, losses=losses, asked=asked)
+        # Nobody looks first where nobody is asked.
+        around = SurroundingReads((before, *losses.values()), (then,))
+        asked = self._asked_reads(found, ident)
+        return replace(watch, around=around, losses=losses, asked=asked, known=known)
 
     def _plan_make(self) -> ReadBackPlan:
         named = dict(self._event.named)

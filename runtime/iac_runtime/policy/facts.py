@@ -414,7 +414,7 @@ def _undo_of_part(facts: CallFacts) -> Undo:
         leaves = "what else it does is not known"
     elif facts.level == "DANGEROUS" and any(effect.verb == "create" for effect in acting):
         leaves = "what it does until then stays"
-    return facts.undo._replace(leaves=leaves)
+    return facts.undo._replace(leaves=leaves or facts.undo.leaves)
 
 
 @cache
