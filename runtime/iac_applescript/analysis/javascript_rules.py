@@ -35,7 +35,7 @@ from iac_applescript.analysis.statement_effects import (
     flows_of,
     verb_for,
 )
-from iac_applescript.analysis.statement_rules import describe_field_danger
+from iac_applescript.analysis.statement_rules import describe_deed_danger
 from iac_applescript.analysis.texts import is_data_path, is_web_address, judge_spelled
 from iac_applescript.analysis.vocabulary import (
     CONTAINER_CALLS,
@@ -97,22 +97,10 @@ class Acts:
                 for entry in (*app.names.get(text, ()), *app.terms.get(text.casefold(), ()))
                 if entry.use == "class"
             ]
-            if not rows:
-                says = "makes something that IAC does not understand"
-            else:
-                level = highest(("MODIFY", *(entry.level for entry in rows)))
-                self.add(level, "command", f"makes a new {rows[0].term}", rows[0].term, node)
-                made = frozenset(("app", app.key) for app in self.apps.values())
-                self.acts(
-                    made,
-                    list(self.apps.values()),
-                    (texts or [""])[0],
-                    "class",
-                    level,
-                    None,
-                    "create",
-                )
-                return rows[0].term
+            if rows:
+                name = (texts or [""])[0]
+                return self.make_new(NOTHING, list(self.apps.values()), name, rows, node, None)
+            says = "makes something that IAC does not understand"
         elif key == "withProperties":
             if not value or any(atom[0] != "site" for atom in value):
                 says = "gives properties that are not written out"
@@ -128,15 +116,34 @@ class Acts:
             self.asks = True
         elif key in HARMFUL_MEMBERS:
             says = HARMFUL_MEMBERS[key]
-        elif field and key.casefold() in _LEADS:
-            says = f"gives a {key}, which can point to any file or server"
-        elif field and "url" in key.casefold() and not is_address(value):
-            says = "an address that is not a plain one"
         elif field:
-            says = describe_field_danger(" ".join(split_name(key)), _written(value))
+            says = self.describe_danger(key, value)
         if says:
             self.add("DANGEROUS", "told" if says in TOLD else "member", says, key, node)
         return ""
+
+    def describe_danger(self, name: str, value: Value) -> str:
+        """Return why giving a property a value is dangerous; empty where it is not."""
+        if name.casefold() in _LEADS:
+            return f"sets {name}, which can point to any file or server"
+        if "url" in name.casefold() and not is_address(value):
+            return "sets an address that is not a plain web address"
+        return describe_deed_danger(self._deed("change", name, "", "property", Args([value])))
+
+    def make_new(
+        self,
+        holder: Value,
+        apps: Sequence[Vocabulary],
+        name: str,
+        rows: Sequence[TermUse],
+        node: Node,
+        args: Args | None,
+    ) -> str:
+        """Judge that an object is made, and return its class."""
+        level, term = highest(("MODIFY", *(row.level for row in rows))), rows[0].term
+        self.add(level, "command", f"makes a new {term}", term, node)
+        self.acts(holder, apps, name, "class", level, args, "create")
+        return term
 
     def secrets_read(
         self, holder: Value, apps: Sequence[Vocabulary], name: str, args: Args | None
@@ -516,12 +523,7 @@ class AppRules(Acts):
             return CHOSEN
         if name == "pathTo" and (folder := _FOLDERS.get((exact(first) or [""])[0])):
             return frozenset((("text", f"/Users/{HOLE}/{folder}"),))
-        known = [app for app in apps if app.key != ADDITIONS]
-        made = frozenset(
-            ("of", app.key, kind, "", "")
-            for app in known
-            if not self.entries((*apps[-1:],), name, "command") or app
-        )
+        made = frozenset(("of", app.key, kind, "", "") for app in apps if app.key != ADDITIONS)
         only = all(app.key == ADDITIONS for app in apps if self.entries((app,), name, "command"))
         return DATA if only and commands else DATA | made | first - NUMBER
 
@@ -534,17 +536,13 @@ class AppRules(Acts):
         node: Node,
         args: Args,
     ) -> Value:
-        level = highest(("MODIFY", *(entry.level for entry in classes)))
-        self.add(level, "command", f"makes a new {classes[0].term}", name, node)
-        self.acts(holder, apps, name, "class", level, args, "create")
+        term = self.make_new(holder, apps, name, classes, node, args)
         if args.spread or any(a[0] not in ("site", "text") for value in args.values for a in value):
             says = "gives properties that are not written out"
             self.add("DANGEROUS", "unknown", says, name, node)
         for key, value in self.options(args):
             self._option(key, value, node, field=True)
-        return frozenset(
-            ("of", app.key, classes[0].term, "", "") for app in apps if app.key != ADDITIONS
-        )
+        return frozenset(("of", app.key, term, "", "") for app in apps if app.key != ADDITIONS)
 
     def put(self, holder: Value, name: str, value: Value, node: Node) -> None:
         """Judge a member that is set."""
@@ -575,9 +573,7 @@ class AppRules(Acts):
         ui = "system_events" in {app.key for app in apps}
         if (ui and name in _UI_ACTS) or (level == "MODIFY" and is_many(holder)):
             level = "DANGEROUS"
-        if name.casefold() in _LEADS or ("url" in name.casefold() and not is_address(value)):
-            level = "DANGEROUS"
-        if danger := describe_field_danger(" ".join(split_name(name)), _written(value)):
+        if danger := self.describe_danger(name, value):
             level = "DANGEROUS"
         self.add(level, "command", danger or f"sets {name}", name, node)
         shows = level == "MODIFY" and all(entry.level == "SAFE" for entry in properties)
