@@ -1,5 +1,6 @@
 """Lists, counts and reads of several objects: what they answer and how many events they cost."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from defective import CANNOT_FILTER, Defective, no_column
 from iac_base.errors import InvalidParameterError, ToolError
 from iac_runtime.tools.catalogue import Catalogue
 
+SHIPPED = Path(__file__).parents[2] / "generated" / "iac_tools"
 ENTRIES = [
     {"id": "a", "name": "Alpha", "words": 3, "mood": "happy", "isPrivate": False},
     {"id": "b", "name": "beta", "words": 1, "body": "Rain in May", "isPrivate": True},
@@ -130,6 +132,78 @@ def test_where_the_app_cannot_filter_each_property_is_still_read_once(catalogue:
 
 def refs_of(value: list[dict[str, Any]]) -> list[str]:
     return [item["ref"] for item in value]
+
+
+SLOW = """
+  function slow(real) {
+    return function (work, specifier) {
+      if (/[.]whose[(]/.test(Automation.getDisplayString(specifier))) HAPPENS;
+      return real(work, specifier);
+    };
+  }
+  read = slow(read);
+  size = slow(size);
+"""
+
+
+@pytest.mark.parametrize(
+    "happens", ["delay(1000)", "throw { errorNumber: -1712, message: 'AppleEvent timed out.' }"]
+)
+def test_a_filter_that_takes_the_app_too_long_is_decided_here(
+    catalogue: Catalogue, happens: str
+) -> None:
+    app = Defective(catalogue, SLOW.replace("HAPPENS", happens), DIARY)
+    where = {"words": 3}
+    done = app.call("diary_list", element="entry", properties=["name"], where=where)
+    assert refs(done.value) == ["a", "c"]
+    assert done.note == (
+        f"the app took too long to filter, so all {len(DIARY['entries'])} items were read and"
+        " filtered here"
+    )
+    assert app.call("diary_count", element="entry", where=where).value == 2
+
+
+def test_a_list_that_takes_too_long_without_a_filter_is_an_error(catalogue: Catalogue) -> None:
+    slow = SLOW.replace("/[.]whose[(]/", "/[.]name$/").replace("HAPPENS", "delay(1000)")
+    with pytest.raises(ToolError) as caught:
+        Defective(catalogue, slow, DIARY).call("diary_list", element="entry", properties=["name"])
+    assert caught.value.type == "TIMEOUT"
+
+
+@pytest.mark.parametrize("happens", ["throw { errorNumber: -1712 }", "clock += 3"])
+def test_positions_that_take_the_app_too_long_are_given_up(
+    catalogue: Catalogue, happens: str
+) -> None:
+    slow = SLOW.replace("[.]whose[(]", "[.]at[(]").replace("HAPPENS", happens)
+    slow += "var clock = 0; uptime = function () { return clock; };"
+    app = Defective(catalogue, slow, many(1200))
+    done = app.call("diary_list", element="entry", properties=["words"], offset=700, limit=5)
+    assert [item["words"] for item in done.value] == [700, 701, 702, 703, 704]
+    assert "coregetd entries.id" in app.sent
+    assert len(app.sent) < 12
+
+
+PATHS = """
+  display = (function (real) {
+    return function (value) {
+      return real(value).replace(/byName[(]"(Old|Deep)"[)]$/, 'byName("Box/$1")');
+    };
+  })(display);
+"""
+
+
+@pytest.mark.parametrize("count", [0, 20])
+@pytest.mark.parametrize("timeout", [30, 300])
+def test_what_lies_in_another_is_named_by_the_path_that_the_app_gives(
+    count: int, timeout: int
+) -> None:
+    # The name is the end of the path, and only the path finds the box.
+    names = ["Box", "Old", "a/b", *(f"N{number}" for number in range(count))]
+    world = {"mailboxes": [{"name": name, "messages": []} for name in names]}
+    app = Defective(Catalogue([SHIPPED]), PATHS, world, key="mail")
+    done = app.call("mail_list", element="mailbox", timeout=timeout)
+    assert refs_of(done.value)[:3] == [f'mailboxes["{name}"]' for name in ("Box", "Box/Old", "a/b")]
+    assert [row["name"] for row in done.value] == names
 
 
 def test_items_filtered_here_are_named_in_the_whole_collection(catalogue: Catalogue) -> None:

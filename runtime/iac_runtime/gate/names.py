@@ -2,6 +2,9 @@
 
 Each name is counted by one event in the exchange of the call: before a read, which answers and says
 so, and as the pin of a write, of which nothing is then sent.
+
+An id is no proof of what holds the object: Mail finds a message by its id through any mailbox. So
+before a write what holds it is asked for the ids of what it holds.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,6 +17,7 @@ from iac_runtime.language.raw_event import compose_read, join_reads
 from iac_runtime.language.references import resolve_steps
 from iac_runtime.language.steps import (
     AllElements,
+    ById,
     ByName,
     Compare,
     Event,
@@ -23,11 +27,12 @@ from iac_runtime.language.steps import (
     SurroundingReads,
     Whose,
 )
-from iac_runtime.language.terms import find_properties, property_term
+from iac_runtime.language.terms import find_properties, id_property, property_term
 from iac_runtime.language.text import format_reference
 from iac_runtime.policy.places import find_specifier_path
 from iac_runtime.policy.requests import find_specifiers, lowercase_words
-from iac_runtime.tools.tables import Tables
+from iac_runtime.tools.tables import APPLICATION, Tables
+from iac_runtime.types import parse_type
 
 Execute = Callable[[Event], AppAnswer]
 
@@ -146,3 +151,86 @@ def sent_if_one(
     answers = execute(counts).value
     refuse(answers)
     return execute(replace(event, pin=(counts, answers)))
+
+
+class Holding(NamedTuple):
+    """What a write says to be in a container: the collection, and what counts those with these ids.
+
+    Attributes:
+        steps: The collection.
+        ids: Each once.
+        kind: The class of the objects.
+        counts: What counts them there.
+    """
+
+    steps: tuple[Step, ...]
+    ids: tuple[str | int, ...]
+    kind: str
+    counts: Event
+
+
+def holdings_of(event: Event, tables: Tables, seconds: float) -> tuple[Holding, ...]:
+    """Return what the ids of a write say of containers, of objects that know what holds them.
+
+    What is a collection of the app itself too is the same object whatever it is found through.
+    """
+    found: dict[tuple[Step, ...], dict[str | int, None]] = {}
+    for steps in find_specifiers(event, tested=False) if event.kind == "application" else ():
+        for at, step in enumerate(steps):
+            if isinstance(step, ById) and at > 1 and isinstance(steps[at - 1], AllElements):
+                found.setdefault(steps[:at], {})[step.id] = None
+    made = (_holding(steps, tuple(ids), event, tables, seconds) for steps, ids in found.items())
+    return tuple(row for row in made if row is not None)
+
+
+def _holding(
+    steps: tuple[Step, ...],
+    ids: tuple[str | int, ...],
+    event: Event,
+    tables: Tables,
+    seconds: float,
+) -> Holding | None:
+    kinds, holders = (resolve_steps(part, tables).classes or () for part in (steps, steps[:-1]))
+    kind = kinds[0] if kinds else ""
+    ident = id_property(kind, tables)
+    everywhere = any(row.term == kind for row in tables.elements(APPLICATION))
+    types = {row.name for prop in tables.properties(kind) for row in parse_type(prop.type)}
+    knows = any(tables.is_descendant(holder, name) for name in types for holder in holders)
+    if ident is None or everywhere or not knows:
+        return None
+    path = (PropertyStep(property_term(ident)),)
+    tests = tuple(Compare(path, "=", known) for known in ids)
+    test = tests[0] if len(tests) == 1 else Join("or", tests)
+    count = Event(
+        event.app, event.kind, "count", "",
+        target=(*steps, Whose(test)), writes=False, may_launch=False, filter_here="proof",
+    )  # fmt: skip
+    return Holding(steps, ids, kind, choose_wire_form(count, tables, seconds))
+
+
+def refuse_strays(execute: Execute, holdings: Sequence[Holding], app: str) -> None:
+    """Refuse a write about objects that are not where it says.
+
+    Raises:
+        ToolError: One of them is not there.
+    """
+    for row in holdings:
+        try:
+            count = execute(row.counts).value
+        except ToolError as error:
+            if error.type == "USER_CANCELLED":
+                raise
+            continue
+        if count < len(row.ids):
+            where = format_reference(row.steps[:-1])
+            told = (
+                f"the {row.kind} with the id {row.ids[0]}"
+                if len(row.ids) == 1
+                else (f"{len(row.ids) - count} of the {len(row.ids)} {row.kind}s")
+            )
+            raise ToolError(
+                "NOT_FOUND",
+                f"{where} does not hold {told}. Nothing was sent.",
+                "It may have been moved: list it again, and use the reference in the answer.",
+                app=app,
+            )

@@ -30,7 +30,9 @@ from iac_runtime.gate.names import (
     Execute,
     NameUse,
     counted_before,
+    holdings_of,
     names_of,
+    refuse_strays,
     sent_if_one,
     shared_notes,
 )
@@ -164,6 +166,7 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
             app=app.name, command=tool.name, timeout=seconds, cancel=cancel,
         )  # fmt: skip
         if witness:
+            refuse_strays(execute, holdings_of(event, operation.tables, seconds), app.name)
             execute = partial(sent_if_one, execute, names, refuse, operation.tables)
         try:
             if event.op == "list" and (length := holders_of(event.target)):

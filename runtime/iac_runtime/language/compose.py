@@ -280,6 +280,7 @@ def _compose_list(tool: Operation, given: Mapping[str, Any], reader: AppReader) 
         columns=columns,
         id_column=property_term(ident) if ident else "",
         name_column=property_term(name) if name else "",
+        nested=any(row.term == term for row in tables.elements(term)),
         order=_parse_order(given.get("order", ()), term, tables),
         offset=offset,
         limit=limit,

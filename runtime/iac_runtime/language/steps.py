@@ -410,6 +410,7 @@ class Event:
         more: Parameters that go along with each event of get, set, list or count, by JXA name.
         columns: The properties to read.
         id_column, name_column: What names the items of a list: properties by JXA name, or empty.
+        nested: Whether the items of a list can lie in each other: a name may be the end of a path.
         order: What to sort a list by, the first before the second.
         offset, limit: Which items of a list; no limit means all.
         after: The id of the item that comes before them, as text: where it is now, they begin.
@@ -420,6 +421,8 @@ class Event:
         pin: A request that reads, and its answer: nothing is sent where it answers otherwise.
         around: What is read before and after a write.
         raw: How it is sent by codes, where JXA has no form for it; None for JXA's own form.
+        filter_here: Why the harness decides the filter of a list or count, not the app: that took
+            too long, or a whole column is the proof.
     """
 
     app: str
@@ -434,6 +437,7 @@ class Event:
     columns: tuple[Column, ...] = ()
     id_column: str = ""
     name_column: str = ""
+    nested: bool = False
     order: tuple[Order, ...] = ()
     offset: int = 0
     limit: int | None = None
@@ -445,3 +449,4 @@ class Event:
     pin: tuple["Event", Any] | None = None
     around: SurroundingReads | None = None
     raw: RawForm | None = field(default=None, compare=False)
+    filter_here: Literal["", "slow", "proof"] = ""

@@ -169,6 +169,10 @@ def event_json(event: Event, mark: str) -> dict[str, Any]:
         request["writes"] = True
     if event.after:
         request["after"] = event.after
+    if event.nested and not event.id_column:
+        request["nested"] = True
+    if event.filter_here:
+        request["filterHere"] = event.filter_here
     if event.raw is not None:
         request["raw"] = _raw_json(event, event.raw)
     if not isinstance(event.direct, Absent):

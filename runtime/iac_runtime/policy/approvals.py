@@ -92,47 +92,10 @@ def matches_seal(mac: str, given: str) -> bool:
 
 FILE: Final = "approvals.db"
 
-_SCHEMA: Final = DatabaseSchema(
-    (
-        (
-            """CREATE TABLE questions (
-                nonce TEXT PRIMARY KEY, asked REAL NOT NULL, used INTEGER NOT NULL,
-                counted INTEGER NOT NULL
-            ) WITHOUT ROWID""",
-            "CREATE TABLE stopped (since REAL NOT NULL)",
-            """CREATE TABLE decisions (
-                id INTEGER PRIMARY KEY AUTOINCREMENT, app TEXT NOT NULL, command TEXT NOT NULL,
-                kind TEXT NOT NULL, tool TEXT NOT NULL, says TEXT NOT NULL, digest TEXT NOT NULL,
-                made TEXT NOT NULL, client TEXT NOT NULL, mac TEXT NOT NULL,
-                UNIQUE (app, command, kind)
-            )""",
-        ),
-        # Questions that are open when the file is brought to this version are asked again.
-        (
-            "DROP TABLE questions",
-            """CREATE TABLE questions (
-                nonce TEXT PRIMARY KEY, asked REAL NOT NULL, used INTEGER NOT NULL
-            ) WITHOUT ROWID""",
-            "DROP TABLE stopped",
-            "CREATE TABLE stopped (client TEXT PRIMARY KEY, since REAL NOT NULL) WITHOUT ROWID",
-            "CREATE TABLE declined (client TEXT NOT NULL, since REAL NOT NULL)",
-        ),
-        # What was remembered by tools is asked about once more.
-        (
-            "DROP TABLE decisions",
-            """CREATE TABLE decisions (
-                id INTEGER PRIMARY KEY AUTOINCREMENT, covers TEXT NOT NULL UNIQUE,
-                tool TEXT NOT NULL, says TEXT NOT NULL, digest TEXT NOT NULL, made TEXT NOT NULL,
-                client TEXT NOT NULL, mac TEXT NOT NULL
-            )""",
-        ),
-        (
-            """CREATE TABLE IF NOT EXISTS unshown (
-                client TEXT PRIMARY KEY, since REAL NOT NULL
-            ) WITHOUT ROWID""",
-        ),
-    )
-)
+_VERSIONS: Final = Path(__file__).with_suffix(".sql").read_text("utf-8").split("\n\n")
+"""The statements that lead from each version of the file to the next."""
+
+_SCHEMA: Final = DatabaseSchema(tuple(tuple(part.split(";")[:-1]) for part in _VERSIONS))
 
 
 class ApprovalStore:
@@ -245,26 +208,20 @@ def unapproved_counts(folder: Path, now: Callable[[], float] = time.time) -> dic
     return dict(_fetch_client_rows(folder, now(), query))
 
 
-class Unshown(NamedTuple):
-    """A client that answered a question before anybody could."""
-
-    client: str
-
-    @property
-    def says(self) -> str:
-        """It in words."""
-        who = _client_words(self.client)
-        return f"{who} answers approval prompts without showing them, so IAC asks in another place."
+def describe_unshown(client: str) -> str:
+    """Return in words that a client answered a question before anybody could."""
+    who = _client_words(client)
+    return f"{who} answers approval prompts without showing them, so IAC asks in another place."
 
 
 def _client_words(client: str) -> str:
     return escape_hidden(client) or "a program without a name"
 
 
-def unshown(folder: Path, now: Callable[[], float] = time.time) -> list[Unshown]:
+def unshown(folder: Path, now: Callable[[], float] = time.time) -> list[str]:
     """Return the clients that answered a question before anybody could. Raises SetupError."""
     rows = _fetch_client_rows(folder, now(), "SELECT client, since FROM unshown ORDER BY client")
-    return [Unshown(client) for client, _ in rows]
+    return [client for client, _ in rows]
 
 
 def _fetch_client_rows(folder: Path, moment: float, statement: str) -> list[tuple[str, Any]]:

@@ -29,7 +29,6 @@ from iac_runtime.policy.requests import (
     OWNERS,
     RequestValue,
     RequestView,
-    build_deed,
     find_target_processes,
     lowercase_words,
     request_object,
@@ -109,8 +108,10 @@ def request_effects(
     tables = operation.tables if operation else None
     answers = operation is None or bool(operation.spec.result)
     name = tables.app.name if tables else identify(event.app)[1]
-    deed = build_deed(view, request_verb(event, level, answers=answers))
-    verb, *others = combine_verbs(deed, view.consequences)
+    verbs: tuple[Verb, ...] = (request_verb(event, level, answers=answers),)
+    if view.consequences:
+        verbs = combine_verbs(view.deed._replace(verb=verbs[0]), view.consequences)
+    verb, *others = verbs
     thing, flow = request_object(event, tables), request_flows(view, verb)
     own = Effect(
         *(verb, event.app, name, *thing, flow, level),

@@ -127,19 +127,9 @@ class Effect(NamedTuple):
 
 
 VERB_WORDS: Final[dict[Verb, str]] = {
-    "read": "read",
+    **{verb: str(verb) for verb in VERBS},
     "view": "show",
-    "change": "change",
     "create": "make",
-    "delete": "delete",
-    "move": "move",
-    "open": "open",
-    "close": "close",
-    "run": "run",
-    "send": "send",
-    "install": "install",
-    "start": "start",
-    "end": "end",
     "ask-person": "ask you in",
     "unknown": "do something in",
 }

@@ -30,7 +30,6 @@ from iac_runtime.language.steps import (
     Whose,
 )
 from iac_runtime.language.text import format_reference
-from iac_runtime.policy.facts import Verb
 from iac_runtime.policy.places import (
     FILE_APPS,
     SYSTEM_EVENTS,
@@ -117,8 +116,12 @@ class RequestView:
         """What its values bring about beyond its command."""
         if not (self.event.writes or self.event.op == "command"):
             return ()
-        verb = request_verb(self.event, "MODIFY", answers=False)
-        return tuple(dict.fromkeys(find_consequences(build_deed(self, verb))))
+        return tuple(dict.fromkeys(find_consequences(self.deed)))
+
+    @cached_property
+    def deed(self) -> Deed:
+        """The request as what brings something about is known by; its verb is the strictest."""
+        return _build_deed(self)
 
 
 _INTO_CODES: Final = frozenset({"insh", "kfil", "pfil", "fpth", "stof", "refn"})
@@ -224,36 +227,24 @@ def find_specifiers(event: Event, *, tested: bool = True) -> list[tuple[Step, ..
     """
     specifiers: list[tuple[Step, ...]] = []
 
-    def visit_specifier(steps: tuple[Step, ...]) -> None:
-        specifiers.append(steps)
-        for step in steps:
-            if isinstance(step, Whose):
-                visit_filter(step.filter)
-
-    def visit_filter(one: Filter) -> None:
-        if isinstance(one, Compare):
-            if tested:
-                visit_specifier(one.path)
-            visit_value(one.value)
-        else:
-            for part in one.tests:
-                visit_filter(part)
-
-    def visit_value(value: Value) -> None:
-        if isinstance(value, RefValue):
-            visit_specifier(value.steps)
-        elif isinstance(value, RecordValue | tuple):
-            parts = value if isinstance(value, tuple) else (part for _, part in value.fields)
-            for part in parts:
-                visit_value(part)
+    def visit_part(part: Value | Absent | Filter) -> None:
+        inside: Iterable[Value | Filter] = ()
+        if isinstance(part, RefValue):
+            specifiers.append(part.steps)
+            inside = (step.filter for step in part.steps if isinstance(step, Whose))
+        elif isinstance(part, Compare):
+            inside = (RefValue(part.path), part.value) if tested else (part.value,)
+        elif isinstance(part, Join | tuple):
+            inside = part if isinstance(part, tuple) else part.tests
+        elif isinstance(part, RecordValue):
+            inside = (value for _, value in part.fields)
+        for one in inside:
+            visit_part(one)
 
     for one in _flatten_requests(event):
-        if one.target:
-            visit_specifier(one.target)
-        if not isinstance(one.direct, Absent):
-            visit_value(one.direct)
-        for _, value in (*one.named, *one.more):
-            visit_value(value)
+        target = (RefValue(one.target),) if one.target else ()
+        for part in (*target, one.direct, *(value for _, value in (*one.named, *one.more))):
+            visit_part(part)
     return specifiers
 
 
@@ -361,7 +352,7 @@ def _find_links(view: RequestView) -> Iterator[str]:
             (opens and row.code == "----")
             or URL_NAME.search(row.name)
             or URL_NAME.search(row.type)
-            or link_scheme(text)
+            or (":" in text and link_scheme(text))
         ):
             yield text
         elif text.lstrip().startswith("="):
@@ -384,14 +375,13 @@ def find_move_destinations(view: RequestView) -> list[tuple[Step, ...]]:
     return [place.steps for place in places if isinstance(place, RefValue)]
 
 
-def build_deed(view: RequestView, verb: Verb) -> Deed:
-    """Return a request whose command does `verb` as what brings something about is known by."""
+def _build_deed(view: RequestView) -> Deed:
     event = view.event
     steps = (step for place in find_move_destinations(view) for step in place)
     names = (lowercase_words(step.name) if isinstance(step, PropertyStep) else step.name
              for step in steps if isinstance(step, PropertyStep | ByName))  # fmt: skip
     return Deed(
-        verb,
+        request_verb(event, "MODIFY", answers=False),
         " ".join(split_name(event.command)),
         view.created_class or request_object(event, view.tables)[0],
         tuple(_field(row) for row in view.values if row.owner in OWNERS),

@@ -7,6 +7,8 @@
 // before a part of it is asked for, and read whole up to this size. How often a list that moved is
 // read in all.
 var MAX_CELLS = 300, FEW_ITEMS = 6, MAX_WHOLE = 1000, PASSES = 3;
+// Seconds that positions may take before whole columns do instead; the number of a time-out.
+var PLACED_SECONDS = 5, TIMED_OUT = -1712;
 
 function table(work, request) {
   var steps = request.target, last = steps[steps.length - 1], filtered = last[0] === 'whose';
@@ -22,6 +24,7 @@ function table(work, request) {
     read: Object.create(null)
   };
   list.filtered = list.items = filtered ? build(work, steps) : list.bare;
+  if (filtered && request.filterHere) filterHere(list, request.filterHere === 'slow' ? TOO_LONG : '');
   return list;
 }
 
@@ -32,11 +35,8 @@ function column(list, name, label) {
   try {
     values = whole(list, name);
   } catch (error) {
+    if (list.total === null && isDecidedHere(list, error)) throw { restart: true };
     if (isFatal(error) || error.moved) throw error;
-    if (list.filter && list.total === null && cannotFilter(error)) {
-      filterHere(list);
-      throw { restart: true };
-    }
     // Is it the property, or is there no such collection at all?
     if (list.total === null) list.total = total(list, error);
     if (label) unreadable(list.work, label, error);
@@ -69,7 +69,18 @@ function total(list, error) {
   }
 }
 
-function filterHere(list) {
+var CANNOT = 'the app cannot filter by this', TOO_LONG = 'the app took too long to filter';
+
+// Whether a filter that failed is decided here from now on: the app cannot, or takes too long.
+function isDecidedHere(list, error) {
+  var slow = error.errorNumber === TIMED_OUT;
+  if (!list.filter || !(slow || cannotFilter(error))) return false;
+  filterHere(list, slow ? TOO_LONG : CANNOT);
+  return true;
+}
+
+function filterHere(list, why) {
+  list.why = why;
   list.test = list.filter;
   list.filter = null;
   list.items = list.bare;
@@ -78,17 +89,16 @@ function filterHere(list) {
 function count(work, request) {
   var list = table(work, request);
   try {
-    return size(work, list.items);
+    if (!list.test) return size(work, list.items);
   } catch (error) {
-    if (!list.filter || !cannotFilter(error)) throw error;
+    if (!isDecidedHere(list, error)) throw error;
   }
-  filterHere(list);
   settle(list, { columns: [], order: [] });
   return list.kept.length;
 }
 
 function list(work, request) {
-  var found = table(work, request), ids = request.idColumn ? wantedIds(found, request) : null;
+  var found = table(work, request), ids = request.idColumn && !found.test ? wantedIds(found, request) : null;
   return (ids && byRows(found, request, ids)) || byColumns(found, request);
 }
 
@@ -106,8 +116,8 @@ function wantedIds(list, request) {
   if (!list.filter && !request.order.length && request.limit !== null && request.limit * Math.max(width, 1) <= MAX_CELLS) {
     var size = bareTotal(list);
     if (size > MAX_WHOLE && stands(list, request)) {
-      end = Math.min(request.offset + request.limit, size);
-      return { ids: placed(list, request, end), total: size, from: request.offset };
+      var some = placed(list, request, Math.min(request.offset + request.limit, size));
+      if (some) return { ids: some, total: size, from: request.offset };
     }
     list.total = null;
   }
@@ -154,12 +164,15 @@ function stands(list, request) {
   }
 }
 
+// The ids at positions; null where the app takes too long to find them.
 function placed(list, request, end) {
-  var ids = [];
+  var ids = [], until = uptime() + PLACED_SECONDS;
   for (var i = request.offset; i < end; i++) {
+    if (uptime() > until) return null;
     try {
       ids.push(property(list.work, step(list.work, list.items, ['at', i]), request.idColumn));
     } catch (error) {
+      if (error.errorNumber === TIMED_OUT) return null;
       if (error.errorNumber !== -1719 && error.errorNumber !== -1728) throw error;
       break;
     }
@@ -277,7 +290,7 @@ function held(list, request) {
     var passes = tester(list, list.test);
     list.kept = [];
     for (var i = 0; i < list.total; i++) if (passes(i)) list.kept.push(i);
-    note(list.work, 'the app cannot filter by this, so all ' + list.total + ' items were read and filtered here');
+    if (list.why) note(list.work, list.why + ', so all ' + list.total + ' items were read and filtered here');
   }
   request.columns.forEach(function (pair) { column(list, pair[1], pair[0]); });
   request.order.forEach(function (pair) { column(list, pair[0], ''); });
@@ -289,7 +302,9 @@ function held(list, request) {
     list.kept = positions(list, list.read[key]);
   }
   if (names.length < 2) return true;
-  return (key ? [key] : names.reverse()).every(function (name) {
+  // Objects that come by the same names as before are the same, and what is asked for last anyway.
+  list.own = request.nested && key && key !== request.idColumn ? ownNames(list, list.read[key]) : null;
+  return !!list.own || (key ? [key] : names.reverse()).every(function (name) {
     return alike(list.read[name], whole(list, name));
   });
 }
@@ -347,8 +362,7 @@ function bareTotal(list) {
   try {
     return size(list.work, list.items);
   } catch (error) {
-    if (!list.filter || !cannotFilter(error)) throw error;
-    filterHere(list);
+    if (!isDecidedHere(list, error)) throw error;
     throw { restart: true };
   }
 }

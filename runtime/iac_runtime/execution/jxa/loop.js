@@ -22,10 +22,11 @@ function parent() {
   }
 }
 
-// osascript -e TEXT 3 4: a worker on these descriptors. Without arguments: one request.
+// osascript -e TEXT 3 4: a worker on these descriptors; with one more word it frees nothing (see
+// serve). Without arguments: one request.
 function run(argv) {
   PARENT = parent();
-  if (argv && argv.length === 2) return serve(Number(argv[0]), Number(argv[1]));
+  if (argv && argv.length >= 2) return serve(Number(argv[0]), Number(argv[1]), argv.length === 2);
   var stdin = $.NSFileHandle.fileHandleWithStandardInput.readDataToEndOfFile;
   var request = JSON.parse(ObjC.unwrap($.NSString.alloc.initWithDataEncoding(stdin, 4)));
   function framed(answer) {
@@ -36,18 +37,25 @@ function run(argv) {
   }));
 }
 
-// A request a line, an answer a line, until the requests end. Nothing of a request outlives it.
-function serve(requests, answers) {
+// A request a line, an answer a line, until the requests end. Nothing of a request outlives it. This
+// loop never returns to one that would free what Foundation hands out, so each round has a pool; where
+// JXA has none, the first round shows it: the process ends without a hello, and is started once more
+// without (see workers.py).
+function serve(requests, answers, frees) {
   var input = $.NSFileHandle.alloc.initWithFileDescriptor(requests);
   var output = $.NSFileHandle.alloc.initWithFileDescriptor(answers);
   function say(answer) {
     output.writeData($(ascii(JSON.stringify(answer)) + '\n').dataUsingEncoding(4));
   }
-  say({ mark: 'hello' });
   var pending = [], pool, lines, i;
-  for (;;) {
-    // This loop never returns to one that would free what Foundation hands out.
+  for (i = 0; frees && i < 3; i++) {
     pool = $.NSAutoreleasePool.alloc.init;
+    linesOf($('{}').dataUsingEncoding(4));
+    pool.drain;
+  }
+  say({ mark: 'hello' });
+  for (;;) {
+    pool = frees ? $.NSAutoreleasePool.alloc.init : { drain: null };
     lines = linesOf(input.availableData);
     if (lines === null) return undefined;
     for (i = 0; i < lines.length - 1; i++) {

@@ -111,7 +111,25 @@ function names(work, list, request) {
     return { by: 'id', keys: keys, places: function (found) { return kept(found, doubled); } };
   }
   keys = request.nameColumn ? keysOf(list, request.nameColumn) : null;
+  keys = keys && request.nested ? list.own || ownNames(list, keys) || keys : keys;
   return keys && once(keys) ? { by: 'name', keys: keys } : { by: 'index', keys: null };
+}
+
+// What the app itself names the items by; null where it does not, or no more by these names. A box
+// in another bears its path there (Mail), and its name is the end of that.
+function ownNames(list, names) {
+  var objects, own = [];
+  try {
+    objects = whole(list, '');
+  } catch (error) {
+    if (isFatal(error)) throw error;
+    return null;
+  }
+  return objects.every(function (object, i) {
+    var found = /\.byName\(("(?:[^"\\]|\\.)*")\)$/.exec(display(object)), name = String(names[i]);
+    own.push(found && JSON.parse(found[1]));
+    return found && (own[i] === name || own[i].slice(-name.length - 1) === '/' + name);
+  }) ? own : null;
 }
 
 function kept(list, doubled) {
