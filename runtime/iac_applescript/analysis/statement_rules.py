@@ -22,9 +22,9 @@ from iac_applescript.analysis.texts import (
     strip_parentheses,
 )
 from iac_applescript.analysis.vocabulary import JUDGED, LEADS, TermUse, Vocabulary
-from iac_runtime.policy.facts import Verb
 from iac_runtime.policy.verbs import Deed, find_consequences, is_trash_name
 from iac_runtime.tool import Level, highest
+from iac_runtime.toolkit import Verb
 
 ORDINALS: Final = frozenset(("first", "last", "some", "front", "back", "middle", "second"))
 _PARTS: Final = frozenset(("item", "end", "beginning", "first", "last"))

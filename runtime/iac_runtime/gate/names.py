@@ -179,16 +179,12 @@ def holdings_of(event: Event, tables: Tables, seconds: float) -> tuple[Holding, 
         for at, step in enumerate(steps):
             if isinstance(step, ById) and at > 1 and isinstance(steps[at - 1], AllElements):
                 found.setdefault(steps[:at], {})[step.id] = None
-    made = (_holding(steps, tuple(ids), event, tables, seconds) for steps, ids in found.items())
+    made = (_holding(steps, tuple(ids), tables, seconds) for steps, ids in found.items())
     return tuple(row for row in made if row is not None)
 
 
 def _holding(
-    steps: tuple[Step, ...],
-    ids: tuple[str | int, ...],
-    event: Event,
-    tables: Tables,
-    seconds: float,
+    steps: tuple[Step, ...], ids: tuple[str | int, ...], tables: Tables, seconds: float
 ) -> Holding | None:
     kinds, holders = (resolve_steps(part, tables).classes or () for part in (steps, steps[:-1]))
     kind = kinds[0] if kinds else ""
@@ -201,11 +197,9 @@ def _holding(
     path = (PropertyStep(property_term(ident)),)
     tests = tuple(Compare(path, "=", known) for known in ids)
     test = tests[0] if len(tests) == 1 else Join("or", tests)
-    count = Event(
-        event.app, event.kind, "count", "",
-        target=(*steps, Whose(test)), writes=False, may_launch=False, filter_here="proof",
-    )  # fmt: skip
-    return Holding(steps, ids, kind, choose_wire_form(count, tables, seconds))
+    strict: Any = {"may_launch": False, "filter_here": "proof"}
+    count = compose_read("count", (*steps, Whose(test)), tables, seconds, **strict)
+    return Holding(steps, ids, kind, count)
 
 
 def refuse_strays(execute: Execute, holdings: Sequence[Holding], app: str) -> None:
@@ -223,11 +217,9 @@ def refuse_strays(execute: Execute, holdings: Sequence[Holding], app: str) -> No
             continue
         if count < len(row.ids):
             where = format_reference(row.steps[:-1])
-            told = (
-                f"the {row.kind} with the id {row.ids[0]}"
-                if len(row.ids) == 1
-                else (f"{len(row.ids) - count} of the {len(row.ids)} {row.kind}s")
-            )
+            told = f"the {row.kind} with the id {row.ids[0]}"
+            if len(row.ids) > 1:
+                told = f"{len(row.ids) - count} of the {len(row.ids)} {row.kind}s"
             raise ToolError(
                 "NOT_FOUND",
                 f"{where} does not hold {told}. Nothing was sent.",
