@@ -12,7 +12,7 @@ from making import module, source, whole
 
 from iac_gen.cli import cli
 from iac_gen.discover import from_bundled_snapshots, load_includes
-from iac_gen.field import KINDS, Fact, compile_field, unknown_terms
+from iac_gen.field import FAULTS, KINDS, Fact, compile_field, unknown_terms
 from iac_gen.quirks import QuirkFile, load_field_book, load_quirks, read_facts, read_quirks
 from iac_gen.resolve import ResolvedDictionary, resolve_dictionary
 from iac_runtime.tools.field import field_rows
@@ -113,7 +113,9 @@ def texts_of(fact: Fact) -> Iterator[str]:
 def test_a_row_that_is_wrong_is_told_with_its_line(
     changed: dict[str, object], expected: str
 ) -> None:
-    (fault,) = written(**changed)
+    told = written(**changed)
+    assert isinstance(told, list)
+    (fault,) = told
     assert fault.startswith(f"diary.toml:2: error: {expected}")
 
 
@@ -192,6 +194,32 @@ def test_a_variant_of_an_app_is_named_where_sources_disagree(facts: list[Fact]) 
     profiles = Counter((fact.app, fact.profile) for fact in facts if fact.profile)
     assert profiles["com.apple.mail", "sick"] >= 3
     assert all(fact.play or fact.cost for fact in facts if fact.profile)
+
+
+@pytest.mark.parametrize("play", [
+    {"fault": "dialog", "verb": "make"},
+    {"fault": "order", "value": "restored ones first"},
+    {"fault": "crash", "of": "document"},
+    {"fault": "ambiguous", "part": "copies of the app"},
+    {"fault": "renumber", "verb": "make"},
+    {"fault": "renumber", "verb": "save"},
+    {"fault": "column-fails", "of": "message"},
+    {"fault": "missing", "part": "cells with errors"},
+    {"fault": "localised", "of": "mailbox"},
+    {"fault": "localised", "part": "error texts"},
+    {"fault": "hang", "needs": "no right"},
+    {"fault": "denied", "number": -10004},
+    {"fault": "hang", "needs": "in the background"},
+    {"fault": "extra", "part": "a draft", "ms": 15000},
+    {"fault": "late", "verb": "delete", "ms": 3000},
+    {"fault": "missing", "needs": "other space"},
+])  # fmt: skip
+def test_what_a_hard_mac_does_can_be_played(facts: list[Fact], play: dict[str, object]) -> None:
+    assert any(play.items() <= fact.play.items() for fact in facts)
+
+
+def test_every_fault_is_played_by_some_row(facts: list[Fact]) -> None:
+    assert {fact.play["fault"] for fact in facts if fact.play} == FAULTS.keys()
 
 
 def test_the_table_has_what_a_use_needs_and_no_more(facts: list[Fact]) -> None:

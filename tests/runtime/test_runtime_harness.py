@@ -229,3 +229,36 @@ def test_a_write_asks_the_container_whether_it_holds_what_the_id_finds(
     assert len(writes) == held
     # One event, whatever the app makes of a filter by id.
     assert [sent for sent in app.sent if "whose" in sent and "messages" in sent] == []
+
+
+@pytest.mark.parametrize("timeout", [30, 300])
+def test_a_count_says_what_is_counted(timeout: int) -> None:
+    # Finder, Music and Illustrator require it.
+    app = Defective(Catalogue([SHIPPED]), "", {}, key="finder")
+    app.call("finder_count", element="folder", timeout=timeout)
+    (sent,) = app.simulator.events
+    assert (sent.event, sent.params) == ("corecnte", {"kocl": {"type": "cobj"}})
+
+
+def test_a_clock_that_is_set_makes_no_look_late(catalogue: Catalogue) -> None:
+    steps = "var now = 0; Date.now = function () { now += 1e7; return now; };"
+    for defect in ("", steps):
+        done = Defective(catalogue, defect).call(
+            "diary_set", target="journals[0]", properties={"owner": "you"}
+        )
+        assert done.outcome is not None
+        assert done.outcome.state == "confirmed"
+
+
+def test_no_framework_is_loaded_that_could_put_osascript_into_the_dock(
+    catalogue: Catalogue,
+) -> None:
+    loaded = """
+      ObjC.import = (function (real) {
+        return function (name) { LOADED.push(name); return real(name); };
+      })(ObjC.import);
+      command = function (work) { examine('com.apple.finder'); isHelper('a'); return LOADED; };
+    """
+    done = Defective(catalogue, f"globalThis.LOADED = []; {loaded}").call("diary_remind")
+    assert "CoreServices" in done.value
+    assert not {"AppKit", "Cocoa"} & set(done.value)
