@@ -103,11 +103,11 @@ class Acts:
             says = "makes something that IAC does not understand"
         elif key == "withProperties":
             if not value or any(atom[0] != "site" for atom in value):
-                says = "gives properties that are not written out"
+                says = _NOT_WRITTEN
             for name, given in self.options(Args([value])):
                 self._option(name, given, node, field=True)
         elif key == "" and field:
-            says = "gives properties that are not written out"
+            says = _NOT_WRITTEN
         elif key == "saving" and texts != ["yes"]:
             says = "discards unsaved changes"
         elif key == "replacing" and texts != ["false"]:
@@ -212,17 +212,9 @@ class Acts:
         direct += [text for text in self.texts if "." in text] if words == "open" else []
         # What a press is of stands before it, in whatever variable.
         pressed = [text for text in self.texts if text not in self.names]
-        return Deed(
-            verb,
-            words,
-            kind,
-            told,
-            direct,
-            trash,
-            words in MOVES,
-            pressed if words in PRESSES else (),
-            [" ".join(split_name(key)) for key, _ in options],
-        )
+        pressed = pressed if words in PRESSES else []
+        named = [" ".join(split_name(key)) for key, _ in options]
+        return Deed(verb, words, kind, told, direct, trash, words in MOVES, pressed, named)
 
     def _labelled(self, args: Args) -> Iterator[tuple[str, str]]:
         yield from (
@@ -274,6 +266,13 @@ _FOLDERS: Final[Mapping[str, str]] = {
 }
 """The folders where a person keeps documents, as `pathTo` names them."""
 
+_MODES: Final = frozenset(
+    "includeStandardAdditions strictPropertyScope strictCommandScope strictParameterType".split()
+)
+"""What a script sets of an app's bridge, and not of the app."""
+
+_BRIDGES: Final = "reaches Objective-C, which can do anything"
+_NOT_WRITTEN: Final = "gives properties that are not written out"
 _DIALOGS: Final = frozenset(("chooseFile", "chooseFolder", "chooseFileName"))
 
 
@@ -343,13 +342,8 @@ class AppRules(Acts):
         self.findings.asked.add(name)
         commands = self.entries(apps, name, "command")
         classes, properties = (self.entries(apps, name, use) for use in ("class", "property"))
-        if (
-            name == "read"
-            and args is not None
-            and args.values[:1]
-            and args.values[0] <= CHOSEN | DATA
-            and args.values[0] >= CHOSEN
-        ):
+        first = args.values[0] if args and args.values else NOTHING
+        if name == "read" and CHOSEN <= first <= CHOSEN | DATA:
             self.add("MODIFY", "command", "reads a file that a person picks", name, node)
             return DATA
         if name in _CARRIES and args is not None and commands and self._is_plain(args):
@@ -358,9 +352,8 @@ class AppRules(Acts):
             return DATA
         if name in HARMFUL_MEMBERS or name in HARMFUL_NAMES:
             says = HARMFUL_MEMBERS.get(name) or HARMFUL_NAMES[name]
-            self.add(
-                "DANGEROUS", "told" if commands and says in TOLD else "member", says, name, node
-            )
+            rule = "told" if commands and says in TOLD else "member"
+            self.add("DANGEROUS", rule, says, name, node)
             if commands:
                 self.acts(holder, apps, name, "command", "DANGEROUS", args)
             return self._whole(holder)
@@ -455,8 +448,7 @@ class AppRules(Acts):
             if names and set(names) <= language.FRAMEWORKS:
                 return DATA
         if name == "import" or (name not in language.BRIDGE_READS and name not in KNOWN_MEMBERS):
-            says = "reaches Objective-C, which can do anything"
-            self.add("DANGEROUS", "name", says, name, node)
+            self.add("DANGEROUS", "name", _BRIDGES, name, node)
         return frozenset((("bridge", ""), ("data",)))
 
     @staticmethod
@@ -483,9 +475,8 @@ class AppRules(Acts):
             self.findings.tools[entry.tool] = None
         given = args or Args()
         first = given.values[0] if given.values else NOTHING
-        options = given.values[
-            1 if itself and (len(given.values) > 1 or name not in language.COMMANDS) else 0 :
-        ]
+        direct = itself and (len(given.values) > 1 or name not in language.COMMANDS)
+        options = given.values[direct:]
         if itself and len(given.values) == 1 and any(a[0] in ("of", "text") for a in first):
             options = []
         if args is None:
@@ -494,12 +485,9 @@ class AppRules(Acts):
             if highest(levels) != "SAFE" or name in ("copy", "make", "set"):
                 self.add("DANGEROUS", "command", f"hands on {name}", name, node)
             return ANYTHING if highest(levels) != "SAFE" else DATA
-        if highest(levels) != "SAFE" and any(
-            a[0] not in _KNOWN for v in (*options, given.spread) for a in v
-        ):
-            self.add(
-                "DANGEROUS", "unknown", "gives properties that are not written out", name, node
-            )
+        told = (atom for value in (*options, given.spread) for atom in value)
+        if highest(levels) != "SAFE" and any(atom[0] not in _KNOWN for atom in told):
+            self.add("DANGEROUS", "unknown", _NOT_WRITTEN, name, node)
         moved = [*given.values[:1]] if itself else [holder]
         if (
             # An object that opens itself: a file, a shortcut.
@@ -538,8 +526,7 @@ class AppRules(Acts):
     ) -> Value:
         term = self.make_new(holder, apps, name, classes, node, args)
         if args.spread or any(a[0] not in ("site", "text") for value in args.values for a in value):
-            says = "gives properties that are not written out"
-            self.add("DANGEROUS", "unknown", says, name, node)
+            self.add("DANGEROUS", "unknown", _NOT_WRITTEN, name, node)
         for key, value in self.options(args):
             self._option(key, value, node, field=True)
         return frozenset(("of", app.key, term, "", "") for app in apps if app.key != ADDITIONS)
@@ -548,24 +535,16 @@ class AppRules(Acts):
         """Judge a member that is set."""
         if any(atom[0] == "bridge" for atom in holder):
             if name not in language.BRIDGE_SETS:
-                self.add(
-                    "DANGEROUS", "name", "reaches Objective-C, which can do anything", name, node
-                )
+                self.add("DANGEROUS", "name", _BRIDGES, name, node)
             return
         apps, _ = self._seen(holder)
-        if (not apps and ("anything",) not in holder) or name in (
-            "includeStandardAdditions",
-            "strictPropertyScope",
-            "strictCommandScope",
-            "strictParameterType",
-        ):
+        if (not apps and ("anything",) not in holder) or name in _MODES:
             return
         self.findings.put.add(name)
         properties = self.entries(apps, name, "property")
         if not properties:
-            self.add(
-                "DANGEROUS", "unknown", "sets something that IAC does not understand", name, node
-            )
+            says = "sets something that IAC does not understand"
+            self.add("DANGEROUS", "unknown", says, name, node)
             return
         # What adds to a text keeps what was there.
         kept = [e for e in properties if not (self.appends and e.content)]

@@ -110,8 +110,7 @@ def shared_text(use: NameUse, count: int) -> str:
 
 def counted_before(event: Event, names: Sequence[NameUse]) -> Event:
     """Return a read that counts its names first."""
-    before = tuple(use.counts for use in names)
-    return replace(event, around=SurroundingReads(before)) if before else event
+    return replace(event, around=SurroundingReads(tuple(use.counts for use in names)))
 
 
 def shared_notes(names: Sequence[NameUse], answer: AppAnswer) -> tuple[str, ...]:
@@ -139,7 +138,7 @@ def sent_if_one(
     Raises:
         ToolError: Several objects bear a name, or the write failed.
     """
-    if event.pin is not None or not names:
+    if event.pin is not None:
         return execute(event)
     counts = join_reads((use.counts for use in names), tables)
     try:

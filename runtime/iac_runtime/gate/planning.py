@@ -160,14 +160,18 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
         cancel: Cancellation | None, pin: tuple[Event, Any] | None = None
     ) -> ToolResult:
         sent = replace(event, pin=pin) if pin else event
-        sent = witness.add_reads(sent) if witness else counted_before(sent, names)
+        if witness:
+            sent = witness.add_reads(sent)
+        elif names:
+            sent = counted_before(sent, names)
         execute: Execute = partial(
             context.executor.execute,
             app=app.name, command=tool.name, timeout=seconds, cancel=cancel,
         )  # fmt: skip
         if witness:
             refuse_strays(execute, holdings_of(event, operation.tables, seconds), app.name)
-            execute = partial(sent_if_one, execute, names, refuse, operation.tables)
+            if names:
+                execute = partial(sent_if_one, execute, names, refuse, operation.tables)
         try:
             if event.op == "list" and (length := holders_of(event.target)):
                 every = list_over(sent, length, execute, operation, names)
@@ -184,7 +188,7 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
                 witness.confirm_failed(error)
             raise describe_missing_object(error, event, operation) from None
         found = plain_result(answer, event, operation)
-        if witness is None:
+        if names and witness is None:
             found = found._replace(notes=(*found.notes, *shared_notes(names, answer)))
         found = finish_result(found, call, facts, operation, context)
         if witness:

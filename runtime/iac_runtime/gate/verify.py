@@ -97,7 +97,8 @@ class WriteVerification:
         """
         undo = _NOT_KEPT
         if self._can_keep:
-            self._watch = named_for_good(self._watch, answers, self._operation.tables)
+            if answers:
+                self._watch = named_for_good(self._watch, answers, self._operation.tables)
             undo = plan_undo(self._watch, answers, self._operation.tables)
             if undo.known and answers:
                 self._loss = find_loss(self._watch, answers) or self._find_rival(answers)

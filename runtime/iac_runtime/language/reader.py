@@ -56,9 +56,10 @@ from iac_runtime.language.syntax import (
     read_syntax,
 )
 from iac_runtime.language.terms import find_properties, known_properties
+from iac_runtime.language.text import format_reference
 from iac_runtime.language.values import ValueReader
 from iac_runtime.tool import Property
-from iac_runtime.tools.tables import Tables
+from iac_runtime.tools.tables import APPLICATION, Tables
 
 _OPERATOR_SPELLINGS: Final[Mapping[Operator, tuple[str, ...]]] = {
     "=": ("=", "==", "equals", "is"),
@@ -342,7 +343,7 @@ def reference_text(text: str) -> RefText:
 
 def specifier_text(steps: tuple[Step, ...]) -> RefText:
     """Return steps as a result; no steps are the application."""
-    return reference_text(Reference(steps).text)
+    return reference_text(format_reference(steps) or APPLICATION)
 
 
 def canonical_reference(shown: str, ident: str | int | None, tables: Tables) -> str:

@@ -161,7 +161,7 @@ def _judge_delete(
         says = f"{len(there)} of {every} are still there" if there else ""
         state: State = "unchanged" if len(there) == every else "partial" if there else "confirmed"
         return Outcome(state, says=says)
-    answer = reads.after[0]
+    answer = next(iter(reads.after))
     before, after = record_of(reads.before[0]), record_of(answer)
     ref = object_reference(watch, before)
     if before is not None and is_gone(answer):

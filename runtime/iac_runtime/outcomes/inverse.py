@@ -34,12 +34,12 @@ from iac_runtime.outcomes.outcome import (
     whole_of,
 )
 from iac_runtime.outcomes.read_back import (
+    STAMPED,
     ReadBackPlan,
     WriteOperation,
     declared_type,
     effect_of,
     is_stable_reference,
-    is_stamp,
     linked_properties,
 )
 from iac_runtime.policy.facts import UNCHANGED, Undo
@@ -157,8 +157,8 @@ def plan_undo(
     if isinstance(steps, str):
         return UNCHANGED if steps == _UNCHANGED else Undo(False, steps)
     if watch.operation == "set":
-        many = len(steps) > 1
-        told = _many_text(watch, len(steps), tables) if many else steps[0].says
+        says, *more_says = (step.says for step in steps)
+        told = _many_text(watch, len(steps), tables) if more_says else says
         return Undo(True, told, _what_stays(watch, reads))
     name = more.get("place", {}).get("value")
     if watch.operation == "delete" and isinstance(name, str) and mailbox_role(name) == "trash":
@@ -201,11 +201,11 @@ def rivals_of(
 
 
 def named_for_good(
-    watch: ReadBackPlan, answers: Sequence[Mapping[str, Any]] | None, tables: Tables
+    watch: ReadBackPlan, answers: Sequence[Mapping[str, Any]], tables: Tables
 ) -> ReadBackPlan:
     """Return a plan whose object goes by the ids and names that its app answered for it."""
     keys = [*watch.asked]
-    if not answers or "itself" not in keys:
+    if "itself" not in keys:
         return watch
     answer = answers[len(watch.needed) + keys.index("itself")]
     return replace(watch, target=named_steps(answer.get("value"), tables) or watch.target)
@@ -230,10 +230,10 @@ def _many_text(watch: ReadBackPlan, count: int, tables: Tables) -> str:
 
 def _place_text(step: InverseCall, name: Any, tables: Tables) -> str:
     """Return where an object goes back to, as a person calls it: `name`, as far as it was read."""
-    reference = str([*step.arguments.values()][-1])
-    last = AppReader(tables, strict=False).read_reference(reference).steps[-1]
     if not isinstance(name, str):
-        name = last.name if isinstance(last, ByName) else reference
+        name = str([*step.arguments.values()][-1])
+        last = AppReader(tables, strict=False).read_reference(name).steps[-1]
+        name = last.name if isinstance(last, ByName) else name
     return f"{tables.app.name} / {clean_value(name)}"
 
 
@@ -398,7 +398,7 @@ def _undo_make(
     whole = whole_of(reads.after[0], watch.around.after[0]) if reads.after else None
     if whole is None or whole.get(first) is None:
         return "the new object could not be read"
-    known = {term: part for term, part in whole.items() if _is_plain(part) and not is_stamp(term)}
+    known = {term: part for term, part in whole.items() if _is_plain(part) and term not in STAMPED}
     kept = {first: whole[first], **dict([*known.items()][:_MOST_LEFT])}
     # Not every class of what it holds can be counted by each kind of event.
     held = zip(watch.around.after[1:], reads.after[1:], strict=False)

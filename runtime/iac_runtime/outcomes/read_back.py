@@ -8,9 +8,9 @@ What is known of objects beyond their tables is in `effects.json`.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -444,7 +444,7 @@ _KINDS: Final = 6
 """Classes of elements that are counted in a new object."""
 
 _STAMPS: Final = ("creation date", "modification date", "date created", "date modified")
-_STAMPED: Final = (*_STAMPS, "stamp date", "class", "index", "properties")
+STAMPED: Final = (*_STAMPS, "stamp date", "class", "index", "properties")
 """Properties that an app changes by itself."""
 
 _CONTAINERS: Final = ("container", "folder", "mailbox", "list", "calendar", "playlist")
@@ -460,6 +460,7 @@ def known_effects() -> Mapping[str, Mapping[str, Any]]:
     return effects
 
 
+@lru_cache(maxsize=4096)
 def effect_of(code: str, app: str, kind: str, tables: Tables) -> Mapping[str, Any]:
     """Return the row of an event on an object of a class; empty where there is none."""
     rows = known_effects()
@@ -474,33 +475,30 @@ def is_id(row: Property) -> bool:
     return row.term != "name"
 
 
+@lru_cache(maxsize=1024)
 def parts_of(kind: str, tables: Tables) -> tuple[str, ...]:
     """Return the classes of what an object holds, without those that another of them covers."""
     terms = [row.term for row in tables.elements(kind) if row.term in tables.classes]
     terms = [term for term in terms if not is_text(term, tables)]
-    own = (
-        term
-        for term in terms
-        if not any(other != term and tables.is_descendant(term, other) for other in terms)
-    )
-    return tuple(own)[:_KINDS]
+
+    def is_covered(term: str) -> bool:
+        return any(other != term and tables.is_descendant(term, other) for other in terms)
+
+    return tuple(term for term in terms if not is_covered(term))[:_KINDS]
 
 
+@lru_cache(maxsize=1024)
 def container_of(kind: str, tables: Tables) -> Property | None:
     """Return the property that holds what an object of a class lies in."""
-
-    def container_rows() -> Iterator[Property]:
-        for name in _CONTAINERS:
-            row = tables.find_property(kind, name) if kind in tables.classes else None
-            if row is None or "r" not in row.access:
-                continue
-            classes = object_classes(row.type, tables)
-            if (classes is None and name == "container") or (
-                classes and has_elements(classes, kind, tables)
-            ):
-                yield row
-
-    return next(container_rows(), None)
+    for name in _CONTAINERS if kind in tables.classes else ():
+        row = tables.find_property(kind, name)
+        if row is None or "r" not in row.access:
+            continue
+        classes = object_classes(row.type, tables)
+        anything = classes is None and name == "container"
+        if anything or (classes and has_elements(classes, kind, tables)):
+            return row
+    return None
 
 
 def linked_properties(app: str, kind: str) -> tuple[str, ...]:
@@ -512,8 +510,3 @@ def is_stable_reference(steps: tuple[Step, ...]) -> bool:
     """Say whether steps name the same object later: by ids and names all the way."""
     picks = [step for step in steps if not hasattr(step, "name") or isinstance(step, ByName)]
     return all(isinstance(step, ById | ByName) for step in picks)
-
-
-def is_stamp(term: str) -> bool:
-    """Say whether an app changes a property by itself."""
-    return term in _STAMPED
