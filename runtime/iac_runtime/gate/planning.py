@@ -39,12 +39,13 @@ from iac_runtime.gate.names import (
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
 from iac_runtime.gate.results import (
     clean_result,
+    missing_parts,
     plain_result,
     refuse_cleaned,
     without_secret_fields,
 )
 from iac_runtime.gate.suggest import describe_missing_object
-from iac_runtime.gate.verify import WriteVerification, missing_parts
+from iac_runtime.gate.verify import WriteVerification
 from iac_runtime.language.compose import compose_request, effective_level
 from iac_runtime.language.raw_event import as_raw_event, choose_wire_form
 from iac_runtime.language.reader import AppReader

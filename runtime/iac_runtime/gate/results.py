@@ -40,6 +40,9 @@ _SHIFTING: Final = (
 MOST_SECONDS: Final = 3600
 """The longest time that one call can ask for."""
 
+_WHOLE: Final = "each is shown once"
+"""The end of the harness's one remark of which nothing is missing."""
+
 _CLEANED: Final = "hidden characters are left out of a text"
 _RAW: Final = "; `raw: true` gives it as the app has it"
 
@@ -146,6 +149,27 @@ def extract_call_options(call: Call, tool: Tool) -> Call:
             )
         options["timeout"] = float(given.pop("timeout"))
     return call._replace(arguments=given, **options)
+
+
+def missing_parts(found: ToolResult, answer: AppAnswer, *, paged: bool) -> Outcome | None:
+    """Return what is missing of a read; None where it is whole.
+
+    Args:
+        found: Its result.
+        answer: What the app answered.
+        paged: Whether rows were left out that the call did not ask to leave out.
+    """
+    says = [note for note in answer.notes if not note.endswith(_WHOLE)]
+    rows = found.value if isinstance(found.value, list) else ()
+    failed = [row for row in rows if isinstance(row, Mapping) and set(row) == {"target", "error"}]
+    if failed:
+        names = ", ".join(str(row["target"]) for row in failed[:5])
+        says.append(f"{len(failed)} of {len(rows)} could not be read: {names}")
+    if paged and found.notes:
+        says += [note for note in found.notes if " items; the next: " in note]
+    if found.whole is not None:
+        says.append(found.notes[-1])
+    return Outcome("partial", says="; ".join(says)) if says else None
 
 
 def _result_of_each(answer: AppAnswer, event: Event, tool: Operation) -> ToolResult:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from iac_base.errors import IacError, SetupError, ToolError
 from iac_base.secrets import redact_text
 from iac_base.text import clean_text
-from iac_runtime.execution.answers import OUTCOME_UNKNOWN, AppAnswer, SurroundingAnswers
-from iac_runtime.gate.plans import Call, ToolContext, ToolResult
+from iac_runtime.execution.answers import OUTCOME_UNKNOWN, SurroundingAnswers
+from iac_runtime.gate.plans import Call, ToolContext
 from iac_runtime.language.raw_event import compose_read
 from iac_runtime.language.steps import Event
 from iac_runtime.outcomes.compare import LOST, compare_reads, unread_reference
@@ -30,9 +30,6 @@ from iac_runtime.tools.tables import Operation
 
 if TYPE_CHECKING:
     from iac_runtime.outcomes.history import UndoHistory
-
-_WHOLE: Final = "each is shown once"
-"""The end of the harness's one remark of which nothing is missing."""
 
 _NOT_KEPT: Final = Undo(False, "the policy turns off what keeps the old state")
 
@@ -199,24 +196,3 @@ class WriteVerification:
         except SetupError:
             # What was done is done; that it cannot be taken back later is no reason to fail.
             return 0
-
-
-def missing_parts(found: ToolResult, answer: AppAnswer, *, paged: bool) -> Outcome | None:
-    """Return what is missing of a read; None where it is whole.
-
-    Args:
-        found: Its result.
-        answer: What the app answered.
-        paged: Whether rows were left out that the call did not ask to leave out.
-    """
-    says = [note for note in answer.notes if not note.endswith(_WHOLE)]
-    rows = found.value if isinstance(found.value, list) else ()
-    failed = [row for row in rows if isinstance(row, Mapping) and set(row) == {"target", "error"}]
-    if failed:
-        names = ", ".join(str(row["target"]) for row in failed[:5])
-        says.append(f"{len(failed)} of {len(rows)} could not be read: {names}")
-    if paged and found.notes:
-        says += [note for note in found.notes if " items; the next: " in note]
-    if found.whole is not None:
-        says.append(found.notes[-1])
-    return Outcome("partial", says="; ".join(says)) if says else None

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import PurePosixPath
 from typing import Any, Final
 
@@ -352,6 +352,7 @@ def canonical_reference(shown: str, ident: str | int | None, tables: Tables) -> 
     return _PREFIX.sub("", shown, count=1) if steps is None else Reference(steps).text
 
 
+@lru_cache(maxsize=1024)
 def read_shown_reference(
     shown: str, ident: str | int | None, tables: Tables
 ) -> tuple[Step, ...] | None:

@@ -366,18 +366,14 @@ class SurroundingReads(NamedTuple):
     """What is read around a write, in its exchange; the write is carried out whatever it gives.
 
     Attributes:
-        before, after: Requests that read.
+        before: Requests that read.
+        after: Requests that read then, by what the first of `before` gave where they name it
+            (`PreviouslyRead`): the first property of an object, or the id of each item of a list,
+            for each of which it is read.
     """
 
     before: "tuple[Event, ...]" = ()
     after: "tuple[Event, ...]" = ()
-
-    @property
-    def seen(self) -> bool:
-        """Whether `after` goes by what the first of `before` gave (`PreviouslyRead`): the first
-        property of an object, or the id of each item of a list, for each of which it is read."""
-        steps = (step for read in self.after for step in read.target)
-        return any(isinstance(one, PreviouslyRead) and one.by != "made" for one in steps)
 
 
 class IntentRequest(NamedTuple):

@@ -184,7 +184,8 @@ def event_json(event: Event, mark: str) -> dict[str, Any]:
     if event.around is not None:
         request["before"] = [event_json(part, mark) for part in event.around.before]
         request["after"] = [event_json(part, mark) for part in event.around.after]
-        request["seen"] = event.around.seen
+        steps = (step for read in event.around.after for step in read.target)
+        request["seen"] = any(isinstance(one, PreviouslyRead) and one.by != "made" for one in steps)
     return request
 
 

@@ -134,7 +134,7 @@ def plan_undo(
         return Undo(False)
     if why := _why_never(watch, tables):
         return Undo(False, why)
-    if without_secrets(watch.wanted) != watch.wanted:
+    if watch.wanted and without_secrets(watch.wanted) != watch.wanted:
         return Undo(False, _NOT_KEPT)
     if answers is None and watch.look:
         # Of how many is not known yet.
