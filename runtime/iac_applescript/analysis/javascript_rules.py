@@ -76,14 +76,12 @@ class Acts:
         return [entry for app in apps for entry in app.names.get(name, ()) if entry.use == use]
 
     def options(self, args: Args) -> Iterator[tuple[str, Value]]:
-        for value in args.values:
-            for atom in value:
-                if atom[0] == "site":
-                    site = self.sites[atom[1]]  # type: ignore[index]
-                    site.read = True
-                    yield from list(site.fields.items())
-                    if site.any and not site.fields.keys() <= {str(at) for at in range(99)}:
-                        yield "", site.any
+        atoms = [atom for value in args.values for atom in value if atom[0] == "site"]
+        for site in [self.sites[atom[1]] for atom in atoms]:  # type: ignore[index]
+            site.read = True
+            yield from list(site.fields.items())
+            if site.any and not site.fields.keys() <= {str(at) for at in range(99)}:
+                yield "", site.any
 
     def _option(self, key: str, value: Value, node: Node, *, field: bool = False) -> str:
         """Judge an option of a command, or a field of what is made; returns the class it makes."""
@@ -217,10 +215,8 @@ class Acts:
         return Deed(verb, words, kind, told, direct, trash, words in MOVES, pressed, named)
 
     def _labelled(self, args: Args) -> Iterator[tuple[str, str]]:
-        yield from (
-            ("", text) for value in args.values for text in texts_of(value) if HOLE not in text
-        )
-        for key, value in self.options(args):
+        given = [*(("", value) for value in args.values), *self.options(args)]
+        for key, value in given:
             yield from ((key, text) for text in texts_of(value) if HOLE not in text)
             if key == "withProperties":
                 yield from self._labelled(Args([value]))

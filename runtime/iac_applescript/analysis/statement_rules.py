@@ -112,9 +112,8 @@ def judge_set(
     plain = plain_target(target)
     if not plain:
         return _dangerous("sets something that IAC does not understand")
-    foreign = (
-        scene.told and not scene.apps and any(_rows_in_other_apps(unit, scene) for unit in plain)
-    )
+    elsewhere = any(_rows_in_other_apps(unit, scene) for unit in plain)
+    foreign = scene.told and not scene.apps and elsewhere
     names = ("result", "{", "}", ",")
     if not foreign and all(unit.kind == "variable" or unit.word in names for unit in plain):
         return SAFE
@@ -202,9 +201,8 @@ def _is_appending(plain: Sequence[Unit], value: Sequence[Unit], scene: Statement
 
 def _without_cast(units: Sequence[Unit]) -> list[Unit]:
     plain = strip_parentheses(units)
-    return (
-        strip_parentheses(plain[:-2]) if [unit.word for unit in plain[-2:-1]] == ["as"] else plain
-    )
+    cast = [unit.word for unit in plain[-2:-1]] == ["as"]
+    return strip_parentheses(plain[:-2]) if cast else plain
 
 
 def _is_new(holder: Sequence[Unit], scene: StatementContext) -> bool:
@@ -460,26 +458,22 @@ def _judge_web(rest: Sequence[Unit], scene: StatementContext, base: Level) -> Co
     given = rest[1:] if rest and rest[0].word == "for" else rest
     end = (i for i, u in enumerate(given) if u.word == "in" or u.word.startswith("with"))
     term = given[: next(end, len(given))]
-    page = starts_with_phrase(strip_parentheses(term), "url of") and all(
-        unit.word != "&" for unit in term
-    )
+    joined = any(unit.word == "&" for unit in term)
+    page = starts_with_phrase(strip_parentheses(term), "url of") and not joined
     plain = page or is_spelled_out(term, scene.declared) or is_literal_address(term, scene.declared)
-    return CommandVerdict(
-        highest((base, "MODIFY" if plain else "DANGEROUS")), JUDGED["search the web"]
-    )
+    level = highest((base, "MODIFY" if plain else "DANGEROUS"))
+    return CommandVerdict(level, JUDGED["search the web"])
 
 
 def _judge_access(rest: Sequence[Unit], scene: StatementContext, _base: Level) -> CommandVerdict:
     """Judge a file that is opened or read by itself: data of the user's, or picked."""
     rest = _inside_parentheses(rest)
     writes = any(unit.word == "write permission" for unit in rest)
-    end = (
-        i for i, u in enumerate(rest) if u.word in (*_WITH, "as", "from", "using", "starting at")
-    )
-    file = _opened_file(rest[: next(end, len(rest))], scene)
-    picked = all(
-        starts_with_phrase(units, "choose file") for units in possible_values(file, scene.declared)
-    )
+    stops = (*_WITH, "as", "from", "using", "starting at")
+    end = next((i for i, u in enumerate(rest) if u.word in stops), len(rest))
+    file = _opened_file(rest[:end], scene)
+    values = possible_values(file, scene.declared)
+    picked = all(starts_with_phrase(units, "choose file") for units in values)
     known = is_data_file(file, scene.declared) if writes else picked
     return CommandVerdict("MODIFY" if known else "DANGEROUS", JUDGED["open for access"])
 
