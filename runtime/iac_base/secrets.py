@@ -325,12 +325,22 @@ def redact_text(text: str, secrets: Collection[str] = ()) -> str:
     return remove_spans(text, secret_spans(text))
 
 
-def secret_spans(text: str) -> list[tuple[int, int]]:
+def secret_spans(text: str) -> tuple[tuple[int, int], ...]:
     """Return where secrets stand in a text, by their shape or by what names them, in order."""
     if len(text) < _SHORTEST or _HARMLESS.fullmatch(text):
-        return []
+        return ()
+    return (_find_spans if len(text) > _OFTEN else _often_found_spans)(text)
+
+
+def _find_spans(text: str) -> tuple[tuple[int, int], ...]:
     # All are sought in the same text, or one that goes could take the name of the next along.
-    return sorted((*_spans_by_shape(text), *_spans_by_name(text)))
+    return tuple(sorted((*_spans_by_shape(text), *_spans_by_name(text))))
+
+
+_OFTEN: Final = 200
+"""Characters of a text that comes again and again: a line, a reason, the name of a client."""
+
+_often_found_spans: Final = lru_cache(maxsize=1024)(_find_spans)
 
 
 def _spans_by_shape(text: str) -> Iterator[tuple[int, int]]:
@@ -383,7 +393,8 @@ def _ends_there(text: str, match: re.Match[str]) -> bool:
 @lru_cache(maxsize=4096)
 def _ends_label(name: str) -> tuple[bool, bool, bool]:
     """Say whether a name tells of a secret, or can end one, in other languages and in English."""
-    named = _sounds_secret(name) or (split_name(name) or [""])[-1] in _SHORT
+    short = name.casefold().endswith(_SHORT) and split_name(name)[-1] in _SHORT
+    named = short or _sounds_secret(name)
     english = name.lower().removesuffix("s") in _LASTS
     return named, _fold_label(name) in _foreign_labels().lasts, english
 

@@ -326,11 +326,12 @@ def redeem_token(
     token: str,
     facts: CallFacts,
     decision: Decision,
+    verdict: Verdict,
     now: Callable[[], float] = time.time,
 ) -> ApprovalToken:
-    """Use a token up for one call, and return what it said.
+    """Use a token up for one call, count its answer, and return what it said.
 
-    It is used up even where it turns out to be for another call.
+    It is used up even where it turns out to be for another call; then the answer counts nothing.
 
     Raises:
         TokenError: It is not one of ours, was used, is too old, or is for another call.
@@ -339,17 +340,28 @@ def redeem_token(
     approval = read_token(store, token)
     use = "UPDATE questions SET used = 1 WHERE nonce = ? AND NOT used"
     with store.open_transaction() as connection:
-        fresh = connection.execute(use, (approval.nonce,)).rowcount == 1
-    if not fresh:
-        raise TokenError("This approval was already used, or was never requested here.")
-    if not approval.issued - 1 <= now() <= approval.issued + LIFETIME:
-        raise TokenError("This approval is too old; ask again.")
+        if connection.execute(use, (approval.nonce,)).rowcount != 1:
+            raise TokenError("This approval was already used, or was never requested here.")
+        wrong = _find_mismatch(approval, facts, decision, now())
+        if not wrong:
+            record_answer(connection, facts.client, approval.way, verdict, now())
+    if wrong:
+        raise TokenError(wrong)
+    return approval
+
+
+def _find_mismatch(
+    approval: ApprovalToken, facts: CallFacts, decision: Decision, now: float
+) -> str:
+    """Return why a token is not good for a call; empty where it is."""
+    if not approval.issued - 1 <= now <= approval.issued + LIFETIME:
+        return "This approval is too old; ask again."
     if approval.tool != facts.tool or not matches_seal(call_digest(facts), approval.digest):
         changed = approval.tool == facts.tool and approval.pin != facts.pin
-        raise TokenError(CHANGED if changed else "This approval is for another call; ask again.")
+        return CHANGED if changed else "This approval is for another call; ask again."
     if approval.level != decision.level:
-        raise TokenError("This call has a different level than was approved; ask again.")
-    return approval
+        return "This call has a different level than was approved; ask again."
+    return ""
 
 
 def release_token(store: ApprovalStore, token: str) -> None:

@@ -44,6 +44,7 @@ from iac_runtime.execution.answers import parse_process_output
 from iac_runtime.execution.process import Runner
 from iac_runtime.execution.workers import run_process
 from iac_runtime.policy.facts import (
+    Approver,
     CallFacts,
     Decision,
     TargetDescription,
@@ -391,6 +392,11 @@ def is_page_open() -> bool:
         return False
     pid, started = _page_process(state)
     return pid > 0 and abs(_process_start_time(pid) - started) < _START_SLACK
+
+
+def local_approvers() -> dict[Approver, bool]:
+    """Return the ways of asking on this Mac, each with whether it can: a page if one is open."""
+    return {"dialog": can_show_dialog(), **({"page": True} if is_page_open() else {})}
 
 
 def ask_page(question: Question, cancel: Cancellation | None = None) -> Verdict:

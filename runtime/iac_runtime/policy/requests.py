@@ -191,7 +191,8 @@ def value_path(value: Value, app: str, home: str) -> str | None:
     if isinstance(value, PathValue):
         return value.path
     if isinstance(value, RefValue):
-        return find_specifier_path(value.steps, app, home)
+        known = app.casefold() in FILE_APPS
+        return find_specifier_path(value.steps, app, home) if known else None
     if isinstance(value, str):
         if value.startswith(("/", "~/")) and "\n" not in value:
             return home + value[1:] if value.startswith("~") else value
