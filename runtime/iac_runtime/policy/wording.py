@@ -106,9 +106,8 @@ def _describe_effect(
 
 def _fill_phrase(effect: Effect, places: Mapping[str, str], *, runs: bool = False) -> str:
     """Return the first phrase that fits an effect and of which every place is known, filled."""
-    for phrase in (*_phrases_for(effect, runs=runs), "do what IAC cannot tell"):
-        if all(places.get(name) for name in _PLACE.findall(phrase)):
-            break
+    fitting = (*_phrases_for(effect, runs=runs), "do what IAC cannot tell")
+    phrase = next(one for one in fitting if all(map(places.get, _PLACE.findall(one))))
     said = _PLACE.sub(lambda place: places[place[1]], phrase)
     if "{app}" in phrase or "this Mac" in phrase or not places["app"]:
         return said
