@@ -1,5 +1,6 @@
 """Lists, counts and reads of several objects: what they answer and how many events they cost."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,9 @@ import pytest
 from defective import CANNOT_FILTER, Defective, no_column
 
 from iac_base.errors import InvalidParameterError, ToolError
+from iac_runtime.execution.executor import Executor
+from iac_runtime.execution.process import Completed
+from iac_runtime.gate.gate import Gate
 from iac_runtime.tools.catalogue import Catalogue
 
 SHIPPED = Path(__file__).parents[2] / "generated" / "iac_tools"
@@ -152,7 +156,13 @@ SLOW = """
 def test_a_filter_that_takes_the_app_too_long_is_decided_here(
     catalogue: Catalogue, happens: str
 ) -> None:
-    app = Defective(catalogue, SLOW.replace("HAPPENS", happens), DIARY)
+    app, runs = Defective(catalogue, SLOW.replace("HAPPENS", happens), DIARY), list[object]()
+
+    def run(argv: Sequence[str], stdin: bytes, timeout: float) -> Completed:
+        runs.append(argv)
+        return app(argv, stdin, timeout)
+
+    app.gate = Gate(catalogue, Executor(run), "DANGEROUS")
     where = {"words": 3}
     done = app.call("diary_list", element="entry", properties=["name"], where=where)
     assert refs(done.value) == ["a", "c"]
@@ -160,7 +170,11 @@ def test_a_filter_that_takes_the_app_too_long_is_decided_here(
         f"the app took too long to filter, so all {len(DIARY['entries'])} items were read and"
         " filtered here"
     )
+    once = 1 + happens.startswith("delay")
+    assert len(runs) == once
+    # It is not tried again.
     assert app.call("diary_count", element="entry", where=where).value == 2
+    assert len(runs) == once + 1
 
 
 def test_a_list_that_takes_too_long_without_a_filter_is_an_error(catalogue: Catalogue) -> None:

@@ -37,7 +37,7 @@ from iac_runtime.execution.locks import (
 )
 from iac_runtime.execution.process import Completed, Grace, Runner
 from iac_runtime.execution.workers import WorkerPool, run_process
-from iac_runtime.language.steps import Event, Whose
+from iac_runtime.language.steps import Event, Step, Whose
 from iac_runtime.language.text import event_json
 
 if TYPE_CHECKING:
@@ -104,6 +104,8 @@ class Executor:
         self._change = threading.Condition(self._lock)
         self._under_way: set[Cancellation] = set()
         self._closed = False
+        self._slow: set[tuple[str, tuple[Step, ...]]] = set()
+        """The app and the collection of each filter that took the app too long."""
         self._workers: WorkerPool | None = None
         if workers and runner is None:
             self._workers = WorkerPool(self._argv, self._limits, self._grace)
@@ -295,17 +297,18 @@ class Executor:
 
     def _send_with_retry(self, event: Event, call: SentCall, cancel: Cancellation) -> AppAnswer:
         begun, deadline = time.monotonic(), time.monotonic() + call.timeout
-        filtered = (
-            event.op in ("list", "count")
-            and bool(event.target)
-            and isinstance(event.target[-1], Whose)
-        )
+        filters = event.op in ("list", "count") and isinstance((None, *event.target)[-1], Whose)
+        collection = (event.app, event.target[:-1])
+        if filters and collection in self._slow:
+            event = replace(event, filter_here="slow")
+        filtered = filters and not event.filter_here
         until = begun + call.timeout / 2 if filtered else deadline
         try:
             return self._send_once(event, call, until, cancel)
         except ToolError as error:
             if filtered and error.type == "TIMEOUT" and error.number is None:
                 # An app may look at one object after the other; whole columns are quicker then.
+                self._slow.add(collection)
                 event = replace(event, filter_here="slow")
                 return self._send_once(event, call, deadline, cancel)
             if error.number is None or event.writes:

@@ -10,7 +10,7 @@ run. Words are the dictionary's where they are plain, else codes in chevrons.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from functools import lru_cache
 from typing import Any, Final
@@ -27,6 +27,7 @@ from iac_runtime.language.steps import (
     Compare,
     DateValue,
     Event,
+    EventOp,
     Filter,
     MiddleOrSome,
     PathValue,
@@ -105,6 +106,21 @@ def choose_wire_form(event: Event, tables: Tables, seconds: float) -> Event:
             "Read the list, and use the references in it.",
         )
     return event
+
+
+def compose_read(
+    op: EventOp, target: tuple[Step, ...], tables: Tables, seconds: float, **more: Any
+) -> Event:
+    """Return a request of IAC's own that reads, in the form in which it is sent."""
+    app = tables.app
+    read = Event(app.id, app.kind, op, "", target=target, writes=False, **more)
+    return choose_wire_form(read, tables, seconds)
+
+
+def join_reads(reads: Iterable[Event], tables: Tables) -> Event:
+    """Return reads of one app as one request, which does not start it."""
+    app, parts = tables.app, tuple(reads)
+    return Event(app.id, app.kind, "each", "", parts=parts, writes=False, may_launch=False)
 
 
 def as_raw_event(event: Event, tables: Tables, seconds: float) -> Event | None:

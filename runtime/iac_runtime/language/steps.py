@@ -366,14 +366,14 @@ class SurroundingReads(NamedTuple):
     """What is read around a write, in its exchange; the write is carried out whatever it gives.
 
     Attributes:
-        before, after: Requests that read.
-        seen: Whether `after` goes by what the first of `before` gave (`steps.Seen`): the first
-            property of an object, or the id of each item of a list, for each of which it is read.
+        before: Requests that read.
+        after: Requests that read then, by what the first of `before` gave where they name it
+            (`PreviouslyRead`): the first property of an object, or the id of each item of a list,
+            for each of which it is read.
     """
 
     before: "tuple[Event, ...]" = ()
     after: "tuple[Event, ...]" = ()
-    seen: bool = False
 
 
 class IntentRequest(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Final, Literal
 from iac_base.errors import InvalidParameterError, nearest_names, quote_text
 from iac_base.text import text_literal
 from iac_base.words import fold_name
-from iac_runtime.language.steps import Term
+from iac_runtime.language.steps import Column, Term
 from iac_runtime.tool import Class, Property
 from iac_runtime.tools.tables import (
     APPLICATION,
@@ -49,6 +49,12 @@ def code_key(code: str) -> str:
 def property_term(row: Property) -> Term:
     """Return the JXA name of a property with its code."""
     return Term(row.jxa, row.code, row.term)
+
+
+def columns_of(rows: Iterable[Property | None]) -> tuple[Column, ...]:
+    """Return what reads properties, each once; a row that is none is left out."""
+    known = (Column(row.term, property_term(row)) for row in rows if row is not None)
+    return tuple(dict.fromkeys(known))
 
 
 @_cached

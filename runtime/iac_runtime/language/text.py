@@ -182,10 +182,10 @@ def event_json(event: Event, mark: str) -> dict[str, Any]:
     if event.pin is not None:
         request["pin"] = [event_json(event.pin[0], mark), event.pin[1]]
     if event.around is not None:
-        before, after, seen = event.around
-        request["before"] = [event_json(part, mark) for part in before]
-        request["after"] = [event_json(part, mark) for part in after]
-        request["seen"] = seen
+        request["before"] = [event_json(part, mark) for part in event.around.before]
+        request["after"] = [event_json(part, mark) for part in event.around.after]
+        steps = (step for read in event.around.after for step in read.target)
+        request["seen"] = any(isinstance(one, PreviouslyRead) and one.by != "made" for one in steps)
     return request
 
 
