@@ -63,6 +63,7 @@ from iac_runtime.language.steps import (
 from iac_runtime.language.terms import find_properties, id_property, property_term
 from iac_runtime.outcomes.read_back import effect_of
 from iac_runtime.policy.decide import TASK
+from iac_runtime.policy.effects import outgoing_classes
 from iac_runtime.policy.facts import OWN_APP, CallFacts, Effect, TargetDescription, Undo
 from iac_runtime.policy.settings import APPROVERS
 from iac_runtime.policy.taint import remove_secret_columns
@@ -130,6 +131,10 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
         told = compose_request(operation, said, context.home)
     else:
         event = compose_request(operation, bound, context.home)
+    if event.op == "set" and outgoing_classes(operation.tables):
+        from iac_runtime.gate.quotes import QuotedOriginals
+
+        event = context.get_or_create(QuotedOriginals).with_quote(event)
     # All of an object means all but its secrets.
     event = remove_secret_columns(event, operation.tables, context.permissions.policy.secrets)
     seconds = context.executor.timeout if call.timeout is None else call.timeout
@@ -191,6 +196,10 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
                 witness.confirm_failed(error)
             raise describe_missing_object(error, event, operation) from None
         found = plain_result(answer, event, operation)
+        if witness and (way := effect_of(event.code, app.id, "", operation.tables).get("text")):
+            from iac_runtime.gate.quotes import QuotedOriginals
+
+            context.get_or_create(QuotedOriginals).remember(event, way, str(found.value), execute)
         if names and witness is None:
             found = found._replace(notes=(*found.notes, *shared_notes(names, answer)))
         found = finish_result(found, call, facts, operation, context)

@@ -85,6 +85,12 @@ def find_field(rows: Iterable[Property], name: str) -> Property | None:
 
 
 @_cached
+def find_class_property(term: str, name: str, tables: Tables) -> Property | None:
+    """Return the property of a class that is called `name`, as `find_field` does."""
+    return find_field(tables.properties(term), name)
+
+
+@_cached
 def find_class_term(name: str, tables: Tables) -> str | None:
     """Return the term of the class called `name`, singular, plural or by a synonym."""
     return tables.find_class(name) or next(
@@ -120,7 +126,7 @@ def find_properties(
     found = [
         prop
         for owner in candidate_classes(classes, tables)
-        if (prop := find_field(tables.properties(owner), name)) is not None
+        if (prop := find_class_property(owner, name, tables)) is not None
     ]
     if not found and fold_name(name) == "class":
         return (CLASS_PROPERTY,)
