@@ -97,25 +97,10 @@ _DIGIT: Final = re.compile("[0-9]")
 _TABLES: Final = json.loads(Path(__file__).with_name("secrets.json").read_bytes())
 """`names`: what holds a secret, in English, its words apart. `labels`: what people write before
 one, by language. `forms`: each kind, what every text of its form has in lower case (`0` for any
-digit), the form, and the function below that proves it."""
+digit), the form, and the function above that proves it."""
 
-_PROOFS: Final[Mapping[str, Callable[[str], bool]]] = {
-    proof.__name__.removeprefix("_"): proof
-    for proof in (
-        _has_random_part,
-        _has_three_kinds,
-        _is_iban,
-        _is_mixed,
-        _is_no_word,
-        _is_prefixed_key,
-        _is_random_text,
-        _is_recovery_phrase,
-        _names_hook,
-        _passes_luhn,
-    )
-}
 _FORMS: Final[tuple[tuple[str, str, Callable[[str], bool]], ...]] = tuple(
-    (row.get("needs", ""), row["form"], _PROOFS.get(row.get("proof", ""), bool))
+    (row.get("needs", ""), row["form"], globals()[f"_{row['proof']}"] if "proof" in row else bool)
     for row in _TABLES["forms"]
 )
 _compile_form: Final = cache(re.compile)

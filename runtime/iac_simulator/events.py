@@ -487,7 +487,10 @@ def value_of_list(value: Any, type_: str) -> Any:
 def _quickdraw_value(value: Any, type_: str) -> Tree | None:
     """Return a rectangle, point or color as apps answer it: numbers in the order of QuickDraw."""
     value = fields if (fields := record_fields(value)) else value
-    kind = next((row.codes[0] for name, _ in parse_type(type_) if (row := find_type(name))), "")
+    kind = next(
+        (row.codes[0] for name, _ in parse_type(type_) if (row := find_type(name)) and row.codes),
+        "",
+    )
     try:
         match kind:
             case "qdrt":

@@ -43,7 +43,7 @@ from iac_runtime.language.text import event_json
 if TYPE_CHECKING:
     from iac_runtime.execution.mac import AppState, Version
 
-_ROOMS: Final = ("loop", "requests", "lists", "rows", "values", "raw", "bytes")
+_ROOMS: Final = ("loop", "requests", "lists", "plans", "rows", "values", "raw", "bytes")
 _NUMBERS: Final = {
     role: [number for number, row in APPLE_ERRORS.items() if row.harness == role]
     for role in ("stop", "unfiltered")

@@ -36,6 +36,7 @@ from iac_runtime.language.steps import (
 from iac_runtime.language.terms import (
     camel_case,
     class_term,
+    columns_of,
     elements_term,
     find_properties,
     has_elements,
@@ -462,7 +463,7 @@ def named_columns(
 def all_columns(term: str, tables: Tables) -> tuple[Column, ...]:
     """Return every property of a class that can be read, up to a limit."""
     rows = [row for row in tables.properties(term) if "r" in row.access]
-    return tuple(Column(row.term, property_term(row)) for row in rows[:_MAX_COLUMNS])
+    return columns_of(rows[:_MAX_COLUMNS])
 
 
 @lru_cache(maxsize=1)
@@ -489,7 +490,7 @@ def default_columns(term: str, tables: Tables) -> tuple[Column, ...]:
         ident = id_property(term, tables)
         plain = (row for row in rows.values() if row.type in _PLAIN and row != ident)
         chosen = [*plain][:_TEXTS] or ([ident] if ident is not None else [])
-    return tuple(Column(row.term, property_term(row)) for row in chosen)
+    return columns_of(chosen)
 
 
 def _preferred_names(term: str, tables: Tables) -> list[str]:

@@ -366,14 +366,14 @@ class SurroundingReads(NamedTuple):
     """What is read around a write, in its exchange; the write is carried out whatever it gives.
 
     Attributes:
-        before, after: Requests that read.
-        seen: Whether `after` goes by what the first of `before` gave (`steps.Seen`): the first
-            property of an object, or the id of each item of a list, for each of which it is read.
+        before: Requests that read.
+        after: Requests that read then, by what the first of `before` gave where they name it
+            (`PreviouslyRead`): the first property of an object, or the id of each item of a list,
+            for each of which it is read.
     """
 
     before: "tuple[Event, ...]" = ()
     after: "tuple[Event, ...]" = ()
-    seen: bool = False
 
 
 class IntentRequest(NamedTuple):
@@ -417,6 +417,10 @@ class Event:
         pin: A request that reads, and its answer: nothing is sent where it answers otherwise.
         around: What is read before and after a write.
         raw: How it is sent by codes, where JXA has no form for it; None for JXA's own form.
+        ranges: How a part of a list is read, by codes; None where it is read whole.
+        holders: How many steps of the target lead to objects in each of which a list looks, and
+            the property that holds their id, by JXA name; none for a list of one object.
+        costs: What reads are taken to cost (see execution/jxa/plans.js); empty for the defaults.
         filter_here: Why the harness decides the filter of a list or count, not the app: that took
             too long, or a whole column is the proof.
     """
@@ -445,4 +449,7 @@ class Event:
     pin: tuple["Event", Any] | None = None
     around: SurroundingReads | None = None
     raw: RawForm | None = field(default=None, compare=False)
+    ranges: RawForm | None = field(default=None, compare=False)
+    holders: tuple[int, str] | None = None
+    costs: Mapping[str, Any] = field(default_factory=dict, compare=False)
     filter_here: Literal["", "slow", "proof"] = ""

@@ -120,9 +120,8 @@ def values_match(wanted: Any, got: Any, kind: str, tables: Tables) -> bool | Non
     if isinstance(wanted, bool) or isinstance(got, bool):
         return wanted == got if isinstance(got, bool | int) else None
     if isinstance(wanted, int | float) and isinstance(got, int | float):
-        return wanted == got or math.isclose(
-            wanted, got, rel_tol=1e-6, abs_tol=_number_tolerance(wanted, got)
-        )
+        near = _NEAR if isinstance(wanted, float) or isinstance(got, float) else 0.0
+        return wanted == got or math.isclose(wanted, got, rel_tol=1e-6, abs_tol=near)
     if isinstance(wanted, str) and isinstance(got, str):
         if kind == HTML_TEXT:
             from iac_runtime.language.html_text import says_the_same
@@ -132,10 +131,6 @@ def values_match(wanted: Any, got: Any, kind: str, tables: Tables) -> bool | Non
             _is_word(kind, tables) and fold_name(wanted) == fold_name(got)
         )
     return str(wanted) == str(got) if isinstance(got, str | int | float) else None
-
-
-def _number_tolerance(wanted: float, got: float) -> float:
-    return _NEAR if isinstance(wanted, float) or isinstance(got, float) else 0.0
 
 
 def _same_tagged(wanted: Mapping[str, Any], got: Mapping[str, Any], tables: Tables) -> bool | None:
@@ -274,13 +269,9 @@ def _readable(value: Any, kind: str) -> Any:
 
 def _quoted_value(value: Any, tables: Tables) -> str:
     found = short_value(value, tables)
-    return (
-        quote_text(found, _TEXT)
-        if isinstance(found, str)
-        else "nothing"
-        if found is None
-        else str(found)
-    )
+    if isinstance(found, str):
+        return quote_text(found, _TEXT)
+    return "nothing" if found is None else str(found)
 
 
 def combined_outcome(outcomes: Sequence[Outcome | None]) -> Outcome | None:

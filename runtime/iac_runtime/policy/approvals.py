@@ -31,7 +31,6 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -198,8 +197,8 @@ def paused_clients(folder: Path, now: Callable[[], float] = time.time) -> list[P
     """Return the clients that may not ask. Raises SetupError."""
     query = "SELECT client, since FROM stopped ORDER BY since, client"
     rows = _fetch_client_rows(folder, now(), query)
-    ends = ((client, datetime.fromtimestamp(since + WINDOW_SECONDS)) for client, since in rows)
-    return [PausedClient(client, end.strftime("%Y-%m-%d %H:%M:%S")) for client, end in ends]
+    ends = ((client, time.localtime(since + WINDOW_SECONDS)) for client, since in rows)
+    return [PausedClient(client, time.strftime("%Y-%m-%d %H:%M:%S", end)) for client, end in ends]
 
 
 def unapproved_counts(folder: Path, now: Callable[[], float] = time.time) -> dict[str, int]:
@@ -411,7 +410,7 @@ def remember_approval(store: ApprovalStore, facts: CallFacts) -> None:
     scope = find_approval_scope(facts.effects, facts.token_client, simulated=facts.simulated)
     if scope is None:
         return
-    made = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    made = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     call = (json.dumps(scope.keys), facts.tool, scope.description, facts.digest)
     fields = (*call, made, escape_hidden(facts.client))
     mac = seal_fields(store.key, _DECISION_PURPOSE, fields)

@@ -110,7 +110,7 @@ def request_effects(
     answers = operation is None or bool(operation.spec.result)
     name = tables.app.name if tables else identify(event.app)[1]
     verbs: tuple[Verb, ...] = (request_verb(event, level, answers=answers),)
-    if view.consequences:
+    if view.can_act and view.consequences:
         verbs = combine_verbs(view.deed._replace(verb=verbs[0]), view.consequences)
     verb, *others = verbs
     thing, flow = request_object(event, tables), request_flows(view, verb)

@@ -120,9 +120,10 @@ class Requester(NamedTuple):
     Attributes:
         client: As it names itself.
         ways: The ways of asking that there are, in the order in which they are tried.
-        vouched: For calls that the person who runs them wrote himself (the library, `--allow`).
+        preapproved_level: For calls that the person who runs them wrote himself (the library,
+            `--allow`).
         unable: The ways that there could be, and are not.
-        holder, most, simulated: As in `CallFacts`.
+        token_client, max_level, simulated: As in `CallFacts`.
     """
 
     client: str = ""

@@ -63,7 +63,7 @@ class RequestValue(NamedTuple):
         owner: The parameter that a field stands in, or `set`.
         path: The absolute path of the file that it names, however it is named: a path, a text
             with the form of one, a `file:` URL, or Finder's steps to an item; None for no file.
-        into: Whether it says where something is put.
+        is_destination: Whether it says where something is put.
     """
 
     name: str
@@ -86,12 +86,13 @@ class RequestView:
         values: Every value, records and lists opened.
         texts: Every text and path among them.
         paths: Every file that the request names.
-        landings: Every path at which something comes to lie that the request does not name as
-            one: what is moved into a folder, made in one, or called otherwise where it is.
-        asked: The request, and those that it does in one call.
-        through: The processes that it reaches into by System Events.
-        made: The class of what is made, in words; empty if nothing is.
-        of_files: Whether the app is one whose objects are files.
+        destination_paths: Every path at which something comes to lie that the request does not
+            name as one: what is moved into a folder, made in one, or called otherwise where it is.
+        requests: The request, and those that it does in one call.
+        target_processes: The processes that it reaches into by System Events.
+        created_class: The class of what is made, in words; empty if nothing is.
+        has_file_objects: Whether the app is one whose objects are files.
+        can_act: Whether it may do more than read and list.
     """
 
     event: Event
@@ -105,6 +106,7 @@ class RequestView:
     target_processes: "tuple[TargetProcess, ...]"
     created_class: str
     has_file_objects: bool
+    can_act: bool
 
     @cached_property
     def links(self) -> tuple[str, ...]:
@@ -114,7 +116,7 @@ class RequestView:
     @cached_property
     def consequences(self) -> tuple[Consequence, ...]:
         """What its values bring about beyond its command."""
-        if not (self.event.writes or self.event.op == "command"):
+        if not self.can_act:
             return ()
         return tuple(dict.fromkeys(find_consequences(self.deed)))
 
@@ -183,8 +185,9 @@ def inspect_request(
     goes = _find_destination_paths(event, values, paths) if paths else ()
     made = next((lowercase_words(str(row.value)) for row in values if row.code == "kocl"), "")
     made = made if event.code == "corecrel" else ""
-    known = (event, tables, home, tuple(values), tuple(texts), tuple(paths), goes)
-    return RequestView(*known, requests, tuple(find_target_processes(event)), made, of_files)
+    known = (event, tables, home, tuple(values), tuple(texts), tuple(paths), goes, requests)
+    can_act = event.writes or event.op == "command"
+    return RequestView(*known, tuple(find_target_processes(event)), made, of_files, can_act)
 
 
 def value_path(value: Value, app: str, home: str) -> str | None:
@@ -345,7 +348,7 @@ def class_term(name: str, tables: Tables | None) -> str:
 
 
 def _find_links(view: RequestView) -> Iterator[str]:
-    if not (view.event.writes or view.event.op == "command"):
+    if not view.can_act:
         return
     opens = view.event.code == "GURLGURL"
     for row, text in view.texts:

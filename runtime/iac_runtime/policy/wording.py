@@ -97,29 +97,25 @@ def _describe_effect(
     many = it[:1].isdigit() or count_other_objects(facts) > 0
     places = {"it": it, "at": at, "name": name, "app": app, "pages": pages, "page": "a page"}
     places["them"] = _THEM if it == _OBJECT else "them" if many else "it"
-    phrase, said = _fill_phrase(_phrases_for(effect, runs="run" in verbs), places)
-    if app and "{app}" not in phrase and "this Mac" not in phrase:
-        said = f"{said} {_describe_app(effect)}"
+    said = _fill_phrase(effect, places, runs="run" in verbs)
     usual = _phrases()["usual"].get(effect.event, effect.verb)
     known = _phrases()["consequences"]
     comes = [known[verb] for verb in verbs if verb in known and verb != usual]
     return escape_hidden(", which ".join((said, *comes[:1])))
 
 
-def _describe_app(effect: Effect) -> str:
+def _fill_phrase(effect: Effect, places: Mapping[str, str], *, runs: bool = False) -> str:
+    """Return the first phrase that fits an effect and of which every place is known, filled."""
+    fitting = (*_phrases_for(effect, runs=runs), "do what IAC cannot tell")
+    phrase = next(one for one in fitting if all(map(places.get, _PLACE.findall(one))))
+    said = _PLACE.sub(lambda place: places[place[1]], phrase)
+    if "{app}" in phrase or "this Mac" in phrase or not places["app"]:
+        return said
     mac = effect.app in _phrases()["mac"]
-    return "on this Mac" if mac else f"in {effect.name or effect.app}"
+    return f"{said} on this Mac" if mac else f"{said} in {places['app']}"
 
 
-def _fill_phrase(phrases: Iterable[str], places: Mapping[str, str]) -> tuple[str, str]:
-    """Return the first phrase of which every place is known, and it filled."""
-    for phrase in phrases:
-        if all(places.get(name) for name in _PLACE.findall(phrase)):
-            return phrase, _PLACE.sub(lambda place: places[place[1]], phrase)
-    return "", "do what IAC cannot tell"
-
-
-def _phrases_for(effect: Effect, *, runs: bool = False) -> Iterator[str]:
+def _phrases_for(effect: Effect, *, runs: bool) -> Iterator[str]:
     """Yield the phrases that fit an effect, the closest first."""
     code, command = effect.event[:8], effect.event[9:]
     events = _phrases()["events"]
@@ -379,10 +375,8 @@ def describe_covered(effect: Effect) -> str:
     new = "new " if effect.verb == "create" and effect.page_hosts else ""
     places = {"it": f"{new}{things}" if things else "", "at": at, "app": app}
     places |= {"pages": " and ".join(effect.page_hosts), "page": "pages", "them": "them"}
-    phrase, said = _fill_phrase(_phrases_for(effect), places)
+    said = _fill_phrase(effect, places)
     named = [name for name, _ in rows if name and name not in ("in", "url", *_PLACES)]
-    if not ("{app}" in phrase or "this Mac" in phrase):
-        said += f" {_describe_app(effect)}"
     if named and effect.verb != "change":
         values = dict(rows)
         with_ = [f'"{name}" {values[name]}'.strip() for name in named]
