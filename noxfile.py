@@ -168,7 +168,7 @@ def bench(session: nox.Session) -> None:
     """Measure build and call times; fails beyond a bound. `-- bounds` runs only what has bounds."""
     session.install("-q", "-e", ".[dev]")
     runs = ["call", "gate", "way", "serve", "scenario", "accessibility", "labels", "search"]
-    runs += ["page", "sessions"]
+    runs += ["page", "sessions", "lists"]
     if session.posargs == ["bounds"]:
         small = {"serve": ("5",), "page": ("--rows", "5000"), "audit": ("--rows", "20000")}
     else:

@@ -1,7 +1,8 @@
-"""Write what packages add to those below them: the tools of each toolset, and other entry points.
+"""Write what packages add to those below them: tools of each toolset, entry points, the field book.
 
 `python docs/make_toolsets.py` writes what differs; with `--check` it fails instead. The tools are
-rendered from the functions of the entry points `iac.toolsets` in pyproject.toml.
+rendered from the functions of the entry points `iac.toolsets` in pyproject.toml, the table of the
+field book from its rows in the generator.
 """
 
 import json
@@ -11,11 +12,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final
 
+from iac_gen.field import compile_field
+from iac_gen.quirks import load_field_book, read_facts
 from iac_gen.toolsets import toolset_rows
 from iac_runtime.tool import Toolset
 
 ROOT: Final = Path(__file__).parents[1]
 FOLDER: Final = ROOT / "runtime" / "iac_runtime" / "tools" / "toolsets"
+FIELD: Final = FOLDER.with_name("field.jsonl")
 
 
 def render_toolsets() -> dict[Path, str]:
@@ -34,10 +38,20 @@ def render_toolsets() -> dict[Path, str]:
     return files
 
 
+def render_field() -> str:
+    """Return the table of the field book, an app a line."""
+    table = compile_field(read_facts(load_field_book()[0]))
+    return "".join(
+        f"{json.dumps([app, rows], ensure_ascii=False)}\n" for app, rows in sorted(table.items())
+    )
+
+
 def main() -> None:
     """Write or check the files."""
-    files = render_toolsets()
-    old = {path: path.read_text("utf-8") for path in FOLDER.glob("*.json*")}
+    files = {**render_toolsets(), FIELD: render_field()}
+    old = {
+        path: path.read_text("utf-8") for path in (*FOLDER.glob("*.json*"), FIELD) if path.exists()
+    }
     if old == files:
         return
     differ = ", ".join(
@@ -45,7 +59,7 @@ def main() -> None:
     )
     if "--check" in sys.argv:
         sys.exit(
-            f"{FOLDER.relative_to(ROOT)} differs from the functions in {differ}: run nox -s regen"
+            f"{FOLDER.relative_to(ROOT)} differs from the sources in {differ}: run nox -s regen"
         )
     for path in old.keys() - files.keys():
         path.unlink()

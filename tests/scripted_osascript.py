@@ -19,7 +19,9 @@ Request = dict[str, Any]
 
 def main() -> None:
     start = os.environ.get("SCRIPTED_START", "")
-    worker = sys.argv[-2:] == ["3", "4"]
+    worker = sys.argv[5:7] == ["3", "4"]
+    if start == "no pool" and worker and len(sys.argv) == 7:
+        os.abort()
     if start == "deaf" and worker:
         time.sleep(1000)
     if start == "refuses" and worker:

@@ -724,11 +724,12 @@ def extract_address_from(target: str) -> str:
     example={"target": "inbox.messages[0]"},
 )
 def forward(target: Ref, *, opening_window: bool | None = None) -> Ref:
-    """Forward a message in Mail. Returns an outgoing message. MODIFY, opens a draft.
+    """Begin to forward a message in Mail, with its attachments. It takes no text of yours. MODIFY,
+    opens a draft.
 
     Args:
         target: Which message.
-        opening_window: Whether to open a window.
+        opening_window: Whether a person writes above it in a window.
 
     Returns:
         The answer, an outgoing message.
@@ -826,11 +827,12 @@ def redirect(target: Ref, *, opening_window: bool | None = None) -> Ref:
 def reply(
     target: Ref, *, opening_window: bool | None = None, reply_to_all: bool | None = None
 ) -> Ref:
-    """Reply to a message in Mail. Returns an outgoing message. MODIFY.
+    """Begin a reply to a message in Mail. Text that you set stands above the quoted original.
+    MODIFY.
 
     Args:
         target: Which message.
-        opening_window: Whether to open a window.
+        opening_window: Whether a person writes it in a window, which takes no text.
         reply_to_all: Whether to reply to all.
 
     Returns:
@@ -1269,7 +1271,7 @@ def list_mailbox(mailbox: Ref, *, limit: int | None = None) -> ListOf[Mapping[st
     """List the messages of a mailbox, the newest first. SAFE.
 
     Args:
-        mailbox: Which mailbox, such as inbox or mailboxes 0 .
+        mailbox: Which mailbox, such as inbox or accounts 0 .mailboxes Work/Travel .
         limit: The most rows to return.
 
     Returns:
@@ -1299,7 +1301,7 @@ def search_mailbox(mailbox: Ref, *, text: str) -> ListOf[Mapping[str, Any]]:
     """Find messages of a mailbox by words of their subject. SAFE.
 
     Args:
-        mailbox: Which mailbox, such as inbox or mailboxes 0 .
+        mailbox: Which mailbox, such as inbox or accounts 0 .mailboxes Work/Travel .
         text: Words of the subject.
 
     Returns:
@@ -1324,7 +1326,7 @@ def move_message(message: Ref, *, mailbox: Ref) -> None:
 
     Args:
         message: Which message to move.
-        mailbox: Which mailbox, such as inbox or mailboxes 0 .
+        mailbox: Which mailbox, such as inbox or accounts 0 .mailboxes Work/Travel .
     """
     return APP.call(move_message, message=message, mailbox=mailbox)
 
@@ -2056,7 +2058,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "forward": Schema(
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "Which message, such as inbox.messages[0]"}, '
-        '"opening_window": {"type": "boolean", "description": "Whether to open a window"}'
+        '"opening_window": {"type": "boolean", "description": "Whether a person writes above it in a window"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
@@ -2089,7 +2091,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "reply": Schema(
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "Which message, such as inbox.messages[0]"}, '
-        '"opening_window": {"type": "boolean", "description": "Whether to open a window"}, '
+        '"opening_window": {"type": "boolean", "description": "Whether a person writes it in a window, which takes no text"}, '
         '"reply_to_all": {"type": "boolean", "description": "Whether to reply to all"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
@@ -2203,20 +2205,20 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "list_mailbox": Schema(
         '{"type": "object", "properties": {'
-        '"mailbox": {"type": "string", "description": "Which mailbox, such as inbox or mailboxes[0]"}, '
+        '"mailbox": {"type": "string", "description": "Which mailbox, such as inbox or accounts[0].mailboxes[\\"Work/Travel\\"]"}, '
         '"limit": {"type": "integer", "description": "The most rows to return"}'
         '}, "required": ["mailbox"], "additionalProperties": false}',
     ),
     "search_mailbox": Schema(
         '{"type": "object", "properties": {'
-        '"mailbox": {"type": "string", "description": "Which mailbox, such as inbox or mailboxes[0]"}, '
+        '"mailbox": {"type": "string", "description": "Which mailbox, such as inbox or accounts[0].mailboxes[\\"Work/Travel\\"]"}, '
         '"text": {"type": "string", "description": "Words of the subject"}'
         '}, "required": ["mailbox", "text"], "additionalProperties": false}',
     ),
     "move_message": Schema(
         '{"type": "object", "properties": {'
         '"message": {"type": "string", "description": "Which message to move, such as inbox.messages[0]"}, '
-        '"mailbox": {"type": "string", "description": "Which mailbox, such as inbox or mailboxes[0]"}'
+        '"mailbox": {"type": "string", "description": "Which mailbox, such as inbox or accounts[0].mailboxes[\\"Work/Travel\\"]"}'
         '}, "required": ["message", "mailbox"], "additionalProperties": false}',
     ),
     "mark_unread": Schema(

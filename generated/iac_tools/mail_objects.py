@@ -945,10 +945,11 @@ class Message(Commands, Object):
     mail_attachments: Elements[MailAttachments] = Elements("mailAttachments", "mail attachment")
 
     def forward(self, *, opening_window: bool | None = None) -> OutgoingMessage:
-        """Forward a message in Mail. Returns an outgoing message. MODIFY, opens a draft.
+        """Begin to forward a message in Mail, with its attachments. It takes no text of yours. MODIFY,
+        opens a draft.
 
         Args:
-            opening_window: Whether to open a window.
+            opening_window: Whether a person writes above it in a window.
 
         Returns:
             The answer, an outgoing message.
@@ -969,10 +970,11 @@ class Message(Commands, Object):
     def reply(
         self, *, opening_window: bool | None = None, reply_to_all: bool | None = None
     ) -> OutgoingMessage:
-        """Reply to a message in Mail. Returns an outgoing message. MODIFY.
+        """Begin a reply to a message in Mail. Text that you set stands above the quoted original.
+        MODIFY.
 
         Args:
-            opening_window: Whether to open a window.
+            opening_window: Whether a person writes it in a window, which takes no text.
             reply_to_all: Whether to reply to all.
 
         Returns:

@@ -25,6 +25,7 @@ from iac_runtime.tool import (
 
 __all__ = [
     "APP",
+    "append_to_note",
     "close",
     "count",
     "count_notes",
@@ -238,6 +239,7 @@ def count(
         "at": Param("at", "insh", "location specifier"),
         "timeout": Param("", "", "number"),
         "with_data": Param("with data", "data", "any", "withData"),
+        "text_format": Param("", "", "text"),
     },
     result="specifier",
     example={"element": "note"},
@@ -249,6 +251,7 @@ def make(
     at: Ref | None = None,
     timeout: float | None = None,
     with_data: Any = None,
+    text_format: Literal["plain", "html", "markdown"] | None = None,
 ) -> Ref:
     """Make an object of one class in Notes. Returns its reference. MODIFY.
 
@@ -258,12 +261,19 @@ def make(
         at: Where to make it the app chooses if left out.
         timeout: Seconds that the call may take.
         with_data: Contents of the new object.
+        text_format: How body is written.
 
     Returns:
         Reference to what it made.
     """
     return APP.call(
-        make, element=element, properties=properties, at=at, timeout=timeout, with_data=with_data
+        make,
+        element=element,
+        properties=properties,
+        at=at,
+        timeout=timeout,
+        with_data=with_data,
+        text_format=text_format,
     )
 
 
@@ -276,11 +286,16 @@ def make(
         "target": Param("", "----", "specifier"),
         "properties": Param("", "data", "record"),
         "timeout": Param("", "", "number"),
+        "text_format": Param("", "", "text"),
     },
     example={"target": "notes[0]", "properties": {"name": "example"}},
 )
 def set(
-    target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
+    target: Ref,
+    *,
+    properties: Mapping[PropertyName, Any],
+    timeout: float | None = None,
+    text_format: Literal["plain", "html", "markdown"] | None = None,
 ) -> None:
     """Change properties of an object of Notes. SAFE to DANGEROUS, by property.
 
@@ -288,8 +303,11 @@ def set(
         target: Which object.
         properties: Values by property name.
         timeout: Seconds that the call may take.
+        text_format: How body is written.
     """
-    return APP.call(set, target=target, properties=properties, timeout=timeout)
+    return APP.call(
+        set, target=target, properties=properties, timeout=timeout, text_format=text_format
+    )
 
 
 @tool(
@@ -428,6 +446,7 @@ def delete(target: Ref | ListOf[Ref]) -> None:
         "target": Param("", "----", "specifier | list of specifier"),
         "to": Param("to", "insh", "location specifier"),
         "with_properties": Param("with properties", "prdt", "record", "withProperties"),
+        "text_format": Param("", "", "text"),
     },
     example={"target": "notes[0]"},
 )
@@ -436,6 +455,7 @@ def duplicate(
     *,
     to: Ref | None = None,
     with_properties: Mapping[str, Any] | None = None,
+    text_format: Literal["plain", "html", "markdown"] | None = None,
 ) -> None:
     """Duplicate objects of Notes. MODIFY.
 
@@ -443,8 +463,11 @@ def duplicate(
         target: Which objects.
         to: The new place.
         with_properties: Changes to the copy, by name.
+        text_format: How body is written.
     """
-    return APP.call(duplicate, target=target, to=to, with_properties=with_properties)
+    return APP.call(
+        duplicate, target=target, to=to, with_properties=with_properties, text_format=text_format
+    )
 
 
 @tool(
@@ -536,23 +559,31 @@ def show(target: Ref, *, separately: bool | None = None) -> Ref:
         "name": Param("", "", "text"),
         "body": Param("", "", "text"),
         "folder": Param("", "", "folder"),
+        "text_format": Param("", "", "text"),
     },
     result="specifier",
     bind={"element": "note", "at": "$folder", "properties": {"name": "$name", "body": "$body"}},
     example={"name": "example"},
 )
-def make_note(name: str, *, body: str | None = None, folder: Ref | None = None) -> Ref:
+def make_note(
+    name: str,
+    *,
+    body: str | None = None,
+    folder: Ref | None = None,
+    text_format: Literal["plain", "html", "markdown"] | None = None,
+) -> Ref:
     """Make a note in Notes, in a folder or where Notes puts new notes. MODIFY.
 
     Args:
         name: The name of the new note.
-        body: HTML or plain text.
+        body: The text below the name.
         folder: The folder to put it in.
+        text_format: How body is written.
 
     Returns:
         Reference to what it made.
     """
-    return APP.call(make_note, name=name, body=body, folder=folder)
+    return APP.call(make_note, name=name, body=body, folder=folder, text_format=text_format)
 
 
 @tool(
@@ -674,18 +705,49 @@ def make_folder(name: str) -> Ref:
     params={
         "note": Param("", "", "note"),
         "body": Param("", "", "text"),
+        "text_format": Param("", "", "text"),
     },
     bind={"target": "$note", "properties": {"body": "$body"}},
     example={"note": "notes[0]", "body": "example"},
 )
-def write_note(note: Ref, *, body: str) -> None:
-    """Replace the text of a note. DANGEROUS, sets body.
+def write_note(
+    note: Ref, *, body: str, text_format: Literal["plain", "html", "markdown"] | None = None
+) -> None:
+    """Replace the text of a note. Attachments and ticks of checklists are lost. DANGEROUS, sets
+    body.
 
     Args:
         note: Which note.
-        body: HTML or plain text, all of it.
+        body: All of the text, first the name.
+        text_format: How body is written.
     """
-    return APP.call(write_note, note=note, body=body)
+    return APP.call(write_note, note=note, body=body, text_format=text_format)
+
+
+@tool(
+    event="coresetd",
+    op="set",
+    level="DANGEROUS",
+    params={
+        "note": Param("", "", "note"),
+        "text": Param("", "", "text"),
+        "text_format": Param("", "", "text"),
+    },
+    bind={"target": "$note", "properties": {"body": {"append": "$text"}}},
+    example={"note": "notes[0]", "text": "example"},
+)
+def append_to_note(
+    note: Ref, *, text: str, text_format: Literal["plain", "html", "markdown"] | None = None
+) -> None:
+    """Add text at the end of a note, and keep what it holds. Attachments and ticks of checklists
+    are lost. DANGEROUS, sets body.
+
+    Args:
+        note: Which note.
+        text: The text to add.
+        text_format: How body is written.
+    """
+    return APP.call(append_to_note, note=note, text=text, text_format=text_format)
 
 
 @tool(
@@ -920,7 +982,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("name", "pnam", "name", "text", "rw", "MODIFY"),
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("container", "cntr", "container", "folder", "r", "SAFE"),
-        Property("body", "body", "body", "text", "rw", "DANGEROUS"),
+        Property("body", "body", "body", "HTML text", "rw", "DANGEROUS"),
         Property("plaintext", "text", "plaintext", "text", "r", "SAFE"),
         Property("creation date", "ascd", "creationDate", "date", "r", "SAFE"),
         Property("modification date", "asmo", "modificationDate", "date", "r", "SAFE"),
@@ -1015,7 +1077,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"at": {"type": "string", "description": "Where to make it; the app chooses if left out"}, '
         '"timeout": {"type": "number", "description": "Seconds that the call may take"}, '
         '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}, {"type": '
-        '"object"}], "description": "Contents of the new object"}'
+        '"object"}], "description": "Contents of the new object"}, '
+        '"text_format": {"type": "string", "enum": ["plain", "html", "markdown"], "default": "plain", "description": "How body is written"}'
         '}, "required": ["element"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
@@ -1025,7 +1088,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"type": "string", "description": "Which object, such as notes[0]"}, '
         '"properties": {"type": "object", "description": "Values by property name"}, '
-        '"timeout": {"type": "number", "description": "Seconds that the call may take"}'
+        '"timeout": {"type": "number", "description": "Seconds that the call may take"}, '
+        '"text_format": {"type": "string", "enum": ["plain", "html", "markdown"], "default": "plain", "description": "How body is written"}'
         '}, "required": ["target", "properties"], "additionalProperties": false}',
     ),
     "open": Schema(
@@ -1075,7 +1139,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which objects, such as notes[0]"}, '
         '"to": {"type": "string", "description": "The new place, such as folders[0]"}, '
-        '"with_properties": {"type": "object", "description": "Changes to the copy, by name"}'
+        '"with_properties": {"type": "object", "description": "Changes to the copy, by name"}, '
+        '"text_format": {"type": "string", "enum": ["plain", "html", "markdown"], "default": "plain", "description": "How body is written"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "exists": Schema(
@@ -1109,8 +1174,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "make_note": Schema(
         '{"type": "object", "properties": {'
         '"name": {"type": "string", "description": "The name of the new note"}, '
-        '"body": {"type": "string", "description": "HTML or plain text"}, '
-        '"folder": {"type": "string", "description": "The folder to put it in, such as folders[0]"}'
+        '"body": {"type": "string", "description": "The text below the name"}, '
+        '"folder": {"type": "string", "description": "The folder to put it in, such as folders[0]"}, '
+        '"text_format": {"type": "string", "enum": ["plain", "html", "markdown"], "default": "plain", "description": "How body is written"}'
         '}, "required": ["name"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
@@ -1146,8 +1212,16 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "write_note": Schema(
         '{"type": "object", "properties": {'
         '"note": {"type": "string", "description": "Which note, such as notes[0]"}, '
-        '"body": {"type": "string", "description": "HTML or plain text, all of it"}'
+        '"body": {"type": "string", "description": "All of the text, first the name"}, '
+        '"text_format": {"type": "string", "enum": ["plain", "html", "markdown"], "default": "plain", "description": "How body is written"}'
         '}, "required": ["note", "body"], "additionalProperties": false}',
+    ),
+    "append_to_note": Schema(
+        '{"type": "object", "properties": {'
+        '"note": {"type": "string", "description": "Which note, such as notes[0]"}, '
+        '"text": {"type": "string", "description": "The text to add"}, '
+        '"text_format": {"type": "string", "enum": ["plain", "html", "markdown"], "default": "plain", "description": "How body is written"}'
+        '}, "required": ["note", "text"], "additionalProperties": false}',
     ),
     "recent_notes": Schema(
         '{"type": "object", "properties": {'

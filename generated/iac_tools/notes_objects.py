@@ -138,15 +138,26 @@ class Commands(Specifier):
         self._command("delete", target=self)
 
     def duplicate(
-        self, *, to: AnyObject | None = None, with_properties: Mapping[str, Any] | None = None
+        self,
+        *,
+        to: AnyObject | None = None,
+        with_properties: Mapping[str, Any] | None = None,
+        text_format: str | None = None,
     ) -> None:
         """Duplicate objects of Notes. MODIFY.
 
         Args:
             to: The new place.
             with_properties: Changes to the copy, by name.
+            text_format: How body is written.
         """
-        self._command("duplicate", target=self, to=to, with_properties=with_properties)
+        self._command(
+            "duplicate",
+            target=self,
+            to=to,
+            with_properties=with_properties,
+            text_format=text_format,
+        )
 
     def move(self, *, to: AnyObject) -> None:
         """Move objects of Notes to another place. MODIFY.
@@ -510,6 +521,7 @@ if TYPE_CHECKING:
     class MakeValues(TypedDict, total=False):
         timeout: float
         with_data: Any
+        text_format: str
     class ReplaceableAccount(Account, Replaceable[Account]): ...
     class ReplaceableFolder(Folder, Replaceable[Folder]): ...
     class ApplicationRow(TypedDict):

@@ -54,7 +54,8 @@ def _property_rows(
 ) -> Iterable[Property]:
     for row in owner.properties:
         level = _setter_judgment(owner, row, decisions).level
-        kind = types.type_string(row.types)
+        quirk = decisions.values_for("property", (owner.name, row.name))
+        kind = quirk.get("type") or types.type_string(row.types)
         name = naming.property_javascript_name(
             row.name, row.code, {one.name for one in owner.properties}
         )
@@ -138,12 +139,13 @@ def build_module(
             diagnostics.append(Diagnostic(place, recipe.line, "recipe", tool_or_fault, "error"))
         else:
             builder.tools.append(tool_or_fault)
+    written = [object_tools.with_text_format(tool, classes) for tool in builder.tools]
     # All at once: a client may cut names, and none may become another's by it.
-    wanted = [f"{tool_prefix(key)}{tool.function.rstrip('_')}" for tool in builder.tools]
+    wanted = [f"{tool_prefix(key)}{tool.function.rstrip('_')}" for tool in written]
     names = naming.distinct_names(wanted)
     tools = tuple(
         replace(tool, name=name, example=descriptions.example_arguments(tool, classes, types))
-        for tool, name in zip(builder.tools, names, strict=True)
+        for tool, name in zip(written, names, strict=True)
     )
     file = resolved.source.dictionary.file
     for name in sorted(types.unknown):

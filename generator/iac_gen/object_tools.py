@@ -22,6 +22,7 @@ from iac_gen.resolve import ResolvedDictionary
 from iac_gen.text import MAX_NAME, clean_prose, offered_values
 from iac_gen.types import AppTypes
 from iac_runtime.tool import LEVELS, Class, Level, Op, Param
+from iac_runtime.types import HTML_TEXT
 
 OBJECT_EVENTS: Final[Mapping[str, Op]] = {
     "coregetd": "get", "corecnte": "count", "corecrel": "make", "coresetd": "set",
@@ -239,6 +240,24 @@ class _SharedParameters:
         return ToolParameter(
             "properties", row, required, schema, annotation, "Values by property name"
         )
+
+
+def with_text_format(tool: ToolFunction, classes: Mapping[str, Class]) -> ToolFunction:
+    """Return a tool with how its text is written, where it can write one that is kept as HTML."""
+    terms = {p.term for row in classes.values() for p in row.properties if p.type == HTML_TEXT}
+    if tool.bind:
+        terms &= tool.bind.get("properties", {}).keys() if tool.op in ("make", "set") else set()
+    elif not any(one.row.type == "record" for one in tool.parameters):
+        return tool
+    if not terms:
+        return tool
+    told = f"How {' and '.join(sorted(terms))} is written"
+    schema = {**_STRING, "enum": ["plain", "html", "markdown"], "default": "plain"}
+    written = ToolParameter(
+        "text_format", Param("", "", "text"), False, schema,
+        'Literal["plain", "html", "markdown"]', told,
+    )  # fmt: skip
+    return replace(tool, parameters=(*tool.parameters, written))
 
 
 def build_recipe_tool(

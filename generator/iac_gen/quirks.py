@@ -16,9 +16,20 @@ from typing import Any, Final, NamedTuple
 
 from iac_base.positions import PositionedDocument, TextError, read_toml
 from iac_gen.classify import LevelVerdict
+from iac_gen.field import (
+    FACT_KEYS,
+    FACT_LISTS,
+    FACT_NEEDED,
+    FACT_TABLES,
+    Fact,
+    fact_fault,
+    read_fact,
+    unknown_terms,
+)
 from iac_gen.model import Diagnostic
 from iac_gen.resolve import ResolvedDictionary
 from iac_runtime.tool import LEVELS, at_most
+from iac_runtime.types import TYPES
 
 _KEY = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _FOLDER: Final = files("iac_gen") / "quirks"
@@ -61,12 +72,13 @@ class QuirkKind(NamedTuple):
     """A table of a quirk file: what its keys take (`why` is everyone's) and which it needs.
 
     `about` finds what a row is about in a dictionary: the key under which `Decisions` has it,
-    None where there is no such thing.
+    None where there is no such thing. `fault` says what is wrong with a row whose keys are right.
     """
 
     keys: Mapping[str, _KeyShape]
     needed: tuple[str, ...]
     about: Callable[[ResolvedDictionary, Mapping[str, Any]], Hashable | None]
+    fault: Callable[[Mapping[str, Any]], str] = lambda _: ""
 
 
 def _quirk_command(resolved: ResolvedDictionary, row: Mapping[str, Any]) -> str | None:
@@ -84,19 +96,34 @@ def _quirk_property(resolved: ResolvedDictionary, row: Mapping[str, Any]) -> tup
     return key if any(prop.name == key[1] for one in owners for prop in one.properties) else None
 
 
+def _fact_id(resolved: ResolvedDictionary, row: Mapping[str, Any]) -> str | None:
+    return None if unknown_terms(resolved, row) else str(row["id"])
+
+
 _COMMAND_TEXTS: Final = dict.fromkeys("code name level doc direct".split(), _TEXT)
-_PROPERTY_KEYS: Final = ("class", "name", "level")
+_PROPERTY_KEYS: Final = ("class", "name", "level", "type")
 _RECIPE_TEXTS: Final = dict.fromkeys("name tool result doc".split(), _TEXT)
 QUIRK_KINDS: Final[Mapping[str, QuirkKind]] = {
     "command": QuirkKind(
         {**_COMMAND_TEXTS, "hide": _FLAG, "params": _SENTENCES}, (), _quirk_command
     ),
-    "property": QuirkKind(dict.fromkeys(_PROPERTY_KEYS, _TEXT), _PROPERTY_KEYS, _quirk_property),
+    "property": QuirkKind(dict.fromkeys(_PROPERTY_KEYS, _TEXT), ("class", "name"), _quirk_property),
     "recipe": QuirkKind(
         {**_RECIPE_TEXTS, "bind": _TABLE, "params": _PARAMS, "optional": _TEXTS},
         ("name", "tool", "doc"),
         lambda _, row: str(row["name"]),
     ),
+    "fact": QuirkKind(
+        {
+            **dict.fromkeys(FACT_KEYS, _TEXT),
+            **dict.fromkeys(FACT_LISTS, _TEXTS),
+            **dict.fromkeys(FACT_TABLES, _TABLE),
+        },
+        FACT_NEEDED,
+        _fact_id,
+        fact_fault,
+    ),
+    "left": QuirkKind({"ids": _TEXTS}, ("ids",), lambda *_: "left"),
 }
 """A new kind of quirk is a row here, and a look at `Decisions` where it is applied."""
 
@@ -168,11 +195,28 @@ def known_apps() -> dict[str, KnownApp]:
     return {stem.lower(): KnownApp(**row) for stem, row in read_toml(text).value.items()}
 
 
-def load_quirks(folder: Traversable = _FOLDER) -> tuple[list[QuirkFile], list[Diagnostic]]:
+def load_field_book() -> tuple[list[QuirkFile], list[Diagnostic]]:
+    """Read the files of the field book; `read_facts` makes facts of their rows."""
+    return load_quirks(files("iac_gen") / "field", "field")
+
+
+def read_facts(files: Iterable[QuirkFile]) -> list[Fact]:
+    """Return the facts of files of the field book, or of quirk files."""
+    return [
+        read_fact(file.app, f"{file.file}:{line}", row)
+        for file in files
+        for table, line, row in file.rows
+        if table == "fact"
+    ]
+
+
+def load_quirks(
+    folder: Traversable = _FOLDER, place: str = "quirks"
+) -> tuple[list[QuirkFile], list[Diagnostic]]:
     """Read every quirk file; a row that is not understood is left out with a diagnostic."""
     paths = {path.name: path for path in folder.iterdir() if path.name.endswith(".toml")}
     names = sorted(paths.keys() - {"apps.toml"})
-    return _read_files({f"quirks/{name}": paths[name].read_bytes() for name in names})
+    return _read_files({f"{place}/{name}": paths[name].read_bytes() for name in names})
 
 
 def read_quirks(files: Mapping[str, bytes]) -> tuple[list[QuirkFile], list[Diagnostic]]:
@@ -244,15 +288,21 @@ def _row_fault(table: str, row: Any) -> str:
         shape = kind.keys.get(key, _TEXT)
         if not shape.is_valid(value):
             return f"[[{table}]] has {key} = {value!r}; it takes {shape.words}"
-    if not row.get("why"):
+    if table != "fact" and not row.get("why"):
         return f"[[{table}]] gives no reason; add why"
     missing = [key for key in kind.needed if key not in row]
     if missing:
         return f"[[{table}]] needs the key {missing[0]}"
+    if fault := kind.fault(row):
+        return fault
     if table == "command" and "code" not in row and "name" not in row:
         return "[[command]] names no command; add name or code"
+    if table == "property" and not row.keys() & {"level", "type"}:
+        return "[[property]] says nothing; add level or type"
     if row.get("level", "SAFE") not in LEVELS:
         return f"{row['level']} is not a level; there are {', '.join(LEVELS)}"
+    if row.get("type", "text") not in TYPES:
+        return f"{row['type']} is not a type; there are {', '.join(TYPES)}"
     keys = [row["name"], *row.get("params", ())] if table == "recipe" else []
     keys += [row["direct"]] if "direct" in row else []
     bad = [key for key in keys if _KEY.fullmatch(key) is None or keyword.iskeyword(key)]
@@ -281,7 +331,9 @@ def apply_quirks(
             elif about is not None:
                 rows[table, about] = _combine_rows(rows.get((table, about), {}), row, quirk, line)
             elif quirk.app:
-                what = row.get("code") or row.get("name")
+                what = row.get("code") or row.get("name") or row.get("id")
+                if table == "fact":
+                    what = f"{what}: {unknown_terms(resolved, row)[0]}"
                 text = f"[[{table}]] {what} matches nothing in {resolved.source.name}"
                 diagnostics.append(Diagnostic(quirk.file, line, "quirk-unused", text, "error"))
     decisions = QuirkDecisions(rows, tuple(recipes))

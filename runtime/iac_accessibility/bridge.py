@@ -10,6 +10,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
+from functools import cache
 from typing import Final, Literal, NamedTuple, Protocol
 
 from iac_accessibility.errors import UiError
@@ -27,7 +28,7 @@ from iac_accessibility.model import (
     UiNode,
 )
 from iac_base.errors import near_text, quote_text
-from iac_base.interface import DANGEROUS_KEYS
+from iac_base.interface import load_meanings
 
 Modifier = Literal["shift", "control", "option", "command"]
 
@@ -110,9 +111,11 @@ def _unknown_key_error(text: str, part: str, known: tuple[str, ...]) -> UiError:
     )
 
 
-_DOES: Final = {
-    parse_stroke(one): what for what, rows in DANGEROUS_KEYS.items() for one in rows.split()
-}
+@cache
+def _known_strokes() -> dict[Stroke, str]:
+    """Return the combinations that do harm, each with what it does."""
+    rows = ((what, row.get("keys", "")) for what, row in load_meanings().items())
+    return {parse_stroke(one): what for what, keys in rows for one in keys.split()}
 
 
 def stroke_effect(stroke: Stroke, *, in_text: bool) -> str:
@@ -121,7 +124,7 @@ def stroke_effect(stroke: Stroke, *, in_text: bool) -> str:
     Args:
         in_text: Whether a text has the keyboard: what destroys elsewhere takes characters there.
     """
-    does = _DOES.get(stroke, "")
+    does = _known_strokes().get(stroke, "")
     return "" if in_text and does == "destroys" else does
 
 

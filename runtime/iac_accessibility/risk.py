@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from iac_accessibility.model import TEXT_ROLES, UiNode, takes_typing
-from iac_base.interface import MEANING_VERBS, danger_word
+from iac_base.interface import danger_word, meaning_verb
 from iac_base.secrets import is_secret
 from iac_runtime.tool import Level
 from iac_runtime.toolkit import Verb
@@ -102,7 +102,7 @@ def assess_level(facts: ChangeFacts) -> ChangeLevel:
     if not facts.app_id:
         reasons.append("the identity of the app could not be read")
     means = facts.does or (danger[1] if danger else "")
-    verb: Verb = MEANING_VERBS.get(means, "unknown")
+    verb: Verb = meaning_verb(means) or "unknown"
     return ChangeLevel("DANGEROUS" if reasons else "MODIFY", tuple(reasons), verb)
 
 

@@ -97,25 +97,10 @@ _DIGIT: Final = re.compile("[0-9]")
 _TABLES: Final = json.loads(Path(__file__).with_name("secrets.json").read_bytes())
 """`names`: what holds a secret, in English, its words apart. `labels`: what people write before
 one, by language. `forms`: each kind, what every text of its form has in lower case (`0` for any
-digit), the form, and the function below that proves it."""
+digit), the form, and the function above that proves it."""
 
-_PROOFS: Final[Mapping[str, Callable[[str], bool]]] = {
-    proof.__name__.removeprefix("_"): proof
-    for proof in (
-        _has_random_part,
-        _has_three_kinds,
-        _is_iban,
-        _is_mixed,
-        _is_no_word,
-        _is_prefixed_key,
-        _is_random_text,
-        _is_recovery_phrase,
-        _names_hook,
-        _passes_luhn,
-    )
-}
 _FORMS: Final[tuple[tuple[str, str, Callable[[str], bool]], ...]] = tuple(
-    (row.get("needs", ""), row["form"], _PROOFS.get(row.get("proof", ""), bool))
+    (row.get("needs", ""), row["form"], globals()[f"_{row['proof']}"] if "proof" in row else bool)
     for row in _TABLES["forms"]
 )
 _compile_form: Final = cache(re.compile)
@@ -325,12 +310,22 @@ def redact_text(text: str, secrets: Collection[str] = ()) -> str:
     return remove_spans(text, secret_spans(text))
 
 
-def secret_spans(text: str) -> list[tuple[int, int]]:
+def secret_spans(text: str) -> tuple[tuple[int, int], ...]:
     """Return where secrets stand in a text, by their shape or by what names them, in order."""
     if len(text) < _SHORTEST or _HARMLESS.fullmatch(text):
-        return []
+        return ()
+    return (_find_spans if len(text) > _OFTEN else _often_found_spans)(text)
+
+
+def _find_spans(text: str) -> tuple[tuple[int, int], ...]:
     # All are sought in the same text, or one that goes could take the name of the next along.
-    return sorted((*_spans_by_shape(text), *_spans_by_name(text)))
+    return tuple(sorted((*_spans_by_shape(text), *_spans_by_name(text))))
+
+
+_OFTEN: Final = 200
+"""Characters of a text that comes again and again: a line, a reason, the name of a client."""
+
+_often_found_spans: Final = lru_cache(maxsize=1024)(_find_spans)
 
 
 def _spans_by_shape(text: str) -> Iterator[tuple[int, int]]:
@@ -365,10 +360,8 @@ def _spans_by_name(text: str) -> Iterator[tuple[int, int]]:
             yield span
     if " -" not in text and "--" not in text:
         return
-    for match in _OPTION.finditer(text):
-        if is_secret(match["name"]) and (span := _secret_span(_ARGUMENT.match(text, match.end()))):
-            yield span
-    for match in _PROGRAM_OPTION.finditer(text):
+    options = (match for match in _OPTION.finditer(text) if is_secret(match["name"]))
+    for match in (*options, *_PROGRAM_OPTION.finditer(text)):
         if span := _secret_span(_ARGUMENT.match(text, match.end())):
             yield span
 
@@ -383,22 +376,18 @@ def _ends_there(text: str, match: re.Match[str]) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _ends_in_short_word(name: str) -> bool:
-    return (split_name(name) or [""])[-1] in _SHORT
-
-
-@lru_cache(maxsize=4096)
-def _ends_label(name: str) -> tuple[bool, bool]:
-    """Say whether a name can be the last word of what secrets are called, there and in English."""
-    return _fold_label(name) in _foreign_labels().lasts, name.lower().removesuffix("s") in _LASTS
+def _ends_label(name: str) -> tuple[bool, bool, bool]:
+    """Say whether a name tells of a secret, or can end one, in other languages and in English."""
+    short = name.casefold().endswith(_SHORT) and split_name(name)[-1] in _SHORT
+    named = short or _sounds_secret(name)
+    english = name.lower().removesuffix("s") in _LASTS
+    return named, _fold_label(name) in _foreign_labels().lasts, english
 
 
 def _names_secret(text: str, start: int, name: str) -> bool:
-    if _sounds_secret(name) or _ends_in_short_word(name):
-        return True
-    foreign, english = _ends_label(name)
-    if not (foreign or english):
-        return False
+    named, foreign, english = _ends_label(name)
+    if named or not (foreign or english):
+        return named
     before = _NO_LABEL.split(text[max(0, start - 30) : start])[-1]
     if foreign and _fold_label(before + name).endswith(_foreign_labels().ends):
         return True
@@ -548,27 +537,25 @@ def _redact_value(value: Any, secrets: Collection[str], found: list[str], depth:
     if isinstance(value, Mapping):
         fields: dict[str, Any] = {}
         for key, part in value.items():
-            name = str(key)
-            # A yes or no is no secret, whatever its name.
-            if is_secret(name) and not isinstance(part, bool | None) and part != "":
-                found += _text_leaves(part)
-                fields[redact_text(name)] = REDACTED
-            else:
-                fields[redact_text(name)] = _redact_value(part, secrets, found, depth + 1)
+            secret = is_secret(str(key)) and _can_be_secret(part)
+            found += _text_leaves(part) if secret else ()
+            kept = REDACTED if secret else _redact_value(part, secrets, found, depth + 1)
+            fields[redact_text(str(key))] = kept
         return fields
     if isinstance(value, list | tuple):
         parts = [_redact_value(part, secrets, found, depth + 1) for part in value]
-        if len(parts) in (2, 3) and _is_label(value[0]):
-            # The name of a property, its type, its value; a label and what it is of.
-            last = parts[-1]
-            parts[-1] = last if isinstance(last, bool | None) or last == "" else REDACTED
+        label = value[0] if len(parts) in (2, 3) else None
+        # The name of a property, its type, its value; a label and what it is of.
+        if isinstance(label, str) and len(label) <= _NAME and is_secret(label):
+            parts[-1] = REDACTED if _can_be_secret(parts[-1]) else parts[-1]
         make: Callable[[list[Any]], Any] = getattr(type(value), "_make", type(value))
         return make(parts)
     return _json_scalar(value)
 
 
-def _is_label(value: Any) -> bool:
-    return isinstance(value, str) and len(value) <= _NAME and is_secret(value)
+def _can_be_secret(value: Any) -> bool:
+    """Say whether a value under the name of a secret is one: a yes or no is none."""
+    return not isinstance(value, bool | None) and value != ""
 
 
 def _json_scalar(value: Any) -> Any:
@@ -587,11 +574,8 @@ def _json_scalar(value: Any) -> Any:
 def _text_leaves(value: Any, depth: int = 0) -> Iterator[str]:
     if depth > DEPTH:
         return
-    if isinstance(value, Mapping):
-        for part in value.values():
-            yield from _text_leaves(part, depth + 1)
-    elif isinstance(value, list | tuple):
-        for part in value:
+    if isinstance(value, Mapping | list | tuple):
+        for part in value.values() if isinstance(value, Mapping) else value:
             yield from _text_leaves(part, depth + 1)
     elif isinstance(value, str):
         yield value

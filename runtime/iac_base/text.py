@@ -285,6 +285,28 @@ def escape_hidden(text: str) -> str:
     return shown
 
 
+LEFT_OUT: Final = " characters left out, SHA-256 "
+"""What a text has in the place of its middle, behind the number of characters."""
+
+
+def cut_middle(text: str, limit: int) -> str:
+    """Return a text with what is too much left out of its middle, its SHA-256 in that place."""
+    if len(text) <= limit:
+        return text
+    # Needed for few texts.
+    import hashlib
+
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    head, tail = limit * 3 // 4, limit // 8
+    lost = len(text) - head - tail
+    return f"{text[:head]} … [{lost}{LEFT_OUT}{digest}] … {text[-tail:]}"
+
+
+def escape_and_cut(text: str, limit: int) -> str:
+    """Return a text on one line, as `escape_hidden` does, no longer than some characters."""
+    return cut_middle(escape_hidden(text), limit)
+
+
 def _escape_character(char: str) -> str:
     units = char.encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))

@@ -32,7 +32,7 @@ from iac_plans.interpreter import (
     to_program_value,
 )
 from iac_plans.store import find_plan
-from iac_runtime.gate.batch import TOLD_AS, BatchTargetReader, join_plans, part_with_decision
+from iac_runtime.gate.batch import TOLD_AS, BatchTargetReader, part_with_decision, plan_several
 from iac_runtime.policy.prompts import LIFETIME
 from iac_runtime.tool import Toolset, at_most, highest, limits, tool
 from iac_runtime.toolkit import (
@@ -174,9 +174,7 @@ def _plan_rehearsed(
         return Plan(tool, facts, perform, resumable=False)
     run = _RehearsedProgram(tool, call, gate, program, used, moments, digest, rehearsal)
     plans = [made.plan for made in rehearsal.calls]
-    whole = join_plans(
-        plans, [made.facts for made in plans], context.get_or_create(BatchTargetReader)
-    )
+    whole = plan_several(plans, context.get_or_create(BatchTargetReader))
     return run.whole_plan(whole, replace(whole.facts, tool=tool.name, arguments=call.arguments))
 
 
@@ -195,21 +193,21 @@ class _RehearsedProgram:
 
     def whole_plan(self, whole: Plan, facts: CallFacts) -> Plan:
         """Return the plan of all its calls, as one of this tool."""
-        looks = self.gate.context.get_or_create(BatchTargetReader)
 
         def look_again(known: CallFacts) -> Plan:
-            seen = looks.read_targets([made.plan for made in self.rehearsal.calls], known.parts)
-            joined = join_plans(seen, [part.facts for part in seen], looks)
-            now = joined.facts
+            assert whole.look is not None
+            seen = whole.look(known)
             # What the plan itself changed before is not as it was seen.
             parts = tuple(
                 replace(part, perform=made.plan.perform) if later else part
                 for part, made, later in zip(
-                    seen, self.rehearsal.calls, _held_by_name(self.rehearsal.calls), strict=True
+                    seen.parts,
+                    self.rehearsal.calls,
+                    _held_by_name(self.rehearsal.calls),
+                    strict=True,
                 )
             )
-            facts = replace(known, parts=now.parts, shown=now.shown, pin=now.pin)
-            return self.whole_plan(replace(joined, parts=parts), facts)
+            return self.whole_plan(replace(seen, parts=parts), seen.facts)
 
         seeing = look_again if whole.look else None
         return replace(

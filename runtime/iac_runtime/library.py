@@ -138,7 +138,9 @@ def connect(
     """Choose where calls go from here on, in every thread.
 
     Args:
-        simulate: True for simulated apps, or the path of a state file (JSON or TOML) for them.
+        simulate: True for simulated apps, or the path of a state file (JSON or TOML) for them;
+            `hard` for apps that act as the field book says of real ones, `hard,mail=sick` with
+            the variant of one, `hard:world.json` with a state file.
         tools: A folder of generated modules to look in first.
         timeout: Seconds for one call.
         allow: The highest level that runs unasked. Above it, and where the user's policy asks, a
@@ -166,7 +168,7 @@ def connect(
 
     if catalogue is None:
         raise SetupError("There are no tools yet; build them with: iac-gen build")
-    world = open_simulation(catalogue, None if simulate is True else Path(simulate))
+    world = open_simulation(catalogue, "" if simulate is True else str(simulate))
     return _begin_session(_build_session(catalogue, timeout, allow, launch, world))
 
 

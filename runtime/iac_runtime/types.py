@@ -120,6 +120,9 @@ class Alternative(NamedTuple):
 
 ANY: Final = (Alternative("any"),)
 
+HTML_TEXT: Final = "HTML text"
+"""The type of a text that an app keeps as HTML, which only a quirk can say."""
+
 
 def type_alternatives(kind: str) -> list[str]:
     """Return the alternatives of a type as they are written, without `missing value`."""

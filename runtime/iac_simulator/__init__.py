@@ -2,7 +2,7 @@
 
 from iac_simulator.engine import MissingEngineError
 from iac_simulator.errors import StateError
-from iac_simulator.scenario import FaultScenario, InjectedFault, read_scenario
+from iac_simulator.scenario import FaultScenario, InjectedFault, parse_profile, read_scenario
 from iac_simulator.simulator import Simulator
 from iac_simulator.state import StateChange, StateDifference, difference
 from iac_simulator.values import SentEvent
@@ -17,5 +17,6 @@ __all__ = [
     "StateDifference",
     "StateError",
     "difference",
+    "parse_profile",
     "read_scenario",
 ]

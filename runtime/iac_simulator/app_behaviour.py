@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from iac_runtime.language.html_text import plain_text
 from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_simulator.errors import EventRefusedError
 from iac_simulator.resolve import (
@@ -179,6 +180,10 @@ def _bin_object(world: AppWorld, node: WorldObject, name: str) -> None:
 
 def _set_values(call: VerbCall, data: Data, values: Row) -> None:
     for name, value in values.items():
+        if value == "@first line":
+            # What has a name keeps it.
+            data.setdefault(name, plain_text(data["body"]).partition("\n")[0])
+            continue
         new_value = _row_value(call, value, values)
         if new_value is UNDEFINED:
             data.pop(name, None)

@@ -27,6 +27,7 @@
     get bytes() { return this.#bytes; }
     get length() { return String(this.#bytes.length); }
     appendData(other) { this.#bytes += other.bytes; }
+    base64EncodedStringWithOptions(_options) { return new NSString(ask("base64", { data: this.#bytes })); }
   }
 
   class NSString extends NSObject {
@@ -56,8 +57,8 @@
     get closeFile() { ask("close", { descriptor: this.#descriptor }); }
   }
 
-  const decoded = (data, _encoding) => {
-    const text = ask("decode", { data: data.bytes });
+  const decoded = (data, encoding) => {
+    const text = ask("decode", { data: data.bytes, encoding: Number(encoding) });
     return text === null ? new Nil() : new NSString(text);
   };
 
@@ -93,6 +94,7 @@
     get processInfo() {
       return {
         get processIdentifier() { return ask("pid", {}); },
+        get systemUptime() { return ask("uptime", {}); },
         get environment() { return new NSDictionary(ask("surroundings", {})); },
       };
     },
@@ -110,21 +112,9 @@
     get active() { return this.#app.front; }
   }
   const running = () => machine().apps.filter((app) => app.running);
-  $.NSWorkspace = {
-    get sharedWorkspace() {
-      return {
-        URLForApplicationWithBundleIdentifier(id) {
-          const found = machine().apps.find((app) => app.id === bridged.unwrap(id));
-          return found ? { isNil: () => false, get path() { return new NSString(`/Applications/${found.name}.app`); } }
-            : new Nil();
-        },
-        get runningApplications() { return bridged.wrap(running().map((app) => new NSRunningApplication(app))); },
-        get frontmostApplication() {
-          const found = running().find((app) => app.front);
-          return found ? new NSRunningApplication(found) : new Nil();
-        },
-      };
-    },
+  const folderOf = (id) => {
+    const found = machine().apps.find((app) => app.id === bridged.unwrap(id));
+    return found && `/Applications/${found.name}.app`;
   };
   $.NSUserDefaults = {
     get standardUserDefaults() {
@@ -138,14 +128,52 @@
     get visibleFrame() { return this.frame; }
     get backingScaleFactor() { return this.#screen.scale; }
   }
-  const screens = () => machine().displays.map((screen) => new NSScreen(screen));
-  $.NSScreen = { get screens() { return bridged.wrap(screens()); }, get mainScreen() { return screens()[0]; } };
-  $.NSData = { get data() { return new NSData(""); } };
+  $.NSData = {
+    get data() { return new NSData(""); },
+    alloc: { initWithBase64EncodedStringOptions: (text, _options) => new NSData(ask("unbase64", { text: bridged.unwrap(text) })) },
+  };
   $.NSMutableData = { get data() { return new NSData(""); } };
-  $.getppid = () => ask("parent", {});
-  $.getpid = () => ask("pid", {});
-  $.getenv = (name) => { const value = environment(name); return value === null ? undefined : value; };
-  $.exit = (status) => void ask("exit", { status: Number(status) });
+  // What is there once its header or framework is imported, and not before.
+  const screens = () => machine().displays.map((screen) => new NSScreen(screen));
+  const process = {
+    unistd: { getppid: () => ask("parent", {}), getpid: () => ask("pid", {}) },
+    stdlib: {
+      getenv: (name) => { const value = environment(name); return value === null ? undefined : value; },
+      exit: (status) => void ask("exit", { status: Number(status) }),
+    },
+  };
+  const imported = {
+    ...process,
+    get CoreServices() {
+      return {
+        LSCopyApplicationURLsForBundleIdentifier(id, _error) {
+          const folder = folderOf(id);
+          return folder ? bridged.wrap([$.NSURL.fileURLWithPath(folder)]) : new Nil();
+        },
+      };
+    },
+    get AppKit() {
+      return {
+        NSWorkspace: {
+          get sharedWorkspace() {
+            return {
+              URLForApplicationWithBundleIdentifier(id) {
+                const folder = folderOf(id);
+                return folder ? $.NSURL.fileURLWithPath(folder) : new Nil();
+              },
+              get runningApplications() { return bridged.wrap(running().map((app) => new NSRunningApplication(app))); },
+              get frontmostApplication() {
+                const found = running().find((app) => app.front);
+                return found ? new NSRunningApplication(found) : new Nil();
+              },
+            };
+          },
+        },
+        NSScreen: { get screens() { return bridged.wrap(screens()); }, get mainScreen() { return screens()[0]; } },
+      };
+    },
+    get Cocoa() { return this.AppKit; },
+  };
 
   bridged.test = (value) => value instanceof NSObject;
   bridged.unwrap = (value) => (value instanceof NSObject ? (value.js === value ? null : value.js) : value);
@@ -158,10 +186,10 @@
   };
   global.$ = $;
   global.ObjC = {
-    import: () => undefined,
+    import: (name) => void Object.assign($, imported[name]),
     unwrap: (value) => (value instanceof NSObject ? value.js : value),
     deepUnwrap: deep,
     wrap: $,
   };
-  global.__foundation = { ask, bridged, NSObject, NSString, NSData, Boxed, Nil };
+  global.__foundation = { ask, bridged, NSObject, NSString, NSData, Boxed, Nil, process };
 })(globalThis);

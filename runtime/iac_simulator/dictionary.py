@@ -149,6 +149,9 @@ def _name_meaning(tables: Tables, owner: NameMeaning, name: str) -> NameMeaning:
 SAVE_OPTIONS: Final[Enum] = (("yes", "yes "), ("no", "no  "), ("ask", "ask "))
 """An enumeration that every app knows, in its dictionary or not."""
 
+ANY_ITEM: Final = "cobj"
+"""The code of the class that every object is of; JXA counts by it."""
+
 _TYPES: Final = ("type", "type class", "class")
 
 
@@ -190,8 +193,8 @@ def _encode_word(tables: Tables, value: str, type_: str) -> Any:
                 return {"enum": code}
         if term in _TYPES:
             cls = tables.find_class(value)
-            if cls is not None:
-                return {"type": tables.classes[cls].code}
+            if cls is not None or value == "item":
+                return {"type": tables.classes[cls].code if cls else ANY_ITEM}
     return value
 
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from iac_runtime.tools.tables import Tables
 from iac_simulator.app_behaviour import ask_person, idle_seconds, run_steps
 from iac_simulator.dictionary import (
+    ANY_ITEM,
     chain_meaning,
     element_class,
     encode_direct,
@@ -28,7 +30,10 @@ from iac_simulator.events import (
     read_arguments,
     read_event,
     reflection_answer,
+    value_of_list,
 )
+from iac_simulator.field_faults import perform_event
+from iac_simulator.field_profile import FieldProfile, Occasion, Perform, find_occasion
 from iac_simulator.resolve import FoundValue, VerbCall, answer_value, fold_filter
 from iac_simulator.scenario import FaultCounter, InjectedFault
 from iac_simulator.values import (
@@ -94,6 +99,8 @@ def _process_rows(worlds: Mapping[str, AppWorld]) -> list[dict[str, Any]]:
     return [row for row in rows if isinstance(row, dict)]
 
 
+_STANDARD_VERBS: Final = {"coregetd": "get", "coresetd": "set", "corecnte": "count"}
+
 OPERATIONS: Final = frozenset(
     "application kind member names reflect machine filter disk get set length call create"
     " transmit".split()
@@ -111,6 +118,10 @@ _OF_CURRENT: Final[Mapping[str, Any]] = (
 Request = Mapping[str, Any]
 
 
+def _canned_answer(world: AppWorld, data: Mapping[str, Any], code: str, _target: Any) -> Any:
+    return answer_value(world, FoundValue(data["@results"][code]))
+
+
 @dataclass(frozen=True)
 class Dispatcher:
     """The apps of a simulator. `now` gives the moment as ISO 8601, `log` gets each event,
@@ -125,6 +136,7 @@ class Dispatcher:
     warn: Callable[[str], None]
     clock: Callable[[], float]
     used: dict[str, float]
+    profile: FieldProfile | None = None
     struck: list[InjectedFault] = field(default_factory=list)
 
     def answer_request(self, name: str, request: Request, struck: list[InjectedFault]) -> Any:
@@ -227,8 +239,9 @@ class Dispatcher:
             raise EventRefusedError(-1708)
         return world
 
-    def _send_event(self, world: AppWorld, event: SentEvent, run: Callable[[], Any]) -> Any:
+    def _send_event(self, event: SentEvent, occasion: Occasion, run: Perform) -> Any:
         """Log an event, then let faults, canned answers and the world have their say."""
+        world = occasion.call.world
         app, code = world.tables.app, event.event
         self.log(event)
         struck = self.faults.due_faults("event", (app.id, app.name, world.tables.key), code)
@@ -243,10 +256,8 @@ class Dispatcher:
             if number is not None:
                 raise EventRefusedError(number)
             if code in data.get("@results", {}):
-                return answer_value(world, FoundValue(data["@results"][code]))
-        given = run()
-        if code == "miscactv":
-            activate_app(self.worlds, world)
+                return self._perform(occasion, partial(_canned_answer, world, data, code))
+        given = self._perform(occasion, run)
         for fault in struck:
             if fault.error is not None:
                 raise EventRefusedError(fault.error)
@@ -255,6 +266,11 @@ class Dispatcher:
             elif fault.value is not None:
                 given = answer_value(world, FoundValue(fault.value))
         return given
+
+    def _perform(self, occasion: Occasion, run: Perform) -> Any:
+        if self.profile is None:
+            return run(occasion.target)
+        return perform_event(self.profile, occasion, run)
 
     def _apply_fault(self, world: AppWorld, fault: InjectedFault) -> None:
         """Do what happens before the app gets to its work.
@@ -281,7 +297,7 @@ class Dispatcher:
         world: AppWorld,
         event: str,
         chain: Chain,
-        run: Callable[[], Any] | None = None,
+        run: Perform | None = None,
         params: Mapping[str, Any] | None = None,
         modifiers: Any = None,
     ) -> Any:
@@ -289,9 +305,11 @@ class Dispatcher:
         direct, timeout = world.make_reference(chain), modifier_timeout(from_wire(modifiers))
         about = encode_direct(world.tables, direct, "any")
         sent = SentEvent(world.tables.app.id, event, about, params or {}, timeout)
-        call = VerbCall(world, direct, {}, self.now())
+        call = VerbCall(world, direct, {}, self.now(), timeout)
         self._add_latency(world, chain)
-        return to_wire(self._send_event(world, sent, run or (lambda: VERBS[event](call))))
+        occasion = find_occasion(call, _STANDARD_VERBS[event], direct, values=params)
+        perform = run or (lambda target: VERBS[event](call._replace(direct=target)))
+        return to_wire(self._send_event(sent, occasion, perform))
 
     def _answer_get(self, request: Request) -> Any:
         chain = chain_from_wire(request["chain"])
@@ -308,7 +326,8 @@ class Dispatcher:
 
     def _answer_length(self, request: Request) -> Any:
         world, chain = self._request_world(request), chain_from_wire(request["chain"])
-        return self._send_standard(world, "corecnte", chain)
+        params = {"kocl": {"type": ANY_ITEM}}
+        return self._send_standard(world, "corecnte", chain, params=params)
 
     def _answer_set(self, request: Request) -> None:
         world, chain = self._request_world(request), chain_from_wire(request["chain"])
@@ -318,8 +337,8 @@ class Dispatcher:
             "data": encode_value(world.tables, value, place.prop.type if place.prop else "any")
         }
 
-        def set_data() -> None:
-            set_value(VerbCall(world, None, {}, self.now()), chain, value)
+        def set_data(target: AppReference) -> None:
+            set_value(VerbCall(world, None, {}, self.now()), target.chain, value)
 
         self._send_standard(world, "coresetd", chain, set_data, params, request.get("modifiers"))
 
@@ -342,7 +361,10 @@ class Dispatcher:
             params["insh"] = encode_value(tables, at, "any")
         call = VerbCall(world, None, {}, self.now())
         event = SentEvent(tables.app.id, "corecrel", None, params)
-        made = self._send_event(world, event, lambda: make_object(call, term, properties, data, at))
+        occasion = find_occasion(call, "make", at, term, properties)
+        made = self._send_event(
+            event, occasion, lambda place: make_object(call, term, properties, data, place)
+        )
         return to_wire(made if isinstance(made, AppReference) else world.make_reference(()))
 
     def _answer_call(self, request: Request) -> Any:
@@ -364,7 +386,9 @@ class Dispatcher:
         tables, event = world.tables, request["event"]
         direct, values, modifiers = read_event(tables, request)
         if event == "coresetd" and isinstance(direct, AppReference) and set(values) == {"data"}:
-            body = {"chain": direct.chain, "value": to_wire(values["data"])}
+            prop = chain_meaning(tables, direct.chain).prop
+            value = value_of_list(values["data"], prop.type if prop else "any")
+            body = {"chain": direct.chain, "value": to_wire(value)}
             self._answer_set({**request, **body, "modifiers": to_wire(modifiers)})
             return None
         command = command_for_event(tables, event)
@@ -374,7 +398,12 @@ class Dispatcher:
         named = {keys.get(code, code): value for code, value in values.items()}
         args = [direct] if command.direct is not None else []
         args += [{"record": named}, modifiers]
-        return DescriptorWriter(tables).write_value(self._run_command(world, command, None, args))
+        type_ = command.result
+        if event == "coregetd" and isinstance(direct, AppReference):
+            prop = chain_meaning(tables, direct.chain).prop
+            type_ = prop.type if prop else "any"
+        answer = self._run_command(world, command, None, args)
+        return DescriptorWriter(tables).write_value(answer, type_)
 
     def _find_command(
         self, request: Request, chain: Chain, given: bool
@@ -414,10 +443,23 @@ class Dispatcher:
         params = event_params(tables, command, call.named)
         type_ = command.direct.type if command.direct else "any"
         direct = None if call.direct is None else encode_direct(tables, call.direct, type_)
-        verb = VERBS.get(command.event)
-        live = VerbCall(world, call.direct, call.named, self.now(), call.timeout, self.worlds)
+        verb, named = VERBS.get(command.event), dict(call.named)
+        new = command.event == "corecrel" and tables.find_class(str(call.named.get("new")))
+        whole = VerbCall(world, call.direct, call.named, self.now(), call.timeout, self.worlds)
 
-        def perform_command() -> Any:
+        if new:
+            given = record_fields(named.get("withProperties")) or {}
+            occasion = find_occasion(whole, "make", named.pop("at", None), new, given)
+        else:
+            occasion = find_occasion(whole, command.name, call.direct, values=named)
+
+        def activate(_target: Any) -> None:
+            activate_app(self.worlds, world)
+
+        def perform_command(target: Any) -> Any:
+            live = whole._replace(direct=target)
+            if new:
+                live = whole._replace(named={**named, "at": target} if target else named)
             if call.refused:
                 raise EventRefusedError(-1700)
             ask_person(live, command.event, self.faults.scenario.dialogs, self.struck)
@@ -430,7 +472,8 @@ class Dispatcher:
 
         self._add_latency(world, receiver.chain if receiver else ())
         sent = SentEvent(tables.app.id, command.event, direct, params, call.timeout)
-        return self._send_event(world, sent, perform_command)
+        perform = activate if command.event == "miscactv" else perform_command
+        return self._send_event(sent, occasion, perform)
 
     def _add_latency(self, world: AppWorld, chain: Chain) -> None:
         """Take the time that the scenario says an event takes, by the objects it looks at."""

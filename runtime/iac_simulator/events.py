@@ -9,6 +9,7 @@ keywords are the numbers of four-character codes.
 """
 
 import re
+import struct
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,8 +19,9 @@ from iac_runtime.language.terms import CLASS_PROPERTY
 from iac_runtime.language.text import four_number
 from iac_runtime.tool import Param, Property
 from iac_runtime.tools.tables import APPLICATION, Tables
-from iac_runtime.types import parse_type
+from iac_runtime.types import find_type, parse_type, reading_of
 from iac_simulator.dictionary import (
+    ANY_ITEM,
     SAVE_OPTIONS,
     chain_meaning,
     class_of_type,
@@ -210,6 +212,9 @@ _ORDINALS: Final = {
     "firs": ("i", 0), "last": ("i", -1), "midd": ("o", "middle"), "any ": ("o", "some"),
 }  # fmt: skip
 _ALL: Final = "pALL"
+_BUILT_IN: Final[Mapping[str, str | None]] = {"msng": None, ANY_ITEM: "item"}
+"""Words that every app knows, by their codes."""
+
 _SECONDS: Final = 120
 _SCALARS: Final = {bool: "bool", float: "doub", str: "utxt"}
 
@@ -273,11 +278,12 @@ class DescriptorReader:
                 yield from zip(own[::2], own[1::2], strict=True)
                 continue
             row = self._find_property(term, code)
-            yield row.jxa if row else code, self.read_value(item)
+            value = self.read_value(item)
+            yield (row.jxa, value_of_list(value, row.type)) if row else (code, value)
 
     def _code_word(self, kind: str, code: str) -> str | None:
-        if code == "msng":
-            return None
+        if code in _BUILT_IN:
+            return _BUILT_IN[code]
         rows = [row for enum in self.tables.enums.values() for row in enum if row[1] == code]
         rows += [(row.jxa, code) for row in self.tables.classes.values() if row.code == code]
         rows += [row for row in SAVE_OPTIONS if row[1] == code and kind == "enum"]
@@ -395,10 +401,12 @@ class DescriptorWriter:
     def __init__(self, tables: Tables) -> None:
         self.tables = tables
 
-    def write_value(self, value: Any) -> Tree | None:
-        """Return an answer as a descriptor; None for no answer at all."""
+    def write_value(self, value: Any, type_: str = "any") -> Tree | None:
+        """Return an answer as a descriptor, in the form of its type; None for no answer at all."""
         if isinstance(value, Undefined):
             return None
+        if (made := _quickdraw_value(value, type_)) is not None:
+            return made
         if value is None:
             return _make_descriptor("type", four_number("msng"))
         if type(value) in _SCALARS:
@@ -406,7 +414,7 @@ class DescriptorWriter:
         if isinstance(value, int):
             return _make_descriptor("long" if abs(value) < 2**31 else "comp", value)
         if isinstance(value, list):
-            items = [self.write_value(item) for item in value]
+            items = [self.write_value(item, type_) for item in value]
             return {"type": four_number("list"), "items": items}
         if isinstance(value, AppReference):
             return self.write_specifier(value.chain)
@@ -424,7 +432,7 @@ class DescriptorWriter:
             if row is None or len(row.code) != 4:
                 own += [self.write_value(name), self.write_value(part)]
             else:
-                fields.append([four_number(row.code), self.write_value(part)])
+                fields.append([four_number(row.code), self.write_value(part, row.type)])
         if own:
             fields.append([four_number("usrf"), {"type": four_number("list"), "items": own}])
         return {"type": four_number("reco"), "fields": fields}
@@ -461,6 +469,43 @@ class DescriptorWriter:
             made = _object_specifier(want, form, self.write_value(value), whole or made)
             whole = None
         return made
+
+
+def value_of_list(value: Any, type_: str) -> Any:
+    """Return what an app makes of a list for a rectangle (left, top, right, bottom) or a color."""
+    if not isinstance(value, list) or not all(isinstance(part, int | float) for part in value):
+        return value
+    match next(map(reading_of, (row.name for row in parse_type(type_))), None), value:
+        case "rectangle", [left, top, right, bottom]:
+            sides = {"x": left, "y": top, "width": right - left, "height": bottom - top}
+            return {"record": sides}
+        case "color", [_, _, _]:
+            return [part / 65535 for part in value]
+    return value
+
+
+def _quickdraw_value(value: Any, type_: str) -> Tree | None:
+    """Return a rectangle, point or color as apps answer it: numbers in the order of QuickDraw."""
+    value = fields if (fields := record_fields(value)) else value
+    kind = next(
+        (row.codes[0] for name, _ in parse_type(type_) if (row := find_type(name)) and row.codes),
+        "",
+    )
+    try:
+        match kind:
+            case "qdrt":
+                x, y, width, height = (round(value[k]) for k in ("x", "y", "width", "height"))
+                data = struct.pack("<4h", y, x, y + height, x + width)
+            case "QDpt":
+                x, y = map(round, value)
+                data = struct.pack("<2h", y, x)
+            case "cRGB":
+                data = struct.pack("<3H", *(round(part * 65535) for part in value))
+            case _:
+                return None
+    except (TypeError, KeyError, ValueError, struct.error):
+        return None
+    return {"type": four_number(kind), "bytes": data.decode("latin-1")}
 
 
 def _make_descriptor(kind: str, value: Any) -> Tree:

@@ -3,7 +3,7 @@
 // refused with its name: the real bridge would have had it.
 (function (global) {
   "use strict";
-  const { ask, bridged, NSObject, NSString, NSData, Boxed, Nil } = global.__foundation;
+  const { ask, bridged, NSObject, NSString, NSData, Boxed, Nil, process } = global.__foundation;
   const $ = global.$;
   const HOME = "/Users/me";
   const plain = bridged.unwrap;
@@ -176,6 +176,11 @@
       whitespaceAndNewlineCharacterSet: { ends: /^\s+|\s+$/g }, newlineCharacterSet: { ends: /^[\n\r]+|[\n\r]+$/g },
     },
   });
+  class NSAutoreleasePool extends NSObject {
+    get init() { return this; }
+    get drain() { return undefined; }
+  }
+  $.NSAutoreleasePool = { get alloc() { return new NSAutoreleasePool(); } };
   $.NSData.dataWithContentsOfFile = (path) => manager.contentsAtPath(path);
 
   // Bound once, then a function of `$`, as the release notes show with pow.
@@ -184,7 +189,7 @@
     strlen: (value) => ask("encode", { text: String(value) }).length, toupper: (c) => (c >= 97 && c <= 122 ? c - 32 : c),
     sleep: (seconds) => { ask("delay", { seconds }); return 0; }, usleep: (micro) => { ask("delay", { seconds: micro / 1e6 }); return 0; },
     time: () => Math.floor(Date.now() / 1000), rand: () => Math.floor(Math.random() * 2147483647),
-    arc4random_uniform: (bound) => Math.floor(Math.random() * bound), getpid: $.getpid, getppid: $.getppid, getenv: $.getenv, exit: $.exit };
+    arc4random_uniform: (bound) => Math.floor(Math.random() * bound), ...process.unistd, ...process.stdlib };
   global.ObjC.bindFunction = (name, _types) => {
     if (!Object.prototype.hasOwnProperty.call(C, name)) throw new TypeError(`the simulator has no C function ${name}`);
     $[name] = C[name];

@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import time
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +33,10 @@ AVAILABLE: Final = 0
 _CHUNK: Final = 65536
 _NOT_FOUND: Final = -10814
 """JXA says the text of this number, and not the number."""
+
+
+_ENCODINGS: Final = {4: "utf-8", 5: "latin-1", 30: "mac_roman"}
+"""NSStringEncoding -> Python's name."""
 
 
 class ProcessStreams:
@@ -124,8 +129,9 @@ def _host_services(outside: HostEnvironment) -> Mapping[str, Callable[[Mapping[s
         outside.check()
 
     def decode_text(request: Mapping[str, Any]) -> str | None:
+        coding = _ENCODINGS.get(request.get("encoding", 4), "utf-8")
         try:
-            return str(request["data"].encode("latin-1"), "utf-8")
+            return str(request["data"].encode("latin-1"), coding)
         except UnicodeDecodeError:
             return None
 
@@ -140,6 +146,9 @@ def _host_services(outside: HostEnvironment) -> Mapping[str, Callable[[Mapping[s
         "write": lambda r: streams.write(int(r["descriptor"]), r["data"].encode("latin-1")),
         "close": lambda r: streams.close(int(r["descriptor"])),
         "encode": lambda r: r["text"].encode("utf-8", "replace").decode("latin-1"),
+        "base64": lambda r: b64encode(r["data"].encode("latin-1")).decode("ascii"),
+        "unbase64": lambda r: b64decode(r["text"]).decode("latin-1"),
+        "uptime": lambda _: time.monotonic(),
         "decode": decode_text,
         "environment": lambda r: os.environ.get(r["name"]),
         "surroundings": lambda _: dict(os.environ),

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 from iac_base.words import fold_name
+from iac_runtime.language.html_text import plain_text
 from iac_runtime.tool import Property
 from iac_runtime.tools.tables import APPLICATION
 from iac_simulator.dictionary import (
@@ -252,6 +253,15 @@ def _text_holder(world: AppWorld, target: FoundValue) -> WorldObject:
 
 
 def _read_property(world: AppWorld, node: WorldObject, name: str) -> Found:
+    found = _held_property(world, node, name)
+    if world.reading is None or isinstance(found, FoundItems):
+        return found
+    prop = property_of_kin(world.tables, node.term, name)
+    shown: Found = world.reading.show_value(world, node, prop.term if prop else name, found)
+    return shown
+
+
+def _held_property(world: AppWorld, node: WorldObject, name: str) -> Found:
     prop = property_named(world.tables, node.term, name)
     if prop is None:
         items = world.find_collection(node, name)
@@ -344,9 +354,7 @@ def _file_url(world: AppWorld, node: WorldObject) -> str | None:
 
 def _plain_text(_world: AppWorld, node: WorldObject) -> str | None:
     body = node.data.get("body")
-    if not isinstance(body, str):
-        return None
-    return re.sub(r"<[^>]*>", "", re.sub(r"</div>\s*|<br[^>]*>", "\n", body)).strip()
+    return plain_text(body) if isinstance(body, str) else None
 
 
 _DERIVED: Final[Mapping[str, Callable[[AppWorld, WorldObject], Any]]] = {
@@ -386,9 +394,17 @@ def _select_items(world: AppWorld, collection: FoundItems, step: ChainStep) -> F
         ids = ((world.object_id(node.data, node.term), node) for node in nodes)
         known = ((str(ident), node) for ident, node in ids if ident is not None)
         hit = next((node for ident, node in known if ident == str(step.value)), None)
+        if hit is None and world.reading is not None:
+            hit = world.reading.find_elsewhere(
+                world,
+                collection.plural,
+                lambda node: str(world.object_id(node.data, node.term)) == str(step.value),
+            )
     elif step.kind == "n":
         wanted = step.value
         names = ((world.object_name(node.data) or "", node) for node in nodes)
+        if world.reading is not None:
+            names = ((world.reading.lookup_name(world, node) or "", node) for node in nodes)
         alike = [node for name, node in names if name.casefold() == wanted.casefold()]
         # An exact name goes before one that differs in case.
         hit = min(alike, key=lambda node: world.object_name(node.data) != wanted, default=None)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, get_type_hints
+from typing import Any, Final, get_origin, get_type_hints
 
 from iac_base.errors import near_text
 from iac_simulator.errors import LANGUAGES, StateError
@@ -62,6 +62,8 @@ class FaultScenario:
     The old lines (10.10 to 10.13) have character offsets and the line number. `dialogs` is how a
     person answers an app that asks: `yes`, `no` or `cancel`, or not while the event waits (`wait`).
     An event takes `latency` seconds, and `latency_each` for each object that is looked at.
+    With the `profile` hard, apps act as the field book says (`iac_simulator.field_profile`):
+    `variants` has the variant of an app by its key, `play` the ids of rows that act in any case.
     """
 
     faults: tuple[InjectedFault, ...] = ()
@@ -71,12 +73,16 @@ class FaultScenario:
     dialogs: str = "wait"
     latency: float = 0.0
     latency_each: float = 0.0
+    profile: str = "friendly"
+    variants: dict[str, str] = field(default_factory=dict)
+    play: list[str] = field(default_factory=list)
 
 
 _CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "language": LANGUAGES,
     "error_lines": ("new", "old"),
     "dialogs": ("wait", "cancel", "yes", "no"),
+    "profile": ("friendly", "hard"),
     "on": ("event", "start"),
     "how": ("reorder", "insert", "remove", "replace"),
 }
@@ -115,12 +121,27 @@ def _check_row(
             hint = near_text(str(key), kinds)
             raise StateError(f"{where}: {json.dumps(key)} is not a key. {hint}")
         kind = kinds[key]
+        kind = get_origin(kind) if get_origin(kind) in (dict, list) else kind
         fits = kind is Any or isinstance(value, int | float if kind is float else kind)
         if not fits or (isinstance(value, bool) and kind not in (bool, Any)):
             name = getattr(kind, "__name__", "int")
             raise StateError(f"{where}: {key} must be {name}.")
         if key in _CHOICES and value not in _CHOICES[key]:
             raise StateError(f"{where}: {key} must be one of {', '.join(_CHOICES[key])}.")
+
+
+def parse_profile(text: str) -> FaultScenario:
+    """Return the scenario of a profile as options say it: `hard`, or `hard,mail=sick`.
+
+    A word without `=` is the id of a row of the field book that acts in any case.
+
+    Raises:
+        StateError: There is no such profile.
+    """
+    name, *words = text.split(",")
+    variants = dict(word.split("=", 1) for word in words if "=" in word)
+    machine = {"profile": name, "variants": variants, "play": [w for w in words if "=" not in w]}
+    return parse_scenario({"language": "de", **machine} if name == "hard" else machine, "profile")
 
 
 def read_scenario(path: Path) -> FaultScenario:

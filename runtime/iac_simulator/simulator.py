@@ -19,8 +19,10 @@ from iac_simulator import state as storage
 from iac_simulator.dispatcher import Dispatcher
 from iac_simulator.engine import load_quickjs
 from iac_simulator.errors import StateError
+from iac_simulator.field_faults import FieldReading, prepare_world
+from iac_simulator.field_profile import FieldProfile
 from iac_simulator.host import BufferStreams, HostEnvironment, RunSetting, ScriptTimeout, run_script
-from iac_simulator.scenario import FaultCounter, FaultScenario
+from iac_simulator.scenario import FaultCounter, FaultScenario, InjectedFault
 from iac_simulator.state import check_world
 from iac_simulator.values import SentEvent, parse_instant, to_iso
 from iac_simulator.world import AppWorld, default_world
@@ -46,8 +48,13 @@ class _Worlds(Mapping[str, AppWorld]):
     """
 
     def __init__(
-        self, tables: Mapping[str, Tables], state: dict[str, Any], unchecked: set[str]
+        self,
+        tables: Mapping[str, Tables],
+        state: dict[str, Any],
+        unchecked: set[str],
+        profile: FieldProfile | None,
     ) -> None:
+        self._profile, self._reading = profile, FieldReading(profile) if profile else None
         self._tables, self._state, self._unchecked = tables, state, unchecked
         self._made: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
 
@@ -55,11 +62,19 @@ class _Worlds(Mapping[str, AppWorld]):
         tables = self._tables[key]
         self._check_described(key)
         if key in self._state:
-            return AppWorld(tables, self._state[key])
+            return self._open_world(tables, self._state[key])
         if key not in self._made:
             world = default_world(tables)
+            self._open_world(tables, world)
             self._made[key] = (world, copy.deepcopy(world))
-        return AppWorld(tables, self._made[key][0])
+        return self._open_world(tables, self._made[key][0])
+
+    def _open_world(self, tables: Tables, data: dict[str, Any]) -> AppWorld:
+        world = AppWorld(tables, data, self._reading)
+        if self._profile is not None and "@hard" not in data:
+            data["@hard"] = True
+            prepare_world(self._profile, world.friendly)
+        return world
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._tables)
@@ -116,6 +131,17 @@ class Simulator:
         self._used: dict[str, float] = {}
         self._state: dict[str, Any] = {}
         given = demo_state() if state is None else copy.deepcopy(dict(state))
+        scenario = self.faults.scenario
+        self._struck: list[InjectedFault] = []
+        self._profile: FieldProfile | None = None
+        if scenario.profile == "hard":
+            self._profile = FieldProfile(
+                scenario.variants,
+                frozenset(scenario.play),
+                self._seconds,
+                lambda seconds: self._struck.append(InjectedFault(delay=seconds)),
+                scenario.dialogs,
+            )
         self._adopt_state(given, shipped=state is None)
 
     def check_engine(self) -> None:
@@ -142,16 +168,21 @@ class Simulator:
                 continue
             kept[key] = world
         self._state = kept
-        self._worlds = _Worlds(apps, kept, {*kept} - {_NOW} if shipped else set())
+        self._worlds = _Worlds(apps, kept, {*kept} - {_NOW} if shipped else set(), self._profile)
         self._dispatcher = Dispatcher(
             self._worlds,
             self._current_time,
             self._log_event,
             self.faults,
             self._warnings.append,
-            lambda: time.monotonic() + self._waited,
+            self._seconds,
             self._used,
+            self._profile,
+            self._struck,
         )
+
+    def _seconds(self) -> float:
+        return self._waited + (0.0 if self._profile else time.monotonic())
 
     def _current_time(self) -> str:
         return to_iso(self._fixed_time() or datetime.now(UTC))
@@ -177,7 +208,9 @@ class Simulator:
             self._waited += seconds
 
         def check_timeout() -> None:
-            if time.monotonic() - start + waited[0] > timeout:
+            # With costs of its own, an app is not slower where this computer is.
+            spent = 0.0 if self._profile else time.monotonic() - start
+            if spent + waited[0] > timeout:
                 raise ScriptTimeout
 
         outside = HostEnvironment(streams, add_wait, check_timeout)
@@ -214,6 +247,11 @@ class Simulator:
                     self._warnings.clear()
 
         return run_script(argv, RunSetting(lambda: self._dispatcher, outside, handle_request, now))
+
+    @property
+    def waited(self) -> float:
+        """The seconds that scripts waited, which took no time."""
+        return self._waited
 
     def state(self) -> dict[str, Any]:
         """Return a copy of the current state, in the format of the constructor."""

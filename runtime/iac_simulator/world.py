@@ -21,11 +21,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import PurePosixPath
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 from iac_runtime.tool import Property
 from iac_runtime.tools.tables import APPLICATION, Tables
-from iac_runtime.types import find_type, parse_type
+from iac_runtime.types import HTML_TEXT, find_type, parse_type
 from iac_simulator.dictionary import class_of_type, element_class, enumeration_rows, property_of_kin
 from iac_simulator.errors import EventRefusedError
 from iac_simulator.values import UNDEFINED, AppReference, Chain, ChainStep, is_mark
@@ -79,12 +79,36 @@ class WorldObject:
     """Put the data into the world: a part of a text lies there only once it carries something."""
 
 
+class WorldReading(Protocol):
+    """What those who read a world find there, where it is not what the world holds."""
+
+    def show_value(self, world: "AppWorld", node: WorldObject, prop: str, found: Any) -> Any: ...
+
+    def show_id(self, world: "AppWorld", term: str, ident: Any) -> Any: ...
+
+    def list_objects(
+        self, world: "AppWorld", owner: WorldObject, plural: str, nodes: list[WorldObject]
+    ) -> list[WorldObject]: ...
+
+    def find_elsewhere(
+        self, world: "AppWorld", plural: str, matches: Callable[[WorldObject], bool]
+    ) -> WorldObject | None: ...
+
+    def lookup_name(self, world: "AppWorld", node: WorldObject) -> str | None: ...
+
+
 @dataclass(frozen=True)
 class AppWorld:
     """An app and its objects."""
 
     tables: Tables
     data: Data
+    reading: WorldReading | None = None
+
+    @property
+    def friendly(self) -> "AppWorld":
+        """The same world as it is."""
+        return self if self.reading is None else replace(self, reading=None)
 
     @property
     def root(self) -> WorldObject:
@@ -109,7 +133,8 @@ class AppWorld:
     def object_id(self, data: Data, term: str) -> Any:
         """Return the id that `data` states, or None."""
         prop = self.id_property(term)
-        return data.get(prop.jxa) if prop is not None else data.get("id")
+        ident = data.get(prop.jxa) if prop is not None else data.get("id")
+        return ident if self.reading is None else self.reading.show_id(self, term, ident)
 
     def object_name(self, data: Data) -> str | None:
         """Return the name that `data` states, or None."""
@@ -191,6 +216,12 @@ class AppWorld:
 
     def find_collection(self, owner: WorldObject, plural: str) -> list[WorldObject] | None:
         """Return the objects of `owner` under `plural`; None where it has no such collection."""
+        nodes = self._held_objects(owner, plural)
+        if nodes is None or self.reading is None:
+            return nodes
+        return self.reading.list_objects(self, owner, plural, nodes)
+
+    def _held_objects(self, owner: WorldObject, plural: str) -> list[WorldObject] | None:
         parts = owner.data.get(plural) or text_parts(owner.data, plural)
         if parts is not None and "@text" in owner.data:
             return [self._text_part(owner, plural, parts, index) for index in range(len(parts))]
@@ -321,7 +352,7 @@ def _default_property(prop: Property, term: str, number: str) -> Any:
         return rank if prop.type in ("integer", "number") else f"{term}-{number}".replace(" ", "-")
     if prop.code == "pnam":
         return f"{term.capitalize()} {number}"
-    if prop.type == "text":
+    if prop.type in ("text", HTML_TEXT):
         return f"{prop.term} of {term} {number}"
     if prop.type == "date" and prop.term != "completion date":
         return {"date": _DAY.format(rank % 28 + 1)}

@@ -200,7 +200,7 @@ def test_what_a_script_returns_is_a_strangers_and_the_audit_names_its_apps(
     both = f'{READS}\ntell application "Notes" to count notes'
     found = run(gate, both, vouched(ASKED))
     assert isinstance(found, CompletedCall)
-    assert gate.permissions.taint.contains_text("https://evil.example/x")
+    assert gate.permissions.taint.find_tainted_piece("https://evil.example/x")
     assert found.note == "hidden characters are left out of a text"
     gate.close()
     for app in ("com.apple.Music", "com.apple.notes"):

@@ -37,7 +37,8 @@ def lowered(folder: Path, text: str) -> tuple[dict[str, str], list[str]]:
     ('[[command]]\nname = "a"\nwhy = "x"\nlevel = "SAVE"', "SAVE is not a level; there are SAFE"),
     ('[[command]]\nwhy = "x"', "[[command]] names no command; add name or code"),
     ('[[property]]\nname = "a"\nlevel = "SAFE"\nwhy = "x"', "[[property]] needs the key class"),
-    ('[[property]]\nclass = "a"\nname = "a"\nwhy = "x"', "[[property]] needs the key level"),
+    ('[[property]]\nclass = "a"\nname = "a"\nwhy = "x"', "[[property]] says nothing; add level"),
+    ('[[property]]\nclass = "a"\nname = "a"\nwhy = "x"\ntype = "HTLM"', "HTLM is not a type"),
     ('[[recipe]]\nname = "a"\ndoc = "x"\nwhy = "x"', "[[recipe]] needs the key tool"),
 ])  # fmt: skip
 def test_a_row_that_is_not_understood_is_told_with_its_line(

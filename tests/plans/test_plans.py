@@ -214,7 +214,8 @@ def test_instructions_name_plans_where_they_are_listed() -> None:
 def test_a_signature_is_in_the_form_of_a_program() -> None:
     (said,) = tool_signatures(CATALOGUE, ("notes_make_note",))
     assert said == (
-        "notes.make_note(name: str, *, body: str | None=None, folder: Ref | None=None) -> Ref"
+        "notes.make_note(name: str, *, body: str | None=None, folder: Ref | None=None,"
+        " text_format: Literal['plain', 'html', 'markdown'] | None=None) -> Ref"
     )
 
 

@@ -93,13 +93,13 @@ BEYOND_THE_TOOLKIT = {
         "iac_runtime.policy.facts": "Flow OWN_APP READ_VERBS",
         "iac_runtime.policy.effects": "RECIPIENTS",
         "iac_runtime.policy.verbs": "Deed STARTERS combine_verbs command_verb find_consequences"
-        " is_trash_name property_consequence",
+        " is_trash_name",
         "iac_runtime.search.ranking": "area_scores is_served",
         "iac_runtime.search.query": "SearchRequest load_lexicon known_words read_request",
         "iac_runtime.tools.own": "CALL_TOOLS",
     },
     "iac_plans": {
-        "iac_runtime.gate.batch": "BatchTargetReader TOLD_AS join_plans part_with_decision",
+        "iac_runtime.gate.batch": "BatchTargetReader TOLD_AS part_with_decision plan_several",
         "iac_runtime.language.terms": "has_elements",
         "iac_runtime.policy.facts": "VERB_WORDS",
         "iac_runtime.policy.prompts": "LIFETIME",

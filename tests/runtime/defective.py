@@ -46,10 +46,14 @@ class Defective:
     """The simulator with a defect after the harness was loaded."""
 
     def __init__(
-        self, catalogue: Catalogue, defect: str = "", world: dict[str, Any] | None = None
+        self,
+        catalogue: Catalogue,
+        defect: str = "",
+        world: dict[str, Any] | None = None,
+        key: str = "diary",
     ) -> None:
         tables = [catalogue.load_tables(app) for app in catalogue.apps.values()]
-        self.simulator = Simulator(tables, {"diary": WORLD if world is None else world})
+        self.simulator = Simulator(tables, {key: WORLD if world is None else world})
         self.script = f"{load_harness()}\n(function () {{{defect}}})();"
         self.gate = Gate(catalogue, Executor(self), "DANGEROUS", home="/Users/me")
 

@@ -375,8 +375,8 @@ def test_a_name_that_came_to_be_shared_after_the_answer_is_refused(names: Names)
 def test_a_read_by_such_a_name_answers_and_says_so(names: Names) -> None:
     done = names.call("notes_get", target=IDEAS, properties=["body"])
     assert done.value == {"body": "a"}
-    assert done.note == f"2 notes have the name of {IDEAS}; this is of the first"
-    assert not names.call("notes_get", target='notes["Gift ideas"]').note
+    assert done.note == f"body is HTML; 2 notes have the name of {IDEAS}; this is of the first"
+    assert names.call("notes_get", target='notes["Gift ideas"]').note == "body is HTML"
     listed = Names("Notes").call("notes_list", element="note", of='accounts[0].folders["Notes"]')
     assert "2 folders have the name" in listed.note
 

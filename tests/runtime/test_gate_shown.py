@@ -14,7 +14,7 @@ from iac_runtime.execution.process import Completed
 from iac_runtime.gate import targets
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, PendingCall
-from iac_runtime.gate.targets import describing_properties, read_shown_table
+from iac_runtime.gate.targets import describing_properties, read_shown_tables
 from iac_runtime.language.reader import AppReader
 from iac_runtime.policy.permissions import Requester, open_permissions
 from iac_runtime.policy.policy_file import load_policy
@@ -191,7 +191,7 @@ def test_every_class_of_every_app_is_described_without_its_secrets() -> None:
 
 def test_every_row_of_the_table_is_of_an_app_and_a_class_that_there_are() -> None:
     apps = {row.key: row for row in catalogue().apps.values()}
-    for key, rows in read_shown_table("shown").items():
+    for key, rows in read_shown_tables()["shown"].items():
         tables = catalogue().load_tables(apps[key])
         for term, ways in rows.items():
             assert term in tables.classes, (key, term)

@@ -83,7 +83,7 @@ def test_the_calendar_gives_notes_for_a_standup() -> None:
     day = datetime(2026, 1, 1, tzinfo=UTC)
     events = calendar.app.calendars[0].events[calendar.Event.start_date >= day]
     body = "".join(f"<li>{row['summary']}</li>" for row in events.select("summary"))
-    note = notes.app.notes.make(name="Standup", body=f"<ul>{body}</ul>")
+    note = notes.app.notes.make(name="Standup", body=f"<ul>{body}</ul>", text_format="html")
     assert note.body().count("<li>") == events.count()
 
 

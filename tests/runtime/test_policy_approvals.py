@@ -68,19 +68,19 @@ def token_for(store: ApprovalStore, facts: CallFacts, **more: Any) -> str:
 
 def refusal(store: ApprovalStore, token: str, facts: CallFacts, **more: Any) -> str:
     with pytest.raises(TokenError) as caught:
-        redeem_token(store, token, facts, decided(facts), **more)
+        redeem_token(store, token, facts, decided(facts), "once", **more)
     return str(caught.value)
 
 
 def test_a_token_is_good_for_its_call_once(store: ApprovalStore) -> None:
     token = token_for(store, DELETE)
-    assert redeem_token(store, token, DELETE, decided(DELETE)).level == "DANGEROUS"
+    assert redeem_token(store, token, DELETE, decided(DELETE), "once").level == "DANGEROUS"
     assert "already used" in refusal(store, token, DELETE)
 
 
 def test_a_token_is_good_once_across_processes(store: ApprovalStore, folder: Path) -> None:
     token = token_for(store, DELETE)
-    redeem_token(ApprovalStore(folder), token, DELETE, decided(DELETE))
+    redeem_token(ApprovalStore(folder), token, DELETE, decided(DELETE), "once")
     assert "already used" in refusal(ApprovalStore(folder), token, DELETE)
 
 
@@ -101,7 +101,7 @@ def test_a_token_is_no_good_for_a_level_that_was_not_shown(store: ApprovalStore)
     token = token_for(store, WRITE)
     higher = replace(decided(WRITE), level="DANGEROUS")
     with pytest.raises(TokenError, match="different level"):
-        redeem_token(store, token, WRITE, higher)
+        redeem_token(store, token, WRITE, higher, "once")
 
 
 @pytest.mark.parametrize("later", [LIFETIME + 1, -3600.0])
@@ -126,10 +126,10 @@ def test_a_token_that_was_touched_is_not_ours(store: ApprovalStore) -> None:
     def touched(where: int, char: str) -> None:
         other = token[:where] + (char if char != token[where] else "!") + token[where + 1 :]
         with pytest.raises(TokenError):
-            redeem_token(store, other, WRITE, decided(WRITE))
+            redeem_token(store, other, WRITE, decided(WRITE), "once")
 
     touched()
-    redeem_token(store, token, WRITE, decided(WRITE))
+    redeem_token(store, token, WRITE, decided(WRITE), "once")
 
 
 @pytest.mark.parametrize("token", ["", ".", "a.b", "\ud800.x", "e30.e30", "é.é", "A" * 10_000])
@@ -203,7 +203,7 @@ def test_a_file_of_the_first_version_still_opens_and_stops_nobody(folder: Path) 
     connection.close()
     store = ApprovalStore(folder)
     assert list_approvals(store) == []
-    redeem_token(store, token_for(store, WRITE), WRITE, decided(WRITE))
+    redeem_token(store, token_for(store, WRITE), WRITE, decided(WRITE), "once")
 
 
 def test_an_answer_is_remembered_for_its_kind_of_call(store: ApprovalStore) -> None:

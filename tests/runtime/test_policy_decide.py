@@ -18,7 +18,7 @@ from iac_runtime.policy.facts import CallFacts, Decision, RaisedLevel
 from iac_runtime.policy.places import BUILT_IN, FIXED
 from iac_runtime.policy.policy_file import parse_policy
 from iac_runtime.policy.rules import LevelRule, Match
-from iac_runtime.policy.settings import PRESETS, REGISTERED_RULES, Policy, unregister_rule
+from iac_runtime.policy.settings import PRESETS, REGISTERED_RULES, Policy
 from iac_runtime.tool import LEVELS
 
 READ = ("notes list", {"element": "note"})
@@ -156,8 +156,7 @@ def test_a_rule_can_be_registered_from_python() -> None:
         own = "[[rule]]\ntool = 'notes_delete'\nlevel = 'MODIFY'"
         assert judged(DELETE, own, registered=tuple(REGISTERED_RULES)).level == "MODIFY"
     finally:
-        unregister_rule(rule)
-        unregister_rule(rule)
+        REGISTERED_RULES.remove(rule)
     assert rule not in REGISTERED_RULES
     with pytest.raises(SetupError, match=r'^There is no level "SAVE"\. .*Nearest: SAFE'):
         iac_runtime.register_rule("SAVE", tool="x")  # type: ignore[arg-type]
@@ -167,7 +166,7 @@ def test_a_rule_can_be_registered_from_python() -> None:
 
 def test_a_rule_of_an_app_says_nothing_of_tools() -> None:
     rule = iac_runtime.register_rule("SAFE", app="com.example.*", accept=["to-trash"])
-    unregister_rule(rule)
+    REGISTERED_RULES.remove(rule)
     assert rule.match == Match(app=("com.example.*",), source=rule.match.source)
     assert rule.match.source.startswith("your rule in ")
     assert rule.accept == ("to-trash",)
@@ -175,7 +174,7 @@ def test_a_rule_of_an_app_says_nothing_of_tools() -> None:
 
 def test_a_rule_says_where_it_was_registered() -> None:
     rule = iac_runtime.register_rule("SAFE", app="com.example.*")
-    unregister_rule(rule)
+    REGISTERED_RULES.remove(rule)
     assert re.fullmatch(rf"your rule in {__name__} line \d+", rule.match.source)
 
 
@@ -351,7 +350,7 @@ def test_rules_are_registered_from_many_threads() -> None:
         thread.join()
     assert len(made) == 8
     for rule in made:
-        unregister_rule(rule)
+        REGISTERED_RULES.remove(rule)
     assert not set(made) & set(REGISTERED_RULES)
     assert all(rule.message for rule in RULES)
 

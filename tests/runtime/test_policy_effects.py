@@ -309,5 +309,5 @@ def test_the_end_of_a_name_tells_what_opens(path: str, runs: bool, shows: bool) 
 
 @pytest.mark.parametrize("path", ["/Users/me/.ssh", "/users/ME/.SSH/id", "/x/a/.git/hooks/y"])
 def test_a_protected_place_is_one_wherever_it_lies(path: str) -> None:
-    assert find_protected_place(path) is not None
-    assert find_protected_place(path.replace(".", "x.")) is None
+    assert find_protected_place(path)
+    assert not find_protected_place(path.replace(".", "x."))

@@ -159,7 +159,7 @@ def test_the_facts_of_a_call_are_gathered(
     assert not nobody.ways
     assert permissions.judge_call(nobody).action == "allow"
     permissions.taint.remember_texts({"a": "something strange"})
-    assert permissions.taint.contains_text("Something Strange")
+    assert permissions.taint.find_tainted_piece("Something Strange")
     assert identify_from_catalogue(catalogue)("diary") == ("com.example.Diary", "Diary")
     assert identify_from_catalogue(catalogue)("Nobody") == ("", "")
     closed = replace(permissions.policy, approvers=("dialog",))

@@ -87,14 +87,14 @@ def test_case_of_a_folder_does_not_count_and_that_of_a_name_does() -> None:
 def test_what_is_too_long_to_show_is_not_remembered() -> None:
     given = tuple((f"property {number}", "") for number in range(40))
     effect = Effect("change", "a.b", "A", "note", level="MODIFY", event="coresetd", given=given)
-    assert find_approval_scope([effect]) is None
-    assert find_approval_scope([effect._replace(given=given[:3])]) is not None
+    assert find_approval_scope((effect,)) is None
+    assert find_approval_scope((effect._replace(given=given[:3]),)) is not None
 
 
 def test_where_anything_goes_is_part_of_it() -> None:
     effect = Effect("change", "a.b", "A", "note", level="MODIFY", event="coresetd", given=())
     there = effect._replace(flow=(Flow("recipient", "a@b.org"),))
-    scopes = [find_approval_scope([one]) for one in (effect, there)]
+    scopes = [find_approval_scope((one,)) for one in (effect, there)]
     assert scopes[0] is not None
     assert scopes[1] is not None
     assert scopes[0].keys != scopes[1].keys

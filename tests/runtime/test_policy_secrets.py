@@ -329,7 +329,7 @@ def p14(tmp_path: Path) -> None:
     permissions = permissions_in(tmp_path / "s")
     own = RuleContext(DISK, own=("/Users/me/Library/Application Support/iac",))
     for path in ("~/Library/LaunchAgents/x.plist", "~/.zshrc", "~/a/.git/hooks/x", "~/a/.mcp.json"):
-        assert find_protected_place(path.replace("~", "/Users/me")) is not None
+        assert find_protected_place(path.replace("~", "/Users/me"))
         facts = facts_of("textedit save", {"target": "documents[0]", "in_": path}, own)
         assert permissions.judge_call(facts).action == "deny"
     for call in (

@@ -113,7 +113,7 @@ def test_each_form_is_known_again(text: str, form: str) -> None:
     given = FORMS[form](text)
     taint, plain = Taint(), Taint()
     taint.remember_texts(f"Please see {given} and answer")
-    assert taint.contains_text(text)
+    assert taint.find_tainted_piece(text)
     plain.remember_texts(f"Please see {text} and answer")
     assert plain.find_tainted_piece(given)
 
@@ -164,9 +164,9 @@ def test_a_short_text_leads_nowhere() -> None:
         ["Room-77a is free", "at 5 pm x@y.z, http://a/b/ or https://a.example/x%2Fy"]
     )
     for known in ("ROOM- 77A", "x@y.z", "http://a/b", "http://a/b//", "https://a.example/x%2"):
-        assert taint.contains_text(known), known
+        assert taint.find_tainted_piece(known), known
     for other in ("Room-77", "5 pm", "freeat5pm", "http://a/c"):
-        assert not taint.contains_text(other), other
+        assert not taint.find_tainted_piece(other), other
     assert taint.find_tainted_piece("Room-77a") == "Room-77a"
     assert taint.find_tainted_piece("Room-77a", whole=False) == ""
 
@@ -176,13 +176,21 @@ def test_what_came_last_is_kept() -> None:
     taint = Taint(bound=30)
     for text in (first, second, first, second, first):
         taint.remember_texts(text)
-    assert taint.contains_text(first)
-    assert taint.contains_text(second)
+    assert taint.find_tainted_piece(first)
+    assert taint.find_tainted_piece(second)
     taint.remember_texts(third)
-    assert [taint.contains_text(text) for text in (first, second, third)] == [True, False, True]
+    assert [*map(bool, map(taint.find_tainted_piece, (first, second, third)))] == [
+        True,
+        False,
+        True,
+    ]
     taint.remember_texts(first)
     taint.remember_texts({"a": [second, ""]})
-    assert [taint.contains_text(text) for text in (first, second, third)] == [True, True, False]
+    assert [*map(bool, map(taint.find_tainted_piece, (first, second, third)))] == [
+        True,
+        True,
+        False,
+    ]
 
 
 RESULTS = (

@@ -1,6 +1,7 @@
 """The harness where apps answer oddly: in a world of its own, through the simulator."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from iac_runtime.apple_errors import APPLE_ERRORS
 from iac_runtime.execution.executor import load_harness
 from iac_runtime.tools.catalogue import Catalogue
 
+SHIPPED = Path(__file__).parents[2] / "generated" / "iac_tools"
 LOCAL = datetime.fromtimestamp(0, UTC).astimezone().isoformat()
 LAST = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).astimezone().isoformat()
 
@@ -191,3 +193,72 @@ def test_a_number_of_the_table_that_stops_ends_the_request_at_once(
 
 def test_the_harness_is_ascii_whatever_osascript_reads_files_as() -> None:
     assert load_harness().isascii()
+
+
+UNSCOPED = """
+  step = (function (real) {
+    return function (work, here, one) {
+      var first = one[0] === 'id' && one[1] === 7;
+      return real(work, first ? work.app.mailboxes[0].messages : here, one);
+    };
+  })(step);
+"""
+BOXES = {
+    "mailboxes": [
+        {"name": "In", "messages": [{"id": 7, "subject": "S", "readStatus": False}]},
+        {"name": "Old", "messages": [{"id": 8, "subject": "T", "readStatus": False}]},
+    ]
+}
+
+
+@pytest.mark.parametrize(("target", "held"), [
+    ('mailboxes["In"].messages.byId(7)', True), ('mailboxes["Old"].messages.byId(7)', False),
+    ("mailboxes[1].messages.byId(8)", True), ("mailboxes[1].messages.byId(9)", False),
+])  # fmt: skip
+def test_a_write_asks_the_container_whether_it_holds_what_the_id_finds(
+    target: str, held: bool
+) -> None:
+    app = Defective(Catalogue([SHIPPED]), UNSCOPED, BOXES, key="mail")
+    if held:
+        app.call("mail_set", target=target, properties={"read status": True})
+    else:
+        with pytest.raises(ToolError, match="does not hold the message with the id") as caught:
+            app.call("mail_set", target=target, properties={"read status": True})
+        assert caught.value.type == "NOT_FOUND"
+    writes = [sent for sent in app.sent if sent.startswith("coresetd")]
+    assert len(writes) == held
+    # One event, whatever the app makes of a filter by id.
+    assert [sent for sent in app.sent if "whose" in sent and "messages" in sent] == []
+
+
+@pytest.mark.parametrize("timeout", [30, 300])
+def test_a_count_says_what_is_counted(timeout: int) -> None:
+    # Finder, Music and Illustrator require it.
+    app = Defective(Catalogue([SHIPPED]), "", {}, key="finder")
+    app.call("finder_count", element="folder", timeout=timeout)
+    (sent,) = app.simulator.events
+    assert (sent.event, sent.params) == ("corecnte", {"kocl": {"type": "cobj"}})
+
+
+def test_a_clock_that_is_set_makes_no_look_late(catalogue: Catalogue) -> None:
+    steps = "var now = 0; Date.now = function () { now += 1e7; return now; };"
+    for defect in ("", steps):
+        done = Defective(catalogue, defect).call(
+            "diary_set", target="journals[0]", properties={"owner": "you"}
+        )
+        assert done.outcome is not None
+        assert done.outcome.state == "confirmed"
+
+
+def test_no_framework_is_loaded_that_could_put_osascript_into_the_dock(
+    catalogue: Catalogue,
+) -> None:
+    loaded = """
+      ObjC.import = (function (real) {
+        return function (name) { LOADED.push(name); return real(name); };
+      })(ObjC.import);
+      command = function (work) { examine('com.apple.finder'); isHelper('a'); return LOADED; };
+    """
+    done = Defective(catalogue, f"globalThis.LOADED = []; {loaded}").call("diary_remind")
+    assert "CoreServices" in done.value
+    assert not {"AppKit", "Cocoa"} & set(done.value)

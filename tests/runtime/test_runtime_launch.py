@@ -87,8 +87,7 @@ def test_on_a_mac_the_bundle_says_whether_an_app_is_such_a_helper(
     catalogue: Catalogue, path: str, facts: str, starts: bool
 ) -> None:
     mac = f"""
-      $.NSWorkspace = {{ sharedWorkspace: {{
-        URLForApplicationWithBundleIdentifier: function () {{ return {{ path: '{path}' }}; }} }} }};
+      placeOf = function () {{ return {{ path: '{path}' }}; }};
       $.NSBundle = {{ bundleWithURL: function () {{ return {{ infoDictionary: {{
         objectForKey: function (key) {{ return {{ {facts} }}[key]; }} }} }}; }} }};
     """

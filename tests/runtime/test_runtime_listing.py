@@ -1,13 +1,19 @@
 """Lists, counts and reads of several objects: what they answer and how many events they cost."""
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 from defective import CANNOT_FILTER, Defective, no_column
 
 from iac_base.errors import InvalidParameterError, ToolError
+from iac_runtime.execution.executor import Executor
+from iac_runtime.execution.process import Completed
+from iac_runtime.gate.gate import Gate
 from iac_runtime.tools.catalogue import Catalogue
 
+SHIPPED = Path(__file__).parents[2] / "generated" / "iac_tools"
 ENTRIES = [
     {"id": "a", "name": "Alpha", "words": 3, "mood": "happy", "isPrivate": False},
     {"id": "b", "name": "beta", "words": 1, "body": "Rain in May", "isPrivate": True},
@@ -70,12 +76,15 @@ def test_a_few_are_found_once_and_read_through_their_ids(catalogue: Catalogue) -
 
 def test_many_cost_an_event_a_property_between_their_ids(catalogue: Catalogue) -> None:
     app = Defective(catalogue, "", many(500))
-    done = app.call("diary_list", element="entry", properties=["name", "words"])
-    assert app.sent == [f"coregetd entries.{name}" for name in ("id", "name", "words", "id")]
+    done = app.call("diary_list", element="entry", properties=["name", "words"], limit=500)
+    read = [f"coregetd entries.{name}" for name in ("id", "name", "words", "id")]
+    assert app.sent == ["corecnte entries", *read]
     assert len(done.value) == 500
     before = len(app.sent)
     where = {"words": {">": 100}}
-    found = app.call("diary_list", element="entry", properties=["name", "words"], where=where)
+    found = app.call(
+        "diary_list", element="entry", properties=["name", "words"], where=where, limit=500
+    )
     assert len(found.value) == 399
     # The filter is decided once, and the columns are those of the whole collection.
     assert [sent.rpartition(".")[2] for sent in app.sent[before:]] == [
@@ -97,7 +106,7 @@ def test_a_limit_bounds_what_is_read_of_a_long_list(catalogue: Catalogue) -> Non
     ]
     assert done.note == '2 of 1200 items; the next: cursor "702:i701"'
     assert app.sent == [
-        "corecnte entries", "coregetd entries[700].id", "coregetd entries[701].id",
+        "corecnte entries", "coregetd entries[700:720].id",
         'coregetd entries.byId("i700").words', 'coregetd entries.byId("i701").words',
     ]  # fmt: skip
     last = app.call("diary_list", element="entry", properties=["words"], offset=1199, limit=20)
@@ -130,6 +139,82 @@ def test_where_the_app_cannot_filter_each_property_is_still_read_once(catalogue:
 
 def refs_of(value: list[dict[str, Any]]) -> list[str]:
     return [item["ref"] for item in value]
+
+
+SLOW = """
+  function slow(real) {
+    return function (work, specifier) {
+      if (/[.]whose[(]/.test(Automation.getDisplayString(specifier))) HAPPENS;
+      return real(work, specifier);
+    };
+  }
+  read = slow(read);
+  size = slow(size);
+"""
+
+
+@pytest.mark.parametrize(
+    "happens", ["delay(1000)", "throw { errorNumber: -1712, message: 'AppleEvent timed out.' }"]
+)
+def test_a_filter_that_takes_the_app_too_long_is_decided_here(
+    catalogue: Catalogue, happens: str
+) -> None:
+    app, runs = Defective(catalogue, SLOW.replace("HAPPENS", happens), DIARY), list[object]()
+
+    def run(argv: Sequence[str], stdin: bytes, timeout: float) -> Completed:
+        runs.append(argv)
+        return app(argv, stdin, timeout)
+
+    app.gate = Gate(catalogue, Executor(run), "DANGEROUS")
+    where = {"words": 3}
+    done = app.call("diary_list", element="entry", properties=["name"], where=where)
+    assert refs(done.value) == ["a", "c"]
+    assert done.note == (
+        f"the app took too long to filter, so all {len(DIARY['entries'])} items were read and"
+        " filtered here"
+    )
+    once = 1 + happens.startswith("delay")
+    assert len(runs) == once
+    # It is not tried again.
+    assert app.call("diary_count", element="entry", where=where).value == 2
+    assert len(runs) == once + 1
+
+
+def test_a_list_that_takes_too_long_without_a_filter_is_an_error(catalogue: Catalogue) -> None:
+    slow = SLOW.replace("/[.]whose[(]/", "/[.]name$/").replace("HAPPENS", "delay(1000)")
+    with pytest.raises(ToolError) as caught:
+        Defective(catalogue, slow, DIARY).call("diary_list", element="entry", properties=["name"])
+    assert caught.value.type == "TIMEOUT"
+
+
+def test_a_range_that_takes_the_app_too_long_is_given_up(catalogue: Catalogue) -> None:
+    app = Defective(catalogue, "rawRead = function () { throw { errorNumber: -1712 }; };", many(99))
+    done = app.call("diary_list", element="entry", properties=["words"], offset=70, limit=5)
+    assert [item["words"] for item in done.value] == [70, 71, 72, 73, 74]
+    assert app.sent[1:] == [f"coregetd entries.{name}" for name in ("id", "words", "id")]
+
+
+PATHS = """
+  display = (function (real) {
+    return function (value) {
+      return real(value).replace(/byName[(]"(Old|Deep)"[)]$/, 'byName("Box/$1")');
+    };
+  })(display);
+"""
+
+
+@pytest.mark.parametrize("count", [0, 20])
+@pytest.mark.parametrize("timeout", [30, 300])
+def test_what_lies_in_another_is_named_by_the_path_that_the_app_gives(
+    count: int, timeout: int
+) -> None:
+    # The name is the end of the path, and only the path finds the box.
+    names = ["Box", "Old", "a/b", *(f"N{number}" for number in range(count))]
+    world = {"mailboxes": [{"name": name, "messages": []} for name in names]}
+    app = Defective(Catalogue([SHIPPED]), PATHS, world, key="mail")
+    done = app.call("mail_list", element="mailbox", timeout=timeout)
+    assert refs_of(done.value)[:3] == [f'mailboxes["{name}"]' for name in ("Box", "Box/Old", "a/b")]
+    assert [row["name"] for row in done.value] == names
 
 
 def test_items_filtered_here_are_named_in_the_whole_collection(catalogue: Catalogue) -> None:
@@ -196,8 +281,114 @@ def test_a_column_that_cannot_be_read_is_missing_and_said_so(catalogue: Catalogu
     done = app.call("diary_list", element="entry", properties=["name", "words"], limit=2)
     assert [(item["name"], item["words"]) for item in done.value] == [(None, 3), (None, 1)]
     assert '"name" could not be read (-10000)' in done.note
-    # How many there are, the ids, then each of the two columns of two items.
+    # How many there are, the ids, a column that fails, of two items too, the other, the ids.
+    assert len(app.sent) == 7
+
+
+def test_a_page_of_a_long_list_is_read_as_a_range(catalogue: Catalogue) -> None:
+    app = Defective(catalogue, "", many(3000))
+    asked = {"element": "entry", "properties": ["name", "words"]}
+    done = app.call("diary_list", **asked)
+    assert [item["words"] for item in done.value] == [*range(50)]
+    assert done.note == '50 of 3000 items; the next: cursor "50:i49"'
+    span = [f"coregetd entries[0:50].{name}" for name in ("id", "name", "words", "id")]
+    assert app.sent == ["corecnte entries", *span]
+    # An app without ranges is read whole.
+    no_range = "rawRead = function () { throw { errorNumber: -1728, message: 'no' }; };"
+    other = Defective(catalogue, no_range, many(3000))
+    assert other.call("diary_list", **asked).value == done.value
+    assert other.sent[1:] == [f"coregetd entries.{name}" for name in ("id", "name", "words", "id")]
+
+
+def test_a_range_that_moved_is_read_again(catalogue: Catalogue) -> None:
+    moving = """
+      var before = 4;
+      rawRead = (function (real) {
+        return function (work, object) {
+          before -= 1;
+          if (before === 0) Application('com.example.Diary').entries[0].delete();
+          return real(work, object);
+        };
+      })(rawRead);
+    """
+    app = Defective(catalogue, moving, many(100))
+    done = app.call("diary_list", element="entry", properties=["name", "words"], limit=30)
+    rows = [(item["ref"], item["name"], item["words"]) for item in done.value]
+    assert rows == [(f'entries.byId("i{n}")', f"N{n}", n) for n in range(1, 31)]
+    assert done.note.startswith("30 of 99 items")
+
+
+def test_what_a_filter_finds_together_is_read_as_a_range(catalogue: Catalogue) -> None:
+    app = Defective(catalogue, "", many(3000))
+    asked = {"element": "entry", "properties": ["name", "words"]}
+    found = app.call("diary_list", **asked, where={"words": {">=": 2900}}, limit=30)
+    assert [item["words"] for item in found.value] == [*range(2900, 2930)]
+    assert app.sent[1:] == [
+        "coregetd entries.id",
+        *(f"coregetd entries[2900:2930].{name}" for name in ("name", "words", "id")),
+    ]
+
+
+def test_the_cheapest_way_is_taken(catalogue: Catalogue) -> None:
+    costs = "COSTS.%s;"
+    asked = {"element": "entry", "properties": ["name"], "where": {"words": {"<": 30}}}
+    filtered = Defective(catalogue, costs % "whose = 9000", many(300))
+    columns = Defective(catalogue, costs % "column = 9000", many(300))
+    heavy = Defective(catalogue, costs % "heavy = {name: 900, words: 900}", many(300))
+    told = [app.call("diary_list", **asked).value for app in (filtered, columns, heavy)]
+    assert told[0] == told[1] == told[2]
+    # The app's filter is dear: what it names is read, and compared here.
+    assert filtered.sent[:2] == ["coregetd entries.id", "coregetd entries.words"]
+    assert not any("whose" in sent for sent in filtered.sent)
+    # Columns are dear: of the found ones alone.
+    assert all("whose" in sent for sent in columns.sent)
+    # Of what is dear itself no more is read than is asked for.
+    assert sum(sent.endswith(".name") for sent in heavy.sent) == 30
+
+
+def test_one_bad_item_does_not_cost_a_column(catalogue: Catalogue) -> None:
+    one_bad = """
+      read = (function (real) {
+        return function (work, specifier) {
+          if (/(entries|i2"[)])[.]name$/.test(Automation.getDisplayString(specifier))) {
+            throw { errorNumber: -10000, message: 'bad' };
+          }
+          return real(work, specifier);
+        };
+      })(read);
+    """
+    done = Defective(catalogue, one_bad, many(9)).call(
+        "diary_list", element="entry", properties=["name", "words"]
+    )
+    assert [item["name"] for item in done.value] == [None if n == 2 else f"N{n}" for n in range(9)]
+    assert done.note == '"name" could not be read (-10000)'
+
+
+def test_several_objects_answer_at_once(catalogue: Catalogue) -> None:
+    journals = [
+        {"id": f"j{j}", "name": f"J{j}", "entries": [
+            {"id": f"e{j}{n}", "name": f"E{n}", "words": 10 * n + j} for n in range(4)
+        ]}
+        for j in range(3)
+    ]  # fmt: skip
+    asked = {"element": "entry", "of": "journals", "properties": ["words"], "order": ["-words"]}
+    app = Defective(catalogue, "", {"journals": journals})
+    done = app.call("diary_list", **asked, where={"words": {">": 9}}, limit=4)
+    assert [(item["ref"], item["words"]) for item in done.value] == [
+        ('journals.byId("j2").entries.byId("e23")', 32),
+        ('journals.byId("j1").entries.byId("e13")', 31),
+        ('journals.byId("j0").entries.byId("e03")', 30),
+        ('journals.byId("j2").entries.byId("e22")', 22),
+    ]
+    assert done.note == "4 of 9 items; for more, give a higher limit"
     assert len(app.sent) == 6
+    # An app that does not answer a list for each is asked for each.
+    apart = Defective(
+        catalogue,
+        "flat = function () { throw { errorNumber: -1700, message: 'no' }; };",
+        {"journals": journals},
+    )
+    assert apart.call("diary_list", **asked, where={"words": {">": 9}}, limit=4).value == done.value
 
 
 def test_no_column_and_no_id_still_gives_the_items(catalogue: Catalogue) -> None:
@@ -215,10 +406,10 @@ def test_a_denied_permission_is_not_tried_again(catalogue: Catalogue) -> None:
     with pytest.raises(ToolError) as caught:
         app.call("diary_list", element="entry")
     assert caught.value.number == -1743
-    assert [sent.rpartition(".")[2] for sent in app.sent] == ["id", "name"]
+    assert app.sent[1:] == ["coregetd entries.id", 'coregetd entries.byId("a").name']
 
 
-def test_what_is_not_there_costs_three_events_and_says_how_to_look(catalogue: Catalogue) -> None:
+def test_what_is_not_there_costs_two_events_and_says_how_to_look(catalogue: Catalogue) -> None:
     app = Defective(catalogue)
     with pytest.raises(ToolError) as caught:
         app.call("diary_list", element="entry", of='journals["No"]')
@@ -226,7 +417,7 @@ def test_what_is_not_there_costs_three_events_and_says_how_to_look(catalogue: Ca
     assert 'journals["No"]' in caught.value.message
     assert 'List them again with diary_list {"element": "journal"}' in caught.value.suggestion
     # The first counts what bears the name.
-    assert len(app.sent) == 3
+    assert len(app.sent) == 2
 
 
 def test_the_same_object_listed_twice_is_shown_once(catalogue: Catalogue) -> None:

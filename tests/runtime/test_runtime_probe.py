@@ -186,12 +186,12 @@ def test_the_command_writes_a_report(
     path = tmp_path / "probe.json"
     run("9", "10", "12", "13", "--simulate", "--output", str(path))
     out, err = capsys.readouterr()
-    assert out.startswith("4 answers were written to ")
+    assert out.startswith("9 answers were written to ")
     assert err == ""
     report = json.loads(path.read_text(encoding="utf-8"))
     assert report["simulated"] is True
     assert report["probe"] == 1
-    by_row = {answer["row"]: answer for answer in report["answers"]}
+    by_row = {answer["row"]: answer for answer in reversed(report["answers"])}
     assert sorted(by_row) == [9, 10, 12, 13]
     assert by_row[13]["stdout"] == "asked stringdone\n"
     assert by_row[12]["unmeasured"]

@@ -72,6 +72,26 @@ def test_it_is_replaced_after_so_many_calls(osascript: Scripted) -> None:
     assert until(lambda: len(osascript.processes()) == 1)
 
 
+def test_it_is_replaced_when_it_holds_too_much(osascript: Scripted) -> None:
+    executor = osascript.executor(memory=1)
+    pids = [ask(executor, "answer") for _ in range(51)]
+    assert [pids.count(pid) for pid in dict.fromkeys(pids)] == [25, 25, 1]
+    executor = osascript.executor(memory=1 << 40)
+    assert len({ask(executor, "answer") for _ in range(51)}) == 1
+
+
+def test_where_a_script_can_free_nothing_it_is_a_worker_all_the_same(
+    osascript: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCRIPTED_START", "no pool")
+    executor = osascript.executor()
+    words = ask(executor, "arguments")
+    assert isinstance(words, list)
+    assert words[4:] == ["3", "4", "unfreed"]
+    assert ask(executor, "answer") == ask(executor, "answer")
+    assert ask(executor, "answer", app="com.example.Other") != ask(executor, "answer")
+
+
 def test_it_is_ended_when_idle_and_the_one_unused_for_longest_goes_first(
     osascript: Scripted,
 ) -> None:

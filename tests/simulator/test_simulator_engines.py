@@ -159,6 +159,7 @@ def test_standard_streams_can_be_closed_and_read_in_parts(script: Script) -> Non
 
 def test_launch_services_are_asked_without_an_event(script: Script) -> None:
     source = """
+        ObjC.import('AppKit'); ObjC.import('unistd');
         const space = $.NSWorkspace.sharedWorkspace;
         const found = space.URLForApplicationWithBundleIdentifier('com.example.Diary');
         [found.isNil(), found.path.js,
@@ -176,6 +177,7 @@ def test_launch_services_are_asked_without_an_event(script: Script) -> None:
 
 def test_the_mac_says_what_its_apps_were_told(script: Script) -> None:
     source = """
+        ObjC.import('AppKit'); ObjC.import('unistd');
         const space = $.NSWorkspace.sharedWorkspace;
         Application('Diary').activate();
         const front = space.frontmostApplication;

@@ -153,13 +153,14 @@ def test_input_can_be_read_in_pieces(script: Script) -> None:
     assert call(script, *JS, "-e", bad, stdin=b"\xc3")[0] == "true\n"
 
 
+STDLIB = "ObjC.import('stdlib');"
+
+
 def test_exit_and_environment(script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("IAC_TEST_WORD", "hello")
-    assert (
-        call(script, *JS, "-e", "[$.getenv('IAC_TEST_WORD'), $.getenv('IAC_NONE')].join()")[0]
-        == "hello,\n"
-    )
-    assert call(script, *JS, "-e", "try { $.exit(3) } catch (e) {} 'late'") == ("", "", 3)
+    read = STDLIB + "[$.getenv('IAC_TEST_WORD'), $.getenv('IAC_NONE')].join()"
+    assert call(script, *JS, "-e", read)[0] == "hello,\n"
+    assert call(script, *JS, "-e", STDLIB + "try { $.exit(3) } catch (e) {} 'late'") == ("", "", 3)
 
 
 def test_waiting_takes_no_time_but_counts(script: Script) -> None:

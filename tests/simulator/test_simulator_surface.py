@@ -120,7 +120,7 @@ def test_the_display_form(script: Script, source: str, text: str) -> None:
     ('d.entries.whose({dueDate: {">": new Date(0)}})()', "coregetd",
      "entries.whose({_match: [ObjectSpecifier().dueDate, "
      '{">": new Date("1970-01-01T00:00:00.000Z")}]})', {}),
-    ("d.journals.length", "corecnte", "journals", {}),
+    ("d.journals.length", "corecnte", "journals", {"kocl": {"type": "cobj"}}),
     ('d.journals[0].entries[0].mood = "bad"', "coresetd", "journals[0].entries[0].mood",
      {"data": {"enum": "mbad"}}),
     ("d.paperColor.set('blue')", "coresetd", "paperColor", {"data": {"enum": "pblu"}}),
@@ -297,7 +297,9 @@ M = "const m = $.NSFileManager.defaultManager; "
     ("/^[0-9A-F]{8}(-[0-9A-F]{4}){3}-[0-9A-F]{12}$/.test($.NSUUID.UUID.UUIDString.js)", True),
     ("ObjC.bindFunction('pow', ['double', ['double', 'double']]); $.pow(2, 10)", 1024),
     ("ObjC.deepUnwrap($({a: ['x', 1]}))", {"a": ["x", 1]}),
-    ("[typeof $.nothingOfC, typeof $.getppid]", ["undefined", "function"]),
+    ("[typeof $.nothingOfC, typeof $.getppid, typeof $.exit]", ["undefined"] * 3),
+    ("ObjC.import('unistd'); [typeof $.getppid, typeof $.exit]", ["function", "undefined"]),
+    ("ObjC.import('stdlib'); [typeof $.getppid, typeof $.exit]", ["undefined", "function"]),
 ])  # fmt: skip
 def test_what_scripts_use_of_foundation(source: str, value: Any) -> None:
     assert script("finder").value(source) == value

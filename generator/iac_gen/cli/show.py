@@ -15,12 +15,13 @@ import click
 from iac_gen import discover, verify_names
 from iac_gen.cli import common
 from iac_gen.discover import SourceFile
+from iac_gen.field import describe_fact, fact_names
 from iac_gen.ir import Module, module_data
 from iac_gen.lint import RULES, LintFinding, lint_source
 from iac_gen.model import Diagnostic, GeneratorError
 from iac_gen.output import PreviousBuild
 from iac_gen.pipeline import AppRepresentation, BuildInputs, map_representations, plan_jobs
-from iac_gen.quirks import known_apps, read_quirks
+from iac_gen.quirks import known_apps, load_field_book, read_facts, read_quirks
 from iac_gen.report import explain_level
 from iac_gen.snapshot import facts_only, write_snapshot
 from iac_gen.text import clean_text, on_one_line
@@ -77,6 +78,12 @@ def snapshot_command(
     metavar="APP NAME",
     help="Explain the level of a TOOL, CLASS or CLASS.PROPERTY.",
 )
+@click.option(
+    "--field",
+    "only_field",
+    is_flag=True,
+    help="Print what is known of scripting the apps on real Macs, with sources.",
+)
 @common.QUIRKS
 @common.source_options
 def show_command(
@@ -84,18 +91,22 @@ def show_command(
     everything: bool,
     only_unbound: bool,
     asked: tuple[str, str] | None,
+    only_field: bool,
     own: tuple[Path, ...],
     find: common.Find,
 ) -> None:
     """Print the model of APPS as JSON."""
     told = common.load_corrections(own, None)
     if asked:
-        if apps or everything or only_unbound:
+        if apps or everything or only_unbound or only_field:
             common.fail("--why needs one app and one name, and works with no other option")
         _show_why(*asked, find, told)
         return
     if bool(apps) == everything:
         common.fail("give the names of the apps to show, or --all")
+    if only_field:
+        _show_field(apps, told)
+        return
     work = _unsupported_lines if only_unbound else _module_json
     shown, failed = _run_on_each(work, common.build_inputs(find(apps), PreviousBuild(), told=told))
     if only_unbound:
@@ -123,6 +134,23 @@ def _show_why(app: str, name: str, find: common.Find, told: common.QuirkCorrecti
     common.exit_with_failures(failed)
     for line in (line for module in modules for line in explain_level(module, name)):
         click.echo(on_one_line(line, 500))
+
+
+def _show_field(apps: tuple[str, ...], told: common.QuirkCorrections) -> None:
+    """Print the field book's rows of apps by file, name or bundle id, or of all."""
+    (files, faults), (own, wrong) = load_field_book(), read_quirks(told.files)
+    facts = read_facts([*files, *own])
+    wanted = {app: [fact for fact in facts if app.lower() in fact_names(fact)] for app in apps}
+    for app, rows in wanted.items():
+        if not rows:
+            known = sorted(set().union(*map(fact_names, facts)))
+            near = difflib.get_close_matches(app.lower(), known, 3, 0.5)
+            hint = f"; nearest: {', '.join(near)}" if near else ""
+            common.fail(f"the field book has no rows for {app}{hint}")
+    for fact in [row for rows in wanted.values() for row in rows] if apps else facts:
+        for line in describe_fact(fact):
+            click.echo(clean_text(line))
+    common.exit_with_failures([*faults, *wrong])
 
 
 def _module_of(_: str, made: AppRepresentation) -> Module:

@@ -183,18 +183,13 @@ class ScriptAnalyzer:
                 findings.effects += inner.effects
                 findings.secrets |= dict.fromkeys(inner.secrets)
         told = {effect.app for effect in findings.effects}
-        apps = (
-            app
-            for app in map(self.find_vocabulary, findings.targets)
-            if app and app.bundle not in told
-        )
-        effects = (*findings.effects, *(Effect("read", app.bundle, app.name) for app in apps))
+        apps = filter(None, map(self.find_vocabulary, findings.targets))
+        reads = (Effect("read", app.bundle, app.name) for app in apps if app.bundle not in told)
+        effects = (*findings.effects, *reads)
         least: Level = "MODIFY" if language == "javascript" else "SAFE"
         order = {"DANGEROUS": 0, "MODIFY": 1, "SAFE": 2}
-        reasons = sorted(
-            (reason for reason in findings.reasons.values() if reason.level != "SAFE"),
-            key=lambda reason: (order[reason.level], reason.place.start),
-        )
+        told_why = (reason for reason in findings.reasons.values() if reason.level != "SAFE")
+        reasons = sorted(told_why, key=lambda row: (order[row.level], row.place.start))
         known = (name for name in findings.tools if name in self.catalogue.tools)
         return ScriptAnalysis(
             findings.highest_level(),
@@ -220,19 +215,14 @@ class ScriptAnalyzer:
     def _asked(self, findings: Findings, reasons: Sequence[LevelReason]) -> JavaScriptBounds:
         code = any(reason.message == HARMFUL_NAMES["eval"] for reason in reasons)
         unknown = findings.found(_UNBOUND)
-        apps, names, sets = (
-            tuple(sorted(r)) for r in (findings.named, findings.asked, findings.put)
-        )
+        rows = (findings.named, findings.asked, findings.put)
+        apps, names, sets = (tuple(sorted(row)) for row in rows)
         wide = unknown or code
-        known = (
-            map(self.app_vocabulary, self.catalogue.apps)
-            if wide
-            else map(self.find_vocabulary, apps)
-        )
-        secrets = {name for app in known if app for name in app.secrets}
-        return JavaScriptBounds(
-            apps, names, sets, wide, code, "ObjC" in names, tuple(sorted(secrets))
-        )
+        known = map(self.find_vocabulary, apps)
+        if wide:
+            known = map(self.app_vocabulary, self.catalogue.apps)
+        secrets = tuple(sorted({name for app in known if app for name in app.secrets}))
+        return JavaScriptBounds(apps, names, sets, wide, code, "ObjC" in names, secrets)
 
     def find_vocabulary(self, name: str) -> Vocabulary | None:
         """Return the vocabulary of the app with this name or bundle id, exactly but for case."""
@@ -280,10 +270,8 @@ def find_nested_effects(
         event, text, language: As `find_nested_scripts`.
     """
     analyser = shared_analyzer(catalogue, hidden)
-    found = [
-        analyser.analyze_script(script.text, script.language)
-        for script in find_nested_scripts(event, text, language)
-    ]
+    scripts = find_nested_scripts(event, text, language)
+    found = [analyser.analyze_script(script.text, script.language) for script in scripts]
     effects = dict.fromkeys(effect for one in found for effect in one.effects)
     unknown = (name for one in found for name in one.unknown)
     effects |= dict.fromkeys(Effect("unknown", "", name, level="DANGEROUS") for name in unknown)
@@ -306,14 +294,8 @@ class ProcessReach(NamedTuple):
 
 def script_reach(script: str, language: Language, analysis: ScriptAnalysis) -> ProcessReach:
     """Return what a script reaches beside its targets; doubt makes it unsure."""
-    unsure = next(
-        (
-            f"{reason.text} {reason.message}".strip()
-            for reason in analysis.reasons
-            if reason.level == "DANGEROUS" and reason.rule in _BLIND
-        ),
-        "",
-    )
+    dangers = (row for row in analysis.reasons if row.level == "DANGEROUS" and row.rule in _BLIND)
+    unsure = next((f"{row.text} {row.message}".strip() for row in dangers), "")
     if SYSTEM_EVENTS not in (target.casefold() for target in analysis.targets):
         return ProcessReach((), unsure)
     names: Sequence[str] = analysis.processes

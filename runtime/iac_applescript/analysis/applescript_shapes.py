@@ -123,9 +123,8 @@ def object_operations(units: Sequence[Unit], own: Sequence[Unit]) -> list[str]:
     if "set" in words and own and any(unit.has_use("property") for unit in own):
         operations.append("set")
     if own and not operations:
-        many = _LIST_WORDS & words or any(
-            unit.has_use("class") and unit.word.endswith("s") for unit in own
-        )
+        plural = any(unit.has_use("class") and unit.word.endswith("s") for unit in own)
+        many = _LIST_WORDS & words or plural
         operations.append("list" if many else "get")
     return operations
 
@@ -166,11 +165,8 @@ def app_proven_running(asked: Sequence[ScriptToken]) -> str:
     words = _folded_words(asked)
     if words in _IT_RUNS:
         return "it"
-    if (
-        find_running_checks(asked) == {0}
-        and words[-2:] == ["is", "running"]
-        and len(asked) in (4, 5)
-    ):
+    plain = words[-2:] == ["is", "running"] and len(asked) in (4, 5)
+    if plain and find_running_checks(asked) == {0}:
         return asked[-3].text if asked[-3].kind == "string" else ""
     return ""
 
@@ -321,10 +317,8 @@ def _member_owners(units: Sequence[Unit], place: int, end: int, *, possessive: b
     """Return what a member is asked of, as far as it is named right beside it."""
     if possessive:
         return [*units[max(place - 3, 0) : place - 1]]
-    until = next(
-        (i for i, u in enumerate(units[end:], end) if u.kind == "sign" and u.word != "("),
-        len(units),
-    )
+    signs = (i for i, u in enumerate(units[end:], end) if u.kind == "sign" and u.word != "(")
+    until = next(signs, len(units))
     spend((until - end) // 16)
     owners: list[Unit] = []
     for unit in units[end:until]:

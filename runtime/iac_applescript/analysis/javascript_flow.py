@@ -218,17 +218,13 @@ class Expressions(Calls):
     def _v_function_declaration(self, node: Node, scope: Scope) -> Value:
         found: Value = frozenset((("fn", id(node)),))
         name = self.name_of(node)
-        variable = (
-            scope.find(name)
-            if node.type.endswith("declaration")
-            else self.scopes[id(node)].find(name)
-        )
+        outer = node.type.endswith("declaration")
+        variable = (scope if outer else self.scopes[id(node)]).find(name)
         if variable is not None and name:
             self.give(variable, found)
         if "async" in node.words:
-            self.add(
-                "unknown", "continues at another time, which IAC does not follow", "async", node
-            )
+            says = "continues at another time, which IAC does not follow"
+            self.add("unknown", says, "async", node)
         return found
 
     _v_generator_function_declaration = _v_function_declaration
@@ -259,14 +255,10 @@ class Expressions(Calls):
     _v_class = _v_class_declaration
 
     def _v_member_expression(self, node: Node, scope: Scope) -> Value:
-        holder, name = node.fields["object"], node.fields["property"].text
-        if (
-            holder.type == "identifier"
-            and holder.text == "Application"
-            and name == "currentApplication"
-        ):
+        if _is_current_application(node):
             return frozenset((("js", "currentApplication"),))
-        return self.member(self.value(holder, scope), name, node, None)
+        holder = self.value(node.fields["object"], scope)
+        return self.member(holder, node.fields["property"].text, node, None)
 
     def _v_subscript_expression(self, node: Node, scope: Scope) -> Value:
         holder = self.value(node.fields["object"], scope)
@@ -279,28 +271,20 @@ class Expressions(Calls):
         while callee.type == "parenthesized_expression":
             callee = callee.kids[0]
         if callee.type in ("member_expression", "subscript_expression"):
-            holder = callee.fields["object"]
+            if _is_current_application(callee):
+                return self.rules.current()
+            asked = self.value(callee.fields["object"], scope)
             if callee.type == "member_expression":
                 name = callee.fields["property"].text
-                if (
-                    holder.type == "identifier"
-                    and holder.text == "Application"
-                    and name == "currentApplication"
-                ):
-                    return self.rules.current()
-                asked = self.value(holder, scope)
                 return self.member(asked, name, callee, self._args(given, scope))
-            asked = self.value(holder, scope)
             index = self.value(callee.fields["index"], scope)
             return self.computed(asked, index, callee, self._args(given, scope))
         return self.call(self.value(callee, scope), self._args(given, scope), node)
 
     def _v_new_expression(self, node: Node, scope: Scope) -> Value:
         callee = self.value(node.fields["constructor"], scope)
-        given = (
-            self._args(node.fields["arguments"], scope) if "arguments" in node.fields else Args()
-        )
-        found = self.call(callee, given, node)
+        given = node.fields.get("arguments")
+        found = self.call(callee, self._args(given, scope) if given else Args(), node)
         return found | frozenset((("site", id(self.tree)), *(a for a in callee if a[0] == "site")))
 
     def _args(self, node: Node, scope: Scope) -> Args:
@@ -311,16 +295,9 @@ class Expressions(Calls):
                 for kid in node.kids
                 if kid.type == "template_substitution" and kid.kids
             ]
-            self.set_field(
-                site,
-                None,
-                frozenset(
-                    ("text", unescaped(kid.text))
-                    for kid in node.kids
-                    if kid.type == "string_fragment"
-                )
-                or DATA,
-            )
+            written = (kid.text for kid in node.kids if kid.type == "string_fragment")
+            texts: Value = frozenset(("text", unescaped(text)) for text in written)
+            self.set_field(site, None, texts or DATA)
             return Args([frozenset((("site", id(node)),)), *parts])
         found = Args()
         for kid in node.kids:
@@ -347,9 +324,8 @@ class ScriptFlow(Expressions):
             for function in list(self.functions.values()):
                 if function.seen != self.pass_:
                     handler = self.name_of(function.node) == "run"
-                    self.enter(
-                        function, [], NOTHING if function.called else DATA if handler else ANYTHING
-                    )
+                    unseen = DATA if handler else ANYTHING
+                    self.enter(function, [], NOTHING if function.called else unseen)
             grown = 0 < self.this_known < len(self.sites)
             self.changed = self.changed or grown or known != len(self.rules.apps)
             if not self.changed:
@@ -428,20 +404,15 @@ class ScriptFlow(Expressions):
                 variable = self.root.names.setdefault(node.text, Variable())
             self.give(variable, value)
         elif node.type == "member_expression":
-            self.put(
-                self.value(node.fields["object"], scope), node.fields["property"].text, value, node
-            )
+            holder = self.value(node.fields["object"], scope)
+            self.put(holder, node.fields["property"].text, value, node)
         elif node.type == "subscript_expression":
             holder = self.value(node.fields["object"], scope)
             index = self.value(node.fields["index"], scope)
             names = self.proven(index)
             if names is None and any(a[0] not in INERT | {"site"} for a in holder):
-                self.add(
-                    "dynamic",
-                    "sets something whose name is put together while the script runs",
-                    "",
-                    node,
-                )
+                says = "sets something whose name is put together while the script runs"
+                self.add("dynamic", says, "", node)
             for name in names or (None,):
                 self.put(holder, name, value, node)
         elif node.type in ("assignment_pattern", "object_assignment_pattern"):
@@ -466,9 +437,8 @@ class ScriptFlow(Expressions):
             self.bind(node.kids[0], value, scope)
             return
         target = node.fields.get("value", node)
-        key = node.fields.get(
-            "key", node.kids[0] if node.type == "object_assignment_pattern" else node
-        )
+        itself = node.kids[0] if node.type == "object_assignment_pattern" else node
+        key = node.fields.get("key", itself)
         if key.type == "computed_property_name":
             found = self.computed(value, self.value(key.kids[0], scope), node, None)
         else:
@@ -480,13 +450,8 @@ class ScriptFlow(Expressions):
         given = [value | function.spread for value in function.given]
         rest = function.spread or DATA
         params = node.fields.get("parameters")
-        names = (
-            params.kids
-            if params
-            else [node.fields["parameter"]]
-            if "parameter" in node.fields
-            else []
-        )
+        alone = [node.fields["parameter"]] if "parameter" in node.fields else []
+        names = params.kids if params else alone
         for place, name in enumerate(names):
             if name.type == "rest_pattern":
                 site = self.site(name)
@@ -510,6 +475,13 @@ def _parts(node: Node) -> Iterator[Node]:
             yield from _parts(kid)
     else:
         yield node
+
+
+def _is_current_application(node: Node) -> bool:
+    """Say whether a member is `Application.currentApplication`."""
+    holder, name = node.fields["object"], node.fields.get("property")
+    named = holder.type == "identifier" and holder.text == "Application"
+    return named and name is not None and name.text == "currentApplication"
 
 
 def _reads(node: Node, member: Node) -> bool:

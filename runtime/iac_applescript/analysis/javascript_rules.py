@@ -35,7 +35,7 @@ from iac_applescript.analysis.statement_effects import (
     flows_of,
     verb_for,
 )
-from iac_applescript.analysis.statement_rules import describe_field_danger
+from iac_applescript.analysis.statement_rules import describe_deed_danger
 from iac_applescript.analysis.texts import is_data_path, is_web_address, judge_spelled
 from iac_applescript.analysis.vocabulary import (
     CONTAINER_CALLS,
@@ -76,14 +76,12 @@ class Acts:
         return [entry for app in apps for entry in app.names.get(name, ()) if entry.use == use]
 
     def options(self, args: Args) -> Iterator[tuple[str, Value]]:
-        for value in args.values:
-            for atom in value:
-                if atom[0] == "site":
-                    site = self.sites[atom[1]]  # type: ignore[index]
-                    site.read = True
-                    yield from list(site.fields.items())
-                    if site.any and not site.fields.keys() <= {str(at) for at in range(99)}:
-                        yield "", site.any
+        atoms = [atom for value in args.values for atom in value if atom[0] == "site"]
+        for site in [self.sites[atom[1]] for atom in atoms]:  # type: ignore[index]
+            site.read = True
+            yield from list(site.fields.items())
+            if site.any and not site.fields.keys() <= {str(at) for at in range(99)}:
+                yield "", site.any
 
     def _option(self, key: str, value: Value, node: Node, *, field: bool = False) -> str:
         """Judge an option of a command, or a field of what is made; returns the class it makes."""
@@ -97,29 +95,17 @@ class Acts:
                 for entry in (*app.names.get(text, ()), *app.terms.get(text.casefold(), ()))
                 if entry.use == "class"
             ]
-            if not rows:
-                says = "makes something that IAC does not understand"
-            else:
-                level = highest(("MODIFY", *(entry.level for entry in rows)))
-                self.add(level, "command", f"makes a new {rows[0].term}", rows[0].term, node)
-                made = frozenset(("app", app.key) for app in self.apps.values())
-                self.acts(
-                    made,
-                    list(self.apps.values()),
-                    (texts or [""])[0],
-                    "class",
-                    level,
-                    None,
-                    "create",
-                )
-                return rows[0].term
+            if rows:
+                name = (texts or [""])[0]
+                return self.make_new(NOTHING, list(self.apps.values()), name, rows, node, None)
+            says = "makes something that IAC does not understand"
         elif key == "withProperties":
             if not value or any(atom[0] != "site" for atom in value):
-                says = "gives properties that are not written out"
+                says = _NOT_WRITTEN
             for name, given in self.options(Args([value])):
                 self._option(name, given, node, field=True)
         elif key == "" and field:
-            says = "gives properties that are not written out"
+            says = _NOT_WRITTEN
         elif key == "saving" and texts != ["yes"]:
             says = "discards unsaved changes"
         elif key == "replacing" and texts != ["false"]:
@@ -128,15 +114,34 @@ class Acts:
             self.asks = True
         elif key in HARMFUL_MEMBERS:
             says = HARMFUL_MEMBERS[key]
-        elif field and key.casefold() in _LEADS:
-            says = f"gives a {key}, which can point to any file or server"
-        elif field and "url" in key.casefold() and not is_address(value):
-            says = "an address that is not a plain one"
         elif field:
-            says = describe_field_danger(" ".join(split_name(key)), _written(value))
+            says = self.describe_danger(key, value)
         if says:
             self.add("DANGEROUS", "told" if says in TOLD else "member", says, key, node)
         return ""
+
+    def describe_danger(self, name: str, value: Value) -> str:
+        """Return why giving a property a value is dangerous; empty where it is not."""
+        if name.casefold() in _LEADS:
+            return f"sets {name}, which can point to any file or server"
+        if "url" in name.casefold() and not is_address(value):
+            return "sets an address that is not a plain web address"
+        return describe_deed_danger(self._deed("change", name, "", "property", Args([value])))
+
+    def make_new(
+        self,
+        holder: Value,
+        apps: Sequence[Vocabulary],
+        name: str,
+        rows: Sequence[TermUse],
+        node: Node,
+        args: Args | None,
+    ) -> str:
+        """Judge that an object is made, and return its class."""
+        level, term = highest(("MODIFY", *(row.level for row in rows))), rows[0].term
+        self.add(level, "command", f"makes a new {term}", term, node)
+        self.acts(holder, apps, name, "class", level, args, "create")
+        return term
 
     def secrets_read(
         self, holder: Value, apps: Sequence[Vocabulary], name: str, args: Args | None
@@ -205,23 +210,13 @@ class Acts:
         direct += [text for text in self.texts if "." in text] if words == "open" else []
         # What a press is of stands before it, in whatever variable.
         pressed = [text for text in self.texts if text not in self.names]
-        return Deed(
-            verb,
-            words,
-            kind,
-            told,
-            direct,
-            trash,
-            words in MOVES,
-            pressed if words in PRESSES else (),
-            [" ".join(split_name(key)) for key, _ in options],
-        )
+        pressed = pressed if words in PRESSES else []
+        named = [" ".join(split_name(key)) for key, _ in options]
+        return Deed(verb, words, kind, told, direct, trash, words in MOVES, pressed, named)
 
     def _labelled(self, args: Args) -> Iterator[tuple[str, str]]:
-        yield from (
-            ("", text) for value in args.values for text in texts_of(value) if HOLE not in text
-        )
-        for key, value in self.options(args):
+        given = [*(("", value) for value in args.values), *self.options(args)]
+        for key, value in given:
             yield from ((key, text) for text in texts_of(value) if HOLE not in text)
             if key == "withProperties":
                 yield from self._labelled(Args([value]))
@@ -267,6 +262,13 @@ _FOLDERS: Final[Mapping[str, str]] = {
 }
 """The folders where a person keeps documents, as `pathTo` names them."""
 
+_MODES: Final = frozenset(
+    "includeStandardAdditions strictPropertyScope strictCommandScope strictParameterType".split()
+)
+"""What a script sets of an app's bridge, and not of the app."""
+
+_BRIDGES: Final = "reaches Objective-C, which can do anything"
+_NOT_WRITTEN: Final = "gives properties that are not written out"
 _DIALOGS: Final = frozenset(("chooseFile", "chooseFolder", "chooseFileName"))
 
 
@@ -336,13 +338,8 @@ class AppRules(Acts):
         self.findings.asked.add(name)
         commands = self.entries(apps, name, "command")
         classes, properties = (self.entries(apps, name, use) for use in ("class", "property"))
-        if (
-            name == "read"
-            and args is not None
-            and args.values[:1]
-            and args.values[0] <= CHOSEN | DATA
-            and args.values[0] >= CHOSEN
-        ):
+        first = args.values[0] if args and args.values else NOTHING
+        if name == "read" and CHOSEN <= first <= CHOSEN | DATA:
             self.add("MODIFY", "command", "reads a file that a person picks", name, node)
             return DATA
         if name in _CARRIES and args is not None and commands and self._is_plain(args):
@@ -351,9 +348,8 @@ class AppRules(Acts):
             return DATA
         if name in HARMFUL_MEMBERS or name in HARMFUL_NAMES:
             says = HARMFUL_MEMBERS.get(name) or HARMFUL_NAMES[name]
-            self.add(
-                "DANGEROUS", "told" if commands and says in TOLD else "member", says, name, node
-            )
+            rule = "told" if commands and says in TOLD else "member"
+            self.add("DANGEROUS", rule, says, name, node)
             if commands:
                 self.acts(holder, apps, name, "command", "DANGEROUS", args)
             return self._whole(holder)
@@ -448,8 +444,7 @@ class AppRules(Acts):
             if names and set(names) <= language.FRAMEWORKS:
                 return DATA
         if name == "import" or (name not in language.BRIDGE_READS and name not in KNOWN_MEMBERS):
-            says = "reaches Objective-C, which can do anything"
-            self.add("DANGEROUS", "name", says, name, node)
+            self.add("DANGEROUS", "name", _BRIDGES, name, node)
         return frozenset((("bridge", ""), ("data",)))
 
     @staticmethod
@@ -476,9 +471,8 @@ class AppRules(Acts):
             self.findings.tools[entry.tool] = None
         given = args or Args()
         first = given.values[0] if given.values else NOTHING
-        options = given.values[
-            1 if itself and (len(given.values) > 1 or name not in language.COMMANDS) else 0 :
-        ]
+        direct = itself and (len(given.values) > 1 or name not in language.COMMANDS)
+        options = given.values[direct:]
         if itself and len(given.values) == 1 and any(a[0] in ("of", "text") for a in first):
             options = []
         if args is None:
@@ -487,12 +481,9 @@ class AppRules(Acts):
             if highest(levels) != "SAFE" or name in ("copy", "make", "set"):
                 self.add("DANGEROUS", "command", f"hands on {name}", name, node)
             return ANYTHING if highest(levels) != "SAFE" else DATA
-        if highest(levels) != "SAFE" and any(
-            a[0] not in _KNOWN for v in (*options, given.spread) for a in v
-        ):
-            self.add(
-                "DANGEROUS", "unknown", "gives properties that are not written out", name, node
-            )
+        told = (atom for value in (*options, given.spread) for atom in value)
+        if highest(levels) != "SAFE" and any(atom[0] not in _KNOWN for atom in told):
+            self.add("DANGEROUS", "unknown", _NOT_WRITTEN, name, node)
         moved = [*given.values[:1]] if itself else [holder]
         if (
             # An object that opens itself: a file, a shortcut.
@@ -516,12 +507,7 @@ class AppRules(Acts):
             return CHOSEN
         if name == "pathTo" and (folder := _FOLDERS.get((exact(first) or [""])[0])):
             return frozenset((("text", f"/Users/{HOLE}/{folder}"),))
-        known = [app for app in apps if app.key != ADDITIONS]
-        made = frozenset(
-            ("of", app.key, kind, "", "")
-            for app in known
-            if not self.entries((*apps[-1:],), name, "command") or app
-        )
+        made = frozenset(("of", app.key, kind, "", "") for app in apps if app.key != ADDITIONS)
         only = all(app.key == ADDITIONS for app in apps if self.entries((app,), name, "command"))
         return DATA if only and commands else DATA | made | first - NUMBER
 
@@ -534,40 +520,27 @@ class AppRules(Acts):
         node: Node,
         args: Args,
     ) -> Value:
-        level = highest(("MODIFY", *(entry.level for entry in classes)))
-        self.add(level, "command", f"makes a new {classes[0].term}", name, node)
-        self.acts(holder, apps, name, "class", level, args, "create")
+        term = self.make_new(holder, apps, name, classes, node, args)
         if args.spread or any(a[0] not in ("site", "text") for value in args.values for a in value):
-            says = "gives properties that are not written out"
-            self.add("DANGEROUS", "unknown", says, name, node)
+            self.add("DANGEROUS", "unknown", _NOT_WRITTEN, name, node)
         for key, value in self.options(args):
             self._option(key, value, node, field=True)
-        return frozenset(
-            ("of", app.key, classes[0].term, "", "") for app in apps if app.key != ADDITIONS
-        )
+        return frozenset(("of", app.key, term, "", "") for app in apps if app.key != ADDITIONS)
 
     def put(self, holder: Value, name: str, value: Value, node: Node) -> None:
         """Judge a member that is set."""
         if any(atom[0] == "bridge" for atom in holder):
             if name not in language.BRIDGE_SETS:
-                self.add(
-                    "DANGEROUS", "name", "reaches Objective-C, which can do anything", name, node
-                )
+                self.add("DANGEROUS", "name", _BRIDGES, name, node)
             return
         apps, _ = self._seen(holder)
-        if (not apps and ("anything",) not in holder) or name in (
-            "includeStandardAdditions",
-            "strictPropertyScope",
-            "strictCommandScope",
-            "strictParameterType",
-        ):
+        if (not apps and ("anything",) not in holder) or name in _MODES:
             return
         self.findings.put.add(name)
         properties = self.entries(apps, name, "property")
         if not properties:
-            self.add(
-                "DANGEROUS", "unknown", "sets something that IAC does not understand", name, node
-            )
+            says = "sets something that IAC does not understand"
+            self.add("DANGEROUS", "unknown", says, name, node)
             return
         # What adds to a text keeps what was there.
         kept = [e for e in properties if not (self.appends and e.content)]
@@ -575,9 +548,7 @@ class AppRules(Acts):
         ui = "system_events" in {app.key for app in apps}
         if (ui and name in _UI_ACTS) or (level == "MODIFY" and is_many(holder)):
             level = "DANGEROUS"
-        if name.casefold() in _LEADS or ("url" in name.casefold() and not is_address(value)):
-            level = "DANGEROUS"
-        if danger := describe_field_danger(" ".join(split_name(name)), _written(value)):
+        if danger := self.describe_danger(name, value):
             level = "DANGEROUS"
         self.add(level, "command", danger or f"sets {name}", name, node)
         shows = level == "MODIFY" and all(entry.level == "SAFE" for entry in properties)

@@ -271,6 +271,13 @@ def _spelled(value: Value) -> Iterator[str]:
         yield HOLE
 
 
+_DEEP: Final = frozenset("flat concat entries fromEntries values assign from Map Set".split())
+"""Methods that give what is held at any depth."""
+
+_CHOSEN_LATE: Final = frozenset(("odd", "anything", "this", "app"))
+_EACH: Final = frozenset(("forEach", "some", "every"))
+
+
 class Calls(Scopes):
     """Follows values through members, calls and the methods of the language."""
 
@@ -304,9 +311,8 @@ class Calls(Scopes):
         if names is None:
             live = [atom for atom in holder if atom[0] not in INERT | {"site", "fn"}]
             if live or not (index or holder):
-                self.add(
-                    "dynamic", "a name that is put together at run time cannot be judged", "", node
-                )
+                says = "a name that is put together at run time cannot be judged"
+                self.add("dynamic", says, "", node)
             found = self.elements(frozenset(a for a in holder if a[0] == "site" or a[0] in INERT))
             found |= ODD if args is None else NOTHING
             return self.call(found | ODD, args, node) if args is not None else limited(found)
@@ -321,9 +327,8 @@ class Calls(Scopes):
     ) -> Value:
         """Return what a member of a value may be, or what calling it gives."""
         if name in NEVER:
-            self.add(
-                "member", HARMFUL_MEMBERS.get(name, "reaches what all values share"), name, node
-            )
+            says = HARMFUL_MEMBERS.get(name, "reaches what all values share")
+            self.add("member", says, name, node)
             return ANYTHING
         spend(len(holder) // 4)
         found: Value = NOTHING
@@ -350,12 +355,8 @@ class Calls(Scopes):
                 held = variable.value
                 found |= held if args is None else self.call(held, args, node)
             elif name in HARMFUL_NAMES or name == "Application":
-                self.add(
-                    "name",
-                    HARMFUL_NAMES.get(name, "names an app in a way that IAC does not understand"),
-                    name,
-                    node,
-                )
+                says = "names an app in a way that IAC does not understand"
+                self.add("name", HARMFUL_NAMES.get(name, says), name, node)
         found |= self.rules.member(holder, name, node, args, picked=picked)
         if name in NUMBER_MEMBERS and not any(a[0] in ("site",) for a in holder if own):
             return limited(found | NUMBER) - DATA
@@ -376,20 +377,9 @@ class Calls(Scopes):
         if name == "join":
             return self._join(holder, args, node)
         over: Value = frozenset(atom for atom in holder if atom[0] not in ("js",))
-        held = self.elements(over) | (
-            self.elements(given - functions) if over == NOTHING else NOTHING
-        )
-        if name in (
-            "flat",
-            "concat",
-            "entries",
-            "fromEntries",
-            "values",
-            "assign",
-            "from",
-            "Map",
-            "Set",
-        ):
+        held = self.elements(over)
+        held |= self.elements(given - functions) if over == NOTHING else NOTHING
+        if name in _DEEP:
             held = self.all_in(over | (given - functions))
         for atom in holder:
             if atom[0] == "site" and name in CONTAINERS["puts"]:
@@ -405,11 +395,7 @@ class Calls(Scopes):
                 inner = Args([held | given - functions, held, NUMBER, over])
             elif name == "sort":
                 inner = Args([held, held])
-            elif name in CONTAINERS["texts"] or name in CONTAINERS["data"] - {
-                "forEach",
-                "some",
-                "every",
-            }:
+            elif name in CONTAINERS["texts"] | CONTAINERS["data"] - _EACH:
                 inner = Args([ANY_TEXT], ANY_TEXT | NUMBER | DATA | held)
             elif any(a[0] in ("app", "of", "anything") for v in args.values[1:] for a in v):
                 self.add("dynamic", "hands on an app as `this`", name, node)
@@ -420,18 +406,10 @@ class Calls(Scopes):
             return DATA | (returns if name == "parse" else NOTHING)
         if name in ("reduce", "reduceRight"):
             return returns | (given - functions)
-        site = self.site(node)
-        self.set_field(
-            site,
-            None,
-            limited(
-                returns | self.elements(returns)
-                if name in ("map", "flatMap") or (name == "from" and functions)
-                else held
-            ),
-        )
+        site, maps = self.site(node), name in ("map", "flatMap") or (name == "from" and functions)
+        self.set_field(site, None, limited(returns | self.elements(returns) if maps else held))
         if name in ("Map", "Set", "Object", "fromEntries", "values", "entries"):
-            self.site(node).ordered = False
+            site.ordered = False
         if name in ("values", "entries", "assign", "fromEntries") and any(
             a[0] in ("app", "anything") for a in given
         ):
@@ -468,12 +446,9 @@ class Calls(Scopes):
                 site = self.sites[atom[1]]  # type: ignore[index]
                 made = site.fields.get("constructor", NOTHING)
                 found |= self.call(made, args, node) | frozenset((("site", atom[1]),))
-            elif kind in ("odd", "anything", "this", "app") or (
-                kind == "of" and args.values and not atom[4]
-            ):
-                self.add(
-                    "dynamic", "calls a function that is chosen while the script runs", "", node
-                )
+            elif kind in _CHOSEN_LATE or (kind == "of" and args.values and not atom[4]):
+                says = "calls a function that is chosen while the script runs"
+                self.add("dynamic", says, "", node)
             elif kind not in ("site", "data", "text", "number", "chosen"):
                 found |= self.rules.called(atom, args, node)
                 # A path holds nothing but its text.

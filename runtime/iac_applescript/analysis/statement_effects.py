@@ -10,6 +10,7 @@ whose properties are read, they are those of any object of the apps that the scr
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
 from typing import Final
 
 from iac_applescript.analysis.applescript_shapes import find_unbracketed, is_private_source, word_at
@@ -19,6 +20,8 @@ from iac_applescript.analysis.statement_rules import (
     StatementContext,
     find_trash_name,
     plain_target,
+    record_fields,
+    set_deed,
     settable_rows,
     written_value,
 )
@@ -151,7 +154,7 @@ def with_read_effects(
 
 def _command_deed(unit: Unit, verb: Verb, kind: str, given: Sequence[Unit]) -> Deed:
     labeled = list(_labeled_texts(given))
-    fields = list(_record_fields(given))
+    fields = [(part.word, written_value(value)) for part, value in record_fields(given)]
     direct = [text for label, text in labeled if label not in dict(fields)]
     pressed: list[str] = []
     if unit.word in PRESSES:
@@ -169,22 +172,6 @@ _PROCESS_WORD: Final = re.compile(r"\bprocess(?:es)?\Z")
 _HELD: Final = ("command", "control", "option", "shift")
 
 
-def _record_fields(given: Sequence[Unit]) -> Iterator[tuple[str, str | None]]:
-    """Yield the fields of a record that a command is given, each with its text if it is one."""
-    for place, unit in enumerate(given):
-        if unit.word == ":" and place and place + 1 < len(given):
-            yield given[place - 1].word, written_value(given[place + 1 : place + 2])
-
-
-def set_deed(target: Sequence[Unit], given: Sequence[Unit], verb: Verb, kind: str) -> Deed:
-    """Return what `set target to value` does; `given` is all of it."""
-    to = find_unbracketed(given, "to")
-    value = () if to is None else given[to + 1 :]
-    name = target[0].word if target else ""
-    fields = [(name, written_value(value))]
-    return Deed(verb, "", kind, fields, trash=find_trash_name(value))
-
-
 def _set_effects(
     target: Sequence[Unit],
     given: Sequence[Unit],
@@ -200,9 +187,13 @@ def _set_effects(
     kind, apps = _class_and_apps(plain[of:] or scene.object, (*scene.apps, *scene.named))
     apps = apps or [app for app, _ in rows if app in scene.apps] or list(scene.apps)
     apps += _apps_in_variables((*plain, *scene.object), scene)
-    for app in apps or scene.named:
-        for does in deed_verbs(set_deed(plain, given, verb, kind)):
-            yield effect_on(app, does, kind, level, flow, _object_name(plain[of:] or scene.object))
+    to = find_unbracketed(given, "to")
+    deed = set_deed(
+        plain[0].word if plain else "", () if to is None else given[to + 1 :], verb, kind
+    )
+    reference = _object_name(plain[of:] or scene.object)
+    for app, does in product(apps or scene.named, deed_verbs(deed)):
+        yield effect_on(app, does, kind, level, flow, reference)
 
 
 def _direct_object(word: str, given: Sequence[Unit]) -> Sequence[Unit]:

@@ -1,7 +1,8 @@
 """Judging one command of a statement: what is set, made, opened, moved, written, saved."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Final
 
 from iac_applescript.analysis.applescript_shapes import bracket_depths, find_unbracketed
@@ -21,8 +22,9 @@ from iac_applescript.analysis.texts import (
     strip_parentheses,
 )
 from iac_applescript.analysis.vocabulary import JUDGED, LEADS, TermUse, Vocabulary
-from iac_runtime.policy.verbs import is_trash_name, property_consequence
+from iac_runtime.policy.verbs import Deed, find_consequences, is_trash_name
 from iac_runtime.tool import Level, highest
+from iac_runtime.toolkit import Verb
 
 ORDINALS: Final = frozenset(("first", "last", "some", "front", "back", "middle", "second"))
 _PARTS: Final = frozenset(("item", "end", "beginning", "first", "last"))
@@ -110,9 +112,8 @@ def judge_set(
     plain = plain_target(target)
     if not plain:
         return _dangerous("sets something that IAC does not understand")
-    foreign = (
-        scene.told and not scene.apps and any(_rows_in_other_apps(unit, scene) for unit in plain)
-    )
+    elsewhere = any(_rows_in_other_apps(unit, scene) for unit in plain)
+    foreign = scene.told and not scene.apps and elsewhere
     names = ("result", "{", "}", ",")
     if not foreign and all(unit.kind == "variable" or unit.word in names for unit in plain):
         return SAFE
@@ -130,34 +131,41 @@ def judge_set(
         return _dangerous(f"sets the {what} of something on the screen")
     if what == "contents" and any(unit.kind == "variable" for unit in plain):
         return _dangerous("changes the object to which a variable refers")
-    if what in LEADS:
-        return _dangerous(f"sets {what}, which can point to any file or server")
     many = level == "MODIFY" and (is_many(target) or is_tell_to_many(scene))
     if many and (not rows or any(entry.level == "MODIFY" for _, entry in rows)):
         return _dangerous(f"sets the {what} of many objects at once")
-    if what in ("mailbox", "container") and find_trash_name(value):
-        return _dangerous("moves things to the trash")
-    if "url" in what.split() and not is_literal_address(value, scene.declared):
-        return _dangerous("sets an address that is not a plain web address")
-    if danger := describe_field_danger(what, written_value(value)):
+    if danger := _describe_danger(what, value, scene):
         return _dangerous(danger)
     return CommandVerdict(level, f"sets {what}")
 
 
 _DANGERS: Final = {
+    "to-trash": "moves things to the trash",
     "marks-deleted": "deletes by setting {}",
     "code": "sets {}, which runs later by itself",
     "formula": "sets a formula that asks the web or another program",
 }
 
 
-def describe_field_danger(name: str, text: str | None) -> str:
-    """Return why giving a property a value is dangerous; empty where it is not.
+def describe_deed_danger(deed: Deed) -> str:
+    """Return why what a statement does is dangerous, whatever it needs; empty where it is not."""
+    known = (_DANGERS[row.cause].format(row.name) for row in find_consequences(deed)
+             if row.cause in _DANGERS)  # fmt: skip
+    return next(known, "")
 
-    `text` is the value that is written out, `false` for that; None for another.
-    """
-    found = property_consequence(name, text)
-    return _DANGERS[found.cause].format(name) if found else ""
+
+def _describe_danger(name: str, value: Sequence[Unit], scene: StatementContext) -> str:
+    """Return why giving a property a value is dangerous; empty where it is not."""
+    if name in LEADS:
+        return f"sets {name}, which can point to any file or server"
+    if "url" in name.split() and not is_literal_address(value, scene.declared):
+        return "sets an address that is not a plain web address"
+    return describe_deed_danger(set_deed(name, value))
+
+
+def set_deed(name: str, value: Sequence[Unit], verb: Verb = "change", kind: str = "") -> Deed:
+    """Return what giving a property a value does."""
+    return Deed(verb, "", kind, [(name, written_value(value))], trash=find_trash_name(value))
 
 
 def written_value(value: Sequence[Unit]) -> str | None:
@@ -193,9 +201,8 @@ def _is_appending(plain: Sequence[Unit], value: Sequence[Unit], scene: Statement
 
 def _without_cast(units: Sequence[Unit]) -> list[Unit]:
     plain = strip_parentheses(units)
-    return (
-        strip_parentheses(plain[:-2]) if [unit.word for unit in plain[-2:-1]] == ["as"] else plain
-    )
+    cast = [unit.word for unit in plain[-2:-1]] == ["as"]
+    return strip_parentheses(plain[:-2]) if cast else plain
 
 
 def _is_new(holder: Sequence[Unit], scene: StatementContext) -> bool:
@@ -280,15 +287,8 @@ def judge_fields(
     """Judge the properties that a record gives to what is made or copied."""
     classes = {entry.term for _, entry in made.entries if entry.use == "class"} if made else set()
     levels: list[Level] = ["SAFE"]
-    for place, unit in enumerate(rest[:-1]):
-        if rest[place + 1].word != ":" or rest[place + 1].kind != "sign":
-            continue
-        if unit.word in LEADS:
-            return _dangerous(f"gives a {unit.word}, which can point to any file or server")
-        value = _field_value(rest[place + 2 :])
-        if "url" in unit.word.split() and not is_literal_address(value, scene.declared):
-            return _dangerous("gives an address that is not a plain web address")
-        if danger := describe_field_danger(unit.word, written_value(value)):
+    for unit, value in record_fields(rest):
+        if danger := _describe_danger(unit.word, value, scene):
             return _dangerous(danger)
         for app, entry in properties_of(unit):
             if not classes or any(app.tables.is_descendant(term, entry.owner) for term in classes):
@@ -296,23 +296,22 @@ def judge_fields(
     return CommandVerdict(highest(levels), "gives properties")
 
 
-def _field_value(units: Sequence[Unit]) -> Sequence[Unit]:
-    end = next((i for i, unit in enumerate(units) if unit.word in (",", "}")), len(units))
-    return units[:end]
+def record_fields(units: Sequence[Unit]) -> Iterator[tuple[Unit, Sequence[Unit]]]:
+    """Yield the fields of a record that a command is given, each with its value."""
+    for place, unit in enumerate(units):
+        if place and unit.word == ":" and unit.kind == "sign":
+            rest = units[place + 1 :]
+            end = next((i for i, one in enumerate(rest) if one.word in (",", "}")), len(rest))
+            yield units[place - 1], rest[:end]
 
 
 def find_trash_name(units: Sequence[Unit]) -> str:
     """Return the name of a trash or a junk folder, a mailbox in any language; empty for none."""
-    names = (
-        unit.word
-        for unit in units
-        if (
-            is_trash_name(unit.word)
-            if unit.kind == "text"
-            else "trash" in unit.word or unit.word == "junk mailbox"
-        )
-    )
-    return next(names, "")
+    for unit in units:
+        named = "trash" in unit.word or unit.word == "junk mailbox"
+        if is_trash_name(unit.word) if unit.kind == "text" else named:
+            return unit.word
+    return ""
 
 
 SAFE: Final = CommandVerdict("SAFE", "")
@@ -459,26 +458,22 @@ def _judge_web(rest: Sequence[Unit], scene: StatementContext, base: Level) -> Co
     given = rest[1:] if rest and rest[0].word == "for" else rest
     end = (i for i, u in enumerate(given) if u.word == "in" or u.word.startswith("with"))
     term = given[: next(end, len(given))]
-    page = starts_with_phrase(strip_parentheses(term), "url of") and all(
-        unit.word != "&" for unit in term
-    )
+    joined = any(unit.word == "&" for unit in term)
+    page = starts_with_phrase(strip_parentheses(term), "url of") and not joined
     plain = page or is_spelled_out(term, scene.declared) or is_literal_address(term, scene.declared)
-    return CommandVerdict(
-        highest((base, "MODIFY" if plain else "DANGEROUS")), JUDGED["search the web"]
-    )
+    level = highest((base, "MODIFY" if plain else "DANGEROUS"))
+    return CommandVerdict(level, JUDGED["search the web"])
 
 
 def _judge_access(rest: Sequence[Unit], scene: StatementContext, _base: Level) -> CommandVerdict:
     """Judge a file that is opened or read by itself: data of the user's, or picked."""
     rest = _inside_parentheses(rest)
     writes = any(unit.word == "write permission" for unit in rest)
-    end = (
-        i for i, u in enumerate(rest) if u.word in (*_WITH, "as", "from", "using", "starting at")
-    )
-    file = _opened_file(rest[: next(end, len(rest))], scene)
-    picked = all(
-        starts_with_phrase(units, "choose file") for units in possible_values(file, scene.declared)
-    )
+    stops = (*_WITH, "as", "from", "using", "starting at")
+    end = next((i for i, u in enumerate(rest) if u.word in stops), len(rest))
+    file = _opened_file(rest[:end], scene)
+    values = possible_values(file, scene.declared)
+    picked = all(starts_with_phrase(units, "choose file") for units in values)
     known = is_data_file(file, scene.declared) if writes else picked
     return CommandVerdict("MODIFY" if known else "DANGEROUS", JUDGED["open for access"])
 
@@ -511,25 +506,13 @@ def _opened_file(file: Sequence[Unit], scene: StatementContext) -> Sequence[Unit
     return file
 
 
-def _judge_closed(_rest: Sequence[Unit], _scene: StatementContext, _base: Level) -> CommandVerdict:
-    return SAFE
-
-
 def _judge_save(rest: Sequence[Unit], scene: StatementContext, base: Level) -> CommandVerdict:
     place = next((i for i, u in enumerate(rest) if u.word in ("in", "to", "into")), None)
     if place is None:
         return CommandVerdict(highest(("MODIFY", base)), "saves")
-    file = rest[place + 1 :]
-    end = next(
-        (
-            i
-            for i, depth in enumerate(bracket_depths(file))
-            if not depth and _is_clause_word(file[i])
-        ),
-        len(file),
-    )
-    place_of = file[:end]
-    if is_data_file(place_of, scene.declared) or is_own_folder(place_of, scene.declared):
+    depths = zip(rest[place + 1 :], bracket_depths(rest[place + 1 :]), strict=True)
+    file = [u for u, _ in takewhile(lambda row: row[1] or not _is_clause_word(row[0]), depths)]
+    if is_data_file(file, scene.declared) or is_own_folder(file, scene.declared):
         return CommandVerdict("MODIFY", "writes a data file in the user's folders")
     return _dangerous("writes a file that the script names")
 
@@ -550,10 +533,6 @@ def _judge_select(_rest: Sequence[Unit], scene: StatementContext, base: Level) -
     return CommandVerdict(base, "selects")
 
 
-def _judge_print(_rest: Sequence[Unit], _scene: StatementContext, base: Level) -> CommandVerdict:
-    return CommandVerdict(highest(("MODIFY", base)), "prints")
-
-
 SPECIAL: Final[
     Mapping[str, Callable[[Sequence[Unit], StatementContext, Level], CommandVerdict]]
 ] = {
@@ -567,7 +546,7 @@ SPECIAL: Final[
     "open for access": _judge_access,
     "read": _judge_access,
     "write": _judge_write,
-    "close access": _judge_closed,
+    "close access": lambda _rest, _scene, _base: SAFE,
     "move": _judge_move,
     "duplicate": _judge_move,
     "save": _judge_save,
@@ -575,6 +554,6 @@ SPECIAL: Final[
     "archive": _judge_save,
     "run": _judge_run,
     "select": _judge_select,
-    "print": _judge_print,
+    "print": lambda _rest, _scene, base: CommandVerdict(highest(("MODIFY", base)), "prints"),
 }
 """Commands whose level depends on what they are given: word -> judge(rest, scene, level)."""

@@ -77,11 +77,9 @@ def possible_values(
         items: list[list[Unit]] = [[]] if names.grown & set(words) else []
         for owner in possible_values(units[link + 1 :], names, depth + 1):
             listed = [unit.word for unit in (owner[:1] + owner[-1:])] == ["{", "}"]
-            parts = (
-                split_outside_brackets(owner[1:-1], ",")
-                if listed
-                else [owner if starts_with_phrase(owner, "choose") else ()]
-            )
+            parts: list[Sequence[Unit]]
+            parts = [owner if starts_with_phrase(owner, "choose") else ()]
+            parts = split_outside_brackets(owner[1:-1], ",") if listed else parts
             items += [one for part in parts for one in possible_values(part, names, depth + 1)]
         return items
     return [units]
@@ -175,15 +173,13 @@ def is_data_file(value: Sequence[Unit], names: ScriptDeclarations) -> bool:
     It lies where a person keeps documents, and its name ends as data does; what a person picks in
     a dialog is one.
     """
-    return all(
-        _is_data_file(units, names) for units in possible_values(_strip_place_words(value), names)
-    )
+    values = possible_values(_strip_place_words(value), names)
+    return all(_is_data_file(units, names) for units in values)
 
 
 def _is_data_file(value: Sequence[Unit], names: ScriptDeclarations) -> bool:
-    parts = [
-        _strip_place_words(part) for part in split_outside_brackets(_strip_place_words(value), "&")
-    ]
+    joined = split_outside_brackets(_strip_place_words(value), "&")
+    parts = [_strip_place_words(part) for part in joined]
     if not parts or any(".." in u.word or "::" in u.word for p in parts for u in p):
         return False
     if starts_with_phrase(parts[0], "choose file name"):
@@ -225,9 +221,8 @@ def _strip_place_words(units: Sequence[Unit]) -> list[Unit]:
 
 def is_own_folder(value: Sequence[Unit], names: ScriptDeclarations, depth: int = 0) -> bool:
     """Say whether a value is a folder where a person keeps documents, or one in it."""
-    return all(
-        _is_own_folder(units, names, depth) for units in possible_values(value, names, depth)
-    )
+    values = possible_values(value, names, depth)
+    return all(_is_own_folder(units, names, depth) for units in values)
 
 
 def _is_own_folder(value: Sequence[Unit], names: ScriptDeclarations, depth: int = 0) -> bool:
@@ -252,10 +247,8 @@ def _is_typed_by_user(units: Sequence[Unit], names: ScriptDeclarations) -> bool:
     if words[:3] != ["text", "returned", "of"]:
         return False
     if len(words) == 4 and words[3] in names.variables:
-        return all(
-            starts_with_phrase(asked, "display dialog")
-            for asked in possible_values(units[3:], names)
-        )
+        asked = possible_values(units[3:], names)
+        return all(starts_with_phrase(one, "display dialog") for one in asked)
     dialog = words[3:6] == ["(", "display", "dialog"]
     return words[3:] == ["result"] or (
         dialog and words[-1] == ")" and "&" not in words and words.count("(") == 1
@@ -267,14 +260,10 @@ _BEGIN: Final = frozenset(phrase.partition(" ")[0] for phrase in PHRASES)
 
 def tokens_to_units(tokens: Sequence[ScriptToken]) -> list[Unit]:
     """Return a variable's value as units, each word by itself."""
+    words = (token.text if token.kind == "string" else token.folded for token in tokens)
     return [
-        Unit(
-            _KINDS.get(token.kind, "unknown"),
-            token.text if token.kind == "string" else token.folded,
-            (),
-            token.start,
-        )
-        for token in tokens
+        Unit(_KINDS.get(token.kind, "unknown"), word, (), token.start)
+        for token, word in zip(tokens, words, strict=True)
     ]
 
 

@@ -101,7 +101,7 @@ def _count_text(number: int, word: str) -> str:
 @click.option("--json", "as_json", is_flag=True, help="Print the status as JSON.")
 def status(as_json: bool) -> int:
     """Show your running servers, the results of their calls, and paused clients."""
-    from iac_runtime.policy.approvals import paused_clients, unshown
+    from iac_runtime.policy.approvals import describe_unshown, paused_clients, unshown
     from iac_runtime.serve.status import running_servers, status_facts
 
     if as_json:
@@ -126,7 +126,7 @@ def status(as_json: bool) -> int:
     for row in paused_clients(open_state()):
         click.echo(f"{row.description} End this pause with: {row.lift}")
     for one in unshown(open_state()):
-        click.echo(one.says)
+        click.echo(describe_unshown(one))
     return 0
 
 

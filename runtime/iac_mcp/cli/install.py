@@ -57,6 +57,7 @@ from iac_mcp.setup.interpreter import (
 )
 from iac_mcp.setup.service import agent_path
 from iac_runtime.execution.mac import automation_permission, responsible_name
+from iac_runtime.gate.opening import split_simulation
 from iac_runtime.serve.listing import SERVE_OPTIONS, read_quickly
 from iac_runtime.tools.catalogue import Catalogue, tool_folders
 
@@ -373,12 +374,17 @@ def _absolute_paths(options: Sequence[str]) -> list[str]:
     for word in options:
         flag, equals, value = word.partition("=")
         if equals and flag in _PATHS and value:
-            made.append(f"{flag}={Path(value).expanduser().absolute()}")
+            made.append(f"{flag}={_absolute_value(flag, value)}")
         elif made and made[-1] in _PATHS and not word.startswith("-"):
-            made.append(str(Path(word).expanduser().absolute()))
+            made.append(_absolute_value(made[-1], word))
         else:
             made.append(word)
     return made
+
+
+def _absolute_value(flag: str, value: str) -> str:
+    profile, path = split_simulation(value) if flag == "--simulate" else ("", value)
+    return ":".join(filter(None, (profile, path and str(Path(path).expanduser().absolute()))))
 
 
 def _warn_unsuitable_python(found: PythonInterpreter) -> None:

@@ -37,7 +37,13 @@ from iac_mcp.setup.interpreter import (
 from iac_runtime.execution.mac import AppState, responsible_name
 from iac_runtime.execution.process import Runner
 from iac_runtime.execution.workers import run_process
-from iac_runtime.policy.approvals import MAX_UNAPPROVED, paused_clients, unapproved_counts, unshown
+from iac_runtime.policy.approvals import (
+    MAX_UNAPPROVED,
+    describe_unshown,
+    paused_clients,
+    unapproved_counts,
+    unshown,
+)
 from iac_runtime.policy.policy_file import load_policy, policy_path, unknown_words
 from iac_runtime.policy.settings import PolicyFlags, read_settings
 from iac_runtime.serve.status import running_servers
@@ -347,8 +353,8 @@ def check_approval_prompts(_around: DoctorContext) -> Iterator[DoctorFinding]:
     for client, times in without.items():
         who = escape_hidden(client) or "a program without a name"
         yield ok(f"{who} got no approval for {times} prompts; after {MAX_UNAPPROVED} it is paused")
-    for one in quick:
-        yield warning(one.says, "Look in the client's settings for a way to show MCP prompts.")
+    for one in map(describe_unshown, quick):
+        yield warning(one, "Look in the client's settings for a way to show MCP prompts.")
     if not paused and not without and not quick:
         yield ok("every client can show approval prompts")
 

@@ -37,13 +37,13 @@ from iac_runtime.execution.locks import (
 )
 from iac_runtime.execution.process import Completed, Grace, Runner
 from iac_runtime.execution.workers import WorkerPool, run_process
-from iac_runtime.language.steps import Event
+from iac_runtime.language.steps import Event, Step, Whose
 from iac_runtime.language.text import event_json
 
 if TYPE_CHECKING:
     from iac_runtime.execution.mac import AppState, Version
 
-_ROOMS: Final = ("loop", "requests", "lists", "rows", "values", "raw")
+_ROOMS: Final = ("loop", "requests", "lists", "plans", "rows", "values", "raw", "bytes")
 _NUMBERS: Final = {
     role: [number for number, row in APPLE_ERRORS.items() if row.harness == role]
     for role in ("stop", "unfiltered")
@@ -104,6 +104,8 @@ class Executor:
         self._change = threading.Condition(self._lock)
         self._under_way: set[Cancellation] = set()
         self._closed = False
+        self._slow: set[tuple[str, tuple[Step, ...]]] = set()
+        """The app and the collection of each filter that took the app too long."""
         self._workers: WorkerPool | None = None
         if workers and runner is None:
             self._workers = WorkerPool(self._argv, self._limits, self._grace)
@@ -227,7 +229,9 @@ class Executor:
         try:
             wanted = Cancellation()
             with self._track_call(wanted, call):
-                reply = self._send_in_process(event, _new_mark(), timeout, wanted, call)
+                mark = _new_mark()
+                request = request_bytes(event, mark)
+                reply = self._send_in_process(request, mark, timeout, wanted, call)
             return app_state(answer_from_reply(reply, call).value, bundle_id)
         except ToolError as error:
             return app_state(None, bundle_id, str(error))
@@ -292,10 +296,21 @@ class Executor:
             return self._locks
 
     def _send_with_retry(self, event: Event, call: SentCall, cancel: Cancellation) -> AppAnswer:
-        deadline = time.monotonic() + call.timeout
+        begun, deadline = time.monotonic(), time.monotonic() + call.timeout
+        filters = event.op in ("list", "count") and isinstance((None, *event.target)[-1], Whose)
+        collection = (event.app, event.target[:-1])
+        if filters and collection in self._slow:
+            event = replace(event, filter_here="slow")
+        filtered = filters and not event.filter_here
+        until = begun + call.timeout / 2 if filtered else deadline
         try:
-            return self._send_once(event, call, deadline, cancel)
+            return self._send_once(event, call, until, cancel)
         except ToolError as error:
+            if filtered and error.type == "TIMEOUT" and error.number is None:
+                # An app may look at one object after the other; whole columns are quicker then.
+                self._slow.add(collection)
+                event = replace(event, filter_here="slow")
+                return self._send_once(event, call, deadline, cancel)
             if error.number is None or event.writes:
                 raise
             retry = APPLE_ERRORS.get(error.number, APP_ERROR).retry
@@ -310,21 +325,22 @@ class Executor:
         self, event: Event, call: SentCall, deadline: float, cancel: Cancellation
     ) -> AppAnswer:
         mark = _new_mark()
+        request = request_bytes(event, mark)
         reply: ExchangeReply | None = None
         if self._workers is not None:
-            line = request_bytes(event, mark) + b"\n"
             with _wrap_start_errors(self._program, call):
-                reply = self._workers.send_request(event.app, line, mark, deadline, cancel)
+                reply = self._workers.send_request(
+                    event.app, request + b"\n", mark, deadline, cancel
+                )
         if reply is None:
             seconds = max(0.0, deadline - time.monotonic())
-            reply = self._send_in_process(event, mark, seconds, cancel, call)
+            reply = self._send_in_process(request, mark, seconds, cancel, call)
         return answer_from_reply(reply, call)
 
     def _send_in_process(
-        self, event: Event, mark: str, seconds: float, cancel: Cancellation, call: SentCall
+        self, request: bytes, mark: str, seconds: float, cancel: Cancellation, call: SentCall
     ) -> ExchangeReply:
         """Carry out a request in a process of its own, or in one run of the runner."""
-        request = request_bytes(event, mark)
         if self._runner is not None and cancel.is_cancelled:
             return ExchangeReply("cancelled", sent=False)
         with _wrap_start_errors(self._program, call):

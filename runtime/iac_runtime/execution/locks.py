@@ -46,7 +46,8 @@ class ExecutionLimits:
         hello: For a new worker to report.
         pause: Until a worker is tried again that could not be had; doubled each time.
         idle: After which a worker without work is ended.
-        calls: After which a worker is replaced: JXA's loop has no pool that frees its objects.
+        calls: After which a worker is replaced.
+        memory: Bytes that a worker may hold; it is looked at from time to time.
         kept: Workers that wait for work; the one unused for longest goes first.
         running: Calls at once, those of this user's other servers included.
         waiting: Calls that may wait for their turn, in one executor; `KEPT` more for each app.
@@ -60,6 +61,7 @@ class ExecutionLimits:
     pause: float = 10.0
     idle: float = 60.0
     calls: int = 500
+    memory: int = 300 * 1024 * 1024
     kept: int = 8
     running: int = 4
     waiting: int = WAITING

@@ -298,3 +298,13 @@ def wait_for(
             return False
         pause = min(pause * 2, 0.02)
     return True
+
+
+def resident_memory(pid: int) -> int:
+    """Return the bytes of memory that a process holds; 0 where nobody knows."""
+    import psutil
+
+    try:
+        return int(psutil.Process(pid).memory_info().rss)
+    except psutil.Error:
+        return 0

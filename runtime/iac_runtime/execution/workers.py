@@ -32,6 +32,7 @@ from iac_runtime.execution.process import (
     end_child,
     has_ended,
     let_child_end,
+    resident_memory,
     spawn_child,
     wait_for,
 )
@@ -45,6 +46,9 @@ _PATIENCE: Final = 1.0
 _LOST: Final = frozenset(n for n, row in APPLE_ERRORS.items() if row.type == "APP_NOT_RUNNING")
 """The numbers after which a worker's connection to the app is gone for good."""
 
+_WEIGHED: Final = 25
+"""Calls between two looks at the memory of a worker."""
+
 _HELLO: Final = "hello"
 """The mark of the line by which a worker says that it is there."""
 
@@ -55,13 +59,15 @@ class Worker:
     Args:
         argv: The command that runs the harness, without the descriptors.
         cap: Bytes of an answer.
+        frees: Whether it frees what it holds of one request before the next.
 
     Raises:
         OSError: It could not be started.
     """
 
-    def __init__(self, argv: Sequence[str], cap: int) -> None:
-        self.child: Child = spawn_child([*argv, str(REQUESTS), str(ANSWERS)], channel=True)
+    def __init__(self, argv: Sequence[str], cap: int, *, frees: bool = True) -> None:
+        words = [str(REQUESTS), str(ANSWERS), *([] if frees else ["unfreed"])]
+        self.child: Child = spawn_child([*argv, *words], channel=True)
         assert self.child.answers is not None
         self._answers = self.child.answers
         self._cap = cap
@@ -170,6 +176,7 @@ class WorkerPool:
         """App -> when a worker is tried again, and how long the pause before that is."""
         self._keeper: threading.Thread | None = None
         self._closed = False
+        self._frees = True
         self._owner = os.getpid()
 
     def send_request(
@@ -215,7 +222,9 @@ class WorkerPool:
         if reply.answer is None:
             return worker.end(reply, mark, self._grace)
         lost = reply.answer.get("number") in _LOST
-        worn = worker.calls >= self._limits.calls
+        worn = worker.calls >= self._limits.calls or (
+            worker.calls % _WEIGHED == 0 and resident_memory(worker.child.pid) > self._limits.memory
+        )
         self._return_worker(app, worker, keep=not (strays or lost or worn))
         return reply
 
@@ -254,7 +263,7 @@ class WorkerPool:
         self, app: str, deadline: float, cancel: Cancellation
     ) -> Worker | ExchangeReply | None:
         """Return a worker that said hello; else why the call ends, or None to do without."""
-        worker = Worker(self._argv, self._limits.answer)
+        worker = Worker(self._argv, self._limits.answer, frees=self._frees)
         patience = time.monotonic() + self._limits.hello
         try:
             reply = worker.send_request(b"", _HELLO, min(patience, deadline), cancel)
@@ -266,6 +275,11 @@ class WorkerPool:
         end_child(worker.child, self._grace)
         if reply.how == "cancelled" or (reply.how == "timeout" and deadline <= patience):
             return reply._replace(sent=False)
+        if reply.how == "gone" and self._frees:
+            self._frees = False
+            found = self._start_worker(app, deadline, cancel)
+            self._frees = not isinstance(found, Worker)
+            return found
         import logging
 
         logging.getLogger("iac.workers").warning(

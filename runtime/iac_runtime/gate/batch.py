@@ -85,21 +85,18 @@ class BatchTargetReader:
         seen: list[Plan] = []
         for plan, one in zip(plans, facts, strict=True):
             within = count < most and not (first and time.monotonic() - now > SECONDS)
-            if plan.look and within:
-                count += 1
-                try:
-                    plan = plan.look(one)
-                except ToolError as error:
-                    if error.type != "NOT_FOUND":
-                        raise
-                    if not seen:
-                        error.message = f"Call 1 of {len(plans)}: {error.message} No call was sent."
-                        raise
-                    # A call before it may make it.
-                    plan = replace(plan, facts=one)
+            look, plan = plan.look if within else None, replace(plan, facts=one)
+            count += look is not None
+            try:
+                seen.append(look(one) if look else plan)
+            except ToolError as error:
+                if error.type != "NOT_FOUND":
+                    raise
+                if not seen:
+                    error.message = f"Call 1 of {len(plans)}: {error.message} No call was sent."
+                    raise
+                # A call before it may make it.
                 seen.append(plan)
-            else:
-                seen.append(replace(plan, facts=one))
         self._counts.setdefault(key, (now, count))
         return seen
 
@@ -129,11 +126,7 @@ def plan_calls(
 
 def plan_several(plans: Sequence[Plan], looks: BatchTargetReader) -> Plan:
     """Return the plan of several calls that were planned, to be decided on together."""
-    return join_plans(plans, [found.facts for found in plans], looks)
-
-
-def join_plans(plans: Sequence[Plan], parts: Sequence[CallFacts], looks: BatchTargetReader) -> Plan:
-    """Return the plan of several calls, from the plan and the facts of each."""
+    parts = tuple(plan.facts for plan in plans)
     first = parts[0]
     pins = " ".join(part.pin or "-" for part in parts)
     facts = CallFacts(
@@ -146,17 +139,14 @@ def join_plans(plans: Sequence[Plan], parts: Sequence[CallFacts], looks: BatchTa
         digest=first.digest,
         shown=_flatten_rows(part.shown for part in parts),
         pin=hashlib.sha256(pins.encode()).hexdigest() if any(part.pin for part in parts) else "",
-        parts=tuple(parts),
+        parts=parts,
     )
 
     def look(known: CallFacts) -> Plan:
-        seen = looks.read_targets(plans, known.parts)
-        found = join_plans(seen, [part.facts for part in seen], looks)
+        found = plan_several(looks.read_targets(plans, known.parts), looks)
         now = found.facts
-        return replace(
-            found,
-            facts=replace(known, parts=now.parts, shown=now.shown, pin=now.pin),
-        )
+        facts = replace(known, parts=now.parts, shown=now.shown, pin=now.pin)
+        return replace(found, facts=facts)
 
     seeing = look if any(part.look for part in plans) else None
     return Plan(plans[0].tool, facts, _refuse_to_perform, seeing, tuple(plans))

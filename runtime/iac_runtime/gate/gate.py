@@ -119,7 +119,7 @@ class Gate:
         kept: Mapping[Any, Any] = {},
         renewed: Callable[[Catalogue], object] | None = None,
     ) -> None:
-        self.executor = executor
+        self.executor, self._simulated = executor, executor.simulated
         self.permissions = permissions or default_permissions(home)
         self._vouched: Level | None = None if allow == "SAFE" else allow
         home = os.path.expanduser("~") if home is None else home  # noqa: PTH111 (a text)
@@ -168,8 +168,8 @@ class Gate:
             SetupError: The tool's module, the policy's state or the audit cannot be used.
         """
         stages = _StageTimer()
-        cancel = cancel or Cancellation()
-        plan = self.plan_call(call._replace(cancel=cancel), tool)
+        call = call._replace(cancel=cancel or Cancellation())
+        plan = self.plan_call(call, tool)
         stages.end_stage("plan")
         facts, decision = self.judge_plan(plan, call.caller)
         plan = replace(plan, facts=facts)
@@ -189,8 +189,8 @@ class Gate:
             if not facts.ways:
                 # Another surface may have asked.
                 decision = self.permissions.judge_call(replace(facts, ways=APPROVERS))
-            return self._apply_answer(call, plan, decision, stages, cancel)
-        return self._settle(call, plan, decision, stages, cancel)
+            return self._apply_answer(call, plan, decision, stages)
+        return self._settle(call, plan, decision, stages)
 
     def answer(
         self, pending: PendingCall, verdict: Verdict, *, cancel: Cancellation | None = None
@@ -204,28 +204,18 @@ class Gate:
         call = pending.call._replace(token=pending.token, verdict=verdict, cancel=cancel)
         if not pending.plan.resumable:
             return self.call(call, tool=pending.plan.tool, cancel=cancel)
-        return self._apply_answer(call, pending.plan, pending.decision, _StageTimer(), cancel)
+        return self._apply_answer(call, pending.plan, pending.decision, _StageTimer())
 
     def _apply_answer(
-        self,
-        call: Call,
-        plan: Plan,
-        decision: Decision,
-        stages: _StageTimer,
-        cancel: Cancellation,
+        self, call: Call, plan: Plan, decision: Decision, stages: _StageTimer
     ) -> CallAnswer:
         facts, decision = self.permissions.apply_answer(
             plan.facts, decision, call.token, call.verdict
         )
-        return self._settle(call, replace(plan, facts=facts), decision, stages, cancel)
+        return self._settle(call, replace(plan, facts=facts), decision, stages)
 
     def _settle(
-        self,
-        call: Call,
-        plan: Plan,
-        decision: Decision,
-        stages: _StageTimer,
-        cancel: Cancellation,
+        self, call: Call, plan: Plan, decision: Decision, stages: _StageTimer
     ) -> CallAnswer:
         """Carry out a call that was decided on, ask about it, or refuse it."""
         stages.end_stage("answer")
@@ -233,13 +223,13 @@ class Gate:
         spends = decision.action == "allow" and not call.token
         if spends and not self.permissions.spend_tasks(facts, decision):
             # Another call was faster: this one is asked about, with what it names looked at.
-            return self.call(call, tool=plan.tool, cancel=cancel)
+            return self.call(call, tool=plan.tool, cancel=call.cancel)
         if decision.action == "allow":
             taint, source = self.permissions.taint, _result_source(plan)
             # Not what the plan made of it: an undo writes what was never the caller's.
             taint.remember_call(call.calls or call.arguments, facts.token_client)
             try:
-                return self._carry_out(plan, decision, call.token, stages, cancel)
+                return self._carry_out(call, plan, decision, stages)
             except ToolError as error:
                 suggest_after_failure(error, call, plan)
                 taint.remember_texts((error.message, error.suggestion, error.original), source)
@@ -247,9 +237,8 @@ class Gate:
                     raise
                 # It changed between the look and the event.
                 plan = plan.look(facts)
-                plan = replace(
-                    plan, facts=self.permissions.with_changed_targets(plan.facts, facts.shown)
-                )
+                changed = self.permissions.with_changed_targets(plan.facts, facts.shown)
+                plan = replace(plan, facts=changed)
                 decision = replace(decision, action="ask")
             finally:
                 stages.log_stages(plan.tool.name)
@@ -316,7 +305,7 @@ class Gate:
 
     def _with_preapproved_level(self, caller: Requester) -> Requester:
         vouched = caller.preapproved_level or self._vouched
-        return caller._replace(preapproved_level=vouched, simulated=self.executor.simulated)
+        return caller._replace(preapproved_level=vouched, simulated=self._simulated)
 
     @property
     def read_only(self) -> bool:
@@ -353,17 +342,13 @@ class Gate:
             raise
 
     def _carry_out(
-        self,
-        plan: Plan,
-        decision: Decision,
-        token: str,
-        stages: _StageTimer,
-        cancel: Cancellation,
+        self, call: Call, plan: Plan, decision: Decision, stages: _StageTimer
     ) -> CompletedCall:
+        cancel = call.cancel or Cancellation()
         try:
             delay = self._wait_for_turn(plan, decision, cancel)
         except ToolError:
-            self.permissions.release_answer(token)
+            self.permissions.release_answer(call.token)
             raise
         stages.end_stage("limit")
         if not plan.parts:
@@ -397,6 +382,10 @@ class Gate:
             result, error = "cancelled" if cancel.is_cancelled else failure.type, failure.message
             failure.command = failure.command or plan.tool.name
             failure.app = failure.app or plan.facts.app[1]
+            # Needed by what fails, and by no call that works.
+            from iac_runtime.gate.known_cases import explain_failure
+
+            explain_failure(failure, plan)
             raise
         finally:
             stages.end_stage("execute")
@@ -454,7 +443,7 @@ class Gate:
                 line=facts.line,
                 story=story.id,
                 asked=(*asked, *([(waits, "")] if waits else ())),
-                simulated=self.executor.simulated,
+                simulated=self._simulated,
             )
         )
 

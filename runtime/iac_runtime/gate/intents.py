@@ -17,9 +17,9 @@ from iac_base.errors import (
 )
 from iac_runtime.execution.process import RunInTurns
 from iac_runtime.execution.shortcuts import run_shortcut, shortcut_title
-from iac_runtime.gate.planning import fit_to_limit, resolve_relative_dates
+from iac_runtime.gate.planning import finish_result, resolve_relative_dates
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
-from iac_runtime.gate.results import clean_result, refuse_cleaned, without_secret_fields
+from iac_runtime.gate.results import refuse_cleaned
 from iac_runtime.language.compose import compose_request, effective_level
 from iac_runtime.language.steps import DateValue, IntentRequest
 from iac_runtime.outcomes.outcome import Outcome
@@ -86,11 +86,7 @@ def plan_intent(tool: Tool, call: Call, context: ToolContext) -> Plan:
             with suppress(SetupError):
                 record_shortcut(tool.name, shortcut._replace(proof="ran"))
         result = ToolResult(_parse_answer(text, operation.spec.result))
-        globs = context.permissions.policy.secrets
-        result = without_secret_fields(result, globs, operation.tables)
-        result = clean_result(result, call, context.permissions.taint)
-        limit = None if call.whole else context.limit
-        result = fit_to_limit(result, limit, facts.effects, call.caller.token_client)
+        result = finish_result(result, call, facts, operation, context)
         return result._replace(outcome=None if facts.is_read_only else _UNSEEN)
 
     return Plan(tool, facts, perform_shortcut)

@@ -2,20 +2,22 @@
 
 Each name is counted by one event in the exchange of the call: before a read, which answers and says
 so, and as the pin of a write, of which nothing is then sent.
+
+An id is no proof of what holds the object: Mail finds a message by its id through any mailbox. So
+before a write what holds it is asked for the ids of what it holds.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from iac_base.errors import (
-    ToolError,
-)
+from iac_base.errors import ToolError
 from iac_runtime.execution.answers import AppAnswer
-from iac_runtime.language.raw_event import choose_wire_form
+from iac_runtime.language.raw_event import compose_read, join_reads
 from iac_runtime.language.references import resolve_steps
 from iac_runtime.language.steps import (
     AllElements,
+    ById,
     ByName,
     Compare,
     Event,
@@ -25,11 +27,12 @@ from iac_runtime.language.steps import (
     SurroundingReads,
     Whose,
 )
-from iac_runtime.language.terms import find_properties, property_term
+from iac_runtime.language.terms import find_properties, id_property, property_term
 from iac_runtime.language.text import format_reference
 from iac_runtime.policy.places import find_specifier_path
 from iac_runtime.policy.requests import find_specifiers, lowercase_words
-from iac_runtime.tools.tables import Tables
+from iac_runtime.tools.tables import APPLICATION, Tables
+from iac_runtime.types import parse_type
 
 Execute = Callable[[Event], AppAnswer]
 
@@ -62,7 +65,7 @@ def names_of(event: Event, tables: Tables, home: str, seconds: float) -> tuple[N
     if event.kind != "application":
         return ()
     found = (
-        _use(steps[: at + 1], step, event, tables, seconds)
+        _use(steps[: at + 1], step, tables, seconds)
         for steps in find_specifiers(event, tested=False)
         for at, step in enumerate(steps)
         if isinstance(step, ByName)
@@ -71,9 +74,7 @@ def names_of(event: Event, tables: Tables, home: str, seconds: float) -> tuple[N
     return tuple({use.steps: use for use in found if use is not None}.values())
 
 
-def _use(
-    steps: tuple[Step, ...], last: ByName, event: Event, tables: Tables, seconds: float
-) -> NameUse | None:
+def _use(steps: tuple[Step, ...], last: ByName, tables: Tables, seconds: float) -> NameUse | None:
     held = list(steps[:-1])
     classes = resolve_steps(steps[:-1], tables).classes
     rows = find_properties(classes, "name", tables)
@@ -87,16 +88,9 @@ def _use(
     if not isinstance(within, AllElements):
         return None
     bearers = (*held, within, Whose(test))
-    count = Event(event.app, event.kind, "count", "", target=bearers, writes=False)
     plural = lowercase_words(tables.classes[classes[0]].plural)
-    return NameUse(last.name, steps, classes[0], plural, choose_wire_form(count, tables, seconds))
-
-
-def counting(names: Sequence[NameUse]) -> Event:
-    """Return the request that counts what bears each name."""
-    counts = tuple(use.counts for use in names)
-    first = counts[0]
-    return Event(first.app, first.kind, "each", "", parts=counts, writes=False, may_launch=False)
+    count = compose_read("count", bearers, tables, seconds)
+    return NameUse(last.name, steps, classes[0], plural, count)
 
 
 def shared(
@@ -116,8 +110,7 @@ def shared_text(use: NameUse, count: int) -> str:
 
 def counted_before(event: Event, names: Sequence[NameUse]) -> Event:
     """Return a read that counts its names first."""
-    before = tuple(use.counts for use in names)
-    return replace(event, around=SurroundingReads(before)) if before else event
+    return replace(event, around=SurroundingReads(tuple(use.counts for use in names)))
 
 
 def shared_notes(names: Sequence[NameUse], answer: AppAnswer) -> tuple[str, ...]:
@@ -134,6 +127,7 @@ def sent_if_one(
     execute: Execute,
     names: Sequence[NameUse],
     refuse: Callable[[Sequence[Mapping[str, Any]]], object],
+    tables: Tables,
     event: Event,
 ) -> AppAnswer:
     """Send a write if each of its names is of one object; one with a pin is held to that already.
@@ -144,9 +138,9 @@ def sent_if_one(
     Raises:
         ToolError: Several objects bear a name, or the write failed.
     """
-    if event.pin is not None or not names:
+    if event.pin is not None:
         return execute(event)
-    counts = counting(names)
+    counts = join_reads((use.counts for use in names), tables)
     try:
         return execute(replace(event, pin=(counts, [_ONE] * len(names))))
     except ToolError as error:
@@ -156,3 +150,78 @@ def sent_if_one(
     answers = execute(counts).value
     refuse(answers)
     return execute(replace(event, pin=(counts, answers)))
+
+
+class Holding(NamedTuple):
+    """What a write says to be in a container: the collection, and what counts those with these ids.
+
+    Attributes:
+        steps: The collection.
+        ids: Each once.
+        kind: The class of the objects.
+        counts: What counts them there.
+    """
+
+    steps: tuple[Step, ...]
+    ids: tuple[str | int, ...]
+    kind: str
+    counts: Event
+
+
+def holdings_of(event: Event, tables: Tables, seconds: float) -> tuple[Holding, ...]:
+    """Return what the ids of a write say of containers, of objects that know what holds them.
+
+    What is a collection of the app itself too is the same object whatever it is found through.
+    """
+    found: dict[tuple[Step, ...], dict[str | int, None]] = {}
+    for steps in find_specifiers(event, tested=False) if event.kind == "application" else ():
+        for at, step in enumerate(steps):
+            if isinstance(step, ById) and at > 1 and isinstance(steps[at - 1], AllElements):
+                found.setdefault(steps[:at], {})[step.id] = None
+    made = (_holding(steps, tuple(ids), tables, seconds) for steps, ids in found.items())
+    return tuple(row for row in made if row is not None)
+
+
+def _holding(
+    steps: tuple[Step, ...], ids: tuple[str | int, ...], tables: Tables, seconds: float
+) -> Holding | None:
+    kinds, holders = (resolve_steps(part, tables).classes or () for part in (steps, steps[:-1]))
+    kind = kinds[0] if kinds else ""
+    ident = id_property(kind, tables)
+    everywhere = any(row.term == kind for row in tables.elements(APPLICATION))
+    types = {row.name for prop in tables.properties(kind) for row in parse_type(prop.type)}
+    knows = any(tables.is_descendant(holder, name) for name in types for holder in holders)
+    if ident is None or everywhere or not knows:
+        return None
+    path = (PropertyStep(property_term(ident)),)
+    tests = tuple(Compare(path, "=", known) for known in ids)
+    test = tests[0] if len(tests) == 1 else Join("or", tests)
+    strict: Any = {"may_launch": False, "filter_here": "proof"}
+    count = compose_read("count", (*steps, Whose(test)), tables, seconds, **strict)
+    return Holding(steps, ids, kind, count)
+
+
+def refuse_strays(execute: Execute, holdings: Sequence[Holding], app: str) -> None:
+    """Refuse a write about objects that are not where it says.
+
+    Raises:
+        ToolError: One of them is not there.
+    """
+    for row in holdings:
+        try:
+            count = execute(row.counts).value
+        except ToolError as error:
+            if error.type == "USER_CANCELLED":
+                raise
+            continue
+        if count < len(row.ids):
+            where = format_reference(row.steps[:-1])
+            told = f"the {row.kind} with the id {row.ids[0]}"
+            if len(row.ids) > 1:
+                told = f"{len(row.ids) - count} of the {len(row.ids)} {row.kind}s"
+            raise ToolError(
+                "NOT_FOUND",
+                f"{where} does not hold {told}. Nothing was sent.",
+                "It may have been moved: list it again, and use the reference in the answer.",
+                app=app,
+            )

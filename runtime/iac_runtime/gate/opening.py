@@ -72,7 +72,8 @@ class Simulation:
         with self._lock:
             state = {**iac_simulator.Simulator(apps).state(), **self.simulator.state()}
             try:
-                self.simulator = iac_simulator.Simulator(apps, state)
+                faults = self.simulator.faults.scenario
+                self.simulator = iac_simulator.Simulator(apps, state, faults=faults)
             except iac_simulator.StateError as error:
                 raise SetupError(str(error)) from error
 
@@ -87,15 +88,36 @@ class Simulation:
         self._saved = state
 
 
-def open_simulation(catalogue: Catalogue, path: Path | None) -> Simulation:
+HARD: Final = "hard"
+"""The profile of simulated apps that act as the field book says of real ones."""
+
+
+def split_simulation(text: str) -> tuple[str, str]:
+    """Return the profile and the state file that an option names: `hard,mail=sick:world.json`.
+
+    Both are empty where it does not say; the friendly profile is the one without a name.
+    """
+    profile, _, state = text.partition(":")
+    return (profile, state) if profile.partition(",")[0] == HARD else ("", text)
+
+
+def open_simulation(catalogue: Catalogue, text: str | None) -> Simulation:
     """Return the simulated apps of a catalogue; a state file that is missing is begun.
 
+    Args:
+        catalogue: What the apps are made from.
+        text: The profile and the state file, as in `split_simulation`.
+
     Raises:
-        SetupError: The simulator is not installed, or the state cannot be read.
+        SetupError: The simulator is not installed, there is no such profile, or the state cannot
+            be read.
     """
     iac_simulator = _import_simulator()
+    profile, state = split_simulation(text or "")
+    path = Path(state) if state else None
     try:
-        simulator = iac_simulator.Simulator(_app_tables(catalogue))
+        faults = iac_simulator.parse_profile(profile) if profile else None
+        simulator = iac_simulator.Simulator(_app_tables(catalogue), faults=faults)
         if path is not None and path.exists():
             simulator.load(path)
         simulator.check_engine()
@@ -153,7 +175,8 @@ class GateOptions(NamedTuple):
     """What a command line said; the defaults are what holds without a word.
 
     Attributes:
-        simulate: The state file of simulated apps, empty for none kept; None for the Mac.
+        simulate: The profile and state file of simulated apps, as in `split_simulation`; empty for
+            friendly ones whose state is not kept, None for the Mac.
         allow: Calls up to this level run unasked.
         timeout: Seconds for one call.
         launch: Apps that a read may start, by key, name or bundle id.
@@ -186,16 +209,17 @@ def read_options(raw: Mapping[str, Any]) -> GateOptions:
     Raises:
         SetupError: A number is none, or the state of simulated apps no file.
     """
-    policy, state = raw.get("policy"), raw.get("simulate")
+    policy, simulate = raw.get("policy"), raw.get("simulate")
+    _, state = split_simulation(simulate or "")
     if state and Path(state).suffix not in (".json", ".toml") and not Path(state).exists():
         raise SetupError(
             f"--simulate took {state} for the name of its state file, which does not exist. Name"
-            " a .json file, or put --simulate last."
+            " a .json file, write hard for apps that act like real ones, or put --simulate last."
         )
     timeout = _parse_number("--timeout", raw.get("timeout"))
     return GateOptions(
         tools=[Path(folder) for folder in raw.get("tools") or ()],
-        simulate=state,
+        simulate=simulate,
         allow=raw.get("allow") or "SAFE",
         timeout=DEFAULT_TIMEOUT if timeout is None else timeout,
         launch=raw.get("launch") or (),
@@ -265,7 +289,7 @@ def build_gate(options: GateOptions) -> Gate:
     executor = make_executor(timeout=options.timeout, limits=limits)
     world: Simulation | None = None
     if options.simulate is not None:
-        world = open_simulation(catalogue, Path(options.simulate) if options.simulate else None)
+        world = open_simulation(catalogue, options.simulate)
         executor = make_executor(world, timeout=options.timeout, limits=limits)
     gate = make_gate(
         catalogue,

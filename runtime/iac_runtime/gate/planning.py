@@ -30,21 +30,24 @@ from iac_runtime.gate.names import (
     Execute,
     NameUse,
     counted_before,
+    holdings_of,
     names_of,
+    refuse_strays,
     sent_if_one,
     shared_notes,
 )
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
 from iac_runtime.gate.results import (
     clean_result,
+    missing_parts,
     plain_result,
     refuse_cleaned,
     without_secret_fields,
 )
 from iac_runtime.gate.suggest import describe_missing_object
-from iac_runtime.gate.verify import WriteVerification, missing_parts
+from iac_runtime.gate.verify import WriteVerification
 from iac_runtime.language.compose import compose_request, effective_level
-from iac_runtime.language.raw_event import as_raw_event, choose_wire_form
+from iac_runtime.language.raw_event import as_raw_event, choose_wire_form, with_ranges
 from iac_runtime.language.reader import AppReader
 from iac_runtime.language.references import resolve_steps
 from iac_runtime.language.steps import (
@@ -58,7 +61,9 @@ from iac_runtime.language.steps import (
     local_day,
 )
 from iac_runtime.language.terms import find_properties, id_property, property_term
+from iac_runtime.outcomes.read_back import effect_of
 from iac_runtime.policy.decide import TASK
+from iac_runtime.policy.effects import outgoing_classes
 from iac_runtime.policy.facts import OWN_APP, CallFacts, Effect, TargetDescription, Undo
 from iac_runtime.policy.settings import APPROVERS
 from iac_runtime.policy.taint import remove_secret_columns
@@ -88,7 +93,7 @@ _TAIL: Final = 50
 """Calls of the audit that are shown."""
 
 
-PAGE: Final = 1000
+PAGE: Final = 50
 """The rows of a list that names no limit, where answers are limited at all."""
 
 
@@ -110,54 +115,75 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
     assert operation is not None
     app = operation.tables.app
     bound = resolve_relative_dates(expand_recipe(operation.spec, call.arguments), operation)
-    event = compose_request(operation, bound, context.home)
+    told: Event | None = None
+    if operation.tables.html_names and "text_format" in operation.spec.params:
+        from iac_runtime.language.html_text import FORMAT, write_html_texts
+
+        said = {key: value for key, value in bound.items() if key != FORMAT}
+        # What an app had is in its own form.
+        text_format = "html" if call.undoes else bound.get(FORMAT, "")
+        kind = operation.tables.find_class(str(said.get("element"))) or ""
+        known = effect_of(operation.spec.event, app.id, kind, operation.tables)
+        written = write_html_texts(said, operation, text_format, known.get("title", ()))
+        event = compose_request(operation, written, context.home)
+        # A person is asked about, and rules look at, the text that was given: where it is escaped,
+        # a secret or a text of somebody else would not be recognised.
+        told = compose_request(operation, said, context.home)
+    else:
+        event = compose_request(operation, bound, context.home)
+    if event.op == "set" and outgoing_classes(operation.tables):
+        from iac_runtime.gate.quotes import QuotedOriginals
+
+        event = context.get_or_create(QuotedOriginals).with_quote(event)
     # All of an object means all but its secrets.
-    globs = context.permissions.policy.secrets
-    event = remove_secret_columns(event, operation.tables, globs)
+    event = remove_secret_columns(event, operation.tables, context.permissions.policy.secrets)
     seconds = context.executor.timeout if call.timeout is None else call.timeout
     event = choose_wire_form(event, operation.tables, seconds)
-    limit, taint = None if call.whole else context.limit, context.permissions.taint
-    paged = event.op == "list" and event.limit is None and limit is not None
+    limited = not call.whole and context.limit is not None
+    paged = event.op == "list" and event.limit is None and limited
     if paged:
         # Whoever reads an answer page by page is given pages.
         event = replace(event, limit=PAGE)
+    if event.op == "list":
+        event = with_ranges(event, operation.tables, seconds)
     level = effective_level(operation, bound, context.home)
     event, level = _with_launch_level(event, level, context)
     if not _may_launch(event, level, context.launch):
         event = replace(event, may_launch=False)
 
     given = call.arguments if operation.spec.bind else {}
-    holder = call.caller.token_client
     facts = CallFacts(
-        tool.name, arguments=bound, given=given, digest=tool.digest, token_client=holder
-    )
-    facts = context.permissions.request_facts(facts, event, level, operation)
+        tool.name, arguments=bound, given=given, digest=tool.digest,
+        token_client=call.caller.token_client,
+    )  # fmt: skip
+    facts = context.permissions.request_facts(facts, told or event, level, operation)
     names = names_of(event, operation.tables, context.home, seconds)
     witness: WriteVerification | None = None
     if event.writes and level != "SAFE":
-        refuse_cleaned(event, call, context)
+        refuse_cleaned(told or event, call, context)
         witness = WriteVerification(event, operation, call, context, seconds)
         facts = witness.with_undo(facts)
-
-    def finish(found: ToolResult, limit: int | None) -> ToolResult:
-        found = without_secret_fields(found, globs, operation.tables)
-        return fit_to_limit(clean_result(found, call, taint), limit, facts.effects, holder)
 
     def perform_operation(
         cancel: Cancellation | None, pin: tuple[Event, Any] | None = None
     ) -> ToolResult:
         sent = replace(event, pin=pin) if pin else event
-        sent = witness.add_reads(sent) if witness else counted_before(sent, names)
+        if witness:
+            sent = witness.add_reads(sent)
+        elif names:
+            sent = counted_before(sent, names)
         execute: Execute = partial(
             context.executor.execute,
             app=app.name, command=tool.name, timeout=seconds, cancel=cancel,
         )  # fmt: skip
         if witness:
-            execute = partial(sent_if_one, execute, names, refuse)
+            refuse_strays(execute, holdings_of(event, operation.tables, seconds), app.name)
+            if names:
+                execute = partial(sent_if_one, execute, names, refuse, operation.tables)
         try:
             if event.op == "list" and (length := holders_of(event.target)):
                 every = list_over(sent, length, execute, operation, names)
-                return finish(every, context.limit)
+                return finish_result(every, call, facts, operation, context)
             try:
                 answer = execute(sent)
             except ToolError as error:
@@ -170,11 +196,16 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
                 witness.confirm_failed(error)
             raise describe_missing_object(error, event, operation) from None
         found = plain_result(answer, event, operation)
-        if witness is None:
+        if witness and (way := effect_of(event.code, app.id, "", operation.tables).get("text")):
+            from iac_runtime.gate.quotes import QuotedOriginals
+
+            context.get_or_create(QuotedOriginals).remember(event, way, str(found.value), execute)
+        if names and witness is None:
             found = found._replace(notes=(*found.notes, *shared_notes(names, answer)))
-        found = finish(found, limit)
-        outcome = witness.confirm(answer) if witness else missing_parts(found, answer, paged=paged)
-        return found._replace(outcome=outcome)
+        found = finish_result(found, call, facts, operation, context)
+        if witness:
+            return found._replace(outcome=witness.confirm(answer.value, answer.around))
+        return found._replace(outcome=missing_parts(found, answer, paged=paged))
 
     def refuse(counts: Sequence[Mapping[str, Any]]) -> None:
         from iac_runtime.gate.targets import refuse_shared
@@ -418,6 +449,16 @@ def list_apps(catalogue: Catalogue, limit: Level) -> dict[str, Any]:
     return {"apps": [rows[key] for key in sorted(rows)], **here}
 
 
+def finish_result(
+    found: ToolResult, call: Call, facts: CallFacts, operation: Operation, context: ToolContext
+) -> ToolResult:
+    """Return a result for who called: without secrets, cleaned, and short enough."""
+    permissions, limit = context.permissions, None if call.whole else context.limit
+    found = without_secret_fields(found, permissions.policy.secrets, operation.tables)
+    found = clean_result(found, call, permissions.taint)
+    return fit_to_limit(found, limit, facts.effects, call.caller.token_client)
+
+
 def fit_to_limit(
     found: ToolResult, limit: int | None, effects: tuple[Effect, ...], holder: str
 ) -> ToolResult:
@@ -474,7 +515,7 @@ def list_over(
     tool: Operation,
     names: tuple[NameUse, ...],
 ) -> ToolResult:
-    """Return the rows that several objects hold as one list: an exchange for each of them.
+    """Return the rows that several objects hold as one list.
 
     Args:
         length: How many steps of the target lead to those objects.
@@ -487,6 +528,17 @@ def list_over(
     kinds = resolve_steps(event.target[:length], tool.tables).classes
     ident = id_property(kinds[0], tool.tables) if kinds else None
     ids = property_term(ident) if ident else ""
+    if ids:
+        # An app answers for all of them at once, or it does not, and then each is asked.
+        at_once = replace(event, holders=(length, ids))
+        try:
+            answer = execute(at_once)
+        except ToolError as error:
+            if error.type == "TIMEOUT":
+                raise
+        else:
+            found = plain_result(answer, at_once, tool)
+            return found._replace(notes=(*found.notes, *shared_notes(names, answer)))
     first = replace(event, target=event.target[:length], columns=(), order=(), limit=HOLDERS)
     first = replace(first, id_column=ids, name_column="")
     answer = execute(first)

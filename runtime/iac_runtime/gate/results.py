@@ -20,7 +20,7 @@ from iac_runtime.execution.answers import AppAnswer, describe_failure
 from iac_runtime.gate.plans import Call, CompletedCall, Plan, RefusedCall, ToolContext, ToolResult
 from iac_runtime.gate.suggest import describe_missing_object, repeated_call
 from iac_runtime.language.reader import RefText, answer_to_python, specifier_text, without_filter
-from iac_runtime.language.steps import ById, ByIndex, ByName, Event, Step, Whose
+from iac_runtime.language.steps import ById, ByIndex, ByName, Event, PropertyStep, Step, Whose
 from iac_runtime.language.terms import code_key
 from iac_runtime.outcomes.outcome import Outcome
 from iac_runtime.policy.facts import Decision
@@ -39,6 +39,9 @@ _SHIFTING: Final = (
 
 MOST_SECONDS: Final = 3600
 """The longest time that one call can ask for."""
+
+_WHOLE: Final = "each is shown once"
+"""The end of the harness's one remark of which nothing is missing."""
 
 _CLEANED: Final = "hidden characters are left out of a text"
 _RAW: Final = "; `raw: true` gives it as the app has it"
@@ -65,6 +68,10 @@ def plain_result(answer: AppAnswer, event: Event, tool: Operation) -> ToolResult
         value = {terms.get(key, key): answer_to_python(part, tables, terms) for key, part in fields}
     else:
         value = answer_to_python(answer.value, tables, terms)
+    last = event.target[-1] if event.target else None
+    read = [column.label for column in event.columns]
+    read += [last.name] if isinstance(last, PropertyStep) and event.op == "get" else []
+    notes += [f"{name} is HTML" for name in read if fold_name(name) in tables.html_names]
     if _is_positional(value):
         notes.append(_SHIFTING)
     return ToolResult(value, tuple(notes))
@@ -125,28 +132,44 @@ def extract_call_options(call: Call, tool: Tool) -> Call:
     Raises:
         InvalidParameterError: The timeout is no time.
     """
-    given = call.arguments
-    if tool.operation is None or not isinstance(given, Mapping):
+    if tool.operation is None or not isinstance(call.arguments, Mapping):
         return call
-    rows = tool.operation.spec.params
+    rows, given = tool.operation.spec.params, dict(call.arguments)
     ours = [key for key in ("raw", "confirm", "timeout") if key not in rows or not rows[key].code]
-    if "raw" in ours and isinstance(given.get("raw"), bool):
-        call = call._replace(raw=given["raw"])
-        given = {key: value for key, value in given.items() if key != "raw"}
-    if "confirm" in ours and isinstance(given.get("confirm"), bool):
-        call = call._replace(confirm=given["confirm"])
-        given = {key: value for key, value in given.items() if key != "confirm"}
-    seconds = given.get("timeout")
-    if "timeout" in ours and seconds is not None:
+    options: dict[str, Any] = {
+        key: given.pop(key) for key in ours if key != "timeout" and isinstance(given.get(key), bool)
+    }
+    seconds = given.get("timeout") if "timeout" in ours else None
+    if seconds is not None:
         number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
         if not number or not 0 < seconds <= MOST_SECONDS:
             raise InvalidParameterError(
                 f"timeout: {quote_text(str(seconds))} is not a valid time for a call.",
                 f"Give a number of seconds above 0, at most {MOST_SECONDS}.",
             )
-        call = call._replace(timeout=float(seconds))
-        given = {key: value for key, value in given.items() if key != "timeout"}
-    return call._replace(arguments=given)
+        options["timeout"] = float(given.pop("timeout"))
+    return call._replace(arguments=given, **options)
+
+
+def missing_parts(found: ToolResult, answer: AppAnswer, *, paged: bool) -> Outcome | None:
+    """Return what is missing of a read; None where it is whole.
+
+    Args:
+        found: Its result.
+        answer: What the app answered.
+        paged: Whether rows were left out that the call did not ask to leave out.
+    """
+    says = [note for note in answer.notes if not note.endswith(_WHOLE)]
+    rows = found.value if isinstance(found.value, list) else ()
+    failed = [row for row in rows if isinstance(row, Mapping) and set(row) == {"target", "error"}]
+    if failed:
+        names = ", ".join(str(row["target"]) for row in failed[:5])
+        says.append(f"{len(failed)} of {len(rows)} could not be read: {names}")
+    if paged and found.notes:
+        says += [note for note in found.notes if " items; the next: " in note]
+    if found.whole is not None:
+        says.append(found.notes[-1])
+    return Outcome("partial", says="; ".join(says)) if says else None
 
 
 def _result_of_each(answer: AppAnswer, event: Event, tool: Operation) -> ToolResult:
@@ -187,6 +210,8 @@ def _listing_notes(listing: Mapping[str, Any], event: Event, shown: int) -> list
         return [f"there are {total} items, none from offset {offset} on"]
     if offset + shown >= total:
         return []
+    if event.holders:
+        return [f"{shown} of {total} items; for more, give a higher limit"]
     last = listing["rows"][-1][0] if listing["by"] == "id" else ""
     return [
         f"{shown} of {total} items; the next: cursor {text_literal(f'{offset + shown}:{last}')}"
@@ -225,11 +250,15 @@ def _listing_items(
     if listing["by"] == "id" or listing["filteredHere"]:
         base = bare
     listing_items: list[dict[str, Any]] = []
-    for key, position, row in listing["rows"]:
+    for key, position, row, *place in listing["rows"]:
+        if place and event.holders:
+            # In which of several objects it is, and where in it.
+            (holder, position), length = place[0], event.holders[0]
+            base = (*without_filter(event.target[:length]), ById(holder), *bare[length:])
         step: Step = ByIndex(int(position))
         if listing["by"] == "id":
             step = ById(key)
-        elif listing["by"] == "name" and bare == base:
+        elif listing["by"] == "name" and (place or bare == base):
             # Unique among all items: of a filtered collection only the found ones are known.
             step = ByName(str(key))
         item: dict[str, Any] = {"ref": specifier_text((*base, step))}

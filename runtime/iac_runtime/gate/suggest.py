@@ -79,11 +79,8 @@ def _next_call_after(error: ToolError, call: Call, plan: Plan) -> NextCall | Non
         return NextCall(call.tool, {**call.arguments, "limit": _FEWER})
     # A call that takes another back is planned as one of the app's own tools.
     mine = call.tool == plan.tool.name
-    if (
-        error.retryable
-        or error.type in ("BUSY", "LIST_CHANGED")
-        or (error.type == "STALE" and mine)
-    ):
+    again = error.retryable or error.type in ("BUSY", "LIST_CHANGED")
+    if again or (error.type == "STALE" and mine):
         return repeated_call(call)
     if error.type in _LOOKS or error.type in ("STALE", "TIMEOUT"):
         return _suggest_read(plan.tool, call.arguments if mine else plan.facts.arguments)

@@ -11,12 +11,12 @@ import itertools
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from iac_base.errors import IacError, NextCall, SharedNameError, ToolError, quote_text
@@ -27,7 +27,7 @@ from iac_runtime.gate.names import NameUse, shared, shared_text
 from iac_runtime.gate.plans import ToolContext, requester_of
 from iac_runtime.gate.results import plain_result
 from iac_runtime.gate.suggest import describe_missing_object
-from iac_runtime.language.raw_event import choose_wire_form
+from iac_runtime.language.raw_event import compose_read, join_reads
 from iac_runtime.language.reader import AppReader, without_filter
 from iac_runtime.language.references import Reference, resolve_steps
 from iac_runtime.language.steps import (
@@ -37,14 +37,15 @@ from iac_runtime.language.steps import (
     ByName,
     Column,
     Event,
+    EventOp,
     PropertyStep,
     RefValue,
     Step,
 )
-from iac_runtime.language.terms import id_classes, id_property, is_text, property_term
+from iac_runtime.language.terms import columns_of, id_classes, id_property, property_term
 from iac_runtime.language.text import format_reference
 from iac_runtime.outcomes.outcome import is_gone
-from iac_runtime.outcomes.read_back import container_of
+from iac_runtime.outcomes.read_back import container_of, parts_of
 from iac_runtime.policy.facts import CallFacts, TargetDescription
 from iac_runtime.policy.places import FILE_APPS
 from iac_runtime.policy.requests import RequestView, inspect_request, lowercase_words
@@ -167,76 +168,53 @@ def describe_targets(
     targets = _find_targets(event, tables, context.home, hidden, goes=goes)
     if not (targets or undo):
         return TargetSnapshot((), looked=())
-    why, app = _NOT_ALLOWED, tables.app.name
-    uncounted = tuple(target._replace(inside=()) for target in targets)
+    why, app, execute = _NOT_ALLOWED, tables.app.name, context.executor.execute
+    bare = tuple(target._replace(inside=()) for target in targets)
     # Where counting takes too long, what goes is at least named.
-    for asked in (targets, uncounted) if uncounted != targets else (targets,):
+    for asked in (targets, bare) if bare != targets else (targets,):
         reads = (read for target in asked for read in target.parts)
-        looks = _each((*reads, *(use.counts for use in names), *undo))
+        looks = join_reads((*reads, *(use.counts for use in names), *undo), tables)
         if not may_read(facts, looks, operation, context):
             continue
         try:
             if event.app not in context.executor.worker_states():
                 starts = replace(looks, op="running", parts=())
-                context.executor.execute(starts, app=app, command="app_running", timeout=_START)
-            answer = context.executor.execute(looks, app=app, command="get", timeout=SECONDS).value
+                execute(starts, app=app, command="app_running", timeout=_START)
+            answer = execute(looks, app=app, command="get", timeout=SECONDS).value
         except IacError as error:
-            gone = isinstance(error, ToolError) and error.type == "APP_NOT_RUNNING"
-            why = _NOT_RUNNING if gone else _NOT_READ
-            if gone:
+            if isinstance(error, ToolError) and error.type == "APP_NOT_RUNNING":
+                why = _NOT_RUNNING
                 break
-        else:
-            # What is overwritten may move by itself, such as where a player is: it is not held.
-            held = len(answer) - len(undo)
-            refuse_shared(names, answer[held - len(names) : held], facts, operation, context)
-            refuse_missing(asked, answer, facts.tool, operation)
-            answers = iter(answer)
-            rows = [
-                _describe_target(one, answers, uncounted=one.inside != whole.inside)
-                for one, whole in zip(asked[:OBJECTS], targets, strict=False)
-            ]
-            shown = [row for described, _ in rows for row in described]
-            if len(asked) > OBJECTS:
-                shown.append(TargetDescription(f"{len(asked) - OBJECTS} more", _NOT_DESCRIBED))
-            before = rows[0][1] if len(asked) == 1 else ()
-            pin = (replace(looks, parts=looks.parts[:held]), answer[:held]) if held else None
-            return TargetSnapshot(tuple(shown), pin, before, answer[held:])
+            why = _NOT_READ
+            continue
+        # What is overwritten may move by itself, such as where a player is: it is not held.
+        held = len(answer) - len(undo)
+        refuse_shared(names, answer[held - len(names) : held], facts, operation, context)
+        answers = iter(answer)
+        seen = [(target, [next(answers) for _ in target.parts]) for target in asked]
+        for target, (first, *_) in seen:
+            if is_gone(first) and not target.replaced:
+                # Nobody is asked about nothing.
+                missing = ToolError("NOT_FOUND", "", app=app, command=facts.tool)
+                raise describe_missing_object(missing, target.reads[0], operation)
+        rows = [
+            _describe_target(*one, uncounted=asked is bare and bool(whole.inside))
+            for one, whole in zip(seen[:OBJECTS], targets, strict=False)
+        ]
+        shown = [row for described, _ in rows for row in described]
+        if len(asked) > OBJECTS:
+            shown.append(TargetDescription(f"{len(asked) - OBJECTS} more", _NOT_DESCRIBED))
+        before = rows[0][1] if len(asked) == 1 else ()
+        pin = (replace(looks, parts=looks.parts[:held]), answer[:held]) if held else None
+        return TargetSnapshot(tuple(shown), pin, before, answer[held:])
     return TargetSnapshot(tuple(TargetDescription(target.reference, why) for target in targets))
-
-
-def refuse_missing(
-    targets: Sequence[CallTarget],
-    answers: Sequence[Mapping[str, Any]],
-    tool: str,
-    operation: Operation,
-) -> None:
-    """Refuse a call that names an object that is not there: nobody is asked about nothing.
-
-    Raises:
-        ToolError: The app answered that there is none; the error has the call that lists its like.
-    """
-    at = 0
-    for target in targets:
-        if is_gone(answers[at]) and not target.replaced:
-            error = ToolError("NOT_FOUND", "", app=operation.tables.app.name, command=tool)
-            raise describe_missing_object(error, target.reads[0], operation)
-        at += len(target.parts)
-
-
-def _each(parts: Iterable[Event]) -> Event:
-    """Return reads as one request, which starts no app."""
-    every = tuple(parts)
-    first = every[0]
-    return Event(first.app, first.kind, "each", "", parts=every, writes=False, may_launch=False)
 
 
 def may_read(facts: CallFacts, event: Event, operation: Operation, context: ToolContext) -> bool:
     """Say whether a request that reads needs no approval of its own for who made a call."""
     permissions = context.permissions
-    caller = requester_of(facts)
-    asks = permissions.with_caller(
-        permissions.request_facts(CallFacts("get"), event, "SAFE", operation), caller
-    )
+    asks = permissions.request_facts(CallFacts("get"), event, "SAFE", operation)
+    asks = permissions.with_caller(asks, requester_of(facts))
     return not asks.secrets and permissions.judge_call(asks).action == "allow"
 
 
@@ -282,21 +260,22 @@ def _bearers(
     """Yield the objects that bear a name, each with what tells it from the others."""
     tables, hidden = operation.tables, tuple(context.permissions.policy.secrets)
     ident = id_property(use.kind, tables)
-    lists = replace(use.counts, op="list", raw=None, limit=OBJECTS, may_launch=False)
-    lists = replace(lists, id_column=property_term(ident) if ident else "")
+    ids = property_term(ident) if ident else ""
+    more: Any = {"id_column": ids, "limit": OBJECTS, "may_launch": False}
+    lists = compose_read("list", use.counts.target, tables, _APART, **more)
 
     def read(event: Event) -> AppAnswer:
         if not may_read(facts, event, operation, context):
             raise ToolError("REFUSED", "")
         return context.executor.execute(event, app=tables.app.name, command="list", timeout=_APART)
 
-    lists = choose_wire_form(lists, tables, _APART)
     rows = plain_result(read(lists), lists, operation).value
     steps = (AppReader(tables, strict=False).read_reference(row["ref"]).steps for row in rows)
-    known = (_build_target(one, lists, tables, hidden, apart=True) for one in steps)
+    known = (_build_target(one, tables, hidden, apart=True) for one in steps)
     targets = tuple(filter(None, known))
-    answers = iter(read(_each(read for target in targets for read in target.parts)).value)
-    return (row for target in targets for row in _describe_target(target, answers)[0])
+    answers = iter(read(join_reads((read for one in targets for read in one.parts), tables)).value)
+    for target in targets:
+        yield from _describe_target(target, [next(answers) for _ in target.parts])[0]
 
 
 def _find_targets(
@@ -317,14 +296,14 @@ def _find_targets(
     named += [(steps, True) for steps in replaced]
     named += [(steps, False) for name, steps in refs if name]
     if not any(steps for steps, _ in named):
-        way = read_shown_table("object").get(tables.key, {}).get(event.code)
+        way = read_shown_tables()["object"].get(tables.key, {}).get(event.code)
         named += [(AppReader(tables, strict=False).read_reference(way).steps, goes)] if way else []
     # Of a place to insert at, what holds the collection.
     unique = {holder: counted for one, counted in named if (holder := holder_steps(one))}
-    each = (_build_target(one, event, tables, hidden, goes=has) for one, has in unique.items())
-    found = [target for target in each if target is not None]
+    sets = [name for name, _ in event.named] if event.op == "set" else []
+    each = (_build_target(one, tables, hidden, sets, goes=has) for one, has in unique.items())
     gone = {format_reference(steps) for steps in replaced}
-    found = [target._replace(replaced=target.reference in gone) for target in found]
+    found = [one._replace(replaced=one.reference in gone) for one in each if one is not None]
     # Those that are not described are pinned by the first that is known of them: the id.
     rest = (
         target._replace(
@@ -340,14 +319,10 @@ def _replaced_steps(view: RequestView, tables: Tables) -> Iterator[tuple[Step, .
     """Yield what lies where a request puts something in its stead."""
     if not any(row.name.startswith("replac") and row.value is True for row in view.values):
         return
-    places = [
-        row.value.steps
-        for row in view.values
-        if row.is_destination and isinstance(row.value, RefValue)
-    ]
-    for place in places:
-        for plural in ("items", "diskItems"):
-            inside = (*holder_steps(place), AllElements(plural))
+    places = (row.value for row in view.values if row.is_destination)
+    for place, plural in itertools.product(places, ("items", "diskItems")):
+        if isinstance(place, RefValue):
+            inside = (*holder_steps(place.steps), AllElements(plural))
             if resolve_steps(inside, tables).classes:
                 names = (path.rpartition("/")[2] for path in view.destination_paths)
                 yield from ((*inside, ByName(name)) for name in names)
@@ -355,9 +330,9 @@ def _replaced_steps(view: RequestView, tables: Tables) -> Iterator[tuple[Step, .
 
 def _build_target(
     steps: tuple[Step, ...],
-    event: Event,
     tables: Tables,
     hidden: tuple[str, ...],
+    sets: Sequence[str] = (),
     *,
     apart: bool = False,
     goes: bool = False,
@@ -365,7 +340,8 @@ def _build_target(
     """Return what reads what a reference names.
 
     Args:
-        steps, event, tables, hidden: The reference, in its request.
+        steps, tables, hidden: The reference, in its request.
+        sets: The properties that are set.
         apart: Read what tells it from another of its name.
         goes: Count what is inside.
     """
@@ -377,53 +353,46 @@ def _build_target(
     kind = found.classes[0] if found.classes else ""
     if kind == APPLICATION or not steps:
         return None
-
-    def build_read(op: Any, target: tuple[Step, ...] = steps, **more: Any) -> Event:
-        found = Event(event.app, event.kind, op, "", target=target, writes=False, **more)
-        return choose_wire_form(found, tables, SECONDS)
-
     listed = found.prop is not None and found.prop.type.startswith("list of")
     if not kind or (listed and not found.selectable):
-        classes = id_classes(tables)
-        return CallTarget(found.text, kind, "", (build_read("get", id_classes=classes),))
-    holders = tuple(itertools.islice(_find_holders(steps, tables, build_read), _COUNTED))
-    counts = tuple(_count_content(found, kind, tables, build_read)) if goes else ()
+        read = compose_read("get", steps, tables, SECONDS, id_classes=id_classes(tables))
+        return CallTarget(found.text, kind, "", (read,))
+    holders = tuple(itertools.islice(_find_holders(steps, tables), _COUNTED))
+    counts = tuple(_count_content(found, kind, tables)) if goes else ()
     ident = id_property(kind, tables)
     known = (*describing_properties(kind, tables), *(_apart(kind, tables) if apart else ()))
     ways = [way for way in dict.fromkeys(known) if not is_secret_property(way, tables, hidden)]
     rows = [row for way in ways if (row := tables.find_property(kind, way)) is not None]
     if found.selectable:
-        names = [row for row in rows if row.term not in _TEXTS][:3]
-        columns = tuple(Column(row.term, property_term(row)) for row in names)
-        ids = property_term(ident) if ident else ""
-        many = build_read("list", columns=columns, id_column=ids, limit=MEMBERS)
+        columns = columns_of([row for row in rows if row.term not in _TEXTS][:3])
+        more: Any = {"id_column": property_term(ident) if ident else "", "limit": MEMBERS}
+        many = compose_read("list", steps, tables, SECONDS, columns=columns, **more)
         plural = lowercase_words(tables.classes[kind].plural)
-        return CallTarget(found.text, kind, plural, (many,), inside=counts, holders=holders)
-    sets = [name for name, _ in event.named] if event.op == "set" and not apart else []
+        return CallTarget(found.text, kind, plural, (many,), counts, holders)
     old = [row for name in sets if (row := tables.find_property(kind, name)) is not None]
     old = [row for row in old if not is_secret_property(row.jxa, tables, hidden)]
-    rows = list(dict.fromkeys((*rows, *old)))
-    columns = tuple(Column(row.term, property_term(row)) for row in rows)
+    columns = columns_of((*rows, *old))
     if ident is not None and not is_secret_property(ident.jxa, tables, hidden):
         columns = (Column("id", property_term(ident)), *columns)
-    reads = [build_read("columns", columns=columns)] if columns else [build_read("get")]
-    reader = AppReader(tables, strict=False)
-    through = (reader.follow_properties(found, way) for way in ways if "." in way)
-    reads += [build_read("get", one.steps) for one in through]
+    op: EventOp = "columns" if columns else "get"
+    reads = [compose_read(op, steps, tables, SECONDS, columns=columns)]
+    reads += [_read_way(found, way, tables) for way in ways if "." in way]
     named = tuple(row.term for row in old)
     return CallTarget(found.text, kind, "", tuple(reads), counts, holders, named)
 
 
-def _find_holders(
-    steps: tuple[Step, ...], tables: Tables, build_read: Callable[..., Event]
-) -> Iterator[tuple[str, Event | None]]:
+def _read_way(found: Reference, way: str, tables: Tables) -> Event:
+    steps = AppReader(tables, strict=False).follow_properties(found, way).steps
+    return compose_read("get", steps, tables, SECONDS)
+
+
+def _find_holders(steps: tuple[Step, ...], tables: Tables) -> Iterator[tuple[str, Event | None]]:
     """Yield what an object lies in, the nearest first: words, and what reads its name.
 
     Of a file nothing: its path says it.
     """
     if tables.app.id.casefold() in FILE_APPS:
         return
-    reader = AppReader(tables, strict=False)
     for end in range(len(steps) - 1, 0, -1):
         found, last = resolve_steps(steps[:end], tables), steps[end - 1]
         kind = found.classes[0] if found.classes else ""
@@ -435,14 +404,15 @@ def _find_holders(
         elif end == 1 and isinstance(last, PropertyStep):
             yield words, None
         elif tables.find_property(kind, "name") is not None:
-            yield words, build_read("get", reader.follow_properties(found, "name").steps)
+            yield words, _read_way(found, "name", tables)
 
 
-def _count_content(
-    found: Reference, kind: str, tables: Tables, build_read: Callable[..., Event]
-) -> Iterator[tuple[str, Event]]:
+def _count_content(found: Reference, kind: str, tables: Tables) -> Iterator[tuple[str, Event]]:
     """Yield what counts the content of a container: words, and the read."""
-    rows, reader = read_shown_table("inside").get(tables.key, {}), AppReader(tables, strict=False)
+    rows, reader = (
+        read_shown_tables()["inside"].get(tables.key, {}),
+        AppReader(tables, strict=False),
+    )
     known: dict[str, str] | None
     known = next((rows[term] for term, _ in tables.lineage(kind) if term in rows), None)
     if known is None:
@@ -451,18 +421,16 @@ def _count_content(
         known = dict(itertools.islice(_content_classes(kind, tables), _COUNTED))
     for words, way in known.items():
         content = reader.follow_properties(found, way)
-        yield words, build_read("count" if content.selectable else "get", content.steps)
+        op: EventOp = "count" if content.selectable else "get"
+        yield words, compose_read(op, content.steps, tables, SECONDS)
 
 
 def _content_classes(kind: str, tables: Tables) -> Iterator[tuple[str, str]]:
     """Yield the classes of what is in a container, in words and as JXA spells them."""
-    known = [row.term for row in tables.elements(kind) if row.term in tables.classes]
-    for term in known:
-        inherits = any(tables.is_descendant(term, other) for other in known if other != term)
-        if not (inherits or is_text(term, tables)):
-            plural = tables.classes[term].plural
-            regular = fold_name(plural) == f"{fold_name(term)}s"
-            yield (f"{term}s" if regular else lowercase_words(plural)), plural
+    for term in parts_of(kind, tables):
+        plural = tables.classes[term].plural
+        regular = fold_name(plural) == f"{fold_name(term)}s"
+        yield (f"{term}s" if regular else lowercase_words(plural)), plural
 
 
 def _as_container(found: Reference, kind: str, tables: Tables) -> tuple[Reference, str]:
@@ -490,21 +458,16 @@ def _apart(kind: str, tables: Tables) -> Iterator[str]:
         yield f"{property_term(container)}.name"
 
 
-def read_shown_table(part: Literal["shown", "inside", "object"]) -> dict[str, dict[str, Any]]:
-    """Return a part of what describes objects: app key -> class or event -> its row."""
-    found: dict[str, dict[str, Any]] = _shown_tables()[part]
-    return found
-
-
 @cache
-def _shown_tables() -> dict[str, Any]:
+def read_shown_tables() -> dict[str, dict[str, dict[str, Any]]]:
+    """Return what describes objects: `shown`, `inside`, `object` -> app key -> class or event."""
     return tomllib.loads(Path(__file__).with_name("shown.toml").read_text("utf-8"))
 
 
 @cache
 def describing_properties(kind: str, tables: Tables) -> tuple[str, ...]:
     """Return the properties that describe an object of a class, by its row or by the rule."""
-    rows = read_shown_table("shown").get(tables.key, {})
+    rows = read_shown_tables()["shown"].get(tables.key, {})
     for term, _ in tables.lineage(kind):
         if term in rows:
             return tuple(rows[term])
@@ -519,17 +482,16 @@ def describing_properties(kind: str, tables: Tables) -> tuple[str, ...]:
 
 
 def _describe_target(
-    target: CallTarget, answers: Iterator[Any], *, uncounted: bool = False
+    target: CallTarget, answers: Sequence[Any], *, uncounted: bool = False
 ) -> tuple[list[TargetDescription], tuple[tuple[str, str], ...]]:
     """Return what was seen of a reference, and what the properties that are set are now."""
-    reads = [next(answers) for _ in target.reads]
-    names = [(words, next(answers) if read else {}) for words, read in target.holders]
-    counts = [(words, next(answers)) for words, _ in target.inside]
-    first = reads[0]
+    rest = iter(answers)
+    first, *reads = [next(rest) for _ in target.reads]
     holders = [
-        f"{words} {text}" if (text := _short_text(answer.get("value"))) else words
-        for words, answer in names
+        f"{words} {_short_text(next(rest).get('value') if read else '')}".rstrip()
+        for words, read in target.holders
     ]
+    counts = list(zip((words for words, _ in target.inside), rest, strict=True))
     beside = [f"in {', '.join(holders)}"] if holders else []
     inside = [*_describe_content(counts), *([_NOT_COUNTED] if uncounted else ())]
     if target.replaced and is_gone(first):
@@ -556,7 +518,7 @@ def _describe_target(
     pairs = [pair for pair in pairs if pair[0] not in target.old or pair[0] in _NAMES]
     others = [
         (lowercase_words(format_reference(read.target[-2:-1])), answer.get("value"))
-        for read, answer in zip(target.reads[1:], reads[1:], strict=True)
+        for read, answer in zip(target.reads[1:], reads, strict=True)
     ]
     # Behind the name: long texts, which a stranger may have written, come last.
     pairs[2:2] = others

@@ -11,7 +11,8 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from functools import partial
+from typing import Any, Final
 
 from iac_base.errors import Cancellation, InvalidParameterError, ToolError, quote_text
 from iac_runtime.gate.batch import BatchTargetReader, plan_several
@@ -20,7 +21,7 @@ from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
 from iac_runtime.gate.targets import may_read
 from iac_runtime.gate.verify import open_history
 from iac_runtime.language.compose import named_columns
-from iac_runtime.language.raw_event import choose_wire_form
+from iac_runtime.language.raw_event import compose_read, join_reads
 from iac_runtime.language.reader import AppReader
 from iac_runtime.language.steps import AllElements, Event, Whose
 from iac_runtime.language.terms import elements_term
@@ -80,11 +81,8 @@ def plan_undo(tool: Tool, call: Call, context: ToolContext) -> Plan:
         raise InvalidParameterError(says, "Give a smaller `last`, or the number of one call.")
     if len(plans) == 1:
         return replace(plans[0], notes=tuple(passed))
-    return replace(
-        plan_several(plans, context.get_or_create(BatchTargetReader)),
-        tool=tool,
-        notes=tuple(passed),
-    )
+    whole = plan_several(plans, context.get_or_create(BatchTargetReader))
+    return replace(whole, tool=tool, notes=tuple(passed))
 
 
 def _select_calls(
@@ -162,31 +160,26 @@ def _plan_step(
 ) -> Plan:
     """Return the plan of one call that takes another back; `fresh` objects are looked at first."""
     tool = _require_tool(step.tool, context)
+    operation, left = tool.operation, step.state
+    assert operation is not None
     given = check_arguments(step.arguments, tool.input)
     inner = Call(
-        tool.name, given, call.caller, raw=call.raw, timeout=call.timeout,
-        undoes=row.id,
+        tool.name, given, call.caller, raw=call.raw, timeout=call.timeout, undoes=row.id
     )  # fmt: skip
     plan = plan_operation(tool, inner, context)
-    operation = tool.operation
-    assert operation is not None
-    state_check = _state_check(step.state, operation.tables, context.executor.timeout)
     act: Any = plan.perform
-    name = dict(step.state.values).get("name")
-    thing = f"{step.state.kind or 'object'} {quote_text(name)}" if name else step.state.kind
-    words = f"{thing or 'object'}, {step.says}"
-    digest = hashlib.sha256(json.dumps(state_check[1], sort_keys=True).encode()).hexdigest()
+    check = _state_check(left, operation.tables, context.executor.timeout)
+    digest = hashlib.sha256(json.dumps(check[1], sort_keys=True).encode()).hexdigest()
 
     def check_state() -> None:
         answers = context.executor.execute(
-            state_check[0], app=row.key, command="undo_call", timeout=_SECONDS
+            check[0], app=row.key, command="undo_call", timeout=_SECONDS
         ).value
         why, was = "something has changed since", "and was {} after the call"
         if row.outcome.state == "unknown":
             why, was = f"it may not have happened, or {why}", "and not {}, as the call requested"
-        if (
-            now := _find_difference(step.state, answers, state_check[1], operation.tables, was)
-        ) is not None:
+        now = _find_difference(left, answers, check[1], operation.tables, was)
+        if now is not None:
             raise ToolError(
                 "STALE",
                 f"Call {row.id} was not undone, because {why}: {now}. Nothing was sent.",
@@ -196,7 +189,7 @@ def _plan_step(
 
     def perform_undo(cancel: Cancellation | None) -> ToolResult:
         try:
-            found: ToolResult = act(cancel, pin=state_check)
+            found: ToolResult = act(cancel, pin=check)
         except ToolError as error:
             if error.type == "STALE":
                 check_state()
@@ -204,12 +197,14 @@ def _plan_step(
         return found._replace(value={"undone": row.id, "did": step.says})
 
     def look_at_state(facts: CallFacts) -> Plan:
-        if fresh and may_read(facts, state_check[0], operation, context):
-            check_state()
         seen = facts
-        if fresh and plan.look is not None and may_read(facts, state_check[0], operation, context):
-            seen = plan.look(replace(facts, tool=tool.name)).facts
-        told = seen.shown or (TargetDescription(step.state.reference, words),)
+        if fresh and may_read(facts, check[0], operation, context):
+            check_state()
+            if plan.look is not None:
+                seen = plan.look(replace(facts, tool=tool.name)).facts
+        name = dict(left.values).get("name")
+        thing = f"{left.kind or 'object'} {quote_text(name)}" if name else left.kind or "object"
+        told = seen.shown or (TargetDescription(left.reference, f"{thing}, {step.says}"),)
         known = replace(facts, shown=told, before=seen.before, undo=seen.undo, pin=digest)
         return replace(done, facts=known)
 
@@ -232,30 +227,21 @@ def _require_tool(name: str, context: ToolContext) -> Tool:
 def _state_check(left: StateToCheck, tables: Tables, seconds: float) -> tuple[Event, list[Any]]:
     """Return the read that says whether an object is as it was left, and what it must answer."""
     reference = AppReader(tables, strict=False).read_reference(left.reference)
-    app = tables.app
-
-    def build_read(op: Any, **more: Any) -> Event:
-        event = Event(app.id, app.kind, op, "", writes=False, may_launch=False, **more)
-        return choose_wire_form(event, tables, seconds)
-
+    steps = reference.steps
+    read = partial(compose_read, tables=tables, seconds=seconds)
     columns = named_columns([term for term, _ in left.values], reference.classes, tables)
-    parts = [build_read("columns", target=reference.steps, columns=columns)] if columns else []
-    answers: list[Any] = []
+    due: list[tuple[Event, Any]] = []
     if columns:
-        record = [
-            [column.label, value] for column, (_, value) in zip(columns, left.values, strict=True)
-        ]
-        answers.append({"value": {"record": record}, "notes": [], "ok": True})
-    if len(reference.steps) > 1 and isinstance(reference.steps[-2], Whose):
+        values = zip(columns, left.values, strict=True)
+        record = [[column.label, value] for column, (_, value) in values]
+        due.append((read("columns", steps, columns=columns), {"record": record}))
+    if len(steps) > 1 and isinstance(steps[-2], Whose):
         # What a filter finds first must be all that it finds.
-        parts.append(build_read("count", target=reference.steps[:-1]))
-        answers.append({"value": 1, "notes": [], "ok": True})
+        due.append((read("count", steps[:-1]), 1))
     for term, count in left.counts:
-        parts.append(
-            build_read("count", target=(*reference.steps, AllElements(elements_term(term, tables))))
-        )
-        answers.append({"value": count, "notes": [], "ok": True})
-    return Event(app.id, app.kind, "each", "", parts=tuple(parts), writes=False), answers
+        due.append((read("count", (*steps, AllElements(elements_term(term, tables)))), count))
+    looks = replace(join_reads((one for one, _ in due), tables), may_launch=True)
+    return looks, [{"value": value, "notes": [], "ok": True} for _, value in due]
 
 
 def _find_difference(
@@ -280,10 +266,9 @@ def _find_difference(
             return f"{name} now contains {now.get('value')} objects of the class {term}"
         for term, value in row.items():
             if value != old.get(term):
-                said = [
-                    json.dumps(short_value(one, tables), default=str) for one in (value, old[term])
-                ]
-                return f"{term} of {name} is now {said[0]}, {was.format(said[1])}"
+                shown = (short_value(one, tables) for one in (value, old[term]))
+                is_now, before = (json.dumps(one, default=str) for one in shown)
+                return f"{term} of {name} is now {is_now}, {was.format(before)}"
     return None
 
 
@@ -293,55 +278,40 @@ def plan_outcome(tool: Tool, call: Call, context: ToolContext) -> Plan:
     Raises:
         ToolError: There is no such call.
     """
-    history = context.get_or_create(open_history)
-    row = next(
-        iter(
-            history.find_calls(
-                CallSelection(call.arguments["call"], client=call.caller.token_client)
-            )
-        ),
-        None,
-    )
-    if row is None:
+    history, number = context.get_or_create(open_history), call.arguments["call"]
+    rows = history.find_calls(CallSelection(number, client=call.caller.token_client))
+    if not rows:
         raise ToolError(
             "NOT_FOUND",
-            f"There is no call {call.arguments['call']}.",
+            f"There is no call {number}.",
             "Call history to see the calls that IAC keeps.",
         )
+    row = rows[0]
     facts = CallFacts(tool.name, arguments=call.arguments)
-    look = _plan_repeated_read(row, context)
+    look, operation = _plan_repeated_read(row, context) or (None, None)
     if look is not None:
-        facts = context.permissions.request_facts(facts, look.event, "SAFE", look.operation)
+        facts = context.permissions.request_facts(facts, look, "SAFE", operation)
 
     def read_outcome(cancel: Cancellation | None) -> ToolResult:
         outcome = row.outcome
-        if look is not None:
+        if look is not None and operation is not None:
             answer = context.executor.execute(
-                look.event, app=look.operation.tables.app.name, command=tool.name, cancel=cancel
+                look, app=operation.tables.app.name, command=tool.name, cancel=cancel
             ).value[0]
-            outcome = _later_outcome(row, answer, look.operation.tables)
+            outcome = _later_outcome(row, answer, operation.tables)
             history.settle_outcome(row.id, outcome)
         return ToolResult({**row.facts(), "outcome": outcome.facts()})
 
     return Plan(tool, facts, read_outcome)
 
 
-class _RepeatedRead(NamedTuple):
-    event: Event
-    operation: Operation
-
-
-def _plan_repeated_read(row: KeptCall, context: ToolContext) -> _RepeatedRead | None:
+def _plan_repeated_read(row: KeptCall, context: ToolContext) -> tuple[Event, Operation] | None:
     """Return what reads the object of a call once more; None where there is nothing to read."""
     catalogue, later = context.catalogue, row.later
-    if (
-        catalogue is None
-        or later.operation not in ("set", "make", "copy", "delete")
-        or not later.reference
-    ):
-        return None
-    first = next((name for name in catalogue.tools if name.startswith(f"{row.key}_")), "")
-    operation = _require_tool(first, context).operation if first else None
+    checked = later.operation in ("set", "make", "copy", "delete") and later.reference
+    first = f"{row.key}_"
+    name = next((one for one in catalogue.tools if one.startswith(first)), "") if catalogue else ""
+    operation = _require_tool(name, context).operation if checked and name else None
     if operation is None or tool_named(operation.tables, op="get") is None:
         return None
     tables = operation.tables
@@ -351,14 +321,9 @@ def _plan_repeated_read(row: KeptCall, context: ToolContext) -> _RepeatedRead | 
         columns = named_columns(names, reference.classes, tables)
     except InvalidParameterError:
         return None
-    read = Event(
-        tables.app.id, tables.app.kind, "columns", "", target=reference.steps, columns=columns,
-        writes=False, may_launch=False,
-    )  # fmt: skip
-    read = choose_wire_form(read, tables, context.executor.timeout)
-    return _RepeatedRead(
-        replace(read, op="each", target=(), columns=(), raw=None, parts=(read,)), operation
-    )
+    seconds = context.executor.timeout
+    read = compose_read("columns", reference.steps, tables, seconds, columns=columns)
+    return join_reads((read,), tables), operation
 
 
 def _later_outcome(row: KeptCall, answer: Mapping[str, Any], tables: Tables) -> Outcome:
@@ -404,9 +369,8 @@ def plan_restore_point(tool: Tool, call: Call, context: ToolContext) -> Plan:
 
     def name_moment(_cancel: Cancellation | None) -> ToolResult:
         name = call.arguments["name"]
-        last = context.get_or_create(open_history).name_point(
-            _qualified_point(call.caller.token_client, name)
-        )
+        point = _qualified_point(call.caller.token_client, name)
+        last = context.get_or_create(open_history).name_point(point)
         at = time.strftime("%Y-%m-%dT%H:%M:%S")
         return ToolResult({"point": name, "at": at, "after_call": last})
 

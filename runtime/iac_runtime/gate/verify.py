@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 from iac_base.errors import IacError, SetupError, ToolError
 from iac_base.secrets import redact_text
 from iac_base.text import clean_text
-from iac_runtime.execution.answers import OUTCOME_UNKNOWN, AppAnswer, SurroundingAnswers
-from iac_runtime.gate.plans import Call, ToolContext, ToolResult
-from iac_runtime.language.raw_event import choose_wire_form
+from iac_runtime.execution.answers import OUTCOME_UNKNOWN, SurroundingAnswers
+from iac_runtime.gate.plans import Call, ToolContext
+from iac_runtime.language.raw_event import compose_read
 from iac_runtime.language.steps import Event
 from iac_runtime.outcomes.compare import LOST, compare_reads, unread_reference
 from iac_runtime.outcomes.inverse import (
@@ -25,14 +25,11 @@ from iac_runtime.outcomes.inverse import (
 )
 from iac_runtime.outcomes.outcome import Outcome
 from iac_runtime.outcomes.read_back import ReadBackPlan, ReadBackPlanner
-from iac_runtime.policy.facts import VERB_WORDS, CallFacts, Undo, describe_undo
+from iac_runtime.policy.facts import VERB_WORDS, CallFacts, Effect, Undo, describe_undo
 from iac_runtime.tools.tables import Operation
 
 if TYPE_CHECKING:
     from iac_runtime.outcomes.history import UndoHistory
-
-_WHOLE: Final = "each is shown once"
-"""The end of the harness's one remark of which nothing is missing."""
 
 _NOT_KEPT: Final = Undo(False, "the policy turns off what keeps the old state")
 
@@ -68,12 +65,7 @@ class WriteVerification:
     """
 
     def __init__(
-        self,
-        event: Event,
-        operation: Operation,
-        call: Call,
-        context: ToolContext,
-        seconds: float,
+        self, event: Event, operation: Operation, call: Call, context: ToolContext, seconds: float
     ) -> None:
         self._event, self._operation = event, operation
         self._call, self._context, self._seconds = call, context, seconds
@@ -85,10 +77,8 @@ class WriteVerification:
         self._loss = ""
 
     def _plan_reads(self, event: Event) -> ReadBackPlan:
-        secrets = self._context.permissions.policy.secrets
-        return ReadBackPlanner(
-            event, self._operation.tables, secrets, self._seconds
-        ).plan_read_back()
+        tables, secrets = self._operation.tables, self._context.permissions.policy.secrets
+        return ReadBackPlanner(event, tables, secrets, self._seconds).plan_read_back()
 
     @property
     def look(self) -> tuple[Event, ...]:
@@ -96,9 +86,7 @@ class WriteVerification:
         return self._watch.look if self._can_keep else ()
 
     def with_undo(
-        self,
-        facts: CallFacts,
-        answers: Sequence[Mapping[str, Any]] | None = None,
+        self, facts: CallFacts, answers: Sequence[Mapping[str, Any]] | None = None
     ) -> CallFacts:
         """Return the facts of the call with how it would be taken back.
 
@@ -106,7 +94,8 @@ class WriteVerification:
         """
         undo = _NOT_KEPT
         if self._can_keep:
-            self._watch = named_for_good(self._watch, answers, self._operation.tables)
+            if answers:
+                self._watch = named_for_good(self._watch, answers, self._operation.tables)
             undo = plan_undo(self._watch, answers, self._operation.tables)
             if undo.known and answers:
                 self._loss = find_loss(self._watch, answers) or self._find_rival(answers)
@@ -120,10 +109,11 @@ class WriteVerification:
         """Return that the trash may hold what would be taken for the object there, if it may."""
         tables, executor = self._operation.tables, self._context.executor
         steps = rivals_of(self._watch, answers, tables)
-        counts = Event(tables.app.id, tables.app.kind, "count", "", target=steps, writes=False)
-        counts = choose_wire_form(replace(counts, may_launch=False), tables, self._seconds)
+        if not steps:
+            return ""
+        counts = compose_read("count", steps, tables, self._seconds, may_launch=False)
         with contextlib.suppress(IacError):
-            if not (steps and executor.execute(counts, app=tables.app.name, command="count").value):
+            if not executor.execute(counts, app=tables.app.name, command="count").value:
                 return ""
         return "another one like it is in the trash already"
 
@@ -133,15 +123,9 @@ class WriteVerification:
             return event
         if event.raw is not self._event.raw:
             # A new object that a raw event made is read by raw events.
-            self._event, self._watch = (
-                event,
-                self._plan_reads(replace(event, around=None, pin=None)),
-            )
+            self._event = event
+            self._watch = self._plan_reads(replace(event, around=None, pin=None))
         return replace(event, around=self._watch.around)
-
-    def confirm(self, answer: AppAnswer) -> Outcome:
-        """Return the outcome of a write that was answered, and keep how it is taken back."""
-        return self._settle_outcome(answer.value, answer.around)
 
     def confirm_failed(self, error: ToolError) -> None:
         """Tell an error of a write what is known of its outcome; one that was not sent has none."""
@@ -149,24 +133,31 @@ class WriteVerification:
         if reads and reads.after and self._watch.operation in ("set", "delete", "move"):
             outcome = compare_reads(self._watch, None, reads, self._operation.tables)
             if outcome.state in ("confirmed", "partial"):
-                outcome = self._settle_outcome(None, reads)
+                outcome = self.confirm(None, reads)
             if outcome.state != "unknown":
                 error.outcome = outcome.facts()
         elif OUTCOME_UNKNOWN in error.suggestion:
-            error.outcome = self._settle_outcome(None, reads, lost=True).facts()
+            error.outcome = self.confirm(None, reads, lost=True).facts()
 
-    def _settle_outcome(
+    def confirm(
         self, value: Any, reads: SurroundingAnswers | None, *, lost: bool = False
     ) -> Outcome:
+        """Return the outcome of a write, and keep how it is taken back.
+
+        Args:
+            value, reads: What it answered, and what was read around it.
+            lost: Whether its answer was.
+        """
         watch, tables = self._watch, self._operation.tables
         outcome = _NOT_READ
         if lost:
-            known = unread_reference(watch, value, reads, tables)
-            outcome = replace(LOST, reference=known)
+            outcome = replace(LOST, reference=unread_reference(watch, value, reads, tables))
         elif self._confirms:
             outcome = compare_reads(watch, value, reads, tables)
         if not (self._can_keep and self._confirms):
             return outcome
+        if watch.operation == "set" and reads is not None and not self._loss:
+            self._loss = find_loss(watch, reads.before)
         if self._loss:
             inverse = Inverse(says=self._loss)
         elif lost and reads is None:
@@ -184,10 +175,16 @@ class WriteVerification:
         from iac_runtime.outcomes.history import KeptCall, LaterCheck
 
         call, tables, watch = self._call, self._operation.tables, self._watch
+        effect = next(iter(self._facts.effects), Effect("run"))
         made = watch.operation in ("make", "copy")
-        reference = outcome.reference or ("" if made else self._target_reference())
+        reference = outcome.reference or ("" if made else effect.reference)
+        # What is made to be sent is not sent yet.
+        verb = VERB_WORDS["create" if watch.operation == "make" else effect.verb]
+        about = " ".join(filter(None, (verb, watch.kind or effect.kind, reference)))
+        if watch.wanted and watch.operation == "set":
+            about = f"{about}: {', '.join(row.term for row in watch.wanted)}"
         kept = KeptCall(
-            *(call.tool, tables.app.id, tables.key, self._describe_write(reference)),
+            *(call.tool, tables.app.id, tables.key, redact_text(clean_text(about))[:300]),
             outcome,
             inverse,
             LaterCheck(watch.operation, reference, watch.wanted),
@@ -199,39 +196,3 @@ class WriteVerification:
         except SetupError:
             # What was done is done; that it cannot be taken back later is no reason to fail.
             return 0
-
-    def _target_reference(self) -> str:
-        effects = self._facts.effects
-        return effects[0].reference if effects else ""
-
-    def _describe_write(self, reference: str) -> str:
-        effect = next(iter(self._facts.effects), None)
-        # What is made to be sent is not sent yet.
-        deed = "create" if self._watch.operation == "make" else effect.verb if effect else "run"
-        verb = VERB_WORDS[deed]
-        kind = self._watch.kind or (effect.kind if effect is not None else "")
-        said = " ".join(filter(None, (verb, kind, reference)))
-        terms = ", ".join(row.term for row in self._watch.wanted)
-        text = f"{said}: {terms}" if terms and self._watch.operation == "set" else said
-        return redact_text(clean_text(text))[:300]
-
-
-def missing_parts(found: ToolResult, answer: AppAnswer, *, paged: bool) -> Outcome | None:
-    """Return what is missing of a read; None where it is whole.
-
-    Args:
-        found: Its result.
-        answer: What the app answered.
-        paged: Whether rows were left out that the call did not ask to leave out.
-    """
-    says = [note for note in answer.notes if not note.endswith(_WHOLE)]
-    rows = found.value if isinstance(found.value, list) else ()
-    failed = [row for row in rows if isinstance(row, Mapping) and set(row) == {"target", "error"}]
-    if failed:
-        names = ", ".join(str(row["target"]) for row in failed[:5])
-        says.append(f"{len(failed)} of {len(rows)} could not be read: {names}")
-    if paged and found.notes:
-        says += [note for note in found.notes if " items; the next: " in note]
-    if found.whole is not None:
-        says.append(found.notes[-1])
-    return Outcome("partial", says="; ".join(says)) if says else None

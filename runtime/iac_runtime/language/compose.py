@@ -22,6 +22,7 @@ from iac_runtime.language.steps import (
     ABSENT,
     Absent,
     AllElements,
+    AppendedText,
     Column,
     Event,
     EventOp,
@@ -35,6 +36,7 @@ from iac_runtime.language.steps import (
 from iac_runtime.language.terms import (
     camel_case,
     class_term,
+    columns_of,
     elements_term,
     find_properties,
     has_elements,
@@ -49,7 +51,7 @@ from iac_runtime.language.terms import (
 )
 from iac_runtime.tool import Level, Op, Param, Property, at_most, highest
 from iac_runtime.tools.tables import CONTENTS, Operation, Tables, parameters_of
-from iac_runtime.types import parse_type
+from iac_runtime.types import HTML_TEXT, parse_type, reading_of
 
 _INTO: Final = frozenset({"of", "at", "to", "folder"})
 """Parameters whose file path is a folder to look or put into, not an item."""
@@ -70,6 +72,9 @@ _FILE_PARAMETERS: Final[Mapping[str, str]] = {
     "rdwrwrit": "refn",
 }
 """Parameters of Standard Additions that are `any` and take a file or its reference number."""
+
+_GROWING: Final = ("text", HTML_TEXT)
+"""Types of properties to which text can be added at the end."""
 
 _ALL: Final = "pALL"
 """The code of the property that holds all properties of an object as a record (ASRegistry.h)."""
@@ -189,7 +194,7 @@ def _compose_get_one(tool: Operation, given: Mapping[str, Any], reader: AppReade
 def _holds_text(found: Reference, tables: Tables) -> bool:
     """Say whether the object is read by its value: text with parts, or a list of objects."""
     if found.prop is not None and any(
-        kind.many or kind.name == "text" for kind in parse_type(found.prop.type)
+        kind.many or reading_of(kind.name) == "text" for kind in parse_type(found.prop.type)
     ):
         return True
     return any(is_text(name, tables) for name in found.classes or ())
@@ -207,7 +212,10 @@ def _compose_set(tool: Operation, given: Mapping[str, Any], reader: AppReader) -
         jxa = property_term(rows[0]) if rows else loose_name(name, tables)
         if jxa in values:
             raise InvalidParameterError(f"{quote_text(name)} is given twice.")
-        values[jxa] = reader.read_value(value, kind, name, last="item")
+        more_text = isinstance(value, Mapping) and value.keys() == {"append"} and kind in _GROWING
+        given_value = value["append"] if more_text else value
+        read = reader.read_value(given_value, kind, name, last="item")
+        values[jxa] = AppendedText(read) if more_text else read
     if not values:
         raise InvalidParameterError("properties is empty; give the properties to set.")
     more = _extra_parameters(tool, given, reader)
@@ -272,6 +280,7 @@ def _compose_list(tool: Operation, given: Mapping[str, Any], reader: AppReader) 
         columns=columns,
         id_column=property_term(ident) if ident else "",
         name_column=property_term(name) if name else "",
+        nested=any(row.term == term for row in tables.elements(term)),
         order=_parse_order(given.get("order", ()), term, tables),
         offset=offset,
         limit=limit,
@@ -454,7 +463,7 @@ def named_columns(
 def all_columns(term: str, tables: Tables) -> tuple[Column, ...]:
     """Return every property of a class that can be read, up to a limit."""
     rows = [row for row in tables.properties(term) if "r" in row.access]
-    return tuple(Column(row.term, property_term(row)) for row in rows[:_MAX_COLUMNS])
+    return columns_of(rows[:_MAX_COLUMNS])
 
 
 @lru_cache(maxsize=1)
@@ -481,7 +490,7 @@ def default_columns(term: str, tables: Tables) -> tuple[Column, ...]:
         ident = id_property(term, tables)
         plain = (row for row in rows.values() if row.type in _PLAIN and row != ident)
         chosen = [*plain][:_TEXTS] or ([ident] if ident is not None else [])
-    return tuple(Column(row.term, property_term(row)) for row in chosen)
+    return columns_of(chosen)
 
 
 def _preferred_names(term: str, tables: Tables) -> list[str]:

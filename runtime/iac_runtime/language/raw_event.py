@@ -10,7 +10,7 @@ run. Words are the dictionary's where they are plain, else codes in chevrons.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from functools import lru_cache
 from typing import Any, Final
@@ -27,6 +27,7 @@ from iac_runtime.language.steps import (
     Compare,
     DateValue,
     Event,
+    EventOp,
     Filter,
     MiddleOrSome,
     PathValue,
@@ -56,6 +57,9 @@ JXA_SECONDS: Final = 120.0
 """What JXA waits for an event (AppleScript Language Guide, `with timeout`)."""
 
 _OPERATIONS: Final = ("command", "get", "properties", "columns", "set", "list", "count")
+PLAIN: Final = frozenset({"text", "date", "integer", "number", "real", "boolean"})
+"""Types whose values are the same however they are asked for."""
+
 _ODD: Final = re.compile(r"[^A-Za-z0-9 ]|^[0-9]|^[a-z]+[A-Z]")
 """Terms whose name in JXA nobody confirmed: other characters, or capitals inside the first word."""
 
@@ -107,6 +111,21 @@ def choose_wire_form(event: Event, tables: Tables, seconds: float) -> Event:
     return event
 
 
+def compose_read(
+    op: EventOp, target: tuple[Step, ...], tables: Tables, seconds: float, **more: Any
+) -> Event:
+    """Return a request of IAC's own that reads, in the form in which it is sent."""
+    app = tables.app
+    read = Event(app.id, app.kind, op, "", target=target, writes=False, **more)
+    return choose_wire_form(read, tables, seconds)
+
+
+def join_reads(reads: Iterable[Event], tables: Tables) -> Event:
+    """Return reads of one app as one request, which does not start it."""
+    app, parts = tables.app, tuple(reads)
+    return Event(app.id, app.kind, "each", "", parts=parts, writes=False, may_launch=False)
+
+
 def as_raw_event(event: Event, tables: Tables, seconds: float) -> Event | None:
     """Return a request as a raw event whatever the rule says; None where a code is missing."""
     parts = _iterate_parts((event.target, event.direct, event.named))
@@ -115,6 +134,33 @@ def as_raw_event(event: Event, tables: Tables, seconds: float) -> Event | None:
     if event.kind != "application" or not all(map(code_number, names)):
         return None
     return replace(event, raw=RawForm(seconds, *_names_by_code(tables)))
+
+
+def with_ranges(event: Event, tables: Tables, seconds: float) -> Event:
+    """Return a list with the codes by which a part of it can be read; JXA has no form for that."""
+    steps = [step for step in event.target if isinstance(step, PropertyStep | AllElements)]
+    if (
+        event.kind != "application"
+        or not event.id_column
+        or not all(code_number(step.name) for step in steps)
+    ):
+        return event
+    properties, words = _plain_by_code(steps[-1].name, tables)
+    # What has no ranges leaves time to read it whole.
+    return replace(event, ranges=RawForm(seconds / 2, properties, {}, words))
+
+
+@lru_cache(maxsize=64)
+def _plain_by_code(plural: Term, tables: Tables) -> tuple[dict[int, str], dict[int, str]]:
+    """Return the plain properties of a class, by code, and the words that they can have."""
+    rows = [
+        row
+        for row in tables.properties(plural.word)
+        if row.type in PLAIN or row.type in tables.enums
+    ]
+    kinds = {row.type for row in rows if row.type in tables.enums}
+    words = {four_number(code): name for kind in kinds for name, code in tables.enums[kind]}
+    return {four_number(row.code): row.jxa for row in rows}, words
 
 
 def request_line(event: Event) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import PurePosixPath
 from typing import Any, Final
 
@@ -56,9 +56,10 @@ from iac_runtime.language.syntax import (
     read_syntax,
 )
 from iac_runtime.language.terms import find_properties, known_properties
+from iac_runtime.language.text import format_reference
 from iac_runtime.language.values import ValueReader
 from iac_runtime.tool import Property
-from iac_runtime.tools.tables import Tables
+from iac_runtime.tools.tables import APPLICATION, Tables
 
 _OPERATOR_SPELLINGS: Final[Mapping[Operator, tuple[str, ...]]] = {
     "=": ("=", "==", "equals", "is"),
@@ -342,7 +343,7 @@ def reference_text(text: str) -> RefText:
 
 def specifier_text(steps: tuple[Step, ...]) -> RefText:
     """Return steps as a result; no steps are the application."""
-    return reference_text(Reference(steps).text)
+    return reference_text(format_reference(steps) or APPLICATION)
 
 
 def canonical_reference(shown: str, ident: str | int | None, tables: Tables) -> str:
@@ -351,6 +352,7 @@ def canonical_reference(shown: str, ident: str | int | None, tables: Tables) -> 
     return _PREFIX.sub("", shown, count=1) if steps is None else Reference(steps).text
 
 
+@lru_cache(maxsize=1024)
 def read_shown_reference(
     shown: str, ident: str | int | None, tables: Tables
 ) -> tuple[Step, ...] | None:

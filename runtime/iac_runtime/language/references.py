@@ -40,8 +40,8 @@ from iac_runtime.language.terms import (
     class_term,
     elements_term,
     find_class_element,
+    find_class_property,
     find_element_class,
-    find_field,
     is_only_elements,
     loose_name,
     object_classes,
@@ -131,7 +131,7 @@ def resolve_steps(steps: tuple[Step, ...], tables: Tables) -> Reference:
         if isinstance(step, PropertyStep):
             prop = next(
                 filter(None, (
-                    find_field(tables.properties(owner), step.name)
+                    find_class_property(owner, step.name, tables)
                     for owner in candidate_classes(here.classes, tables)
                 )), CLASS_PROPERTY if step.name == "class" else None,
             )  # fmt: skip
@@ -291,7 +291,7 @@ class _ReferenceResolver:
     def _find_declared(self, here: Reference, name: str) -> Reference | None:
         """Return the property or the elements called `name`; of one class's, the property."""
         for owner in candidate_classes(here.classes, self.tables):
-            prop = find_field(self.tables.properties(owner), name)
+            prop = find_class_property(owner, name, self.tables)
             if prop is not None:
                 kinds = object_classes(prop.type, self.tables)
                 return here.with_step(PropertyStep(property_term(prop)), kinds, prop=prop)

@@ -212,6 +212,12 @@ class Rgb(tuple[float, float, float]):
     __slots__ = ()
 
 
+class AppendedText(str):
+    """What is added at the end of a text that a property has."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class RecordValue:
     """A record: fields by JXA name, in order."""
@@ -360,14 +366,14 @@ class SurroundingReads(NamedTuple):
     """What is read around a write, in its exchange; the write is carried out whatever it gives.
 
     Attributes:
-        before, after: Requests that read.
-        seen: Whether `after` goes by what the first of `before` gave (`steps.Seen`): the first
-            property of an object, or the id of each item of a list, for each of which it is read.
+        before: Requests that read.
+        after: Requests that read then, by what the first of `before` gave where they name it
+            (`PreviouslyRead`): the first property of an object, or the id of each item of a list,
+            for each of which it is read.
     """
 
     before: "tuple[Event, ...]" = ()
     after: "tuple[Event, ...]" = ()
-    seen: bool = False
 
 
 class IntentRequest(NamedTuple):
@@ -400,6 +406,7 @@ class Event:
         more: Parameters that go along with each event of get, set, list or count, by JXA name.
         columns: The properties to read.
         id_column, name_column: What names the items of a list: properties by JXA name, or empty.
+        nested: Whether the items of a list can lie in each other: a name may be the end of a path.
         order: What to sort a list by, the first before the second.
         offset, limit: Which items of a list; no limit means all.
         after: The id of the item that comes before them, as text: where it is now, they begin.
@@ -410,6 +417,12 @@ class Event:
         pin: A request that reads, and its answer: nothing is sent where it answers otherwise.
         around: What is read before and after a write.
         raw: How it is sent by codes, where JXA has no form for it; None for JXA's own form.
+        ranges: How a part of a list is read, by codes; None where it is read whole.
+        holders: How many steps of the target lead to objects in each of which a list looks, and
+            the property that holds their id, by JXA name; none for a list of one object.
+        costs: What reads are taken to cost (see execution/jxa/plans.js); empty for the defaults.
+        filter_here: Why the harness decides the filter of a list or count, not the app: that took
+            too long, or a whole column is the proof.
     """
 
     app: str
@@ -424,6 +437,7 @@ class Event:
     columns: tuple[Column, ...] = ()
     id_column: str = ""
     name_column: str = ""
+    nested: bool = False
     order: tuple[Order, ...] = ()
     offset: int = 0
     limit: int | None = None
@@ -435,3 +449,7 @@ class Event:
     pin: tuple["Event", Any] | None = None
     around: SurroundingReads | None = None
     raw: RawForm | None = field(default=None, compare=False)
+    ranges: RawForm | None = field(default=None, compare=False)
+    holders: tuple[int, str] | None = None
+    costs: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    filter_here: Literal["", "slow", "proof"] = ""

@@ -11,7 +11,7 @@ from typing import Final, Literal
 from iac_base.errors import InvalidParameterError, nearest_names, quote_text
 from iac_base.text import text_literal
 from iac_base.words import fold_name
-from iac_runtime.language.steps import Term
+from iac_runtime.language.steps import Column, Term
 from iac_runtime.tool import Class, Property
 from iac_runtime.tools.tables import (
     APPLICATION,
@@ -51,6 +51,12 @@ def property_term(row: Property) -> Term:
     return Term(row.jxa, row.code, row.term)
 
 
+def columns_of(rows: Iterable[Property | None]) -> tuple[Column, ...]:
+    """Return what reads properties, each once; a row that is none is left out."""
+    known = (Column(row.term, property_term(row)) for row in rows if row is not None)
+    return tuple(dict.fromkeys(known))
+
+
 @_cached
 def elements_term(term: str, tables: Tables) -> Term:
     """Return the JXA name of the collection of a class, with the code of the class."""
@@ -76,6 +82,12 @@ def find_field(rows: Iterable[Property], name: str) -> Property | None:
         if wanted and wanted in (fold_name(row.term), fold_name(row.jxa)):
             return row
     return next((row for row in known if name == code_key(row.code)), None)
+
+
+@_cached
+def find_class_property(term: str, name: str, tables: Tables) -> Property | None:
+    """Return the property of a class that is called `name`, as `find_field` does."""
+    return find_field(tables.properties(term), name)
 
 
 @_cached
@@ -114,7 +126,7 @@ def find_properties(
     found = [
         prop
         for owner in candidate_classes(classes, tables)
-        if (prop := find_field(tables.properties(owner), name)) is not None
+        if (prop := find_class_property(owner, name, tables)) is not None
     ]
     if not found and fold_name(name) == "class":
         return (CLASS_PROPERTY,)

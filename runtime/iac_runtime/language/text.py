@@ -11,12 +11,13 @@ for a tag.
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from iac_base.text import text_literal
 from iac_runtime.language.steps import (
     Absent,
     AllElements,
+    AppendedText,
     Boundary,
     ById,
     ByIndex,
@@ -57,9 +58,17 @@ KEPT_NAMES = _OF_COLLECTIONS
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*\Z")
 
 
+_UNESCAPED: Final = re.compile(r"[ !#-\[\]-~]*\Z")
+
+
+def _quote_text(text: str) -> str:
+    """Return a text as a literal; most hold nothing that is written otherwise there."""
+    return f'"{text}"' if _UNESCAPED.match(text) else text_literal(text)
+
+
 def member_access(name: str) -> str:
     """Return the access to the property `name`: `.name`, or in brackets where it must be."""
-    return f".{name}" if _IDENTIFIER.match(name) else f"[{text_literal(name)}]"
+    return f".{name}" if _IDENTIFIER.match(name) else f"[{_quote_text(name)}]"
 
 
 def format_reference(steps: tuple[Step, ...], root: str = "") -> str:
@@ -78,9 +87,9 @@ def _format_step(step: Step, root: str) -> str:
         case ByIndex(index):
             return f"[{index}]"
         case ByName(name):
-            return f"[{text_literal(name)}]"
+            return f"[{_quote_text(name)}]"
         case ById(ident):
-            return f".byId({text_literal(ident) if isinstance(ident, str) else ident})"
+            return f".byId({_quote_text(ident) if isinstance(ident, str) else ident})"
         case Boundary(word) | MiddleOrSome(word) | RelativeTo(word) | PreviouslyRead(word):
             return f".{word}"
         case Span(start, stop):
@@ -95,7 +104,7 @@ def format_filter(test: Filter, root: str = "") -> str:
         return f"{{_{test.word}: [{', '.join(format_filter(part, root) for part in test.tests)}]}}"
     value = format_value(test.value, root)
     if test.operator != "=":
-        word = test.operator if test.operator.startswith("_") else text_literal(test.operator)
+        word = test.operator if test.operator.startswith("_") else _quote_text(test.operator)
         value = f"{{{word}: {value}}}"
     match test.path:
         case (PropertyStep(name),) if _IDENTIFIER.match(name):
@@ -117,23 +126,23 @@ def format_value(value: Value, root: str = "") -> str:
         case int() | float():
             return json.dumps(value)
         case str():
-            return text_literal(value)
+            return _quote_text(value)
         case tuple():
             return f"[{', '.join(format_value(item, root) for item in value)}]"
         case PathValue(path):
-            return f"Path({text_literal(path)})" if root else text_literal(path)
+            return f"Path({_quote_text(path)})" if root else _quote_text(path)
         case DateValue():
-            return f"new Date({text_literal(value.iso)})"
+            return f"new Date({_quote_text(value.iso)})"
         case RecordValue(fields):
             return format_object({key: format_value(item, root) for key, item in fields})
         case RefValue(steps):
-            return format_reference(steps, root) if root else text_literal(format_reference(steps))
+            return format_reference(steps, root) if root else _quote_text(format_reference(steps))
 
 
 def format_object(fields: Mapping[str, str]) -> str:
     """Return a JavaScript object literal of ready expressions."""
     rows = (
-        f"{name if _IDENTIFIER.match(name) else text_literal(name)}: {value}"
+        f"{name if _IDENTIFIER.match(name) else _quote_text(name)}: {value}"
         for name, value in fields.items()
     )
     return f"{{{', '.join(rows)}}}"
@@ -168,8 +177,23 @@ def event_json(event: Event, mark: str) -> dict[str, Any]:
         request["writes"] = True
     if event.after:
         request["after"] = event.after
+    if event.nested and not event.id_column:
+        request["nested"] = True
+    if event.filter_here:
+        request["filterHere"] = event.filter_here
     if event.raw is not None:
         request["raw"] = _raw_json(event, event.raw)
+    if event.ranges is not None:
+        raw, known = _raw_json(event, event.ranges), event.ranges.properties
+        raw["codes"] = {name: code for name, code in raw["codes"].items() if code in known}
+        bare = [_step_json(step, True) for step in event.target if not isinstance(step, Whose)]
+        request["range"] = {"raw": raw, "target": bare}
+    if event.holders is not None:
+        length, ident = event.holders
+        ids = (*event.target[:length], PropertyStep(ident))
+        request["holder"] = [_step_json(step, coded) for step in ids]
+    if event.costs:
+        request["costs"] = dict(event.costs)
     if not isinstance(event.direct, Absent):
         request["direct"] = _value_json(event.direct, coded)
     if event.kind == "application" and not event.may_launch:
@@ -177,10 +201,10 @@ def event_json(event: Event, mark: str) -> dict[str, Any]:
     if event.pin is not None:
         request["pin"] = [event_json(event.pin[0], mark), event.pin[1]]
     if event.around is not None:
-        before, after, seen = event.around
-        request["before"] = [event_json(part, mark) for part in before]
-        request["after"] = [event_json(part, mark) for part in after]
-        request["seen"] = seen
+        request["before"] = [event_json(part, mark) for part in event.around.before]
+        request["after"] = [event_json(part, mark) for part in event.around.after]
+        steps = (step for read in event.around.after for step in read.target)
+        request["seen"] = any(isinstance(one, PreviouslyRead) and one.by != "made" for one in steps)
     return request
 
 
@@ -264,6 +288,8 @@ def _value_json(value: Value, coded: bool) -> Any:
             return {"word": value, "code": code_number(value), "form": value.form}
         case Rgb() if coded:
             return {"color": list(value)}
+        case AppendedText():
+            return {"append": str(value)}
         case tuple():
             return [_value_json(part, coded) for part in value]
     return value
@@ -277,7 +303,7 @@ def jxa_line(event: Event) -> str:
             "const app = Application.currentApplication(); app.includeStandardAdditions = true; ",
         )
     else:
-        root, before = f"Application({text_literal(event.app)})", ""
+        root, before = f"Application({_quote_text(event.app)})", ""
     return before + _format_line(event, root)
 
 
@@ -299,7 +325,7 @@ def _format_line(event: Event, root: str) -> str:
         case "properties":
             return _format_read(f"{target}.properties", root, more)
         case "count":
-            return f"{root}.count({target}, {format_object(more)})" if more else f"{target}.length"
+            return _format_count(target, root, more)
         case "columns":
             return _format_columns(event, target, root, more)
         case "each":
@@ -312,6 +338,11 @@ def _format_line(event: Event, root: str) -> str:
             return f"{root}.{event.op}()"
         case "test":
             return f"{root}.running()"
+
+
+def _format_count(target: str, root: str, more: Mapping[str, str]) -> str:
+    given = {"each": '"item"', **more}
+    return f"{root}.count({target}, {format_object(given)})" if more else f"{target}.length"
 
 
 def _format_columns(event: Event, target: str, root: str, more: Mapping[str, str]) -> str:
@@ -327,7 +358,7 @@ def _format_list_read(event: Event, target: str, root: str, more: Mapping[str, s
     names += [column.jxa for column in event.columns] + [row.jxa for row in event.order]
     names = list(dict.fromkeys(names))
     if not names:
-        return f"{root}.count({target}, {format_object(more)})" if more else f"{target}.length"
+        return _format_count(target, root, more)
     if len(names) == 1:
         return _format_property_read(target, names[0], root, more, _OF_COLLECTIONS)
     reads = (_format_property_read("x", name, root, more, _OF_COLLECTIONS) for name in names)
@@ -342,7 +373,10 @@ def _format_assignments(event: Event, target: str, root: str, more: Mapping[str,
     if more:
         calls = (f"{root}.set({owner}{n}, {format_object({'to': v, **more})})" for n, v in sets)
         return begin + "; ".join(calls)
-    return begin + "; ".join(f"{owner}{name} = {value}" for name, value in sets)
+    kept = {member_access(name) for name, value in event.named if isinstance(value, AppendedText)}
+    return begin + "; ".join(
+        f"{owner}{name} {'+=' if name in kept else '='} {value}" for name, value in sets
+    )
 
 
 def _format_read(specifier: str, root: str, more: Mapping[str, str]) -> str:

@@ -7,7 +7,7 @@ What the classes of an app share is found by the name of their module: `mail_obj
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, cast
 
 from iac_runtime.objects.conditions import Condition, Criterion
 from iac_runtime.objects.rows import Color, Point, Rect
@@ -304,9 +304,12 @@ class RwPropertyValue(PropertyValue[T]):
 
     __slots__ = ()
 
-    def set(self, value: T, /) -> None:
-        """Give the property another value."""
-        _set_property(self._owner, self._name, value)
+    def set(
+        self, value: T, /, *, text_format: Literal["plain", "html", "markdown"] | None = None
+    ) -> None:
+        """Give the property another value; of a text that is kept as HTML say how it is written."""
+        more = {"text_format": text_format} if text_format else {}
+        _set_property(self._owner, self._name, value, **more)
 
 
 class Object(Specifier):
@@ -356,9 +359,10 @@ class Replaceable(Specifier, Generic[T_contra]):
         _set_property(*self._place, value)
 
 
-def _set_property(owner: Object, name: str, value: object) -> None:
+def _set_property(owner: Object, name: str, value: object, **more: str) -> None:
 
-    home_of(type(owner)).function("set")(target=str(owner), properties={name: to_argument(value)})
+    given = {name: to_argument(value)}
+    home_of(type(owner)).function("set")(target=str(owner), properties=given, **more)
 
 
 _TUPLES: Final[Mapping[str, type[Any]]] = {"color": Color, "RGB color": Color, "point": Point}

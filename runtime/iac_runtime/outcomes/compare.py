@@ -11,10 +11,12 @@ from iac_runtime.language.text import format_reference
 from iac_runtime.outcomes.outcome import (
     Outcome,
     State,
+    due_value,
     is_gone,
     outcome_of_values,
     record_of,
     short_value,
+    short_values,
     whole_of,
 )
 from iac_runtime.outcomes.read_back import ReadBackPlan, WriteOperation
@@ -51,19 +53,15 @@ def compare_reads(
 
 def object_reference(watch: ReadBackPlan, row: Mapping[str, Any] | None, key: Any = None) -> str:
     """Return the reference of the object of a watch, by the id that was read of it."""
-    steps = watch.target
-    ident = watch.ident
-    if ident is None or not steps:
+    steps, ident = watch.target, watch.ident
+    found = key if key is not None or ident is None else (row or {}).get(ident.term)
+    if not steps or not isinstance(found, str | int):
         return format_reference(steps)
-    found = key if key is not None else (row or {}).get(ident.term)
-    last = steps[-1]
-    if watch.many and isinstance(found, str | int):
+    if watch.many:
         return format_reference((*without_filter(steps), ById(found)))
-    if isinstance(last, ByIndex | ByName) and isinstance(found, str | int):
-        by_id = ident.term != "name"
-        step = ById(found) if by_id else ByName(str(found))
-        if by_id or isinstance(last, ByName):
-            return format_reference((*without_filter(steps[:-1]), step))
+    if isinstance(steps[-1], ByName) or (watch.has_id and isinstance(steps[-1], ByIndex)):
+        step = ById(found) if watch.has_id else ByName(str(found))
+        return format_reference((*without_filter(steps[:-1]), step))
     return format_reference(steps)
 
 
@@ -80,7 +78,7 @@ def unread_reference(
 def expected(watch: ReadBackPlan, before: Row) -> Row:
     """Return what is known of an object that was not read back: its key, and what was wanted."""
     key = {watch.ident.term: before.get(watch.ident.term)} if watch.ident else {}
-    return key | {row.term: row.value for row in watch.wanted}
+    return key | {row.term: due_value(row, before) for row in watch.wanted}
 
 
 def rows_of(
@@ -88,8 +86,7 @@ def rows_of(
 ) -> list[tuple[str, Row | None, Row | None]]:
     """Return each object of a set: its reference, and its properties before and after."""
     if not watch.many:
-        before = record_of(reads.before[0]) if reads.before else None
-        after = record_of(reads.after[0]) if reads.after else None
+        before, after = (record_of(one[0]) if one else None for one in reads)
         return [
             (object_reference(watch, after or (before and expected(watch, before))), before, after)
         ]
@@ -97,13 +94,12 @@ def rows_of(
     if not isinstance(listing, dict) or listing.get("by") != "id":
         return []
     labels = [column.label for column in watch.around.before[0].columns]
-    found: list[tuple[str, Row | None, Row | None]] = []
     # Where there was no time, none was read back.
     answers = reads.after or ({},) * len(listing["rows"])
-    for (key, _, values), answer in zip(listing["rows"], answers, strict=False):
-        before = dict(zip(labels, values, strict=True))
-        found.append((object_reference(watch, None, key), before, record_of(answer)))
-    return found
+    return [
+        (object_reference(watch, None, key), dict(zip(labels, row, strict=True)), record_of(answer))
+        for (key, _, row), answer in zip(listing["rows"], answers, strict=False)
+    ]
 
 
 def _judge_set(
@@ -152,30 +148,25 @@ def _judge_delete(
     watch: ReadBackPlan, _value: Any, reads: SurroundingAnswers, tables: Tables
 ) -> Outcome:
     if watch.many:
-        left = reads.after[0].get("value") if reads.after[0].get("ok") else None
-        was = reads.before[0].get("value") if reads.before[0].get("ok") else None
+        left, was = (one[0].get("value") for one in (reads.after, reads.before))
         if left == 0:
             return Outcome("confirmed")
         if not isinstance(left, int) or not isinstance(was, int):
             return Outcome("unknown", says=_failure_reason(reads))
         return Outcome("unchanged" if left == was else "partial", says=f"{left} of {was} are left")
     if len(reads.after) > 1:
-        there = [one for one in reads.after if not is_gone(one)]
-        if any(not one.get("ok") for one in there):
+        there, every = [one for one in reads.after if not is_gone(one)], len(reads.after)
+        if not all(one.get("ok") for one in there):
             return Outcome("unknown", says=_failure_reason(reads))
-        if not there:
-            return Outcome("confirmed")
-        every = len(there) == len(reads.after)
-        says = f"{len(there)} of {len(reads.after)} are still there"
-        return Outcome("unchanged" if every else "partial", says=says)
+        says = f"{len(there)} of {every} are still there" if there else ""
+        state: State = "unchanged" if len(there) == every else "partial" if there else "confirmed"
+        return Outcome(state, says=says)
     answer = next(iter(reads.after))
     before, after = record_of(reads.before[0]), record_of(answer)
     ref = object_reference(watch, before)
-    if before is None:
-        return Outcome("unknown", ref, says=_failure_reason(reads))
-    if is_gone(answer):
+    if before is not None and is_gone(answer):
         return Outcome("confirmed", ref)
-    if after is None:
+    if before is None or after is None:
         return Outcome("unknown", ref, says=_failure_reason(reads))
     return _judge_remaining(watch, ref, before, after, tables, "it is still there")
 
@@ -188,7 +179,7 @@ def _judge_remaining(
     now = after.get(term)
     if term and now is not None and now != before.get(term):
         return Outcome("confirmed", ref, {term: short_value(now, tables)})
-    if watch.ident is not None and watch.ident.term == "name" and watch.operation != "command":
+    if watch.ident is not None and not watch.has_id:
         return Outcome("unknown", ref, says=f"something with that name is there: {otherwise}")
     return Outcome("unchanged", ref, says=otherwise)
 
@@ -203,36 +194,29 @@ def _judge_move(
     if before is None:
         return Outcome("unknown", ref, says=_failure_reason(reads))
     after = record_of(old)
-    if found is not None and (
-        is_gone(old) or after is None or ref == object_reference(watch, before)
-    ):
-        where = {}
-        if watch.container and found.get(watch.container.term) is not None:
-            where = {watch.container.term: short_value(found[watch.container.term], tables)}
+    if found is not None and (after is None or ref == object_reference(watch, before)):
+        term = watch.container.term if watch.container else ""
+        where = {} if found.get(term) is None else {term: short_value(found[term], tables)}
         return Outcome("confirmed", ref, where)
     if after is None:
         gone = "it is gone from there, and its new place is unknown"
         return Outcome("unknown", ref, says=gone if is_gone(old) else _failure_reason(reads))
     outcome = _judge_remaining(watch, ref, before, after, tables, "it is still where it was")
-    if outcome.state == "confirmed" or found is None:
-        return outcome
-    return Outcome("confirmed", ref) if watch.container is None else outcome
+    moved = found is not None and watch.container is None
+    return Outcome("confirmed", ref) if moved else outcome
 
 
 def moved_reference(
     watch: ReadBackPlan, value: Any, reads: SurroundingAnswers, tables: Tables
 ) -> str:
     """Return the reference of an object that was moved, where it is now."""
-    before = record_of(reads.before[0]) if reads.before else None
-    made = made_reference(value, tables)
-    if made:
+    if made := made_reference(value, tables):
         return made
-    ident = watch.ident
-    if len(reads.after) > 2 and ident is not None and before is not None:
-        row, key = record_of(reads.after[2]), before.get(ident.term)
-        place = watch.around.after[2].target[:-1]
-        if row is not None and isinstance(key, str | int):
-            step = ById(key) if ident.term != "name" else ByName(str(key))
+    before, ident = record_of(reads.before[0]) if reads.before else None, watch.ident
+    if before is not None and ident is not None and len(reads.after) > 2:
+        key, place = before.get(ident.term), watch.around.after[2].target[:-1]
+        if record_of(reads.after[2]) is not None and isinstance(key, str | int):
+            step = ById(key) if watch.has_id else ByName(str(key))
             return format_reference((*place, step))
     return object_reference(watch, before)
 
@@ -241,8 +225,7 @@ def _judge_command(
     watch: ReadBackPlan, _value: Any, reads: SurroundingAnswers, tables: Tables
 ) -> Outcome:
     if watch.known.get("gone"):
-        before = record_of(reads.before[0])
-        ref = object_reference(watch, before)
+        ref = object_reference(watch, record_of(reads.before[0]))
         if is_gone(reads.after[0]):
             return Outcome("confirmed", ref)
         return Outcome("unknown", ref, says=_failure_reason(reads) or "it is still there")
@@ -250,15 +233,12 @@ def _judge_command(
         found = outcome_of_values(watch.wanted, [row[1:] for row in rows_of(watch, reads)], tables)
         return Outcome(found.state, format_reference(watch.target), found.read, found.says)
     asked, *ends = reads.before
-    wanted = record_of(asked)
+    wanted = record_of(asked) or {}
     ident = next((c.label for c in watch.around.after[0].columns), "")
     old = [row.get(ident) for row in map(record_of, ends) if row]
-    for row in map(record_of, reads.after):
-        if not wanted or not row or row.get(ident) in old:
-            continue
-        if all(row.get(term) == due for term, due in wanted.items()):
-            read = {term: short_value(due, tables) for term, due in wanted.items()}
-            return Outcome("confirmed", read=read)
+    for row in map(record_of, reads.after) if wanted else ():
+        if row and row.get(ident) not in old and row.items() >= wanted.items():
+            return Outcome("confirmed", read=short_values(wanted, tables))
     return Outcome("unknown", says=f"it has not appeared in {watch.known['among']} yet")
 
 

@@ -201,25 +201,17 @@ class UndoHistory:
 
     def find_calls(self, wanted: CallSelection, most: int = 1000) -> list[KeptCall]:
         """Return the calls that are meant, the newest first. Raises as `keep`."""
-        tests: list[str] = ["at >= ?"]
-        values: list[Any] = [time.time() - self._age]
         rows: Sequence[tuple[str, Any]] = (
-            ("id = ?", wanted.call),
-            ("at >= ?", wanted.since),
-            ("client = ?", wanted.client),
+            ("at >= ?", max(time.time() - self._age, wanted.since)),
+            ("id = ?", wanted.call or None),
+            ("id > ?", wanted.after),
+            ("client = ?", wanted.client or None),
+            ("undoes = ?", None if wanted.call else 0),
         )
-        for test, value in rows:
-            if value:
-                tests.append(test)
-                values.append(value)
-        if wanted.after is not None:
-            tests.append("id > ?")
-            values.append(wanted.after)
-        if not wanted.call:
-            tests.append("undoes = 0")
+        tests = {test: value for test, value in rows if value is not None}
         query = f"SELECT * FROM calls WHERE {' AND '.join(tests)} ORDER BY id DESC LIMIT ?"  # noqa: S608 (constant tests)
         with self._database.hold_connection() as connection:
-            found = connection.execute(query, (*values, wanted.last or most)).fetchall()
+            found = connection.execute(query, (*tests.values(), wanted.last or most)).fetchall()
         return [_parse_row(row) for row in found]
 
     def name_point(self, name: str) -> int:

@@ -5,7 +5,7 @@ was read of each object after the write. Where something is otherwise by then, n
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -34,12 +34,12 @@ from iac_runtime.outcomes.outcome import (
     whole_of,
 )
 from iac_runtime.outcomes.read_back import (
+    STAMPED,
     ReadBackPlan,
     WriteOperation,
+    declared_type,
     effect_of,
-    is_id,
     is_stable_reference,
-    is_stamp,
     linked_properties,
 )
 from iac_runtime.policy.facts import UNCHANGED, Undo
@@ -73,6 +73,10 @@ class InverseCall(NamedTuple):
     says: str
 
 
+InverseSteps: TypeAlias = tuple[InverseCall, ...] | str
+"""The calls that take a write back, or why there are none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Inverse:
     """The calls that take a write back, in order.
@@ -102,13 +106,11 @@ def inverse_of(
         return Inverse(says="the old value could not be read")
     if outcome.state == "unchanged":
         return Inverse(says=_UNCHANGED)
-    if watch.operation == "delete":
-        inverse: Inverse | str = _undo_delete(watch, value, reads, tables)
-    else:
-        why = _why_never(watch, tables)
-        inverse = why or _MAKERS[watch.operation](watch, value, reads, tables)
-    if isinstance(inverse, str):
-        inverse = Inverse(says=inverse)
+    found = _why_never(watch, tables) or _MAKERS[watch.operation](watch, value, reads, tables)
+    inverse = Inverse(says=found) if isinstance(found, str) else Inverse(found)
+    if isinstance(found, str) and watch.operation == "delete" and len(reads.before) > 1:
+        whole = whole_of(reads.before[1], watch.around.before[1])
+        inverse = replace(inverse, copy=short_values(whole or {}, tables) or None)
     text = json.dumps([inverse.steps, inverse.copy], default=str)
     if len(text) > LARGEST:
         return Inverse(says="the old value is too large to keep")
@@ -132,7 +134,7 @@ def plan_undo(
         return Undo(False)
     if why := _why_never(watch, tables):
         return Undo(False, why)
-    if without_secrets(watch.wanted) != watch.wanted:
+    if watch.wanted and without_secrets(watch.wanted) != watch.wanted:
         return Undo(False, _NOT_KEPT)
     if answers is None and watch.look:
         # Of how many is not known yet.
@@ -144,36 +146,42 @@ def plan_undo(
         # What an app names by itself, and what is called, has a name.
         named = bool(watch.known.get("named") or more.get("name", {}).get("value"))
         named |= any(row.term == "name" and row.value for row in watch.wanted)
-        if not (named or (watch.ident and is_id(watch.ident))):
+        if not (named or watch.has_id):
             return Undo(False, _NO_ID)
         return Undo(True, f"{_deletion_text(watch, tables)}, unless it has changed")
     if watch.operation == "move":
-        found = _plan_move(watch, reads, more.get("there", {}).get("value"), tables)
+        steps = _plan_move(watch, reads, more.get("there", {}).get("value"), tables)
     else:
         found = inverse_of(watch, _PLANNED, None, reads, tables)
-    if not found.steps:
-        return UNCHANGED if found.says == _UNCHANGED else Undo(False, found.says)
-    said = [step.says for step in found.steps]
+        steps = found.steps or found.says
+    if isinstance(steps, str):
+        return UNCHANGED if steps == _UNCHANGED else Undo(False, steps)
     if watch.operation == "set":
-        return Undo(True, said[0] if len(said) == 1 else _many_text(watch, len(said), tables))
+        says, *more_says = (step.says for step in steps)
+        told = _many_text(watch, len(steps), tables) if more_says else says
+        return Undo(True, told, _what_stays(watch, reads))
     name = more.get("place", {}).get("value")
     if watch.operation == "delete" and isinstance(name, str) and mailbox_role(name) == "trash":
         return Undo(False, _IN_TRASH)
     bins = more.get("bins", {"value": ["Trash"]}).get("value")
     if not any(mailbox_role(str(one)) == "trash" for one in bins or ()):
         return Undo(False, f"{tables.app.name} shows no place for what is deleted")
-    back = f"moves it back to {_place_text(found.steps[0], name, tables)}"
+    back = f"moves it back to {_place_text(steps[0], name, tables)}"
     return Undo(True, f"{back}, {_UNLESS}" if watch.operation == "delete" else back)
+
+
+def _what_stays(watch: ReadBackPlan, reads: SurroundingAnswers) -> str:
+    """Return what the old values may have had that no value brings back; empty for nothing."""
+    row = (record_of(reads.before[0]) if reads.before else None) or {}
+    marks = watch.known.get("leaves", {})
+    wanted = (one.term for one in watch.wanted if one.term in marks)
+    return "; ".join(marks[term][1] for term in wanted if marks[term][0] in str(row.get(term)))
 
 
 def find_loss(watch: ReadBackPlan, answers: Sequence[Mapping[str, Any]]) -> str:
     """Return what a write would lose for good by what `watch.look` answered; empty for nothing."""
-    reads = answers[len(answers) - len(watch.losses) :]
-    lost = (
-        says
-        for says, answer in zip(watch.losses, reads, strict=False)
-        if not (is_gone(answer) or answer.get("value") == 0)
-    )
+    reads = zip(watch.losses, answers[len(answers) - len(watch.losses) :], strict=False)
+    lost = (says for says, one in reads if not (is_gone(one) or one.get("value") == 0))
     return next(lost, "")
 
 
@@ -193,11 +201,11 @@ def rivals_of(
 
 
 def named_for_good(
-    watch: ReadBackPlan, answers: Sequence[Mapping[str, Any]] | None, tables: Tables
+    watch: ReadBackPlan, answers: Sequence[Mapping[str, Any]], tables: Tables
 ) -> ReadBackPlan:
     """Return a plan whose object goes by the ids and names that its app answered for it."""
     keys = [*watch.asked]
-    if not answers or "itself" not in keys:
+    if "itself" not in keys:
         return watch
     answer = answers[len(watch.needed) + keys.index("itself")]
     return replace(watch, target=named_steps(answer.get("value"), tables) or watch.target)
@@ -208,6 +216,9 @@ _UNCHANGED: Final = "nothing was changed"
 _NOT_KEPT: Final = "it contains something like a secret, which is not kept"
 _IN_TRASH: Final = "it is in the trash already, and goes for good"
 _NO_ID: Final = "the object has no id by which it could be found again"
+_NOT_NAMED: Final = "the app names no object that could be found again"
+_NOT_KNOWN: Final = "where it was before cannot be told"
+_NOT_FOUND: Final = "where it is now cannot be told"
 _UNLESS: Final = "unless you empty the trash"
 
 
@@ -219,10 +230,10 @@ def _many_text(watch: ReadBackPlan, count: int, tables: Tables) -> str:
 
 def _place_text(step: InverseCall, name: Any, tables: Tables) -> str:
     """Return where an object goes back to, as a person calls it: `name`, as far as it was read."""
-    reference = str([*step.arguments.values()][-1])
-    last = AppReader(tables, strict=False).read_reference(reference).steps[-1]
     if not isinstance(name, str):
-        name = last.name if isinstance(last, ByName) else reference
+        name = str([*step.arguments.values()][-1])
+        last = AppReader(tables, strict=False).read_reference(name).steps[-1]
+        name = last.name if isinstance(last, ByName) else name
     return f"{tables.app.name} / {clean_value(name)}"
 
 
@@ -242,7 +253,7 @@ def _why_never(watch: ReadBackPlan, tables: Tables) -> str:
         case "set":
             return "" if tool_named(tables, op="set") else "no tool of the app can set it back"
         case "make" | "copy" if watch.ident is None:
-            return "the app names no object that could be found again"
+            return _NOT_NAMED
         case "make" | "copy":
             known = tool_named(tables, event="coredelo")
             return "" if known else "the app has no command to delete it"
@@ -251,7 +262,7 @@ def _why_never(watch: ReadBackPlan, tables: Tables) -> str:
         case "delete" if not watch.known.get("trash"):
             return _COPIED
         case "move" if watch.ident is None:
-            return "where it is now cannot be told"
+            return _NOT_FOUND
         case "move" | "delete":
             return "" if _mover(tables) else "the app has no command to move it back"
     return "IAC does not know how to undo it"
@@ -260,11 +271,21 @@ def _why_never(watch: ReadBackPlan, tables: Tables) -> str:
 _COPIED: Final = "it is gone for good, and IAC keeps what it could read of it as a copy"
 
 
-def tool_named(tables: Tables, *, op: str = "command", event: str = "") -> tuple[str, Spec] | None:
+class InverseTool(NamedTuple):
+    """A tool that takes writes back: its name, its parameter for the object, and its row."""
+
+    name: str
+    target: str
+    spec: Spec
+
+
+def tool_named(tables: Tables, *, op: str = "command", event: str = "") -> InverseTool | None:
     """Return the tool of an app that is an object tool, or a command by its event."""
     for name, spec in tables.tools.items():
         if spec.op == op and not spec.bind and (not event or spec.event == event):
-            return f"{tables.key}_{name.rstrip('_')}", spec
+            direct = (key for key, row in spec.params.items() if row.code == "----")
+            name = f"{tables.key}_{name.rstrip('_')}"
+            return InverseTool(name, next(direct, "target"), spec)
     return None
 
 
@@ -297,36 +318,29 @@ def _plain_value(value: Any, tables: Tables) -> Any:
 
 
 def _is_stable(value: Any, tables: Tables) -> bool:
-    steps = read_shown_reference(value["ref"], value.get("id"), tables)
+    steps = named_steps(value, tables)
     # What is named by its part in the app, such as the current track, is another by then.
-    return steps is not None and is_stable_reference(steps) and isinstance(steps[-1], ById | ByName)
+    return bool(steps) and isinstance(steps[-1], ById | ByName)
 
 
 def _why_not_findable(watch: ReadBackPlan, reference: str, tables: Tables) -> str:
     """Return why an object cannot be found again; empty where it can."""
     steps = AppReader(tables, strict=False).read_reference(reference).steps if reference else ()
-    last = steps[-1] if steps else None
-    if last is None or isinstance(last, ById):
+    if not steps or isinstance(steps[-1], ById) or is_stable_reference(steps):
         return ""
-    if isinstance(last, PropertyStep):
-        known = watch.ident is not None and watch.ident.term != "name"
-        return (
-            ""
-            if known or is_stable_reference(steps)
-            else "IAC could not find the object again later"
-        )
-    return "" if is_stable_reference(steps) else _NO_ID
+    if not isinstance(steps[-1], PropertyStep):
+        return _NO_ID
+    return "" if watch.has_id else "IAC could not find the object again later"
 
 
 def _undo_set(
     watch: ReadBackPlan, _value: Any, reads: SurroundingAnswers, tables: Tables
-) -> Inverse | str:
+) -> InverseSteps:
     tool = tool_named(tables, op="set")
     assert tool is not None
     rows = rows_of(watch, reads)
     if watch.many and reads.before and reads.before[0].get("list", {}).get("total") != len(rows):
         return "there are more objects than are kept"
-    target = next((key for key, row in tool[1].params.items() if row.code == "----"), "target")
     steps = []
     for reference, before, after in rows:
         if before is None:
@@ -335,27 +349,26 @@ def _undo_set(
         left = expected(watch, before) if after is None else after
         if why := _why_not_findable(watch, reference, tables):
             return why
-        terms = [row.term for row in watch.wanted]
-        terms += [term for term in before if term in linked_properties(tables.app.id, watch.kind)]
+        terms = dict.fromkeys(row.term for row in watch.wanted)
+        linked = linked_properties(tables.app.id, watch.kind)
+        terms |= {term: None for term in before if term in linked}
         values: dict[str, Any] = {}
         told: list[str] = []
-        for term in dict.fromkeys(terms):
+        for term in terms:
             if term in left and before[term] == left[term]:
                 continue
-            rows_ = find_properties((watch.kind,) if watch.kind else None, term, tables)
-            kind = " | ".join(dict.fromkeys(row.type for row in rows_)) or "any"
+            kinds = find_properties((watch.kind,) if watch.kind else None, term, tables)
             try:
-                values[term] = value_for_caller(before[term], kind, tables)
+                values[term] = value_for_caller(before[term], declared_type(kinds), tables)
             except ToolError as error:
                 return f"{term} cannot be kept: {error.message}"
             what = before.get("name") if term == "value" else term
             told.append(f"{what or term} to {_value_text(before[term], tables)}")
-        if not values:
-            continue
-        arguments = {target: reference or "application", "properties": values}
-        kept = StateToCheck(reference, watch.kind, _values_to_check(watch, left, values))
-        steps.append(InverseCall(tool[0], arguments, kept, f"restores {' and '.join(told)}"))
-    return Inverse(tuple(steps)) if steps else _UNCHANGED
+        if values:
+            arguments = {tool.target: reference or "application", "properties": values}
+            kept = StateToCheck(reference, watch.kind, _values_to_check(watch, left, values))
+            steps.append(InverseCall(tool.name, arguments, kept, f"restores {' and '.join(told)}"))
+    return tuple(steps) or _UNCHANGED
 
 
 def _value_text(value: Any, tables: Tables) -> str:
@@ -365,40 +378,38 @@ def _value_text(value: Any, tables: Tables) -> str:
 
 
 def _values_to_check(
-    watch: ReadBackPlan, row: Mapping[str, Any], terms: Mapping[str, Any] | None = None
+    watch: ReadBackPlan, row: Mapping[str, Any], terms: Iterable[str]
 ) -> tuple[tuple[str, Any], ...]:
     first = [watch.ident.term] if watch.ident else []
-    return tuple(
-        (term, row[term]) for term in dict.fromkeys((*first, *(terms or ()))) if term in row
-    )
+    return tuple((term, row[term]) for term in dict.fromkeys((*first, *terms)) if term in row)
 
 
 def _undo_make(
     watch: ReadBackPlan, value: Any, reads: SurroundingAnswers, tables: Tables
-) -> Inverse | str:
-    reference = made_reference(value, tables)
-    tool = tool_named(tables, event="coredelo")
+) -> InverseSteps:
+    reference, tool = made_reference(value, tables), tool_named(tables, event="coredelo")
     assert tool is not None
     assert watch.ident is not None
     if not reference:
-        return "the app named no object that could be found again"
+        return _NOT_NAMED
     if why := _why_not_findable(watch, reference, tables):
         return why
-    whole = whole_of(reads.after[0], watch.around.after[0]) if reads.after else None
-    if whole is None or whole.get(watch.ident.term) is None:
-        return "the new object could not be read"
-    known = {term: part for term, part in whole.items() if _is_plain(part) and not is_stamp(term)}
     first = watch.ident.term
+    whole = whole_of(reads.after[0], watch.around.after[0]) if reads.after else None
+    if whole is None or whole.get(first) is None:
+        return "the new object could not be read"
+    known = {term: part for term, part in whole.items() if _is_plain(part) and term not in STAMPED}
     kept = {first: whole[first], **dict([*known.items()][:_MOST_LEFT])}
-    counts = []
     # Not every class of what it holds can be counted by each kind of event.
-    for read, answer in zip(watch.around.after[1:], reads.after[1:], strict=False):
-        last = read.target[-1]
-        if isinstance(last, AllElements) and isinstance(answer.get("value"), int):
-            counts.append((str(getattr(last.name, "word", last.name)), answer["value"]))
-    left = StateToCheck(reference, watch.kind, tuple(kept.items()), tuple(counts))
+    held = zip(watch.around.after[1:], reads.after[1:], strict=False)
+    counts = tuple(
+        (str(getattr(last.name, "word", last.name)), answer["value"])
+        for read, answer in held
+        if isinstance(last := read.target[-1], AllElements) and isinstance(answer.get("value"), int)
+    )
+    left = StateToCheck(reference, watch.kind, tuple(kept.items()), counts)
     told = _deletion_text(watch, tables)
-    return Inverse((InverseCall(tool[0], {_direct_parameter(tool[1]): reference}, left, told),))
+    return (InverseCall(tool.name, {tool.target: reference}, left, told),)
 
 
 def _is_plain(value: Any) -> bool:
@@ -407,57 +418,46 @@ def _is_plain(value: Any) -> bool:
     return value is None or isinstance(value, bool | int | float)
 
 
-def _direct_parameter(spec: Spec) -> str:
-    return next((key for key, row in spec.params.items() if row.code == "----"), "target")
+def _mover(tables: Tables) -> tuple[InverseTool, str] | None:
+    """Return the tool that moves an object, and its parameter for where to."""
+    tool = tool_named(tables, event="coremove")
+    rows = tool.spec.params.items() if tool else ()
+    return next(((tool, key) for key, row in rows if tool and row.code == "insh"), None)
 
 
-def _mover(tables: Tables) -> tuple[str, str, str] | None:
-    """Return the tool that moves an object, and its parameters for what and to where."""
-    found = tool_named(tables, event="coremove")
-    if found is None:
-        return None
-    places = [key for key, row in found[1].params.items() if row.code == "insh"]
-    return (found[0], _direct_parameter(found[1]), places[0]) if places else None
-
-
-def _move_back(reference: str, to: str, left: StateToCheck, tables: Tables) -> Inverse:
+def _move_back(reference: str, to: str, left: StateToCheck, tables: Tables) -> InverseSteps:
     """Return the call that moves an object to what it lay in."""
     mover = _mover(tables)
     assert mover is not None
-    tool, what, place = mover
-    step = InverseCall(tool, {what: reference, place: to}, left, f"moves it back to {to}")
-    return Inverse((step,))
+    tool, place = mover
+    given = {tool.target: reference, place: to}
+    return (InverseCall(tool.name, given, left, f"moves it back to {to}"),)
 
 
 def _original_place(watch: ReadBackPlan, before: Mapping[str, Any], tables: Tables) -> str:
     """Return what an object lay in, as a reference; empty where that is not known."""
-    held = before.get(watch.container.term) if watch.container else None
-    if isinstance(held, dict) and "ref" in held:
-        shown = read_shown_reference(held["ref"], held.get("id"), tables)
-        # What is named through the object itself is another place once it was moved.
-        through = shown and len(shown) > 1 and isinstance(shown[-1], PropertyStep)
-        if shown and not through and is_stable_reference(shown):
-            return format_reference(shown)
-    steps = watch.target
+    shown = named_steps(before.get(watch.container.term) if watch.container else None, tables)
+    # What is named through the object itself is another place once it was moved.
+    if shown and not (len(shown) > 1 and isinstance(shown[-1], PropertyStep)):
+        return format_reference(shown)
     # The collection that it was picked from, where more than the app stands before that.
-    inner = steps[:-1]
+    inner = watch.target[:-1]
     return format_reference(inner) if len(inner) > 1 and is_stable_reference(inner) else ""
 
 
 def _plan_move(
     watch: ReadBackPlan, reads: SurroundingAnswers, there: Any, tables: Tables
-) -> Inverse:
+) -> InverseSteps:
     """Return how a move is taken back before it is sent; `there` is what it goes into."""
     before = record_of(reads.before[0]) if reads.before else None
     if before is None or watch.ident is None:
-        return Inverse(says="where it was before cannot be told")
+        return _NOT_KNOWN
     key: Any = before.get(watch.ident.term)
     place = watch.around.after[2].target if len(watch.around.after) > 2 else watch.target
-    step = ById(key) if is_id(watch.ident) else ByName(str(key))
-    if there := named_steps(there, tables):
-        place = (*there, place[-1])
-    found = _moved_back(watch, before, format_reference((*place[:-1], step)), {}, tables)
-    return Inverse(says=found) if isinstance(found, str) else found
+    step = ById(key) if watch.has_id else ByName(str(key))
+    if known := named_steps(there, tables):
+        place = (*known, place[-1])
+    return _moved_back(watch, before, format_reference((*place[:-1], step)), {}, tables)
 
 
 def named_steps(value: Any, tables: Tables) -> tuple[Step, ...]:
@@ -470,11 +470,11 @@ def named_steps(value: Any, tables: Tables) -> tuple[Step, ...]:
 
 def _undo_move(
     watch: ReadBackPlan, value: Any, reads: SurroundingAnswers, tables: Tables
-) -> Inverse | str:
+) -> InverseSteps:
     before = record_of(reads.before[0]) if reads.before else None
     row = next((row for row in map(record_of, reversed(reads.after)) if row is not None), None)
     if before is None or row is None:
-        return "where it is now cannot be told"
+        return _NOT_FOUND
     reference = moved_reference(watch, value, reads, tables)
     return _moved_back(watch, before, reference, row, tables)
 
@@ -485,56 +485,43 @@ def _moved_back(
     reference: str,
     row: Mapping[str, Any],
     tables: Tables,
-) -> Inverse | str:
+) -> InverseSteps:
     home = _original_place(watch, before, tables)
-    if not home:
-        return "where it was before cannot be told"
-    if why := _why_not_findable(watch, reference, tables):
+    if why := _why_not_findable(watch, reference, tables) if home else _NOT_KNOWN:
         return why
     held = [watch.container.term] if watch.container else []
-    left = StateToCheck(reference, watch.kind, _values_to_check(watch, row, dict.fromkeys(held)))
+    left = StateToCheck(reference, watch.kind, _values_to_check(watch, row, held))
     return _move_back(reference, home, left, tables)
 
 
 def _undo_delete(
     watch: ReadBackPlan, value: Any, reads: SurroundingAnswers, tables: Tables
-) -> Inverse:
-    before = record_of(reads.before[0]) if reads.before else None
-    whole = None
-    if len(reads.before) > 1:
-        whole = whole_of(reads.before[1], watch.around.before[1])
-    copy = short_values(whole or {}, tables) or None
-    if why := _why_never(watch, tables):
-        return Inverse(copy=copy, says=why)
-    known, ident = watch.known, watch.ident
-    assert ident is not None
+) -> InverseSteps:
+    before, known = record_of(reads.before[0]) if reads.before else None, watch.known
+    assert watch.ident is not None
     if before is None:
-        return Inverse(says="what it was before could not be read")
+        return "what it was before could not be read"
     # An app whose trash keeps the id would have found it.
     if "by" not in known and any(map(is_gone, reads.after)):
-        return Inverse(copy=copy, says=_COPIED)
-    home = _original_place(watch, before, tables)
-    by = known.get("by", ident.term)
+        return _COPIED
+    home, by = _original_place(watch, before, tables), known.get("by", watch.ident.term)
     key = before.get(by)
     if not home or not isinstance(key, str | int):
-        return Inverse(copy=copy, says="it is in the trash, but where it was before cannot be told")
+        return "it is in the trash, but where it was before cannot be told"
     if home == str(known["trash"]).rpartition(".")[0]:
-        return Inverse(copy=copy, says=_IN_TRASH)
+        return _IN_TRASH
     reference = made_reference(value, tables) or _in_trash(known["trash"], by, key, tables)
     return _move_back(reference, home, StateToCheck(reference, watch.kind, ((by, key),)), tables)
 
 
 def _in_trash(place: str, by: str, key: str | int, tables: Tables) -> str:
-    known_reference = read_known_reference(place, tables)
-    if by == "name":
-        return format_reference((*known_reference.steps, ByName(str(key))))
-    if by == "id":
-        return format_reference((*known_reference.steps, ById(key)))
-    whose = json.dumps({by: key}, ensure_ascii=False)
-    return f"{place}.whose({whose})[0]"
+    if by not in ("id", "name"):
+        return f"{place}.whose({json.dumps({by: key}, ensure_ascii=False)})[0]"
+    step = ById(key) if by == "id" else ByName(str(key))
+    return format_reference((*read_known_reference(place, tables).steps, step))
 
 
-Maker: TypeAlias = Callable[[ReadBackPlan, Any, SurroundingAnswers, Tables], Inverse | str]
+Maker: TypeAlias = Callable[[ReadBackPlan, Any, SurroundingAnswers, Tables], InverseSteps]
 
 _MAKERS: Final[Mapping[WriteOperation, Maker]] = {
     "set": _undo_set,

@@ -14,11 +14,19 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from iac_base.errors import quote_text
 from iac_base.words import fold_name
 from iac_runtime.language.reader import answer_to_python
-from iac_runtime.language.steps import DateValue, Event, PathValue, RecordValue, RefValue, Value
+from iac_runtime.language.steps import (
+    AppendedText,
+    DateValue,
+    Event,
+    PathValue,
+    RecordValue,
+    RefValue,
+    Value,
+)
 from iac_runtime.language.text import format_reference
 from iac_runtime.policy.places import path_identity
 from iac_runtime.tools.tables import Tables
-from iac_runtime.types import parse_type
+from iac_runtime.types import HTML_TEXT, parse_type
 
 State: TypeAlias = Literal["confirmed", "unchanged", "partial", "unknown"]
 """`confirmed`: read back, and as wanted. `unchanged`: the app answered, and nothing changed.
@@ -85,6 +93,8 @@ def harness_value(value: Value) -> Any:
             return {"record": [[str(key), harness_value(part)] for key, part in fields]}
         case tuple():
             return [harness_value(part) for part in value]
+        case AppendedText():
+            return {"append": str(value)}
         case str():
             return str(value)
     return value
@@ -110,18 +120,17 @@ def values_match(wanted: Any, got: Any, kind: str, tables: Tables) -> bool | Non
     if isinstance(wanted, bool) or isinstance(got, bool):
         return wanted == got if isinstance(got, bool | int) else None
     if isinstance(wanted, int | float) and isinstance(got, int | float):
-        return wanted == got or math.isclose(
-            wanted, got, rel_tol=1e-6, abs_tol=_number_tolerance(wanted, got)
-        )
+        near = _NEAR if isinstance(wanted, float) or isinstance(got, float) else 0.0
+        return wanted == got or math.isclose(wanted, got, rel_tol=1e-6, abs_tol=near)
     if isinstance(wanted, str) and isinstance(got, str):
+        if kind == HTML_TEXT:
+            from iac_runtime.language.html_text import says_the_same
+
+            return says_the_same(wanted, got)
         return _normalize_text(wanted) == _normalize_text(got) or (
             _is_word(kind, tables) and fold_name(wanted) == fold_name(got)
         )
     return str(wanted) == str(got) if isinstance(got, str | int | float) else None
-
-
-def _number_tolerance(wanted: float, got: float) -> float:
-    return _NEAR if isinstance(wanted, float) or isinstance(got, float) else 0.0
 
 
 def _same_tagged(wanted: Mapping[str, Any], got: Mapping[str, Any], tables: Tables) -> bool | None:
@@ -155,6 +164,12 @@ def _is_word(kind: str, tables: Tables) -> bool:
     """Say whether a type is of words: enumerators and classes are spelled in several ways."""
     names = {part.name for part in parse_type(kind)}
     return any(name in tables.enums or name in ("class", "type", "type class") for name in names)
+
+
+def due_value(row: ExpectedValue, before: Mapping[str, Any]) -> Any:
+    """Return what a property of an object should be, by what it was before."""
+    more = row.value.get("append") if isinstance(row.value, dict) else None
+    return row.value if more is None else f"{before.get(row.term) or ''}{more}"
 
 
 def record_of(answer: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -217,10 +232,11 @@ def outcome_of_values(
             lost += 1
             continue
         for row in wanted:
-            right = values_match(row.value, after.get(row.term), row.type, tables)
+            due = due_value(row, before or {})
+            right = values_match(due, after.get(row.term), row.type, tables)
             verdicts[row.term] = _all_match((verdicts.get(row.term, True), right))
             if right is False:
-                otherwise.setdefault(row.term, (after.get(row.term), row.value))
+                otherwise.setdefault(row.term, (after.get(row.term), due))
             unchanged &= before is not None and before.get(row.term) == after.get(row.term)
     says = [
         f"{term} is {_quoted_value(got, tables)}, not {_quoted_value(due, tables)}"
@@ -237,20 +253,25 @@ def outcome_of_values(
         state = "unknown"
     read = {}
     if len(rows) == 1 and rows[0][1] is not None:
-        known = rows[0][1]
-        read = {row.term: short_value(known.get(row.term), tables) for row in wanted[:_SHOWN]}
+        shown = ((row, rows[0][1].get(row.term)) for row in wanted[:_SHOWN])
+        read = {row.term: short_value(_readable(got, row.type), tables) for row, got in shown}
     return Outcome(state, read=read, says="; ".join(says))
+
+
+def _readable(value: Any, kind: str) -> Any:
+    """Return what a text that is kept as HTML says; any other value as it is."""
+    if kind != HTML_TEXT or not isinstance(value, str):
+        return value
+    from iac_runtime.language.html_text import plain_text
+
+    return plain_text(value)
 
 
 def _quoted_value(value: Any, tables: Tables) -> str:
     found = short_value(value, tables)
-    return (
-        quote_text(found, _TEXT)
-        if isinstance(found, str)
-        else "nothing"
-        if found is None
-        else str(found)
-    )
+    if isinstance(found, str):
+        return quote_text(found, _TEXT)
+    return "nothing" if found is None else str(found)
 
 
 def combined_outcome(outcomes: Sequence[Outcome | None]) -> Outcome | None:

@@ -8,15 +8,15 @@ What is known of objects beyond their tables is in `effects.json`.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from iac_base.errors import InvalidParameterError
 from iac_runtime.language.compose import all_columns
-from iac_runtime.language.raw_event import as_raw_event, choose_wire_form
+from iac_runtime.language.raw_event import as_raw_event, compose_read
 from iac_runtime.language.reader import AppReader, read_known_reference, without_filter
 from iac_runtime.language.references import Reference, resolve_steps
 from iac_runtime.language.steps import (
@@ -25,7 +25,6 @@ from iac_runtime.language.steps import (
     ById,
     ByIndex,
     ByName,
-    Column,
     Event,
     EventOp,
     PreviouslyRead,
@@ -38,6 +37,7 @@ from iac_runtime.language.steps import (
     Value,
 )
 from iac_runtime.language.terms import (
+    columns_of,
     elements_term,
     find_class_term,
     find_properties,
@@ -104,9 +104,15 @@ class ReadBackPlan:
     says: str = ""
 
     @property
+    def has_id(self) -> bool:
+        """Whether the object is found again by an id, and not by its name."""
+        return self.ident is not None and is_id(self.ident)
+
+    @property
     def needed(self) -> tuple[Event, ...]:
         """The reads before it that taking it back needs; what is copied of an object is not."""
-        return tuple(read for read in self.around.before if read.op != "properties")
+        copied = ("properties", "count")
+        return tuple(read for read in self.around.before if self.many or read.op not in copied)
 
     @property
     def look(self) -> tuple[Event, ...]:
@@ -136,55 +142,47 @@ class ReadBackPlanner:
         deed: WriteOperation = "set" if event.op == "set" else _BY_EVENT.get(event.code, "command")
         if event.kind != "application":
             return ReadBackPlan(deed, says="its effect cannot be read back")
+        plan: Callable[[], ReadBackPlan] = getattr(self, f"_plan_{deed}")
         try:
-            return {
-                "set": self._plan_set,
-                "make": self._plan_make,
-                "copy": self._plan_copy,
-                "delete": self._plan_delete,
-                "move": self._plan_move,
-                "command": self._plan_command,
-            }[deed]()
+            return plan()
         except InvalidParameterError as error:
             return ReadBackPlan(deed, says=error.message)
 
     def _plan_set(self) -> ReadBackPlan:
-        event = self._event
-        steps = self._resolve_steps(event.target)
-        wanted, unread = self._expected_values(steps.classes, event.named)
-        kind, ident = self._class_and_identifier(steps)
-        asked = {} if steps.selectable else self._asked_reads(steps, ident)
-        watch = ReadBackPlan(
-            "set", kind, event.target, ident, wanted=wanted, unread=unread, asked=asked
-        )
-        columns = self._property_columns(steps.classes, wanted, linked_properties(event.app, kind))
+        event, tables = self._event, self._tables
+        found = resolve_steps(event.target, tables)
+        wanted, unread = self._expected_values(found.classes, event.named)
+        kind, ident = self._class_and_identifier(found)
+        watch = ReadBackPlan("set", kind, event.target, ident, wanted=wanted, unread=unread)
         if not wanted:
             return replace(watch, says=f"{', '.join(unread)} cannot be read back")
-        if steps.selectable:
+        names = (*(row.term for row in wanted), *linked_properties(event.app, kind))
+        rows = self._rows_named(found.classes, names)
+        if found.selectable:
             if ident is None or not is_id(ident):
                 return replace(watch, says="objects without an id are not read back together")
-            bare = without_filter(event.target)
-            first = self._build_read("list", event.target, columns=columns)
-            first = replace(first, id_column=property_term(ident), limit=MOST)
-            then = self._build_read("columns", (*bare, PreviouslyRead("id")), columns=columns)
-            return replace(watch, many=True, around=SurroundingReads((first,), (then,), seen=True))
-        mine = self._with_identifier(ident, columns)
-        before = self._build_read("columns", event.target, columns=mine)
+            seen = (*without_filter(event.target), PreviouslyRead("id"))
+            first = self._build_read(
+                "list", event.target,
+                columns=columns_of(rows), id_column=property_term(ident), limit=MOST,
+            )  # fmt: skip
+            around = SurroundingReads((first,), (self._read_columns(seen, *rows),))
+            return replace(watch, many=True, around=around)
         after = self._steps_to_find_again(event.target, ident)
         name = next((row.value for row in wanted if row.term == "name"), None)
         if after and isinstance(after[-1], ByName) and isinstance(name, str):
             after = (*after[:-1], ByName(name))
-        seen = bool(after) and isinstance(after[-1], PreviouslyRead)
-        around = SurroundingReads(
-            (before,), (self._build_read("columns", after, columns=mine),), seen
-        )
-        found = effect_of("coresetd", event.app, kind, self._tables).get("loses", {})
+        before, then = (self._read_columns(one, ident, *rows) for one in (event.target, after))
+        known = effect_of("coresetd", event.app, kind, tables)
         losses = {
-            f"the {name} are lost": self._build_read("count", (*event.target, AllElements(name)))
+            f"the {lost} are lost": self._build_read("count", (*event.target, AllElements(lost)))
             for row in wanted
-            if (name := found.get(row.term))
+            if (lost := known.get("loses", {}).get(row.term))
         }
-        return replace(watch, around=around, losses=losses)
+        # Nobody looks first where nobody is asked.
+        around = SurroundingReads((before, *losses.values()), (then,))
+        asked = self._asked_reads(found, ident)
+        return replace(watch, around=around, losses=losses, asked=asked, known=known)
 
     def _plan_make(self) -> ReadBackPlan:
         named = dict(self._event.named)
@@ -196,8 +194,9 @@ class ReadBackPlanner:
         wanted, unread = self._expected_values((term,), fields)
         known = effect_of(self._event.code, self._event.app, term, self._tables)
         ident = self._identifier_of(term)
-        watch = ReadBackPlan("make", term, wanted=wanted, unread=unread, ident=ident, known=known)
-        return replace(watch, around=SurroundingReads((), self._new_object_reads(watch)))
+        return self._with_new_object_reads(
+            ReadBackPlan("make", term, wanted=wanted, unread=unread, ident=ident, known=known)
+        )
 
     def _plan_copy(self) -> ReadBackPlan:
         found, *others = self._direct_objects()
@@ -206,81 +205,65 @@ class ReadBackPlanner:
         kind, ident = self._class_and_identifier(found)
         asked = {}
         if ident is not None and not is_id(ident):
-            reader = AppReader(self._tables, strict=False)
-            name = reader.follow_properties(found, property_term(ident))
-            asked["name"] = self._build_read("get", name.steps)
-        watch = ReadBackPlan("copy", kind, found.steps, ident, asked=asked)
-        to = self._destination_collection(dict(self._event.named).get("to"), kind)
-        watch = replace(watch, losses=self._replaced_reads(to or found.steps[:-1], found.steps))
-        return replace(watch, around=SurroundingReads((), self._new_object_reads(watch)))
+            asked["name"] = self._read_way(found, property_term(ident))
+        to = self._destination_collection(kind) or found.steps[:-1]
+        losses = self._replaced_reads(to, found.steps)
+        return self._with_new_object_reads(
+            ReadBackPlan("copy", kind, found.steps, ident, asked=asked, losses=losses)
+        )
 
-    def _new_object_reads(self, watch: ReadBackPlan) -> tuple[Event, ...]:
-        """Return what reads a new object: all of it in one event, and how much it holds."""
+    def _with_new_object_reads(self, watch: ReadBackPlan) -> ReadBackPlan:
+        """Return a watch that reads a new object: all of it in one event, how much it holds."""
         tables, made = self._tables, (PreviouslyRead("made"),)
-        parts = [
+        reads = [self._read_all_properties(watch.kind, made)]
+        reads += (
             self._build_read("count", (*made, AllElements(elements_term(term, tables))))
             for term in parts_of(watch.kind, tables)
-        ]
-        reads = [self._read_all_properties(watch.kind, made), *parts]
+        )
         if self._event.raw is None:
-            return tuple(read for read in reads if read.raw is None)
-        raw = (as_raw_event(read, tables, self._seconds) for read in reads)
-        return tuple(filter(None, raw))
+            known = [read for read in reads if read.raw is None]
+        else:
+            raw = (as_raw_event(read, tables, self._seconds) for read in reads)
+            known = list(filter(None, raw))
+        return replace(watch, around=SurroundingReads((), tuple(known)))
 
     def _plan_delete(self) -> ReadBackPlan:
         found, *others = self._direct_objects()
         kind, ident = self._class_and_identifier(found)
         known = effect_of(self._event.code, self._event.app, kind, self._tables)
+        watch = ReadBackPlan("delete", kind, found.steps, ident, known=known)
         if others:
-            return self._plan_delete_several(found, others, known)
+            # Each is looked for by its id or its name.
+            things = [found, *others]
+            stable = all(isinstance(one.steps[-1], ById | ByName) for one in things)
+            if ident is None or not stable or len(things) > MOST:
+                return replace(watch, says="several objects are looked for by their ids alone")
+            after = tuple(self._read_columns(one.steps, ident) for one in things)
+            return replace(watch, around=SurroundingReads((), after))
         if found.selectable:
-            watch = ReadBackPlan("delete", kind, found.steps, many=True, known=known)
             count = self._build_read("count", found.steps)
-            return replace(watch, around=SurroundingReads((count,), (count,)))
+            return replace(watch, many=True, around=SurroundingReads((count,), (count,)))
         container = container_of(kind, self._tables)
         asked = self._asked_reads(found, ident, container)
         if bins := known.get("bins"):
             named = read_known_reference(f"{bins}.name", self._tables)
             asked["bins"] = self._build_read("get", named.steps)
-        watch = ReadBackPlan(
-            "delete", kind, found.steps, ident, container, known=known, asked=asked
-        )
+        watch = replace(watch, container=container, asked=asked)
         again = self._steps_to_find_again(found.steps, ident)
         if ident is None or (again == found.steps and isinstance(found.steps[-1], ByIndex)):
             return replace(watch, says="it has no id by which it could be looked for")
         trash = known.get("trash")
         if trash and "by" not in known and is_id(ident):
             again = (*read_known_reference(trash, self._tables).steps, PreviouslyRead("id"))
-        mine = self._with_identifier(ident, self._container_columns(container))
         by = find_properties((kind,), known.get("by", ""), self._tables)
-        first = (*mine, *(Column(row.term, property_term(row)) for row in by if row != ident))
-        before = [self._build_read("columns", found.steps, columns=first)]
+        before = [self._read_columns(found.steps, ident, container, *by)]
         if known.get("by") != "name":
             before.append(self._read_all_properties(kind, found.steps))
-        after = self._build_read("columns", again, columns=mine)
-        return replace(
-            watch,
-            around=SurroundingReads(tuple(before), (after,), isinstance(again[-1], PreviouslyRead)),
-        )
-
-    def _plan_delete_several(
-        self, first: Reference, others: Sequence[Reference], known: Mapping[str, Any]
-    ) -> ReadBackPlan:
-        """Return the watch of deleting several objects that are each named by id or name."""
-        things = [first, *others]
-        kind, ident = self._class_and_identifier(first)
-        watch = ReadBackPlan("delete", kind, first.steps, known=known)
-        stable = all(isinstance(one.steps[-1], ById | ByName) for one in things)
-        if ident is None or not stable or len(things) > MOST:
-            return replace(watch, says="several objects are looked for by their ids alone")
-        reads = tuple(
-            self._build_read("columns", one.steps, columns=self._with_identifier(ident, ()))
-            for one in things
-        )
-        return replace(watch, around=SurroundingReads((), reads))
+        then = self._read_columns(again, ident, container)
+        return replace(watch, around=SurroundingReads(tuple(before), (then,)))
 
     def _plan_move(self) -> ReadBackPlan:
-        event, tables = self._event, self._tables
+        tables = self._tables
         found, *others = self._direct_objects()
         kind, ident = self._class_and_identifier(found)
         if others or found.selectable or ident is None:
@@ -288,84 +271,69 @@ class ReadBackPlanner:
                 "move", kind, says="only one object with an id or a name can be checked"
             )
         container = container_of(kind, tables)
-        there = self._destination_collection(dict(event.named).get("to"), kind)
+        there = self._destination_collection(kind)
         asked = self._asked_reads(found, ident, container, there[:-1])
-        watch = ReadBackPlan("move", kind, found.steps, ident, container, asked=asked)
-        mine = self._with_identifier(ident, self._container_columns(container))
-        by: Literal["id", "name"] = "id" if is_id(ident) else "name"
-        reads = [
-            self._build_read("columns", self._steps_to_find_again(found.steps, ident), columns=mine)
-        ]
-        made = self._build_read("columns", (PreviouslyRead("made"),), columns=mine)
-        form = made if event.raw is None else as_raw_event(made, tables, self._seconds)
-        reads.append(form or made)
-        if there:
-            reads.append(self._build_read("columns", (*there, PreviouslyRead(by)), columns=mine))
-        before = self._build_read("columns", found.steps, columns=mine)
         losses = self._replaced_reads(there, found.steps)
-        around = SurroundingReads((before,), tuple(reads), seen=True)
+        again = self._steps_to_find_again(found.steps, ident)
+        made = self._read_columns((PreviouslyRead("made"),), ident, container)
+        if self._event.raw is not None:
+            made = as_raw_event(made, tables, self._seconds) or made
+        reads = [self._read_columns(again, ident, container), made]
+        if there:
+            by = PreviouslyRead("id" if is_id(ident) else "name")
+            reads.append(self._read_columns((*there, by), ident, container))
+        before = self._read_columns(found.steps, ident, container)
+        around = SurroundingReads((before,), tuple(reads))
+        watch = ReadBackPlan("move", kind, found.steps, ident, container, asked=asked)
         return replace(watch, around=around, losses=losses)
 
     def _plan_command(self) -> ReadBackPlan:
         event, tables = self._event, self._tables
-        things = self._direct_objects(several=False)
-        kind, ident = self._class_and_identifier(things[0]) if things else ("", None)
+        found = next(iter(self._direct_objects(several=False)), None)
+        kind, ident = self._class_and_identifier(found) if found else ("", None)
         known = effect_of(event.code, event.app, kind, tables)
-        if "makes" in known:
-            made = ReadBackPlan("make", known["makes"], ident=self._identifier_of(known["makes"]))
-            return replace(made, around=SurroundingReads((), self._new_object_reads(made)))
-        target = things[0].steps if things else ()
+        if made := known.get("makes"):
+            watch = ReadBackPlan("make", made, ident=self._identifier_of(made))
+            return self._with_new_object_reads(watch)
+        target = found.steps if found else ()
         watch = ReadBackPlan("command", kind, target, ident, known=known)
-        if known.get("gone") and things and not things[0].selectable and ident is not None:
-            again, mine = self._steps_to_find_again(target, ident), self._with_identifier(ident, ())
-            reads = [self._build_read("columns", one, columns=mine) for one in (target, again)]
-            around = SurroundingReads(
-                (reads[0],), (reads[1],), isinstance(again[-1], PreviouslyRead)
-            )
-            return replace(watch, around=around)
-        if wants := known.get("wants"):
-            known_reference = read_known_reference(known["of"], tables) if "of" in known else None
-            steps = known_reference.steps if known_reference else target
-            classes = known_reference.classes if known_reference else (kind,)
-            given = tuple((name, value) for name, value in wants.items())
-            wanted, _ = self._expected_values(classes, given)
-            columns = self._property_columns(classes, wanted, ())
-            if wanted and (things or known_reference):
-                read = self._build_read("columns", steps, columns=columns)
+        if known.get("gone") and found and not found.selectable and ident is not None:
+            ways = (target, self._steps_to_find_again(target, ident))
+            before, after = (self._read_columns(one, ident) for one in ways)
+            return replace(watch, around=SurroundingReads((before,), (after,)))
+        about = read_known_reference(known["of"], tables) if "of" in known else found
+        if about and (wants := known.get("wants")):
+            wanted, _ = self._expected_values(about.classes, tuple(wants.items()))
+            rows = self._rows_named(about.classes, wants)
+            if wanted:
+                read = self._read_columns(about.steps, *rows)
                 return replace(watch, wanted=wanted, around=SurroundingReads((read,), (read,)))
         if among := known.get("among"):
             place = read_known_reference(among, tables)
-            term = place.classes[0] if place.classes else ""
-            row = self._identifier_of(term)
-            same = [
-                prop for name in known["same"] for prop in find_properties((term,), name, tables)
-            ]
-            columns = tuple(Column(prop.term, property_term(prop)) for prop in same)
-            if row is not None and things:
-                ends = [
-                    self._build_read(
-                        "columns",
-                        (*place.steps, ByIndex(at)),
-                        columns=self._with_identifier(row, columns),
-                    )
-                    for at in (0, -1)
-                ]
-                first = self._build_read("columns", target, columns=columns)
-                return replace(watch, around=SurroundingReads((first, *ends), tuple(ends)))
+            row = self._identifier_of(place.classes[0] if place.classes else "")
+            same = self._rows_named(place.classes, known["same"])
+            if row is not None and found:
+                ends = ((*place.steps, ByIndex(at)) for at in (0, -1))
+                reads = tuple(self._read_columns(one, row, *same) for one in ends)
+                first = self._read_columns(target, *same)
+                return replace(watch, around=SurroundingReads((first, *reads), reads))
         return replace(watch, says="its effect cannot be read back")
 
     def _build_read(self, op: EventOp, target: tuple[Step, ...], **more: Any) -> Event:
-        event = self._event
-        read = Event(event.app, event.kind, op, "", target=target, writes=False, **more)
-        return choose_wire_form(read, self._tables, self._seconds)
+        return compose_read(op, target, self._tables, self._seconds, **more)
+
+    def _read_columns(self, target: tuple[Step, ...], *rows: Property | None) -> Event:
+        """Return the read of properties of an object, of which some may be none."""
+        return self._build_read("columns", target, columns=columns_of(rows))
+
+    def _read_way(self, found: Reference, way: str) -> Event:
+        reader = AppReader(self._tables, strict=False)
+        return self._build_read("get", reader.follow_properties(found, way).steps)
 
     def _read_all_properties(self, kind: str, target: tuple[Step, ...]) -> Event:
         columns = all_columns(kind, self._tables)
         read = self._build_read("properties", target, columns=columns)
         return remove_secret_columns(read, self._tables, self._secrets)
-
-    def _resolve_steps(self, steps: tuple[Step, ...]) -> Reference:
-        return resolve_steps(steps, self._tables)
 
     def _direct_objects(self, *, several: bool = True) -> list[Reference]:
         """Return the objects of the direct parameter.
@@ -375,19 +343,18 @@ class ReadBackPlanner:
         """
         direct = self._event.direct
         values = direct if isinstance(direct, tuple) else (direct,)
-        direct_objects = [
-            self._resolve_steps(one.steps) for one in values if isinstance(one, RefValue)
-        ]
-        if several and (not direct_objects or len(direct_objects) != len(values)):
+        steps = [one.steps for one in values if isinstance(one, RefValue)]
+        if several and not 0 < len(steps) == len(values):
             raise InvalidParameterError("its reference does not name an object that can be read")
-        return direct_objects
+        return [resolve_steps(one, self._tables) for one in steps]
 
     def _class_and_identifier(self, found: Reference) -> tuple[str, Property | None]:
         kind = found.classes[0] if found.classes else ""
-        return kind, self._identifier_of(kind) if kind and kind != APPLICATION else None
+        return kind, self._identifier_of(kind) if kind != APPLICATION else None
 
     def _identifier_of(self, kind: str) -> Property | None:
-        for row in (id_property(kind, self._tables), self._tables.find_property(kind, "name")):
+        known = (id_property(kind, self._tables), self._tables.find_property(kind, "name"))
+        for row in known if kind else ():
             if row is not None and "r" in row.access and not self._is_secret(row.jxa):
                 return row
         return None
@@ -404,35 +371,16 @@ class ReadBackPlanner:
         for name, value in given:
             rows = find_properties(classes, name, self._tables)
             term = rows[0].term if rows else name.word if isinstance(name, Term) else name
-            kind = " | ".join(dict.fromkeys(row.type for row in rows)) or "any"
-            if self._is_secret(name) or not (rows and any("r" in row.access for row in rows)):
+            if self._is_secret(name) or not any("r" in row.access for row in rows):
                 unread.append(term)
             else:
-                wanted.append(ExpectedValue(term, kind, harness_value(value)))
+                wanted.append(ExpectedValue(term, declared_type(rows), harness_value(value)))
         return tuple(wanted), tuple(unread)
 
-    def _property_columns(
-        self,
-        classes: tuple[str, ...] | None,
-        wanted: Sequence[ExpectedValue],
-        more: Sequence[str],
-    ) -> tuple[Column, ...]:
-        names = dict.fromkeys((*(row.term for row in wanted), *more))
-        rows = (find_properties(classes, name, self._tables) for name in names)
-        return tuple(Column(row[0].term, property_term(row[0])) for row in rows if row)
-
-    def _with_identifier(
-        self, ident: Property | None, columns: tuple[Column, ...]
-    ) -> tuple[Column, ...]:
-        """Return columns with that of the id first, once."""
-        if ident is None:
-            return columns
-        first = Column(ident.term, property_term(ident))
-        return (first, *(column for column in columns if column != first))
-
-    @staticmethod
-    def _container_columns(container: Property | None) -> tuple[Column, ...]:
-        return (Column(container.term, property_term(container)),) if container else ()
+    def _rows_named(self, classes: tuple[str, ...] | None, names: Iterable[str]) -> list[Property]:
+        """Return the first property of each name."""
+        rows = (find_properties(classes, name, self._tables)[:1] for name in names)
+        return [row for found in rows for row in found]
 
     def _asked_reads(
         self,
@@ -444,9 +392,7 @@ class ReadBackPlanner:
         """Return what a question reads besides of an object and where it goes (`asked`)."""
         reads: dict[str, Event] = {}
         if container is not None:
-            reader = AppReader(self._tables, strict=False)
-            name = reader.follow_properties(found, f"{property_term(container)}.name")
-            reads["place"] = self._build_read("get", name.steps)
+            reads["place"] = self._read_way(found, f"{property_term(container)}.name")
         if ident is not None and not is_id(ident):
             # What is named by where it stands now, the app itself may name for good.
             for key, steps in (("itself", found.steps), ("there", there)):
@@ -464,28 +410,24 @@ class ReadBackPlanner:
         rival = (*there, last) if there and isinstance(last, ByName) else steps
         return {"what it replaces is lost": self._build_read("get", rival)}
 
-    def _steps_to_find_again(
-        self, steps: tuple[Step, ...], ident: Property | None
-    ) -> tuple[Step, ...]:
+    @staticmethod
+    def _steps_to_find_again(steps: tuple[Step, ...], ident: Property | None) -> tuple[Step, ...]:
         """Return how an object is found again in the same exchange."""
-        last = steps[-1] if steps else None
-        if ident is None or last is None or isinstance(last, ById | PropertyStep):
-            return steps
-        if not is_id(ident):
+        if not steps or isinstance(steps[-1], ById | PropertyStep):
             return steps
         bare = without_filter(steps[:-1])
-        return (
-            (*bare, PreviouslyRead("id")) if bare and isinstance(bare[-1], AllElements) else steps
-        )
+        by_id = ident is not None and is_id(ident) and bare and isinstance(bare[-1], AllElements)
+        return (*bare, PreviouslyRead("id")) if by_id else steps
 
-    def _destination_collection(self, to: Value | None, kind: str) -> tuple[Step, ...]:
+    def _destination_collection(self, kind: str) -> tuple[Step, ...]:
         """Return the collection that a place to move to stands for; none where it is not known."""
+        to = dict(self._event.named).get("to")
         if not isinstance(to, RefValue):
             return ()
         steps = to.steps
         if steps and isinstance(steps[-1], Boundary):
             steps = steps[:-2] if steps[-1].place in ("before", "after") else steps[:-1]
-        found = self._resolve_steps(steps)
+        found = resolve_steps(steps, self._tables)
         if found.selectable:
             return steps
         if found.classes and has_elements(found.classes, kind, self._tables):
@@ -493,11 +435,16 @@ class ReadBackPlanner:
         return ()
 
 
+def declared_type(rows: Iterable[Property]) -> str:
+    """Return the type of a property that several classes have."""
+    return " | ".join(dict.fromkeys(row.type for row in rows)) or "any"
+
+
 _KINDS: Final = 6
 """Classes of elements that are counted in a new object."""
 
 _STAMPS: Final = ("creation date", "modification date", "date created", "date modified")
-_STAMPED: Final = (*_STAMPS, "stamp date", "class", "index", "properties")
+STAMPED: Final = (*_STAMPS, "stamp date", "class", "index", "properties")
 """Properties that an app changes by itself."""
 
 _CONTAINERS: Final = ("container", "folder", "mailbox", "list", "calendar", "playlist")
@@ -513,6 +460,7 @@ def known_effects() -> Mapping[str, Mapping[str, Any]]:
     return effects
 
 
+@lru_cache(maxsize=4096)
 def effect_of(code: str, app: str, kind: str, tables: Tables) -> Mapping[str, Any]:
     """Return the row of an event on an object of a class; empty where there is none."""
     rows = known_effects()
@@ -527,33 +475,30 @@ def is_id(row: Property) -> bool:
     return row.term != "name"
 
 
+@lru_cache(maxsize=1024)
 def parts_of(kind: str, tables: Tables) -> tuple[str, ...]:
     """Return the classes of what an object holds, without those that another of them covers."""
     terms = [row.term for row in tables.elements(kind) if row.term in tables.classes]
     terms = [term for term in terms if not is_text(term, tables)]
-    own = (
-        term
-        for term in terms
-        if not any(other != term and tables.is_descendant(term, other) for other in terms)
-    )
-    return tuple(own)[:_KINDS]
+
+    def is_covered(term: str) -> bool:
+        return any(other != term and tables.is_descendant(term, other) for other in terms)
+
+    return tuple(term for term in terms if not is_covered(term))[:_KINDS]
 
 
+@lru_cache(maxsize=1024)
 def container_of(kind: str, tables: Tables) -> Property | None:
     """Return the property that holds what an object of a class lies in."""
-
-    def container_rows() -> Iterator[Property]:
-        for name in _CONTAINERS:
-            row = tables.find_property(kind, name) if kind in tables.classes else None
-            if row is None or "r" not in row.access:
-                continue
-            classes = object_classes(row.type, tables)
-            if (classes is None and name == "container") or (
-                classes and has_elements(classes, kind, tables)
-            ):
-                yield row
-
-    return next(container_rows(), None)
+    for name in _CONTAINERS if kind in tables.classes else ():
+        row = tables.find_property(kind, name)
+        if row is None or "r" not in row.access:
+            continue
+        classes = object_classes(row.type, tables)
+        anything = classes is None and name == "container"
+        if anything or (classes and has_elements(classes, kind, tables)):
+            return row
+    return None
 
 
 def linked_properties(app: str, kind: str) -> tuple[str, ...]:
@@ -565,8 +510,3 @@ def is_stable_reference(steps: tuple[Step, ...]) -> bool:
     """Say whether steps name the same object later: by ids and names all the way."""
     picks = [step for step in steps if not hasattr(step, "name") or isinstance(step, ByName)]
     return all(isinstance(step, ById | ByName) for step in picks)
-
-
-def is_stamp(term: str) -> bool:
-    """Say whether an app changes a property by itself."""
-    return term in _STAMPED

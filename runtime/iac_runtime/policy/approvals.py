@@ -31,7 +31,6 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -92,47 +91,10 @@ def matches_seal(mac: str, given: str) -> bool:
 
 FILE: Final = "approvals.db"
 
-_SCHEMA: Final = DatabaseSchema(
-    (
-        (
-            """CREATE TABLE questions (
-                nonce TEXT PRIMARY KEY, asked REAL NOT NULL, used INTEGER NOT NULL,
-                counted INTEGER NOT NULL
-            ) WITHOUT ROWID""",
-            "CREATE TABLE stopped (since REAL NOT NULL)",
-            """CREATE TABLE decisions (
-                id INTEGER PRIMARY KEY AUTOINCREMENT, app TEXT NOT NULL, command TEXT NOT NULL,
-                kind TEXT NOT NULL, tool TEXT NOT NULL, says TEXT NOT NULL, digest TEXT NOT NULL,
-                made TEXT NOT NULL, client TEXT NOT NULL, mac TEXT NOT NULL,
-                UNIQUE (app, command, kind)
-            )""",
-        ),
-        # Questions that are open when the file is brought to this version are asked again.
-        (
-            "DROP TABLE questions",
-            """CREATE TABLE questions (
-                nonce TEXT PRIMARY KEY, asked REAL NOT NULL, used INTEGER NOT NULL
-            ) WITHOUT ROWID""",
-            "DROP TABLE stopped",
-            "CREATE TABLE stopped (client TEXT PRIMARY KEY, since REAL NOT NULL) WITHOUT ROWID",
-            "CREATE TABLE declined (client TEXT NOT NULL, since REAL NOT NULL)",
-        ),
-        # What was remembered by tools is asked about once more.
-        (
-            "DROP TABLE decisions",
-            """CREATE TABLE decisions (
-                id INTEGER PRIMARY KEY AUTOINCREMENT, covers TEXT NOT NULL UNIQUE,
-                tool TEXT NOT NULL, says TEXT NOT NULL, digest TEXT NOT NULL, made TEXT NOT NULL,
-                client TEXT NOT NULL, mac TEXT NOT NULL
-            )""",
-        ),
-        (
-            """CREATE TABLE IF NOT EXISTS unshown (
-                client TEXT PRIMARY KEY, since REAL NOT NULL
-            ) WITHOUT ROWID""",
-        ),
-    )
-)
+_VERSIONS: Final = Path(__file__).with_suffix(".sql").read_text("utf-8").split("\n\n")
+"""The statements that lead from each version of the file to the next."""
+
+_SCHEMA: Final = DatabaseSchema(tuple(tuple(part.split(";")[:-1]) for part in _VERSIONS))
 
 
 class ApprovalStore:
@@ -235,8 +197,8 @@ def paused_clients(folder: Path, now: Callable[[], float] = time.time) -> list[P
     """Return the clients that may not ask. Raises SetupError."""
     query = "SELECT client, since FROM stopped ORDER BY since, client"
     rows = _fetch_client_rows(folder, now(), query)
-    ends = ((client, datetime.fromtimestamp(since + WINDOW_SECONDS)) for client, since in rows)
-    return [PausedClient(client, end.strftime("%Y-%m-%d %H:%M:%S")) for client, end in ends]
+    ends = ((client, time.localtime(since + WINDOW_SECONDS)) for client, since in rows)
+    return [PausedClient(client, time.strftime("%Y-%m-%d %H:%M:%S", end)) for client, end in ends]
 
 
 def unapproved_counts(folder: Path, now: Callable[[], float] = time.time) -> dict[str, int]:
@@ -245,26 +207,20 @@ def unapproved_counts(folder: Path, now: Callable[[], float] = time.time) -> dic
     return dict(_fetch_client_rows(folder, now(), query))
 
 
-class Unshown(NamedTuple):
-    """A client that answered a question before anybody could."""
-
-    client: str
-
-    @property
-    def says(self) -> str:
-        """It in words."""
-        who = _client_words(self.client)
-        return f"{who} answers approval prompts without showing them, so IAC asks in another place."
+def describe_unshown(client: str) -> str:
+    """Return in words that a client answered a question before anybody could."""
+    who = _client_words(client)
+    return f"{who} answers approval prompts without showing them, so IAC asks in another place."
 
 
 def _client_words(client: str) -> str:
     return escape_hidden(client) or "a program without a name"
 
 
-def unshown(folder: Path, now: Callable[[], float] = time.time) -> list[Unshown]:
+def unshown(folder: Path, now: Callable[[], float] = time.time) -> list[str]:
     """Return the clients that answered a question before anybody could. Raises SetupError."""
     rows = _fetch_client_rows(folder, now(), "SELECT client, since FROM unshown ORDER BY client")
-    return [Unshown(client) for client, _ in rows]
+    return [client for client, _ in rows]
 
 
 def _fetch_client_rows(folder: Path, moment: float, statement: str) -> list[tuple[str, Any]]:
@@ -369,11 +325,12 @@ def redeem_token(
     token: str,
     facts: CallFacts,
     decision: Decision,
+    verdict: Verdict,
     now: Callable[[], float] = time.time,
 ) -> ApprovalToken:
-    """Use a token up for one call, and return what it said.
+    """Use a token up for one call, count its answer, and return what it said.
 
-    It is used up even where it turns out to be for another call.
+    It is used up even where it turns out to be for another call; then the answer counts nothing.
 
     Raises:
         TokenError: It is not one of ours, was used, is too old, or is for another call.
@@ -382,17 +339,28 @@ def redeem_token(
     approval = read_token(store, token)
     use = "UPDATE questions SET used = 1 WHERE nonce = ? AND NOT used"
     with store.open_transaction() as connection:
-        fresh = connection.execute(use, (approval.nonce,)).rowcount == 1
-    if not fresh:
-        raise TokenError("This approval was already used, or was never requested here.")
-    if not approval.issued - 1 <= now() <= approval.issued + LIFETIME:
-        raise TokenError("This approval is too old; ask again.")
+        if connection.execute(use, (approval.nonce,)).rowcount != 1:
+            raise TokenError("This approval was already used, or was never requested here.")
+        wrong = _find_mismatch(approval, facts, decision, now())
+        if not wrong:
+            record_answer(connection, facts.client, approval.way, verdict, now())
+    if wrong:
+        raise TokenError(wrong)
+    return approval
+
+
+def _find_mismatch(
+    approval: ApprovalToken, facts: CallFacts, decision: Decision, now: float
+) -> str:
+    """Return why a token is not good for a call; empty where it is."""
+    if not approval.issued - 1 <= now <= approval.issued + LIFETIME:
+        return "This approval is too old; ask again."
     if approval.tool != facts.tool or not matches_seal(call_digest(facts), approval.digest):
         changed = approval.tool == facts.tool and approval.pin != facts.pin
-        raise TokenError(CHANGED if changed else "This approval is for another call; ask again.")
+        return CHANGED if changed else "This approval is for another call; ask again."
     if approval.level != decision.level:
-        raise TokenError("This call has a different level than was approved; ask again.")
-    return approval
+        return "This call has a different level than was approved; ask again."
+    return ""
 
 
 def release_token(store: ApprovalStore, token: str) -> None:
@@ -442,7 +410,7 @@ def remember_approval(store: ApprovalStore, facts: CallFacts) -> None:
     scope = find_approval_scope(facts.effects, facts.token_client, simulated=facts.simulated)
     if scope is None:
         return
-    made = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    made = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     call = (json.dumps(scope.keys), facts.tool, scope.description, facts.digest)
     fields = (*call, made, escape_hidden(facts.client))
     mac = seal_fields(store.key, _DECISION_PURPOSE, fields)

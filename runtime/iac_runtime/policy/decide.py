@@ -54,8 +54,9 @@ class ApprovalScope(NamedTuple):
         return set(self.keys) <= set(keys)
 
 
+@lru_cache(maxsize=256)
 def find_approval_scope(
-    effects: Sequence[Effect], holder: str = "", *, simulated: bool = False
+    effects: tuple[Effect, ...], holder: str = "", *, simulated: bool = False
 ) -> ApprovalScope | None:
     """Return what an "always" for a call would cover; None where that cannot be told.
 
@@ -117,6 +118,14 @@ class _JudgedLevel:
     only_starts_apps: bool
 
 
+class PolicyLayer(NamedTuple):
+    """A policy, the settings that hold with it, and rules that were registered from Python."""
+
+    policy: Policy
+    settings: PolicySettings
+    registered: tuple[LevelRule, ...] = ()
+
+
 def decide_call(
     facts: CallFacts,
     policy: Policy,
@@ -139,7 +148,7 @@ def decide_call(
         or _deny_beyond_token(facts, judged)
         or _deny_changes(judged, settings)
         or _deny_blocked_app(facts, judged, policy, settings)
-        or _apply_rules(facts, judged, policy, settings, remembered)
+        or _apply_rules(facts, judged, PolicyLayer(policy, settings), remembered)
     )
     own = judged.own_rule
     sets = (_reason(own.match, f"sets {own.level}"),) if own else ()
@@ -227,11 +236,9 @@ BEYOND_SCOPE: Final = "insufficient_scope"
 def _deny_beyond_token(facts: CallFacts, judged: _JudgedLevel) -> Decision | None:
     if at_most(judged.level, facts.max_level):
         return None
-    client, way = (
-        escape_hidden(facts.token_client),
-        "The user can give it a token with a wider scope.",
-    )
-    reason = f"The token of {client} covers calls up to {facts.max_level}."
+    way = "The user can give it a token with a wider scope."
+    who = escape_hidden(facts.token_client)
+    reason = f"The token of {who} covers calls up to {facts.max_level}."
     return _deny_call(judged, BEYOND_SCOPE, reason, way)
 
 
@@ -268,16 +275,15 @@ def _deny_blocked_app(
     for app, _ in facts.apps:
         blocked = _cached_blocklist_entry(app, added, policy.blocklist_remove)
         if blocked is not None:
-            way = (
-                "The user can remove the app from the blocklist in policy.toml:"
-                f' [blocklist] remove = ["{blocked.entry}"].'
-            )
-            way = _KEPT if blocked.fixed else way
+            way = _KEPT if blocked.fixed else _REMOVABLE.format(blocked.entry)
             reason = f"No tool may change {escape_hidden(blocked.what)}."
             return _deny_call(judged, f"blocklist entry {blocked.entry}", reason, way)
     return None
 
 
+_REMOVABLE: Final = (
+    'The user can remove the app from the blocklist in policy.toml: [blocklist] remove = ["{}"].'
+)
 _KEPT: Final = "This app cannot be removed from the blocklist. The user can do it by hand."
 
 
@@ -288,13 +294,9 @@ def _first_match(
 
 
 def _apply_rules(
-    facts: CallFacts,
-    judged: _JudgedLevel,
-    policy: Policy,
-    settings: PolicySettings,
-    remembered: str,
+    facts: CallFacts, judged: _JudgedLevel, layer: PolicyLayer, remembered: str
 ) -> Decision:
-    level = judged.level
+    level, policy, settings = judged.level, layer.policy, layer.settings
     denied = _first_match(policy.all_denials, facts, level)
     if denied is not None:
         way = f"The user can change {denied.source}."
@@ -365,14 +367,6 @@ def _apply_preset(
     return decision
 
 
-class PolicyLayer(NamedTuple):
-    """A policy, the settings that hold with it, and rules that were registered from Python."""
-
-    policy: Policy
-    settings: PolicySettings
-    registered: tuple[LevelRule, ...] = ()
-
-
 _TEAM: Final = "Only the person who publishes the team's policy can change this."
 
 
@@ -381,6 +375,8 @@ def decide_by_layers(
 ) -> Decision:
     """Return the strictest decision: the user's own policy comes first, then that of a team."""
     decisions = [decide_call(facts, *bound, remembered) for bound in bounds]
+    if len(decisions) == 1:
+        return decisions[0]
     worst = max(decisions, key=lambda row: (*_strictness(row), LEVELS.index(row.level)))
     if worst is not decisions[0]:
         way = _TEAM if _is_final(worst) else worst.suggestion

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Final, TypeAlias
 
+from iac_base.words import split_name
 from iac_runtime.language.steps import (
     AllElements,
     ByName,
@@ -29,12 +30,11 @@ from iac_runtime.policy.requests import (
     OWNERS,
     RequestValue,
     RequestView,
-    build_deed,
     find_target_processes,
     lowercase_words,
     request_object,
 )
-from iac_runtime.policy.verbs import combine_verbs, command_verb, effect_event, request_verb
+from iac_runtime.policy.verbs import EVENT_VERBS, combine_verbs, command_verb, request_verb
 from iac_runtime.tool import Level
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.tables import APPLICATION, Operation, Tables
@@ -109,13 +109,15 @@ def request_effects(
     tables = operation.tables if operation else None
     answers = operation is None or bool(operation.spec.result)
     name = tables.app.name if tables else identify(event.app)[1]
-    deed = build_deed(view, request_verb(event, level, answers=answers))
-    verb, *others = combine_verbs(deed, view.consequences)
+    verbs: tuple[Verb, ...] = (request_verb(event, level, answers=answers),)
+    if view.can_act and view.consequences:
+        verbs = combine_verbs(view.deed._replace(verb=verbs[0]), view.consequences)
+    verb, *others = verbs
     thing, flow = request_object(event, tables), request_flows(view, verb)
     own = Effect(
         *(verb, event.app, name, *thing, flow, level),
         files=changed_files(view, verb),
-        event=effect_event(event),
+        event=_effect_event(event),
         given=approval_values(view, verb, thing[0], real),
     )
     every = (own, *(own._replace(verb=other) for other in others))
@@ -123,6 +125,12 @@ def request_effects(
     effects = (*every, *through, *_unknown_effects(event, own))
     # Each property that is asked of a window goes through its process once more.
     return tuple(dict.fromkeys(effects))
+
+
+def _effect_event(event: Event) -> str:
+    """Return the event of a request as an effect has it: `coresetd`, `hookPlay play`."""
+    known = event.op != "command" or event.code in EVENT_VERBS
+    return event.code if known else f"{event.code} {' '.join(split_name(event.command))}"
 
 
 def _process_effects(view: RequestView, effect: Effect, identify: IdentifyApp) -> Iterator[Effect]:

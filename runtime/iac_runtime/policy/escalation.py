@@ -161,7 +161,7 @@ def _first_protected_path(paths: Iterable[str], context: RuleContext) -> str:
     """Return the first of the paths that lies in a protected place, and why that is one."""
     forms = ((path, form) for path in paths for form in _path_forms(path, context))
     places = ((path, find_protected_place(form)) for path, form in forms)
-    return next((f"{path} ({place.description})" for path, place in places if place), "")
+    return next((f"{path} ({place})" for path, place in places if place), "")
 
 
 @FILE_RULES("protected-place", "deny", "Tools never write to {}.")

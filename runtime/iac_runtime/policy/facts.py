@@ -127,19 +127,9 @@ class Effect(NamedTuple):
 
 
 VERB_WORDS: Final[dict[Verb, str]] = {
-    "read": "read",
+    **{verb: str(verb) for verb in VERBS},
     "view": "show",
-    "change": "change",
     "create": "make",
-    "delete": "delete",
-    "move": "move",
-    "open": "open",
-    "close": "close",
-    "run": "run",
-    "send": "send",
-    "install": "install",
-    "start": "start",
-    "end": "end",
     "ask-person": "ask you in",
     "unknown": "do something in",
 }
@@ -209,15 +199,15 @@ class CallFacts:
         secrets: Properties that hold a secret and would be read.
         digest: That of the tools of its app in tools.lock; empty where there is none.
         client: Who calls, as it named itself.
-        holder: The client that a token proved, which alone has what is given to it (approvals,
-            kept results, limits); empty for the programs of this user.
+        token_client: The client that a token proved, which alone has what is given to it
+            (approvals, kept results, limits); empty for the programs of this user.
         simulated: Whether no app is reached; what is allowed then is so for simulated apps alone.
-        most: The highest level that its token covers.
+        max_level: The highest level that its token covers.
         server: By which server it came, as that was named when it was started; or an empty text.
         ways: How a person can be asked, in order; none where nobody can.
         story: What was asked about it so far.
-        vouched: Calls up to this level were written by the person who runs them (the library,
-            `--allow`), and are not asked about; None where a model writes them.
+        preapproved_level: Calls up to this level were written by the person who runs them (the
+            library, `--allow`), and are not asked about; None where a model writes them.
         memory: What an approval of this call also covers while this program runs (a window);
             empty where it covers the call alone.
         shown: What its references name, where that was looked at; then an approval is of that.
@@ -414,7 +404,7 @@ def _undo_of_part(facts: CallFacts) -> Undo:
         leaves = "what else it does is not known"
     elif facts.level == "DANGEROUS" and any(effect.verb == "create" for effect in acting):
         leaves = "what it does until then stays"
-    return facts.undo._replace(leaves=leaves)
+    return facts.undo._replace(leaves=leaves or facts.undo.leaves)
 
 
 @cache

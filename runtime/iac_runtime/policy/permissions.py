@@ -120,9 +120,10 @@ class Requester(NamedTuple):
     Attributes:
         client: As it names itself.
         ways: The ways of asking that there are, in the order in which they are tried.
-        vouched: For calls that the person who runs them wrote himself (the library, `--allow`).
+        preapproved_level: For calls that the person who runs them wrote himself (the library,
+            `--allow`).
         unable: The ways that there could be, and are not.
-        holder, most, simulated: As in `CallFacts`.
+        token_client, max_level, simulated: As in `CallFacts`.
     """
 
     client: str = ""
@@ -183,10 +184,9 @@ class Permissions:
         self._read_code = read_code
         self._now = now
         self._make_store = store
-        self._store: ApprovalStore | None = None
         self._granted: set[tuple[str, str]] = set()
 
-    @property
+    @cached_property
     def store(self) -> "ApprovalStore":
         """The approvals of this user.
 
@@ -196,9 +196,7 @@ class Permissions:
         # Loads sqlite3, which a call that is not asked about does without.
         from iac_runtime.policy.approvals import ApprovalStore
 
-        if self._store is None:
-            self._store = (self._make_store or ApprovalStore)()
-        return self._store
+        return (self._make_store or ApprovalStore)()
 
     @cached_property
     def drafts(self) -> "Drafts":
@@ -233,7 +231,9 @@ class Permissions:
             event, view, operation, level, self._identify, self._context.files.resolve_links
         )
         context = self._context._replace(holder=facts.token_client)
-        raised = find_escalations(view, context) if _can_raise(view) else ()
+        # A read without values raises nothing.
+        can_raise = event.writes or view.values or view.paths or view.has_file_objects
+        raised = find_escalations(view, context) if can_raise else ()
         secrets = find_secrets_read(event, tables, self.policy.secrets)
         if view.target_processes and effects[0].is_read_only:
             secrets += hidden_texts_read(event, self._identify)
@@ -363,13 +363,12 @@ class Permissions:
         from iac_runtime.policy.approvals import (
             CHANGED,
             TokenError,
-            record_answer,
             redeem_token,
             remember_approval,
         )
 
         try:
-            said = redeem_token(self.store, token, facts, decision, self._now)
+            said = redeem_token(self.store, token, facts, decision, verdict, self._now)
         except TokenError as error:
             # What was done by the answer that counted stays the end of its story.
             facts = replace(facts, story=ApprovalHistory())
@@ -380,8 +379,6 @@ class Permissions:
             return facts, as_refusal(decision, str(error), "the approval")
         asked: Any = (*map(tuple, said.asked), (said.way, verdict))
         facts = replace(facts, story=ApprovalHistory(said.story, asked))
-        with self.store.open_transaction() as connection:
-            record_answer(connection, facts.client, said.way, verdict, self._now())
         if decision.action == "deny":
             return facts, decision
         if verdict == "decline":
@@ -444,11 +441,6 @@ def _find_draft(view: RequestView, tables: Tables | None) -> str:
     from iac_runtime.policy.tasks import find_draft
 
     return find_draft(view, tables)
-
-
-def _can_raise(view: RequestView) -> bool:
-    """Say whether any rule of escalation can hold: a read without values raises nothing."""
-    return bool(view.values or view.paths or view.has_file_objects) or view.event.writes
 
 
 def _format_wait(seconds: float) -> str:

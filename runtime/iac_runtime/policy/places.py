@@ -111,29 +111,19 @@ def parse_file_url(url: str) -> str | None:
     return unquote(parts.path) if parts.scheme.lower() == "file" else None
 
 
-class ProtectedPlace(NamedTuple):
-    """A place that runs what lies in it, or that decides what may run.
-
-    `steps` is a run of whole steps anywhere in a path, between slashes, as in `path_identity`.
-    """
-
-    steps: str
-    description: str
-
-
 _DATA: Final = json.loads(Path(__file__).with_suffix(".json").read_bytes())
 
-_PLACES: Final = tuple(
-    ProtectedPlace(f"/{path.casefold()}/", says)
-    for says, paths in _DATA["protected"].items()
-    for path in paths
-)
+_PLACES: Final[Mapping[str, str]] = {
+    f"/{path.casefold()}/": says for says, paths in _DATA["protected"].items() for path in paths
+}
+"""Places that run what lies in them, or that decide what may run: whole steps anywhere in a path,
+between slashes, as in `path_identity`, and what is there."""
 
 
-def find_protected_place(path: str) -> ProtectedPlace | None:
-    """Return the protected place that an absolute path lies in, or that it is."""
+def find_protected_place(path: str) -> str:
+    """Return what an absolute path lies in, or is, that is protected; empty for none."""
     names = f"{path_identity(path)}/"
-    return next((place for place in _PLACES if place.steps in names), None)
+    return next((says for steps, says in _PLACES.items() if steps in names), "")
 
 
 _EXECUTABLE: Final = frozenset(f".{suffix}" for suffix in _DATA["executable"])

@@ -57,33 +57,31 @@ def load_policy(chosen: Path | None = None) -> Policy:
             or it is not right; one line with the place and the way out.
     """
     path = policy_path(chosen)
+
+    def refuse(says: str) -> SetupError:
+        return SetupError(f"{path} {says}")
+
     try:
         text, status = read_bounded(path, MAX_SIZE)
     except FileNotFoundError:
         if chosen is None and not path.is_symlink():
             return Policy()
-        raise SetupError(f"{path} does not exist; create it with: iac-mcp policy edit") from None
+        raise refuse("does not exist; create it with: iac-mcp policy edit") from None
     except IrregularFileError:
-        raise SetupError(f"{path} is not a file; put your policy there, or move it away.") from None
+        raise refuse("is not a file; put your policy there, or move it away.") from None
     except TooLargeError:
-        raise SetupError(
-            f"{path} is larger than {MAX_SIZE} bytes, which is too long for a policy."
-        ) from None
+        raise refuse(f"is larger than {MAX_SIZE} bytes, which is too long for a policy.") from None
     except OSError as error:
-        raise SetupError(f"{path} cannot be read: {error.strerror}.") from error
+        raise refuse(f"cannot be read: {error.strerror}.") from error
     if status.st_uid not in (os.geteuid(), 0):
-        raise SetupError(
-            f"{path} belongs to another user, so it is not read; make yourself its owner."
-        )
+        raise refuse("belongs to another user, so it is not read; make yourself its owner.")
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise SetupError(
-            f"{path} can be written by other users, so it is not read; run chmod go-w on it."
-        )
+        raise refuse("can be written by other users, so it is not read; run chmod go-w on it.")
     try:
         return parse_policy(text.decode("utf-8-sig"), str(path))
     except UnicodeDecodeError as error:
         line = text.count(b"\n", 0, error.start) + 1
-        raise SetupError(f"{path} line {line}: this is not UTF-8; save it as UTF-8.") from None
+        raise refuse(f"line {line}: this is not UTF-8; save it as UTF-8.") from None
 
 
 def parse_policy(text: str, name: str = "policy.toml") -> Policy:

@@ -39,11 +39,12 @@ from typing import Any, Final, NamedTuple
 from iac_base.errors import Cancellation
 from iac_base.files import data_folder, ensure_private_folder, open_state, write_whole
 from iac_base.secrets import redact_text, secrets_in, without_secrets
-from iac_base.text import escape_hidden
+from iac_base.text import LEFT_OUT, cut_middle, escape_and_cut, escape_hidden
 from iac_runtime.execution.answers import parse_process_output
 from iac_runtime.execution.process import Runner
 from iac_runtime.execution.workers import run_process
 from iac_runtime.policy.facts import (
+    Approver,
     CallFacts,
     Decision,
     TargetDescription,
@@ -239,14 +240,14 @@ def build_question(
         facts, decision: The call.
         keep: Writes what does not fit to a file, and returns its path.
     """
-    from iac_runtime.policy.wording import cut_middle
-
     facts, decision = _without_secrets(facts, decision)
-    whole = _question_lines(facts, decision, times=10**6)
     lines = _question_lines(facts, decision)
-    path = keep(redact_text("\n".join(whole))) if keep is not None and lines != whole else ""
-    if path:
-        lines[-1] += f". All of it: {escape_hidden(path)}"
+    # Of a script more is left out than is marked.
+    cut = facts.event is None or any(_CUT.search(line) for line in lines)
+    if keep is not None and cut:
+        whole = _question_lines(facts, decision, times=10**6)
+        path = keep(redact_text("\n".join(whole))) if lines != whole else ""
+        lines[-1] += f". All of it: {escape_hidden(path)}" if path else ""
     answers = (DENY, ONCE, ALWAYS) if decision.offers_always else (DENY, ONCE)
     text = cut_middle(redact_text("\n".join(lines)), TEXT_LIMIT)
     app = escape_hidden(facts.app_names)
@@ -260,12 +261,11 @@ def _without_secrets(facts: CallFacts, decision: Decision) -> tuple[CallFacts, D
     """
     secrets = tuple(secrets_in([facts.arguments, facts.given]))
     names = "arguments given effects raised held line deed draft shown before story".split()
-    fields = {name: without_secrets(getattr(facts, name), secrets) for name in names}
+    fields = {name: getattr(facts, name) for name in names}
+    judged = {"reasons": decision.reasons, "scope": decision.scope}
+    fields, judged = without_secrets((fields, judged), secrets)
     parts = tuple(_without_secrets(part, decision)[0] for part in facts.parts)
-    told = {
-        name: without_secrets(getattr(decision, name), secrets) for name in ("reasons", "scope")
-    }
-    return replace(facts, parts=parts, **fields), replace(decision, **told)
+    return replace(facts, parts=parts, **fields), replace(decision, **judged)
 
 
 def _question_lines(facts: CallFacts, decision: Decision, times: int = 1) -> list[str]:
@@ -279,7 +279,7 @@ def _question_lines(facts: CallFacts, decision: Decision, times: int = 1) -> lis
 
     def format_line(*parts: str) -> list[str]:
         said = " ".join(parts)
-        return [wording.cut_middle(escape_hidden(said), _LINE * times)] if said else []
+        return [escape_and_cut(said, _LINE * times)] if said else []
 
     deeds = wording.describe_deeds(facts)
     doubts = list(dict.fromkeys(effect.doubt for effect in facts.effects if effect.target_unknown))
@@ -298,7 +298,7 @@ def _question_lines(facts: CallFacts, decision: Decision, times: int = 1) -> lis
     given, said = "", f"{before[0]} {goes}"
     if not facts.parts:
         given = wording.describe_arguments(facts, said, wording.VALUE_LIMIT * times)
-    after = [wording.cut_middle(given, 2 * _LINE * times)] if given else []
+    after = [cut_middle(given, 2 * _LINE * times)] if given else []
     after += format_line(f"It goes to {goes}." if goes else "")
     if facts.event is None and facts.line and "{deeds}" in facts.deed:
         after += format_line(f"It runs: {facts.line.partition(' | ')[0].partition(': ')[0]}")
@@ -326,6 +326,10 @@ _USUAL: Final = "DANGEROUS calls always require approval."
 
 _RULE: Final = re.compile(r" \[[a-z-]+\]\Z")
 """The name of the rule behind what it says; a policy needs it, a person who is asked does not."""
+
+
+_CUT: Final = re.compile(rf"{LEFT_OUT}|\A  and [0-9]+ more\Z")
+"""What a line has where something is left out."""
 
 
 def _limit_rows(rows: list[str], most: int) -> list[str]:
@@ -386,11 +390,13 @@ def is_page_open() -> bool:
     state = data_folder() / "state"
     if not (state / _MARK).exists():
         return False
-    try:
-        pid, started = _page_process(state)
-        return pid > 0 and abs(_process_start_time(pid) - started) < _START_SLACK
-    except (OSError, ValueError):
-        return False
+    pid, started = _page_process(state)
+    return pid > 0 and abs(_process_start_time(pid) - started) < _START_SLACK
+
+
+def local_approvers() -> dict[Approver, bool]:
+    """Return the ways of asking on this Mac, each with whether it can: a page if one is open."""
+    return {"dialog": can_show_dialog(), **({"page": True} if is_page_open() else {})}
 
 
 def ask_page(question: Question, cancel: Cancellation | None = None) -> Verdict:
@@ -423,7 +429,7 @@ def read_waiting_questions(state: Path) -> Iterator[WaitingQuestion]:
     for path in (state / _FOLDER).glob("*.json"):
         with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
             asked = json.loads(path.read_bytes())
-            if not _is_process_alive(asked["pid"]):
+            if not _process_start_time(asked["pid"]):
                 path.unlink()
             elif not _answer_path(path).exists():
                 fields = asked["question"]
@@ -452,18 +458,11 @@ def _page_process(state: Path) -> tuple[int, float]:
     return 0, 0.0
 
 
-def _is_process_alive(pid: int) -> bool:
-    with contextlib.suppress(OSError, ValueError):
-        return _process_start_time(pid) > 0
-    return False
-
-
 def _process_start_time(pid: int) -> float:
-    """Return when a process was started, in seconds since 1970. Raises OSError if it is gone."""
+    """Return when a process was started, in seconds since 1970; 0 if it is gone."""
     # Loaded where a page is open only.
     import psutil
 
-    try:
+    with contextlib.suppress(psutil.Error, OSError, ValueError):
         return float(psutil.Process(pid).create_time())
-    except psutil.Error as error:
-        raise OSError(str(error)) from error
+    return 0.0

@@ -30,7 +30,6 @@ from iac_runtime.language.steps import (
     Whose,
 )
 from iac_runtime.language.text import format_reference
-from iac_runtime.policy.facts import Verb
 from iac_runtime.policy.places import (
     FILE_APPS,
     SYSTEM_EVENTS,
@@ -64,7 +63,7 @@ class RequestValue(NamedTuple):
         owner: The parameter that a field stands in, or `set`.
         path: The absolute path of the file that it names, however it is named: a path, a text
             with the form of one, a `file:` URL, or Finder's steps to an item; None for no file.
-        into: Whether it says where something is put.
+        is_destination: Whether it says where something is put.
     """
 
     name: str
@@ -87,12 +86,13 @@ class RequestView:
         values: Every value, records and lists opened.
         texts: Every text and path among them.
         paths: Every file that the request names.
-        landings: Every path at which something comes to lie that the request does not name as
-            one: what is moved into a folder, made in one, or called otherwise where it is.
-        asked: The request, and those that it does in one call.
-        through: The processes that it reaches into by System Events.
-        made: The class of what is made, in words; empty if nothing is.
-        of_files: Whether the app is one whose objects are files.
+        destination_paths: Every path at which something comes to lie that the request does not
+            name as one: what is moved into a folder, made in one, or called otherwise where it is.
+        requests: The request, and those that it does in one call.
+        target_processes: The processes that it reaches into by System Events.
+        created_class: The class of what is made, in words; empty if nothing is.
+        has_file_objects: Whether the app is one whose objects are files.
+        can_act: Whether it may do more than read and list.
     """
 
     event: Event
@@ -106,6 +106,7 @@ class RequestView:
     target_processes: "tuple[TargetProcess, ...]"
     created_class: str
     has_file_objects: bool
+    can_act: bool
 
     @cached_property
     def links(self) -> tuple[str, ...]:
@@ -115,10 +116,14 @@ class RequestView:
     @cached_property
     def consequences(self) -> tuple[Consequence, ...]:
         """What its values bring about beyond its command."""
-        if not (self.event.writes or self.event.op == "command"):
+        if not self.can_act:
             return ()
-        verb = request_verb(self.event, "MODIFY", answers=False)
-        return tuple(dict.fromkeys(find_consequences(build_deed(self, verb))))
+        return tuple(dict.fromkeys(find_consequences(self.deed)))
+
+    @cached_property
+    def deed(self) -> Deed:
+        """The request as what brings something about is known by; its verb is the strictest."""
+        return _build_deed(self)
 
 
 _INTO_CODES: Final = frozenset({"insh", "kfil", "pfil", "fpth", "stof", "refn"})
@@ -180,15 +185,17 @@ def inspect_request(
     goes = _find_destination_paths(event, values, paths) if paths else ()
     made = next((lowercase_words(str(row.value)) for row in values if row.code == "kocl"), "")
     made = made if event.code == "corecrel" else ""
-    known = (event, tables, home, tuple(values), tuple(texts), tuple(paths), goes)
-    return RequestView(*known, requests, tuple(find_target_processes(event)), made, of_files)
+    known = (event, tables, home, tuple(values), tuple(texts), tuple(paths), goes, requests)
+    can_act = event.writes or event.op == "command"
+    return RequestView(*known, tuple(find_target_processes(event)), made, of_files, can_act)
 
 
 def value_path(value: Value, app: str, home: str) -> str | None:
     if isinstance(value, PathValue):
         return value.path
     if isinstance(value, RefValue):
-        return find_specifier_path(value.steps, app, home)
+        known = app.casefold() in FILE_APPS
+        return find_specifier_path(value.steps, app, home) if known else None
     if isinstance(value, str):
         if value.startswith(("/", "~/")) and "\n" not in value:
             return home + value[1:] if value.startswith("~") else value
@@ -224,36 +231,24 @@ def find_specifiers(event: Event, *, tested: bool = True) -> list[tuple[Step, ..
     """
     specifiers: list[tuple[Step, ...]] = []
 
-    def visit_specifier(steps: tuple[Step, ...]) -> None:
-        specifiers.append(steps)
-        for step in steps:
-            if isinstance(step, Whose):
-                visit_filter(step.filter)
-
-    def visit_filter(one: Filter) -> None:
-        if isinstance(one, Compare):
-            if tested:
-                visit_specifier(one.path)
-            visit_value(one.value)
-        else:
-            for part in one.tests:
-                visit_filter(part)
-
-    def visit_value(value: Value) -> None:
-        if isinstance(value, RefValue):
-            visit_specifier(value.steps)
-        elif isinstance(value, RecordValue | tuple):
-            parts = value if isinstance(value, tuple) else (part for _, part in value.fields)
-            for part in parts:
-                visit_value(part)
+    def visit_part(part: Value | Absent | Filter) -> None:
+        inside: Iterable[Value | Filter] = ()
+        if isinstance(part, RefValue):
+            specifiers.append(part.steps)
+            inside = (step.filter for step in part.steps if isinstance(step, Whose))
+        elif isinstance(part, Compare):
+            inside = (RefValue(part.path), part.value) if tested else (part.value,)
+        elif isinstance(part, Join | tuple):
+            inside = part if isinstance(part, tuple) else part.tests
+        elif isinstance(part, RecordValue):
+            inside = (value for _, value in part.fields)
+        for one in inside:
+            visit_part(one)
 
     for one in _flatten_requests(event):
-        if one.target:
-            visit_specifier(one.target)
-        if not isinstance(one.direct, Absent):
-            visit_value(one.direct)
-        for _, value in (*one.named, *one.more):
-            visit_value(value)
+        target = (RefValue(one.target),) if one.target else ()
+        for part in (*target, one.direct, *(value for _, value in (*one.named, *one.more))):
+            visit_part(part)
     return specifiers
 
 
@@ -353,7 +348,7 @@ def class_term(name: str, tables: Tables | None) -> str:
 
 
 def _find_links(view: RequestView) -> Iterator[str]:
-    if not (view.event.writes or view.event.op == "command"):
+    if not view.can_act:
         return
     opens = view.event.code == "GURLGURL"
     for row, text in view.texts:
@@ -361,7 +356,7 @@ def _find_links(view: RequestView) -> Iterator[str]:
             (opens and row.code == "----")
             or URL_NAME.search(row.name)
             or URL_NAME.search(row.type)
-            or link_scheme(text)
+            or (":" in text and link_scheme(text))
         ):
             yield text
         elif text.lstrip().startswith("="):
@@ -384,14 +379,13 @@ def find_move_destinations(view: RequestView) -> list[tuple[Step, ...]]:
     return [place.steps for place in places if isinstance(place, RefValue)]
 
 
-def build_deed(view: RequestView, verb: Verb) -> Deed:
-    """Return a request whose command does `verb` as what brings something about is known by."""
+def _build_deed(view: RequestView) -> Deed:
     event = view.event
     steps = (step for place in find_move_destinations(view) for step in place)
     names = (lowercase_words(step.name) if isinstance(step, PropertyStep) else step.name
              for step in steps if isinstance(step, PropertyStep | ByName))  # fmt: skip
     return Deed(
-        verb,
+        request_verb(event, "MODIFY", answers=False),
         " ".join(split_name(event.command)),
         view.created_class or request_object(event, view.tables)[0],
         tuple(_field(row) for row in view.values if row.owner in OWNERS),

@@ -172,8 +172,8 @@ class Match(NamedTuple):
         undoable: Whether it is known that it can be undone.
         sends_to: Globs over the hosts and recipients that something goes to.
         verbs: What any effect does.
-        others: Globs over apps; speaks of a call that reaches any other.
-        outside: Folders; speaks of a call that writes elsewhere.
+        apps_other_than: Globs over apps; speaks of a call that reaches any other.
+        writes_outside: Folders; speaks of a call that writes elsewhere.
         lines: Part -> line of the policy, for messages.
     """
 

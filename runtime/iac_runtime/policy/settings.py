@@ -6,7 +6,6 @@ of the environment come in two spellings, `IAC_READ_ONLY` and `ACCESSIBILITY_MCP
 empty variable says nothing.
 """
 
-import contextlib
 import math
 import re
 import sys
@@ -59,12 +58,6 @@ def register_rule(
     rule = LevelRule(match, level, tuple(accept))
     REGISTERED_RULES.append(rule)
     return rule
-
-
-def unregister_rule(rule: LevelRule) -> None:
-    """Take a registered rule back."""
-    with contextlib.suppress(ValueError):
-        REGISTERED_RULES.remove(rule)
 
 
 class Preset(NamedTuple):

@@ -306,10 +306,6 @@ class Taint:
                     return span
         return None
 
-    def contains_text(self, text: str) -> bool:
-        """Say whether `text` stood in a result, however either of them is spelled."""
-        return self._find_span(text, "") is not None
-
     def find_tainted_piece(self, value: str, *, whole: bool = True, holder: str = "") -> str:
         """Return the first piece of an argument that came from a result, or an empty text.
 

@@ -33,17 +33,12 @@ def _index_verbs(table: str, between: str = " ") -> dict[str, Verb]:
 _ACTIVATE: Final = "miscactv"
 """The event that shows an app, or starts it."""
 
-_BY_CODE: Final[dict[str, Verb]] = _index_verbs("codes")
+EVENT_VERBS: Final[dict[str, Verb]] = _index_verbs("codes")
+"""What an event does, by its eight characters."""
+
 _BY_WORD: Final[dict[str, Verb]] = {**_index_verbs("words"), **_index_verbs("phrases", ", ")}
-_BY_SCHEME: Final[dict[str, Verb]] = {
-    k: verb for k, verb in _index_verbs("schemes").items() if k not in VERBS
-}
-_BY_OP: Final[dict[str, Verb]] = {
-    "activate": "view",
-    "launch": "start",
-    "quit": "end",
-    "set": "change",
-}
+_BY_SCHEME: Final[dict[str, Verb]] = _index_verbs("schemes")
+_BY_OP: Final[dict[str, Verb]] = _index_verbs("operations")
 
 STARTERS: Final = frozenset(("miscactv", "ascrnoop", "aevtoapp", "aevtrapp"))
 """Events that are sent to start an app or to show it: activate, launch, run, reopen."""
@@ -63,16 +58,10 @@ def command_verb(code: str, name: str, level: Level, *, answers: bool) -> Verb:
     words = split_name(name) or [""]
     phrases = [*(" ".join(words[:size]) for size in (3, 2)), words[0]]
     spoken: list[Verb] = [_BY_WORD[one] for one in phrases if one in _BY_WORD]
-    verb: Verb = _BY_CODE[code] if code in _BY_CODE else spoken[0] if spoken else "unknown"
+    verb: Verb = EVENT_VERBS[code] if code in EVENT_VERBS else spoken[0] if spoken else "unknown"
     if level == "SAFE":
         return verb if verb in READ_VERBS else "read" if answers else "view"
     return "unknown" if verb in READ_VERBS else verb
-
-
-def effect_event(event: Event) -> str:
-    """Return the event of a request as an effect has it: `coresetd`, `hookPlay play`."""
-    known = event.op != "command" or event.code in _BY_CODE
-    return event.code if known else f"{event.code} {' '.join(split_name(event.command))}"
 
 
 def request_verb(event: Event, level: Level, *, answers: bool) -> Verb:

@@ -6,7 +6,6 @@ known, so that no sentence is put together from what is not. A command that no p
 in quotes. An object is called what it was found to be; where nobody looked, it is its specifier.
 """
 
-import hashlib
 import json
 import re
 import sys
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from iac_base.errors import quote_text
-from iac_base.text import escape_hidden
+from iac_base.text import escape_and_cut, escape_hidden
 from iac_runtime.language.steps import Boundary, Event, PathValue, RefValue, Step
 from iac_runtime.language.text import format_reference
 from iac_runtime.policy.facts import OWN_APP, CallFacts, Effect, Verb
@@ -47,11 +46,11 @@ def _phrases() -> dict[str, Any]:
 
 def describe_deeds(facts: CallFacts) -> list[str]:
     """Return what a call does, a phrase for each of its effects that is known."""
-    deed = escape_hidden(facts.deed)
-    if facts.deed and "{deeds}" not in deed:
-        return [deed]
-    deeds = [said for said, _ in _describe_effects(facts)]
-    return [deed.replace("{deeds}", " and ".join(deeds))] if deed else deeds
+    deeds = []
+    if "{deeds}" in (facts.deed or "{deeds}"):
+        deeds = [said for said, _ in _describe_effects(facts)]
+    told = escape_hidden(facts.deed).replace("{deeds}", " and ".join(deeds)) if facts.deed else ""
+    return [told] if told else deeds
 
 
 def _describe_effects(facts: CallFacts, it: str | None = None) -> dict[tuple[str, str], None]:
@@ -85,9 +84,8 @@ def _describe_effect(
     effect: Effect, facts: CallFacts, it: str | None, verbs: Iterable[Verb]
 ) -> str:
     """Return what one effect of a call does, and by the other `verbs` what comes of it."""
-    event, name = facts.event, ""
-    if effect.verb == "create" and event is not None:
-        name = next((quote_text(value, 80) for value in _given_names(facts)), "")
+    event = facts.event
+    name = _given_name(facts) if effect.verb == "create" and event is not None else ""
     if effect.given is None and event is not None and event.op == "set":
         # What an approval cannot hold is told all the same.
         effect = effect._replace(given=tuple((lowercase_words(one), "") for one, _ in event.named))
@@ -99,35 +97,31 @@ def _describe_effect(
     many = it[:1].isdigit() or count_other_objects(facts) > 0
     places = {"it": it, "at": at, "name": name, "app": app, "pages": pages, "page": "a page"}
     places["them"] = _THEM if it == _OBJECT else "them" if many else "it"
-    phrase, said = _fill_phrase(_phrases_for(effect, runs="run" in verbs), places)
-    if app and "{app}" not in phrase and "this Mac" not in phrase:
-        said = f"{said} {_describe_app(effect)}"
+    said = _fill_phrase(effect, places, runs="run" in verbs)
     usual = _phrases()["usual"].get(effect.event, effect.verb)
     known = _phrases()["consequences"]
     comes = [known[verb] for verb in verbs if verb in known and verb != usual]
     return escape_hidden(", which ".join((said, *comes[:1])))
 
 
-def _describe_app(effect: Effect) -> str:
+def _fill_phrase(effect: Effect, places: Mapping[str, str], *, runs: bool = False) -> str:
+    """Return the first phrase that fits an effect and of which every place is known, filled."""
+    fitting = (*_phrases_for(effect, runs=runs), "do what IAC cannot tell")
+    phrase = next(one for one in fitting if all(map(places.get, _PLACE.findall(one))))
+    said = _PLACE.sub(lambda place: places[place[1]], phrase)
+    if "{app}" in phrase or "this Mac" in phrase or not places["app"]:
+        return said
     mac = effect.app in _phrases()["mac"]
-    return "on this Mac" if mac else f"in {effect.name or effect.app}"
+    return f"{said} on this Mac" if mac else f"{said} in {places['app']}"
 
 
-def _fill_phrase(phrases: Iterable[str], places: Mapping[str, str]) -> tuple[str, str]:
-    """Return the first phrase of which every place is known, and it filled."""
-    for phrase in phrases:
-        if all(places.get(name) for name in _PLACE.findall(phrase)):
-            return phrase, _PLACE.sub(lambda place: places[place[1]], phrase)
-    return "", "do what IAC cannot tell"
-
-
-def _phrases_for(effect: Effect, *, runs: bool = False) -> Iterator[str]:
+def _phrases_for(effect: Effect, *, runs: bool) -> Iterator[str]:
     """Yield the phrases that fit an effect, the closest first."""
     code, command = effect.event[:8], effect.event[9:]
     events = _phrases()["events"]
     for key in (f"{code} {effect.app} {effect.kind}", f"{code} {effect.app}"):
         yield from events.get(key, ())
-    if effect.page_hosts and not runs:
+    if not runs:
         yield from ("open {page} of {pages} in {it}", "open {page} of {pages}")
     yield from events.get(code, ())
     if code == "coresetd" or (effect.verb == "change" and not command and effect.given):
@@ -146,7 +140,8 @@ def _property_phrases(effect: Effect) -> Iterator[str]:
     others: list[str] = []
     for name, value in rows:
         term = _SPELLED.get(name, name)
-        if phrase := _property_phrase(name, value):
+        row: dict[str, str] = _phrases()["properties"].get(name, {})
+        if phrase := row.get(value, row.get("", "")):
             clauses.append(phrase)
         elif value in ("true", "false"):
             clauses.append(f'turn {"on" if value == "true" else "off"} "{term}" for {{it}}')
@@ -167,29 +162,23 @@ def _join_words(words: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
-def _property_phrase(name: str, value: str) -> str:
-    row: dict[str, str] = _phrases()["properties"].get(name, {})
-    return row.get(value, row.get("", ""))
-
-
-def _given_names(facts: CallFacts) -> Iterator[str]:
-    """Yield what a new object is called."""
+def _given_name(facts: CallFacts) -> str:
+    """Return what a new object is called, in quotes; empty where it has no name yet."""
     properties = facts.arguments.get("properties")
     given = properties if isinstance(properties, Mapping) else facts.arguments
     values = (given.get(name) for name in _NAMES)
-    yield from (value for value in values if isinstance(value, str) and value)
+    return next((quote_text(one, 80) for one in values if isinstance(one, str) and one), "")
 
 
 def _describe_object(effect: Effect, facts: CallFacts, name: str) -> str:
     """Return what an effect is about, by what was seen of it, by its name, or by its class."""
-    says = dict(facts.shown).get(effect.reference, "")
-    more = count_other_objects(facts)
+    it, more = _seen_name(dict(facts.shown).get(effect.reference, "")), count_other_objects(facts)
     if effect.verb == "create" and effect.event.startswith("corecrel"):
         kind = f"{'new ' if effect.page_hosts else ''}{effect.kind}"
         article = "an" if _VOWEL.match(kind) else "a"
         return f"{article} {kind}{f' called {name}' if name else ''}"
-    if says and not says.startswith(UNSEEN):
-        it = object_heading(says) if says[:1].isdigit() else f"the {object_heading(says)}"
+    if it:
+        pass
     elif effect.reference:
         it = effect.reference if more else f"the {effect.kind} {effect.reference}"
         it = it.replace("the  ", "")
@@ -198,8 +187,6 @@ def _describe_object(effect: Effect, facts: CallFacts, name: str) -> str:
     elif effect.kind and effect.app != OWN_APP:
         # A script: how many there are is not known.
         it = f"the {effect.kind}" if facts.event is not None else plural_of(effect.kind)
-    else:
-        it = ""
     return f"{it} and {more} more" if it and 0 < more < float("inf") else it
 
 
@@ -228,13 +215,16 @@ def holder_steps(steps: tuple[Step, ...]) -> tuple[Step, ...]:
 
 def describe_destination(facts: CallFacts) -> str:
     """Return where something is put, by what was seen there; empty where that is not known."""
-    found = dict(facts.shown)
-    for _, value in facts.event.named if facts.event else ():
-        if isinstance(value, RefValue):
-            says = found.get(format_reference(holder_steps(value.steps)), "")
-            if says and not says.startswith(UNSEEN):
-                return f"the {object_heading(says)}"
-    return ""
+    found, named = dict(facts.shown), facts.event.named if facts.event else ()
+    places = (holder_steps(value.steps) for _, value in named if isinstance(value, RefValue))
+    names = (_seen_name(found.get(format_reference(steps), "")) for steps in places)
+    return next(filter(None, names), "")
+
+
+def _seen_name(says: str) -> str:
+    """Return an object by what was seen of it: `the message "Lunch"`; empty where nothing was."""
+    heading = "" if says.startswith(UNSEEN) else object_heading(says)
+    return f"the {heading}" if heading and not heading[0].isdigit() else heading
 
 
 def count_other_objects(facts: CallFacts) -> float:
@@ -298,7 +288,7 @@ def target_lines(facts: CallFacts, said: str) -> Iterator[str]:
     place = describe_destination(facts)
     files = any(flow.kind == "file" for effect in facts.effects for flow in effect.flow)
     for reference, says in facts.shown:
-        if files and place == f"the {object_heading(says)}":
+        if files and place and place == _seen_name(says):
             # Where the file will lie is said by itself.
             continue
         if facts.event is None or says.startswith(UNSEEN):
@@ -364,9 +354,8 @@ def _say_argument(name: str, value: Any, facts: CallFacts, most: int) -> str:
 
 def _argument_text(value: Any, found: Mapping[str, str], most: int) -> str:
     """Return an argument: the object that it names, where that was seen, else as it is."""
-    says = found.get(value, "") if isinstance(value, str) else ""
-    if says and not says.startswith(UNSEEN):
-        return escape_hidden(f"the {object_heading(says)}")
+    if isinstance(value, str) and (seen := _seen_name(found.get(value, ""))):
+        return escape_hidden(seen)
     if value is None or isinstance(value, bool):
         return {None: "nothing", True: "yes", False: "no"}[value]
     return escaped_json(value, most)
@@ -386,10 +375,8 @@ def describe_covered(effect: Effect) -> str:
     new = "new " if effect.verb == "create" and effect.page_hosts else ""
     places = {"it": f"{new}{things}" if things else "", "at": at, "app": app}
     places |= {"pages": " and ".join(effect.page_hosts), "page": "pages", "them": "them"}
-    phrase, said = _fill_phrase(_phrases_for(effect), places)
+    said = _fill_phrase(effect, places)
     named = [name for name, _ in rows if name and name not in ("in", "url", *_PLACES)]
-    if not ("{app}" in phrase or "this Mac" in phrase):
-        said += f" {_describe_app(effect)}"
     if named and effect.verb != "change":
         values = dict(rows)
         with_ = [f'"{name}" {values[name]}'.strip() for name in named]
@@ -398,18 +385,5 @@ def describe_covered(effect: Effect) -> str:
 
 
 def escaped_json(value: Any, limit: int = VALUE_LIMIT) -> str:
-    """Return a value as JSON on one line, with nothing in it hidden, cut in the middle.
-
-    Of a value that is cut, its length and its SHA-256 are told.
-    """
-    return cut_middle(escape_hidden(json.dumps(value, ensure_ascii=False, default=str)), limit)
-
-
-def cut_middle(text: str, limit: int) -> str:
-    """Return a text with what is too much left out of its middle, its SHA-256 in that place."""
-    if len(text) <= limit:
-        return text
-    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    head, tail = limit * 3 // 4, limit // 8
-    left_out = len(text) - head - tail
-    return f"{text[:head]} … [{left_out} characters left out, SHA-256 {digest}] … {text[-tail:]}"
+    """Return a value as JSON on one line, with nothing in it hidden, cut in the middle."""
+    return escape_and_cut(json.dumps(value, ensure_ascii=False, default=str), limit)

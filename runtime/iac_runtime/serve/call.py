@@ -50,10 +50,9 @@ from iac_runtime.policy.prompts import (
     Question,
     ask_dialog,
     ask_page,
-    can_show_dialog,
     elicitation_form,
     input_required_result,
-    is_page_open,
+    local_approvers,
     read_answer,
     read_responses,
 )
@@ -253,9 +252,7 @@ Method = Callable[[Mapping[str, Any], Peer, Cancellation], Result]
 
 def call_requester(peer: Peer) -> Requester:
     """Return who sent a request, and by what ways a person can be asked there, in order."""
-    able: dict[Approver, bool] = {"client": peer.declared, "dialog": can_show_dialog()}
-    if is_page_open():
-        able["page"] = True
+    able: dict[Approver, bool] = {"client": peer.declared, **local_approvers()}
     return read_requester(peer)._replace(
         ways=tuple(way for way, is_able in able.items() if is_able),
         unable=tuple(way for way, is_able in able.items() if not is_able),
@@ -288,7 +285,7 @@ def done_result(done: CompletedCall) -> Result:
     if isinstance(done.value, Mapping) and done.value.get("success") is False:
         # A tool that answers with what went wrong: the model is to see it as a failure.
         return _error_result(done.value)
-    note = redact_text(clean_text(done.note))
+    note = redact_text(clean_text(done.note)) if done.note else ""
     content = structured_content(done.value, done.output, note, done.outcome)
     meta: dict[str, Any] = {"iac/level": done.level}
     if done.app[0]:

@@ -350,7 +350,8 @@ SERVE_OPTIONS: Final = (
     ServeOption(
         "--simulate",
         "maybe",
-        "Use simulated apps; STATE is a file that keeps their state.",
+        "Use simulated apps; STATE is a file that keeps their state. With hard, or hard:STATE, they"
+        " act like real apps.",
         "[STATE]",
     ),
     *HTTP_OPTIONS,

@@ -191,7 +191,7 @@ def status_facts(own: StatusFile | None = None) -> dict[str, Any]:
     try:
         rows = [server.facts() for server in running_servers()]
         resting = [row._asdict() for row in paused_clients(open_state())]
-        quick = [row.client for row in unshown(open_state())]
+        quick = unshown(open_state())
     except SetupError as error:
         note = {"note": str(error)}
     if own is not None:

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 
 from iac_base.words import fold_name
 from iac_runtime.tool import App, Class, Element, Enum, Param, Property, Record, Spec, spec_of
-from iac_runtime.types import find_type
+from iac_runtime.types import HTML_TEXT, find_type
 
 APPLICATION = "application"
 """The class at which every reference begins; each module with classes has it."""
@@ -78,6 +78,12 @@ class Tables:
         return next(
             (prop for prop in self.properties(term) if fold_name(prop.term) == wanted), None
         )
+
+    @cached_property
+    def html_names(self) -> frozenset[str]:
+        """The folded names of the properties that hold HTML; those of no app hold it by chance."""
+        rows = (prop for row in self.classes.values() for prop in row.properties)
+        return frozenset(fold_name(prop.term) for prop in rows if prop.type == HTML_TEXT)
 
     @cached_property
     def _class_names(self) -> dict[str, str]:

@@ -1,12 +1,12 @@
 // Lists. Each read is an event of its own, and a list can move between two of them. So few
 // items are read one by one through their ids: then a row is of one object, whatever moves. Many
 // are read a property at a time, with what tells them apart (ids, else names, else all that is
-// read) first and last; what lies between counts only where both are equal.
+// read) first and last; what lies between counts only where both are equal. Of a long list only the
+// part is read in which the items lie (plans.js).
 
-// What is read through ids: at most so many values, or so few items; a collection is counted
-// before a part of it is asked for, and read whole up to this size. How often a list that moved is
-// read in all.
-var MAX_CELLS = 300, FEW_ITEMS = 6, MAX_WHOLE = 1000, PASSES = 3;
+// What is read through ids: so few items, or so many values of a list that does not hold still. How
+// often a list that moved is read in all.
+var MAX_CELLS = 300, FEW_ITEMS = 6, PASSES = 3, TIMED_OUT = -1712;
 
 function table(work, request) {
   var steps = request.target, last = steps[steps.length - 1], filtered = last[0] === 'whose';
@@ -17,11 +17,17 @@ function table(work, request) {
     test: null, // the same, decided here
     wanted: null, // the ids that the filter was resolved to, where they are many
     total: null,
+    part: null, // from where to where of the collection is read at all; null for all
     kept: null, // positions that passed the filter here, or are wanted; null for all
     ways: Object.create(null), // what is tested beyond one property
-    read: Object.create(null)
+    read: Object.create(null),
+    reach: null, // from where to where columns were read
+    range: request.range || null,
+    costs: costsOf(request),
+    holder: request.holder ? { ids: build(work, request.holder), keys: null, shape: null } : null
   };
   list.filtered = list.items = filtered ? build(work, steps) : list.bare;
+  if (filtered && request.filterHere) filterHere(list, request.filterHere === 'slow' ? TOO_LONG : '');
   return list;
 }
 
@@ -32,11 +38,8 @@ function column(list, name, label) {
   try {
     values = whole(list, name);
   } catch (error) {
+    if (list.total === null && isDecidedHere(list, error)) throw { restart: true };
     if (isFatal(error) || error.moved) throw error;
-    if (list.filter && list.total === null && cannotFilter(error)) {
-      filterHere(list);
-      throw { restart: true };
-    }
     // Is it the property, or is there no such collection at all?
     if (list.total === null) list.total = total(list, error);
     if (label) unreadable(list.work, label, error);
@@ -46,6 +49,8 @@ function column(list, name, label) {
 }
 
 function whole(list, name) {
+  if (list.part) return someOf(list, name, list.part);
+  list.reach = [0, Infinity];
   if (list.ways[name]) return batch(list, follow(list.work, list.items, list.ways[name]));
   var clash = !list.work.raw && (OF_OBJECTS.test(name) || OF_COLLECTIONS.test(name));
   var asked = clash ? 'properties' : name;
@@ -54,8 +59,9 @@ function whole(list, name) {
 }
 
 function batch(list, specifier) {
-  var values = read(list.work, specifier);
+  var values = timed(list, function () { return read(list.work, specifier); });
   if (!Array.isArray(values)) throw { errorNumber: -1700, message: 'The app gave no list.' };
+  if (list.holder) values = flat(list, values);
   if (list.total === null) list.total = values.length;
   if (values.length !== list.total) throw { moved: true };
   return values;
@@ -69,7 +75,18 @@ function total(list, error) {
   }
 }
 
-function filterHere(list) {
+var CANNOT = 'the app cannot filter by this', TOO_LONG = 'the app took too long to filter';
+
+// Whether a filter that failed is decided here from now on: the app cannot, or takes too long.
+function isDecidedHere(list, error) {
+  var slow = error.errorNumber === TIMED_OUT;
+  if (!list.filter || !(slow || cannotFilter(error))) return false;
+  filterHere(list, slow ? TOO_LONG : CANNOT);
+  return true;
+}
+
+function filterHere(list, why) {
+  list.why = why;
   list.test = list.filter;
   list.filter = null;
   list.items = list.bare;
@@ -78,17 +95,18 @@ function filterHere(list) {
 function count(work, request) {
   var list = table(work, request);
   try {
-    return size(work, list.items);
+    if (!list.test) return size(work, list.items);
   } catch (error) {
-    if (!list.filter || !cannotFilter(error)) throw error;
+    if (!isDecidedHere(list, error)) throw error;
   }
-  filterHere(list);
   settle(list, { columns: [], order: [] });
   return list.kept.length;
 }
 
 function list(work, request) {
-  var found = table(work, request), ids = request.idColumn ? wantedIds(found, request) : null;
+  var found = table(work, request), ids = null;
+  if (isCheaperHere(found) || (found.holder && found.filter && !request.idColumn)) filterHere(found, '');
+  ids = request.idColumn && !found.test ? wantedIds(found, request) : null;
   return (ids && byRows(found, request, ids)) || byColumns(found, request);
 }
 
@@ -102,37 +120,42 @@ function namesRead(request) {
 // The ids of the items that are asked for, where they are few enough to be read one by one; of an
 // ordered list, of all of them.
 function wantedIds(list, request) {
-  var width = namesRead(request).length, end;
-  if (!list.filter && !request.order.length && request.limit !== null && request.limit * Math.max(width, 1) <= MAX_CELLS) {
-    var size = bareTotal(list);
-    if (size > MAX_WHOLE && stands(list, request)) {
-      end = Math.min(request.offset + request.limit, size);
-      return { ids: placed(list, request, end), total: size, from: request.offset };
-    }
-    list.total = null;
-  }
+  var width = namesRead(request).length, all, end;
   try {
-    var all = column(list, request.idColumn, '');
+    choosePart(list, request);
+    all = column(list, request.idColumn, '');
   } catch (error) {
-    if (!error.restart) throw error;
-    return null;
+    if (!error.restart && !(list.part && (error.moved || error.errorNumber === TIMED_OUT))) throw error;
+    if (error.restart) return null;
   }
-  if (!areIds(all)) return null;
-  if (!request.order.length) goOn(list, request, all);
+  if (list.part && !areIds(all)) {
+    // There are no ranges, or they take too long.
+    readAfresh(list);
+    list.range = list.part = list.kept = null;
+    all = column(list, request.idColumn, '');
+  }
+  if (!areIds(all) || list.holder && !list.filter) return null;
+  if (!request.order.length && !list.part) goOn(list, request, all);
   end = request.limit === null ? Infinity : request.offset + request.limit;
   var ids = request.order.length ? all : all.slice(request.offset, end);
   // A list no longer than its reads could be moved round to what it was at first.
-  var few = ids.length <= Math.min(width + 1, FEW_ITEMS) || (list.filter && ids.length * width <= MAX_CELLS);
+  var few = all.length <= Math.min(width + 1, FEW_ITEMS);
+  if (list.filter || list.part) few = ids.length * width <= (list.filter ? FEW_CELLS : width + 1);
+  if (list.holder) few = false;
   if (few || !width) {
-    return { ids: ids, total: all.length, from: request.order.length ? 0 : request.offset };
+    return { ids: ids, total: list.total, from: request.order.length ? 0 : request.offset };
   }
-  if (list.filter) {
+  if (list.filter && list.costs.whose >= list.costs.column) {
     list.wanted = all;
     list.items = list.bare;
-    list.read = Object.create(null);
-    list.total = null;
+    readAfresh(list);
   }
   return null;
+}
+
+function readAfresh(list) {
+  list.read = Object.create(null);
+  list.total = list.reach = null;
 }
 
 // Where a cursor goes on: behind the item that it names, wherever that is now.
@@ -154,23 +177,9 @@ function stands(list, request) {
   }
 }
 
-function placed(list, request, end) {
-  var ids = [];
-  for (var i = request.offset; i < end; i++) {
-    try {
-      ids.push(property(list.work, step(list.work, list.items, ['at', i]), request.idColumn));
-    } catch (error) {
-      if (error.errorNumber !== -1719 && error.errorNumber !== -1728) throw error;
-      break;
-    }
-  }
-  var distinct = ids.filter(function (id, i) { return ids.indexOf(id) === i; });
-  if (distinct.length < end - request.offset) note(list.work, 'the list changed while it was read: items may be left out');
-  return distinct;
-}
-
 // The rows of items by their ids; null where the app finds none by its id.
 function byRows(list, request, wanted) {
+  list.part = list.kept = null;
   var work = list.work, gone = 0, rows = [], names = namesRead(request), failed = Object.create(null);
   list.read = Object.create(null);
   list.read[request.idColumn] = [];
@@ -189,7 +198,6 @@ function byRows(list, request, wanted) {
   }
   if (gone) note(work, 'the list changed while it was read: ' + gone + ' of the items went and are left out');
   list.total = rows.length;
-  list.kept = null;
   var made = finished(list, request, { by: 'id', keys: rows }, request.order.length ? 0 : wanted.from);
   made.total = wanted.total - gone;
   return made;
@@ -230,12 +238,16 @@ function answers(list, object, request) {
 
 function byColumns(found, request) {
   if (!settle(found, request)) {
-    var ids = found.wanted || (found.test ? null : found.read[request.idColumn]);
+    var ids = found.wanted || (found.test || found.holder ? null : found.read[request.idColumn]);
     var some = areIds(ids) ? stable(found, request, ids) : null;
     if (!some) throw { moved: true };
     return some;
   }
-  return finished(found, request, names(found.work, found, request), 0);
+  var naming = names(found.work, found, request), part = found.part;
+  if (found.holder && found.filter && naming.by === 'index') throw { errorNumber: -1700, message: 'They have no ids.' };
+  var made = finished(found, request, naming, part ? request.offset : 0);
+  if (part) made.total = found.total;
+  return made;
 }
 
 // What does not hold still is read by rows, in part where that would take too long.
@@ -246,7 +258,7 @@ function stable(list, request, ids) {
   note(list.work, 'the list kept changing while it was read: these rows are right, others may be missing' +
     (request.order.length ? ', and the order is of these alone' : ''));
   list.items = list.bare;
-  return byRows(list, request, { ids: page, total: ids.length, from: request.offset });
+  return byRows(list, request, { ids: page, total: list.part ? list.total : ids.length, from: request.offset });
 }
 
 // Read until nothing moves; says whether that came to be.
@@ -259,8 +271,8 @@ function settle(list, request) {
       else if (!error.moved) throw error;
     }
     if (pass < PASSES - 1) {
-      list.read = Object.create(null);
-      list.total = null;
+      readAfresh(list);
+      if (list.part) choosePart(list, request);
     }
   }
   return false;
@@ -268,30 +280,44 @@ function settle(list, request) {
 
 // One pass; says whether the list was at the end what it was at the beginning.
 function held(list, request) {
+  var holders = list.holder && (list.holder.keys = holderKeys(list));
   var key = request.idColumn && column(list, request.idColumn, '') ? request.idColumn : '';
   if (!key && request.nameColumn && column(list, request.nameColumn, '')) key = request.nameColumn;
-  if (!key || key !== request.idColumn) {
+  if ((!key || key !== request.idColumn) && !list.holder) {
     if (atOnce(list, request)) return true;
   }
+  if (key) list.reach = null;
   if (list.test) {
     var passes = tester(list, list.test);
     list.kept = [];
     for (var i = 0; i < list.total; i++) if (passes(i)) list.kept.push(i);
-    note(list.work, 'the app cannot filter by this, so all ' + list.total + ' items were read and filtered here');
+    if (list.why) note(list.work, list.why + ', so all ' + list.total + ' items were read and filtered here');
   }
-  request.columns.forEach(function (pair) { column(list, pair[1], pair[0]); });
-  request.order.forEach(function (pair) { column(list, pair[0], ''); });
-  if (list.total === null) list.total = bareTotal(list);
-  var names = Object.keys(list.read).filter(function (name) { return list.read[name]; });
   if (key && !areKeys(list, key, request)) key = '';
   if (list.wanted) {
     if (!key) return unresolved(list);
     list.kept = positions(list, list.read[key]);
   }
-  if (names.length < 2) return true;
-  return (key ? [key] : names.reverse()).every(function (name) {
-    return alike(list.read[name], whole(list, name));
-  });
+  var partly = key && key === request.idColumn && !list.holder && list.items === list.bare;
+  fill(list, request, request.order.map(function (pair) { return [pair[0], '']; }), partly ? list.kept : null);
+  fill(list, request, request.columns.map(function (pair) { return [pair[1], pair[0]]; }), partly ? page(list, request) : null);
+  if (list.total === null) list.total = bareTotal(list);
+  var names = Object.keys(list.read).filter(function (name) { return list.read[name]; });
+  if (names.length < 2 || !list.reach) return true;
+  // Objects that come by the same names as before are the same, and what is asked for last anyway.
+  list.own = request.nested && key && key !== request.idColumn ? ownNames(list, list.read[key]) : null;
+  return (!!list.own || (key ? [key] : names.reverse()).every(function (name) {
+    return alike(list.read[name], list.reach[1] < Infinity ? someOf(list, name, list.reach) : whole(list, name));
+  })) && (!holders || holderKeys(list).join() === holders.join());
+}
+
+// The places of the items that are asked for.
+function page(list, request) {
+  if (list.part || request.limit === null) return list.kept;
+  var ids = list.read[request.idColumn];
+  var places = sorted(kept(list, {}), request.order.map(function (pair) { return sortKeys(list, pair); }));
+  goOn(list, request, places.map(function (at) { return ids[at]; }));
+  return places.slice(request.offset, request.offset + request.limit);
 }
 
 // A few items without ids are read by all their properties, which is one event.
@@ -340,15 +366,14 @@ function areKeys(list, key, request) {
 }
 
 function alike(first, last) {
-  return first.every(function (value, i) { return printed(value) === printed(last[i]); });
+  return last.every(function (value, i) { return printed(value) === printed(first[i]); });
 }
 
 function bareTotal(list) {
   try {
     return size(list.work, list.items);
   } catch (error) {
-    if (!list.filter || !cannotFilter(error)) throw error;
-    filterHere(list);
+    if (!isDecidedHere(list, error)) throw error;
     throw { restart: true };
   }
 }

@@ -15,16 +15,18 @@ var PARENT = null;
 function parent() {
   try {
     ObjC.import('unistd');
+    ObjC.import('stdlib'); // of exit
     return $.getppid();
   } catch (error) {
     return null;
   }
 }
 
-// osascript -e TEXT 3 4: a worker on these descriptors. Without arguments: one request.
+// osascript -e TEXT 3 4: a worker on these descriptors; with one more word it frees nothing (see
+// serve). Without arguments: one request.
 function run(argv) {
   PARENT = parent();
-  if (argv && argv.length === 2) return serve(Number(argv[0]), Number(argv[1]));
+  if (argv && argv.length >= 2) return serve(Number(argv[0]), Number(argv[1]), argv.length === 2);
   var stdin = $.NSFileHandle.fileHandleWithStandardInput.readDataToEndOfFile;
   var request = JSON.parse(ObjC.unwrap($.NSString.alloc.initWithDataEncoding(stdin, 4)));
   function framed(answer) {
@@ -35,28 +37,42 @@ function run(argv) {
   }));
 }
 
-// A request a line, an answer a line, until the requests end. Nothing of a request outlives it.
-function serve(requests, answers) {
+// A request a line, an answer a line, until the requests end. Nothing of a request outlives it. This
+// loop never returns to one that would free what Foundation hands out, so each round has a pool; where
+// JXA has none, the first round shows it: the process ends without a hello, and is started once more
+// without (see workers.py).
+function serve(requests, answers, frees) {
   var input = $.NSFileHandle.alloc.initWithFileDescriptor(requests);
   var output = $.NSFileHandle.alloc.initWithFileDescriptor(answers);
   function say(answer) {
     output.writeData($(ascii(JSON.stringify(answer)) + '\n').dataUsingEncoding(4));
   }
+  var pending = [], pool, lines, i;
+  for (i = 0; frees && i < 3; i++) {
+    pool = $.NSAutoreleasePool.alloc.init;
+    linesOf($('{}').dataUsingEncoding(4));
+    pool.drain;
+  }
   say({ mark: 'hello' });
-  var pending = [], data, lines, i;
   for (;;) {
-    data = input.availableData;
-    // A 64-bit integer arrives as text. Nothing to read means the end.
-    if (Number(data.length) === 0) return undefined;
-    // Requests are ASCII, so a piece of one is text too.
-    lines = ObjC.unwrap($.NSString.alloc.initWithDataEncoding(data, 4)).split('\n');
+    pool = frees ? $.NSAutoreleasePool.alloc.init : { drain: null };
+    lines = linesOf(input.availableData);
+    if (lines === null) return undefined;
     for (i = 0; i < lines.length - 1; i++) {
       pending.push(lines[i]);
       say(answerTo(JSON.parse(pending.join('')), say));
       pending = [];
     }
     pending.push(lines[i]);
+    pool.drain;
   }
+}
+
+// The lines of a part of the requests; null at their end. They are ASCII, so a part is text too.
+function linesOf(data) {
+  // A 64-bit integer arrives as text.
+  if (Number(data.length) === 0) return null;
+  return ObjC.unwrap($.NSString.alloc.initWithDataEncoding(data, 4)).split('\n');
 }
 
 // Lone surrogates, which JSON allows, cannot be written as UTF-8: all but ASCII is escaped.
@@ -93,10 +109,15 @@ function holds(pin) {
 // each adds to the answer: what was read before, as it is sent; what it came to itself, whatever the
 // reads after it give; those reads. So whoever ends this process knows what was done. What the reads
 // after it go by is an object of this exchange (see steps.py, Seen).
-var SEEN = null, MADE = null, LOOK_MS = 2000;
+var SEEN = null, MADE = null, LOOK_SECONDS = 2;
+
+// Seconds on a clock that nobody sets.
+function uptime() {
+  return Number($.NSProcessInfo.processInfo.systemUptime);
+}
 
 function exchange(request, say) {
-  var until = Date.now() + LOOK_MS, answer, after = [], keys = [null];
+  var until = uptime() + LOOK_SECONDS, answer, after = [], keys = [null];
   var before = request.before && request.before.map(function (one) { return look(one, until); });
   MADE = null;
   say({ mark: request.mark, step: 'sent', before: before });
@@ -113,7 +134,7 @@ function exchange(request, say) {
   answer.step = 'answered';
   say(answer);
   if (request.seen) keys = seenIn(before[0]);
-  until = Date.now() + LOOK_MS;
+  until = uptime() + LOOK_SECONDS;
   keys.forEach(function (key) {
     SEEN = key;
     request.after.forEach(function (one) { after.push(look(one, until)); });
@@ -128,7 +149,7 @@ function seenIn(first) {
 }
 
 function look(request, until) {
-  if (Date.now() > until) return { ok: false, late: true };
+  if (uptime() > until) return { ok: false, late: true };
   try {
     return part(request);
   } catch (error) {
@@ -136,11 +157,18 @@ function look(request, until) {
   }
 }
 
+// Where an app is, by Launch Services; null where it is not. AppKit would tell too, and could put
+// osascript into the Dock.
+function placeOf(id) {
+  ObjC.import('CoreServices');
+  var urls = ObjC.castRefToObject($.LSCopyApplicationURLsForBundleIdentifier($(id), null));
+  return !urls || urls.isNil() || !Number(urls.count) ? null : urls.objectAtIndex(0);
+}
+
 // Whether an app is a helper of the system's without a face: it is not seen, and ends when idle.
 function isHelper(id) {
   try {
-    ObjC.import('AppKit');
-    var url = $.NSWorkspace.sharedWorkspace.URLForApplicationWithBundleIdentifier(id);
+    var url = placeOf(id);
     if (!/^\/System\//.test(ObjC.unwrap(url.path))) return false;
     var facts = $.NSBundle.bundleWithURL(url).infoDictionary;
     return ['LSBackgroundOnly', 'LSUIElement'].some(function (key) {
@@ -155,10 +183,9 @@ function isHelper(id) {
 function examine(id) {
   var installed = null, scriptable = null, running = null, app;
   try {
-    ObjC.import('AppKit');
-    installed = !$.NSWorkspace.sharedWorkspace.URLForApplicationWithBundleIdentifier(id).isNil();
+    installed = placeOf(id) !== null;
   } catch (error) {
-    // Without AppKit, making the object below tells.
+    // Without Launch Services, making the object below tells.
   }
   if (installed !== false) {
     try {

@@ -176,8 +176,10 @@ function rawRead(work, object) {
   return rawSend(work, 'core', 'getd', [['----', object.made]].concat(moreOf(work)));
 }
 
+// The class of what is counted is required of some apps (Finder, Music, Illustrator), whatever the
+// dictionary of others says; for a collection it is that of any object.
 function rawCount(work, object) {
-  return rawSend(work, 'core', 'cnte', [['----', object.made]].concat(moreOf(work)));
+  return rawSend(work, 'core', 'cnte', [['----', object.made], ['kocl', typed('cobj')]].concat(moreOf(work)));
 }
 
 function rawSet(work, object, value) {
@@ -205,28 +207,33 @@ function rawId(work, value, answer) {
 
 function answered(work, made) {
   if (made.isNil()) return null;
-  var parts, type = letters(made.descriptorType);
+  var type = letters(made.descriptorType), found;
+  if (NUMBERED[type] || TEXTS.test(type) || FILES.test(type)) {
+    found = fromBytes(made, type);
+    if (found !== null || !made.isRecordDescriptor) return found === null ? made : found;
+  }
   switch (type) {
-    case 'utxt': case 'TEXT': case 'utf8': case 'ut16': case 'itxt': return ObjC.unwrap(made.stringValue);
     case 'long': case 'shor': return Number(made.int32Value);
-    case 'doub': case 'sing': case 'comp': case 'magn': case 'ldbl':
+    case 'doub': case 'sing': case 'comp': case 'ucom': case 'ldbl':
       return Number(made.coerceToDescriptorType(four('doub')).doubleValue);
     case 'bool': case 'true': case 'fals': return Boolean(made.booleanValue);
     case 'ldt ': return new Date(Math.round(Number(made.dateValue.timeIntervalSince1970) * 1000));
-    case 'furl': case 'alis': case 'bmrk': return Path(ObjC.unwrap(made.fileURLValue.path));
     case 'null': return null;
     case 'type': return letters(made.typeCodeValue) === 'msng' ? null : worded(work, made.typeCodeValue);
     case 'enum': return worded(work, made.enumCodeValue);
-    case 'cRGB':
-      return partsOf(made.coerceToDescriptorType(four('list'))).map(function (part) { return Number(part.int32Value) / 65535; });
-    case 'qdrt':
-      parts = partsOf(made.coerceToDescriptorType(four('list'))).map(function (part) { return Number(part.int32Value); });
-      return { x: parts[0], y: parts[1], width: parts[2] - parts[0], height: parts[3] - parts[1] };
     case 'list': return partsOf(made).map(function (part) { return answered(work, part); });
-    case 'reco': return fieldsOf(work, made);
     case 'obj ': return named(work, made);
   }
-  return made;
+  return made.isRecordDescriptor || type === 'reco' ? recorded(work, made, type) : made;
+}
+
+// A record: styled text is its text; one of a type of its own is of that class.
+function recorded(work, made, type) {
+  var text = made.descriptorForKeyword(four('ktxt')), found;
+  if (!text.isNil()) return answered(work, text);
+  found = fieldsOf(work, made);
+  if (type !== 'reco' && !found['class']) found['class'] = worded(work, made.descriptorType);
+  return found;
 }
 
 function worded(work, code) {

@@ -169,8 +169,9 @@ function assign(work, request) {
   var target = build(work, request.target), done = [], late = {}, waiting = request.named.slice(), pair;
   while (waiting.length) {
     pair = waiting.shift();
-    var value = work.raw ? null : convert(work, pair[1]);
     try {
+      if (pair[1] && pair[1].append !== undefined) pair = extended(work, target, pair);
+      var value = work.raw ? null : convert(work, pair[1]);
       if (work.raw) rawSet(work, step(work, target, ['go', pair[0], pair[2]]), pair[1]);
       else if (work.more.length) {
         work.app.set(target[pair[0]], record(work, [['to', pair[1]]].concat(work.more)));
@@ -188,6 +189,12 @@ function assign(work, request) {
     done.push(pair[0]);
   }
   return null;
+}
+
+// A text with more at its end, by what it is now.
+function extended(work, target, pair) {
+  var old = read(work, work.raw ? step(work, target, ['go', pair[0], pair[2]]) : target[pair[0]]);
+  return [pair[0], (old === null || old === undefined ? '' : String(old)) + pair[1].append, pair[2]];
 }
 
 function isFatal(error) {

@@ -72,7 +72,8 @@ function finished(list, request, naming, before) {
   var end = request.limit === null ? places.length : request.offset - before + request.limit;
   places.slice(request.offset - before, end).every(function (at) {
     var row = request.columns.map(function (pair) { return cell(list.work, list, pair[1], at); });
-    rows.push([naming.keys ? naming.keys[at] : at, at + before, row]);
+    rows.push([naming.keys ? naming.keys[at] : at, list.part ? at : at + before, row]);
+    if (list.holder) rows[rows.length - 1].push(heldIn(list, at));
     return list.work.items <= MAX_ITEMS;
   });
   return { total: places.length, from: request.offset, by: naming.by, filteredHere: !!list.test, rows: rows };
@@ -111,7 +112,27 @@ function names(work, list, request) {
     return { by: 'id', keys: keys, places: function (found) { return kept(found, doubled); } };
   }
   keys = request.nameColumn ? keysOf(list, request.nameColumn) : null;
-  return keys && once(keys) ? { by: 'name', keys: keys } : { by: 'index', keys: null };
+  keys = keys && request.nested ? list.own || ownNames(list, keys) || keys : keys;
+  // A name tells an item from those of its own object.
+  var told = keys && list.holder ? keys.map(function (key, at) { return heldIn(list, at)[0] + ':' + key; }) : keys;
+  return keys && once(told) ? { by: 'name', keys: keys } : { by: 'index', keys: null };
+}
+
+// What the app itself names the items by; null where it does not, or no more by these names. A box
+// in another bears its path there (Mail), and its name is the end of that.
+function ownNames(list, names) {
+  var objects, own = [];
+  try {
+    objects = whole(list, '');
+  } catch (error) {
+    if (isFatal(error)) throw error;
+    return null;
+  }
+  return objects.every(function (object, i) {
+    var found = /\.byName\(("(?:[^"\\]|\\.)*")\)$/.exec(display(object)), name = String(names[i]);
+    own.push(found && JSON.parse(found[1]));
+    return found && (own[i] === name || own[i].slice(-name.length - 1) === '/' + name);
+  }) ? own : null;
 }
 
 function kept(list, doubled) {
@@ -144,6 +165,7 @@ function distinct(work, list, request, keys, doubled) {
   var seen = {}, twice = 0;
   for (var i = 0; i < keys.length; i++) {
     var mark = typeof keys[i] + ':' + keys[i];
+    if (!(i in keys)) continue;
     if (seen.hasOwnProperty(mark)) {
       for (var j = 0; j < request.columns.length; j++) {
         var values = list.read[request.columns[j][1]];

@@ -1,0 +1,156 @@
+// How a list is read, by cost: columns of all, columns of a part, values by id, the app's filter or
+// the same one here. Costs come with the request; this worker corrects them by what it measures.
+
+// Milliseconds of an event, and of 1,000 items in a column or in a filter of the app's. A property
+// that is in none of them (a body) has its own milliseconds an item, in `heavy`.
+var COSTS = { event: 50, column: 50, whose: 50, heavy: {} }, MEASURED = {};
+
+// So few values are read by id where that is cheaper, and more where it is cheaper by so much. A part
+// is read with its neighbours: what is short could be moved round to what it was.
+var FEW_CELLS = 8, MUCH_MORE = 5000, WIDE = 20, MEASURABLE = 100;
+
+function costsOf(request) {
+  var costs = {};
+  [COSTS, request.costs || {}, MEASURED[request.app] || {}].forEach(function (known) {
+    for (var name in known) costs[name] = known[name];
+  });
+  costs.app = request.app;
+  return costs;
+}
+
+// What one read gives; what a long column took is remembered of the app.
+function timed(list, read) {
+  var began = uptime(), values = read(), took = (uptime() - began) * 1000;
+  if (values && values.length >= MEASURABLE && took >= list.costs.event && !list.filter) {
+    MEASURED[list.costs.app] = { column: list.costs.column = took / values.length * 1000 };
+  }
+  return values;
+}
+
+function weightOf(list, name) {
+  return list.costs.heavy[name] || list.costs.column / 1000;
+}
+
+// Whether reading what a filter names is cheaper than the app's own filter.
+function isCheaperHere(list) {
+  var cost = 0;
+  function add(test) {
+    if (test[0] !== 'test') return test[1].forEach(add);
+    cost += test[1].length === 1 ? weightOf(list, test[1][0][1]) * 1000 : Infinity;
+  }
+  if (list.filter) add(list.filter);
+  return list.filter !== null && cost < list.costs.whose;
+}
+
+// Of a long list without filter or order only the part is read that is asked for.
+function choosePart(list, request) {
+  list.part = list.kept = null;
+  if (list.filter || list.test || list.holder || request.order.length || request.limit === null) return;
+  if (!namesRead(request).concat([request.idColumn]).every(function (name) { return inRange(list, name); })) return;
+  var size = bareTotal(list), end = Math.min(request.offset + request.limit, size);
+  var part = widened(request.offset, end, size);
+  if (request.offset >= end || !isShort(part, size) || !stands(list, request)) return;
+  list.part = part;
+  list.total = size;
+  list.kept = [];
+  for (var at = request.offset; at < end; at++) list.kept.push(at);
+}
+
+function inRange(list, name) {
+  return !!list.range && name in list.range.raw.codes;
+}
+
+function widened(from, to, size) {
+  from = Math.max(0, Math.min(from, size - WIDE));
+  return [from, Math.min(size, Math.max(to, from + WIDE))];
+}
+
+function isShort(part, size) {
+  return (part[1] - part[0]) * 1.5 < size;
+}
+
+// A column of a part of the collection, at its positions. JXA has no form for a range.
+function someOf(list, name, part) {
+  var work = list.work, own = work.raw, column = [], values;
+  try {
+    work.raw = list.range.raw;
+    if (!own) begin(work, list.costs.app);
+    var range = rawStep(work, build(work, list.range.target), ['span', part[0] + 1, part[1]]);
+    values = timed(list, function () { return rawRead(work, member(work, range, name)); });
+  } finally {
+    work.raw = own;
+  }
+  if (!Array.isArray(values) || values.length !== part[1] - part[0]) throw { moved: true };
+  if (list.reach) part = [Math.min(part[0], list.reach[0]), Math.max(part[1], list.reach[1])];
+  list.reach = part;
+  values.forEach(function (value, i) { column[part[0] + i] = value; });
+  return column;
+}
+
+// Reads the properties of the items at these places (null for all), each in the cheapest way.
+function fill(list, request, pairs, places) {
+  var waiting = pairs.filter(function (pair) { return !(pair[0] in list.read); });
+  if (!waiting.length) return;
+  var first = Infinity, last = -1;
+  (places || []).forEach(function (at) { first = Math.min(first, at); last = Math.max(last, at); });
+  if (last < 0) places = places && [];
+  var part = places && places.length ? widened(first, last + 1, list.total) : null;
+  waiting.forEach(function (pair) {
+    var name = pair[0], ranged = part && !list.part && inRange(list, name) && isShort(part, list.total);
+    if (places && !places.length) return void (list.read[name] = []);
+    var many = places ? places.length * waiting.length : Infinity, weight = weightOf(list, name);
+    var read = list.part || (ranged ? part : [0, list.total]), ends = list.reach ? 0 : 1 / waiting.length;
+    var more = (1 + ends) * ((read[1] - read[0]) * weight + list.costs.event) - many / waiting.length * (list.costs.event + weight);
+    if (more > 0 && (many <= FEW_CELLS || more > MUCH_MORE)) return cells(list, request, pair, places);
+    var whole = list.part;
+    if (ranged) list.part = part;
+    try {
+      column(list, name, places ? '' : pair[1]);
+    } finally {
+      list.part = whole;
+    }
+    // One bad item can fail a column.
+    if (places && list.read[name] === null) cells(list, request, pair, places);
+  });
+}
+
+// One property of single items, by id. What two could not give and none could, is asked of no more.
+function cells(list, request, pair, places) {
+  var ids = list.read[request.idColumn], values = [], failed = 0;
+  places.forEach(function (at) {
+    var object = step(list.work, list.bare, ['id', ids[at]]);
+    values[at] = null;
+    if (failed === 2) return;
+    try {
+      values[at] = property(list.work, object, pair[0]);
+      failed = -Infinity;
+    } catch (error) {
+      if (isFatal(error)) throw error;
+      if (isGone(error) && !answers(list, object, request)) throw { moved: true };
+      failed += 1;
+      if (pair[1]) unreadable(list.work, pair[1], error);
+    }
+  });
+  list.read[pair[0]] = failed > 0 ? null : values;
+}
+
+// The items of several objects as one list: the app answers a list for each of them.
+function flat(list, values) {
+  if (!values.every(Array.isArray)) throw { errorNumber: -1700, message: 'The app gave no list for each.' };
+  var shape = values.map(function (inner) { return inner.length; });
+  if (list.holder.shape && list.total !== null && list.holder.shape.join() !== shape.join()) throw { moved: true };
+  list.holder.shape = shape;
+  return values.reduce(function (all, inner) { return all.concat(inner); }, []);
+}
+
+function holderKeys(list) {
+  var keys = read(list.work, list.holder.ids);
+  if (!Array.isArray(keys) || !areIds(keys)) throw { errorNumber: -1700, message: 'They have no ids.' };
+  return keys;
+}
+
+// In which of them the item at a place is, and where in it.
+function heldIn(list, at) {
+  for (var i = 0; at >= list.holder.shape[i]; i++) at -= list.holder.shape[i];
+  return [list.holder.keys[i], at];
+}

@@ -1,0 +1,246 @@
+"""Simulated apps that act like real ones, as a person meets them at the gate and in Python."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import iac_runtime
+from iac_base.errors import SetupError, ToolError
+from iac_gen.field import FAULTS
+from iac_runtime.execution.executor import Executor
+from iac_runtime.gate.gate import Gate
+from iac_runtime.gate.opening import open_simulation, read_options, split_simulation
+from iac_runtime.gate.plans import Call, CompletedCall
+from iac_runtime.tools.catalogue import Catalogue
+from iac_simulator import Simulator, StateError, field_profile, parse_profile
+
+HOME = "/Users/me"
+WORLD: dict[str, Any] = {
+    "notes": {"accounts": [{"id": "A", "name": "iCloud", "folders": [
+        {"id": "F1", "name": "Notes", "notes": [
+            {"id": "1", "name": "One", "body": "<div><b class='x'>One</b></div>"},
+            {"id": "2", "name": "Two", "body": "<div>Two</div>"},
+            {"id": "3", "name": "Three", "body": "<div>Three</div>"},
+        ]},
+        {"id": "F2", "name": "Work", "notes": [{"id": "4", "name": "Four", "body": "x"}],
+         "folders": [{"id": "F3", "name": "Old", "notes": []}]},
+    ]}]},
+}  # fmt: skip
+
+
+class Notes:
+    """Notes behind a gate that asks nobody; `rows` is what the field book says of it."""
+
+    def __init__(self, generated: Path, monkeypatch: pytest.MonkeyPatch, *rows: Any) -> None:
+        book = [
+            {"id": f"row-{n}", "terms": ["*"], "general": False, **r} for n, r in enumerate(rows)
+        ]
+        monkeypatch.setattr(field_profile, "book_rows", lambda _app: book)
+        catalogue = Catalogue([generated])
+        app = next(app for app in catalogue.dictionaries if app.key == "notes")
+        tables = [catalogue.load_tables(app)]
+        asked = ",".join(row["id"] for row in book if "play" in row and not row.get("profile"))
+        self.simulator = Simulator(tables, WORLD, faults=parse_profile(f"hard,{asked}"))
+        self.gate = Gate(catalogue, Executor(self.simulator), "DANGEROUS", home=HOME)
+
+    def __call__(self, tool: str, **arguments: Any) -> Any:
+        """Return the value, or the number of the app's error."""
+        try:
+            outcome = self.gate.call(Call(f"notes_{tool}", arguments, confirm=False))
+        except ToolError as error:
+            return error.number or str(error)
+        assert isinstance(outcome, CompletedCall)
+        return outcome.value
+
+    def names(self) -> Any:
+        return self("get", target='folders["Notes"].notes.name')
+
+
+Tool = tuple[str, dict[str, Any]]
+DELETE: Tool = ("delete", {"target": 'notes.byId("2")'})
+SET: Tool = ("set", {"target": 'notes.byId("2")', "properties": {"name": "<p class='c'>New</p>"}})
+MAKE: Tool = (
+    "make",
+    {"element": "note", "at": 'folders.byId("F2").notes', "properties": {"name": "N"}},
+)
+
+
+def get(target: str) -> Tool:
+    return "get", {"target": target}
+
+
+NAMES = get('folders.byId("F1").notes.name')
+IDS = get('folders.byId("F2").notes.id')
+NAME = get('notes.byId("2").name')
+BODY = get('notes.byId("2").body')
+FOLDERS = get("accounts[0].folders.name")
+ALL = ["One", "Two", "Three"]
+MADE = 'folders.byId("F2").notes.byId("note-1")'
+SLOW = "timed out after 30 seconds"
+CASES: dict[str, tuple[dict[str, Any], list[Any], list[Any]]] = {
+    "no-effect": ({"verb": "delete"}, [DELETE, NAMES], [None, ALL]),
+    "instead": ({"verb": "delete"}, [DELETE, NAMES], [None, ["One", "Two"]]),
+    "drops": ({"verb": "set", "part": "styles"}, [SET, NAME], [None, "<p>New</p>"]),
+    "extra": ({"verb": "make"}, [MAKE, IDS], [MADE, ["4", "note-1", "note-2"]]),
+    "reverts": ({"verb": "set"}, [SET, NAME], [None, "Two"]),
+    "late": ({"verb": "delete", "ms": 3000}, [DELETE, NAMES], [None, ALL]),
+    "stale": ({"of": "note", "ms": 3000}, [SET, NAME], [None, "Two"]),
+    "error": ({"of": "note", "number": -1728}, [NAMES], [-1728]),
+    "done-anyway": (
+        {"verb": "delete", "number": -10000}, [DELETE, NAMES], [-10000, ["One", "Three"]]
+    ),
+    "hang": ({"of": "note", "ms": 40_000}, [NAMES], [SLOW]),
+    "crash": ({"of": "note", "number": -609}, [NAMES], ["is not running"]),
+    "dialog": ({"verb": "delete"}, [DELETE, NAMES], [SLOW, ALL]),
+    "front": ({"verb": "delete"}, [DELETE, NAMES], [None, ["Two", "Three"]]),
+    "denied": ({"number": -1743}, [NAMES], [-1743]),
+    "form": (
+        {"of": "note", "property": "body", "form": "leading newline"}, [BODY], ["\n<div>Two</div>"]
+    ),
+    "missing": (
+        {"of": "note", "property": "name"}, [NAMES, get("notes[0].name")],
+        [["One", "Two", None], "One"],
+    ),
+    "column-fails": (
+        {"of": "note", "property": "name", "number": -1728}, [NAMES, get("notes[0].name")],
+        [-1728, "One"],
+    ),
+    "order": (
+        {"of": "note", "value": "shifts"}, [NAMES, NAMES], [ALL, ["Three", "One", "Two"]]
+    ),
+    "renumber": ({"verb": "make"}, [MAKE, IDS], [MADE, ["4", "note-2"]]),
+    "unscoped": ({"of": "note"}, [get('folders.byId("F2").notes.byId("2").name')], ["Two"]),
+    "ambiguous": ({"of": "note"}, [NAMES], [["One", *ALL]]),
+    "by-path": (
+        {"of": "folder"}, [FOLDERS, get('accounts[0].folders["Work/Old"].name')],
+        [["Notes", "Work", "Old"], "Old"],
+    ),
+    "localised": ({"of": "folder"}, [FOLDERS], [["Notizen", "Work"]]),
+}  # fmt: skip
+"""Fault -> what a row says of it, calls, and what they answer."""
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_met_at_the_gate(
+    fault: str, generated: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play, calls, expected = CASES[fault]
+    play = {"of": "note"} | play if "verb" in play else play
+    notes = Notes(generated, monkeypatch, {"play": {"fault": fault, **play}})
+    for (tool, arguments), right in zip(calls, expected, strict=True):
+        answer = notes(tool, **arguments)
+        assert answer == right or (isinstance(right, str) and right in str(answer))
+
+
+def test_what_is_late_or_stale_is_there_in_time(
+    generated: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = {"play": {"fault": "late", "verb": "delete", "of": "note", "ms": 3000}}
+    notes = Notes(generated, monkeypatch, late, {"cost": {"event_ms": 2000}})
+    notes("delete", target='notes.byId("2")')
+    assert [notes(NAMES[0], **NAMES[1]) for _ in range(3)] == [ALL, *[["One", "Three"]] * 2]
+
+
+@pytest.mark.parametrize(("cost", "call", "seconds"), [
+    ({"event_ms": 50}, NAMES, 0.05),
+    ({"column_ms_per_1000": 1000}, NAMES, 0.003),
+    ({"whose_ms_per_1000": 1_000_000}, get("notes.whose({name: 'One'}).name"), 4),
+    ({"item_ms": 700}, BODY, 0.7),
+    ({"id_ms": 12_000}, BODY, 12),
+    ({"positional_ms": 9000}, get("notes[0].name"), 9),
+    ({"body_ms": 1000}, NAMES, 3),
+    ({"act_ms": 5000}, SET, 5),
+    ({"start_ms": 2000}, NAMES, 2),
+])  # fmt: skip
+def test_an_operation_takes_the_time_that_the_book_says(
+    cost: dict[str, int],
+    call: Any,
+    seconds: float,
+    generated: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    notes = Notes(generated, monkeypatch, {"terms": ["note"], "cost": cost})
+    notes(call[0], **call[1])
+    assert notes.simulator.waited == pytest.approx(seconds)
+
+
+def test_the_nearest_row_says_what_a_filter_takes(
+    generated: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dear = {"terms": ["note"], "cost": {"whose_ms_per_1000": 9_000_000}}
+    cheap = {"terms": ["note.name", "whose"], "cost": {"whose_ms_per_1000": 250_000}}
+    notes = Notes(generated, monkeypatch, dear, cheap)
+    notes("get", target="notes.whose({name: 'One'}).id")
+    assert notes.simulator.waited == 1
+
+
+def test_a_costly_read_times_out_and_a_costly_change_is_done_all_the_same(
+    generated: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes = Notes(generated, monkeypatch, {"terms": ["note"], "cost": {"event_ms": 500_000}})
+    assert SLOW in notes("get", target="notes.name")
+    assert SLOW in notes("delete", target='notes.byId("2")')
+    assert "Two" not in str(notes.simulator.state())
+
+
+def test_a_variant_is_played_where_it_is_chosen(
+    generated: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sick = {"profile": "sick", "play": {"fault": "error", "verb": "get", "number": -10000}}
+    assert Notes(generated, monkeypatch, sick)("get", target="notes.name") != -10000
+    notes = Notes(generated, monkeypatch, sick)
+    notes.simulator._profile.variants["notes"] = "sick"  # type: ignore[union-attr,index]
+    assert notes("get", target="notes.name") == -10000
+
+
+def test_a_habit_acts_by_itself_and_a_circumstance_where_it_shows(
+    generated: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    habit = {"fault": "error", "verb": "delete", "of": "note", "number": -10000}
+    taken = {"fault": "error", "verb": "make", "of": "note", "number": -48, "needs": "name exists"}
+    denied = {"fault": "denied", "number": -1743}
+    notes = Notes(generated, monkeypatch, *({"play": play} for play in (habit, taken, denied)))
+    monkeypatch.setattr(notes.simulator._profile, "asked", frozenset())
+    assert notes(DELETE[0], **DELETE[1]) == -10000
+    assert notes(MAKE[0], **MAKE[1]) == MADE
+    assert notes(MAKE[0], **MAKE[1]) == -48
+
+
+@pytest.mark.parametrize(("text", "parts"), [
+    ("", ("", "")), ("world.json", ("", "world.json")), ("hard", ("hard", "")),
+    ("hard:world.json", ("hard", "world.json")), ("./hard", ("", "./hard")),
+    ("hard,mail=sick:a.toml", ("hard,mail=sick", "a.toml")), ("harder.json", ("", "harder.json")),
+])  # fmt: skip
+def test_an_option_names_the_profile_and_the_state(text: str, parts: tuple[str, str]) -> None:
+    assert split_simulation(text) == parts
+
+
+def test_a_state_that_is_no_file_is_told_of_a_profile_too() -> None:
+    with pytest.raises(SetupError, match="write hard for apps that act like real ones"):
+        read_options({"simulate": "hard:thing"})
+
+
+@pytest.mark.parametrize(("simulate", "profile"), [(True, "friendly"), ("hard", "hard")])
+def test_python_chooses_the_profile(simulate: Any, profile: str, generated: Path) -> None:
+    with iac_runtime.connect(simulate=simulate, tools=generated) as session:
+        assert session.simulator.faults.scenario.profile == profile
+
+
+def test_the_words_of_a_profile_are_checked() -> None:
+    with pytest.raises(StateError, match="profile must be one of friendly, hard"):
+        parse_profile("hrad")
+    assert parse_profile("hard,mail=sick,cal-permission-1743").play == ["cal-permission-1743"]
+
+
+def test_a_state_is_made_hard_once(tmp_path: Path, generated: Path) -> None:
+    path, catalogue = tmp_path / "world.json", Catalogue([generated])
+    make = {"element": "note", "properties": {"name": "Plan"}}
+    for _ in range(2):
+        world = open_simulation(catalogue, f"hard,mail=sick:{path}")
+        gate = Gate(catalogue, Executor(world), "DANGEROUS", home=HOME)
+        with pytest.raises(ToolError, match="timed out"):
+            gate.call(Call("notes_make", make, confirm=False))
+        account = world.simulator.state()["notes"]["accounts"][0]
+        assert account["folders"][0]["name"] == "Notizen"
+    assert path.exists()
