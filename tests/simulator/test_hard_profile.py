@@ -207,6 +207,17 @@ def test_a_habit_acts_by_itself_and_a_circumstance_where_it_shows(
     assert notes(MAKE[0], **MAKE[1]) == -48
 
 
+def test_a_new_object_is_found_by_the_id_that_it_is_shown_with(
+    generated: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    form = {"fault": "form", "of": "note", "property": "id", "form": "with ending"}
+    notes = Notes(generated, monkeypatch, {"play": form})
+    for number in (1, 2):
+        made = notes(MAKE[0], **MAKE[1])
+        assert made == f'folders.byId("F2").notes.byId("note-{number}/L0/001")'
+        assert notes("get", target=f"{made}.name") == "N"
+
+
 @pytest.mark.parametrize(("text", "parts"), [
     ("", ("", "")), ("world.json", ("", "world.json")), ("hard", ("hard", "")),
     ("hard:world.json", ("hard", "world.json")), ("./hard", ("", "./hard")),
