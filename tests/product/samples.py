@@ -126,8 +126,12 @@ def same_reads(called: list[SentEvent], shown: list[SentEvent], *, found: bool) 
 
     How many events it takes is decided on the way: columns, each item by its id, or of a few items
     without ids all `properties`; where nothing is `found` there is nothing to read. The ids name
-    the rows, and the objects in which a list over several looks.
+    the rows, and the objects in which a list over several looks. What has no id and can lie in
+    another of its kind is named by its path, for which the items themselves are read.
     """
+    whole = {str(e.direct) for e in called}
+    items = {one for one in whole if any(other.startswith(f"{one}.") for other in whole)}
+    called = [e for e in called if str(e.direct) not in items]
     read, said = (
         {str(e.direct).rpartition(".")[2] for e in events if e.event == "coregetd"}
         for events in (called, shown)

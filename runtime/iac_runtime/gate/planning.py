@@ -47,7 +47,7 @@ from iac_runtime.gate.results import (
 from iac_runtime.gate.suggest import describe_missing_object
 from iac_runtime.gate.verify import WriteVerification
 from iac_runtime.language.compose import compose_request, effective_level
-from iac_runtime.language.raw_event import as_raw_event, choose_wire_form, with_ranges
+from iac_runtime.language.raw_event import as_raw_event, choose_wire_form, request_line, with_ranges
 from iac_runtime.language.reader import AppReader
 from iac_runtime.language.references import resolve_steps
 from iac_runtime.language.steps import (
@@ -154,7 +154,7 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
     given = call.arguments if operation.spec.bind else {}
     facts = CallFacts(
         tool.name, arguments=bound, given=given, digest=tool.digest,
-        token_client=call.caller.token_client,
+        token_client=call.caller.token_client, line=request_line(event),
     )  # fmt: skip
     facts = context.permissions.request_facts(facts, told or event, level, operation)
     names = names_of(event, operation.tables, context.home, seconds)

@@ -374,9 +374,9 @@ def _format_assignments(event: Event, target: str, root: str, more: Mapping[str,
         calls = (f"{root}.set({owner}{n}, {format_object({'to': v, **more})})" for n, v in sets)
         return begin + "; ".join(calls)
     kept = {member_access(name) for name, value in event.named if isinstance(value, AppendedText)}
-    return begin + "; ".join(
-        f"{owner}{name} {'+=' if name in kept else '='} {value}" for name, value in sets
-    )
+    # A specifier that is added to is a text about itself.
+    before = {name: f"{owner}{name}() + " if name in kept else "" for name, _ in sets}
+    return begin + "; ".join(f"{owner}{name} = {before[name]}{value}" for name, value in sets)
 
 
 def _format_read(specifier: str, root: str, more: Mapping[str, str]) -> str:
