@@ -105,6 +105,7 @@ function count(work, request) {
 
 function list(work, request) {
   var found = table(work, request), ids = null;
+  if (found.holder && found.costs.column > DEAR) throw { errorNumber: -1700, message: 'One by one.' };
   if (isCheaperHere(found) || (found.holder && found.filter && !request.idColumn)) filterHere(found, '');
   ids = request.idColumn && !found.test ? wantedIds(found, request) : null;
   return (ids && byRows(found, request, ids)) || byColumns(found, request);
@@ -141,6 +142,7 @@ function wantedIds(list, request) {
   // A list no longer than its reads could be moved round to what it was at first.
   var few = all.length <= Math.min(width + 1, FEW_ITEMS);
   if (list.filter || list.part) few = ids.length * width <= (list.filter ? FEW_CELLS : width + 1);
+  if (list.filter && ids.length * width * (list.costs.event + list.costs.id) + MUCH_MORE < list.took * (width + 1)) few = true;
   if (list.holder) few = false;
   if (few || !width) {
     return { ids: ids, total: list.total, from: request.order.length ? 0 : request.offset };

@@ -1,13 +1,14 @@
 // How a list is read, by cost: columns of all, columns of a part, values by id, the app's filter or
 // the same one here. Costs come with the request; this worker corrects them by what it measures.
 
-// Milliseconds of an event, and of 1,000 items in a column or in a filter of the app's. A property
+// Milliseconds of an event, of reaching an object by id, and of 1,000 items in a column or in a filter of the app's. A property
 // that is in none of them (a body) has its own milliseconds an item, in `heavy`.
-var COSTS = { event: 50, column: 50, whose: 50, heavy: {} }, MEASURED = {};
+var COSTS = { event: 50, id: 0, column: 50, whose: 50, heavy: {} }, MEASURED = {};
 
 // So few values are read by id where that is cheaper, and more where it is cheaper by so much. A part
 // is read with its neighbours: what is short could be moved round to what it was.
-var FEW_CELLS = 8, MUCH_MORE = 5000, WIDE = 20, MEASURABLE = 100;
+// What is dear is read of one object at a time.
+var DEAR = 5000, FEW_CELLS = 6, MUCH_MORE = 5000, WIDE = 20, MEASURABLE = 100;
 
 function costsOf(request) {
   var costs = {};
@@ -21,6 +22,7 @@ function costsOf(request) {
 // What one read gives; what a long column took is remembered of the app.
 function timed(list, read) {
   var began = uptime(), values = read(), took = (uptime() - began) * 1000;
+  list.took = took;
   if (values && values.length >= MEASURABLE && took >= list.costs.event && !list.filter) {
     MEASURED[list.costs.app] = { column: list.costs.column = took / values.length * 1000 };
   }
@@ -100,7 +102,8 @@ function fill(list, request, pairs, places) {
     if (places && !places.length) return void (list.read[name] = []);
     var many = places ? places.length * waiting.length : Infinity, weight = weightOf(list, name);
     var read = list.part || (ranged ? part : [0, list.total]), ends = list.reach ? 0 : 1 / waiting.length;
-    var more = (1 + ends) * ((read[1] - read[0]) * weight + list.costs.event) - many / waiting.length * (list.costs.event + weight);
+    var more = (1 + ends) * ((read[1] - read[0]) * weight + list.costs.event) -
+      many / waiting.length * (list.costs.event + list.costs.id + weight);
     if (more > 0 && (many <= FEW_CELLS || more > MUCH_MORE)) return cells(list, request, pair, places);
     var whole = list.part;
     if (ranged) list.part = part;
