@@ -18,6 +18,7 @@ function table(work, request) {
     wanted: null, // the ids that the filter was resolved to, where they are many
     total: null,
     part: null, // from where to where of the collection is read at all; null for all
+    early: false, // whether that is what there is time for, and not what is asked for
     kept: null, // positions that passed the filter here, or are wanted; null for all
     ways: Object.create(null), // what is tested beyond one property
     read: Object.create(null),
@@ -105,8 +106,10 @@ function count(work, request) {
 
 function list(work, request) {
   var found = table(work, request), ids = null;
-  if (found.holder && found.costs.column > DEAR) throw { errorNumber: -1700, message: 'One by one.' };
-  if (isCheaperHere(found) || (found.holder && found.filter && !request.idColumn)) filterHere(found, '');
+  chooseTime(found, request);
+  if (found.early) {
+    if (found.filter) filterHere(found, '');
+  } else if (isCheaperHere(found) || (found.holder && found.filter && !request.idColumn)) filterHere(found, '');
   ids = request.idColumn && !found.test ? wantedIds(found, request) : null;
   return (ids && byRows(found, request, ids)) || byColumns(found, request);
 }
@@ -245,7 +248,7 @@ function byColumns(found, request) {
     if (!some) throw { moved: true };
     return some;
   }
-  var naming = names(found.work, found, request), part = found.part;
+  var naming = names(found.work, found, request), part = found.early ? null : found.part;
   if (found.holder && found.filter && naming.by === 'index') throw { errorNumber: -1700, message: 'They have no ids.' };
   var made = finished(found, request, naming, part ? request.offset : 0);
   if (part) made.total = found.total;
@@ -291,9 +294,8 @@ function held(list, request) {
   if (key) list.reach = null;
   if (list.test) {
     var passes = tester(list, list.test);
-    list.kept = [];
-    for (var i = 0; i < list.total; i++) if (passes(i)) list.kept.push(i);
-    if (list.why) note(list.work, list.why + ', so all ' + list.total + ' items were read and filtered here');
+    list.kept = placesOf(list.part || [0, list.total]).filter(passes);
+    if (list.why && !list.early) note(list.work, list.why + ', so all ' + list.total + ' items were read and filtered here');
   }
   if (key && !areKeys(list, key, request)) key = '';
   if (list.wanted) {
@@ -315,7 +317,7 @@ function held(list, request) {
 
 // The places of the items that are asked for.
 function page(list, request) {
-  if (list.part || request.limit === null) return list.kept;
+  if ((list.part && !list.early) || request.limit === null) return list.kept;
   var ids = list.read[request.idColumn];
   var places = sorted(kept(list, {}), request.order.map(function (pair) { return sortKeys(list, pair); }));
   goOn(list, request, places.map(function (at) { return ids[at]; }));
