@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
+from iac_base.words import STANDARD_VERBS
 from iac_gen.resolve import ResolvedDictionary
 
 KINDS: Final[Mapping[str, frozenset[str]]] = {
@@ -28,7 +29,7 @@ USES: Final[Mapping[str, tuple[str, ...]]] = {
     # What was written is read back, as the row says.
     "postcondition": ("terms", "play", "cost", "safe"),
     # The question tells it.
-    "question": ("terms", "happens", "undo"),
+    "question": ("terms", "act", "happens"),
     # The call is refused, and why.
     "refusal": ("terms", "happens", "safe"),
     # The planner of reads weighs it.
@@ -36,7 +37,7 @@ USES: Final[Mapping[str, tuple[str, ...]]] = {
     # The hard simulator plays it.
     "profile": ("terms", "play", "cost", "profile"),
     # A failure is explained by it.
-    "hint": ("terms", "happens", "safe", "play"),
+    "hint": ("terms", "act", "happens", "safe", "play"),
     # A quirk or recipe of the app's quirk file takes the safe form: `by` names them.
     "quirk": (),
     "recipe": (),
@@ -126,10 +127,7 @@ CONFIDENCE: Final[Mapping[str, bool]] = {
 }
 """Who says it -> whether it counts as proven."""
 
-ANY_APP: Final = frozenset(
-    "* get set make delete count exists move duplicate save close every whose"
-    " run reopen launch activate open print quit".split()
-)
+ANY_APP: Final = frozenset({"*", *STANDARD_VERBS})
 """Terms that every app has, whatever its dictionary lists."""
 
 

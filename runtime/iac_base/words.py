@@ -15,6 +15,12 @@ _VOWEL: Final = re.compile(r"[aeiouy]")
 _NO_PLURAL: Final = frozenset("access address bus class news process status this".split())
 """Words that end like a plural, or so, and are none."""
 
+STANDARD_VERBS: Final = frozenset(
+    "get set make delete count exists move duplicate save close every whose"
+    " run reopen launch activate open print quit".split()
+)
+"""What every app can be told, whatever its dictionary lists."""
+
 
 # Names are few, and one call compares the same ones many times.
 @lru_cache(maxsize=4096)

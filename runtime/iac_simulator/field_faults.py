@@ -8,7 +8,7 @@ import copy
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -310,6 +310,7 @@ class FieldReading:
     """What those who read a world find there by the rows in force."""
 
     profile: FieldProfile
+    id_forms: dict[tuple[str, str], list[str]] = field(default_factory=dict)
 
     def show_value(self, world: AppWorld, node: WorldObject, prop: str, found: Any) -> Any:
         """Return what the property of an object reads as.
@@ -344,11 +345,15 @@ class FieldReading:
 
     def show_id(self, world: AppWorld, term: str, ident: Any) -> Any:
         """Return the id by which an object is named."""
-        prop = world.id_property(term)
-        if prop is not None and ident is not None:
-            for row in self.profile.reading_rows(world, ("form",), term, prop.term):
-                self.profile.struck[row["id"]] += 1
-                ident = change_form(row["play"]["form"], ident)
+        key = (world.tables.key, term)
+        if key not in self.id_forms:
+            prop = world.id_property(term)
+            rows = [*self.profile.reading_rows(world, ("form",), term, prop.term if prop else "id")]
+            self.profile.struck.update(row["id"] for row in rows)
+            forms = dict.fromkeys(row["play"]["form"] for row in rows)
+            self.id_forms[key] = [form for form in forms if FORMS[form]]
+        for form in self.id_forms[key]:
+            ident = change_form(form, ident)
         return ident
 
     def list_objects(

@@ -20,7 +20,7 @@ from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_simulator.dictionary import chain_meaning, property_of_kin
 from iac_simulator.errors import EventRefusedError
 from iac_simulator.resolve import Found, FoundItems, VerbCall, direct_objects, resolve_chain
-from iac_simulator.values import AppReference, Chain, chain_from_wire
+from iac_simulator.values import AppReference, Chain, ChainStep, chain_from_wire
 from iac_simulator.world import AppWorld, WorldObject
 
 FieldRow = Mapping[str, Any]
@@ -296,15 +296,18 @@ class FieldProfile:
         world = occasion.call.world
         nearest: dict[str, tuple[int, int]] = {}
         for row in self.rows_in_force(world.tables):
-            near = max(_nearness(term, occasion) for term in row["terms"])
-            for kind, number in row.get("cost", {}).items() if near >= 0 else ():
-                if row["general"] and kind not in _OF_EVERY_APP:
-                    continue
-                fits = kind != "whose_ms_per_1000" or occasion.filtered[0]
-                nearest[kind] = max(nearest.get(kind, (-1, 0)), (near, number if fits else 0))
+            fitting = [_nearness(term, occasion) for term in row["terms"]]
+            # Of two rows about a class, the one that is about nothing else is nearer.
+            near = -1 if max(fitting) < 0 else 100 * max(fitting) + 99 - fitting.count(-1)
+            cost = row.get("cost", {})
+            for kind, number in cost.items() if near >= 0 else ():
+                if kind == "positional_ms" and "at" in cost:
+                    # The app counts through to the position.
+                    kind, number = "positional_ms_per_1000", number * 1000 // cost["at"]
+                if kind in _OF_EVERY_APP or not row["general"]:
+                    nearest[kind] = max(nearest.get(kind, (-1, 0)), (near, number))
         rates = {kind: number for kind, (_, number) in nearest.items()}
         examined, found = _sizes(world.friendly, occasion)
-        one = next((step.kind for step in reversed(occasion.chain) if step.kind != "p"), "")
         cost = rates.get("event_ms", 0) + rates.get("whose_ms_per_1000", 0) * examined // 1000
         if world.tables.key not in self.started:
             self.started.add(world.tables.key)
@@ -312,7 +315,13 @@ class FieldProfile:
         if not occasion.reads:
             return cost + rates.get("act_ms", 0) * found
         cost += rates.get("body_ms", 0) * found if occasion.properties else 0
-        cost += rates.get({"id": "id_ms", "i": "positional_ms"}.get(one, ""), 0)
+        picked = [end for end, step in enumerate(occasion.chain) if step.kind in ("id", "i")]
+        if picked and occasion.chain[picked[-1]].kind == "id":
+            cost += rates.get("id_ms", 0)
+        elif picked:
+            listed = _count_found(world.friendly, occasion.chain[: picked[-1]])
+            cost += rates.get("positional_ms", 0)
+            cost += rates.get("positional_ms_per_1000", 0) * listed // 1000
         if occasion.properties and found > 1:
             return cost + rates.get("column_ms_per_1000", 0) * found // 1000
         return cost + (rates.get("item_ms", 0) if occasion.properties else 0)
@@ -358,12 +367,26 @@ def _nearness(term: str, o: Occasion) -> int:
 
 def _sizes(world: AppWorld, o: Occasion) -> tuple[int, int]:
     """Return how many objects the filters of an event go through, and how many it names."""
-    ends = [end for end, step in enumerate(o.chain) if step.kind == "w"]
-    try:
-        examined = sum(_found_size(resolve_chain(world, o.chain[:end])) for end in ends)
-        return examined, _found_size(resolve_chain(world, o.chain)) if o.chain else 1
-    except EventRefusedError:
+    if _names_one(world.tables, o.chain):
         return 0, 1
+    ends = [end for end, step in enumerate(o.chain) if step.kind == "w"]
+    return sum(_count_found(world, o.chain[:end]) for end in ends), _count_found(world, o.chain)
+
+
+def _count_found(world: AppWorld, chain: Chain) -> int:
+    try:
+        return _found_size(resolve_chain(world, chain))
+    except EventRefusedError:
+        return 1
+
+
+def _names_one(tables: Tables, chain: Chain) -> bool:
+    """Say whether a chain picks one object of each collection, so that none need be counted."""
+    holds = [
+        chain_meaning(tables, chain[: end + 1]).kind == "elements" for end in range(len(chain))
+    ]
+    picked = [step.kind in ("i", "n", "id", "o") for step in (*chain[1:], ChainStep("p", ""))]
+    return not any(many and not one for many, one in zip(holds, picked, strict=False))
 
 
 def _found_size(target: Found) -> int:

@@ -503,6 +503,8 @@ def assign_id(world: AppWorld, term: str, made: Data) -> None:
     prop = world.id_property(term)
     if prop is None:
         return
+    # The ids that the world holds count, not the form in which an app shows them.
+    world = world.friendly
     if "@next" not in world.data:
         # Once, at the first object that is made: a look at all of them each time is what would
         # make the thousandth slow.

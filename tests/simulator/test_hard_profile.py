@@ -59,7 +59,7 @@ class Notes:
 
 Tool = tuple[str, dict[str, Any]]
 DELETE: Tool = ("delete", {"target": 'notes.byId("2")'})
-SET: Tool = ("set", {"target": 'notes.byId("2")', "properties": {"body": "<p class='c'>New</p>"}})
+SET: Tool = ("set", {"target": 'notes.byId("2")', "properties": {"name": "<p class='c'>New</p>"}})
 MAKE: Tool = (
     "make",
     {"element": "note", "at": 'folders.byId("F2").notes', "properties": {"name": "N"}},
@@ -72,6 +72,7 @@ def get(target: str) -> Tool:
 
 NAMES = get('folders.byId("F1").notes.name')
 IDS = get('folders.byId("F2").notes.id')
+NAME = get('notes.byId("2").name')
 BODY = get('notes.byId("2").body')
 FOLDERS = get("accounts[0].folders.name")
 ALL = ["One", "Two", "Three"]
@@ -80,11 +81,11 @@ SLOW = "timed out after 30 seconds"
 CASES: dict[str, tuple[dict[str, Any], list[Any], list[Any]]] = {
     "no-effect": ({"verb": "delete"}, [DELETE, NAMES], [None, ALL]),
     "instead": ({"verb": "delete"}, [DELETE, NAMES], [None, ["One", "Two"]]),
-    "drops": ({"verb": "set", "part": "styles"}, [SET, BODY], [None, "<p>New</p>"]),
+    "drops": ({"verb": "set", "part": "styles"}, [SET, NAME], [None, "<p>New</p>"]),
     "extra": ({"verb": "make"}, [MAKE, IDS], [MADE, ["4", "note-1", "note-2"]]),
-    "reverts": ({"verb": "set"}, [SET, BODY], [None, "<div>Two</div>"]),
+    "reverts": ({"verb": "set"}, [SET, NAME], [None, "Two"]),
     "late": ({"verb": "delete", "ms": 3000}, [DELETE, NAMES], [None, ALL]),
-    "stale": ({"of": "note", "ms": 3000}, [SET, BODY], [None, "<div>Two</div>"]),
+    "stale": ({"of": "note", "ms": 3000}, [SET, NAME], [None, "Two"]),
     "error": ({"of": "note", "number": -1728}, [NAMES], [-1728]),
     "done-anyway": (
         {"verb": "delete", "number": -10000}, [DELETE, NAMES], [-10000, ["One", "Three"]]
@@ -206,6 +207,17 @@ def test_a_habit_acts_by_itself_and_a_circumstance_where_it_shows(
     assert notes(MAKE[0], **MAKE[1]) == -48
 
 
+def test_a_new_object_is_found_by_the_id_that_it_is_shown_with(
+    generated: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    form = {"fault": "form", "of": "note", "property": "id", "form": "with ending"}
+    notes = Notes(generated, monkeypatch, {"play": form})
+    for number in (1, 2):
+        made = notes(MAKE[0], **MAKE[1])
+        assert made == f'folders.byId("F2").notes.byId("note-{number}/L0/001")'
+        assert notes("get", target=f"{made}.name") == "N"
+
+
 @pytest.mark.parametrize(("text", "parts"), [
     ("", ("", "")), ("world.json", ("", "world.json")), ("hard", ("hard", "")),
     ("hard:world.json", ("hard", "world.json")), ("./hard", ("", "./hard")),
@@ -240,6 +252,6 @@ def test_a_state_is_made_hard_once(tmp_path: Path, generated: Path) -> None:
         gate = Gate(catalogue, Executor(world), "DANGEROUS", home=HOME)
         with pytest.raises(ToolError, match="timed out"):
             gate.call(Call("notes_make", make, confirm=False))
-    account = world.simulator.state()["notes"]["accounts"][0]
-    assert account["folders"][0]["name"] == "Notizen"
+        account = world.simulator.state()["notes"]["accounts"][0]
+        assert account["folders"][0]["name"] == "Notizen"
     assert path.exists()

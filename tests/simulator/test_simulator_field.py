@@ -188,6 +188,7 @@ def test_each_form_of_the_book_is_known() -> None:
     assert named == FORMS.keys()
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", ROWS)
 def test_a_row_changes_what_a_script_sees(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     row = ROWS[name]

@@ -242,6 +242,10 @@ class Gate:
                 decision = replace(decision, action="ask")
             finally:
                 stages.log_stages(plan.tool.name)
+        if decision.action == "ask":
+            from iac_runtime.gate.known_cases import describe_call_cases
+
+            plan = replace(plan, facts=replace(plan.facts, known=describe_call_cases(plan)))
         asks = self.permissions.prepare_approval(plan.facts, decision)
         if isinstance(asks, PendingApproval):
             plan = replace(plan, facts=replace(plan.facts, story=asks.story))
@@ -382,6 +386,10 @@ class Gate:
             result, error = "cancelled" if cancel.is_cancelled else failure.type, failure.message
             failure.command = failure.command or plan.tool.name
             failure.app = failure.app or plan.facts.app[1]
+            # Needed by what fails, and by no call that works.
+            from iac_runtime.gate.known_cases import explain_failure
+
+            explain_failure(failure, plan)
             raise
         finally:
             stages.end_stage("execute")
