@@ -1,7 +1,8 @@
 """Events that a list costs: full apps, simulated; what is counted is events sent, never time.
 
 Every listing tool's own example, then filtered, ordered and limited, and the questions that people
-ask most. Ends with 1 beyond a bound. `--all` prints each call, a word chooses some by name.
+ask most. Ends with 1 beyond a bound. `--all` prints each call, a word chooses some by name. With
+`--hard` apps act as the field book says; then the seconds that they would take are printed too.
 """
 
 import sys
@@ -18,6 +19,7 @@ from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, CompletedCall
 from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator
+from iac_simulator.scenario import parse_profile
 from iac_simulator.simulator import demo_state
 
 TOOLS: Final = Path(__file__).parent.parent / "generated" / "iac_tools"
@@ -167,22 +169,26 @@ def listings(catalogue: Catalogue) -> Iterator[tuple[str, Call]]:
 
 
 def count_events(gate: Gate, simulator: Simulator, call: Call) -> tuple[int, str]:
-    """Return how many events a call sent, and what it gave or failed with."""
+    """Return how many events a call sent, and what it gave or failed with, and after how long."""
     simulator.events.clear()
+    began = simulator._waited
     try:
         done = gate.call(call)
     except ToolError as error:
-        return len(simulator.events), str(error)
-    if not isinstance(done, CompletedCall):
-        return len(simulator.events), str(done)
-    rows = len(done.value) if isinstance(done.value, list) else done.value
-    return len(simulator.events), f"{rows} rows; {done.note}"
+        said = str(error)
+    else:
+        assert isinstance(done, CompletedCall), done
+        rows = len(done.value) if isinstance(done.value, list) else done.value
+        said = f"{rows} rows; {done.note}"
+    return len(simulator.events), f"{simulator._waited - began:6.1f} s  {said}"
 
 
 def main() -> int:
     """Count; return 1 if a bound is missed."""
     catalogue = Catalogue([TOOLS])
-    simulator = Simulator([catalogue.load_tables(a) for a in catalogue.apps.values()], full_state())
+    tables = [catalogue.load_tables(app) for app in catalogue.apps.values()]
+    faults = parse_profile("hard") if "--hard" in sys.argv else None
+    simulator = Simulator(tables, full_state(), faults=faults)
     gate = Gate(catalogue, Executor(simulator), "DANGEROUS", home="/Users/me")
     words = [word for word in sys.argv[1:] if not word.startswith("-")]
     for what, bound, calls in (
@@ -195,7 +201,7 @@ def main() -> int:
                 continue
             sent, said = count_events(gate, simulator, call)
             if "--all" in sys.argv or sent > bound:
-                print(f"{sent:>5}  {name}: {said[:150]}", flush=True)
+                print(f"{sent:>5}  {name}: {said[:160]}", flush=True)
             most, which = max((most, which), (sent, name))
         hold_at_most(f"{what}, at most ({which})", most, bound, "events")
     return exit_status()

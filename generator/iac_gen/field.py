@@ -29,7 +29,7 @@ USES: Final[Mapping[str, tuple[str, ...]]] = {
     # What was written is read back, as the row says.
     "postcondition": ("terms", "play", "cost", "safe"),
     # The question tells it.
-    "question": ("terms", "act", "happens", "play"),
+    "question": ("terms", "act", "happens"),
     # The call is refused, and why.
     "refusal": ("terms", "happens", "safe"),
     # The planner of reads weighs it.

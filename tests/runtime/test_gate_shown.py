@@ -102,7 +102,8 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
       ' "p3@example.org", "p4@example.org" and 2 more, content "At noon by the river by'
       ' the river by the river by the river by the river by the…"',
       "Reason: DANGEROUS calls always require approval.",
-      "Cannot be undone: what was sent cannot be called back."]),
+      "Cannot be undone: what was sent cannot be called back. Known case (send a mail): The"
+      " answer says that Mail took it; it may wait in the outbox for minutes."]),
     ("mail_delete", {"target": "inbox.messages[0]"},
      ['Claude wants to delete the message "Lunch on Thursday?" in Mail.',
       '  message "Lunch on Thursday?", sender "Ines Mora <ines@example.org>",'
@@ -113,7 +114,8 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
       ' date 2026-03-03 08:45, location "12 High Street", in calendar "Home"',
       "Reason: DANGEROUS calls always require approval.",
       "Cannot be undone: it is gone for good, and IAC keeps what it could read of it as"
-      " a copy."]),
+      " a copy. Known case (change one day of a repeating event): Scripts know only the whole"
+      " series, and the reference is its first day."]),
     ("finder_delete", {"target": "/Users/me/Desktop/Todo.txt"},
      ['Claude wants to delete the item "Todo.txt" in Finder.',
       '  item "Todo.txt", at "/Users/me/Desktop/Todo.txt", kind "Plain Text Document",'

@@ -13,7 +13,9 @@ from iac_base.words import STANDARD_VERBS, fold_name
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.known_cases import CallTerms, describe_case, find_failure_case, known_cases
-from iac_runtime.gate.plans import Call
+from iac_runtime.gate.plans import Call, PendingCall
+from iac_runtime.policy.permissions import Requester, open_permissions
+from iac_runtime.policy.prompts import LINE_LIMIT
 from iac_runtime.tools import field
 from iac_simulator import Simulator
 from iac_simulator.scenario import FaultScenario, InjectedFault
@@ -116,3 +118,57 @@ def test_a_failure_that_no_row_is_about_is_told_as_before(
     tool: str, arguments: dict[str, Any], number: int
 ) -> None:
     assert "Known case" not in failure(tool, arguments, error=number)
+
+
+def test_an_app_that_is_seen_not_to_run_is_told_of_as_before() -> None:
+    world = {**demo_state(), "notes": {**demo_state()["notes"], "@running": False}}
+    gate = Gate(KNOWN, Executor(Simulator(list(MODULES.values()), world)), home="/Users/me")
+    with pytest.raises(ToolError) as caught:
+        gate.call(Call("notes_list", {"element": "note"}))
+    assert caught.value.type == "APP_NOT_RUNNING"
+    assert "Known case" not in caught.value.suggestion
+
+
+def question(tool: str, arguments: Mapping[str, Any], **more: Any) -> str:
+    """Return what a person is asked about a call."""
+    simulator = Simulator(list(MODULES.values()), demo_state())
+    gate = Gate(KNOWN, Executor(simulator), home="/Users/me", permissions=open_permissions())
+    asked = gate.call(Call(tool, arguments, Requester("Claude", ("client",)), **more))
+    assert isinstance(asked, PendingCall), asked
+    assert len(asked.question.text.splitlines()) <= LINE_LIMIT
+    return asked.question.text
+
+
+def undo_line(text: str) -> str:
+    return next(line for line in text.splitlines() if line.startswith(("Undo: ", "Cannot be undo")))
+
+
+@pytest.mark.parametrize(("tool", "arguments", "expected"), [
+    ("reminders_delete", {"target": "lists[0].reminders[0]"}, "(delete a reminder with subtasks)"),
+    ("reminders_delete", {"target": "lists[0]"}, "deleted reminders cannot be listed or put back"),
+    ("notes_set", {"target": "notes[0]", "properties": {"body": "A"}}, "ordinary bullets"),
+    ("finder_empty", {}, "It can run past the limit"),
+])  # fmt: skip
+def test_the_question_tells_beside_the_undo_what_is_known_of_the_call(
+    tool: str, arguments: dict[str, Any], expected: str
+) -> None:
+    line = undo_line(question(tool, arguments))
+    assert expected in line
+    assert line.count("Known case") == 1
+
+
+@pytest.mark.parametrize(("tool", "arguments"), [
+    ("notes_delete", {"target": "notes[0]"}),
+    ("calendar_delete", {"target": 'calendars["Home"]'}),
+    ("finder_delete", {"target": "/Users/me/Desktop/Todo.txt"}),
+    ("mail_delete", {"target": "accounts[0].mailboxes[0]"}),
+])  # fmt: skip
+def test_a_question_about_what_no_row_is_about_is_as_before(
+    tool: str, arguments: dict[str, Any]
+) -> None:
+    assert "Known case" not in question(tool, arguments)
+
+
+def test_a_question_about_several_calls_tells_what_is_known_of_one() -> None:
+    every = tuple({"target": f"lists[0].reminders[{at}]"} for at in range(2))
+    assert undo_line(question("reminders_delete", {}, calls=every)).count("Known case") == 1

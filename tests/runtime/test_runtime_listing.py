@@ -340,10 +340,24 @@ def test_the_cheapest_way_is_taken(catalogue: Catalogue) -> None:
     # The app's filter is dear: what it names is read, and compared here.
     assert filtered.sent[:2] == ["coregetd entries.id", "coregetd entries.words"]
     assert not any("whose" in sent for sent in filtered.sent)
-    # Columns are dear: of the found ones alone.
-    assert all("whose" in sent for sent in columns.sent)
+    # Columns are dear: of the found ones alone, where there is time for all at all.
+    assert all("whose" in sent for sent in columns.sent[1:])
     # Of what is dear itself no more is read than is asked for.
     assert sum(sent.endswith(".name") for sent in heavy.sent) == 30
+
+
+def test_what_takes_too_long_is_looked_through_in_part(catalogue: Catalogue) -> None:
+    app = Defective(catalogue, "COSTS.column = COSTS.whose = 60000;", many(400))
+    asked = {"element": "entry", "properties": ["name"]}
+    done = app.call("diary_list", **asked, where={"words": {">": 3}}, limit=2)
+    assert [item["name"] for item in done.value] == ["N4", "N5"]
+    assert "to look through all 400 items would take too long: only the first 99 were" in done.note
+    assert done.outcome is not None
+    assert done.outcome.state == "partial"
+    assert all("[0:99]" in sent for sent in app.sent if "id" in sent)
+    last = app.call("diary_list", **asked, order=["-words"], limit=1)
+    assert [item["name"] for item in last.value] == ["N98"]
+    assert "only the first 99 were" in last.note
 
 
 def test_one_bad_item_does_not_cost_a_column(catalogue: Catalogue) -> None:

@@ -33,7 +33,7 @@ tests and for the simulator."""
 
 _EXTRA: Final = re.compile(r"""\s*(?:\band|;)\s*extra\s*==\s*["']([\w-]+)["']""")
 
-_CODE: Final = frozenset(".bin .css .html .py .js .json .jsonl .lock .md .toml .typed".split())
+_CODE: Final = frozenset(".bin .css .html .py .js .json .jsonl .lock .md .sql .toml .typed".split())
 
 _MAIN: Final = '''\
 """Start the server of this bundle with the tools that lie beside it."""

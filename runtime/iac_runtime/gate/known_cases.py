@@ -1,8 +1,8 @@
 """What the field book knows of a call: told where it failed, and where a person is asked about it.
 
-A row fits a call by its terms: where it says what is played, the call has that verb, class and
-property; else one of the row's verbs, and one of its classes or properties, where it names any. A
-row about failures fits one by its number; without a number it fits what does not explain itself.
+A row fits a call that has one of its verbs, and one of its classes or properties, where it names
+any; a row about failures that says what is played, one that has that verb, class and property. It
+fits a failure by its number; without a number it fits what does not explain itself.
 Loaded for what fails or is asked about, and for no call that works.
 """
 
@@ -13,22 +13,14 @@ from iac_base.errors import ErrorType, ToolError
 from iac_base.words import STANDARD_VERBS, fold_name
 from iac_runtime.gate.plans import Plan
 from iac_runtime.language.steps import AllElements, ById, PropertyStep, Whose
-from iac_runtime.policy.requests import (
-    class_term,
-    find_specifiers_and_columns,
-    inspect_request,
-)
+from iac_runtime.policy.requests import class_term, find_specifiers_and_columns, inspect_request
 from iac_runtime.tools.field import field_rows
 from iac_runtime.tools.tables import APPLICATION, parameters_of
 
-_NUMBERS: Final[Mapping[ErrorType, int]] = {
-    "APP_NOT_RUNNING": -600,
-    "PERMISSION_DENIED": -1743,
-    "TIMEOUT": -1712,
-}
+_NUMBERS: Final[Mapping[ErrorType, int]] = {"PERMISSION_DENIED": -1743, "TIMEOUT": -1712}
 """The number that a failure without one stands for."""
 
-_VAGUE: Final = frozenset({"APP_NOT_RUNNING", "EXECUTION_ERROR", "TIMEOUT", "UNKNOWN"})
+_VAGUE: Final = frozenset({"EXECUTION_ERROR", "TIMEOUT", "UNKNOWN"})
 """Failures whose cause lies in the app, and that do not say which."""
 
 _WAITS: Final = frozenset({"dialog", "hang"})
@@ -122,9 +114,10 @@ def _count_fitting_terms(row: Mapping[str, Any], call: CallTerms) -> int:
     things = [term for term in terms if term not in verbs]
     acts = [term for term in verbs if fold_name(term) in call.words]
     has = [term for term in things if _has_thing(term, call)]
-    # To name a property of a class is to say that it is set or read.
+    # A property of a class is set or read; what is made has no old value.
     dotted = any("." in term for term in has)
-    fits = (bool(acts) or not verbs or dotted) and (bool(has) or not things)
+    implied = "make" not in call.words if dotted else not verbs
+    fits = (bool(acts) or implied) and (bool(has) or not things)
     return len(acts) + len(has) if fits else -1
 
 

@@ -47,7 +47,12 @@ from iac_runtime.gate.results import (
 from iac_runtime.gate.suggest import describe_missing_object
 from iac_runtime.gate.verify import WriteVerification
 from iac_runtime.language.compose import compose_request, effective_level
-from iac_runtime.language.raw_event import as_raw_event, choose_wire_form, request_line, with_ranges
+from iac_runtime.language.raw_event import (
+    as_raw_event,
+    choose_wire_form,
+    request_line,
+    with_read_plan,
+)
 from iac_runtime.language.reader import AppReader
 from iac_runtime.language.references import resolve_steps
 from iac_runtime.language.steps import (
@@ -145,7 +150,7 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
         # Whoever reads an answer page by page is given pages.
         event = replace(event, limit=PAGE)
     if event.op == "list":
-        event = with_ranges(event, operation.tables, seconds)
+        event = with_read_plan(event, operation.tables, seconds)
     level = effective_level(operation, bound, context.home)
     event, level = _with_launch_level(event, level, context)
     if not _may_launch(event, level, context.launch):

@@ -136,16 +136,25 @@ def as_raw_event(event: Event, tables: Tables, seconds: float) -> Event | None:
     return replace(event, raw=RawForm(seconds, *_names_by_code(tables)))
 
 
-def with_ranges(event: Event, tables: Tables, seconds: float) -> Event:
-    """Return a list with the codes by which a part of it can be read; JXA has no form for that."""
+def with_read_plan(event: Event, tables: Tables, seconds: float) -> Event:
+    """Return a list with what a plan of its reads needs.
+
+    That is what reads cost, and the codes by which a part can be read: JXA has no form for that.
+    """
+    from iac_runtime.tools.field import read_costs
+
     steps = [step for step in event.target if isinstance(step, PropertyStep | AllElements)]
-    if (
-        event.kind != "application"
-        or not event.id_column
-        or not all(code_number(step.name) for step in steps)
-    ):
+    plural = steps[-1].name
+    if event.kind != "application" or not isinstance(plural, Term):
         return event
-    properties, words = _plain_by_code(steps[-1].name, tables)
+    costs = {**read_costs(event.app, plural.word)}
+    if "heavy" in costs:
+        names = {row.term: row.jxa for row in tables.properties(plural.word)}
+        costs["heavy"] = {names[name]: ms for name, ms in costs["heavy"].items() if name in names}
+    event = replace(event, costs=costs)
+    if not event.id_column or not all(code_number(step.name) for step in steps):
+        return event
+    properties, words = _plain_by_code(plural, tables)
     # What has no ranges leaves time to read it whole.
     return replace(event, ranges=RawForm(seconds / 2, properties, {}, words))
 

@@ -185,7 +185,7 @@ def event_json(event: Event, mark: str) -> dict[str, Any]:
         request["raw"] = _raw_json(event, event.raw)
     if event.ranges is not None:
         raw, known = _raw_json(event, event.ranges), event.ranges.properties
-        raw["codes"] = {name: code for name, code in raw["codes"].items() if code in known}
+        raw["codes"] = {name: code for code, name in known.items()}
         bare = [_step_json(step, True) for step in event.target if not isinstance(step, Whose)]
         request["range"] = {"raw": raw, "target": bare}
     if event.holders is not None:

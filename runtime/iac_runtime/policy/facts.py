@@ -215,6 +215,7 @@ class CallFacts:
         pin: The SHA-256 (hex) of all that was seen of it; empty where nothing was.
         undo: What can be promised of taking it back, as the reads around it allow; None where
             nothing is read around it.
+        known: What the field book knows of such a call, told where a person is asked.
         parts: Of several calls that stand or fall together, the facts of each.
         sent: Argument -> what would be sent for it (`permissions.sent_argument_forms`); None where
             nothing is known.
@@ -248,6 +249,7 @@ class CallFacts:
     before: tuple[tuple[str, str], ...] = ()
     pin: str = ""
     undo: "Undo | None" = None
+    known: str = ""
     parts: "tuple[CallFacts, ...]" = ()
     sent: Callable[[str], tuple[tuple[str, ...], ...] | None] = field(
         default=lambda _key: None, repr=False, compare=False

@@ -278,7 +278,7 @@ def _question_lines(facts: CallFacts, decision: Decision, times: int = 1) -> lis
     from iac_runtime.policy import wording
 
     def format_line(*parts: str) -> list[str]:
-        said = " ".join(parts)
+        said = " ".join(filter(None, parts))
         return [escape_and_cut(said, _LINE * times)] if said else []
 
     deeds = wording.describe_deeds(facts)
@@ -308,7 +308,7 @@ def _question_lines(facts: CallFacts, decision: Decision, times: int = 1) -> lis
     reasons = [reason for reason in reasons if reason != _USUAL] or reasons
     usual = f"{decision.level} calls require approval ({decision.source})."
     after += format_line("Reason:", *(reasons or [usual]))
-    after += format_line(describe_undo(facts).line)
+    after += format_line(describe_undo(facts).line, facts.known)
     if decision.offers_always:
         after += format_line(f'"{ALWAYS}" would cover: {decision.scope}.')
     named = () if facts.parts else facts.effects

@@ -22,6 +22,38 @@ def field_rows(app: str, use: str) -> list[Mapping[str, Any]]:
     return [row for key in dict.fromkeys(("", app)) for row in _read_app(key).get(use, ())]
 
 
+_COSTS: Final = {
+    "event": "event_ms",
+    "id": "id_ms",
+    "column": "column_ms_per_1000",
+    "whose": "whose_ms_per_1000",
+}
+"""What a planner weighs -> what of a row's cost says it (`iac_gen.field.COSTS`)."""
+
+
+@cache
+def read_costs(app: str, term: str) -> Mapping[str, Any]:
+    """Return what reads of the objects of a class are said to take, in milliseconds.
+
+    Of an event, of reaching one by `id`, of a `column` of 1,000 and of a filter over 1,000
+    (`whose`); `heavy` has properties that take longer, each with that for one object. What nobody
+    measured is left out; of several figures the largest counts.
+    """
+    costs: dict[str, Any] = {}
+    heavy: dict[str, int] = {}
+    for row in field_rows(app, "planner"):
+        about = [name for name in row["terms"] if term in name.split(".")]
+        if not about or "cost" not in row or "profile" in row:
+            continue
+        for key, said in _COSTS.items():
+            if said in row["cost"]:
+                costs[key] = max(costs.get(key, 0), row["cost"][said])
+        if "body_ms" in row["cost"]:
+            names = (name.partition(".")[2] for name in about)
+            heavy.update({name: row["cost"]["body_ms"] for name in names if name})
+    return {**costs, "heavy": heavy} if heavy else costs
+
+
 @cache
 def _read_app(app: str) -> Mapping[str, list[Mapping[str, Any]]]:
     start = f"[{json.dumps(app)}, "

@@ -18,6 +18,7 @@ function table(work, request) {
     wanted: null, // the ids that the filter was resolved to, where they are many
     total: null,
     part: null, // from where to where of the collection is read at all; null for all
+    early: false, // whether that is what there is time for, and not what is asked for
     kept: null, // positions that passed the filter here, or are wanted; null for all
     ways: Object.create(null), // what is tested beyond one property
     read: Object.create(null),
@@ -105,7 +106,10 @@ function count(work, request) {
 
 function list(work, request) {
   var found = table(work, request), ids = null;
-  if (isCheaperHere(found) || (found.holder && found.filter && !request.idColumn)) filterHere(found, '');
+  chooseTime(found, request);
+  if (found.early) {
+    if (found.filter) filterHere(found, '');
+  } else if (isCheaperHere(found) || (found.holder && found.filter && !request.idColumn)) filterHere(found, '');
   ids = request.idColumn && !found.test ? wantedIds(found, request) : null;
   return (ids && byRows(found, request, ids)) || byColumns(found, request);
 }
@@ -141,6 +145,7 @@ function wantedIds(list, request) {
   // A list no longer than its reads could be moved round to what it was at first.
   var few = all.length <= Math.min(width + 1, FEW_ITEMS);
   if (list.filter || list.part) few = ids.length * width <= (list.filter ? FEW_CELLS : width + 1);
+  if (list.filter && ids.length * width * (list.costs.event + list.costs.id) + MUCH_MORE < list.took * (width + 1)) few = true;
   if (list.holder) few = false;
   if (few || !width) {
     return { ids: ids, total: list.total, from: request.order.length ? 0 : request.offset };
@@ -243,7 +248,7 @@ function byColumns(found, request) {
     if (!some) throw { moved: true };
     return some;
   }
-  var naming = names(found.work, found, request), part = found.part;
+  var naming = names(found.work, found, request), part = found.early ? null : found.part;
   if (found.holder && found.filter && naming.by === 'index') throw { errorNumber: -1700, message: 'They have no ids.' };
   var made = finished(found, request, naming, part ? request.offset : 0);
   if (part) made.total = found.total;
@@ -289,9 +294,8 @@ function held(list, request) {
   if (key) list.reach = null;
   if (list.test) {
     var passes = tester(list, list.test);
-    list.kept = [];
-    for (var i = 0; i < list.total; i++) if (passes(i)) list.kept.push(i);
-    if (list.why) note(list.work, list.why + ', so all ' + list.total + ' items were read and filtered here');
+    list.kept = placesOf(list.part || [0, list.total]).filter(passes);
+    if (list.why && !list.early) note(list.work, list.why + ', so all ' + list.total + ' items were read and filtered here');
   }
   if (key && !areKeys(list, key, request)) key = '';
   if (list.wanted) {
@@ -313,7 +317,7 @@ function held(list, request) {
 
 // The places of the items that are asked for.
 function page(list, request) {
-  if (list.part || request.limit === null) return list.kept;
+  if ((list.part && !list.early) || request.limit === null) return list.kept;
   var ids = list.read[request.idColumn];
   var places = sorted(kept(list, {}), request.order.map(function (pair) { return sortKeys(list, pair); }));
   goOn(list, request, places.map(function (at) { return ids[at]; }));

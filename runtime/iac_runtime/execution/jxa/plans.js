@@ -1,13 +1,14 @@
 // How a list is read, by cost: columns of all, columns of a part, values by id, the app's filter or
 // the same one here. Costs come with the request; this worker corrects them by what it measures.
 
-// Milliseconds of an event, and of 1,000 items in a column or in a filter of the app's. A property
+// Milliseconds of an event, of reaching an object by id, and of 1,000 items in a column or in a filter of the app's. A property
 // that is in none of them (a body) has its own milliseconds an item, in `heavy`.
-var COSTS = { event: 50, column: 50, whose: 50, heavy: {} }, MEASURED = {};
+var COSTS = { event: 50, id: 0, column: 50, whose: 50, heavy: {} }, MEASURED = {};
 
 // So few values are read by id where that is cheaper, and more where it is cheaper by so much. A part
 // is read with its neighbours: what is short could be moved round to what it was.
-var FEW_CELLS = 8, MUCH_MORE = 5000, WIDE = 20, MEASURABLE = 100;
+// Columns from so much on are dear: they are read within so much of the time of an event.
+var DEAR = 5000, ENOUGH = 1.6, FEW_CELLS = 6, MUCH_MORE = 5000, WIDE = 20, MEASURABLE = 100;
 
 function costsOf(request) {
   var costs = {};
@@ -21,6 +22,7 @@ function costsOf(request) {
 // What one read gives; what a long column took is remembered of the app.
 function timed(list, read) {
   var began = uptime(), values = read(), took = (uptime() - began) * 1000;
+  list.took = took;
   if (values && values.length >= MEASURABLE && took >= list.costs.event && !list.filter) {
     MEASURED[list.costs.app] = { column: list.costs.column = took / values.length * 1000 };
   }
@@ -44,6 +46,7 @@ function isCheaperHere(list) {
 
 // Of a long list without filter or order only the part is read that is asked for.
 function choosePart(list, request) {
+  if (list.early) return void (list.total = bareTotal(list));
   list.part = list.kept = null;
   if (list.filter || list.test || list.holder || request.order.length || request.limit === null) return;
   if (!namesRead(request).concat([request.idColumn]).every(function (name) { return inRange(list, name); })) return;
@@ -52,8 +55,34 @@ function choosePart(list, request) {
   if (request.offset >= end || !isShort(part, size) || !stands(list, request)) return;
   list.part = part;
   list.total = size;
-  list.kept = [];
-  for (var at = request.offset; at < end; at++) list.kept.push(at);
+  list.kept = placesOf([request.offset, end]);
+}
+
+function placesOf(part) {
+  var places = [];
+  for (var at = part[0]; at < part[1]; at++) places.push(at);
+  return places;
+}
+
+// Of what is dear no more is looked through than there is time for, from the first item on.
+function chooseTime(list, request) {
+  var names = namesRead(request).concat([request.idColumn]), costs = list.costs;
+  function add(test) {
+    if (test[0] === 'test') names.push(test[1].length === 1 ? test[1][0][1] : '');
+    else test[1].forEach(add);
+  }
+  var test = list.filter || list.test;
+  if (test) add(test);
+  if (costs.column <= DEAR || list.holder || request.limit === null || !(test || request.order.length)) return;
+  if (!names.every(function (name) { return inRange(list, name); })) return;
+  var all = size(list.work, list.bare), time = ENOUGH * list.range.raw.seconds * 1000 - names.length * costs.event;
+  var most = Math.max(WIDE, Math.floor(time / (names.length + 1) / costs.column * 1000));
+  if (most >= all) return;
+  list.early = true;
+  list.total = all;
+  list.part = [0, most];
+  list.kept = placesOf(list.part);
+  note(list.work, 'to look through all ' + all + ' items would take too long: only the first ' + most + ' were');
 }
 
 function inRange(list, name) {
@@ -100,7 +129,8 @@ function fill(list, request, pairs, places) {
     if (places && !places.length) return void (list.read[name] = []);
     var many = places ? places.length * waiting.length : Infinity, weight = weightOf(list, name);
     var read = list.part || (ranged ? part : [0, list.total]), ends = list.reach ? 0 : 1 / waiting.length;
-    var more = (1 + ends) * ((read[1] - read[0]) * weight + list.costs.event) - many / waiting.length * (list.costs.event + weight);
+    var more = (1 + ends) * ((read[1] - read[0]) * weight + list.costs.event) -
+      many / waiting.length * (list.costs.event + list.costs.id + weight);
     if (more > 0 && (many <= FEW_CELLS || more > MUCH_MORE)) return cells(list, request, pair, places);
     var whole = list.part;
     if (ranged) list.part = part;
