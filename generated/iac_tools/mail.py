@@ -827,8 +827,7 @@ def redirect(target: Ref, *, opening_window: bool | None = None) -> Ref:
 def reply(
     target: Ref, *, opening_window: bool | None = None, reply_to_all: bool | None = None
 ) -> Ref:
-    """Begin a reply to a message in Mail. Text that you set stands above the quoted original.
-    MODIFY.
+    """Begin a reply to a message in Mail. Text that you set stands above its quote. MODIFY.
 
     Args:
         target: Which message.

@@ -970,8 +970,7 @@ class Message(Commands, Object):
     def reply(
         self, *, opening_window: bool | None = None, reply_to_all: bool | None = None
     ) -> OutgoingMessage:
-        """Begin a reply to a message in Mail. Text that you set stands above the quoted original.
-        MODIFY.
+        """Begin a reply to a message in Mail. Text that you set stands above its quote. MODIFY.
 
         Args:
             opening_window: Whether a person writes it in a window, which takes no text.

@@ -131,6 +131,9 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
         known = effect_of(operation.spec.event, app.id, kind, operation.tables)
         written = write_html_texts(said, operation, text_format, known.get("title", ()))
         event = compose_request(operation, written, context.home)
+        if not call.undoes:
+            # What is read back of it is the caller's own in this form too.
+            context.permissions.taint.remember_call(written, call.caller.token_client)
         # A person is asked about, and rules look at, the text that was given: where it is escaped,
         # a secret or a text of somebody else would not be recognised.
         told = compose_request(operation, said, context.home)
