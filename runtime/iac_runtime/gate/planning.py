@@ -71,7 +71,7 @@ from iac_runtime.policy.decide import TASK
 from iac_runtime.policy.effects import outgoing_classes
 from iac_runtime.policy.facts import OWN_APP, CallFacts, Effect, TargetDescription, Undo
 from iac_runtime.policy.settings import APPROVERS
-from iac_runtime.policy.taint import remove_secret_columns
+from iac_runtime.policy.taint import iterate_texts, remove_secret_columns
 from iac_runtime.policy.verbs import STARTERS
 from iac_runtime.tool import Level, Spec, at_most
 from iac_runtime.tools.catalogue import Catalogue
@@ -122,7 +122,7 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
     bound = resolve_relative_dates(expand_recipe(operation.spec, call.arguments), operation)
     told: Event | None = None
     if operation.tables.html_names and "text_format" in operation.spec.params:
-        from iac_runtime.language.html_text import FORMAT, write_html_texts
+        from iac_runtime.language.html_text import FORMAT, plain_text, write_html_texts
 
         said = {key: value for key, value in bound.items() if key != FORMAT}
         # What an app had is in its own form.
@@ -132,8 +132,9 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
         written = write_html_texts(said, operation, text_format, known.get("title", ()))
         event = compose_request(operation, written, context.home)
         if not call.undoes:
-            # What is read back of it is the caller's own in this form too.
-            context.permissions.taint.remember_call(written, call.caller.token_client)
+            # What is read back of it is the caller's own, too.
+            texts = [plain_text(text) for text in iterate_texts(written)]
+            context.permissions.taint.remember_call(texts, call.caller.token_client)
         # A person is asked about, and rules look at, the text that was given: where it is escaped,
         # a secret or a text of somebody else would not be recognised.
         told = compose_request(operation, said, context.home)
