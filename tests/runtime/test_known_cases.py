@@ -120,6 +120,15 @@ def test_a_failure_that_no_row_is_about_is_told_as_before(
     assert "Known case" not in failure(tool, arguments, error=number)
 
 
+def test_an_app_that_is_seen_not_to_run_is_told_of_as_before() -> None:
+    world = {**demo_state(), "notes": {**demo_state()["notes"], "@running": False}}
+    gate = Gate(KNOWN, Executor(Simulator(list(MODULES.values()), world)), home="/Users/me")
+    with pytest.raises(ToolError) as caught:
+        gate.call(Call("notes_list", {"element": "note"}))
+    assert caught.value.type == "APP_NOT_RUNNING"
+    assert "Known case" not in caught.value.suggestion
+
+
 def question(tool: str, arguments: Mapping[str, Any], **more: Any) -> str:
     """Return what a person is asked about a call."""
     simulator = Simulator(list(MODULES.values()), demo_state())

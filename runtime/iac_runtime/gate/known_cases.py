@@ -13,22 +13,14 @@ from iac_base.errors import ErrorType, ToolError
 from iac_base.words import STANDARD_VERBS, fold_name
 from iac_runtime.gate.plans import Plan
 from iac_runtime.language.steps import AllElements, ById, PropertyStep, Whose
-from iac_runtime.policy.requests import (
-    class_term,
-    find_specifiers_and_columns,
-    inspect_request,
-)
+from iac_runtime.policy.requests import class_term, find_specifiers_and_columns, inspect_request
 from iac_runtime.tools.field import field_rows
 from iac_runtime.tools.tables import APPLICATION, parameters_of
 
-_NUMBERS: Final[Mapping[ErrorType, int]] = {
-    "APP_NOT_RUNNING": -600,
-    "PERMISSION_DENIED": -1743,
-    "TIMEOUT": -1712,
-}
+_NUMBERS: Final[Mapping[ErrorType, int]] = {"PERMISSION_DENIED": -1743, "TIMEOUT": -1712}
 """The number that a failure without one stands for."""
 
-_VAGUE: Final = frozenset({"APP_NOT_RUNNING", "EXECUTION_ERROR", "TIMEOUT", "UNKNOWN"})
+_VAGUE: Final = frozenset({"EXECUTION_ERROR", "TIMEOUT", "UNKNOWN"})
 """Failures whose cause lies in the app, and that do not say which."""
 
 _WAITS: Final = frozenset({"dialog", "hang"})
