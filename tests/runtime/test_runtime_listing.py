@@ -347,7 +347,8 @@ def test_the_cheapest_way_is_taken(catalogue: Catalogue) -> None:
 
 
 def test_what_takes_too_long_is_looked_through_in_part(catalogue: Catalogue) -> None:
-    app = Defective(catalogue, "COSTS.column = COSTS.whose = 60000;", many(400))
+    slow = "COSTS.column = COSTS.whose = 60000; measure = function () {};"
+    app = Defective(catalogue, slow, many(400))
     asked = {"element": "entry", "properties": ["name"]}
     done = app.call("diary_list", **asked, where={"words": {">": 3}}, limit=2)
     assert [item["name"] for item in done.value] == ["N4", "N5"]

@@ -17,7 +17,7 @@ from iac_simulator.field_faults import EVENT_FAULTS, FORMS, READ_FAULTS
 from iac_simulator.field_profile import FieldRow
 from iac_simulator.scenario import FaultScenario
 
-PLAYED = [fact for fact in read_facts(load_field_book()[0]) if fact.play]
+PLAYED = [fact for fact in read_facts(load_field_book()[0]) if "fault" in fact.play]
 ROWS: Mapping[str, FieldRow] = {
     fact.id: {"id": fact.id, "terms": fact.terms, "play": fact.play, "general": False}
     for fact in PLAYED

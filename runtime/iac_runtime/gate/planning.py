@@ -25,6 +25,7 @@ from iac_base.errors import (
     quote_text,
 )
 from iac_base.files import open_state
+from iac_base.secrets import redact_text
 from iac_runtime.execution.answers import AppAnswer
 from iac_runtime.gate.names import (
     Execute,
@@ -163,7 +164,7 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
     given = call.arguments if operation.spec.bind else {}
     facts = CallFacts(
         tool.name, arguments=bound, given=given, digest=tool.digest,
-        token_client=call.caller.token_client, line=request_line(event),
+        token_client=call.caller.token_client, line=_shown_line(event, told),
     )  # fmt: skip
     facts = context.permissions.request_facts(facts, told or event, level, operation)
     names = names_of(event, operation.tables, context.home, seconds)
@@ -234,6 +235,12 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
         return Plan(tool, facts, partial(perform_operation, pin=found.pin), look_at_targets)
 
     return Plan(tool, facts, perform_operation, look_at_targets)
+
+
+def _shown_line(event: Event, told: Event | None) -> str:
+    """Return what is sent, as a line; as it was given where a secret would hide in its form."""
+    given = "" if told is None else request_line(told)
+    return given if redact_text(given) != given else request_line(event)
 
 
 def _raw_fallback(event: Event, error: ToolError, tables: Tables, seconds: float) -> Event | None:

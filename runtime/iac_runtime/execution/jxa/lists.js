@@ -169,6 +169,8 @@ function goOn(list, request, ids) {
   if (at + 1 === request.offset) return;
   if (at < 0) note(list.work, 'the item that the cursor names is gone: items may be missing, or come twice');
   request.offset = at < 0 ? Math.max(request.offset - 1, 0) : at + 1;
+  // Once: where it goes on is told by the offset from here on.
+  request.after = '';
 }
 
 // Whether the item that a cursor names is where it was; without one there is nothing to ask.

@@ -76,13 +76,26 @@ function chooseTime(list, request) {
   if (costs.column <= DEAR || list.holder || request.limit === null || !(test || request.order.length)) return;
   if (!names.every(function (name) { return inRange(list, name); })) return;
   var all = size(list.work, list.bare), time = ENOUGH * list.range.raw.seconds * 1000 - names.length * costs.event;
-  var most = Math.max(WIDE, Math.floor(time / (names.length + 1) / costs.column * 1000));
-  if (most >= all) return;
+  function most() { return Math.max(WIDE, Math.floor(time / (names.length + 1) / costs.column * 1000)); }
+  if (most() >= all) return;
+  if (!MEASURED[costs.app]) measure(list, request.idColumn || names[0]);
+  if (most() >= all) return;
   list.early = true;
   list.total = all;
-  list.part = [0, most];
+  list.part = [0, most()];
   list.kept = placesOf(list.part);
-  note(list.work, 'to look through all ' + all + ' items would take too long: only the first ' + most + ' were');
+  note(list.work, 'to look through all ' + all + ' items would take too long: only the first ' + most() + ' were');
+}
+
+// What others saw is asked of this app, before anything is left out for it.
+function measure(list, name) {
+  try {
+    someOf(list, name, [0, MEASURABLE]);
+    MEASURED[list.costs.app] = { column: list.costs.column = list.took / MEASURABLE * 1000 };
+  } catch (error) {
+    if (isFatal(error)) throw error;
+  }
+  list.reach = null;
 }
 
 function inRange(list, name) {
