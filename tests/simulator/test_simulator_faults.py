@@ -250,9 +250,9 @@ def test_both_forms_say_the_same_and_are_answered_the_same(
         except ToolError as error:
             answer = error.facts()
         found.append((asked.sent(), answer))
-        assert {event.timeout for event in asked.simulator.events} == {
-            None if seconds == 120 else 121
-        }
+        # What a text would lose is counted before it, in a read of its own.
+        sent = [row for row in asked.simulator.events if row.event != "corecnte" or "count" in tool]
+        assert {event.timeout for event in sent} == {None if seconds == 120 else 121}
     assert found[0] == found[1]
 
 
