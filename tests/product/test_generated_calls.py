@@ -275,7 +275,9 @@ def test_the_line_sends_what_the_call_sends(call: tuple[str, dict[str, Any]]) ->
         return
     sent, more = called.events[: len(shown.events)], called.events[len(shown.events) :]
     assert shown.events == sent
-    assert all(e.event == "coregetd" and str(e.direct).endswith(".id") for e in more)
+    # The gate asks an original for the text that a reply quotes.
+    asked = (".id", ".content") if name == "mail_reply" else (".id",)
+    assert all(e.event == "coregetd" and str(e.direct).endswith(asked) for e in more)
 
 
 @pytest.mark.parametrize("app", APPS)

@@ -51,8 +51,8 @@ def test_nothing_is_acted_on_but_what_a_person_was_shown(
         rounds += 1
         assert rounds <= 3, "nothing changes any more, and it is asked about again"
         shown = named(place, reference, desk.items)
-        # Of several, five at most are described.
-        assert all(one[1] in outcome.question.text for one in shown[:5])
+        # Of several, as many are described as eight lines hold.
+        assert all(one[1] in outcome.question.text for one in shown[:2])
         assert (rounds > 1) == ("This has changed since the last prompt:" in outcome.question.text)
         for change in thinking:
             happen(place, desk.items, change)
@@ -60,9 +60,10 @@ def test_nothing_is_acted_on_but_what_a_person_was_shown(
         try:
             outcome = answer(desk, asked, outcome, resumed=resumed)
         except ToolError as error:
-            # It ran, and there is no such object.
+            # There is no such object any more, and nothing was done to another.
             assert error.type == "NOT_FOUND", error
-            assert shown == named(place, reference, desk.before) == []
+            assert named(place, reference, desk.items) == []
+            assert desk.acted == 0 or shown == []
             return
         if isinstance(outcome, PendingCall):
             assert desk.acted == 0
