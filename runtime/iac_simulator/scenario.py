@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, get_origin, get_type_hints
 
-from iac_base.errors import near_text
+from iac_base.errors import near_text, quote_text
+from iac_runtime.tools.field import profile_words
 from iac_simulator.errors import LANGUAGES, StateError
 from iac_simulator.state import lock_state, read_table
 
@@ -136,9 +137,17 @@ def parse_profile(text: str) -> FaultScenario:
     A word without `=` is the id of a row of the field book that acts in any case.
 
     Raises:
-        StateError: There is no such profile.
+        StateError: There is no such profile, variant or row.
     """
     name, *words = text.split(",")
+    ids, known = profile_words() if words else (frozenset[str](), frozenset[str]())
+    for word in words:
+        app, sign, variant = word.partition("=")
+        if (variant if sign else app) not in (known if sign else ids):
+            near = (
+                f"the variants are {', '.join(sorted(known))}" if sign else "there is no such row"
+            )
+            raise StateError(f"profile: {quote_text(word)} is not known; {near}.")
     variants = dict(word.split("=", 1) for word in words if "=" in word)
     machine = {"profile": name, "variants": variants, "play": [w for w in words if "=" not in w]}
     return parse_scenario({"language": "de", **machine} if name == "hard" else machine, "profile")

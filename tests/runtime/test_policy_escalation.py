@@ -170,6 +170,17 @@ def test_a_rule_holds_for_its_call_and_not_for_the_twin(
     assert rule not in rules_of(twin, world)
 
 
+@pytest.mark.parametrize(("value", "fetches"), [
+    ("=cmd|' /C calc'!A0", True), ("- buy milk | 'organic'", False), ("move:now", False),
+])  # fmt: skip
+def test_a_text_that_only_looks_like_a_formula_or_an_address_is_none(
+    value: str, fetches: bool
+) -> None:
+    call = ("numbers set", {"target": CELL, "properties": {"value": value}})
+    found = rules_of(call, RuleContext(DISK))
+    assert found == (["formula"] if fetches else [])
+
+
 def test_every_rule_has_its_test() -> None:
     assert {rule.name for rule in RULES} == {name for name, _, _ in RAISED}
 

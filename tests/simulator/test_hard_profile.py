@@ -1,5 +1,6 @@
 """Simulated apps that act like real ones, as a person meets them at the gate and in Python."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,9 @@ class Notes:
         app = next(app for app in catalogue.dictionaries if app.key == "notes")
         tables = [catalogue.load_tables(app)]
         asked = ",".join(row["id"] for row in book if "play" in row and not row.get("profile"))
-        self.simulator = Simulator(tables, WORLD, faults=parse_profile(f"hard,{asked}"))
+        self.simulator = Simulator(
+            tables, WORLD, faults=replace(parse_profile("hard"), play=asked.split(","))
+        )
         self.gate = Gate(catalogue, Executor(self.simulator), "DANGEROUS", home=HOME)
 
     def __call__(self, tool: str, **arguments: Any) -> Any:
@@ -255,3 +258,10 @@ def test_a_state_is_made_hard_once(tmp_path: Path, generated: Path) -> None:
         account = world.simulator.state()["notes"]["accounts"][0]
         assert account["folders"][0]["name"] == "Notizen"
     assert path.exists()
+
+
+@pytest.mark.parametrize("words", ["hard,mail=nope", "hard,no-such-row", "hard,"])
+def test_what_no_row_knows_is_one_clear_line(words: str) -> None:
+    with pytest.raises(StateError, match="is not known") as caught:
+        parse_profile(words)
+    assert "\n" not in str(caught.value)

@@ -37,7 +37,12 @@ EVENT_VERBS: Final[dict[str, Verb]] = _index_verbs("codes")
 """What an event does, by its eight characters."""
 
 _BY_WORD: Final[dict[str, Verb]] = {**_index_verbs("words"), **_index_verbs("phrases", ", ")}
-_BY_SCHEME: Final[dict[str, Verb]] = _index_verbs("schemes")
+_BY_SCHEME: Final[dict[str, Verb]] = {
+    # A verb is a word of a call, and no scheme.
+    scheme: verb
+    for scheme, verb in _index_verbs("schemes").items()
+    if scheme not in VERBS
+}
 _BY_OP: Final[dict[str, Verb]] = _index_verbs("operations")
 
 STARTERS: Final = frozenset(("miscactv", "ascrnoop", "aevtoapp", "aevtrapp"))
@@ -172,8 +177,7 @@ _FALSE: Final = ("", "0", "false", "no", "none")
 _CODE: Final = re.compile(r"\b(?:scripts?|java ?script|apple ?script|macro|command)\Z")
 _FETCHES: Final = re.compile(
     r"\A\s*=.*\b(?:image|webservice|filterxml|import(?:xml|html|data|feed|range)|stock|stockh"
-    r"|currency|currencyh|currencyconvert|rtd|dde|call|register\.id|sql\.request)\s*\(|\A\s*[=+@-].*"
-    r"(?:\|'|cmd\|)",
+    r"|currency|currencyh|currencyconvert|rtd|dde|call|register\.id|sql\.request)\s*\(|\A\s*[=+@-]\s*\w+\|'",
     re.IGNORECASE | re.DOTALL,
 )
 """Formulas that ask the web or another program: of Numbers, Excel and others."""

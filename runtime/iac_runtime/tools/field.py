@@ -22,6 +22,16 @@ def field_rows(app: str, use: str) -> list[Mapping[str, Any]]:
     return [row for key in dict.fromkeys(("", app)) for row in _read_app(key).get(use, ())]
 
 
+def profile_words() -> tuple[frozenset[str], frozenset[str]]:
+    """Return the ids of all rows that are played, and the names of the variants among them."""
+    with _FILE.open(encoding="utf-8") as lines:
+        rows = [row for line in lines for row in json.loads(line)[1].get("profile", ())]
+    return (
+        frozenset(row["id"] for row in rows),
+        frozenset(row["profile"] for row in rows if row.get("profile")),
+    )
+
+
 _COSTS: Final = {
     "event": "event_ms",
     "id": "id_ms",
