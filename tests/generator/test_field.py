@@ -85,7 +85,7 @@ def dictionaries() -> dict[str, ResolvedDictionary]:
 
 
 def texts_of(fact: Fact) -> Iterator[str]:
-    yield from (fact.act, fact.happens, fact.safe, fact.undo, fact.left, fact.when)
+    yield from (fact.act, fact.happens, fact.safe, fact.undo, fact.stays, fact.left, fact.when)
 
 
 @pytest.mark.parametrize(("changed", "expected"), [
@@ -106,6 +106,13 @@ def texts_of(fact: Fact) -> Iterator[str]:
     ({"cost": {"minutes": 1}}, "[[fact]] diary-late has minutes; there are event_ms"),
     ({"cost": {"event_ms": "1 s"}}, "[[fact]] diary-late has a cost or play of the wrong type"),
     ({"play": {"fault": "late"}}, "[[fact]] diary-late needs both: profile in use, and a play"),
+    ({"use": ["question", "lint"]}, "[[fact]] diary-late needs both: lint and a warn, or code"),
+    ({"use": ["question", "code"]}, "[[fact]] diary-late needs both: lint and a warn, or code"),
+    ({"use": ["question"], "warn": {"javascript": "x"}}, "[[fact]] diary-late needs both: lint"),
+    (
+        {"use": ["question", "lint"], "warn": {"javascript": "("}},
+        "[[fact]] diary-late warns by '(', which is not a pattern",
+    ),
     ({"use": ["question", "profile"]}, "[[fact]] diary-late needs both: profile in use, and"),
     ({"play": {"fault": "tired"}}, "tired is not a fault; there are no-effect"),
     ({"play": {"fault": ["late"]}}, "[[fact]] diary-late has a cost or play of the wrong type"),
@@ -178,6 +185,17 @@ def test_recipes_that_take_the_safe_form_are_there(facts: list[Fact]) -> None:
     assert named <= there
 
 
+def test_our_own_code_is_held_to_the_safe_form_by_a_test(facts: list[Fact]) -> None:
+    held = [fact.held.split("::") for fact in facts if "code" in fact.use]
+    assert len(held) >= 15
+    tests = Path(__file__).parents[1]
+    assert [
+        (file, test)
+        for file, test in held
+        if f"def {test}(" not in (tests.parent / file).read_text("utf-8")
+    ] == []
+
+
 def test_terms_are_those_of_the_bundled_dictionaries(
     facts: list[Fact], dictionaries: dict[str, ResolvedDictionary]
 ) -> None:
@@ -235,10 +253,12 @@ def test_the_table_has_what_a_use_needs_and_no_more(facts: list[Fact]) -> None:
     }
     keys = {key for uses in table.values() for rows in uses.values() for row in rows for key in row}
     assert keys == {
-        *("id", "terms", "act", "happens", "safe", "undo", "play", "cost", "prefer", "profile")
+        *("id", "terms", "act", "happens", "safe", "stays", "play", "cost", "prefer", "profile"),
+        "warn",
     }
     assert {use for uses in table.values() for use in uses} == {
-        *("postcondition", "question", "refusal", "planner", "profile", "hint", "undo")
+        *("postcondition", "question", "refusal", "planner", "profile", "hint", "undo"),
+        *("lint", "guide"),
     }
 
 

@@ -7,12 +7,14 @@ Loaded for what fails or is asked about, and for no call that works.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from iac_base.errors import ErrorType, ToolError
 from iac_base.words import STANDARD_VERBS, fold_name
 from iac_runtime.gate.plans import Plan
 from iac_runtime.language.steps import AllElements, ById, PropertyStep, Whose
+from iac_runtime.policy.facts import CallFacts
 from iac_runtime.policy.requests import class_term, find_specifiers_and_columns, inspect_request
 from iac_runtime.tools.field import field_rows
 from iac_runtime.tools.tables import APPLICATION, parameters_of
@@ -72,6 +74,15 @@ def describe_call_cases(plan: Plan) -> str:
         for row in known_cases(read_call_terms(part), "question"):
             return describe_case(row)
     return ""
+
+
+def add_known_cases(plan: Plan) -> CallFacts:
+    """Return the facts of a call that is asked about: its case, and what no undo brings back."""
+    facts = replace(plan.facts, known=describe_call_cases(plan))
+    lasting = known_cases(read_call_terms(plan), "undo")
+    if not lasting or facts.undo is None or not facts.undo.is_whole:
+        return facts
+    return replace(facts, undo=facts.undo._replace(leaves=f"but {lasting[0]['stays']}"))
 
 
 def describe_case(row: Mapping[str, Any]) -> str:
