@@ -9,6 +9,7 @@ simulator and hints read.
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Final
@@ -296,6 +297,25 @@ def render_field(facts: Sequence[Fact]) -> str:
     """Return the table as a file: an app a line."""
     table = compile_field(facts).items()
     return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in sorted(table))
+
+
+def summarize_facts(facts: Iterable[Fact]) -> Iterator[str]:
+    """Yield a line an app: how many rows it has, who says them, what they are about, and where they
+    act."""
+    apps: dict[str, list[Fact]] = {}
+    for fact in facts:
+        apps.setdefault(fact.app, []).append(fact)
+    for app, rows in sorted(apps.items()):
+        words = (
+            [fact.confidence for fact in rows],
+            [fact.kind for fact in rows],
+            [use for fact in rows for use in fact.use or ("nowhere",)],
+        )
+        said = "; ".join(
+            ", ".join(f"{word} {count}" for word, count in Counter(one).most_common())
+            for one in words
+        )
+        yield f"{app or 'every app'}: {len(rows)} row{'s'[: len(rows) > 1]}; {said}"
 
 
 def describe_fact(fact: Fact) -> list[str]:

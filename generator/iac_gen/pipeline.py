@@ -5,6 +5,7 @@ report out. Apps do not depend on each other, so they are built on all cores.
 """
 
 import hashlib
+import json
 import multiprocessing
 import os
 import sys
@@ -19,12 +20,15 @@ from typing import TypeVar
 from iac_gen import naming
 from iac_gen.build_tools import build_module
 from iac_gen.discover import SourceFile
+from iac_gen.field import compile_field
 from iac_gen.intents.wrappers import shortcuts_plist
 from iac_gen.ir import Module
 from iac_gen.limits import DeadlineError, wall_time_limit
 from iac_gen.model import Diagnostic, GeneratorError, Include, Item, Suite
 from iac_gen.naming import AppIdentity, KeyClaim, app_modules, assign_keys
 from iac_gen.output import (
+    FIELD,
+    FORMAT,
     AcceptedLevels,
     MaybePackedApp,
     PackedApp,
@@ -33,13 +37,13 @@ from iac_gen.output import (
     pack_app,
     unpack_app,
 )
-from iac_gen.quirks import QuirkDecisions, QuirkFile, apply_quirks
+from iac_gen.quirks import QuirkDecisions, QuirkFile, apply_quirks, read_facts
 from iac_gen.render import Layout, TeamTemplates, render_module, render_objects, render_package
 from iac_gen.report import UNFORESEEN, AppReport, BuildReport, built_counts, declared_counts
 from iac_gen.resolve import IncludeMap, ResolvedDictionary, is_hook, resolve_dictionary
 from iac_gen.text import clean_text, label, on_one_line
 from iac_gen.verify_output import prove_imports, verify_module, verify_objects
-from iac_gen.write import assemble_folder
+from iac_gen.write import FolderFiles, assemble_folder
 from iac_gen.xml import LoadedDictionary, LoadError
 from iac_runtime.tool import LEVELS
 
@@ -183,6 +187,12 @@ def build_folder(
     package = render_package(shipped=inputs.shipped, templates=inputs.templates)
     apps = list(_with_distinct_names(everything))
     files, falls = assemble_folder(apps, package, inputs.previous, inputs.accepted)
+    # A row that names what its app does not have is told there, and lost.
+    unused = {f"{one.file}:{one.line}" for app in reports for one in app.diagnostics}
+    theirs = read_facts(file for file in inputs.quirks if file.raises)
+    if own := compile_field([fact for fact in theirs if fact.place not in unused]):
+        makers = {**files.makers, FIELD: lambda: (json.dumps({"format": FORMAT, "field": own}),)}
+        files = FolderFiles(makers)
     pending = tuple(one for one in falls if not {one.name, clean_text(one.name)} & {*inputs.accept})
     return files, replace(report, falls=pending)
 

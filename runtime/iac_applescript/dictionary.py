@@ -21,7 +21,8 @@ from iac_base.files import data_folder
 from iac_base.text import clean_text
 from iac_base.words import fold_name
 from iac_runtime.tool import Spec
-from iac_runtime.toolkit import Tables, check_own, field_rows
+from iac_runtime.toolkit import Tables, check_own
+from iac_runtime.tools.field import field_rows
 
 PAGE: Final = 4_200
 """The weight of an answer: below 1,500 tokens, at three ASCII characters or one other a token."""

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from iac_runtime.search import Index
     from iac_runtime.tools.catalogue import Catalogue, check_own
     from iac_runtime.tools.checking import check_arguments, to_json_types
-    from iac_runtime.tools.field import field_rows
     from iac_runtime.tools.own import toolset_tools
     from iac_runtime.tools.shape import Perform, Tool, import_later
     from iac_runtime.tools.tables import Tables
@@ -60,13 +59,7 @@ __all__ += [
 __all__ += ["RefText", "RefusedCall", "RunInTurns", "Runner", "Tables", "Taint"]
 __all__ += ["TargetDescription", "Tool", "ToolContext", "ToolImage", "ToolResult", "Verb"]
 __all__ += ["check_arguments", "check_own", "clean_result", "combined_outcome"]
-__all__ += [
-    "describe_each_call",
-    "field_rows",
-    "find_tainted_texts",
-    "fit_to_limit",
-    "import_later",
-]
+__all__ += ["describe_each_call", "find_tainted_texts", "fit_to_limit", "import_later"]
 __all__ += ["is_unreadable_app", "responsible_name", "run_process", "to_json_types"]
 __all__ += ["toolset_tools"]
 
@@ -89,7 +82,6 @@ _HOMES: Final = {
     "iac_runtime.search": "Index",
     "iac_runtime.tools.catalogue": "Catalogue check_own",
     "iac_runtime.tools.checking": "check_arguments to_json_types",
-    "iac_runtime.tools.field": "field_rows",
     "iac_runtime.tools.own": "toolset_tools",
     "iac_runtime.tools.shape": "Perform Tool import_later",
     "iac_runtime.tools.tables": "Tables",

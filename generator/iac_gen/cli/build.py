@@ -16,7 +16,7 @@ from iac_gen import write
 from iac_gen.cli import common
 from iac_gen.model import Diagnostic
 from iac_gen.naming import app_modules
-from iac_gen.output import CATALOGUE, LISTING, LOCK, SEARCH, LevelFall, PreviousBuild
+from iac_gen.output import CATALOGUE, FIELD, LISTING, LOCK, SEARCH, LevelFall, PreviousBuild
 from iac_gen.report import (
     UNFORESEEN,
     AppReport,
@@ -110,8 +110,9 @@ def build_command(
                 _print_falls(report.falls)
             _exit_with_falls(report, "nothing was written", sys.argv[1:])
         if files:
-            gone = [name for key in report.gone for name in app_modules(key)]
-            write.write_files(folder, files, gone if prune else [])
+            gone = [name for key in report.gone if prune for name in app_modules(key)]
+            gone += [] if FIELD in files else [FIELD]
+            write.write_files(folder, files, gone)
         kept = [name for key in previous.apps for name in app_modules(key) if name not in files]
         names = [*files, *kept]
         written = write.digest_of_files(folder, names)

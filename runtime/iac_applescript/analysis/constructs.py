@@ -12,7 +12,7 @@ from typing import Any, Final
 from iac_applescript.analysis.applescript_units import scan_applescript
 from iac_applescript.analysis.findings import MAX_SCRIPT, Language
 from iac_applescript.analysis.javascript_tree import iterate_written
-from iac_runtime.toolkit import field_rows
+from iac_runtime.tools.field import field_rows
 
 _SPACES: Final = re.compile(r"\s")
 _SPELLINGS: Final[Mapping[str, str]] = {"end": "\n", "string": '"{}"'}
