@@ -73,7 +73,7 @@ def sort_changes(changes: Iterable[Change]) -> list[Change]:
 def summary_line(changes: Sequence[Change]) -> str:
     """Return one line about all of them."""
     apps = len({one.app for one in changes})
-    counts = Counter(one.danger for one in changes)
+    counts: Counter[Danger] = Counter(one.danger for one in changes)
     told = (f"{_TITLES[danger].lower()}: {n}" for danger, n in counts.items())
     return f"{'1 app changes' if apps == 1 else f'{apps} apps change'}; {', '.join(told)}"
 
