@@ -17,6 +17,7 @@ from typing import Any, Final
 from iac_simulator.dictionary import class_descendants, element_class
 from iac_simulator.errors import EventRefusedError
 from iac_simulator.field_profile import (
+    ODD,
     FieldProfile,
     FieldRow,
     Occasion,
@@ -32,7 +33,7 @@ from iac_simulator.resolve import (
     resolve_chain,
 )
 from iac_simulator.values import AppReference, is_mark, parse_instant, to_iso
-from iac_simulator.world import AppWorld, Data, WorldObject
+from iac_simulator.world import AppWorld, ContainingList, Data, WorldObject
 
 _TABLES: Final = tomllib.loads(Path(__file__).with_name("field_forms.toml").read_text("utf-8"))
 FORMS: Final[Mapping[str, Mapping[str, Any]]] = _TABLES["form"]
@@ -365,13 +366,23 @@ class FieldReading:
         if nested and owner.term not in class_descendants(world.tables, listed):
             self.profile.struck.update(row["id"] for row in nested)
             nodes = [*_all_levels(world, nodes, plural)]
+        for ident in self._hiding_rows(world, owner, listed):
+            if odd := [node for node in nodes if is_odd_object(node)]:
+                self.profile.struck[ident] += 1
+                nodes = [node for node in nodes if node is not odd[-1]]
+        return nodes
+
+    def hides_any(self, world: AppWorld, home: ContainingList, end: int, listed: str) -> bool:
+        """Say whether an object of a list before a place is left out."""
+        odd = any(ODD in data for data in home.items[:end])
+        return odd and any(self._hiding_rows(world, home.owner, listed))
+
+    def _hiding_rows(self, world: AppWorld, owner: WorldObject, listed: str) -> Iterator[str]:
         for row in self.profile.reading_rows(world, ("missing",), owner.term):
             since, _ = self.profile.seen.setdefault(row["id"], (self.profile.clock(), None))
             is_over = self.profile.clock() - since > row["play"].get("ms", _FOR_EVER) / 1000
-            if len(nodes) > 1 and not is_over and _leaves_out(world, row["play"], listed):
-                self.profile.struck[row["id"]] += 1
-                nodes = nodes[:-1]
-        return nodes
+            if not is_over and _leaves_out(world, row["play"], listed):
+                yield row["id"]
 
     def find_elsewhere(
         self, world: AppWorld, plural: str, matches: Callable[[WorldObject], bool]
@@ -416,7 +427,7 @@ def _leaves_out(world: AppWorld, play: FieldRow, listed: str) -> bool:
 
 
 def prepare_world(profile: FieldProfile, world: AppWorld) -> None:
-    """Give a world the order, the names and the doubles that the rows in force say."""
+    """Give a world the order, the names and the doubles that the rows in force say; mark the odd."""
     for row in profile.rows_in_force(world.tables):
         play = row.get("play", {})
         if play.get("fault") not in _PREPARED or acts_on_events(play) or not profile.acts(row):
@@ -424,6 +435,17 @@ def prepare_world(profile: FieldProfile, world: AppWorld) -> None:
         lists = [*_lists_of(world, play.get("of", ""))]
         profile.struck[row["id"]] += 1
         _PREPARED[play["fault"]](world, play, lists)
+    _mark_odd(world.data)
+
+
+def _mark_odd(data: Data) -> None:
+    for key, items in data.items():
+        if isinstance(items, list) and not key.startswith("@"):
+            objects = [item for item in items if isinstance(item, dict) and not is_mark(item)]
+            if len(objects) > 1:
+                objects[-1][ODD] = True
+            for item in objects:
+                _mark_odd(item)
 
 
 def _lists_of(world: AppWorld, term: str) -> Iterator[list[WorldObject]]:

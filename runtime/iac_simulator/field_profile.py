@@ -38,6 +38,12 @@ _ASKED: Final = ("denied", "ambiguous")
 _OF_EVERY_APP: Final = ("event_ms", "start_ms")
 _TEXT_LOST: Final = 0xFFFF
 
+ODD: Final = "@odd"
+"""Marks the last of each list of several, as the app had it when it was used first.
+
+What is made later is like any other: it is in sight, and can be read.
+"""
+
 
 class Occasion(NamedTuple):
     """An event on its way to an app.
@@ -133,13 +139,16 @@ def _tested_chains(folded: Mapping[str, Any]) -> Iterator[Chain]:
 
 
 def is_odd_object(node: WorldObject) -> bool:
-    """Say whether an object is the one of its list with which something is the matter: the last."""
-    items = node.home.items if node.home is not None else [node.data]
-    return items[-1] is node.data and (node.home is None or len(items) > 1)
+    """Say whether an object is the one of its list with which something is the matter."""
+    return ODD in node.data or node.home is None
 
 
 def _last_name(o: Occasion) -> Any:
     return next((step.value for step in reversed(o.chain) if step.kind == "n"), "")
+
+
+def _has_doubles(names: list[str | None]) -> bool:
+    return len(set(names)) < len(names)
 
 
 def _given_texts(o: Occasion) -> str:
@@ -174,6 +183,9 @@ CIRCUMSTANCES: Final[Mapping[str, Callable[[Occasion], bool]]] = {
     "name exists": _is_taken,
     "emoji in name": lambda o: any(
         max(o.call.world.object_name(node.data) or " ") > chr(_TEXT_LOST) for node in o.objects()
+    ),
+    "a shared name": lambda o: _has_doubles(
+        [o.call.world.object_name(node.data) for node in o.objects()]
     ),
     "null": lambda o: None in o.values.values(),
     "brackets": lambda o: "(" in _given_texts(o),

@@ -107,7 +107,7 @@ def lock_state(path: Path) -> AbstractContextManager[None]:
 _OF_WORLD: Final = frozenset(
     {"@results", "@errors", "@running", "@dictionary", "@name", "@next", "@kept", "@front", "@hard"}
 )
-_OF_OBJECT: Final = frozenset({"@class", "@text", "@content"})
+_OF_OBJECT: Final = frozenset({"@class", "@text", "@content", "@odd"})
 _ANYWHERE: Final = frozenset({"id", "name", "properties"})
 
 
