@@ -427,7 +427,7 @@ def _leaves_out(world: AppWorld, play: FieldRow, listed: str) -> bool:
 
 
 def prepare_world(profile: FieldProfile, world: AppWorld) -> None:
-    """Give a world the order, the names and the doubles that the rows in force say; mark the odd."""
+    """Give a world the order, names and doubles that the rows in force say, and mark the odd."""
     for row in profile.rows_in_force(world.tables):
         play = row.get("play", {})
         if play.get("fault") not in _PREPARED or acts_on_events(play) or not profile.acts(row):
