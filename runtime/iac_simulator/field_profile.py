@@ -180,8 +180,10 @@ def _last_name(o: Occasion) -> Any:
     return next((step.value for step in reversed(o.chain) if step.kind == "n"), "")
 
 
-def _has_doubles(names: list[str | None]) -> bool:
-    return len(set(names)) < len(names)
+def _share_a_name(world: AppWorld, o: Occasion) -> bool:
+    # The reading of the hard world asks this itself.
+    nodes = o._replace(call=o.call._replace(world=world)).objects()
+    return len({world.object_name(node.data) for node in nodes}) < len(nodes)
 
 
 def _given_texts(o: Occasion) -> str:
@@ -217,9 +219,7 @@ CIRCUMSTANCES: Final[Mapping[str, Callable[[Occasion], bool]]] = {
     "emoji in name": lambda o: any(
         max(o.call.world.object_name(node.data) or " ") > chr(_TEXT_LOST) for node in o.objects()
     ),
-    "a shared name": lambda o: _has_doubles(
-        [o.call.world.object_name(node.data) for node in o.objects()]
-    ),
+    "a shared name": lambda o: _share_a_name(o.call.world.friendly, o),
     "end before start": _ends_before_start,
     "a date filter": _filters_dates,
     "a filter over several": lambda o: any(
