@@ -150,7 +150,7 @@ class Application(Object):
         Args:
             with_title: The title of the dialog.
             with_prompt: The prompt to show.
-            multiple_selections_allowed: Whether multiple selections are allowed.
+            multiple_selections_allowed: Whether several can be chosen.
             as_: Whether to answer an app or an alias.
 
         Returns:
@@ -168,7 +168,7 @@ class Application(Object):
         """Let the user choose a color. SAFE, lets the user pick.
 
         Args:
-            default_color: The color at first red, green and blue, each 0 to 1.
+            default_color: The color at first: red, green and blue, each 0 to 1.
 
         Returns:
             The answer, a colour.
@@ -190,9 +190,9 @@ class Application(Object):
         Args:
             with_prompt: The prompt to show.
             of_type: The file types to offer.
-            default_location: The folder to start in, absolute path or .
+            default_location: The folder to start in, absolute path or ~.
             invisibles: Whether to show invisible files.
-            multiple_selections_allowed: Whether multiple selections are allowed.
+            multiple_selections_allowed: Whether several can be chosen.
             showing_package_contents: Whether to open packages as folders.
 
         Returns:
@@ -220,7 +220,7 @@ class Application(Object):
         Args:
             with_prompt: The prompt to show.
             default_name: The name to propose.
-            default_location: The folder to start in, absolute path or .
+            default_location: The folder to start in, absolute path or ~.
 
         Returns:
             The answer, a file.
@@ -245,9 +245,9 @@ class Application(Object):
 
         Args:
             with_prompt: The prompt to show.
-            default_location: The folder to start in, absolute path or .
+            default_location: The folder to start in, absolute path or ~.
             invisibles: Whether to show invisible files.
-            multiple_selections_allowed: Whether multiple selections are allowed.
+            multiple_selections_allowed: Whether several can be chosen.
             showing_package_contents: Whether to open packages as folders.
 
         Returns:
@@ -283,7 +283,7 @@ class Application(Object):
             default_items: The items that are selected at first.
             ok_button_name: The label of the OK button.
             cancel_button_name: The label of the cancel button.
-            multiple_selections_allowed: Whether multiple selections are allowed.
+            multiple_selections_allowed: Whether several can be chosen.
             empty_selection_allowed: Whether to allow choosing nothing.
 
         Returns:
@@ -350,8 +350,8 @@ class Application(Object):
         cancel_button: str | int | None = None,
         giving_up_after: int | None = None,
     ) -> AlertReply:
-        """Show an alert and wait for the user. Returns the button. SAFE, is seen or heard by the user
-        only.
+        """Show an alert and wait for the user. Returns the button. SAFE, is seen or heard by the
+        user only.
 
         Args:
             target: The text of the alert.
@@ -393,13 +393,13 @@ class Application(Object):
 
         Args:
             target: The text of the dialog.
-            default_answer: The text in the field at first no field if left out.
+            default_answer: The text in the field at first; no field if left out.
             hidden_answer: Whether to hide the answer.
             buttons: The buttons to show.
             default_button: The button that return presses.
             cancel_button: The button that escape presses.
             with_title: The title to show.
-            with_icon: The icon to show.
+            with_icon: The icon to show, absolute path or ~.
             giving_up_after: Seconds to wait for an answer.
 
         Returns:
@@ -426,7 +426,8 @@ class Application(Object):
         subtitle: str | None = None,
         sound_name: str | None = None,
     ) -> None:
-        """Show a notification. SAFE, only the user sees a notification, and it disappears by itself.
+        """Show a notification. SAFE, only the user sees a notification, and it disappears by
+        itself.
 
         Args:
             text: The text of the notification.
@@ -485,10 +486,10 @@ class Application(Object):
         )
 
     def info_for(self, target: Path, *, size: bool | None = None) -> FileInformation:
-        """Return facts about a file or folder size, dates, kind. SAFE.
+        """Return facts about a file or folder: size, dates, kind. SAFE.
 
         Args:
-            target: The file or folder, absolute path or .
+            target: The file or folder, absolute path or ~.
             size: Whether to add up its size.
 
         Returns:
@@ -508,7 +509,7 @@ class Application(Object):
         """Return the names of what is in a folder. SAFE.
 
         Args:
-            target: The folder to list, absolute path or .
+            target: The folder to list, absolute path or ~.
             invisibles: Whether to show invisible files.
 
         Returns:
@@ -577,7 +578,7 @@ class Application(Object):
 
         Args:
             target: The name of the resource.
-            in_bundle: The bundle to look in, absolute path or .
+            in_bundle: The bundle to look in, absolute path or ~.
             in_directory: The folder of the bundle to look in.
 
         Returns:
@@ -617,7 +618,7 @@ class Application(Object):
         Args:
             target: The key of the text.
             from_table: The strings file that has it.
-            in_bundle: The bundle that has it, absolute path or .
+            in_bundle: The bundle that has it, absolute path or ~.
 
         Returns:
             The answer, text.
@@ -642,7 +643,7 @@ class Application(Object):
         """Summarize a text or a text file. SAFE.
 
         Args:
-            target: What to summarize.
+            target: What to summarize, absolute path or ~.
             in_: How many sentences to answer.
 
         Returns:
@@ -659,7 +660,8 @@ class Application(Object):
         self._command("set_the_clipboard_to", target=target)
 
     def the_clipboard(self, *, as_: type[Object] | str | None = None) -> Any:
-        """Return the content of the clipboard. MODIFY, reads the clipboard, which may hold a password.
+        """Return the content of the clipboard. MODIFY, reads the clipboard, which may hold a
+        password.
 
         Args:
             as_: The kind of content wanted.
@@ -673,7 +675,7 @@ class Application(Object):
         """Return the types and sizes of what is on the clipboard. SAFE.
 
         Args:
-            for_: The kind to look for all kinds if left out.
+            for_: The kind to look for; all kinds if left out.
 
         Returns:
             The answer, values.
@@ -684,7 +686,7 @@ class Application(Object):
         """Open a file for reading or writing. Returns its number. MODIFY.
 
         Args:
-            target: The file to open, absolute path or .
+            target: The file to open, absolute path or ~.
             write_permission: Whether to write to it.
 
         Returns:
@@ -786,7 +788,7 @@ class Application(Object):
         """Load a compiled script from a file. DANGEROUS, runs code.
 
         Args:
-            target: The script file, absolute path or .
+            target: The script file, absolute path or ~.
 
         Returns:
             The answer, a value.
@@ -800,7 +802,7 @@ class Application(Object):
 
         Args:
             target: The script object to store.
-            in_: The file to write, absolute path or .
+            in_: The file to write, absolute path or ~.
             replacing: What to do with an existing file.
         """
         self._command("store_script", target=target, in_=in_, replacing=replacing)
@@ -853,9 +855,9 @@ class Application(Object):
             command: The shell command to run.
             as_: The kind of output wanted.
             administrator_privileges: Whether to run it as administrator.
-            user_name: The user to act as.
-            password: The password to give.
-            with_prompt: The prompt to show.
+            user_name: Parameter "user name", text.
+            password: Parameter "password", text.
+            with_prompt: Parameter "with prompt", text.
             altering_line_endings: Whether to change line endings to those of a Mac.
 
         Returns:
@@ -894,7 +896,7 @@ class Application(Object):
             target: The most it may be.
             from_: The least it may be.
             to: The most it may be.
-            with_seed: A number the same one gives the same result.
+            with_seed: A number; the same one gives the same result.
 
         Returns:
             The answer, a number.
@@ -943,8 +945,8 @@ class Application(Object):
         )
 
     def system_attribute(self, target: Any = None, *, has: int | None = None) -> Any:
-        """Return an environment variable or a fact of the system. MODIFY, reads the environment, which
-        may hold a secret.
+        """Return an environment variable or a fact of the system. MODIFY, reads the environment,
+        which may hold a secret.
 
         Args:
             target: The name of the variable.

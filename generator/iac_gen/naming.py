@@ -110,9 +110,14 @@ def class_plural(name: str, declared: str) -> str:
 
 
 def _to_ascii(text: str) -> str:
-    text = text.replace("&", " and ").replace("ß", "ss").replace("ƒ", "f")
-    plain = unicodedata.normalize("NFKD", text)
-    return plain.encode("ascii", "ignore").decode("ascii")
+    """Return letters, marks and digits of any script in ASCII; other signs part words."""
+    text = text.replace("&", " and ")
+    if text.isascii():
+        return text
+    from anyascii import anyascii  # Few dictionaries have such names.
+
+    spoken = ("L", "M", "N")
+    return anyascii("".join(c if unicodedata.category(c)[0] in spoken else " " for c in text))
 
 
 def snake_case(term: str, *, humps: bool = True) -> str:
