@@ -846,7 +846,7 @@ def update(
     Args:
         target: The files or folders to refresh, such as folders[0].
         necessity: Whether to refresh only what changed.
-        registering_applications: Parameter "registering applications", true or false.
+        registering_applications: Whether to register applications.
     """
     return APP.call(
         update,
@@ -1849,7 +1849,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "The files or folders to refresh, such as '
         'folders[0]"}, '
         '"necessity": {"type": "boolean", "default": false, "description": "Whether to refresh only what changed"}, '
-        '"registering_applications": {"type": "boolean", "default": true, "description": "Parameter \\"registering applications\\", true or false"}'
+        '"registering_applications": {"type": "boolean", "default": true, "description": "Whether to register applications"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "restart": Schema(

@@ -439,7 +439,7 @@ class Commands(Specifier):
 
         Args:
             necessity: Whether to refresh only what changed.
-            registering_applications: Parameter "registering applications", true or false.
+            registering_applications: Whether to register applications.
         """
         self._command(
             "update",

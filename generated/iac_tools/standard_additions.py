@@ -1316,9 +1316,9 @@ def do_shell_script(
         command: The shell command to run.
         as_: The kind of output wanted.
         administrator_privileges: Whether to run it as administrator.
-        user_name: Parameter "user name", text.
-        password: Parameter "password", text.
-        with_prompt: Parameter "with prompt", text.
+        user_name: The user to act as.
+        password: The password to give.
+        with_prompt: The prompt to show.
         altering_line_endings: Whether to change line endings to those of a Mac.
 
     Returns:
@@ -2343,9 +2343,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"command": {"type": "string", "description": "The shell command to run"}, '
         '"as_": {"type": "string", "description": "The kind of output wanted"}, '
         '"administrator_privileges": {"type": "boolean", "description": "Whether to run it as administrator"}, '
-        '"user_name": {"type": "string", "description": "Parameter \\"user name\\", text"}, '
-        '"password": {"type": "string", "description": "Parameter \\"password\\", text"}, '
-        '"with_prompt": {"type": "string", "description": "Parameter \\"with prompt\\", text"}, '
+        '"user_name": {"type": "string", "description": "The user to act as"}, '
+        '"password": {"type": "string", "description": "The password to give"}, '
+        '"with_prompt": {"type": "string", "description": "The prompt to show"}, '
         '"altering_line_endings": {"type": "boolean", "default": true, "description": "Whether to change line endings to those of a Mac"}'
         '}, "required": ["command"], "additionalProperties": false}',
         '{"type": "object", "properties": {'

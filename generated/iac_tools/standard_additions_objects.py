@@ -855,9 +855,9 @@ class Application(Object):
             command: The shell command to run.
             as_: The kind of output wanted.
             administrator_privileges: Whether to run it as administrator.
-            user_name: Parameter "user name", text.
-            password: Parameter "password", text.
-            with_prompt: Parameter "with prompt", text.
+            user_name: The user to act as.
+            password: The password to give.
+            with_prompt: The prompt to show.
             altering_line_endings: Whether to change line endings to those of a Mac.
 
         Returns:

@@ -273,7 +273,9 @@ class _ToolBuilder:
         )
         unproven = descriptions.UNPROVEN if facts else ""
         room = descriptions.MAX_SUMMARY - len(unproven)
-        summary = descriptions.with_level(summary, judged.level, judged.reason, room) + unproven
+        # What words alone let suppose of the app's command is no fact to tell.
+        reason = judged.reason if doc or judged.verdict.source != "words" else ""
+        summary = descriptions.with_level(summary, judged.level, reason, room) + unproven
         copies = object_tools.copy_levels(command, self.classes)
         self.tools.append(
             ToolFunction(

@@ -144,7 +144,7 @@ def with_level(text: str, level: str, reason: str, limit: int = MAX_SUMMARY) -> 
     for clause in reason.split(", "):
         first, *rest = clause.lower().split() or [""]
         repeats = first in (f"{verb}s", f"{verb}es") and stems.issuperset(map(_word_stem, rest))
-        if not repeats and clause not in _SAID_BY.get(level, ()):
+        if clause and not repeats and clause not in _SAID_BY.get(level, ()):
             told.append(clause)
     words = truncate_words(f"{', '.join([level, *told])}.", 70)
     return f"{end_sentence(whole_sentences(text, limit - len(words) - 2))} {words}"
