@@ -961,7 +961,8 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("URL", "URL ", "url", "text", "rw", "MODIFY"),
         Property("loading", "ldng", "loading", "boolean", "r", "SAFE"),
     )),
-    "bookmark folder": Class("CrBF", "bookmarkFolder", "bookmarkFolders", None, "MODIFY", "DANGEROUS", (
+    "bookmark folder": Class(
+        "CrBF", "bookmarkFolder", "bookmarkFolders", None, "MODIFY", "DANGEROUS", (
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("title", "pnam", "title", "text", "rw", "MODIFY"),
         Property("index", "pidx", "index", "number", "r", "SAFE"),

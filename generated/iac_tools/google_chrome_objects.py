@@ -271,7 +271,7 @@ class Tab(Commands, Object):
     """Its name."""
     url: RwProp[str] = RwProp("url")
     loading: Prop[bool] = Prop("loading")
-    """Whether "loading" is true."""
+    """Whether 'loading' is true."""
 
     if TYPE_CHECKING:
 
@@ -415,7 +415,23 @@ if TYPE_CHECKING:
         active_tab: Tab
         mode: str
         active_tab_index: int
-    WindowName = Literal["given_name", "name", "id", "index", "bounds", "closeable", "minimizable", "minimized", "resizable", "visible", "zoomable", "zoomed", "active_tab", "mode", "active_tab_index"]
+    WindowName = Literal[
+        "given_name",
+        "name",
+        "id",
+        "index",
+        "bounds",
+        "closeable",
+        "minimizable",
+        "minimized",
+        "resizable",
+        "visible",
+        "zoomable",
+        "zoomed",
+        "active_tab",
+        "mode",
+        "active_tab_index",
+    ]
     class TabRow(TypedDict):
         id: str
         title: str

@@ -575,7 +575,20 @@ if TYPE_CHECKING:
         zoomable: bool
         zoomed: bool
         document: Document
-    WindowName = Literal["name", "id", "index", "bounds", "closeable", "miniaturizable", "miniaturized", "resizable", "visible", "zoomable", "zoomed", "document"]
+    WindowName = Literal[
+        "name",
+        "id",
+        "index",
+        "bounds",
+        "closeable",
+        "miniaturizable",
+        "miniaturized",
+        "resizable",
+        "visible",
+        "zoomable",
+        "zoomed",
+        "document",
+    ]
     class AccountRow(TypedDict):
         default_folder: Folder
         name: str
@@ -618,7 +631,17 @@ if TYPE_CHECKING:
         modification_date: datetime
         password_protected: bool
         shared: bool
-    NoteName = Literal["name", "id", "container", "body", "plaintext", "creation_date", "modification_date", "password_protected", "shared"]
+    NoteName = Literal[
+        "name",
+        "id",
+        "container",
+        "body",
+        "plaintext",
+        "creation_date",
+        "modification_date",
+        "password_protected",
+        "shared",
+    ]
     class AttachmentRow(TypedDict):
         name: str
         id: str
@@ -639,4 +662,14 @@ if TYPE_CHECKING:
         url: str
         shared: bool
         contents: Path
-    AttachmentName = Literal["name", "id", "container", "content_identifier", "creation_date", "modification_date", "url", "shared", "contents"]
+    AttachmentName = Literal[
+        "name",
+        "id",
+        "container",
+        "content_identifier",
+        "creation_date",
+        "modification_date",
+        "url",
+        "shared",
+        "contents",
+    ]

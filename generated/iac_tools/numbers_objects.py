@@ -573,7 +573,7 @@ class Shape(IworkItem):
     background_fill_type: Prop[ItemFillOptions] = Prop("backgroundFillType")
     object_text: RwProp[RichText | str] = RwProp("objectText")
     reflection_showing: RwProp[bool] = RwProp("reflectionShowing")
-    """Whether "reflection showing" is true."""
+    """Whether 'reflection showing' is true."""
     reflection_value: RwProp[int] = RwProp("reflectionValue")
     rotation: RwProp[int] = RwProp("rotation")
     opacity: RwProp[int] = RwProp("opacity")
@@ -629,7 +629,7 @@ class Image(IworkItem):
     file_name: RwProp[Path | str] = RwProp("fileName")
     opacity: RwProp[int] = RwProp("opacity")
     reflection_showing: RwProp[bool] = RwProp("reflectionShowing")
-    """Whether "reflection showing" is true."""
+    """Whether 'reflection showing' is true."""
     reflection_value: RwProp[int] = RwProp("reflectionValue")
     rotation: RwProp[int] = RwProp("rotation")
 
@@ -687,7 +687,7 @@ class Line(IworkItem):
 
     end_point: RwProp[Point] = RwProp("endPoint")
     reflection_showing: RwProp[bool] = RwProp("reflectionShowing")
-    """Whether "reflection showing" is true."""
+    """Whether 'reflection showing' is true."""
     reflection_value: RwProp[int] = RwProp("reflectionValue")
     rotation: RwProp[int] = RwProp("rotation")
     start_point: RwProp[Point] = RwProp("startPoint")
@@ -719,7 +719,7 @@ class Movie(IworkItem):
     movie_volume: RwProp[int] = RwProp("movieVolume")
     opacity: RwProp[int] = RwProp("opacity")
     reflection_showing: RwProp[bool] = RwProp("reflectionShowing")
-    """Whether "reflection showing" is true."""
+    """Whether 'reflection showing' is true."""
     reflection_value: RwProp[int] = RwProp("reflectionValue")
     repetition_method: RwProp[PlaybackRepetitionMethod] = RwProp("repetitionMethod")
     rotation: RwProp[int] = RwProp("rotation")
@@ -759,9 +759,9 @@ class Table(IworkItem):
     filtered: RwProp[bool] = RwProp("filtered")
     """Whether it is filtered."""
     header_rows_frozen: RwProp[bool] = RwProp("headerRowsFrozen")
-    """Whether "header rows frozen" is true."""
+    """Whether 'header rows frozen' is true."""
     header_columns_frozen: RwProp[bool] = RwProp("headerColumnsFrozen")
-    """Whether "header columns frozen" is true."""
+    """Whether 'header columns frozen' is true."""
     cells: Elements[Cells] = Elements("cells", "cell")
     rows: Elements[Rows_] = Elements("rows", "row")
     columns: Elements[Columns] = Elements("columns", "column")
@@ -810,7 +810,7 @@ class TextItem(IworkItem):
     object_text: RwProp[RichText | str] = RwProp("objectText")
     opacity: RwProp[int] = RwProp("opacity")
     reflection_showing: RwProp[bool] = RwProp("reflectionShowing")
-    """Whether "reflection showing" is true."""
+    """Whether 'reflection showing' is true."""
     reflection_value: RwProp[int] = RwProp("reflectionValue")
     rotation: RwProp[int] = RwProp("rotation")
 
@@ -845,7 +845,7 @@ class Range(Commands, Object):
     """Its name."""
     text_color: RwProp[Color] = RwProp("textColor")
     text_wrap: RwProp[bool] = RwProp("textWrap")
-    """Whether "text wrap" is true."""
+    """Whether 'text wrap' is true."""
     background_color: RwProp[Color] = RwProp("backgroundColor")
     vertical_alignment: RwProp[Tavt] = RwProp("verticalAlignment")
     cells: Elements[Cells] = Elements("cells", "cell")
@@ -1099,8 +1099,31 @@ app: Final = Application()
 
 if TYPE_CHECKING:
     PlaybackRepetitionMethod = Literal["none", "loop", "loop back and forth"]
-    ItemFillOptions = Literal["no fill", "color fill", "gradient fill", "advanced gradient fill", "image fill", "advanced image fill"]
-    Nmct = Literal["automatic", "checkbox", "currency", "date and time", "fraction", "number", "percent", "pop up menu", "scientific", "slider", "stepper", "text", "duration", "rating", "numeral system"]
+    ItemFillOptions = Literal[
+        "no fill",
+        "color fill",
+        "gradient fill",
+        "advanced gradient fill",
+        "image fill",
+        "advanced image fill",
+    ]
+    Nmct = Literal[
+        "automatic",
+        "checkbox",
+        "currency",
+        "date and time",
+        "fraction",
+        "number",
+        "percent",
+        "pop up menu",
+        "scientific",
+        "slider",
+        "stepper",
+        "text",
+        "duration",
+        "rating",
+        "numeral system",
+    ]
     Taht = Literal["auto align", "center", "justify", "left", "right"]
     Tavt = Literal["bottom", "center", "top"]
     SaveOptions = Literal["yes", "no", "ask"]
@@ -1180,7 +1203,20 @@ if TYPE_CHECKING:
         zoomable: bool
         zoomed: bool
         document: Document
-    WindowName = Literal["name", "id", "index", "bounds", "closeable", "miniaturizable", "miniaturized", "resizable", "visible", "zoomable", "zoomed", "document"]
+    WindowName = Literal[
+        "name",
+        "id",
+        "index",
+        "bounds",
+        "closeable",
+        "miniaturizable",
+        "miniaturized",
+        "resizable",
+        "visible",
+        "zoomable",
+        "zoomed",
+        "document",
+    ]
     class RichTextRow(TypedDict):
         color: Color
         font: str
@@ -1235,7 +1271,14 @@ if TYPE_CHECKING:
         reflection_value: int
         rotation: int
         opacity: int
-    ShapeName = Literal["background_fill_type", "object_text", "reflection_showing", "reflection_value", "rotation", "opacity"] | IworkItemName
+    ShapeName = Literal[
+        "background_fill_type",
+        "object_text",
+        "reflection_showing",
+        "reflection_value",
+        "rotation",
+        "opacity",
+    ] | IworkItemName
     class ChartRow(IworkItemRow): ...
     class ChartValues(IworkItemValues, total=False): ...
     ChartName = IworkItemName
@@ -1255,7 +1298,15 @@ if TYPE_CHECKING:
         reflection_showing: bool
         reflection_value: int
         rotation: int
-    ImageName = Literal["description", "file", "file_name", "opacity", "reflection_showing", "reflection_value", "rotation"] | IworkItemName
+    ImageName = Literal[
+        "description",
+        "file",
+        "file_name",
+        "opacity",
+        "reflection_showing",
+        "reflection_value",
+        "rotation",
+    ] | IworkItemName
     class GroupRow(IworkContainerRow):
         height: int
         parent: IworkContainer
@@ -1281,7 +1332,13 @@ if TYPE_CHECKING:
         reflection_value: int
         rotation: int
         start_point: Point
-    LineName = Literal["end_point", "reflection_showing", "reflection_value", "rotation", "start_point"] | IworkItemName
+    LineName = Literal[
+        "end_point",
+        "reflection_showing",
+        "reflection_value",
+        "rotation",
+        "start_point",
+    ] | IworkItemName
     class MovieRow(IworkItemRow):
         file_name: Path | str
         movie_volume: int
@@ -1298,7 +1355,15 @@ if TYPE_CHECKING:
         reflection_value: int
         repetition_method: PlaybackRepetitionMethod
         rotation: int
-    MovieName = Literal["file_name", "movie_volume", "opacity", "reflection_showing", "reflection_value", "repetition_method", "rotation"] | IworkItemName
+    MovieName = Literal[
+        "file_name",
+        "movie_volume",
+        "opacity",
+        "reflection_showing",
+        "reflection_value",
+        "repetition_method",
+        "rotation",
+    ] | IworkItemName
     class TableRow(IworkItemRow):
         name: str
         cell_range: Range
@@ -1323,7 +1388,19 @@ if TYPE_CHECKING:
         filtered: bool
         header_rows_frozen: bool
         header_columns_frozen: bool
-    TableName = Literal["name", "cell_range", "selection_range", "row_count", "column_count", "header_row_count", "header_column_count", "footer_row_count", "filtered", "header_rows_frozen", "header_columns_frozen"] | IworkItemName
+    TableName = Literal[
+        "name",
+        "cell_range",
+        "selection_range",
+        "row_count",
+        "column_count",
+        "header_row_count",
+        "header_column_count",
+        "footer_row_count",
+        "filtered",
+        "header_rows_frozen",
+        "header_columns_frozen",
+    ] | IworkItemName
     class TextItemRow(IworkItemRow):
         background_fill_type: ItemFillOptions
         object_text: RichText | str
@@ -1338,7 +1415,14 @@ if TYPE_CHECKING:
         reflection_showing: bool
         reflection_value: int
         rotation: int
-    TextItemName = Literal["background_fill_type", "object_text", "opacity", "reflection_showing", "reflection_value", "rotation"] | IworkItemName
+    TextItemName = Literal[
+        "background_fill_type",
+        "object_text",
+        "opacity",
+        "reflection_showing",
+        "reflection_value",
+        "rotation",
+    ] | IworkItemName
     class RangeRow(TypedDict):
         font_name: str
         font_size: float
@@ -1359,7 +1443,17 @@ if TYPE_CHECKING:
         text_wrap: bool
         background_color: Color
         vertical_alignment: Tavt
-    RangeName = Literal["font_name", "font_size", "format", "alignment", "name", "text_color", "text_wrap", "background_color", "vertical_alignment"]
+    RangeName = Literal[
+        "font_name",
+        "font_size",
+        "format",
+        "alignment",
+        "name",
+        "text_color",
+        "text_wrap",
+        "background_color",
+        "vertical_alignment",
+    ]
     class CellRow(RangeRow):
         column: Column
         row: Row

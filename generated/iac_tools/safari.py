@@ -903,8 +903,10 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("pid", "wpid", "pid", "number", "r", "SAFE"),
     )),
-    "sourceProvider": Class("srcP", "sourceprovider", "sourceproviders", None, "MODIFY", "DANGEROUS", ()),
-    "contentsProvider": Class("txtP", "contentsprovider", "contentsproviders", None, "MODIFY", "DANGEROUS", ()),
+    "sourceProvider": Class(
+        "srcP", "sourceprovider", "sourceproviders", None, "MODIFY", "DANGEROUS", ()),
+    "contentsProvider": Class(
+        "txtP", "contentsprovider", "contentsproviders", None, "MODIFY", "DANGEROUS", ()),
 }
 
 ENUMS: Final[Mapping[str, Enum]] = {
@@ -928,7 +930,9 @@ RECORDS: Final[Mapping[str, Record]] = {
         Property("pages across", "lwla", "pagesAcross", "integer", "rw", "MODIFY"),
         Property("pages down", "lwld", "pagesDown", "integer", "rw", "MODIFY"),
         Property("requested print time", "lwqt", "requestedPrintTime", "date", "rw", "MODIFY"),
-        Property("error handling", "lweh", "errorHandling", "printing error handling", "rw", "MODIFY"),
+        Property(
+            "error handling", "lweh", "errorHandling", "printing error handling", "rw", "MODIFY"
+        ),
         Property("fax number", "faxn", "faxNumber", "text", "rw", "MODIFY"),
         Property("target printer", "trpr", "targetPrinter", "text", "rw", "MODIFY"),
     )),

@@ -456,7 +456,21 @@ if TYPE_CHECKING:
         zoomed: bool
         document: Document
         current_tab: Tab
-    WindowName = Literal["name", "id", "index", "bounds", "closeable", "miniaturizable", "miniaturized", "resizable", "visible", "zoomable", "zoomed", "document", "current_tab"]
+    WindowName = Literal[
+        "name",
+        "id",
+        "index",
+        "bounds",
+        "closeable",
+        "miniaturizable",
+        "miniaturized",
+        "resizable",
+        "visible",
+        "zoomable",
+        "zoomed",
+        "document",
+        "current_tab",
+    ]
     class TabRow(TypedDict):
         source: str
         url: str

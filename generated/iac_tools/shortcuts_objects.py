@@ -266,7 +266,7 @@ class Shortcut(Commands, Object):
     color: Prop[Color] = Prop("color")
     icon: Prop[Any] = Prop("icon")
     accepts_input: Prop[bool] = Prop("acceptsInput")
-    """Whether "accepts input" is true."""
+    """Whether 'accepts input' is true."""
     action_count: Prop[int] = Prop("actionCount")
 
     def run(self, *, with_input: Any = None) -> Any:
@@ -412,7 +412,20 @@ if TYPE_CHECKING:
         zoomable: bool
         zoomed: bool
         document: Document
-    WindowName = Literal["name", "id", "index", "bounds", "closeable", "miniaturizable", "miniaturized", "resizable", "visible", "zoomable", "zoomed", "document"]
+    WindowName = Literal[
+        "name",
+        "id",
+        "index",
+        "bounds",
+        "closeable",
+        "miniaturizable",
+        "miniaturized",
+        "resizable",
+        "visible",
+        "zoomable",
+        "zoomed",
+        "document",
+    ]
     class ShortcutRow(TypedDict):
         name: str
         subtitle: str
@@ -431,7 +444,16 @@ if TYPE_CHECKING:
         icon: Any
         accepts_input: bool
         action_count: int
-    ShortcutName = Literal["name", "subtitle", "id", "folder", "color", "icon", "accepts_input", "action_count"]
+    ShortcutName = Literal[
+        "name",
+        "subtitle",
+        "id",
+        "folder",
+        "color",
+        "icon",
+        "accepts_input",
+        "action_count",
+    ]
     class FolderRow(TypedDict):
         name: str
         id: str

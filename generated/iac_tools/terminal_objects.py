@@ -245,18 +245,18 @@ class SettingsSet(Commands, Object):
     font_name: RwProp[str] = RwProp("fontName")
     font_size: RwProp[int] = RwProp("fontSize")
     font_antialiasing: RwProp[bool] = RwProp("fontAntialiasing")
-    """Whether "font antialiasing" is true."""
+    """Whether 'font antialiasing' is true."""
     clean_commands: RwProp[ListOf[str]] = RwProp("cleanCommands")
     title_displays_device_name: RwProp[bool] = RwProp("titleDisplaysDeviceName")
-    """Whether "title displays device name" is true."""
+    """Whether 'title displays device name' is true."""
     title_displays_shell_path: RwProp[bool] = RwProp("titleDisplaysShellPath")
-    """Whether "title displays shell path" is true."""
+    """Whether 'title displays shell path' is true."""
     title_displays_window_size: RwProp[bool] = RwProp("titleDisplaysWindowSize")
-    """Whether "title displays window size" is true."""
+    """Whether 'title displays window size' is true."""
     title_displays_settings_name: RwProp[bool] = RwProp("titleDisplaysSettingsName")
-    """Whether "title displays settings name" is true."""
+    """Whether 'title displays settings name' is true."""
     title_displays_custom_title: RwProp[bool] = RwProp("titleDisplaysCustomTitle")
-    """Whether "title displays custom title" is true."""
+    """Whether 'title displays custom title' is true."""
     custom_title: RwProp[str] = RwProp("customTitle")
 
     if TYPE_CHECKING:
@@ -287,12 +287,12 @@ class Tab(Commands, Object):
     contents: Prop[str] = Prop("contents")
     history: Prop[str] = Prop("history")
     busy: Prop[bool] = Prop("busy")
-    """Whether "busy" is true."""
+    """Whether 'busy' is true."""
     processes: Prop[ListOf[str]] = Prop("processes")
     selected: RwProp[bool] = RwProp("selected")
     """Whether it is selected."""
     title_displays_custom_title: RwProp[bool] = RwProp("titleDisplaysCustomTitle")
-    """Whether "title displays custom title" is true."""
+    """Whether 'title displays custom title' is true."""
     custom_title: RwProp[str] = RwProp("customTitle")
     tty: Prop[str] = Prop("tty")
     current_settings: RwOne[ReplaceableSettingsSet] = RwOne("currentSettings", "settings set")
@@ -302,17 +302,17 @@ class Tab(Commands, Object):
     bold_text_color: RwProp[Color] = RwProp("boldTextColor")
     clean_commands: RwProp[ListOf[str]] = RwProp("cleanCommands")
     title_displays_device_name: RwProp[bool] = RwProp("titleDisplaysDeviceName")
-    """Whether "title displays device name" is true."""
+    """Whether 'title displays device name' is true."""
     title_displays_shell_path: RwProp[bool] = RwProp("titleDisplaysShellPath")
-    """Whether "title displays shell path" is true."""
+    """Whether 'title displays shell path' is true."""
     title_displays_window_size: RwProp[bool] = RwProp("titleDisplaysWindowSize")
-    """Whether "title displays window size" is true."""
+    """Whether 'title displays window size' is true."""
     title_displays_file_name: RwProp[bool] = RwProp("titleDisplaysFileName")
-    """Whether "title displays file name" is true."""
+    """Whether 'title displays file name' is true."""
     font_name: RwProp[str] = RwProp("fontName")
     font_size: RwProp[int] = RwProp("fontSize")
     font_antialiasing: RwProp[bool] = RwProp("fontAntialiasing")
-    """Whether "font antialiasing" is true."""
+    """Whether 'font antialiasing' is true."""
 
     if TYPE_CHECKING:
 
@@ -382,7 +382,13 @@ if TYPE_CHECKING:
         version: str
         default_settings: SettingsSet
         startup_settings: SettingsSet
-    ApplicationName = Literal["name", "frontmost", "version", "default_settings", "startup_settings"]
+    ApplicationName = Literal[
+        "name",
+        "frontmost",
+        "version",
+        "default_settings",
+        "startup_settings",
+    ]
     class WindowRow(TypedDict):
         name: str
         id: int
@@ -419,7 +425,25 @@ if TYPE_CHECKING:
         origin: Point
         size: Point
         frame: Rect
-    WindowName = Literal["name", "id", "index", "bounds", "closeable", "miniaturizable", "miniaturized", "resizable", "visible", "zoomable", "zoomed", "frontmost", "selected_tab", "position", "origin", "size", "frame"]
+    WindowName = Literal[
+        "name",
+        "id",
+        "index",
+        "bounds",
+        "closeable",
+        "miniaturizable",
+        "miniaturized",
+        "resizable",
+        "visible",
+        "zoomable",
+        "zoomed",
+        "frontmost",
+        "selected_tab",
+        "position",
+        "origin",
+        "size",
+        "frame",
+    ]
     class SettingsSetRow(TypedDict):
         id: int
         name: str
@@ -458,7 +482,26 @@ if TYPE_CHECKING:
         title_displays_settings_name: bool
         title_displays_custom_title: bool
         custom_title: str
-    SettingsSetName = Literal["id", "name", "number_of_rows", "number_of_columns", "cursor_color", "background_color", "normal_text_color", "bold_text_color", "font_name", "font_size", "font_antialiasing", "clean_commands", "title_displays_device_name", "title_displays_shell_path", "title_displays_window_size", "title_displays_settings_name", "title_displays_custom_title", "custom_title"]
+    SettingsSetName = Literal[
+        "id",
+        "name",
+        "number_of_rows",
+        "number_of_columns",
+        "cursor_color",
+        "background_color",
+        "normal_text_color",
+        "bold_text_color",
+        "font_name",
+        "font_size",
+        "font_antialiasing",
+        "clean_commands",
+        "title_displays_device_name",
+        "title_displays_shell_path",
+        "title_displays_window_size",
+        "title_displays_settings_name",
+        "title_displays_custom_title",
+        "custom_title",
+    ]
     class TabRow(TypedDict):
         number_of_rows: int
         number_of_columns: int
@@ -507,4 +550,28 @@ if TYPE_CHECKING:
         font_name: str
         font_size: int
         font_antialiasing: bool
-    TabName = Literal["number_of_rows", "number_of_columns", "contents", "history", "busy", "processes", "selected", "title_displays_custom_title", "custom_title", "tty", "current_settings", "cursor_color", "background_color", "normal_text_color", "bold_text_color", "clean_commands", "title_displays_device_name", "title_displays_shell_path", "title_displays_window_size", "title_displays_file_name", "font_name", "font_size", "font_antialiasing"]
+    TabName = Literal[
+        "number_of_rows",
+        "number_of_columns",
+        "contents",
+        "history",
+        "busy",
+        "processes",
+        "selected",
+        "title_displays_custom_title",
+        "custom_title",
+        "tty",
+        "current_settings",
+        "cursor_color",
+        "background_color",
+        "normal_text_color",
+        "bold_text_color",
+        "clean_commands",
+        "title_displays_device_name",
+        "title_displays_shell_path",
+        "title_displays_window_size",
+        "title_displays_file_name",
+        "font_name",
+        "font_size",
+        "font_antialiasing",
+    ]

@@ -806,7 +806,8 @@ CLASSES: Final[Mapping[str, Class]] = {
         Element("paragraph", "rw"),
         Element("word", "rw"),
     )),
-    "print settings": Class("pset", "printSettings", "printSettingss", None, "MODIFY", "DANGEROUS", (
+    "print settings": Class(
+        "pset", "printSettings", "printSettingss", None, "MODIFY", "DANGEROUS", (
         Property("copies", "lwcp", "copies", "integer", "rw", "MODIFY"),
         Property("collating", "lwcl", "collating", "boolean", "rw", "MODIFY"),
         Property("starting page", "lwfp", "startingPage", "integer", "rw", "MODIFY"),

@@ -280,7 +280,7 @@ class Window(Item):
     document: One[Document] = One("document", "document")
     """The document that it shows."""
     floating: Prop[bool] = Prop("floating")
-    """Whether "floating" is true."""
+    """Whether 'floating' is true."""
     id: Prop[int] = Prop("id")
     """Its id, which stays the same."""
     index: RwProp[int] = RwProp("index")
@@ -290,7 +290,7 @@ class Window(Item):
     miniaturized: RwProp[bool] = RwProp("miniaturized")
     """Whether it is in the Dock."""
     modal: Prop[bool] = Prop("modal")
-    """Whether "modal" is true."""
+    """Whether 'modal' is true."""
     name: RwProp[str] = RwProp("name")
     """Its name."""
     resizable: Prop[bool] = Prop("resizable")
@@ -475,7 +475,7 @@ class PrintSettings(Commands, Object):
 
     copies: RwProp[int] = RwProp("copies")
     collating: RwProp[bool] = RwProp("collating")
-    """Whether "collating" is true."""
+    """Whether 'collating' is true."""
     starting_page: RwProp[int] = RwProp("startingPage")
     ending_page: RwProp[int] = RwProp("endingPage")
     pages_across: RwProp[int] = RwProp("pagesAcross")
@@ -576,7 +576,23 @@ if TYPE_CHECKING:
         visible: bool
         zoomable: bool
         zoomed: bool
-    WindowName = Literal["bounds", "closeable", "document", "floating", "id", "index", "miniaturizable", "miniaturized", "modal", "name", "resizable", "titled", "visible", "zoomable", "zoomed"] | ItemName
+    WindowName = Literal[
+        "bounds",
+        "closeable",
+        "document",
+        "floating",
+        "id",
+        "index",
+        "miniaturizable",
+        "miniaturized",
+        "modal",
+        "name",
+        "resizable",
+        "titled",
+        "visible",
+        "zoomable",
+        "zoomed",
+    ] | ItemName
     class TextValues(ItemValues, total=False):
         color: Color
         font: str
@@ -627,4 +643,15 @@ if TYPE_CHECKING:
         error_handling: Enum_
         fax_number: str
         target_printer: str
-    PrintSettingsName = Literal["copies", "collating", "starting_page", "ending_page", "pages_across", "pages_down", "requested_print_time", "error_handling", "fax_number", "target_printer"]
+    PrintSettingsName = Literal[
+        "copies",
+        "collating",
+        "starting_page",
+        "ending_page",
+        "pages_across",
+        "pages_down",
+        "requested_print_time",
+        "error_handling",
+        "fax_number",
+        "target_printer",
+    ]

@@ -17,10 +17,10 @@ from iac_gen.classify import (
     judge_make,
     judge_setter,
 )
-from iac_gen.descriptions import join_with, plural_noun, shown_term
+from iac_gen.descriptions import join_with, shown_term
 from iac_gen.ir import Module, ToolFunction, ToolParameter
 from iac_gen.model import Diagnostic, SdefCommand, Severity
-from iac_gen.naming import class_plural, javascript_name
+from iac_gen.naming import class_plural, javascript_name, plural_noun
 from iac_gen.quirks import QuirkDecisions
 from iac_gen.resolve import ResolvedDictionary, is_hook
 from iac_gen.text import MAX_ENUMERATOR, MAX_NAME, clean_text

@@ -1,7 +1,7 @@
 """Descriptions: what a tool, a parameter, a class and a property is, in words.
 
 A sentence of a quirk or of words.toml stands where there is one. Else the app's own words stand
-as they are, and where the app says nothing, its term is quoted: `Run the command "trash" of
+as they are, and where the app says nothing, its term is quoted: `Run the command 'trash' of
 Journler on an entry.` Nothing is made from what a term might mean.
 
 Foreign words lose what cannot be seen and what is too long, nothing else; a text that would speak
@@ -20,6 +20,7 @@ from typing import Final, NamedTuple
 from iac_gen.ir import ToolFunction, ToolParameter
 from iac_gen.merge import APPLICATION
 from iac_gen.model import SdefClass, SdefCommand
+from iac_gen.naming import is_plural, plural_noun
 from iac_gen.resolve import ResolvedDictionary
 from iac_gen.text import MAX_NAME, SourceText, clean_text, identifier, on_one_line, prose
 from iac_gen.types import AppTypes, item_terms
@@ -44,19 +45,9 @@ SHORTCUTS: Final[Mapping[str, str]] = _TABLE["shortcuts"]
 """The sentence of a parameter of a shortcut, by its name."""
 _PROPERTIES: Final[Mapping[str, str]] = _TABLE["properties"]
 _FORMS: Final[Mapping[str, str]] = _TABLE["forms"]
-_MASS: Final = frozenset(_TABLE["mass"].split())
 _CONSONANT: Final = re.compile(_TABLE["consonant"])
 _VOWEL: Final = re.compile(_TABLE["vowel"])
 _ARTICLES: Final = ("a ", "an ", "the ", "any ", "all ")
-
-
-def is_plural(noun: str) -> bool:
-    """Say whether a noun stands without an article: many of a thing, or what is not counted."""
-    last = noun.rpartition(" ")[2]
-    if " or " in noun:
-        return True
-    one = re.search(r"(ias|is|canvas|atlas)$", last, re.IGNORECASE)
-    return last.lower() in _MASS or (not one and bool(re.search(r"[^su]s$", last, re.IGNORECASE)))
 
 
 def with_article(noun: str) -> str:
@@ -65,20 +56,6 @@ def with_article(noun: str) -> str:
         return noun
     spoken = noun[0].lower() in "aeiou" and not _CONSONANT.search(noun)
     return f"an {noun}" if spoken or _VOWEL.search(noun) else f"a {noun}"
-
-
-def plural_noun(noun: str) -> str:
-    """Return the plural of a noun."""
-    head, space, last = noun.rpartition(" ")
-    if last in _TABLE["plurals"]:
-        many = _TABLE["plurals"][last]
-    elif is_plural(noun):
-        return noun
-    elif re.search(r"[^aeiou]y$", last):
-        many = f"{last[:-1]}ies"
-    else:
-        many = f"{last}es" if re.search(r"(s|x|z|ch|sh)$", last) else f"{last}s"
-    return f"{head}{space}{many}"
 
 
 def join_with(word: str, words: Sequence[str]) -> str:
@@ -236,7 +213,7 @@ def describe_command(
     direct, result = kinds
     text = capitalize_first(theirs)
     if not text:
-        text = f'Run the command "{shown_term(command.name)}"{f" of {app}" * bool(app)}'
+        text = f"Run the command '{shown_term(command.name)}'{f' of {app}' * bool(app)}"
         if direct:
             takes_objects = types.names_objects(direct) or "file" in types.bare_terms(direct)
             how = "on" if takes_objects else "with"
@@ -256,7 +233,7 @@ def describe_parameter(
     objects = types.names_objects(kind)
     if name:
         what = with_article(_type_as_noun(kind, types, own)) if objects else ""
-        return f'Parameter "{shown_term(name)}", {what or describe_type(kind, types, own)}'
+        return f"Parameter '{shown_term(name)}', {what or describe_type(kind, types, own)}"
     if objects or "file" in types.bare_terms(kind):
         return f"Which {_type_as_noun(kind, types, own)}"
     return f"{capitalize_first(describe_type(kind, types, own))} that the command is given"
@@ -416,9 +393,9 @@ def describe_property(row: Property, types: AppTypes, theirs: str = "") -> str:
     if row.type == "boolean" and _QUALITY.fullmatch(name):
         return f"Whether it is {name}{access}."
     if row.type == "boolean":
-        return f'Whether "{name}" is true{access}.'
+        return f"Whether '{name}' is true{access}."
     words = describe_type(row.type, types)
-    text = f'The property "{name}"'
+    text = f"The property '{name}'"
     if words not in _PLAIN_FORMS:
         text += f", {words}"
     return f"{text}{access}."

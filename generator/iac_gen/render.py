@@ -586,7 +586,7 @@ def _short_description(sentence: str) -> str:
 
 
 def _attribute_values(row: ObjectAttribute, description: str) -> dict[str, Any]:
-    tells = not description.startswith('The property "')
+    tells = not description.startswith("The property '")
     term = [literal(row.term)] if row.term else []
     return {
         "name": identifier(row.name),

@@ -10,8 +10,9 @@ import pytest
 from builds import Built
 from making import DIARY, build, inputs, read, sdef, source
 
-from iac_gen.descriptions import plural_noun, with_article
+from iac_gen.descriptions import with_article
 from iac_gen.discover import load_includes
+from iac_gen.naming import plural_noun
 from iac_gen.pipeline import build_folder, represent_app
 from iac_gen.quirks import load_quirks
 from iac_gen.snapshot import facts_only
@@ -47,11 +48,11 @@ def test_a_term_is_quoted_where_nobody_says_what_it_means(wording: bool) -> None
         e for e in map(json.loads, files["listing.jsonl"].splitlines()) if "disp" in e["name"]
     )
     assert entry["description"].startswith(
-        'Run the command "dispatch the it" of Diary with text. DANGEROUS'
+        "Run the command 'dispatch the it' of Diary with text. DANGEROUS"
     )
     said = {key: row["description"] for key, row in entry["inputSchema"]["properties"].items()}
     assert said["target"] == "Text that the command is given"
-    assert said["aloud"] == 'Parameter "aloud", true or false'
+    assert said["aloud"] == "Parameter 'aloud', true or false"
     assert "_meta" not in entry
 
 

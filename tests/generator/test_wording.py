@@ -98,7 +98,7 @@ def test_words_stand_as_they_are_whatever_they_hold(text: str) -> None:
 def test_what_speaks_as_somebody_else_is_left_out_with_the_reason(text: str, reason: str) -> None:
     assert screen_description(text) == ("", reason)
     made, (told,) = worded(command(text))
-    assert made.tools[0].summary.startswith('Run the command "go" of Diary with text. ')
+    assert made.tools[0].summary.startswith("Run the command 'go' of Diary with text. ")
     assert not made.tools[0].app_words
     assert told == (
         f"app.sdef:7: warning: the app's words for command go are left out, the text {reason}"
@@ -282,7 +282,7 @@ def test_what_is_too_long_for_a_schema_is_told_and_stays_in_the_tables() -> None
 
 def test_an_app_is_called_by_its_name_in_any_script() -> None:
     one = replace(command(""), name="\u65e5\u8a18")
-    assert worded(one)[0].tools[0].summary.startswith('Run the command "go" of \u65e5\u8a18 with')
+    assert worded(one)[0].tools[0].summary.startswith("Run the command 'go' of \u65e5\u8a18 with")
 
 
 CANARY = "Zanzibar quetzal"

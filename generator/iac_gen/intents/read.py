@@ -21,7 +21,7 @@ from iac_gen import model
 from iac_gen.limits import MAX_BYTES, LimitError, read_file
 from iac_gen.merge import APPLICATION
 from iac_gen.model import Diagnostic, Dictionary, IntentFacts, Severity, TypeRef
-from iac_gen.naming import is_bundle_id, unique_name
+from iac_gen.naming import is_bundle_id, plural_noun, unique_name
 from iac_gen.text import MAX_ENUMERATOR, on_one_line, sanitize_dictionary
 from iac_gen.xml import LoadError, load_error
 from iac_runtime.types import SPELLINGS, TYPES
@@ -431,7 +431,9 @@ class _IntentsReader:
         asked = [self._localized_text(one) for one in self._query_titles(key)]
         title = ". ".join(filter(None, (self._localized_text(row.get("displayTypeName")), *asked)))
         term = self._unique_term("entity", key)
-        return model.SdefClass(term, key, properties=tuple(rows), description=title)
+        return model.SdefClass(
+            term, key, plural=plural_noun(term), properties=tuple(rows), description=title
+        )
 
     def _query_titles(self, key: str) -> Iterator[Any]:
         """Yield the titles of what the queries of an entity look for."""
