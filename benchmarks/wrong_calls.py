@@ -22,7 +22,7 @@ from bounds import exit_status, hold_at_least, hold_at_most
 
 from iac_base.errors import Cancellation
 from iac_runtime.gate.opening import GateOptions, build_gate
-from iac_runtime.serve.call import CallMethod
+from iac_runtime.serve.call import CallMethod, RemoteClient
 from iac_runtime.tools.own import CALL_TOOLS
 
 NOBODY: Final = frozenset({"UNANSWERED", "REFUSED"})
@@ -35,12 +35,14 @@ MOST_ROWS: Final = 20
 class Client:
     """A client that cannot ask a person."""
 
-    name, modern, declared, views, remote = "benchmark", False, False, False, None
+    name = "benchmark"
+    modern = declared = views = False
+    remote: RemoteClient | None = None
 
-    def report(self, seconds: float, said: str) -> None:
+    def report(self, *_said: Any) -> None:
         """Hear how long a call has run."""
 
-    def elicit(self, params: Mapping[str, Any], cancel: Cancellation, seconds: float) -> Any:
+    def elicit(self, *_question: Any) -> Any:
         """Put no question to anybody."""
         raise AssertionError
 
@@ -131,10 +133,23 @@ def main(file: str, shown: str = "") -> int:
         sums.update(told)
         if shown and shown in row["kind"]:
             print(" ".join(told), json.dumps(row["arguments"], ensure_ascii=False))
-            says = f"{facts.get('message')} | {facts.get('suggestion')}" if answer["isError"] else ""
+            says = (
+                f"{facts.get('message')} | {facts.get('suggestion')}" if answer["isError"] else ""
+            )
             print("    ", says[:300])
             print("    ", json.dumps(then, ensure_ascii=False), str(reply.get("message", ""))[:200])
-    columns = ("calls", "taken", "asked", "errors", "decide", "none", "next", "runs", "keeps", "long")
+    columns = (
+        "calls",
+        "taken",
+        "asked",
+        "errors",
+        "decide",
+        "none",
+        "next",
+        "runs",
+        "keeps",
+        "long",
+    )
     print(f"{'':36}{''.join(f'{name:>8}' for name in columns)}")
     for kind, counts in [*sorted(kinds.items()), ("all", sums)]:
         print(f"{kind:36}{''.join(f'{counts[name]:>8}' for name in columns)}")

@@ -11,7 +11,7 @@ from enum import Enum
 from os import PathLike, fspath
 from typing import Any, Final, TypeAlias
 
-from iac_base.errors import InvalidParameterError, is_synonym, quote_text
+from iac_base.errors import InvalidParameterError, quote_text
 from iac_base.words import fold_name
 
 _Schema: TypeAlias = Mapping[str, Any]
@@ -54,7 +54,7 @@ def check_arguments(arguments: Mapping[str, Any], schema: _Schema) -> dict[str, 
     """
     if not isinstance(arguments, Mapping):
         raise InvalidParameterError("Give the arguments as one object.")
-    _check_bounds(arguments)
+    check_bounds(arguments)
     rows: Mapping[str, _Schema] = schema.get("properties", {})
     required = schema.get("required", ())
     found: dict[str, Any] = {}
@@ -68,13 +68,9 @@ def check_arguments(arguments: Mapping[str, Any], schema: _Schema) -> dict[str, 
                 " script.",
             )
         if key is None:
-            # What people say for it, where that can be one thing only.
-            others = [row for row in rows if row not in arguments and is_synonym(str(name), row)]
-            if len(others) != 1:
-                message = f"There is no argument {quote_text(str(name))}."
-                known = [row.rstrip("_") for row in rows]
-                raise InvalidParameterError(message, said=str(name), known=known)
-            key = others[0]
+            message = f"There is no argument {quote_text(str(name))}."
+            known = [row.rstrip("_") for row in rows]
+            raise InvalidParameterError(message, said=str(name), known=known)
         if value is None and key not in required:
             continue
         if key in found:
@@ -140,7 +136,7 @@ def to_json_types(value: Any, where: str = "arguments", depth: int = 0) -> Any:
     )
 
 
-def _check_bounds(arguments: Mapping[str, Any]) -> None:
+def check_bounds(arguments: Mapping[str, Any]) -> None:
     """Refuse what no app takes and what would only cost time: before anything is built of it."""
     waiting: list[tuple[str, Any, int]] = [("", arguments, 0)]
     while waiting:
