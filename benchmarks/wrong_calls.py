@@ -14,7 +14,7 @@ import os
 import sys
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,7 +23,7 @@ from bounds import exit_status, hold_at_least, hold_at_most
 from iac_base.errors import Cancellation
 from iac_runtime.gate.opening import GateOptions, build_gate
 from iac_runtime.serve.call import CallMethod, RemoteClient
-from iac_runtime.tools.own import CALL_TOOLS
+from iac_runtime.tools.own import CALL_TOOLS, OWN_TOOLS, added_tools
 
 NOBODY: Final = frozenset({"UNANSWERED", "REFUSED"})
 """What an error is called where a person would have been asked."""
@@ -54,37 +54,30 @@ def count_rows(value: Any) -> int:
     return len(value) if isinstance(value, list) else 0
 
 
-def leaves_of(value: Any, way: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the plain values of arguments, each with the word before it."""
-    if isinstance(value, Mapping):
-        for key, part in value.items():
-            yield from leaves_of(part, str(key))
-    elif isinstance(value, list):
-        for part in value:
-            yield from leaves_of(part, way)
-    else:
-        yield way, json.dumps(value)
+def inner_call(call: Mapping[str, Any]) -> tuple[str, Any]:
+    """Return the tool that a call reaches, and what it gives it."""
+    given = call["arguments"]
+    if call["tool"] not in DOORS:
+        return call["tool"], given
+    return str(given.get("name", "")), given.get("arguments", {"calls": given.get("calls")})
 
 
-def inner_call(tool: str, arguments: Mapping[str, Any]) -> tuple[str, Any]:
-    """Return the tool that a call reaches and what it gives it."""
-    if tool not in DOORS:
-        return tool, arguments
-    return str(arguments.get("name", "")), arguments.get("arguments", arguments.get("calls", {}))
+def keeps_intention(row: Mapping[str, Any], then: Mapping[str, Any], known: Container[str]) -> bool:
+    """Say whether a next call is the one that was made, but for one thing that was wrong in it.
 
-
-def keeps_intention(row: Mapping[str, Any], then: Mapping[str, Any], error: str) -> bool:
-    """Say whether a next call is the one that was made, but for one thing that was wrong in it."""
-    tool, given = inner_call(row["tool"], row["arguments"])
-    other, arguments = inner_call(then["tool"], then["arguments"])
-    had = [value for _, value in leaves_of(given)]
-    has = Counter(value for _, value in leaves_of(arguments))
-    if error == "UNKNOWN_TOOL" or tool not in (other, f"iac_{other}"):
-        # Of another tool, the app and the object are the same: a list of what is there.
-        same_app = other.split("_")[0] == tool.split("_")[0] or other == "find_tools"
-        return same_app and error in ("UNKNOWN_TOOL", "NOT_FOUND")
-    lost = sum((Counter(had) - has).values())
-    return lost <= 1
+    Where the tool was wrong, the app and what was given are to be the same; where an object is not
+    there, a list of its kind is.
+    """
+    (tool, given), (other, arguments) = inner_call(row), inner_call(then)
+    if tool != other:
+        app = other.split("_")[0]
+        listed = row["kind"].startswith("stale") and other.endswith("_list")
+        named = app in tool or arguments.get("app") in tool.split("_")
+        return listed or (tool not in known and named)
+    changed = [key for key in given if arguments.get(key) != given[key]]
+    inside = [given[key] for key in changed if isinstance(given[key], Mapping)]
+    lost = [key for part in inside for key in part if key not in str(arguments)]
+    return len(changed) <= 1 and len(lost) <= 1
 
 
 def main(file: str, shown: str = "") -> int:
@@ -93,6 +86,7 @@ def main(file: str, shown: str = "") -> int:
     gate = build_gate(GateOptions(simulate="", rate_limit=100_000))
     catalogue = gate.catalogue
     assert catalogue is not None
+    known = {*catalogue.tools, *OWN_TOOLS, *added_tools()}
     send = CallMethod(gate, lambda: catalogue)
 
     def ask(call: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -127,7 +121,7 @@ def main(file: str, shown: str = "") -> int:
             lists = count_rows(reply) if not outcome["isError"] else 0
             most = max(most, lists)
             told += ["runs"] * (not outcome["isError"] or reply.get("type", "") in NOBODY)
-            told += ["keeps"] * keeps_intention(row, then, facts.get("type", ""))
+            told += ["keeps"] * keeps_intention(row, then, known)
             told += ["long"] * (lists > MOST_ROWS)
         found.update(told)
         sums.update(told)

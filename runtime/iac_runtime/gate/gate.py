@@ -334,13 +334,20 @@ class Gate:
         if catalogue is None:
             raise UnknownToolError(name)
         # Needed by names that no tool has, and by no other.
-        from iac_runtime.gate.repair import meant_tools
+        from iac_runtime.gate.repair import meant_tools, object_call
 
         known = [*catalogue.tools, *OWN_TOOLS, *self._added()]
         meant = meant_tools(name, known)
-        if len(meant) != 1:
-            raise catalogue.unknown_tool_error(name, meant or known)
-        return meant[0]
+        if len(meant) == 1:
+            return meant[0]
+        error = catalogue.unknown_tool_error(name, meant or known)
+        if (then := object_call(name, catalogue)) is not None:
+            error.next = then
+            try:
+                self.plan_call(Call(then.tool, then.arguments))
+            except ToolError as failure:
+                error.next = failure.next
+        raise error
 
     def judge_plan(self, plan: Plan, caller: Requester) -> tuple[CallFacts, Decision]:
         """Return what is known of a plan, and what is to be done with it."""

@@ -12,10 +12,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
-from iac_base.errors import InvalidParameterError, ToolError, is_synonym, quote_text
+from iac_base.errors import InvalidParameterError, NextCall, ToolError, is_synonym, quote_text
 from iac_base.words import fold_name, split_name
 from iac_runtime.language.reader import AppReader
 from iac_runtime.language.terms import find_class_term, find_properties
+from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.checking import check_bounds
 from iac_runtime.tools.shape import Schema, Tool, accepted_schema
 from iac_runtime.tools.tables import Operation
@@ -32,6 +33,12 @@ _VERBS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("remove", "erase"), "delete"),
 }
 """What people say for the verbs in the names of tools."""
+
+_LOOKS: Final[Mapping[str, str]] = {
+    **dict.fromkeys("all fetch find list query search show view".split(), "list"),
+    **dict.fromkeys("count number".split(), "count"),
+}
+"""What people say for the object tools that read collections."""
 
 _SERVER: Final = "iac"
 
@@ -55,6 +62,22 @@ def meant_tools(name: str, known: Collection[str]) -> list[str]:
         if found := [tool for tool in known if wanted and fold_name(tool) == wanted]:
             return found
     return [tool for tool in known if sorted(split_name(tool)) in (sorted(words), sorted(verbs))]
+
+
+def object_call(name: str, catalogue: Catalogue) -> NextCall | None:
+    """Return the read that a name of no tool of an app asks for: `mail_list_messages`; else a
+    search in its app."""
+    words = split_name(name)
+    keys = [key for key in catalogue.apps if words[: len(split_name(key))] == split_name(key)]
+    if not keys:
+        return None
+    key = max(keys, key=len)
+    verb, *rest = words[len(split_name(key)) :] or [""]
+    tool = f"{key}_{_LOOKS.get(verb, '')}"
+    if tool not in catalogue.tools:
+        return NextCall("find_tools", {"query": " ".join((verb, *rest)), "app": key})
+    term = find_class_term(" ".join(rest), catalogue.load_tables(catalogue.apps[key]))
+    return NextCall(tool, {"element": term} if term else {})
 
 
 def repair_call_tool(given: Any, tool: Tool) -> Repair:
@@ -116,12 +139,16 @@ def repair_arguments(given: Any, tool: Tool) -> Repair:
         return Repair(given, ())
     if isinstance(given, str):
         notes.append("arguments were read from a text")
+    wanted = {key: value for key, value in wanted.items() if value is not None}
     named: dict[str, Any] = {}
     for key, value in wanted.items():
         meant = _meant_keys(str(key), wanted, rows, tool.operation) or [str(key)]
         if meant[1:]:
             raise InvalidParameterError(
-                f"{quote_text(str(key))} can mean {' or '.join(meant)}.", said=key, known=meant
+                f"{quote_text(str(key))} can mean {' or '.join(meant)}.",
+                "Use the one that you mean.",
+                said=str(key),
+                meanings=meant,
             )
         if meant[0] in named:
             raise InvalidParameterError(f"{quote_text(meant[0])} is given twice, by two words.")

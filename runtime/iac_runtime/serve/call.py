@@ -468,8 +468,9 @@ class CallMethod:
         except ToolError as error:
             if isinstance(error, UnknownToolError) and error.name == params["name"]:
                 raise ProtocolError(INVALID_PARAMS, str(clean_value(str(error)))) from None
-            lost = error.next is not None and error.next.tool == FIND and not self._finds
-            error.next = None if lost else as_call_tool(error.next, params["name"], call.tool)
+            if error.next is not None and error.next.tool == FIND and not self._finds:
+                error.next = NextCall("list_apps") if isinstance(error, UnknownToolError) else None
+            error.next = as_call_tool(error.next, params["name"], call.tool)
             return failure_result(deadline.explain_error(error))
         except Exception as error:
             return failure_result(error)

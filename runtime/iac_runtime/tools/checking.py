@@ -310,17 +310,18 @@ def _validate_arguments(arguments: Mapping[str, Any], schema: _Schema) -> None:
     where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in problem.path)
     where = where.lstrip(".") or "arguments"
     value, wanted = problem.instance, problem.validator_value
+    key = str(problem.path[0]) if problem.path else ""
     shown = quote_text(value if isinstance(value, str) else repr(value))
     if problem.validator == "enum":
         raise InvalidParameterError(
-            f"{where}: {shown} is not allowed.", said=str(value), known=wanted
+            f"{where}: {shown} is not allowed.", said=str(value), known=wanted, key=key
         )
     if problem.validator == "type":
-        raise InvalidParameterError(f"{where} must be {_type_name(wanted)}, not {shown}.")
+        raise InvalidParameterError(f"{where} must be {_type_name(wanted)}, not {shown}.", key=key)
     if problem.validator == "anyOf":
         names = [_type_name(part.get("type")) for part in wanted if part.get("type")]
         raise InvalidParameterError(
-            f"{where} must be {' or '.join(dict.fromkeys(names))}, not {shown}."
+            f"{where} must be {' or '.join(dict.fromkeys(names))}, not {shown}.", key=key
         )
     if problem.validator == "additionalProperties" and isinstance(value, Mapping):
         known = list(problem.schema.get("properties", ()))
@@ -331,7 +332,14 @@ def _validate_arguments(arguments: Mapping[str, Any], schema: _Schema) -> None:
     if problem.validator == "required" and isinstance(value, Mapping):
         lacking = ", ".join(f'"{key}"' for key in wanted if key not in value)
         raise InvalidParameterError(f"{where} lacks {lacking}.")
-    raise InvalidParameterError(f"{where}: {shown} does not fit {problem.validator} {wanted}.")
+    # What is below zero by a slip of the sign, else what is nearest.
+    give = {key: max(abs(value), wanted)} if problem.validator == "minimum" else {key: wanted}
+    ranged = problem.validator in ("minimum", "maximum") and len(problem.path) == 1
+    raise InvalidParameterError(
+        f"{where}: {shown} does not fit {problem.validator} {wanted}.",
+        give=give if ranged else {},
+        key=key,
+    )
 
 
 def _restricting_schema(schema: _Schema) -> dict[str, Any]:
