@@ -309,7 +309,8 @@ def _validate_arguments(arguments: Mapping[str, Any], schema: _Schema) -> None:
         return
     where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in problem.path)
     where = where.lstrip(".") or "arguments"
-    value, wanted = problem.instance, problem.validator_value
+    value: Any = problem.instance
+    wanted: Any = problem.validator_value
     key = str(problem.path[0]) if problem.path else ""
     shown = quote_text(value if isinstance(value, str) else repr(value))
     if problem.validator == "enum":
