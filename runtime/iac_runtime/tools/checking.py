@@ -309,8 +309,7 @@ def _validate_arguments(arguments: Mapping[str, Any], schema: _Schema) -> None:
         return
     where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in problem.path)
     where = where.lstrip(".") or "arguments"
-    value: Any = problem.instance
-    wanted: Any = problem.validator_value
+    value, wanted = problem.instance, problem.validator_value
     key = str(problem.path[0]) if problem.path else ""
     shown = quote_text(value if isinstance(value, str) else repr(value))
     if problem.validator == "enum":
@@ -333,13 +332,13 @@ def _validate_arguments(arguments: Mapping[str, Any], schema: _Schema) -> None:
     if problem.validator == "required" and isinstance(value, Mapping):
         lacking = ", ".join(f'"{key}"' for key in wanted if key not in value)
         raise InvalidParameterError(f"{where} lacks {lacking}.")
-    # What is below zero by a slip of the sign, else what is nearest.
-    give = {key: max(abs(value), wanted)} if problem.validator == "minimum" else {key: wanted}
-    ranged = problem.validator in ("minimum", "maximum") and len(problem.path) == 1
+    give: dict[str, Any] = {}
+    if isinstance(value, int | float) and len(problem.path) == 1:
+        # What is below zero by a slip of the sign, else what is nearest.
+        nearest: dict[Any, Any] = {"minimum": max(abs(value), wanted), "maximum": wanted}
+        give = {key: nearest[word] for word in [problem.validator] if word in nearest}
     raise InvalidParameterError(
-        f"{where}: {shown} does not fit {problem.validator} {wanted}.",
-        give=give if ranged else {},
-        key=key,
+        f"{where}: {shown} does not fit {problem.validator} {wanted}.", give=give, key=key
     )
 
 
