@@ -335,8 +335,10 @@ def _validate_arguments(arguments: Mapping[str, Any], schema: _Schema) -> None:
     give: dict[str, Any] = {}
     if isinstance(value, int | float) and len(problem.path) == 1:
         # What is below zero by a slip of the sign, else what is nearest.
-        nearest: dict[Any, Any] = {"minimum": max(abs(value), wanted), "maximum": wanted}
-        give = {key: nearest[word] for word in [problem.validator] if word in nearest}
+        if problem.validator == "minimum":
+            give = {key: max(abs(value), wanted)}
+        elif problem.validator == "maximum":
+            give = {key: wanted}
     raise InvalidParameterError(
         f"{where}: {shown} does not fit {problem.validator} {wanted}.", give=give, key=key
     )
