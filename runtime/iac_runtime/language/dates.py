@@ -4,11 +4,9 @@ Only proposed, never taken: `9/3/2026` is a day in March or in September.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from typing import Final
-
-from iac_runtime.language.steps import expand_day_words
 
 _DAYS: Final = (
     *("%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%Y/%m/%d", "%Y.%m.%d", "%m-%d-%Y", "%d-%m-%Y"),
@@ -23,8 +21,11 @@ _SHIFT: Final = re.compile(r"(in )?(\d+|an?) (minute|hour|day|week)s?( ago| from
 _FILLERS: Final = re.compile(r"\b(?:on|of|the|this|next|coming)\s+|,|(?<=\d)(?:st|nd|rd|th)\b")
 
 
-def date_readings(text: str) -> list[str]:
-    """Return the dates and times that a text can mean, as ISO 8601 in local time."""
+def date_readings(text: str, expand: Callable[[str], str]) -> list[str]:
+    """Return the dates and times that a text can mean, as ISO 8601 in local time.
+
+    `expand` returns the date for the word for a day, and another text as it is.
+    """
     plain = " ".join(_FILLERS.sub(" ", text.casefold()).split())
     shift = _SHIFT.fullmatch(plain)
     if shift is not None and (shift[1] or shift[4]):
@@ -36,15 +37,15 @@ def date_readings(text: str) -> list[str]:
             return []
         days = shift[3] in ("day", "week")
         return [moment.date().isoformat() if days else moment.isoformat(timespec="minutes")]
-    found = list(_days_of(plain))
+    found = list(_days_of(plain, expand))
     if not found and (time := _TIME.search(plain)) and (clock := _clock_time(time)):
-        days_of = _days_of(plain[: time.start()].strip() or "today")
+        days_of = _days_of(plain[: time.start()].strip() or "today", expand)
         found = [f"{day}T{clock}" for day in days_of]
     return list(dict.fromkeys(found))
 
 
-def _days_of(text: str) -> Iterator[str]:
-    word = expand_day_words(text)
+def _days_of(text: str, expand: Callable[[str], str]) -> Iterator[str]:
+    word = expand(text)
     if word != text and len(word) == len("2026-03-09"):
         yield word
     for form in _DAYS:

@@ -260,7 +260,7 @@ def read_date(text: str, where: str = "date") -> DateValue:
         # Needed by what is no date, and by no other.
         from iac_runtime.language.dates import date_readings
 
-        meant = date_readings(text)
+        meant = date_readings(text, expand_day_words)
         way = f"Write {' or '.join(meant)}." if meant else _DATES
         raise InvalidParameterError(
             f"{where}: {quote_text(text)} is not a date.", way, said=text, key=where, meanings=meant
