@@ -5,6 +5,7 @@ line; `iac_gen.field` says what the keys and words mean.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -20,6 +21,20 @@ def field_rows(app: str, use: str) -> list[Mapping[str, Any]]:
     taken back.
     """
     return [row for key in dict.fromkeys(("", app)) for row in _read_app(key).get(use, ())]
+
+
+def find_gap_row(app: str, line: str) -> Mapping[str, Any] | None:
+    """Return the row that says that the answer to such a line may lack something, if one does."""
+    return next(
+        (
+            row
+            for row in field_rows(app, "postcondition")
+            if "given" in row
+            and row.get("play", {}).get("fault") in ("missing", "stale")
+            and re.search(row["given"], line)
+        ),
+        None,
+    )
 
 
 def profile_words() -> tuple[frozenset[str], frozenset[str]]:
