@@ -16,7 +16,7 @@ from iac_runtime.gate.plans import Plan
 from iac_runtime.language.steps import AllElements, ById, PropertyStep, Whose
 from iac_runtime.policy.facts import CallFacts
 from iac_runtime.policy.requests import class_term, find_specifiers_and_columns, inspect_request
-from iac_runtime.tools.field import field_rows, find_gap_row
+from iac_runtime.tools.field import field_rows, find_gap_rows
 from iac_runtime.tools.tables import APPLICATION, Operation, parameters_of
 
 _NUMBERS: Final[Mapping[ErrorType, int]] = {"PERMISSION_DENIED": -1743, "TIMEOUT": -1712}
@@ -76,7 +76,10 @@ def describe_call_cases(plan: Plan) -> str:
         told = [
             row
             for row in known_cases(terms, "refusal")
-            if "given" not in row and terms.words & terms.verbs & _fold_all(row["terms"])
+            if "given" not in row
+            and terms.words
+            & terms.verbs
+            & _fold_all((*row["terms"], row.get("play", {}).get("verb", "")))
         ]
         for row in (*known_cases(terms, "question"), *told):
             return describe_case(row)
@@ -97,23 +100,24 @@ def refuse_known_case(facts: CallFacts, operation: Operation) -> None:
             raise ToolError("NOT_SUPPORTED", says, way, app=app)
 
 
-def describe_gap(facts: CallFacts, operation: Operation, *, is_empty: bool) -> str:
-    """Return the case by which an answer may lack something; or nothing.
+def describe_gaps(facts: CallFacts, operation: Operation, *, is_empty: bool) -> list[str]:
+    """Return the cases by which an answer may lack something.
 
     A row fits an answer whose line is as it says (`given`); an empty one where it is about the
     property or the class that was read.
     """
     terms = read_call_terms(facts, operation)
-    row = find_gap_row(terms.app, facts.line)
-    for one in field_rows(terms.app, "postcondition") if is_empty and row is None else ():
-        if one.get("play", {}).get("fault") == "missing" and _lacks_thing(one["play"], terms):
-            row = one
-            break
-    return describe_case(row) if row is not None else ""
+    rows = find_gap_rows(terms.app, facts.line)
+    if is_empty and not rows:
+        plays = ((row, row.get("play", {})) for row in field_rows(terms.app, "postcondition"))
+        rows = [row for row, play in plays if _lacks_thing(play, terms)]
+    return [describe_case(row) for row in rows]
 
 
 def _lacks_thing(play: Mapping[str, Any], call: CallTerms) -> bool:
     """Say whether a call read what a row says may be missing: a property, or objects."""
+    if play.get("fault") != "missing":
+        return False
     if "property" in play:
         return {fold_name(play["property"]), fold_name(play["of"])} <= {*call.words, *call.owners}
     part = play.get("part", "")

@@ -56,6 +56,8 @@ class Postconditions:
     ) -> None:
         self._tables, self._watch, self._seconds = operation.tables, watch, seconds
         found = known_cases(read_call_terms(facts, operation), "postcondition")
+        # What names the line of such calls is nearest.
+        found.sort(key=lambda row: "given" not in row)
         self._rows = [row for row in found if _is_about_write(row, facts.line)]
 
     def settle_outcome(
@@ -172,8 +174,8 @@ class Postconditions:
 
 
 def _explain(outcome: Outcome, rows: Sequence[FieldRow]) -> Outcome:
-    """Return an outcome that says which case is known, where one is."""
-    says = [outcome.says, *(describe_case(row) for row in rows[:1])]
+    """Return an outcome that says which cases are known, one or two."""
+    says = [outcome.says, *(describe_case(row) for row in rows[:2])]
     return replace(outcome, says="; ".join(filter(None, says)))
 
 
