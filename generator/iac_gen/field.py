@@ -30,11 +30,11 @@ KINDS: Final[Mapping[str, frozenset[str]]] = {
 
 USES: Final[Mapping[str, tuple[str, ...]]] = {
     # What was written is read back, as the row says.
-    "postcondition": ("terms", "play", "cost", "safe"),
+    "postcondition": ("terms", "act", "happens", "safe", "play", "cost", "given"),
     # The question tells it.
     "question": ("terms", "act", "happens"),
-    # The call is refused, and why.
-    "refusal": ("terms", "happens", "safe"),
+    # A call that is as `given` is refused, and why; the question of any other tells it.
+    "refusal": ("terms", "act", "happens", "safe", "play", "given"),
     # The planner of reads weighs it.
     "planner": ("terms", "cost", "prefer", "profile"),
     # The hard simulator plays it.
@@ -64,6 +64,7 @@ COSTS: Final[Mapping[str, str]] = {
     "act_ms": "one change",
     "start_ms": "from launch to the first answer",
     "settle_ms": "from the answer of a change until it can be read",
+    "tries": "looks until then",
     "stall_ms": "no answer after this",
     "limit_ms": "a time-out that is in force",
     "answer_bytes": "bytes of the largest answer",
@@ -147,7 +148,8 @@ class Fact:
     demands; `profile` names the variant of the app that plays it where sources disagree; `ref`
     is its id in the collection that it comes from, where that is another. `warn` has a pattern by
     language, over a script as `iac_applescript.analysis.constructs` spells it; `stays` is what no
-    undo brings back.
+    undo brings back; `given` is a pattern that the line of a call must have for the row to refuse
+    it, or to be looked for in its outcome.
     """
 
     id: str
@@ -168,6 +170,7 @@ class Fact:
     ref: str = ""
     profile: str = ""
     prefer: str = ""
+    given: str = ""
     cost: Mapping[str, int] = field(default_factory=dict)
     play: Mapping[str, str | int] = field(default_factory=dict)
     warn: Mapping[str, str] = field(default_factory=dict)
@@ -220,16 +223,20 @@ def fact_fault(row: Mapping[str, Any]) -> str:
         return f"[[fact]] {row['id']} needs both: profile in use, and a play with its fault"
     if ("lint" in use) != bool(warn) or ("code" in use) != ("held" in row):
         return f"[[fact]] {row['id']} needs both: lint and a warn, or code and its test in held"
-    for pattern in warn.values():
-        try:
-            re.compile(pattern)
-        except (re.error, TypeError):
-            return f"[[fact]] {row['id']} warns by {pattern!r}, which is not a pattern"
+    if not all(map(_is_pattern, (row.get("given", ""), *warn.values()))):
+        return f"[[fact]] {row['id']} has a given or warn that is no pattern"
     if row.get("prefer", "id") not in WAYS:
         return f"{row['prefer']} is no way to prefer; there are {', '.join(WAYS)}"
     if "planner" in use and "prefer" not in row:
         return f"[[fact]] {row['id']} is for the planner and says nothing to prefer"
     return ""
+
+
+def _is_pattern(given: str) -> bool:
+    try:
+        return bool(re.compile(given))
+    except (re.error, TypeError):
+        return False
 
 
 def read_fact(app: str, place: str, row: Mapping[str, Any]) -> Fact:
@@ -336,6 +343,7 @@ def describe_fact(fact: Fact) -> list[str]:
                 ("planner", WAYS.get(fact.prefer, "")),
                 ("undo", fact.undo),
                 ("no undo", fact.stays),
+                ("given", fact.given),
                 ("acts", ", ".join((*fact.use, *fact.by))),
                 ("held by", fact.held),
                 ("play", faults),

@@ -127,7 +127,7 @@ def texts_of(fact: Fact) -> Iterator[str]:
     ({"use": ["question"], "warn": {"javascript": "x"}}, "[[fact]] diary-late needs both: lint"),
     (
         {"use": ["question", "lint"], "warn": {"javascript": "("}},
-        "[[fact]] diary-late warns by '(', which is not a pattern",
+        "[[fact]] diary-late has a given or warn that is no pattern",
     ),
     ({"use": ["question", "profile"]}, "[[fact]] diary-late needs both: profile in use, and"),
     ({"play": {"fault": "tired"}}, "tired is not a fault; there are no-effect"),
@@ -294,6 +294,7 @@ def test_the_table_has_what_a_use_needs_and_no_more(facts: list[Fact]) -> None:
     assert keys == {
         *("id", "terms", "act", "happens", "safe", "stays", "play", "cost", "prefer", "profile"),
         "warn",
+        "given",
     }
     assert {use for uses in table.values() for use in uses} == {
         *("postcondition", "question", "refusal", "planner", "profile", "hint", "undo"),
