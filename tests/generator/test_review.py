@@ -98,7 +98,7 @@ def test_only_the_app_that_changed_is_built_again(
     after = times(tools)
     assert {name for name in after if after[name] != before[name]} == {
         "diary.py", "diary_objects.py",
-        "catalogue.json", "listing.jsonl", "search.jsonl", "tools.lock",
+        "catalogue.json", "listing.jsonl", "words.jsonl", "tools.lock",
     }  # fmt: skip
     fresh = tools.parent / "fresh"
     run("build", diary, fresh)

@@ -18,7 +18,7 @@ from iac_gen.changes import Change
 from iac_gen.cli import common
 from iac_gen.model import Diagnostic
 from iac_gen.naming import app_modules
-from iac_gen.output import CATALOGUE, LISTING, LOCK, SEARCH, AppFiles, LevelFall, PreviousBuild
+from iac_gen.output import CATALOGUE, LISTING, LOCK, WORDS, AppFiles, LevelFall, PreviousBuild
 from iac_gen.report import UNFORESEEN, AppReport, BuildReport
 from iac_gen.text import clean_text, on_one_line
 
@@ -233,7 +233,7 @@ def _built_apps(
     """Return the apps as a build leaves them, without those that are gone."""
     if not files:
         return previous.apps
-    new = PreviousBuild.read(*(files[name] for name in (CATALOGUE, LISTING, LOCK, SEARCH)))
+    new = PreviousBuild.read(*(files[name] for name in (CATALOGUE, LISTING, LOCK, WORDS)))
     return {key: app for key, app in new.apps.items() if key not in report.gone}
 
 
@@ -243,7 +243,7 @@ def _edited_files(
     """Yield which files are not what the dictionaries give, but for the apps that are known."""
     for name in differing:
         key = name.partition(".")[0].removesuffix("_objects")
-        if key in known or (known and name in (CATALOGUE, LISTING, LOCK, SEARCH)):
+        if key in known or (known and name in (CATALOGUE, LISTING, LOCK, WORDS)):
             continue
         now = write.read_files(folder, [name]).get(name)
         if now is None:
