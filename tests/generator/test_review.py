@@ -170,6 +170,15 @@ def test_diff_is_a_comment_or_annotations_and_texts_of_an_app_stay_texts(
     assert f"::diary: class {name.replace('%', '%25')} added" in "".join(lines)
 
 
+def test_the_fix_that_check_names_is_a_build(
+    diary: Path, tools: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = ["--dictionary", "x", "--format", "github", "--output", "y"]
+    monkeypatch.setattr(sys, "argv", ["iac-gen", "check", *given, "--format=text"])
+    fix = run("check", diary, tools, code=1).stderr.strip()
+    assert fix.endswith("correct this with: iac-gen build --dictionary x --output y")
+
+
 def test_check_says_in_a_line_what_nobody_built(diary: Path, tools: Path) -> None:
     result = run("check", diary, tools, code=1)
     assert result.stdout.splitlines()[-2:] == [

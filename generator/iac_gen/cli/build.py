@@ -293,9 +293,10 @@ def check_command(
     _print_falls(report.falls)
     for key in report.gone:
         click.echo(f"Gone: {key}")
-    again = " ".join(["iac-gen build", *sys.argv[2:]])
+    arguments = _without_format(sys.argv[2:])
+    again = " ".join(["iac-gen build", *arguments])
     if report.falls:
-        _exit_with_falls(report, "a build stops", ["build", *sys.argv[2:]])
+        _exit_with_falls(report, "a build stops", ["build", *arguments])
     common.exit_with_failures(report.lost)
     if differing:
         count = "1 file differs" if len(differing) == 1 else f"{len(differing)} files differ"
@@ -304,6 +305,12 @@ def check_command(
         common.fail(f"some apps are no longer there; remove their modules with: {again} --prune", 1)
     if waiting:
         sys.exit(1)
+
+
+def _without_format(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments of `check` that `build` takes too."""
+    pairs = zip(["", *arguments], arguments, strict=False)
+    return [one for last, one in pairs if last != "--format" and not one.startswith("--format")]
 
 
 def _exit_with_falls(report: BuildReport, outcome: str, arguments: Sequence[str]) -> NoReturn:
