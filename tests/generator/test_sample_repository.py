@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 SAMPLE = Path(__file__).parent.parent.parent / "docs" / "team"
+TOKENS = re.compile(r" +\d+(?= +\d+\n)|(?<=about )\d+")
 BLOCK = re.compile(r"(?<=```console\n).*?(?=```\n)", re.DOTALL)
 
 
@@ -50,7 +51,9 @@ def as_run(page: str, folder: Path) -> str:
 @pytest.mark.process
 def test_the_page_of_the_sample_says_what_its_commands_print(repository: Path) -> None:
     page = (SAMPLE / "README.md").read_text(encoding="utf-8")
-    assert as_run(page, repository) == page, f"run: python {__file__}"
+    # How many tokens words have is no word of the page.
+    ran, said = (TOKENS.sub("N", text) for text in (as_run(page, repository), page))
+    assert ran == said, f"run: python {__file__}"
 
 
 def test_the_workflow_of_the_sample_compares_annotates_and_checks() -> None:
