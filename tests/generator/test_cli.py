@@ -14,7 +14,7 @@ from making import sdef
 
 from iac_gen import entry, macos
 from iac_gen.cli import cli, common
-from iac_gen.descriptions import command_verb
+from iac_gen.descriptions import describe_command
 from iac_gen.macos import Unscriptable
 
 TRUNCATED = sdef()[:200]
@@ -49,7 +49,7 @@ def test_a_build_says_what_it_built(diary: Path, tools: Path) -> None:
     assert f"1 apps or libraries, 6 tools, in {tools}" in result.stdout
     assert {path.name for path in tools.iterdir()} == {
         "__init__.py", "catalogue.json", "diary.py", "diary_objects.py", "listing.jsonl",
-        "search.jsonl", "tools.lock",
+        "words.jsonl", "tools.lock",
     }  # fmt: skip
 
 
@@ -336,9 +336,9 @@ def test_an_item_that_an_unforeseen_error_costs_is_told_and_ends_with_1(
     def fails(command: Any, *rest: Any) -> Any:
         if command.name == "reread":
             raise KeyError("sure")
-        return command_verb(command, *rest)
+        return describe_command(command, *rest)
 
-    monkeypatch.setattr("iac_gen.descriptions.command_verb", fails)
+    monkeypatch.setattr("iac_gen.descriptions.describe_command", fails)
     said = "command reread cannot be built: KeyError: 'sure'; it is left out [unforeseen]"
     # The second build only reads what the first one kept.
     for _ in range(2):
