@@ -413,9 +413,12 @@ _ACCESS: Final = {"r": ", read only", "w": ", write only", "rw": ""}
 def describe_terms(classes: Mapping[str, Class], types: AppTypes, app: str) -> dict[str, str]:
     """Return what each class is (`message`) and each of its properties (`message.subject`)."""
     sentences: dict[str, str] = {}
+    holders: dict[str, list[str]] = {term: [] for term in classes}
+    for name, row in classes.items():
+        for term in {element.term for element in row.elements} & classes.keys():
+            holders[term].append(name)
     for term, row in classes.items():
-        holders = [name for name, one in classes.items() if term in {e.term for e in one.elements}]
-        sentences[term] = describe_class(term, row, holders, types, app)
+        sentences[term] = describe_class(term, row, holders[term], types, app)
         for prop in row.properties:
             sentences[f"{term}.{prop.term}"] = describe_property(prop, types)
     return sentences

@@ -313,12 +313,13 @@ def _link_classes(
     """Replace ids, synonyms and codes in `inherits` and elements by names; end cycles."""
     parents = {name: find(row.inherits) for name, row in declared.items() if row.inherits}
     linked = []
+    ended: set[str] = set()
     for name, row in declared.items():
         inherits = parents.get(name, "")
         if row.inherits and not inherits:
             text = f"class {name} inherits from {row.inherits}, which is not declared"
             notes.add(row.line, "unknown-class", text)
-        if inherits and _inherits_from(inherits, name, parents):
+        if inherits and _inherits_from(inherits, name, parents, ended):
             text = f"class {name} inherits from itself, which is left out"
             notes.add(row.line, "cycle", text, "warning")
             inherits = parents[name] = ""
@@ -328,14 +329,17 @@ def _link_classes(
     return linked
 
 
-def _inherits_from(start: str, goal: str, parents: Mapping[str, str]) -> bool:
+def _inherits_from(start: str, goal: str, parents: Mapping[str, str], ended: set[str]) -> bool:
+    """Say whether following `parents` leads to `goal`; what leads to an end is noted in `ended`."""
     seen: set[str] = set()
     name = start
-    while name and name not in seen:
+    while name and name not in seen and name not in ended:
         if name == goal:
             return True
         seen.add(name)
         name = parents.get(name, "")
+    if name not in seen:
+        ended |= seen
     return False
 
 

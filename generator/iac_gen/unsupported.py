@@ -103,6 +103,9 @@ def _missing_in_objects(module: Module) -> Iterator[UnsupportedTerm]:
             reason = "no class has this command; call the function instead"
             yield UnsupportedTerm("command", tool.term, "", tool.event, reason, 0)
     for term, row in module.classes.items():
+        if row.inherits in typed and typed[term].inherits != row.inherits:
+            reason = "it inherits through too many classes; call the functions for what those have"
+            yield UnsupportedTerm("class", term, "", row.code, reason, 0)
         lineage = {a.jxa for one in model.class_lineage(term, typed) for a in typed[one].attributes}
         for prop in row.properties:
             if prop.jxa not in lineage:
