@@ -247,15 +247,13 @@ def _merge_extension(
         if row.name:
             text = f"class {name} inherits from itself; taken as an extension"
             notes.add(row.line, "self-inherits", text)
-    elif row.code or wanted in _WELL_KNOWN:
-        code = row.code or _WELL_KNOWN[wanted]
-        declared[wanted] = replace(row, name=wanted, code=code, extends="", inherits="")
-        if row.extends:
-            text = f"class {wanted} is extended but not declared; made from the extension"
-            notes.add(row.line, "synthesised", text)
-    else:
-        text = f"class {wanted} is extended but not declared; the extension is left out"
-        notes.add(row.line, "unknown-class", text, "warning")
+        return
+    # Of a class that lies in a file that is not at hand, the code is not known.
+    code = row.code or _WELL_KNOWN.get(wanted, "")
+    declared[wanted] = replace(row, name=wanted, code=code, extends="", inherits="")
+    if row.extends:
+        text = f"class {wanted} is extended but not declared; made from the extension"
+        notes.add(row.line, "synthesised", text)
 
 
 def _make_application(declared: dict[str, model.SdefClass], notes: MergeNotes) -> None:

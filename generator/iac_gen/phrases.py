@@ -202,15 +202,6 @@ def verb_phrase(term: str, *, answers: bool, noun: str = "") -> VerbPhrase:
     )
 
 
-def is_happening(term: str) -> bool:
-    """Say whether a term tells of what happens: `will open`, `mouse moved`, `closed`."""
-    words = [word.lower() for word in term_words(term)]
-    if not words or words[0] in _VERBS or not words[-1].isalpha():
-        return False
-    past = bool(_PAST.search(words[-1])) and len(words[-1]) > 5
-    return words[0] in ("will", "should", "did", "was") or past
-
-
 def infinitive_of(word: str) -> str:
     """Return the verb of a word in -ing, empty for any other word."""
     if word in _TABLE["infinitive"]:

@@ -36,7 +36,7 @@ from iac_gen.output import (
 from iac_gen.quirks import QuirkDecisions, QuirkFile, apply_quirks
 from iac_gen.render import Layout, TeamTemplates, render_module, render_objects, render_package
 from iac_gen.report import UNFORESEEN, AppReport, BuildReport, built_counts, declared_counts
-from iac_gen.resolve import IncludeMap, ResolvedDictionary, is_hook, resolve_dictionary
+from iac_gen.resolve import IncludeMap, ResolvedDictionary, hook_reason, resolve_dictionary
 from iac_gen.text import clean_text, label, on_one_line
 from iac_gen.verify_output import prove_imports, verify_module, verify_objects
 from iac_gen.write import assemble_folder
@@ -387,7 +387,7 @@ def _app_report(made: AppRepresentation, tokens: int) -> AppReport:
     module = made.module
     tools = Counter(tool.level for tool in module.tools)
     levels: dict[str, int] = {level: tools[level] for level in LEVELS}
-    visible = sum(not (one.hidden or is_hook(one)) for one in made.resolved.commands)
+    visible = sum(not (one.hidden or hook_reason(one)) for one in made.resolved.commands)
     counts = declared_counts(made.resolved.source.dictionary), built_counts(module, visible)
     app = (module.key, module.app.name, module.app.id, len(module.tools))
     return AppReport(*app, levels, tokens, *counts, made.diagnostics)

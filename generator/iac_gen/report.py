@@ -25,6 +25,8 @@ from iac_runtime.tool import Class, at_most
 
 UNFORESEEN: Final = "unforeseen"
 """The code of what an error that nobody foresaw cost: an item, else its app."""
+LEFT_OUT: Final = ("hidden", "hook", "left-out")
+"""Codes of what says that a command gets no tool because of what its dictionary says."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,10 @@ what could not be resolved comes back as diagnostics.
 """
 
 import re
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from importlib.resources import files
 from typing import TypeAlias
 from urllib.parse import unquote
 
@@ -26,7 +28,6 @@ from iac_gen.model import (
     ValueType,
     with_field,
 )
-from iac_gen.phrases import is_happening
 
 STANDARD = "/System/Library/ScriptingDefinitions/CocoaStandard.sdef"
 """The standard suites, which about a third of all dictionaries include."""
@@ -45,7 +46,11 @@ _FILTER = re.compile(
 )
 
 
-_HOOKS = re.compile("faco....|WWW\u03a9sdoc|emalcpma", re.DOTALL)
+_SENT = {
+    code: str(group["by"])
+    for group in tomllib.loads((files("iac_gen") / "hooks.toml").read_text("utf-8"))["sent"]
+    for code in group["codes"].split()
+}
 # What vendors write of a handler: the app calls it in a script, nobody calls the app.
 _CALLED = re.compile(
     r"\s*(this \w+ (is|gets) )?(called|sent|invoked|triggered|fired)"
@@ -54,15 +59,16 @@ _CALLED = re.compile(
 )
 
 
-def is_hook(command: SdefCommand) -> bool:
-    """Say whether a command is a handler that the app calls in a script: no tool is made of it.
+def hook_reason(command: SdefCommand) -> str:
+    """Return who calls a command in a script, so that no tool is made of it; empty for no hook.
 
-    By its event (folder actions, CGI requests, mail rules), by a name that tells what happens and
-    no answer (`will open`, `mouse moved`), or by what the dictionary says.
+    By the exact code of its event, as an `event`, or by what the dictionary says. A name says
+    nothing: what reads like something that happens is a command in another app.
     """
-    happening = command.result is None and is_happening(command.name)
-    told = _HOOKS.fullmatch(command.code) or _CALLED.match(command.description)
-    return happening or bool(told)
+    if command.code in _SENT:
+        return _SENT[command.code]
+    called = command.event or _CALLED.match(command.description)
+    return "the app calls it in a script" if called else ""
 
 
 def path_of_url(href: str) -> str:

@@ -103,6 +103,16 @@ def test_findings_that_matter_are_told_and_notes_are_not(tmp_path: Path, tools: 
     assert line.endswith("class b has the code 'b', not 4 characters [code]")
 
 
+def test_each_command_without_a_tool_is_told_with_the_reason(tmp_path: Path, tools: Path) -> None:
+    path = tmp_path / "Odd.sdef"
+    path.write_bytes(sdef(
+        '<command name="drag" code="drADdraM"/><command name="burn" code="diarburn" hidden="yes"/>'
+    ))  # fmt: skip
+    said = run("build", "--dictionary", path, "--output", tools).stderr
+    assert "command drag gets no tool: AppleScript Studio calls it in the app's own script" in said
+    assert "command burn is hidden; it gets no tool" in said
+
+
 @pytest.mark.parametrize("command", ["build", "snapshot", "show", "list"])
 def test_a_path_that_is_not_there_is_wrong_usage(command: str, tmp_path: Path) -> None:
     missing = tmp_path / "none.sdef"

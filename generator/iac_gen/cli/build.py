@@ -18,6 +18,7 @@ from iac_gen.model import Diagnostic
 from iac_gen.naming import app_modules
 from iac_gen.output import CATALOGUE, LISTING, LOCK, SEARCH, LevelFall, PreviousBuild
 from iac_gen.report import (
+    LEFT_OUT,
     UNFORESEEN,
     AppReport,
     BuildReport,
@@ -191,7 +192,8 @@ def _print_warnings(diagnostics: Iterable[Diagnostic]) -> None:
     told: Counter[tuple[str, str]] = Counter()
     for one in diagnostics:
         # What an unforeseen error cost is told at the end.
-        if one.level == "note" or one.code == UNFORESEEN:
+        noted = one.level == "note" and one.code not in LEFT_OUT
+        if noted or one.code == UNFORESEEN:
             continue
         told[one.file, one.code] += 1
         if told[one.file, one.code] <= _TOLD:
