@@ -12,6 +12,7 @@ from iac_gen import output
 from iac_gen.classify import LevelJudgment, LevelVerdict
 from iac_gen.ir import Module, ToolFunction, level_span
 from iac_gen.model import (
+    UNFORESEEN,
     Diagnostic,
     Dictionary,
     GeneratorError,
@@ -23,8 +24,6 @@ from iac_gen.model import (
 from iac_gen.text import clean_text
 from iac_runtime.tool import Class, at_most
 
-UNFORESEEN: Final = "unforeseen"
-"""The code of what an error that nobody foresaw cost: an item, else its app."""
 LEFT_OUT: Final = ("hidden", "hook", "left-out")
 """Codes of what says that a command gets no tool because of what its dictionary says."""
 

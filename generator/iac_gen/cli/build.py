@@ -14,12 +14,11 @@ import click
 
 from iac_gen import write
 from iac_gen.cli import common
-from iac_gen.model import Diagnostic
+from iac_gen.model import UNFORESEEN, Diagnostic
 from iac_gen.naming import app_modules
 from iac_gen.output import CATALOGUE, LISTING, LOCK, SEARCH, LevelFall, PreviousBuild
 from iac_gen.report import (
     LEFT_OUT,
-    UNFORESEEN,
     AppReport,
     BuildReport,
     changed_levels,
