@@ -1084,7 +1084,8 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("sound name", "wals", "soundName", "text", "rw", "MODIFY"),
         Property("sound file", "walf", "soundFile", "text", "rw", "MODIFY"),
     )),
-    "open file alarm": Class("wal3", "openFileAlarm", "openFileAlarms", None, "DANGEROUS", "DANGEROUS", (
+    "open file alarm": Class(
+        "wal3", "openFileAlarm", "openFileAlarms", None, "DANGEROUS", "DANGEROUS", (
         Property("trigger interval", "wald", "triggerInterval", "integer", "rw", "DANGEROUS"),
         Property("trigger date", "wale", "triggerDate", "date", "rw", "DANGEROUS"),
         Property("filepath", "walp", "filepath", "text", "rw", "DANGEROUS"),
@@ -1092,7 +1093,10 @@ CLASSES: Final[Mapping[str, Class]] = {
     "attendee": Class("wrea", "attendee", "attendees", None, "DANGEROUS", "DANGEROUS", (
         Property("display name", "wra1", "displayName", "text", "r", "SAFE"),
         Property("email", "wra2", "email", "text", "r", "SAFE"),
-        Property("participation status", "wra3", "participationStatus", "participation status", "r", "SAFE"),
+        Property(
+            "participation status", "wra3", "participationStatus", "participation status", "r",
+            "SAFE"
+        ),
     )),
     "event": Class("wrev", "event", "events", None, "MODIFY", "DANGEROUS", (
         Property("description", "wr12", "description", "text", "rw", "MODIFY"),
@@ -1161,7 +1165,9 @@ RECORDS: Final[Mapping[str, Record]] = {
         Property("pages across", "lwla", "pagesAcross", "integer", "rw", "MODIFY"),
         Property("pages down", "lwld", "pagesDown", "integer", "rw", "MODIFY"),
         Property("requested print time", "lwqt", "requestedPrintTime", "date", "rw", "MODIFY"),
-        Property("error handling", "lweh", "errorHandling", "printing error handling", "rw", "MODIFY"),
+        Property(
+            "error handling", "lweh", "errorHandling", "printing error handling", "rw", "MODIFY"
+        ),
         Property("fax number", "faxn", "faxNumber", "text", "rw", "MODIFY"),
         Property("target printer", "trpr", "targetPrinter", "text", "rw", "MODIFY"),
     )),

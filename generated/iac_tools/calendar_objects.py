@@ -612,7 +612,20 @@ if TYPE_CHECKING:
         zoomable: bool
         zoomed: bool
         document: Document
-    WindowName = Literal["name", "id", "index", "bounds", "closeable", "miniaturizable", "miniaturized", "resizable", "visible", "zoomable", "zoomed", "document"]
+    WindowName = Literal[
+        "name",
+        "id",
+        "index",
+        "bounds",
+        "closeable",
+        "miniaturizable",
+        "miniaturized",
+        "resizable",
+        "visible",
+        "zoomable",
+        "zoomed",
+        "document",
+    ]
     class CalendarRow(TypedDict):
         name: str
         title: str
@@ -627,7 +640,14 @@ if TYPE_CHECKING:
         calendar_identifier: str
         writable: bool
         description: str
-    CalendarName = Literal["name", "title", "color", "calendar_identifier", "writable", "description"]
+    CalendarName = Literal[
+        "name",
+        "title",
+        "color",
+        "calendar_identifier",
+        "writable",
+        "description",
+    ]
     class DisplayAlarmRow(TypedDict):
         trigger_interval: int
         trigger_date: datetime
@@ -699,4 +719,18 @@ if TYPE_CHECKING:
         location: str
         uid: str
         url: str
-    EventName = Literal["description", "start_date", "end_date", "allday_event", "recurrence", "sequence", "stamp_date", "excluded_dates", "status", "summary", "location", "uid", "url"]
+    EventName = Literal[
+        "description",
+        "start_date",
+        "end_date",
+        "allday_event",
+        "recurrence",
+        "sequence",
+        "stamp_date",
+        "excluded_dates",
+        "status",
+        "summary",
+        "location",
+        "uid",
+        "url",
+    ]

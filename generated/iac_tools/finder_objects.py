@@ -287,11 +287,11 @@ class Commands(Specifier):
     def open(
         self, *, using: AnyObject | None = None, with_properties: Mapping[str, Any] | None = None
     ) -> None:
-        """Open files, folders or apps with Finder, as a double click does. DANGEROUS, opening an app, a
-        command file or a workflow runs it.
+        """Open files, folders or apps with Finder, as a double click does. DANGEROUS, opening an
+        app, a command file or a workflow runs it.
 
         Args:
-            using: The app to open them with, such as applicationFiles 0 .
+            using: The app to open them with, such as applicationFiles 0.
             with_properties: Settings, by name.
         """
         self._command("open", target=self, using=using, with_properties=with_properties)
@@ -392,8 +392,8 @@ class Commands(Specifier):
         self._command("select", target=self)
 
     def sort(self, *, by: str) -> Any:
-        """Return Finder objects sorted by a property. SAFE, returns a sorted list and changes nothing,
-        although the verb...
+        """Return Finder objects sorted by a property. SAFE, returns a sorted list and changes
+        nothing, although the verb...
 
         Args:
             by: Which property to sort by.
@@ -434,8 +434,8 @@ class Commands(Specifier):
     def update(
         self, *, necessity: bool | None = None, registering_applications: bool | None = None
     ) -> None:
-        """Refresh what Finder shows of files or folders. SAFE, only reads the display again from disk,
-        although the verb...
+        """Refresh what Finder shows of files or folders. SAFE, only reads the display again from
+        disk, although the verb...
 
         Args:
             necessity: Whether to refresh only what changed.
@@ -1285,14 +1285,74 @@ app: Final = Application()
 
 if TYPE_CHECKING:
     Priv = Literal["read only", "read write", "write only", "none"]
-    Edfm = Literal["Mac OS format", "Mac OS Extended format", "UFS format", "NFS format", "audio format", "ProDOS format", "MSDOS format", "NTFS format", "ISO 9660 format", "High Sierra format", "QuickTake format", "Apple Photo format", "AppleShare format", "UDF format", "WebDAV format", "FTP format", "Packet written UDF format", "Xsan format", "APFS format", "ExFAT format", "SMB format", "unknown format"]
+    Edfm = Literal[
+        "Mac OS format",
+        "Mac OS Extended format",
+        "UFS format",
+        "NFS format",
+        "audio format",
+        "ProDOS format",
+        "MSDOS format",
+        "NTFS format",
+        "ISO 9660 format",
+        "High Sierra format",
+        "QuickTake format",
+        "Apple Photo format",
+        "AppleShare format",
+        "UDF format",
+        "WebDAV format",
+        "FTP format",
+        "Packet written UDF format",
+        "Xsan format",
+        "APFS format",
+        "ExFAT format",
+        "SMB format",
+        "unknown format",
+    ]
     Ecvw = Literal["icon view", "list view", "column view", "group view", "flow view"]
-    Ipnl = Literal["General Information panel", "Sharing panel", "Memory panel", "Preview panel", "Application panel", "Languages panel", "Plugins panel", "Name & Extension panel", "Comments panel", "Content Index panel", "Burning panel", "More Info panel", "Simple Header panel"]
-    Pple = Literal["General Preferences panel", "Label Preferences panel", "Sidebar Preferences panel", "Advanced Preferences panel"]
-    Earr = Literal["not arranged", "snap to grid", "arranged by name", "arranged by modification date", "arranged by creation date", "arranged by size", "arranged by kind", "arranged by label"]
+    Ipnl = Literal[
+        "General Information panel",
+        "Sharing panel",
+        "Memory panel",
+        "Preview panel",
+        "Application panel",
+        "Languages panel",
+        "Plugins panel",
+        "Name & Extension panel",
+        "Comments panel",
+        "Content Index panel",
+        "Burning panel",
+        "More Info panel",
+        "Simple Header panel",
+    ]
+    Pple = Literal[
+        "General Preferences panel",
+        "Label Preferences panel",
+        "Sidebar Preferences panel",
+        "Advanced Preferences panel",
+    ]
+    Earr = Literal[
+        "not arranged",
+        "snap to grid",
+        "arranged by name",
+        "arranged by modification date",
+        "arranged by creation date",
+        "arranged by size",
+        "arranged by kind",
+        "arranged by label",
+    ]
     Epos = Literal["right", "bottom"]
     Lvic = Literal["small icon", "large icon"]
-    Elsv = Literal["name column", "modification date column", "creation date column", "size column", "kind column", "label column", "version column", "comment column"]
+    Elsv = Literal[
+        "name column",
+        "modification date column",
+        "creation date column",
+        "size column",
+        "kind column",
+        "label column",
+        "version column",
+        "comment column",
+    ]
     Sodr = Literal["normal", "reversed"]
     class MakeValues(TypedDict, total=False):
         timeout: float
@@ -1332,7 +1392,23 @@ if TYPE_CHECKING:
         computer_container: ComputerObject
         finder_preferences: Preferences
         desktop_picture: File
-    ApplicationName = Literal["clipboard", "name", "visible", "frontmost", "selection", "insertion_location", "product_version", "version", "startup_disk", "desktop", "trash", "home", "computer_container", "finder_preferences", "desktop_picture"]
+    ApplicationName = Literal[
+        "clipboard",
+        "name",
+        "visible",
+        "frontmost",
+        "selection",
+        "insertion_location",
+        "product_version",
+        "version",
+        "startup_disk",
+        "desktop",
+        "trash",
+        "home",
+        "computer_container",
+        "finder_preferences",
+        "desktop_picture",
+    ]
     class ItemRow(TypedDict):
         name: str
         displayed_name: str
@@ -1393,7 +1469,37 @@ if TYPE_CHECKING:
         information_window: AnyObject
         properties: Mapping[str, Any]
         class_: type[Object] | str
-    ItemName = Literal["name", "displayed_name", "name_extension", "extension_hidden", "index", "container", "disk", "position", "desktop_position", "bounds", "label_index", "locked", "kind", "description", "comment", "size", "physical_size", "creation_date", "modification_date", "icon", "url", "owner", "group", "owner_privileges", "group_privileges", "everyones_privileges", "information_window", "properties", "class_"]
+    ItemName = Literal[
+        "name",
+        "displayed_name",
+        "name_extension",
+        "extension_hidden",
+        "index",
+        "container",
+        "disk",
+        "position",
+        "desktop_position",
+        "bounds",
+        "label_index",
+        "locked",
+        "kind",
+        "description",
+        "comment",
+        "size",
+        "physical_size",
+        "creation_date",
+        "modification_date",
+        "icon",
+        "url",
+        "owner",
+        "group",
+        "owner_privileges",
+        "group_privileges",
+        "everyones_privileges",
+        "information_window",
+        "properties",
+        "class_",
+    ]
     class ContainerRow(ItemRow):
         entire_contents: Any
         expandable: bool
@@ -1406,7 +1512,13 @@ if TYPE_CHECKING:
         expanded: bool
         completely_expanded: bool
         container_window: AnyObject
-    ContainerName = Literal["entire_contents", "expandable", "expanded", "completely_expanded", "container_window"] | ItemName
+    ContainerName = Literal[
+        "entire_contents",
+        "expandable",
+        "expanded",
+        "completely_expanded",
+        "container_window",
+    ] | ItemName
     class ComputerObjectRow(ItemRow): ...
     class ComputerObjectValues(ItemValues, total=False): ...
     ComputerObjectName = ItemName
@@ -1430,7 +1542,17 @@ if TYPE_CHECKING:
         format: Edfm
         journaling_enabled: bool
         ignore_privileges: bool
-    DiskName = Literal["id", "capacity", "free_space", "ejectable", "local_volume", "startup", "format", "journaling_enabled", "ignore_privileges"] | ContainerName
+    DiskName = Literal[
+        "id",
+        "capacity",
+        "free_space",
+        "ejectable",
+        "local_volume",
+        "startup",
+        "format",
+        "journaling_enabled",
+        "ignore_privileges",
+    ] | ContainerName
     class FolderRow(ContainerRow): ...
     class FolderValues(ContainerValues, total=False): ...
     FolderName = ContainerName
@@ -1454,7 +1576,13 @@ if TYPE_CHECKING:
         stationery: bool
         product_version: str
         version: str
-    FileName = Literal["file_type", "creator_type", "stationery", "product_version", "version"] | ItemName
+    FileName = Literal[
+        "file_type",
+        "creator_type",
+        "stationery",
+        "product_version",
+        "version",
+    ] | ItemName
     class AliasFileRow(FileRow):
         original_item: Any
     class AliasFileValues(FileValues, total=False):
@@ -1476,7 +1604,15 @@ if TYPE_CHECKING:
         accepts_high_level_events: bool
         has_scripting_terminology: bool
         opens_in_classic: bool
-    ApplicationFileName = Literal["id", "suggested_size", "minimum_size", "preferred_size", "accepts_high_level_events", "has_scripting_terminology", "opens_in_classic"] | FileName
+    ApplicationFileName = Literal[
+        "id",
+        "suggested_size",
+        "minimum_size",
+        "preferred_size",
+        "accepts_high_level_events",
+        "has_scripting_terminology",
+        "opens_in_classic",
+    ] | FileName
     class DocumentFileRow(FileRow): ...
     class DocumentFileValues(FileValues, total=False): ...
     DocumentFileName = FileName
@@ -1525,7 +1661,23 @@ if TYPE_CHECKING:
         visible: bool
         collapsed: bool
         properties: Mapping[str, Any]
-    WindowName = Literal["id", "position", "bounds", "titled", "name", "index", "closeable", "floating", "modal", "resizable", "zoomable", "zoomed", "visible", "collapsed", "properties"]
+    WindowName = Literal[
+        "id",
+        "position",
+        "bounds",
+        "titled",
+        "name",
+        "index",
+        "closeable",
+        "floating",
+        "modal",
+        "resizable",
+        "zoomable",
+        "zoomed",
+        "visible",
+        "collapsed",
+        "properties",
+    ]
     class FinderWindowRow(WindowRow):
         target: Any
         current_view: Ecvw
@@ -1546,7 +1698,17 @@ if TYPE_CHECKING:
         statusbar_visible: bool
         pathbar_visible: bool
         sidebar_width: int
-    FinderWindowName = Literal["target", "current_view", "icon_view_options", "list_view_options", "column_view_options", "toolbar_visible", "statusbar_visible", "pathbar_visible", "sidebar_width"] | WindowName
+    FinderWindowName = Literal[
+        "target",
+        "current_view",
+        "icon_view_options",
+        "list_view_options",
+        "column_view_options",
+        "toolbar_visible",
+        "statusbar_visible",
+        "pathbar_visible",
+        "sidebar_width",
+    ] | WindowName
     class DesktopWindowRow(FinderWindowRow): ...
     class DesktopWindowValues(FinderWindowValues, total=False): ...
     DesktopWindowName = FinderWindowName
@@ -1589,7 +1751,19 @@ if TYPE_CHECKING:
         has_scripting_terminology: bool
         total_partition_size: int
         partition_space_used: int
-    ProcessName = Literal["name", "visible", "frontmost", "file", "file_type", "creator_type", "accepts_high_level_events", "accepts_remote_events", "has_scripting_terminology", "total_partition_size", "partition_space_used"]
+    ProcessName = Literal[
+        "name",
+        "visible",
+        "frontmost",
+        "file",
+        "file_type",
+        "creator_type",
+        "accepts_high_level_events",
+        "accepts_remote_events",
+        "has_scripting_terminology",
+        "total_partition_size",
+        "partition_space_used",
+    ]
     class ApplicationProcessRow(ProcessRow):
         application_file: ApplicationFile
     class ApplicationProcessValues(ProcessValues, total=False):
@@ -1632,7 +1806,23 @@ if TYPE_CHECKING:
         folders_open_in_new_tabs: bool
         new_windows_open_in_column_view: bool
         all_name_extensions_showing: bool
-    PreferencesName = Literal["window", "icon_view_options", "list_view_options", "column_view_options", "folders_spring_open", "delay_before_springing", "desktop_shows_hard_disks", "desktop_shows_external_hard_disks", "desktop_shows_removable_media", "desktop_shows_connected_servers", "new_window_target", "folders_open_in_new_windows", "folders_open_in_new_tabs", "new_windows_open_in_column_view", "all_name_extensions_showing"]
+    PreferencesName = Literal[
+        "window",
+        "icon_view_options",
+        "list_view_options",
+        "column_view_options",
+        "folders_spring_open",
+        "delay_before_springing",
+        "desktop_shows_hard_disks",
+        "desktop_shows_external_hard_disks",
+        "desktop_shows_removable_media",
+        "desktop_shows_connected_servers",
+        "new_window_target",
+        "folders_open_in_new_windows",
+        "folders_open_in_new_tabs",
+        "new_windows_open_in_column_view",
+        "all_name_extensions_showing",
+    ]
     class LabelRow(TypedDict):
         name: str
         index: int
@@ -1664,7 +1854,18 @@ if TYPE_CHECKING:
         small_32_bit_icon: Any
         small_8_bit_icon: Any
         small_4_bit_icon: Any
-    IconFamilyName = Literal["large_monochrome_icon_and_mask", "large_8_bit_mask", "large_32_bit_icon", "large_8_bit_icon", "large_4_bit_icon", "small_monochrome_icon_and_mask", "small_8_bit_mask", "small_32_bit_icon", "small_8_bit_icon", "small_4_bit_icon"]
+    IconFamilyName = Literal[
+        "large_monochrome_icon_and_mask",
+        "large_8_bit_mask",
+        "large_32_bit_icon",
+        "large_8_bit_icon",
+        "large_4_bit_icon",
+        "small_monochrome_icon_and_mask",
+        "small_8_bit_mask",
+        "small_32_bit_icon",
+        "small_8_bit_icon",
+        "small_4_bit_icon",
+    ]
     class IconViewOptionsRow(TypedDict):
         arrangement: Earr
         icon_size: int
@@ -1683,7 +1884,16 @@ if TYPE_CHECKING:
         label_position: Epos
         background_picture: File
         background_color: Color
-    IconViewOptionsName = Literal["arrangement", "icon_size", "shows_item_info", "shows_icon_preview", "text_size", "label_position", "background_picture", "background_color"]
+    IconViewOptionsName = Literal[
+        "arrangement",
+        "icon_size",
+        "shows_item_info",
+        "shows_icon_preview",
+        "text_size",
+        "label_position",
+        "background_picture",
+        "background_color",
+    ]
     class ColumnViewOptionsRow(TypedDict):
         text_size: int
         shows_icon: bool
@@ -1696,7 +1906,13 @@ if TYPE_CHECKING:
         shows_icon_preview: bool
         shows_preview_column: bool
         discloses_preview_pane: bool
-    ColumnViewOptionsName = Literal["text_size", "shows_icon", "shows_icon_preview", "shows_preview_column", "discloses_preview_pane"]
+    ColumnViewOptionsName = Literal[
+        "text_size",
+        "shows_icon",
+        "shows_icon_preview",
+        "shows_preview_column",
+        "discloses_preview_pane",
+    ]
     class ListViewOptionsRow(TypedDict):
         calculates_folder_sizes: bool
         shows_icon_preview: bool
@@ -1711,7 +1927,14 @@ if TYPE_CHECKING:
         text_size: int
         sort_column: Column
         uses_relative_dates: bool
-    ListViewOptionsName = Literal["calculates_folder_sizes", "shows_icon_preview", "icon_size", "text_size", "sort_column", "uses_relative_dates"]
+    ListViewOptionsName = Literal[
+        "calculates_folder_sizes",
+        "shows_icon_preview",
+        "icon_size",
+        "text_size",
+        "sort_column",
+        "uses_relative_dates",
+    ]
     class ColumnRow(TypedDict):
         index: int
         name: Elsv
@@ -1728,7 +1951,15 @@ if TYPE_CHECKING:
         minimum_width: int
         maximum_width: int
         visible: bool
-    ColumnName = Literal["index", "name", "sort_direction", "width", "minimum_width", "maximum_width", "visible"]
+    ColumnName = Literal[
+        "index",
+        "name",
+        "sort_direction",
+        "width",
+        "minimum_width",
+        "maximum_width",
+        "visible",
+    ]
     class AliasListRow(TypedDict): ...
     class AliasListValues(MakeValues, total=False): ...
     AliasListName = str

@@ -672,7 +672,7 @@ def execute(target: Ref | ListOf[Ref], *, javascript: str) -> Any:
     """Run JavaScript in a tab of Chrome. DANGEROUS, runs code in pages where the user is logged in.
 
     Args:
-        target: The tab to run it in, such as windows 0 .tabs 0 .
+        target: The tab to run it in, such as windows 0 .tabs 0.
         javascript: The JavaScript to run.
 
     Returns:
@@ -961,7 +961,8 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("URL", "URL ", "url", "text", "rw", "MODIFY"),
         Property("loading", "ldng", "loading", "boolean", "r", "SAFE"),
     )),
-    "bookmark folder": Class("CrBF", "bookmarkFolder", "bookmarkFolders", None, "MODIFY", "DANGEROUS", (
+    "bookmark folder": Class(
+        "CrBF", "bookmarkFolder", "bookmarkFolders", None, "MODIFY", "DANGEROUS", (
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("title", "pnam", "title", "text", "rw", "MODIFY"),
         Property("index", "pidx", "index", "number", "r", "SAFE"),

@@ -168,7 +168,8 @@ class Commands(Specifier):
         self._command("view_source", target=self)
 
     def execute(self, *, javascript: str) -> Any:
-        """Run JavaScript in a tab of Chrome. DANGEROUS, runs code in pages where the user is logged in.
+        """Run JavaScript in a tab of Chrome. DANGEROUS, runs code in pages where the user is logged
+        in.
 
         Args:
             javascript: The JavaScript to run.
@@ -413,7 +414,23 @@ if TYPE_CHECKING:
         active_tab: Tab
         mode: str
         active_tab_index: int
-    WindowName = Literal["given_name", "name", "id", "index", "bounds", "closeable", "minimizable", "minimized", "resizable", "visible", "zoomable", "zoomed", "active_tab", "mode", "active_tab_index"]
+    WindowName = Literal[
+        "given_name",
+        "name",
+        "id",
+        "index",
+        "bounds",
+        "closeable",
+        "minimizable",
+        "minimized",
+        "resizable",
+        "visible",
+        "zoomable",
+        "zoomed",
+        "active_tab",
+        "mode",
+        "active_tab_index",
+    ]
     class TabRow(TypedDict):
         id: str
         title: str

@@ -445,8 +445,8 @@ class Application(Commands, Object):
         self._command("quit", saving=saving)
 
     def check_for_new_mail(self, *, for_: Account | None = None) -> None:
-        """Check for new mail now, in one account or all. SAFE, only fetches what Mail would fetch by
-        itself a little later.
+        """Check for new mail now, in one account or all. SAFE, only fetches what Mail would fetch
+        by itself a little later.
 
         Args:
             for_: The account to check, such as accounts 0 all if left out.
@@ -465,8 +465,8 @@ class Application(Commands, Object):
         return self._command("extract_name_from", target=target)
 
     def extract_address_from(self, target: str) -> str:
-        """Return the plain address in a full mail address. SAFE, only takes an address out of the given
-        text.
+        """Return the plain address in a full mail address. SAFE, only takes an address out of the
+        given text.
 
         Args:
             target: The full mail address.
@@ -488,7 +488,7 @@ class Application(Commands, Object):
         """Import a mailbox file into Mail. MODIFY.
 
         Args:
-            at: The mailbox to import, absolute path or .
+            at: The mailbox to import, absolute path or.
         """
         self._command("import_mail_mailbox", at=at)
 
@@ -504,7 +504,7 @@ class Application(Commands, Object):
         """Synchronize an IMAP account of Mail with its server. MODIFY.
 
         Args:
-            with_: Which account to synchronize, such as accounts 0 .
+            with_: Which account to synchronize, such as accounts 0.
         """
         self._command("synchronize", with_=with_)
 
@@ -747,7 +747,8 @@ class OutgoingMessage(Commands, Object):
     to_recipients: Elements[ToRecipients] = Elements("toRecipients", "to recipient")
 
     def send(self) -> bool:
-        """Send an outgoing message with Mail. DANGEROUS, leaves the machine and cannot be taken back.
+        """Send an outgoing message with Mail. DANGEROUS, leaves the machine and cannot be taken
+        back.
 
         Returns:
             The answer, true or false.
@@ -945,8 +946,8 @@ class Message(Commands, Object):
     mail_attachments: Elements[MailAttachments] = Elements("mailAttachments", "mail attachment")
 
     def forward(self, *, opening_window: bool | None = None) -> OutgoingMessage:
-        """Begin to forward a message in Mail, with its attachments. It takes no text of yours. MODIFY,
-        opens a draft.
+        """Begin to forward a message in Mail, with its attachments. It takes no text of yours.
+        MODIFY, opens a draft.
 
         Args:
             opening_window: Whether a person writes above it in a window.
@@ -1517,13 +1518,78 @@ if TYPE_CHECKING:
     Headerdetail = Literal["all", "custom", "default", "no headers"]
     Quotingcolor = Literal["blue", "green", "orange", "other", "purple", "red", "yellow"]
     Ldapscope = Literal["base", "one level", "subtree"]
-    Viewercolumns = Literal["attachments column", "message color", "date received column", "date sent column", "flags column", "from column", "mailbox column", "message status column", "number column", "size column", "subject column", "to column", "date last saved column"]
-    Highlightcolors = Literal["blue", "gray", "green", "none", "orange", "other", "purple", "red", "yellow"]
-    Authentication = Literal["password", "apop", "kerberos 5", "ntlm", "md5", "external", "Apple token", "none"]
+    Viewercolumns = Literal[
+        "attachments column",
+        "message color",
+        "date received column",
+        "date sent column",
+        "flags column",
+        "from column",
+        "mailbox column",
+        "message status column",
+        "number column",
+        "size column",
+        "subject column",
+        "to column",
+        "date last saved column",
+    ]
+    Highlightcolors = Literal[
+        "blue",
+        "gray",
+        "green",
+        "none",
+        "orange",
+        "other",
+        "purple",
+        "red",
+        "yellow",
+    ]
+    Authentication = Literal[
+        "password",
+        "apop",
+        "kerberos 5",
+        "ntlm",
+        "md5",
+        "external",
+        "Apple token",
+        "none",
+    ]
     Typeofaccount = Literal["pop", "smtp", "imap", "iCloud"]
-    Messagecachingpolicy = Literal["all messages but omit attachments", "all messages and their attachments"]
-    Rulequalifier = Literal["begins with value", "does contain value", "does not contain value", "ends with value", "equal to value", "less than value", "greater than value", "none"]
-    Ruletype = Literal["account", "any recipient", "cc header", "matches every message", "from header", "header key", "message content", "message is junk mail", "sender is in my contacts", "sender is in my previous recipients", "sender is member of group", "sender is not in my contacts", "sender is not in my previous recipients", "sender is not member of group", "sender is VIP", "subject header", "to header", "to or cc header", "attachment type"]
+    Messagecachingpolicy = Literal[
+        "all messages but omit attachments",
+        "all messages and their attachments",
+    ]
+    Rulequalifier = Literal[
+        "begins with value",
+        "does contain value",
+        "does not contain value",
+        "ends with value",
+        "equal to value",
+        "less than value",
+        "greater than value",
+        "none",
+    ]
+    Ruletype = Literal[
+        "account",
+        "any recipient",
+        "cc header",
+        "matches every message",
+        "from header",
+        "header key",
+        "message content",
+        "message is junk mail",
+        "sender is in my contacts",
+        "sender is in my previous recipients",
+        "sender is member of group",
+        "sender is not in my contacts",
+        "sender is not in my previous recipients",
+        "sender is not member of group",
+        "sender is VIP",
+        "subject header",
+        "to header",
+        "to or cc header",
+        "attachment type",
+    ]
     SaveOptions = Literal["yes", "no", "ask"]
     SaveableFileFormat = Literal["native format"]
     PrintingErrorHandling = Literal["standard", "detailed"]
@@ -1645,7 +1711,56 @@ if TYPE_CHECKING:
         log_all_socket_activity: bool
         memory_statistics: Mapping[str, Any]
         use_keychain: bool
-    ApplicationName = Literal["name", "frontmost", "version", "always_bcc_myself", "always_cc_myself", "selection", "application_version", "fetch_interval", "background_activity_count", "choose_signature_when_composing", "color_quoted_text", "default_message_format", "download_html_attachments", "drafts_mailbox", "expand_group_addresses", "fixed_width_font", "fixed_width_font_size", "framework_version", "header_detail", "inbox", "include_all_original_message_text", "quote_original_message", "check_spelling_while_typing", "junk_mailbox", "level_one_quoting_color", "level_two_quoting_color", "level_three_quoting_color", "message_font", "message_font_size", "message_list_font", "message_list_font_size", "new_mail_sound", "outbox", "should_play_other_mail_sounds", "same_reply_format", "selected_signature", "sent_mailbox", "fetches_automatically", "highlight_selected_conversation", "trash_mailbox", "use_address_completion", "use_fixed_width_font", "primary_email", "hosts_to_log_activity_on", "ports_to_log_activity_on", "log_all_socket_activity", "memory_statistics", "use_keychain"]
+    ApplicationName = Literal[
+        "name",
+        "frontmost",
+        "version",
+        "always_bcc_myself",
+        "always_cc_myself",
+        "selection",
+        "application_version",
+        "fetch_interval",
+        "background_activity_count",
+        "choose_signature_when_composing",
+        "color_quoted_text",
+        "default_message_format",
+        "download_html_attachments",
+        "drafts_mailbox",
+        "expand_group_addresses",
+        "fixed_width_font",
+        "fixed_width_font_size",
+        "framework_version",
+        "header_detail",
+        "inbox",
+        "include_all_original_message_text",
+        "quote_original_message",
+        "check_spelling_while_typing",
+        "junk_mailbox",
+        "level_one_quoting_color",
+        "level_two_quoting_color",
+        "level_three_quoting_color",
+        "message_font",
+        "message_font_size",
+        "message_list_font",
+        "message_list_font_size",
+        "new_mail_sound",
+        "outbox",
+        "should_play_other_mail_sounds",
+        "same_reply_format",
+        "selected_signature",
+        "sent_mailbox",
+        "fetches_automatically",
+        "highlight_selected_conversation",
+        "trash_mailbox",
+        "use_address_completion",
+        "use_fixed_width_font",
+        "primary_email",
+        "hosts_to_log_activity_on",
+        "ports_to_log_activity_on",
+        "log_all_socket_activity",
+        "memory_statistics",
+        "use_keychain",
+    ]
     class DocumentRow(TypedDict):
         name: str
         modified: bool
@@ -1681,7 +1796,20 @@ if TYPE_CHECKING:
         zoomable: bool
         zoomed: bool
         document: Document
-    WindowName = Literal["name", "id", "index", "bounds", "closeable", "miniaturizable", "miniaturized", "resizable", "visible", "zoomable", "zoomed", "document"]
+    WindowName = Literal[
+        "name",
+        "id",
+        "index",
+        "bounds",
+        "closeable",
+        "miniaturizable",
+        "miniaturized",
+        "resizable",
+        "visible",
+        "zoomable",
+        "zoomed",
+        "document",
+    ]
     class RichTextValues(MakeValues, total=False):
         color: Color
         font: str
@@ -1726,7 +1854,14 @@ if TYPE_CHECKING:
         id: int
         html_content: str
         vcard_path: Path
-    OutgoingMessageName = Literal["sender", "subject", "content", "visible", "message_signature", "id"]
+    OutgoingMessageName = Literal[
+        "sender",
+        "subject",
+        "content",
+        "visible",
+        "message_signature",
+        "id",
+    ]
     class LdapServerRow(TypedDict):
         enabled: bool
         name: str
@@ -1781,7 +1916,24 @@ if TYPE_CHECKING:
         selected_messages: Sequence[Message]
         selected_mailboxes: Sequence[Mailbox]
         window: Window
-    MessageViewerName = Literal["drafts_mailbox", "inbox", "junk_mailbox", "outbox", "sent_mailbox", "trash_mailbox", "sort_column", "sorted_ascending", "mailbox_list_visible", "preview_pane_is_visible", "visible_columns", "id", "visible_messages", "selected_messages", "selected_mailboxes", "window"]
+    MessageViewerName = Literal[
+        "drafts_mailbox",
+        "inbox",
+        "junk_mailbox",
+        "outbox",
+        "sent_mailbox",
+        "trash_mailbox",
+        "sort_column",
+        "sorted_ascending",
+        "mailbox_list_visible",
+        "preview_pane_is_visible",
+        "visible_columns",
+        "id",
+        "visible_messages",
+        "selected_messages",
+        "selected_mailboxes",
+        "window",
+    ]
     class SignatureRow(TypedDict):
         content: str
         name: str
@@ -1833,7 +1985,29 @@ if TYPE_CHECKING:
         was_forwarded: bool
         was_redirected: bool
         was_replied_to: bool
-    MessageName = Literal["id", "all_headers", "background_color", "mailbox", "content", "date_received", "date_sent", "deleted_status", "flagged_status", "flag_index", "junk_mail_status", "read_status", "message_id", "source", "reply_to", "message_size", "sender", "subject", "was_forwarded", "was_redirected", "was_replied_to"]
+    MessageName = Literal[
+        "id",
+        "all_headers",
+        "background_color",
+        "mailbox",
+        "content",
+        "date_received",
+        "date_sent",
+        "deleted_status",
+        "flagged_status",
+        "flag_index",
+        "junk_mail_status",
+        "read_status",
+        "message_id",
+        "source",
+        "reply_to",
+        "message_size",
+        "sender",
+        "subject",
+        "was_forwarded",
+        "was_redirected",
+        "was_replied_to",
+    ]
     class AccountRow(TypedDict):
         delivery_account: SmtpServer
         name: str
@@ -1880,7 +2054,30 @@ if TYPE_CHECKING:
         include_when_getting_new_mail: bool
         move_deleted_messages_to_trash: bool
         uses_ssl: bool
-    AccountName = Literal["delivery_account", "name", "id", "password", "authentication", "account_type", "email_addresses", "full_name", "empty_junk_messages_frequency", "empty_sent_messages_frequency", "empty_trash_frequency", "empty_junk_messages_on_quit", "empty_sent_messages_on_quit", "empty_trash_on_quit", "enabled", "user_name", "account_directory", "port", "server_name", "include_when_getting_new_mail", "move_deleted_messages_to_trash", "uses_ssl"]
+    AccountName = Literal[
+        "delivery_account",
+        "name",
+        "id",
+        "password",
+        "authentication",
+        "account_type",
+        "email_addresses",
+        "full_name",
+        "empty_junk_messages_frequency",
+        "empty_sent_messages_frequency",
+        "empty_trash_frequency",
+        "empty_junk_messages_on_quit",
+        "empty_sent_messages_on_quit",
+        "empty_trash_on_quit",
+        "enabled",
+        "user_name",
+        "account_directory",
+        "port",
+        "server_name",
+        "include_when_getting_new_mail",
+        "move_deleted_messages_to_trash",
+        "uses_ssl",
+    ]
     class ImapAccountRow(AccountRow):
         compact_mailboxes_when_closing: bool
         message_caching: Messagecachingpolicy
@@ -1895,7 +2092,14 @@ if TYPE_CHECKING:
         store_junk_mail_on_server: bool
         store_sent_messages_on_server: bool
         store_deleted_messages_on_server: bool
-    ImapAccountName = Literal["compact_mailboxes_when_closing", "message_caching", "store_drafts_on_server", "store_junk_mail_on_server", "store_sent_messages_on_server", "store_deleted_messages_on_server"] | AccountName
+    ImapAccountName = Literal[
+        "compact_mailboxes_when_closing",
+        "message_caching",
+        "store_drafts_on_server",
+        "store_junk_mail_on_server",
+        "store_sent_messages_on_server",
+        "store_deleted_messages_on_server",
+    ] | AccountName
     class IcloudAccountRow(ImapAccountRow): ...
     class IcloudAccountValues(ImapAccountValues, total=False): ...
     IcloudAccountName = ImapAccountName
@@ -1909,7 +2113,12 @@ if TYPE_CHECKING:
         delayed_message_deletion_interval: int
         delete_mail_on_server: bool
         delete_messages_when_moved_from_inbox: bool
-    PopAccountName = Literal["big_message_warning_size", "delayed_message_deletion_interval", "delete_mail_on_server", "delete_messages_when_moved_from_inbox"] | AccountName
+    PopAccountName = Literal[
+        "big_message_warning_size",
+        "delayed_message_deletion_interval",
+        "delete_mail_on_server",
+        "delete_messages_when_moved_from_inbox",
+    ] | AccountName
     class SmtpServerRow(TypedDict):
         name: str
         password: str
@@ -1930,7 +2139,17 @@ if TYPE_CHECKING:
         port: int
         server_name: str
         uses_ssl: bool
-    SmtpServerName = Literal["name", "password", "account_type", "authentication", "enabled", "user_name", "port", "server_name", "uses_ssl"]
+    SmtpServerName = Literal[
+        "name",
+        "password",
+        "account_type",
+        "authentication",
+        "enabled",
+        "user_name",
+        "port",
+        "server_name",
+        "uses_ssl",
+    ]
     class MailboxRow(TypedDict):
         name: str
         unread_count: int
@@ -1984,7 +2203,28 @@ if TYPE_CHECKING:
         should_copy_message: bool
         should_move_message: bool
         stop_evaluating_rules: bool
-    RuleName = Literal["color_message", "delete_message", "forward_text", "forward_message", "mark_flagged", "mark_flag_index", "mark_read", "play_sound", "redirect_message", "reply_text", "run_script", "all_conditions_must_be_met", "copy_message", "move_message", "highlight_text_using_color", "enabled", "name", "should_copy_message", "should_move_message", "stop_evaluating_rules"]
+    RuleName = Literal[
+        "color_message",
+        "delete_message",
+        "forward_text",
+        "forward_message",
+        "mark_flagged",
+        "mark_flag_index",
+        "mark_read",
+        "play_sound",
+        "redirect_message",
+        "reply_text",
+        "run_script",
+        "all_conditions_must_be_met",
+        "copy_message",
+        "move_message",
+        "highlight_text_using_color",
+        "enabled",
+        "name",
+        "should_copy_message",
+        "should_move_message",
+        "stop_evaluating_rules",
+    ]
     class RuleConditionRow(TypedDict):
         expression: str
         header: str

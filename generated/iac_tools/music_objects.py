@@ -477,7 +477,7 @@ class Application(Commands, Object):
 
         Args:
             target: Which files to add.
-            to: The playlist to add them to, such as playlists 0 .
+            to: The playlist to add them to, such as playlists 0.
 
         Returns:
             The answer, a track.
@@ -485,8 +485,8 @@ class Application(Commands, Object):
         return self._command("add", target=target, to=to)
 
     def back_track(self) -> None:
-        """Go to the start of the current track in Music, or to the previous track. SAFE, plays or
-        navigates.
+        """Go to the start of the current track in Music, or to the previous track. SAFE, plays
+        or navigates.
         """
         self._command("back_track")
 
@@ -1317,15 +1317,45 @@ FIELDS: Final = {
 app: Final = Application()
 
 if TYPE_CHECKING:
-    Eapd = Literal["computer", "AirPort Express", "Apple TV", "AirPlay device", "Bluetooth device", "HomePod", "TV", "unknown"]
+    Eapd = Literal[
+        "computer",
+        "AirPort Express",
+        "Apple TV",
+        "AirPlay device",
+        "Bluetooth device",
+        "HomePod",
+        "TV",
+        "unknown",
+    ]
     Epls = Literal["stopped", "playing", "paused", "fast forwarding", "rewinding"]
     Eshm = Literal["songs", "albums", "groupings"]
     Erpt = Literal["off", "one", "all"]
     Espk = Literal["none", "folder", "Genius", "Library", "Music", "Purchased Music"]
     Ertk = Literal["user", "computed"]
-    Ecls = Literal["unknown", "purchased", "matched", "uploaded", "ineligible", "removed", "error", "duplicate", "subscription", "prerelease", "no longer available", "not uploaded"]
+    Ecls = Literal[
+        "unknown",
+        "purchased",
+        "matched",
+        "uploaded",
+        "ineligible",
+        "removed",
+        "error",
+        "duplicate",
+        "subscription",
+        "prerelease",
+        "no longer available",
+        "not uploaded",
+    ]
     Emdk = Literal["song", "music video", "movie", "TV show", "unknown"]
-    Esrc = Literal["library", "audio CD", "MP3 CD", "radio tuner", "shared library", "iTunes Store", "unknown"]
+    Esrc = Literal[
+        "library",
+        "audio CD",
+        "MP3 CD",
+        "radio tuner",
+        "shared library",
+        "iTunes Store",
+        "unknown",
+    ]
     Eknd = Literal["track listing", "album listing", "cd insert"]
     Eexf = Literal["plain text", "Unicode text", "XML", "M3U", "M3U8"]
     Esra = Literal["albums", "all", "artists", "composers", "displayed", "names"]
@@ -1385,7 +1415,17 @@ if TYPE_CHECKING:
         supports_audio: bool
         supports_video: bool
         sound_volume: int
-    AirplayDeviceName = Literal["active", "available", "kind", "network_address", "protected", "selected", "supports_audio", "supports_video", "sound_volume"] | ItemName
+    AirplayDeviceName = Literal[
+        "active",
+        "available",
+        "kind",
+        "network_address",
+        "protected",
+        "selected",
+        "supports_audio",
+        "supports_video",
+        "sound_volume",
+    ] | ItemName
     class ApplicationRow(TypedDict):
         airplay_enabled: bool
         converting: bool
@@ -1438,7 +1478,33 @@ if TYPE_CHECKING:
         sound_volume: int
         version: str
         visuals_enabled: bool
-    ApplicationName = Literal["airplay_enabled", "converting", "current_airplay_devices", "current_encoder", "current_eq_preset", "current_playlist", "current_stream_title", "current_stream_url", "current_track", "current_visual", "eq_enabled", "fixed_indexing", "frontmost", "full_screen", "name", "mute", "player_position", "player_state", "selection", "shuffle_enabled", "shuffle_mode", "song_repeat", "sound_volume", "version", "visuals_enabled"]
+    ApplicationName = Literal[
+        "airplay_enabled",
+        "converting",
+        "current_airplay_devices",
+        "current_encoder",
+        "current_eq_preset",
+        "current_playlist",
+        "current_stream_title",
+        "current_stream_url",
+        "current_track",
+        "current_visual",
+        "eq_enabled",
+        "fixed_indexing",
+        "frontmost",
+        "full_screen",
+        "name",
+        "mute",
+        "player_position",
+        "player_state",
+        "selection",
+        "shuffle_enabled",
+        "shuffle_mode",
+        "song_repeat",
+        "sound_volume",
+        "version",
+        "visuals_enabled",
+    ]
     class ArtworkRow(ItemRow):
         data: Any
         description: str
@@ -1453,7 +1519,14 @@ if TYPE_CHECKING:
         format: type[Object] | str
         kind: int
         raw_data: Any
-    ArtworkName = Literal["data", "description", "downloaded", "format", "kind", "raw_data"] | ItemName
+    ArtworkName = Literal[
+        "data",
+        "description",
+        "downloaded",
+        "format",
+        "kind",
+        "raw_data",
+    ] | ItemName
     class PlaylistRow(ItemRow):
         description: str
         disliked: bool
@@ -1474,7 +1547,17 @@ if TYPE_CHECKING:
         special_kind: Espk
         time: str
         visible: bool
-    PlaylistName = Literal["description", "disliked", "duration", "favorited", "parent", "size", "special_kind", "time", "visible"] | ItemName
+    PlaylistName = Literal[
+        "description",
+        "disliked",
+        "duration",
+        "favorited",
+        "parent",
+        "size",
+        "special_kind",
+        "time",
+        "visible",
+    ] | ItemName
     class AudioCdPlaylistRow(PlaylistRow):
         artist: str
         compilation: bool
@@ -1491,7 +1574,15 @@ if TYPE_CHECKING:
         disc_number: int
         genre: str
         year: int
-    AudioCdPlaylistName = Literal["artist", "compilation", "composer", "disc_count", "disc_number", "genre", "year"] | PlaylistName
+    AudioCdPlaylistName = Literal[
+        "artist",
+        "compilation",
+        "composer",
+        "disc_count",
+        "disc_number",
+        "genre",
+        "year",
+    ] | PlaylistName
     class TrackRow(ItemRow):
         album: str
         album_artist: str
@@ -1634,7 +1725,78 @@ if TYPE_CHECKING:
         volume_adjustment: int
         work: str
         year: int
-    TrackName = Literal["album", "album_artist", "album_disliked", "album_favorited", "album_rating", "album_rating_kind", "artist", "bit_rate", "bookmark", "bookmarkable", "bpm", "category", "cloud_status", "comment", "compilation", "composer", "database_id", "date_added", "description", "disc_count", "disc_number", "disliked", "downloader_apple_id", "downloader_name", "duration", "enabled", "episode_id", "episode_number", "eq", "finish", "gapless", "genre", "grouping", "kind", "long_description", "favorited", "lyrics", "media_kind", "modification_date", "movement", "movement_count", "movement_number", "played_count", "played_date", "purchaser_apple_id", "purchaser_name", "rating", "rating_kind", "release_date", "sample_rate", "season_number", "shufflable", "skipped_count", "skipped_date", "show", "sort_album", "sort_artist", "sort_album_artist", "sort_name", "sort_composer", "sort_show", "size", "start", "time", "track_count", "track_number", "unplayed", "volume_adjustment", "work", "year"] | ItemName
+    TrackName = Literal[
+        "album",
+        "album_artist",
+        "album_disliked",
+        "album_favorited",
+        "album_rating",
+        "album_rating_kind",
+        "artist",
+        "bit_rate",
+        "bookmark",
+        "bookmarkable",
+        "bpm",
+        "category",
+        "cloud_status",
+        "comment",
+        "compilation",
+        "composer",
+        "database_id",
+        "date_added",
+        "description",
+        "disc_count",
+        "disc_number",
+        "disliked",
+        "downloader_apple_id",
+        "downloader_name",
+        "duration",
+        "enabled",
+        "episode_id",
+        "episode_number",
+        "eq",
+        "finish",
+        "gapless",
+        "genre",
+        "grouping",
+        "kind",
+        "long_description",
+        "favorited",
+        "lyrics",
+        "media_kind",
+        "modification_date",
+        "movement",
+        "movement_count",
+        "movement_number",
+        "played_count",
+        "played_date",
+        "purchaser_apple_id",
+        "purchaser_name",
+        "rating",
+        "rating_kind",
+        "release_date",
+        "sample_rate",
+        "season_number",
+        "shufflable",
+        "skipped_count",
+        "skipped_date",
+        "show",
+        "sort_album",
+        "sort_artist",
+        "sort_album_artist",
+        "sort_name",
+        "sort_composer",
+        "sort_show",
+        "size",
+        "start",
+        "time",
+        "track_count",
+        "track_number",
+        "unplayed",
+        "volume_adjustment",
+        "work",
+        "year",
+    ] | ItemName
     class AudioCdTrackRow(TrackRow):
         location: Path
     class AudioCdTrackValues(TrackValues, total=False):
@@ -1662,7 +1824,18 @@ if TYPE_CHECKING:
         visible: bool
         zoomable: bool
         zoomed: bool
-    WindowName = Literal["bounds", "closeable", "collapseable", "collapsed", "full_screen", "position", "resizable", "visible", "zoomable", "zoomed"] | ItemName
+    WindowName = Literal[
+        "bounds",
+        "closeable",
+        "collapseable",
+        "collapsed",
+        "full_screen",
+        "position",
+        "resizable",
+        "visible",
+        "zoomable",
+        "zoomed",
+    ] | ItemName
     class BrowserWindowRow(WindowRow):
         selection: Any
         view: Playlist
@@ -1703,7 +1876,21 @@ if TYPE_CHECKING:
         modifiable: bool
         preamp: float
         update_tracks: bool
-    EqPresetName = Literal["band_1", "band_2", "band_3", "band_4", "band_5", "band_6", "band_7", "band_8", "band_9", "band_10", "modifiable", "preamp", "update_tracks"] | ItemName
+    EqPresetName = Literal[
+        "band_1",
+        "band_2",
+        "band_3",
+        "band_4",
+        "band_5",
+        "band_6",
+        "band_7",
+        "band_8",
+        "band_9",
+        "band_10",
+        "modifiable",
+        "preamp",
+        "update_tracks",
+    ] | ItemName
     class EqWindowRow(WindowRow): ...
     class EqWindowValues(WindowValues, total=False): ...
     EqWindowName = WindowName

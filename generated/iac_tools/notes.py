@@ -1028,7 +1028,9 @@ RECORDS: Final[Mapping[str, Record]] = {
         Property("pages across", "lwla", "pagesAcross", "integer", "rw", "MODIFY"),
         Property("pages down", "lwld", "pagesDown", "integer", "rw", "MODIFY"),
         Property("requested print time", "lwqt", "requestedPrintTime", "date", "rw", "MODIFY"),
-        Property("error handling", "lweh", "errorHandling", "printing error handling", "rw", "MODIFY"),
+        Property(
+            "error handling", "lweh", "errorHandling", "printing error handling", "rw", "MODIFY"
+        ),
         Property("fax number", "faxn", "faxNumber", "text", "rw", "MODIFY"),
         Property("target printer", "trpr", "targetPrinter", "text", "rw", "MODIFY"),
     )),

@@ -205,7 +205,8 @@ class Application(Commands, Object):
         self._command("quit", saving=saving)
 
     def open_note_location(self, url: str) -> None:
-        """Open the note that a note URL names. SAFE, only shows a note, and accepts only URLs of notes.
+        """Open the note that a note URL names. SAFE, only shows a note, and accepts only URLs of
+        notes.
 
         Args:
             url: The URL of the note.
@@ -572,7 +573,20 @@ if TYPE_CHECKING:
         zoomable: bool
         zoomed: bool
         document: Document
-    WindowName = Literal["name", "id", "index", "bounds", "closeable", "miniaturizable", "miniaturized", "resizable", "visible", "zoomable", "zoomed", "document"]
+    WindowName = Literal[
+        "name",
+        "id",
+        "index",
+        "bounds",
+        "closeable",
+        "miniaturizable",
+        "miniaturized",
+        "resizable",
+        "visible",
+        "zoomable",
+        "zoomed",
+        "document",
+    ]
     class AccountRow(TypedDict):
         default_folder: Folder
         name: str
@@ -615,7 +629,17 @@ if TYPE_CHECKING:
         modification_date: datetime
         password_protected: bool
         shared: bool
-    NoteName = Literal["name", "id", "container", "body", "plaintext", "creation_date", "modification_date", "password_protected", "shared"]
+    NoteName = Literal[
+        "name",
+        "id",
+        "container",
+        "body",
+        "plaintext",
+        "creation_date",
+        "modification_date",
+        "password_protected",
+        "shared",
+    ]
     class AttachmentRow(TypedDict):
         name: str
         id: str
@@ -636,4 +660,14 @@ if TYPE_CHECKING:
         url: str
         shared: bool
         contents: Path
-    AttachmentName = Literal["name", "id", "container", "content_identifier", "creation_date", "modification_date", "url", "shared", "contents"]
+    AttachmentName = Literal[
+        "name",
+        "id",
+        "container",
+        "content_identifier",
+        "creation_date",
+        "modification_date",
+        "url",
+        "shared",
+        "contents",
+    ]

@@ -856,7 +856,7 @@ def read_cell(cell: Ref) -> Any:
     """Return value and formula of a cell. SAFE.
 
     Args:
-        cell: Reference such as documents 0 .sheets 0 .tables 0 .cells B2 .
+        cell: Reference such as documents 0 .sheets 0 .tables 0 .cells B2.
 
     Returns:
         The value, or the properties by name.
@@ -879,7 +879,7 @@ def write_cell(cell: Ref, *, value: str | float) -> None:
     """Put a value or a formula into a cell. MODIFY, sets value.
 
     Args:
-        cell: Reference such as documents 0 .sheets 0 .tables 0 .cells B2 .
+        cell: Reference such as documents 0 .sheets 0 .tables 0 .cells B2.
         value: Text, a number, or a formula such as SUM(A1 A3).
     """
     return APP.call(write_cell, cell=cell, value=value)
@@ -997,7 +997,7 @@ def export_pdf(document: Ref, *, file: str) -> None:
 
     Args:
         document: Which document to export.
-        file: The file to write, absolute path or .
+        file: The file to write, absolute path or.
     """
     return APP.call(export_pdf, document=document, file=file)
 
@@ -1017,7 +1017,7 @@ def read_range(range: Ref) -> ListOf[Mapping[str, Any]]:
     """List the cells of a range with what they show. SAFE.
 
     Args:
-        range: Reference such as documents 0 .sheets 0 .tables 0 .ranges A1 C3 .
+        range: Reference such as documents 0 .sheets 0 .tables 0 .ranges A1 C3.
 
     Returns:
         One row for each object, with its reference as ref.
@@ -1071,15 +1071,18 @@ CLASSES: Final[Mapping[str, Class]] = {
         Element("paragraph", "rw"),
         Element("word", "rw"),
     )),
-    "character": Class("cha ", "character", "characters", "rich text", "MODIFY", "DANGEROUS", ()),
-    "paragraph": Class("cpar", "paragraph", "paragraphs", "rich text", "MODIFY", "DANGEROUS", (), (
+    "character": Class(
+        "cha ", "character", "characters", "rich text", "MODIFY", "DANGEROUS", ()),
+    "paragraph": Class(
+        "cpar", "paragraph", "paragraphs", "rich text", "MODIFY", "DANGEROUS", (), (
         Element("character", "rw"),
         Element("word", "rw"),
     )),
     "word": Class("cwor", "word", "words", "rich text", "MODIFY", "DANGEROUS", (), (
         Element("character", "rw"),
     )),
-    "iWork container": Class("iwkc", "iworkContainer", "iworkContainers", None, "MODIFY", "DANGEROUS", (), (
+    "iWork container": Class(
+        "iwkc", "iworkContainer", "iworkContainers", None, "MODIFY", "DANGEROUS", (), (
         Element("audio clip", "rw"),
         Element("chart", "rw"),
         Element("image", "rw"),
@@ -1101,10 +1104,15 @@ CLASSES: Final[Mapping[str, Class]] = {
     "audio clip": Class("shau", "audioClip", "audioClips", "iWork item", "MODIFY", "DANGEROUS", (
         Property("file name", "atfn", "fileName", "file | text", "rw", "MODIFY"),
         Property("clip volume", "avol", "clipVolume", "integer", "rw", "MODIFY"),
-        Property("repetition method", "mvrp", "repetitionMethod", "playback repetition method", "rw", "MODIFY"),
+        Property(
+            "repetition method", "mvrp", "repetitionMethod", "playback repetition method", "rw",
+            "MODIFY"
+        ),
     )),
     "shape": Class("sshp", "shape", "shapes", "iWork item", "MODIFY", "DANGEROUS", (
-        Property("background fill type", "bkft", "backgroundFillType", "item fill options", "r", "SAFE"),
+        Property(
+            "background fill type", "bkft", "backgroundFillType", "item fill options", "r", "SAFE"
+        ),
         Property("object text", "pDTx", "objectText", "rich text | text", "rw", "MODIFY"),
         Property("reflection showing", "sirs", "reflectionShowing", "boolean", "rw", "MODIFY"),
         Property("reflection value", "sirv", "reflectionValue", "integer", "rw", "MODIFY"),
@@ -1141,7 +1149,10 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("opacity", "pSOp", "opacity", "integer", "rw", "MODIFY"),
         Property("reflection showing", "sirs", "reflectionShowing", "boolean", "rw", "MODIFY"),
         Property("reflection value", "sirv", "reflectionValue", "integer", "rw", "MODIFY"),
-        Property("repetition method", "mvrp", "repetitionMethod", "playback repetition method", "rw", "MODIFY"),
+        Property(
+            "repetition method", "mvrp", "repetitionMethod", "playback repetition method", "rw",
+            "MODIFY"
+        ),
         Property("rotation", "siro", "rotation", "integer", "rw", "MODIFY"),
     )),
     "table": Class("NmTb", "table", "tables", "iWork item", "MODIFY", "DANGEROUS", (
@@ -1163,7 +1174,9 @@ CLASSES: Final[Mapping[str, Class]] = {
         Element("range", "rw"),
     )),
     "text item": Class("shtx", "textItem", "textItems", "iWork item", "MODIFY", "DANGEROUS", (
-        Property("background fill type", "bkft", "backgroundFillType", "item fill options", "r", "SAFE"),
+        Property(
+            "background fill type", "bkft", "backgroundFillType", "item fill options", "r", "SAFE"
+        ),
         Property("object text", "pDTx", "objectText", "rich text | text", "rw", "MODIFY"),
         Property("opacity", "pSOp", "opacity", "integer", "rw", "MODIFY"),
         Property("reflection showing", "sirs", "reflectionShowing", "boolean", "rw", "MODIFY"),
@@ -1188,7 +1201,10 @@ CLASSES: Final[Mapping[str, Class]] = {
     "cell": Class("NmCl", "cell", "cells", "range", "MODIFY", "DANGEROUS", (
         Property("column", "NMCo", "column", "column", "r", "SAFE"),
         Property("row", "NMRw", "row", "row", "r", "SAFE"),
-        Property("value", "NMCv", "value", "number | date | text | boolean | missing value", "rw", "MODIFY"),
+        Property(
+            "value", "NMCv", "value", "number | date | text | boolean | missing value", "rw",
+            "MODIFY"
+        ),
         Property("formatted value", "NMfv", "formattedValue", "text", "r", "SAFE"),
         Property("formula", "NMCf", "formula", "text", "r", "SAFE"),
     )),
@@ -1290,12 +1306,17 @@ RECORDS: Final[Mapping[str, Record]] = {
         Property("pages across", "lwla", "pagesAcross", "integer", "rw", "MODIFY"),
         Property("pages down", "lwld", "pagesDown", "integer", "rw", "MODIFY"),
         Property("requested print time", "lwqt", "requestedPrintTime", "date", "rw", "MODIFY"),
-        Property("error handling", "lweh", "errorHandling", "printing error handling", "rw", "MODIFY"),
+        Property(
+            "error handling", "lweh", "errorHandling", "printing error handling", "rw", "MODIFY"
+        ),
         Property("fax number", "faxn", "faxNumber", "text", "rw", "MODIFY"),
         Property("target printer", "trpr", "targetPrinter", "text", "rw", "MODIFY"),
     )),
     "export options": Record("Nxop", (
-        Property("exclude summary worksheet", "NxES", "excludeSummaryWorksheet", "boolean", "rw", "MODIFY"),
+        Property(
+            "exclude summary worksheet", "NxES", "excludeSummaryWorksheet", "boolean", "rw",
+            "MODIFY"
+        ),
         Property("password", "NxPW", "password", "text", "rw", "DANGEROUS"),
         Property("password hint", "NxPH", "passwordHint", "text", "rw", "DANGEROUS"),
         Property("image quality", "NxPI", "imageQuality", "image quality", "rw", "MODIFY"),

@@ -1097,8 +1097,31 @@ app: Final = Application()
 
 if TYPE_CHECKING:
     PlaybackRepetitionMethod = Literal["none", "loop", "loop back and forth"]
-    ItemFillOptions = Literal["no fill", "color fill", "gradient fill", "advanced gradient fill", "image fill", "advanced image fill"]
-    Nmct = Literal["automatic", "checkbox", "currency", "date and time", "fraction", "number", "percent", "pop up menu", "scientific", "slider", "stepper", "text", "duration", "rating", "numeral system"]
+    ItemFillOptions = Literal[
+        "no fill",
+        "color fill",
+        "gradient fill",
+        "advanced gradient fill",
+        "image fill",
+        "advanced image fill",
+    ]
+    Nmct = Literal[
+        "automatic",
+        "checkbox",
+        "currency",
+        "date and time",
+        "fraction",
+        "number",
+        "percent",
+        "pop up menu",
+        "scientific",
+        "slider",
+        "stepper",
+        "text",
+        "duration",
+        "rating",
+        "numeral system",
+    ]
     Taht = Literal["auto align", "center", "justify", "left", "right"]
     Tavt = Literal["bottom", "center", "top"]
     SaveOptions = Literal["yes", "no", "ask"]
@@ -1178,7 +1201,20 @@ if TYPE_CHECKING:
         zoomable: bool
         zoomed: bool
         document: Document
-    WindowName = Literal["name", "id", "index", "bounds", "closeable", "miniaturizable", "miniaturized", "resizable", "visible", "zoomable", "zoomed", "document"]
+    WindowName = Literal[
+        "name",
+        "id",
+        "index",
+        "bounds",
+        "closeable",
+        "miniaturizable",
+        "miniaturized",
+        "resizable",
+        "visible",
+        "zoomable",
+        "zoomed",
+        "document",
+    ]
     class RichTextRow(TypedDict):
         color: Color
         font: str
@@ -1233,7 +1269,14 @@ if TYPE_CHECKING:
         reflection_value: int
         rotation: int
         opacity: int
-    ShapeName = Literal["background_fill_type", "object_text", "reflection_showing", "reflection_value", "rotation", "opacity"] | IworkItemName
+    ShapeName = Literal[
+        "background_fill_type",
+        "object_text",
+        "reflection_showing",
+        "reflection_value",
+        "rotation",
+        "opacity",
+    ] | IworkItemName
     class ChartRow(IworkItemRow): ...
     class ChartValues(IworkItemValues, total=False): ...
     ChartName = IworkItemName
@@ -1253,7 +1296,15 @@ if TYPE_CHECKING:
         reflection_showing: bool
         reflection_value: int
         rotation: int
-    ImageName = Literal["description", "file", "file_name", "opacity", "reflection_showing", "reflection_value", "rotation"] | IworkItemName
+    ImageName = Literal[
+        "description",
+        "file",
+        "file_name",
+        "opacity",
+        "reflection_showing",
+        "reflection_value",
+        "rotation",
+    ] | IworkItemName
     class GroupRow(IworkContainerRow):
         height: int
         parent: IworkContainer
@@ -1279,7 +1330,13 @@ if TYPE_CHECKING:
         reflection_value: int
         rotation: int
         start_point: Point
-    LineName = Literal["end_point", "reflection_showing", "reflection_value", "rotation", "start_point"] | IworkItemName
+    LineName = Literal[
+        "end_point",
+        "reflection_showing",
+        "reflection_value",
+        "rotation",
+        "start_point",
+    ] | IworkItemName
     class MovieRow(IworkItemRow):
         file_name: Path | str
         movie_volume: int
@@ -1296,7 +1353,15 @@ if TYPE_CHECKING:
         reflection_value: int
         repetition_method: PlaybackRepetitionMethod
         rotation: int
-    MovieName = Literal["file_name", "movie_volume", "opacity", "reflection_showing", "reflection_value", "repetition_method", "rotation"] | IworkItemName
+    MovieName = Literal[
+        "file_name",
+        "movie_volume",
+        "opacity",
+        "reflection_showing",
+        "reflection_value",
+        "repetition_method",
+        "rotation",
+    ] | IworkItemName
     class TableRow(IworkItemRow):
         name: str
         cell_range: Range
@@ -1321,7 +1386,19 @@ if TYPE_CHECKING:
         filtered: bool
         header_rows_frozen: bool
         header_columns_frozen: bool
-    TableName = Literal["name", "cell_range", "selection_range", "row_count", "column_count", "header_row_count", "header_column_count", "footer_row_count", "filtered", "header_rows_frozen", "header_columns_frozen"] | IworkItemName
+    TableName = Literal[
+        "name",
+        "cell_range",
+        "selection_range",
+        "row_count",
+        "column_count",
+        "header_row_count",
+        "header_column_count",
+        "footer_row_count",
+        "filtered",
+        "header_rows_frozen",
+        "header_columns_frozen",
+    ] | IworkItemName
     class TextItemRow(IworkItemRow):
         background_fill_type: ItemFillOptions
         object_text: RichText | str
@@ -1336,7 +1413,14 @@ if TYPE_CHECKING:
         reflection_showing: bool
         reflection_value: int
         rotation: int
-    TextItemName = Literal["background_fill_type", "object_text", "opacity", "reflection_showing", "reflection_value", "rotation"] | IworkItemName
+    TextItemName = Literal[
+        "background_fill_type",
+        "object_text",
+        "opacity",
+        "reflection_showing",
+        "reflection_value",
+        "rotation",
+    ] | IworkItemName
     class RangeRow(TypedDict):
         font_name: str
         font_size: float
@@ -1357,7 +1441,17 @@ if TYPE_CHECKING:
         text_wrap: bool
         background_color: Color
         vertical_alignment: Tavt
-    RangeName = Literal["font_name", "font_size", "format", "alignment", "name", "text_color", "text_wrap", "background_color", "vertical_alignment"]
+    RangeName = Literal[
+        "font_name",
+        "font_size",
+        "format",
+        "alignment",
+        "name",
+        "text_color",
+        "text_wrap",
+        "background_color",
+        "vertical_alignment",
+    ]
     class CellRow(RangeRow):
         column: Column
         row: Row

@@ -484,7 +484,20 @@ if TYPE_CHECKING:
         zoomable: bool
         zoomed: bool
         document: Document
-    WindowName = Literal["name", "id", "index", "bounds", "closeable", "miniaturizable", "miniaturized", "resizable", "visible", "zoomable", "zoomed", "document"]
+    WindowName = Literal[
+        "name",
+        "id",
+        "index",
+        "bounds",
+        "closeable",
+        "miniaturizable",
+        "miniaturized",
+        "resizable",
+        "visible",
+        "zoomable",
+        "zoomed",
+        "document",
+    ]
     class AccountRow(TypedDict):
         id: str
         name: str
@@ -536,4 +549,18 @@ if TYPE_CHECKING:
         remind_me_date: datetime
         priority: int
         flagged: bool
-    ReminderName = Literal["name", "id", "container", "creation_date", "modification_date", "body", "completed", "completion_date", "due_date", "allday_due_date", "remind_me_date", "priority", "flagged"] | ItemName
+    ReminderName = Literal[
+        "name",
+        "id",
+        "container",
+        "creation_date",
+        "modification_date",
+        "body",
+        "completed",
+        "completion_date",
+        "due_date",
+        "allday_due_date",
+        "remind_me_date",
+        "priority",
+        "flagged",
+    ] | ItemName

@@ -522,7 +522,7 @@ def do_javascript(script: str, *, in_: Ref | None = None) -> Any:
 
     Args:
         script: The JavaScript to run.
-        in_: The tab to run it in, such as windows 0 .tabs 0 .
+        in_: The tab to run it in, such as windows 0 .tabs 0.
 
     Returns:
         The answer, a value.
@@ -543,7 +543,7 @@ def email_contents(*, of: Ref | None = None) -> None:
     back.
 
     Args:
-        of: Which tab to send, such as windows 0 .tabs 0 .
+        of: Which tab to send, such as windows 0 .tabs 0.
     """
     return APP.call(email_contents, of=of)
 
@@ -562,7 +562,7 @@ def search_the_web(*, in_: Ref | None = None, for_: str) -> None:
     """Search the web in a tab of Safari. MODIFY, queries another computer.
 
     Args:
-        in_: The tab to show results in, such as windows 0 .tabs 0 .
+        in_: The tab to show results in, such as windows 0 .tabs 0.
         for_: The words to search for.
     """
     return APP.call(search_the_web, in_=in_, for_=for_)
@@ -903,8 +903,10 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("pid", "wpid", "pid", "number", "r", "SAFE"),
     )),
-    "sourceProvider": Class("srcP", "sourceprovider", "sourceproviders", None, "MODIFY", "DANGEROUS", ()),
-    "contentsProvider": Class("txtP", "contentsprovider", "contentsproviders", None, "MODIFY", "DANGEROUS", ()),
+    "sourceProvider": Class(
+        "srcP", "sourceprovider", "sourceproviders", None, "MODIFY", "DANGEROUS", ()),
+    "contentsProvider": Class(
+        "txtP", "contentsprovider", "contentsproviders", None, "MODIFY", "DANGEROUS", ()),
 }
 
 ENUMS: Final[Mapping[str, Enum]] = {
@@ -928,7 +930,9 @@ RECORDS: Final[Mapping[str, Record]] = {
         Property("pages across", "lwla", "pagesAcross", "integer", "rw", "MODIFY"),
         Property("pages down", "lwld", "pagesDown", "integer", "rw", "MODIFY"),
         Property("requested print time", "lwqt", "requestedPrintTime", "date", "rw", "MODIFY"),
-        Property("error handling", "lweh", "errorHandling", "printing error handling", "rw", "MODIFY"),
+        Property(
+            "error handling", "lweh", "errorHandling", "printing error handling", "rw", "MODIFY"
+        ),
         Property("fax number", "faxn", "faxNumber", "text", "rw", "MODIFY"),
         Property("target printer", "trpr", "targetPrinter", "text", "rw", "MODIFY"),
     )),

@@ -193,12 +193,12 @@ class Application(Commands, Object):
         )
 
     def do_javascript(self, script: str, *, in_: Document | Tab | None = None) -> Any:
-        """Run JavaScript in a page of Safari. DANGEROUS, runs code in pages where the user is logged
-        in.
+        """Run JavaScript in a page of Safari. DANGEROUS, runs code in pages where the user is
+        logged in.
 
         Args:
             script: The JavaScript to run.
-            in_: The tab to run it in, such as windows 0 .tabs 0 .
+            in_: The tab to run it in, such as windows 0 .tabs 0.
 
         Returns:
             The answer, a value.
@@ -206,11 +206,11 @@ class Application(Commands, Object):
         return self._answer("do_javascript", script=script, in_=in_)
 
     def email_contents(self, *, of: Tab | Document | None = None) -> None:
-        """Send the page of a tab of Safari by email. DANGEROUS, leaves the machine and cannot be taken
-        back.
+        """Send the page of a tab of Safari by email. DANGEROUS, leaves the machine and cannot be
+        taken back.
 
         Args:
-            of: Which tab to send, such as windows 0 .tabs 0 .
+            of: Which tab to send, such as windows 0 .tabs 0.
         """
         self._command("email_contents", of=of)
 
@@ -218,7 +218,7 @@ class Application(Commands, Object):
         """Search the web in a tab of Safari. MODIFY, queries another computer.
 
         Args:
-            in_: The tab to show results in, such as windows 0 .tabs 0 .
+            in_: The tab to show results in, such as windows 0 .tabs 0.
             for_: The words to search for.
         """
         self._command("search_the_web", in_=in_, for_=for_)
@@ -454,7 +454,21 @@ if TYPE_CHECKING:
         zoomed: bool
         document: Document
         current_tab: Tab
-    WindowName = Literal["name", "id", "index", "bounds", "closeable", "miniaturizable", "miniaturized", "resizable", "visible", "zoomable", "zoomed", "document", "current_tab"]
+    WindowName = Literal[
+        "name",
+        "id",
+        "index",
+        "bounds",
+        "closeable",
+        "miniaturizable",
+        "miniaturized",
+        "resizable",
+        "visible",
+        "zoomable",
+        "zoomed",
+        "document",
+        "current_tab",
+    ]
     class TabRow(TypedDict):
         source: str
         url: str

@@ -268,8 +268,8 @@ class Shortcut(Commands, Object):
     action_count: Prop[int] = Prop("actionCount")
 
     def run(self, *, with_input: Any = None) -> Any:
-        """Run a shortcut, with input or without. DANGEROUS, a shortcut can do anything, even run shell
-        commands.
+        """Run a shortcut, with input or without. DANGEROUS, a shortcut can do anything, even run
+        shell commands.
 
         Args:
             with_input: What the shortcut gets as its input.
@@ -410,7 +410,20 @@ if TYPE_CHECKING:
         zoomable: bool
         zoomed: bool
         document: Document
-    WindowName = Literal["name", "id", "index", "bounds", "closeable", "miniaturizable", "miniaturized", "resizable", "visible", "zoomable", "zoomed", "document"]
+    WindowName = Literal[
+        "name",
+        "id",
+        "index",
+        "bounds",
+        "closeable",
+        "miniaturizable",
+        "miniaturized",
+        "resizable",
+        "visible",
+        "zoomable",
+        "zoomed",
+        "document",
+    ]
     class ShortcutRow(TypedDict):
         name: str
         subtitle: str
@@ -429,7 +442,16 @@ if TYPE_CHECKING:
         icon: Any
         accepts_input: bool
         action_count: int
-    ShortcutName = Literal["name", "subtitle", "id", "folder", "color", "icon", "accepts_input", "action_count"]
+    ShortcutName = Literal[
+        "name",
+        "subtitle",
+        "id",
+        "folder",
+        "color",
+        "icon",
+        "accepts_input",
+        "action_count",
+    ]
     class FolderRow(TypedDict):
         name: str
         id: str

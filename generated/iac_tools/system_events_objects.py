@@ -972,7 +972,8 @@ class Application(Commands, Object):
         self._command("abort_transaction")
 
     def begin_transaction(self) -> int:
-        """Begin a transaction in System Events. Returns its number. MODIFY, groups or discards changes.
+        """Begin a transaction in System Events. Returns its number. MODIFY, groups or discards
+        changes.
 
         Returns:
             The answer, a whole number.
@@ -1010,8 +1011,8 @@ class Application(Commands, Object):
     def click(
         self, target: UiElement | None = None, *, at: Sequence[float] | None = None
     ) -> UiElement | ListOf[UiElement]:
-        """Click a button, menu item or other control of an app. Returns what was clicked. DANGEROUS,
-        operates the controls of any app.
+        """Click a button, menu item or other control of an app. Returns what was clicked.
+        DANGEROUS, operates the controls of any app.
 
         Args:
             target: Which UI element.
@@ -2059,8 +2060,8 @@ class UiElement(Commands, Object):
     windows: Elements[Windows] = Elements("windows", "window")
 
     def click(self, *, at: Sequence[float] | None = None) -> UiElement | ListOf[UiElement]:
-        """Click a button, menu item or other control of an app. Returns what was clicked. DANGEROUS,
-        operates the controls of any app.
+        """Click a button, menu item or other control of an app. Returns what was clicked.
+        DANGEROUS, operates the controls of any app.
 
         Args:
             at: Where on the screen, x and y.
@@ -2071,8 +2072,8 @@ class UiElement(Commands, Object):
         return self._command("click", target=self, at=at)
 
     def select_(self) -> UiElement:
-        """Select a control of an app. Returns the control. MODIFY, selects something in an app, which
-        can trigger an action.
+        """Select a control of an app. Returns the control. MODIFY, selects something in an app,
+        which can trigger an action.
 
         Returns:
             The answer, a UI element.
@@ -3733,14 +3734,39 @@ app: Final = Application()
 if TYPE_CHECKING:
     Appearances = Literal["blue", "graphite"]
     Fontsmoothingstyles = Literal["automatic", "light", "medium", "standard", "strong"]
-    Highlightcolors = Literal["blue", "gold", "graphite", "green", "orange", "purple", "red", "silver"]
+    Highlightcolors = Literal[
+        "blue",
+        "gold",
+        "graphite",
+        "green",
+        "orange",
+        "purple",
+        "red",
+        "silver",
+    ]
     Scrollpagebehaviors = Literal["jump to here", "jump to next page"]
     Dhac = Literal["ask what to do", "ignore", "open application", "run a script"]
     DynamicStyle = Literal["auto", "dynamic", "light", "dark"]
     Dpbh = Literal["minimize", "off", "zoom"]
     Dpef = Literal["genie", "scale"]
     Dpls = Literal["bottom", "left", "right"]
-    Edfm = Literal["Apple Photo format", "AppleShare format", "audio format", "High Sierra format", "ISO 9660 format", "Mac OS Extended format", "Mac OS format", "MSDOS format", "NFS format", "ProDOS format", "QuickTake format", "UDF format", "UFS format", "unknown format", "WebDAV format"]
+    Edfm = Literal[
+        "Apple Photo format",
+        "AppleShare format",
+        "audio format",
+        "High Sierra format",
+        "ISO 9660 format",
+        "Mac OS Extended format",
+        "Mac OS format",
+        "MSDOS format",
+        "NFS format",
+        "ProDOS format",
+        "QuickTake format",
+        "UDF format",
+        "UFS format",
+        "unknown format",
+        "WebDAV format",
+    ]
     Enum_ = Literal["standard", "detailed"]
     Accs = Literal["none", "read only", "read write", "write only"]
     SaveOptions = Literal["yes", "no", "ask"]
@@ -3761,13 +3787,25 @@ if TYPE_CHECKING:
     class MakeValues(TypedDict, total=False):
         timeout: float
         with_data: Any
-    class ReplaceableAppearancePreferencesObject(AppearancePreferencesObject, Replaceable[AppearancePreferencesObject]): ...
-    class ReplaceableCdAndDvdPreferencesObject(CdAndDvdPreferencesObject, Replaceable[CdAndDvdPreferencesObject]): ...
-    class ReplaceableDockPreferencesObject(DockPreferencesObject, Replaceable[DockPreferencesObject]): ...
-    class ReplaceableNetworkPreferencesObject(NetworkPreferencesObject, Replaceable[NetworkPreferencesObject]): ...
+    class ReplaceableAppearancePreferencesObject(
+        AppearancePreferencesObject, Replaceable[AppearancePreferencesObject]
+    ): ...
+    class ReplaceableCdAndDvdPreferencesObject(
+        CdAndDvdPreferencesObject, Replaceable[CdAndDvdPreferencesObject]
+    ): ...
+    class ReplaceableDockPreferencesObject(
+        DockPreferencesObject, Replaceable[DockPreferencesObject]
+    ): ...
+    class ReplaceableNetworkPreferencesObject(
+        NetworkPreferencesObject, Replaceable[NetworkPreferencesObject]
+    ): ...
     class ReplaceableScreenSaver(ScreenSaver, Replaceable[ScreenSaver]): ...
-    class ReplaceableScreenSaverPreferencesObject(ScreenSaverPreferencesObject, Replaceable[ScreenSaverPreferencesObject]): ...
-    class ReplaceableSecurityPreferencesObject(SecurityPreferencesObject, Replaceable[SecurityPreferencesObject]): ...
+    class ReplaceableScreenSaverPreferencesObject(
+        ScreenSaverPreferencesObject, Replaceable[ScreenSaverPreferencesObject]
+    ): ...
+    class ReplaceableSecurityPreferencesObject(
+        SecurityPreferencesObject, Replaceable[SecurityPreferencesObject]
+    ): ...
     class ReplaceableLocation(Location, Replaceable[Location]): ...
     class ReplaceableConfiguration(Configuration, Replaceable[Configuration]): ...
     class ApplicationRow(TypedDict):
@@ -3866,7 +3904,55 @@ if TYPE_CHECKING:
         workflows_folder: Folder
         ui_elements_enabled: bool
         scripting_definition: ScriptingDefinitionObject
-    ApplicationName = Literal["name", "frontmost", "version", "quit_delay", "script_menu_enabled", "current_user", "appearance_preferences", "cd_and_dvd_preferences", "current_desktop", "dock_preferences", "network_preferences", "current_screen_saver", "screen_saver_preferences", "security_preferences", "application_support_folder", "applications_folder", "classic_domain", "desktop_folder", "desktop_pictures_folder", "documents_folder", "downloads_folder", "favorites_folder", "folder_action_scripts_folder", "fonts_folder", "home_folder", "library_folder", "local_domain", "movies_folder", "music_folder", "network_domain", "pictures_folder", "preferences_folder", "public_folder", "scripting_additions_folder", "scripts_folder", "shared_documents_folder", "sites_folder", "speakable_items_folder", "startup_disk", "system_domain", "temporary_items_folder", "trash", "user_domain", "utilities_folder", "workflows_folder", "ui_elements_enabled", "scripting_definition"]
+    ApplicationName = Literal[
+        "name",
+        "frontmost",
+        "version",
+        "quit_delay",
+        "script_menu_enabled",
+        "current_user",
+        "appearance_preferences",
+        "cd_and_dvd_preferences",
+        "current_desktop",
+        "dock_preferences",
+        "network_preferences",
+        "current_screen_saver",
+        "screen_saver_preferences",
+        "security_preferences",
+        "application_support_folder",
+        "applications_folder",
+        "classic_domain",
+        "desktop_folder",
+        "desktop_pictures_folder",
+        "documents_folder",
+        "downloads_folder",
+        "favorites_folder",
+        "folder_action_scripts_folder",
+        "fonts_folder",
+        "home_folder",
+        "library_folder",
+        "local_domain",
+        "movies_folder",
+        "music_folder",
+        "network_domain",
+        "pictures_folder",
+        "preferences_folder",
+        "public_folder",
+        "scripting_additions_folder",
+        "scripts_folder",
+        "shared_documents_folder",
+        "sites_folder",
+        "speakable_items_folder",
+        "startup_disk",
+        "system_domain",
+        "temporary_items_folder",
+        "trash",
+        "user_domain",
+        "utilities_folder",
+        "workflows_folder",
+        "ui_elements_enabled",
+        "scripting_definition",
+    ]
     class DocumentRow(TypedDict):
         name: str
         modified: bool
@@ -3938,7 +4024,38 @@ if TYPE_CHECKING:
         subrole: str
         title: str
         value: AnyObject | float | str
-    WindowName = Literal["name", "id", "index", "bounds", "closeable", "miniaturizable", "miniaturized", "resizable", "visible", "zoomable", "zoomed", "document", "accessibility_description", "class_", "description", "enabled", "entire_contents", "focused", "help", "maximum_value", "minimum_value", "orientation", "position", "role", "role_description", "selected", "size", "subrole", "title", "value"]
+    WindowName = Literal[
+        "name",
+        "id",
+        "index",
+        "bounds",
+        "closeable",
+        "miniaturizable",
+        "miniaturized",
+        "resizable",
+        "visible",
+        "zoomable",
+        "zoomed",
+        "document",
+        "accessibility_description",
+        "class_",
+        "description",
+        "enabled",
+        "entire_contents",
+        "focused",
+        "help",
+        "maximum_value",
+        "minimum_value",
+        "orientation",
+        "position",
+        "role",
+        "role_description",
+        "selected",
+        "size",
+        "subrole",
+        "title",
+        "value",
+    ]
     class UserRow(TypedDict):
         full_name: str
         home_directory: str | File
@@ -3974,7 +4091,19 @@ if TYPE_CHECKING:
         scroll_bar_action: Scrollpagebehaviors
         smooth_scrolling: bool
         dark_mode: bool
-    AppearancePreferencesObjectName = Literal["appearance", "font_smoothing", "font_smoothing_limit", "font_smoothing_style", "highlight_color", "recent_applications_limit", "recent_documents_limit", "recent_servers_limit", "scroll_bar_action", "smooth_scrolling", "dark_mode"]
+    AppearancePreferencesObjectName = Literal[
+        "appearance",
+        "font_smoothing",
+        "font_smoothing_limit",
+        "font_smoothing_style",
+        "highlight_color",
+        "recent_applications_limit",
+        "recent_documents_limit",
+        "recent_servers_limit",
+        "scroll_bar_action",
+        "smooth_scrolling",
+        "dark_mode",
+    ]
     class CdAndDvdPreferencesObjectRow(TypedDict):
         blank_cd: InsertionPreference
         blank_dvd: InsertionPreference
@@ -3991,7 +4120,15 @@ if TYPE_CHECKING:
         picture_cd: InsertionPreference
         video_dvd: InsertionPreference
         video_bd: InsertionPreference
-    CdAndDvdPreferencesObjectName = Literal["blank_cd", "blank_dvd", "blank_bd", "music_cd", "picture_cd", "video_dvd", "video_bd"]
+    CdAndDvdPreferencesObjectName = Literal[
+        "blank_cd",
+        "blank_dvd",
+        "blank_bd",
+        "music_cd",
+        "picture_cd",
+        "video_dvd",
+        "video_bd",
+    ]
     class InsertionPreferenceRow(TypedDict):
         custom_application: str
         custom_script: str
@@ -4023,7 +4160,18 @@ if TYPE_CHECKING:
         random_order: bool
         translucent_menu_bar: bool
         dynamic_style: DynamicStyle
-    DesktopName = Literal["name", "id", "change_interval", "display_name", "picture", "picture_rotation", "pictures_folder", "random_order", "translucent_menu_bar", "dynamic_style"]
+    DesktopName = Literal[
+        "name",
+        "id",
+        "change_interval",
+        "display_name",
+        "picture",
+        "picture_rotation",
+        "pictures_folder",
+        "random_order",
+        "translucent_menu_bar",
+        "dynamic_style",
+    ]
     class DockPreferencesObjectRow(TypedDict):
         animate: bool
         autohide: bool
@@ -4050,7 +4198,20 @@ if TYPE_CHECKING:
         screen_edge: Dpls
         show_indicators: bool
         show_recents: bool
-    DockPreferencesObjectName = Literal["animate", "autohide", "dock_size", "autohide_menu_bar", "double_click_behavior", "magnification", "magnification_size", "minimize_effect", "minimize_into_application", "screen_edge", "show_indicators", "show_recents"]
+    DockPreferencesObjectName = Literal[
+        "animate",
+        "autohide",
+        "dock_size",
+        "autohide_menu_bar",
+        "double_click_behavior",
+        "magnification",
+        "magnification_size",
+        "minimize_effect",
+        "minimize_into_application",
+        "screen_edge",
+        "show_indicators",
+        "show_recents",
+    ]
     class LoginItemRow(TypedDict):
         hidden: bool
         kind: str
@@ -4091,7 +4252,16 @@ if TYPE_CHECKING:
         mtu: int
         name: str
         speed: int
-    InterfaceName = Literal["automatic", "duplex", "id", "kind", "mac_address", "mtu", "name", "speed"]
+    InterfaceName = Literal[
+        "automatic",
+        "duplex",
+        "id",
+        "kind",
+        "mac_address",
+        "mtu",
+        "name",
+        "speed",
+    ]
     class LocationRow(TypedDict):
         id: str
         name: str
@@ -4140,7 +4310,12 @@ if TYPE_CHECKING:
         main_screen_only: bool
         running: bool
         show_clock: bool
-    ScreenSaverPreferencesObjectName = Literal["delay_interval", "main_screen_only", "running", "show_clock"]
+    ScreenSaverPreferencesObjectName = Literal[
+        "delay_interval",
+        "main_screen_only",
+        "running",
+        "show_clock",
+    ]
     class SecurityPreferencesObjectRow(TypedDict):
         automatic_login: bool
         log_out_when_inactive: bool
@@ -4155,7 +4330,14 @@ if TYPE_CHECKING:
         require_password_to_unlock: bool
         require_password_to_wake: bool
         secure_virtual_memory: bool
-    SecurityPreferencesObjectName = Literal["automatic_login", "log_out_when_inactive", "log_out_when_inactive_interval", "require_password_to_unlock", "require_password_to_wake", "secure_virtual_memory"]
+    SecurityPreferencesObjectName = Literal[
+        "automatic_login",
+        "log_out_when_inactive",
+        "log_out_when_inactive_interval",
+        "require_password_to_unlock",
+        "require_password_to_wake",
+        "secure_virtual_memory",
+    ]
     class DiskItemRow(TypedDict):
         busy_status: bool
         container: DiskItem
@@ -4190,7 +4372,24 @@ if TYPE_CHECKING:
         url: str
         visible: bool
         volume: str
-    DiskItemName = Literal["busy_status", "container", "creation_date", "displayed_name", "id", "modification_date", "name", "name_extension", "package_folder", "path", "physical_size", "posix_path", "size", "url", "visible", "volume"]
+    DiskItemName = Literal[
+        "busy_status",
+        "container",
+        "creation_date",
+        "displayed_name",
+        "id",
+        "modification_date",
+        "name",
+        "name_extension",
+        "package_folder",
+        "path",
+        "physical_size",
+        "posix_path",
+        "size",
+        "url",
+        "visible",
+        "volume",
+    ]
     class AliasRow(DiskItemRow):
         creator_type: Any
         default_application: Any
@@ -4211,7 +4410,17 @@ if TYPE_CHECKING:
         stationery: bool
         type_identifier: str
         version: str
-    AliasName = Literal["creator_type", "default_application", "file_type", "kind", "product_version", "short_version", "stationery", "type_identifier", "version"] | DiskItemName
+    AliasName = Literal[
+        "creator_type",
+        "default_application",
+        "file_type",
+        "kind",
+        "product_version",
+        "short_version",
+        "stationery",
+        "type_identifier",
+        "version",
+    ] | DiskItemName
     class DomainRow(TypedDict):
         application_support_folder: Folder
         applications_folder: Folder
@@ -4244,7 +4453,23 @@ if TYPE_CHECKING:
         speakable_items_folder: Folder
         utilities_folder: Folder
         workflows_folder: Folder
-    DomainName = Literal["application_support_folder", "applications_folder", "desktop_pictures_folder", "folder_action_scripts_folder", "fonts_folder", "id", "library_folder", "name", "preferences_folder", "scripting_additions_folder", "scripts_folder", "shared_documents_folder", "speakable_items_folder", "utilities_folder", "workflows_folder"]
+    DomainName = Literal[
+        "application_support_folder",
+        "applications_folder",
+        "desktop_pictures_folder",
+        "folder_action_scripts_folder",
+        "fonts_folder",
+        "id",
+        "library_folder",
+        "name",
+        "preferences_folder",
+        "scripting_additions_folder",
+        "scripts_folder",
+        "shared_documents_folder",
+        "speakable_items_folder",
+        "utilities_folder",
+        "workflows_folder",
+    ]
     class ClassicDomainObjectRow(DomainRow):
         apple_menu_folder: Folder
         control_panels_folder: Folder
@@ -4265,7 +4490,17 @@ if TYPE_CHECKING:
         shutdown_folder: Folder
         startup_items_folder: Folder
         system_folder: Folder
-    ClassicDomainObjectName = Literal["apple_menu_folder", "control_panels_folder", "control_strip_modules_folder", "desktop_folder", "extensions_folder", "launcher_items_folder", "shutdown_folder", "startup_items_folder", "system_folder"] | DomainName
+    ClassicDomainObjectName = Literal[
+        "apple_menu_folder",
+        "control_panels_folder",
+        "control_strip_modules_folder",
+        "desktop_folder",
+        "extensions_folder",
+        "launcher_items_folder",
+        "shutdown_folder",
+        "startup_items_folder",
+        "system_folder",
+    ] | DomainName
     class DiskRow(DiskItemRow):
         capacity: float
         ejectable: bool
@@ -4286,7 +4521,17 @@ if TYPE_CHECKING:
         server: Any
         startup: bool
         zone: Any
-    DiskName = Literal["capacity", "ejectable", "format", "free_space", "ignore_privileges", "local_volume", "server", "startup", "zone"] | DiskItemName
+    DiskName = Literal[
+        "capacity",
+        "ejectable",
+        "format",
+        "free_space",
+        "ignore_privileges",
+        "local_volume",
+        "server",
+        "startup",
+        "zone",
+    ] | DiskItemName
     class FileRow(DiskItemRow):
         creator_type: Any
         default_application: Any
@@ -4307,7 +4552,17 @@ if TYPE_CHECKING:
         stationery: bool
         type_identifier: str
         version: str
-    FileName = Literal["creator_type", "default_application", "file_type", "kind", "product_version", "short_version", "stationery", "type_identifier", "version"] | DiskItemName
+    FileName = Literal[
+        "creator_type",
+        "default_application",
+        "file_type",
+        "kind",
+        "product_version",
+        "short_version",
+        "stationery",
+        "type_identifier",
+        "version",
+    ] | DiskItemName
     class FilePackageRow(FileRow): ...
     class FilePackageValues(FileValues, total=False): ...
     FilePackageName = FileName
@@ -4347,7 +4602,19 @@ if TYPE_CHECKING:
         public_folder: Folder
         sites_folder: Folder
         temporary_items_folder: Folder
-    UserDomainObjectName = Literal["desktop_folder", "documents_folder", "downloads_folder", "favorites_folder", "home_folder", "movies_folder", "music_folder", "pictures_folder", "public_folder", "sites_folder", "temporary_items_folder"] | DomainName
+    UserDomainObjectName = Literal[
+        "desktop_folder",
+        "documents_folder",
+        "downloads_folder",
+        "favorites_folder",
+        "home_folder",
+        "movies_folder",
+        "music_folder",
+        "pictures_folder",
+        "public_folder",
+        "sites_folder",
+        "temporary_items_folder",
+    ] | DomainName
     class ActionRow(TypedDict):
         description: str
         name: str
@@ -4395,7 +4662,27 @@ if TYPE_CHECKING:
         subrole: str
         title: str
         value: AnyObject | float | str
-    UiElementName = Literal["accessibility_description", "class_", "description", "enabled", "entire_contents", "focused", "help", "maximum_value", "minimum_value", "name", "orientation", "position", "role", "role_description", "selected", "size", "subrole", "title", "value"]
+    UiElementName = Literal[
+        "accessibility_description",
+        "class_",
+        "description",
+        "enabled",
+        "entire_contents",
+        "focused",
+        "help",
+        "maximum_value",
+        "minimum_value",
+        "name",
+        "orientation",
+        "position",
+        "role",
+        "role_description",
+        "selected",
+        "size",
+        "subrole",
+        "title",
+        "value",
+    ]
     class ProcessRow(UiElementRow):
         accepts_high_level_events: bool
         accepts_remote_events: bool
@@ -4434,7 +4721,26 @@ if TYPE_CHECKING:
         total_partition_size: int
         unix_id: int
         visible: bool
-    ProcessName = Literal["accepts_high_level_events", "accepts_remote_events", "architecture", "background_only", "bundle_identifier", "classic", "creator_type", "displayed_name", "file", "file_type", "frontmost", "has_scripting_terminology", "id", "partition_space_used", "short_name", "total_partition_size", "unix_id", "visible"] | UiElementName
+    ProcessName = Literal[
+        "accepts_high_level_events",
+        "accepts_remote_events",
+        "architecture",
+        "background_only",
+        "bundle_identifier",
+        "classic",
+        "creator_type",
+        "displayed_name",
+        "file",
+        "file_type",
+        "frontmost",
+        "has_scripting_terminology",
+        "id",
+        "partition_space_used",
+        "short_name",
+        "total_partition_size",
+        "unix_id",
+        "visible",
+    ] | UiElementName
     class ApplicationProcessRow(ProcessRow):
         application_file: Path | File
     class ApplicationProcessValues(ProcessValues, total=False):
@@ -4644,7 +4950,18 @@ if TYPE_CHECKING:
         error_handling: Enum_
         fax_number: str
         target_printer: str
-    PrintSettingsName = Literal["copies", "collating", "starting_page", "ending_page", "pages_across", "pages_down", "requested_print_time", "error_handling", "fax_number", "target_printer"]
+    PrintSettingsName = Literal[
+        "copies",
+        "collating",
+        "starting_page",
+        "ending_page",
+        "pages_across",
+        "pages_down",
+        "requested_print_time",
+        "error_handling",
+        "fax_number",
+        "target_printer",
+    ]
     class ScriptingClassRow(TypedDict):
         name: str
         id: str
@@ -4661,7 +4978,15 @@ if TYPE_CHECKING:
         plural_name: str
         suite_name: str
         superclass: ScriptingClass
-    ScriptingClassName = Literal["name", "id", "description", "hidden", "plural_name", "suite_name", "superclass"]
+    ScriptingClassName = Literal[
+        "name",
+        "id",
+        "description",
+        "hidden",
+        "plural_name",
+        "suite_name",
+        "superclass",
+    ]
     class ScriptingCommandRow(TypedDict):
         name: str
         id: str
@@ -4678,7 +5003,15 @@ if TYPE_CHECKING:
         hidden: bool
         scripting_result: ScriptingResultObject
         suite_name: str
-    ScriptingCommandName = Literal["name", "id", "description", "direct_parameter", "hidden", "scripting_result", "suite_name"]
+    ScriptingCommandName = Literal[
+        "name",
+        "id",
+        "description",
+        "direct_parameter",
+        "hidden",
+        "scripting_result",
+        "suite_name",
+    ]
     class ScriptingDefinitionObjectRow(TypedDict): ...
     class ScriptingDefinitionObjectValues(MakeValues, total=False): ...
     ScriptingDefinitionObjectName = str
@@ -4738,7 +5071,16 @@ if TYPE_CHECKING:
         hidden: bool
         kind: str
         listed: bool
-    ScriptingPropertyName = Literal["name", "id", "access", "description", "enumerated", "hidden", "kind", "listed"]
+    ScriptingPropertyName = Literal[
+        "name",
+        "id",
+        "access",
+        "description",
+        "enumerated",
+        "hidden",
+        "kind",
+        "listed",
+    ]
     class ScriptingResultObjectRow(TypedDict):
         description: str
         enumerated: bool

@@ -762,11 +762,26 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("font size", "ptsz", "fontSize", "integer", "rw", "MODIFY"),
         Property("font antialiasing", "panx", "fontAntialiasing", "boolean", "rw", "MODIFY"),
         Property("clean commands", "tcln", "cleanCommands", "list of text", "rw", "DANGEROUS"),
-        Property("title displays device name", "tddn", "titleDisplaysDeviceName", "boolean", "rw", "MODIFY"),
-        Property("title displays shell path", "tdsp", "titleDisplaysShellPath", "boolean", "rw", "MODIFY"),
-        Property("title displays window size", "tdws", "titleDisplaysWindowSize", "boolean", "rw", "MODIFY"),
-        Property("title displays settings name", "tdsn", "titleDisplaysSettingsName", "boolean", "rw", "MODIFY"),
-        Property("title displays custom title", "tdct", "titleDisplaysCustomTitle", "boolean", "rw", "MODIFY"),
+        Property(
+            "title displays device name", "tddn", "titleDisplaysDeviceName", "boolean", "rw",
+            "MODIFY"
+        ),
+        Property(
+            "title displays shell path", "tdsp", "titleDisplaysShellPath", "boolean", "rw",
+            "MODIFY"
+        ),
+        Property(
+            "title displays window size", "tdws", "titleDisplaysWindowSize", "boolean", "rw",
+            "MODIFY"
+        ),
+        Property(
+            "title displays settings name", "tdsn", "titleDisplaysSettingsName", "boolean", "rw",
+            "MODIFY"
+        ),
+        Property(
+            "title displays custom title", "tdct", "titleDisplaysCustomTitle", "boolean", "rw",
+            "MODIFY"
+        ),
         Property("custom title", "titl", "customTitle", "text", "rw", "MODIFY"),
     )),
     "tab": Class("ttab", "tab", "tabs", None, "DANGEROUS", "DANGEROUS", (
@@ -777,7 +792,10 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("busy", "busy", "busy", "boolean", "r", "SAFE"),
         Property("processes", "prcs", "processes", "list of text", "r", "SAFE"),
         Property("selected", "tbsl", "selected", "boolean", "rw", "SAFE"),
-        Property("title displays custom title", "tdct", "titleDisplaysCustomTitle", "boolean", "rw", "SAFE"),
+        Property(
+            "title displays custom title", "tdct", "titleDisplaysCustomTitle", "boolean", "rw",
+            "SAFE"
+        ),
         Property("custom title", "titl", "customTitle", "text", "rw", "SAFE"),
         Property("tty", "ttty", "tty", "text", "r", "SAFE"),
         Property("current settings", "tcst", "currentSettings", "settings set", "rw", "MODIFY"),
@@ -786,10 +804,21 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("normal text color", "ptxc", "normalTextColor", "color", "rw", "SAFE"),
         Property("bold text color", "pbtc", "boldTextColor", "color", "rw", "SAFE"),
         Property("clean commands", "tcln", "cleanCommands", "list of text", "rw", "DANGEROUS"),
-        Property("title displays device name", "tddn", "titleDisplaysDeviceName", "boolean", "rw", "MODIFY"),
-        Property("title displays shell path", "tdsp", "titleDisplaysShellPath", "boolean", "rw", "MODIFY"),
-        Property("title displays window size", "tdws", "titleDisplaysWindowSize", "boolean", "rw", "MODIFY"),
-        Property("title displays file name", "tdfn", "titleDisplaysFileName", "boolean", "rw", "MODIFY"),
+        Property(
+            "title displays device name", "tddn", "titleDisplaysDeviceName", "boolean", "rw",
+            "MODIFY"
+        ),
+        Property(
+            "title displays shell path", "tdsp", "titleDisplaysShellPath", "boolean", "rw",
+            "MODIFY"
+        ),
+        Property(
+            "title displays window size", "tdws", "titleDisplaysWindowSize", "boolean", "rw",
+            "MODIFY"
+        ),
+        Property(
+            "title displays file name", "tdfn", "titleDisplaysFileName", "boolean", "rw", "MODIFY"
+        ),
         Property("font name", "font", "fontName", "text", "rw", "MODIFY"),
         Property("font size", "ptsz", "fontSize", "integer", "rw", "MODIFY"),
         Property("font antialiasing", "panx", "fontAntialiasing", "boolean", "rw", "MODIFY"),
@@ -816,7 +845,9 @@ RECORDS: Final[Mapping[str, Record]] = {
         Property("ending page", "lwlp", "endingPage", "integer", "rw", "MODIFY"),
         Property("pages across", "lwla", "pagesAcross", "integer", "rw", "MODIFY"),
         Property("pages down", "lwld", "pagesDown", "integer", "rw", "MODIFY"),
-        Property("error handling", "lweh", "errorHandling", "printing error handling", "rw", "MODIFY"),
+        Property(
+            "error handling", "lweh", "errorHandling", "printing error handling", "rw", "MODIFY"
+        ),
         Property("fax number", "faxn", "faxNumber", "text", "rw", "MODIFY"),
         Property("target printer", "trpr", "targetPrinter", "text", "rw", "MODIFY"),
     )),

@@ -381,7 +381,13 @@ if TYPE_CHECKING:
         version: str
         default_settings: SettingsSet
         startup_settings: SettingsSet
-    ApplicationName = Literal["name", "frontmost", "version", "default_settings", "startup_settings"]
+    ApplicationName = Literal[
+        "name",
+        "frontmost",
+        "version",
+        "default_settings",
+        "startup_settings",
+    ]
     class WindowRow(TypedDict):
         name: str
         id: int
@@ -418,7 +424,25 @@ if TYPE_CHECKING:
         origin: Point
         size: Point
         frame: Rect
-    WindowName = Literal["name", "id", "index", "bounds", "closeable", "miniaturizable", "miniaturized", "resizable", "visible", "zoomable", "zoomed", "frontmost", "selected_tab", "position", "origin", "size", "frame"]
+    WindowName = Literal[
+        "name",
+        "id",
+        "index",
+        "bounds",
+        "closeable",
+        "miniaturizable",
+        "miniaturized",
+        "resizable",
+        "visible",
+        "zoomable",
+        "zoomed",
+        "frontmost",
+        "selected_tab",
+        "position",
+        "origin",
+        "size",
+        "frame",
+    ]
     class SettingsSetRow(TypedDict):
         id: int
         name: str
@@ -457,7 +481,26 @@ if TYPE_CHECKING:
         title_displays_settings_name: bool
         title_displays_custom_title: bool
         custom_title: str
-    SettingsSetName = Literal["id", "name", "number_of_rows", "number_of_columns", "cursor_color", "background_color", "normal_text_color", "bold_text_color", "font_name", "font_size", "font_antialiasing", "clean_commands", "title_displays_device_name", "title_displays_shell_path", "title_displays_window_size", "title_displays_settings_name", "title_displays_custom_title", "custom_title"]
+    SettingsSetName = Literal[
+        "id",
+        "name",
+        "number_of_rows",
+        "number_of_columns",
+        "cursor_color",
+        "background_color",
+        "normal_text_color",
+        "bold_text_color",
+        "font_name",
+        "font_size",
+        "font_antialiasing",
+        "clean_commands",
+        "title_displays_device_name",
+        "title_displays_shell_path",
+        "title_displays_window_size",
+        "title_displays_settings_name",
+        "title_displays_custom_title",
+        "custom_title",
+    ]
     class TabRow(TypedDict):
         number_of_rows: int
         number_of_columns: int
@@ -506,4 +549,28 @@ if TYPE_CHECKING:
         font_name: str
         font_size: int
         font_antialiasing: bool
-    TabName = Literal["number_of_rows", "number_of_columns", "contents", "history", "busy", "processes", "selected", "title_displays_custom_title", "custom_title", "tty", "current_settings", "cursor_color", "background_color", "normal_text_color", "bold_text_color", "clean_commands", "title_displays_device_name", "title_displays_shell_path", "title_displays_window_size", "title_displays_file_name", "font_name", "font_size", "font_antialiasing"]
+    TabName = Literal[
+        "number_of_rows",
+        "number_of_columns",
+        "contents",
+        "history",
+        "busy",
+        "processes",
+        "selected",
+        "title_displays_custom_title",
+        "custom_title",
+        "tty",
+        "current_settings",
+        "cursor_color",
+        "background_color",
+        "normal_text_color",
+        "bold_text_color",
+        "clean_commands",
+        "title_displays_device_name",
+        "title_displays_shell_path",
+        "title_displays_window_size",
+        "title_displays_file_name",
+        "font_name",
+        "font_size",
+        "font_antialiasing",
+    ]

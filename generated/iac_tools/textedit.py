@@ -623,7 +623,7 @@ def save_as(file: str) -> None:
     """Save the front document of TextEdit to a file. MODIFY, writes a file.
 
     Args:
-        file: The file to write, absolute path or .
+        file: The file to write, absolute path or.
     """
     return APP.call(save_as, file=file)
 
@@ -806,7 +806,8 @@ CLASSES: Final[Mapping[str, Class]] = {
         Element("paragraph", "rw"),
         Element("word", "rw"),
     )),
-    "print settings": Class("pset", "printSettings", "printSettingss", None, "MODIFY", "DANGEROUS", (
+    "print settings": Class(
+        "pset", "printSettings", "printSettingss", None, "MODIFY", "DANGEROUS", (
         Property("copies", "lwcp", "copies", "integer", "rw", "MODIFY"),
         Property("collating", "lwcl", "collating", "boolean", "rw", "MODIFY"),
         Property("starting page", "lwfp", "startingPage", "integer", "rw", "MODIFY"),

@@ -573,7 +573,23 @@ if TYPE_CHECKING:
         visible: bool
         zoomable: bool
         zoomed: bool
-    WindowName = Literal["bounds", "closeable", "document", "floating", "id", "index", "miniaturizable", "miniaturized", "modal", "name", "resizable", "titled", "visible", "zoomable", "zoomed"] | ItemName
+    WindowName = Literal[
+        "bounds",
+        "closeable",
+        "document",
+        "floating",
+        "id",
+        "index",
+        "miniaturizable",
+        "miniaturized",
+        "modal",
+        "name",
+        "resizable",
+        "titled",
+        "visible",
+        "zoomable",
+        "zoomed",
+    ] | ItemName
     class TextValues(ItemValues, total=False):
         color: Color
         font: str
@@ -624,4 +640,15 @@ if TYPE_CHECKING:
         error_handling: Enum_
         fax_number: str
         target_printer: str
-    PrintSettingsName = Literal["copies", "collating", "starting_page", "ending_page", "pages_across", "pages_down", "requested_print_time", "error_handling", "fax_number", "target_printer"]
+    PrintSettingsName = Literal[
+        "copies",
+        "collating",
+        "starting_page",
+        "ending_page",
+        "pages_across",
+        "pages_down",
+        "requested_print_time",
+        "error_handling",
+        "fax_number",
+        "target_printer",
+    ]

@@ -374,25 +374,26 @@ def _whole_sentences(text: str, limit: int) -> str:
     return text[: end + 1] if end > _LEAST_ROOM else short_prose(text, limit)
 
 
-def tool_docstring(tool: ToolFunction) -> SourceText:
-    """Return the docstring of a tool's function, quotes included."""
-    lines = textwrap.wrap(prose(tool.summary), WIDTH - 4, initial_indent=" " * 3)
-    lines[0] = f'"""{lines[0].strip()}'
-    if tool.parameters:
-        lines += ["", "Args:", *(line for p in tool.parameters for line in _argument_lines(p))]
-    if tool.returned:
-        lines += ["", "Returns:", f"    {prose(capitalize_first(tool.returned))}"]
-    if len(lines) == 1 and len(lines[0]) + 4 + 3 <= WIDTH:
-        return SourceText(f'{lines[0]}"""')
-    return SourceText("\n".join(f"    {line}".rstrip() for line in [*lines, '"""']).lstrip())
+def tool_docstring(tool: ToolFunction, indent: int = 4) -> SourceText:
+    """Return the docstring of a tool's function, quotes included, that stands at `indent`."""
+    room, words = WIDTH - indent, f'"""{prose(tool.summary)}'
+    arguments = [_argument_words(parameter) for parameter in tool.parameters]
+    parts = {"Args:": arguments, "Returns:": [prose(capitalize_first(tool.returned))]}
+    rest: list[str] = []
+    for head, texts in parts.items():
+        if any(texts):
+            rest += ["", head]
+            for text in texts:
+                rest += textwrap.wrap(text, room, initial_indent=" " * 4, subsequent_indent=" " * 8)
+    if not rest and len(words) + 3 <= room:
+        return SourceText(f'{words}"""')
+    # Black keeps the quotes of one line on it, where they stand beyond the edge.
+    first = textwrap.wrap(words, room if rest else room - 3)
+    lines = [*first, *rest, '"""']
+    return SourceText("\n".join(f"{' ' * indent}{line}".rstrip() for line in lines).lstrip())
 
 
-def _argument_lines(parameter: ToolParameter) -> list[str]:
-    text = f"{identifier(parameter.key)}: {prose(_argument_words(parameter))}"
-    return textwrap.wrap(text, WIDTH - 4, initial_indent=" " * 4, subsequent_indent=" " * 8)
-
-
-def _argument_words(parameter: ToolParameter) -> str:
+def _argument_words(parameter: ToolParameter) -> SourceText:
     if parameter.words:
         text = parameter.words
     elif parameter.description:
@@ -402,7 +403,7 @@ def _argument_words(parameter: ToolParameter) -> str:
         text = f"One of {', '.join(values[:6])}{' and others' if len(values) > 6 else ''}"
     else:
         text = capitalize_first(parameter.row.type.replace(" | ", " or ") or "value")
-    return f"{text.rstrip('.')}."
+    return SourceText(f"{identifier(parameter.key)}: {prose(text.rstrip('.'))}.")
 
 
 _PLAIN_FORMS: Final = frozenset("true or false/a value/text/texts/an object/objects".split("/"))

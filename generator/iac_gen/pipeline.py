@@ -47,7 +47,7 @@ from iac_runtime.tool import LEVELS
 T = TypeVar("T")
 
 _SECONDS = 60
-"""Per app, of the wall clock; the largest real one takes two of the processor, mostly in black."""
+"""Per app, of the wall clock; the largest real one takes half a one of the processor."""
 _FEW = 4
 """Fewer apps than this are built faster here than in processes that must start first."""
 

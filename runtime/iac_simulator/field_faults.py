@@ -9,7 +9,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -21,6 +21,7 @@ from iac_simulator.field_profile import (
     FieldRow,
     Occasion,
     Perform,
+    has_value,
     is_odd_object,
 )
 from iac_simulator.resolve import (
@@ -51,6 +52,7 @@ def perform_event(profile: FieldProfile, occasion: Occasion, perform: Perform) -
         EventRefusedError: As the work does, or a row says; -1712 where it takes too long.
     """
     profile.catch_up()
+    profile.occasion = occasion
     cost, limit = profile.cost_of(occasion), profile.limit_of(occasion)
     profile.wait(min(cost, limit) / 1000)
     if cost > limit and occasion.reads:
@@ -321,6 +323,8 @@ class FieldReading:
         for row in self.profile.reading_rows(world, READ_FAULTS, node.term, prop):
             play = row["play"]
             value = found.value if isinstance(found, FoundValue) else found
+            if not has_value(world.tables, node, play):
+                continue
             self.profile.struck[row["id"]] += 1
             if play["fault"] == "stale":
                 found = self._remembered(f"{row['id']} {node.chain}", play, found)
@@ -370,7 +374,7 @@ class FieldReading:
             is_over = self.profile.clock() - since > row["play"].get("ms", _FOR_EVER) / 1000
             if len(nodes) > 1 and not is_over and _leaves_out(world, row["play"], listed):
                 self.profile.struck[row["id"]] += 1
-                nodes = nodes[:-1]
+                nodes = [one for one in nodes if not _is_hidden(world, row, one)]
         return nodes
 
     def find_elsewhere(
@@ -395,6 +399,9 @@ class FieldReading:
 
 
 _FOR_EVER: Final = 10**12
+_HIDDEN: Final = "@hidden"
+"""The rows that leave an object out: the last of its list at first, so never one that is new."""
+
 READ_FAULTS: Final = ("form", "missing", "column-fails", "stale")
 
 
@@ -402,6 +409,12 @@ def _all_levels(world: AppWorld, nodes: list[WorldObject], plural: str) -> Itera
     for node in nodes:
         yield node
         yield from _all_levels(world, [*world.list_items(node, plural)], plural)
+
+
+def _is_hidden(world: AppWorld, row: FieldRow, node: WorldObject) -> bool:
+    if "having" in row["play"]:
+        return has_value(world.tables, node, row["play"])
+    return row["id"] in node.data.get(_HIDDEN, ())
 
 
 def _leaves_out(world: AppWorld, play: FieldRow, listed: str) -> bool:
@@ -419,6 +432,12 @@ def prepare_world(profile: FieldProfile, world: AppWorld) -> None:
     """Give a world the order, the names and the doubles that the rows in force say."""
     for row in profile.rows_in_force(world.tables):
         play = row.get("play", {})
+        if play.get("fault") == "missing" and "property" not in play:
+            for node in [world.root, *world.descendant_objects(world.root)]:
+                if world.tables.is_descendant(node.term, play.get("of", node.term)):
+                    last = {one.home.plural: one for one in world.all_list_items(node) if one.home}
+                    for one in last.values():
+                        one.data.setdefault(_HIDDEN, []).append(row["id"])
         if play.get("fault") not in _PREPARED or acts_on_events(play) or not profile.acts(row):
             continue
         lists = [*_lists_of(world, play.get("of", ""))]
@@ -495,7 +514,7 @@ def change_form(word: str, value: Any) -> Any:
     form = FORMS[word]
     if isinstance(value, dict) and "date" in value:
         moment = parse_instant(value["date"]) + timedelta(seconds=form.get("seconds", 0))
-        if "day" in form:
+        if "day" in form and moment.time() != time():
             moment = moment.replace(hour=0, minute=0, second=0) + timedelta(days=form["day"])
         return {"date": to_iso(moment.replace(year=form.get("year", moment.year)))}
     if isinstance(value, bool) or not isinstance(value, int | float | str):

@@ -45,6 +45,8 @@ def _member(term: str, row: FieldRow, type_: str) -> tuple[Property, ...]:
     named = row["play"].get("property")
     if named and named not in ("id", "name", "selection"):
         own.append((named, "prop", type_))
+    if having := row["play"].get("having"):
+        own.append((having, "have", "text"))
     return tuple(Property(t, c, camel_case(t), k, "rw", "SAFE") for t, c, k in own)
 
 
@@ -103,6 +105,8 @@ def world_of(row: FieldRow, tables: Tables, value: Any) -> dict[str, Any]:
             made["id"] = f"{value}-{count}" if isinstance(value, str) else value + count
         elif play.get("property") and named != "id":
             made[named] = value
+        if having := play.get("having"):
+            made[camel_case(having)] = "yes" if count % 2 else ""
         if inner:
             made[parts] = [{"id": f"p-{n}", "name": f"Part {n}"} for n in (1, 2)]
             made[things] = [*made.get(things, []), *inner]
