@@ -19,7 +19,7 @@ from typing import TypeVar
 from iac_gen import naming
 from iac_gen.build_tools import build_module
 from iac_gen.discover import SourceFile
-from iac_gen.intents.wrappers import shortcuts_plist
+from iac_gen.intents.wrappers import describe_gain, shortcuts_plist
 from iac_gen.ir import Module
 from iac_gen.limits import DeadlineError, wall_time_limit
 from iac_gen.model import UNFORESEEN, Diagnostic, Dictionary, GeneratorError
@@ -391,4 +391,8 @@ def _app_report(made: AppRepresentation, tokens: int) -> AppReport:
     visible = sum(not (one.hidden or hook_reason(one)) for one in made.resolved.commands)
     counts = declared_counts(made.resolved.source.dictionary), built_counts(module, visible)
     app = (module.key, module.app.name, module.app.id, len(module.tools))
-    return AppReport(*app, levels, tokens, *counts, made.diagnostics)
+    gain = ""
+    if module.app.kind == "intents":
+        actions = counts[0].commands
+        gain = f"{module.app.name}: {actions} actions, {describe_gain(module)}"
+    return AppReport(*app, levels, tokens, *counts, made.diagnostics, gain)

@@ -71,6 +71,8 @@ class AppReport:
     declared: TermCounts
     built: TermCounts
     diagnostics: tuple[Diagnostic, ...]
+    gain: str = ""
+    """Of intents: what a person gains by them."""
 
     @property
     def cleaned_count(self) -> int:

@@ -6,14 +6,13 @@ parameter, the parameter. Each part is tried beside those that stand already, ma
 
 from collections.abc import Callable
 from dataclasses import fields, replace
-from typing import Any, Final, TypeVar, get_args
+from typing import Any, TypeVar
 
 from iac_gen import model
 from iac_gen.limits import DeadlineError
 from iac_gen.text import label
 
 P = TypeVar("P", bound=model.Dictionary | model.Part)
-_DECLARATIONS: Final = get_args(model.Declaration)
 
 
 def keep_sound_parts(
@@ -51,7 +50,8 @@ def keep_sound_parts(
             add_members(more[len(more) // 2 :])
         else:
             ((name, one),) = more
-            inside = f" of {whole.name}" if isinstance(whole, _DECLARATIONS) else ""
+            outer = isinstance(whole, model.Dictionary | model.Suite)
+            inside = "" if outer else f" of {getattr(whole, 'name', '')}"
             rest, parts = keep_sound_parts(
                 one, lambda it: check(with_members([(name, it)])), inside
             )

@@ -254,17 +254,19 @@ def test_list_says_what_is_there_and_why_not(diary: Path, monkeypatch: pytest.Mo
     assert re.match(r"-  .*Broken\.sdef:\d+: error: is not well-formed XML", lines[1])
 
     plain = Unscriptable(Path("/Applications/Plain.app"), "Plain", "has no scripting dictionary")
-    monkeypatch.setattr(macos, "installed_bundles", lambda search: [plain])
+    monkeypatch.setattr(macos, "installed_bundles", lambda search: ([plain], []))
     lines = run("list", "--search", diary.parent).stdout.splitlines()
-    assert lines == ["-  Plain  has no scripting dictionary"]
+    result = "0 found, 1 without a dictionary, 0 not reached"
+    assert lines == ["-  Plain  has no scripting dictionary", result]
 
 
 def test_a_machine_without_scriptable_apps_is_told(
     tmp_path: Path, tools: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(macos, "installed_bundles", lambda search: [])
+    monkeypatch.setattr(macos, "installed_bundles", lambda search: ([], []))
     result = run("build", "--search", tmp_path, "--output", tools, code=1)
     assert result.stderr == (
+        "iac-gen: 0 found, 0 without a dictionary, 0 not reached\n"
         "iac-gen: no app with a scripting dictionary was found; run iac-gen list to see why\n"
     )
 

@@ -73,6 +73,7 @@ def lost_and_kept(content: bytes) -> tuple[list[str], set[str]]:
     return [row.message for row in report.lost], {*json.loads(files["catalogue.json"])["tools"]}
 
 
+@pytest.mark.property
 @pytest.mark.sweep
 @pytest.mark.parametrize("stage", STAGES)
 @pytest.mark.parametrize("kind", [one for one in KINDS if one != "element"])

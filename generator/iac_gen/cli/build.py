@@ -75,6 +75,8 @@ def build_command(
         common.fail("--prune works only with a build of all apps; leave out the names of apps")
     folder = output or common.default_output()
     sources = find(apps)
+    if result := sources.search_result():
+        click.echo(f"iac-gen: {clean_text(result)}", err=True)
     told = common.load_corrections(own, output)
     generator = f"{write.generator_digest(templates)} {told.digest()}"
     # One after the other: what a build reads of the folder must stand until it has written.
@@ -163,6 +165,8 @@ def _print_report(report: BuildReport, folder: Path, prune: bool) -> None:
             f"{len(report.apps)} apps or libraries, {tools} tools, in {folder};"
             f" about {report.tokens} tokens if all are listed"
         )
+    for gain in filter(None, (app.gain for app in report.apps)):
+        click.echo(clean_text(gain))
     if report.templates:
         click.echo(f"The templates in {report.templates} were used instead of iac-gen's own.")
     _print_warnings(one for app in report.apps for one in app.diagnostics)
