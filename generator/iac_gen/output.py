@@ -530,12 +530,13 @@ def _shorten_entry(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _client_hints(tool: ToolFunction, module: Module) -> dict[str, Any]:
-    """Return what clients read beside the entry and show no model: size of answers, words to find.
+    """Return what clients read beside the entry and show no model: whose words the entry has,
+    size of answers, words to find.
 
     A client that loads tools on demand looks in names, descriptions and these words, and not in
     schemas: the classes that an object tool is for stand in its schema alone.
     """
-    meta: dict[str, Any] = {}
+    meta: dict[str, Any] = {"iac/wording": "app"} if tool.app_words else {}
     if tool.op in ("get", "list"):
         meta["anthropic/maxResultSizeChars"] = RESULT_LIMIT
     if tool.op in ("list", "make") and not tool.bind:

@@ -31,7 +31,7 @@ DESCRIPTIONS: Final = click.option(
     "--descriptions",
     type=click.Choice(["own", "app"]),
     default="app",
-    help="own: only IAC's descriptions. app: also the app's own wording, cleaned and marked.",
+    help="own: only IAC's descriptions. app: the app's own words where IAC has no sentence.",
 )
 
 
