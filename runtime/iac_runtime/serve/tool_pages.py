@@ -132,7 +132,7 @@ _TOKENS: Final = 400
 """About what an answer may cost."""
 
 _FOR_A_NOTE: Final = 25
-_FOR_NAMES: Final = 90
+_FOR_NAMES: Final = 45
 """What of that is kept for names, where more than one tool fits."""
 
 _MOST: Final = 40
