@@ -287,11 +287,11 @@ class Commands(Specifier):
     def open(
         self, *, using: AnyObject | None = None, with_properties: Mapping[str, Any] | None = None
     ) -> None:
-        """Open files, folders or apps with Finder, as a double click does. DANGEROUS, opening an app, a
-        command file or a workflow runs it.
+        """Open files, folders or apps with Finder, as a double click does. DANGEROUS, opening an
+        app, a command file or a workflow runs it.
 
         Args:
-            using: The app to open them with, such as applicationFiles 0 .
+            using: The app to open them with, such as applicationFiles[0].
             with_properties: Settings, by name.
         """
         self._command("open", target=self, using=using, with_properties=with_properties)
@@ -392,8 +392,8 @@ class Commands(Specifier):
         self._command("select", target=self)
 
     def sort(self, *, by: str) -> Any:
-        """Return Finder objects sorted by a property. SAFE, returns a sorted list and changes nothing,
-        although the verb...
+        """Return Finder objects sorted by a property. SAFE, returns a sorted list and changes
+        nothing, although the verb...
 
         Args:
             by: Which property to sort by.
@@ -434,8 +434,8 @@ class Commands(Specifier):
     def update(
         self, *, necessity: bool | None = None, registering_applications: bool | None = None
     ) -> None:
-        """Refresh what Finder shows of files or folders. SAFE, only reads the display again from disk,
-        although the verb...
+        """Refresh what Finder shows of files or folders. SAFE, only reads the display again from
+        disk, although the verb...
 
         Args:
             necessity: Whether to refresh only what changed.
@@ -463,6 +463,7 @@ class Application(Commands, Object):
     insertion_location: Prop[Any] = Prop("insertionLocation")
     product_version: Prop[str] = Prop("productVersion")
     version: Prop[str] = Prop("version")
+    """The version of the app."""
     startup_disk: One[Disk] = One("startupDisk", "disk")
     desktop: One[DesktopObject] = One("desktop", "desktop-object")
     trash: One[TrashObject] = One("trash", "trash-object")
@@ -520,7 +521,7 @@ class Item(Commands, Object):
     displayed_name: Prop[str] = Prop("displayedName")
     name_extension: RwProp[str] = RwProp("nameExtension")
     extension_hidden: RwProp[bool] = RwProp("extensionHidden")
-    """Whether the extension is hidden."""
+    """Whether 'extension hidden' is true."""
     index: Prop[int] = Prop("index")
     """Its place among those beside it, from 1."""
     container: Prop[Any] = Prop("container")
@@ -553,6 +554,7 @@ class Item(Commands, Object):
     properties: RwProp[dict[str, Any]] = RwProp("properties")
     """All of its properties, by name."""
     class_: Prop[str] = Prop("class")
+    """The class that it is of."""
 
     if TYPE_CHECKING:
 
@@ -619,7 +621,7 @@ class Containers(Commands, Items[Container]):
 
 
 class ComputerObject(Item):
-    """A computer of Finder."""
+    """A computer-object of Finder."""
 
     if TYPE_CHECKING:
 
@@ -627,7 +629,7 @@ class ComputerObject(Item):
 
 
 class Disk(Container):
-    """A disk of Finder, a kind of container, in desktops."""
+    """A disk of Finder, a kind of container, in desktop-objects."""
 
     id: Prop[int] = Prop("id")
     """Its id, which stays the same."""
@@ -641,9 +643,9 @@ class Disk(Container):
     """Whether the Mac starts from it."""
     format: Prop[Edfm] = Prop("format")
     journaling_enabled: Prop[bool] = Prop("journalingEnabled")
-    """Whether the journaling is enabled."""
+    """Whether 'journaling enabled' is true."""
     ignore_privileges: RwProp[bool] = RwProp("ignorePrivileges")
-    """Whether to ignore privileges."""
+    """Whether 'ignore privileges' is true."""
 
     if TYPE_CHECKING:
 
@@ -689,7 +691,7 @@ class Folders(Commands, Items[Folder]):
 
 
 class DesktopObject(Container):
-    """A desktop of Finder, a kind of container."""
+    """A desktop-object of Finder, a kind of container."""
 
     disks: Elements[Disks] = Elements("disks", "disk")
 
@@ -699,7 +701,7 @@ class DesktopObject(Container):
 
 
 class TrashObject(Container):
-    """A trash of Finder, a kind of container."""
+    """A trash-object of Finder, a kind of container."""
 
     warns_before_emptying: RwProp[bool] = RwProp("warnsBeforeEmptying")
     """Whether it warns before it is emptied."""
@@ -718,6 +720,7 @@ class File(Item):
     """Whether it is a stationery pad."""
     product_version: Prop[str] = Prop("productVersion")
     version: Prop[str] = Prop("version")
+    """The version of the app."""
 
     if TYPE_CHECKING:
 
@@ -773,11 +776,11 @@ class ApplicationFile(File):
     minimum_size: RwProp[int] = RwProp("minimumSize")
     preferred_size: RwProp[int] = RwProp("preferredSize")
     accepts_high_level_events: Prop[bool] = Prop("acceptsHighLevelEvents")
-    """Whether it accepts high level events."""
+    """Whether 'accepts high level events' is true."""
     has_scripting_terminology: Prop[bool] = Prop("hasScriptingTerminology")
-    """Whether it has scripting terminology."""
+    """Whether 'has scripting terminology' is true."""
     opens_in_classic: RwProp[bool] = RwProp("opensInClassic")
-    """Whether it opens in Classic."""
+    """Whether 'opens in Classic' is true."""
 
     if TYPE_CHECKING:
 
@@ -912,9 +915,9 @@ class Window(Commands, Object):
     closeable: Prop[bool] = Prop("closeable")
     """Whether it has a button to close it."""
     floating: Prop[bool] = Prop("floating")
-    """Whether it is floating."""
+    """Whether 'floating' is true."""
     modal: Prop[bool] = Prop("modal")
-    """Whether it is modal."""
+    """Whether 'modal' is true."""
     resizable: Prop[bool] = Prop("resizable")
     """Whether its size can be changed."""
     zoomable: Prop[bool] = Prop("zoomable")
@@ -957,11 +960,11 @@ class FinderWindow(Window):
     list_view_options: One[ListViewOptions] = One("listViewOptions", "list view options")
     column_view_options: One[ColumnViewOptions] = One("columnViewOptions", "column view options")
     toolbar_visible: RwProp[bool] = RwProp("toolbarVisible")
-    """Whether the toolbar is visible."""
+    """Whether 'toolbar visible' is true."""
     statusbar_visible: RwProp[bool] = RwProp("statusbarVisible")
-    """Whether the statusbar is visible."""
+    """Whether 'statusbar visible' is true."""
     pathbar_visible: RwProp[bool] = RwProp("pathbarVisible")
-    """Whether the pathbar is visible."""
+    """Whether 'pathbar visible' is true."""
     sidebar_width: RwProp[int] = RwProp("sidebarWidth")
 
     if TYPE_CHECKING:
@@ -1049,11 +1052,11 @@ class Process(Commands, Object):
     file_type: Prop[str] = Prop("fileType")
     creator_type: Prop[str] = Prop("creatorType")
     accepts_high_level_events: Prop[bool] = Prop("acceptsHighLevelEvents")
-    """Whether it accepts high level events."""
+    """Whether 'accepts high level events' is true."""
     accepts_remote_events: Prop[bool] = Prop("acceptsRemoteEvents")
-    """Whether it accepts remote events."""
+    """Whether 'accepts remote events' is true."""
     has_scripting_terminology: Prop[bool] = Prop("hasScriptingTerminology")
-    """Whether it has scripting terminology."""
+    """Whether 'has scripting terminology' is true."""
     total_partition_size: Prop[int] = Prop("totalPartitionSize")
     partition_space_used: Prop[int] = Prop("partitionSpaceUsed")
 
@@ -1090,25 +1093,25 @@ class Preferences(Commands, Object):
     list_view_options: One[ListViewOptions] = One("listViewOptions", "list view options")
     column_view_options: One[ColumnViewOptions] = One("columnViewOptions", "column view options")
     folders_spring_open: RwProp[bool] = RwProp("foldersSpringOpen")
-    """Whether folders spring open."""
+    """Whether 'folders spring open' is true."""
     delay_before_springing: RwProp[float] = RwProp("delayBeforeSpringing")
     desktop_shows_hard_disks: RwProp[bool] = RwProp("desktopShowsHardDisks")
-    """Whether the desktop shows hard disks."""
+    """Whether 'desktop shows hard disks' is true."""
     desktop_shows_external_hard_disks: RwProp[bool] = RwProp("desktopShowsExternalHardDisks")
-    """Whether the desktop shows external hard disks."""
+    """Whether 'desktop shows external hard disks' is true."""
     desktop_shows_removable_media: RwProp[bool] = RwProp("desktopShowsRemovableMedia")
-    """Whether the desktop shows removable media."""
+    """Whether 'desktop shows removable media' is true."""
     desktop_shows_connected_servers: RwProp[bool] = RwProp("desktopShowsConnectedServers")
-    """Whether the desktop shows connected servers."""
+    """Whether 'desktop shows connected servers' is true."""
     new_window_target: RwProp[Any] = RwProp("newWindowTarget")
     folders_open_in_new_windows: RwProp[bool] = RwProp("foldersOpenInNewWindows")
-    """Whether folders open in new windows."""
+    """Whether 'folders open in new windows' is true."""
     folders_open_in_new_tabs: RwProp[bool] = RwProp("foldersOpenInNewTabs")
-    """Whether folders open in new tabs."""
+    """Whether 'folders open in new tabs' is true."""
     new_windows_open_in_column_view: RwProp[bool] = RwProp("newWindowsOpenInColumnView")
-    """Whether new windows open in column view."""
+    """Whether 'new windows open in column view' is true."""
     all_name_extensions_showing: RwProp[bool] = RwProp("allNameExtensionsShowing")
-    """Whether all name extensions are showing."""
+    """Whether 'all name extensions showing' is true."""
 
     if TYPE_CHECKING:
 
@@ -1154,9 +1157,9 @@ class IconViewOptions(Commands, Object):
     arrangement: RwProp[Earr] = RwProp("arrangement")
     icon_size: RwProp[int] = RwProp("iconSize")
     shows_item_info: RwProp[bool] = RwProp("showsItemInfo")
-    """Whether it shows item info."""
+    """Whether 'shows item info' is true."""
     shows_icon_preview: RwProp[bool] = RwProp("showsIconPreview")
-    """Whether it shows icon preview."""
+    """Whether 'shows icon preview' is true."""
     text_size: RwProp[int] = RwProp("textSize")
     label_position: RwProp[Epos] = RwProp("labelPosition")
     background_picture: RwOne[ReplaceableFile] = RwOne("backgroundPicture", "file")
@@ -1172,13 +1175,13 @@ class ColumnViewOptions(Commands, Object):
 
     text_size: RwProp[int] = RwProp("textSize")
     shows_icon: RwProp[bool] = RwProp("showsIcon")
-    """Whether it shows icon."""
+    """Whether 'shows icon' is true."""
     shows_icon_preview: RwProp[bool] = RwProp("showsIconPreview")
-    """Whether it shows icon preview."""
+    """Whether 'shows icon preview' is true."""
     shows_preview_column: RwProp[bool] = RwProp("showsPreviewColumn")
-    """Whether it shows preview column."""
+    """Whether 'shows preview column' is true."""
     discloses_preview_pane: RwProp[bool] = RwProp("disclosesPreviewPane")
-    """Whether it discloses preview pane."""
+    """Whether 'discloses preview pane' is true."""
 
     if TYPE_CHECKING:
 
@@ -1189,14 +1192,14 @@ class ListViewOptions(Commands, Object):
     """List view options of Finder."""
 
     calculates_folder_sizes: RwProp[bool] = RwProp("calculatesFolderSizes")
-    """Whether it calculates folder sizes."""
+    """Whether 'calculates folder sizes' is true."""
     shows_icon_preview: RwProp[bool] = RwProp("showsIconPreview")
-    """Whether it shows icon preview."""
+    """Whether 'shows icon preview' is true."""
     icon_size: RwProp[Lvic] = RwProp("iconSize")
     text_size: RwProp[int] = RwProp("textSize")
     sort_column: RwOne[ReplaceableColumn] = RwOne("sortColumn", "column")
     uses_relative_dates: RwProp[bool] = RwProp("usesRelativeDates")
-    """Whether it uses relative dates."""
+    """Whether 'uses relative dates' is true."""
     columns: Elements[Columns] = Elements("columns", "column")
 
     if TYPE_CHECKING:
@@ -1285,14 +1288,74 @@ app: Final = Application()
 
 if TYPE_CHECKING:
     Priv = Literal["read only", "read write", "write only", "none"]
-    Edfm = Literal["Mac OS format", "Mac OS Extended format", "UFS format", "NFS format", "audio format", "ProDOS format", "MSDOS format", "NTFS format", "ISO 9660 format", "High Sierra format", "QuickTake format", "Apple Photo format", "AppleShare format", "UDF format", "WebDAV format", "FTP format", "Packet written UDF format", "Xsan format", "APFS format", "ExFAT format", "SMB format", "unknown format"]
+    Edfm = Literal[
+        "Mac OS format",
+        "Mac OS Extended format",
+        "UFS format",
+        "NFS format",
+        "audio format",
+        "ProDOS format",
+        "MSDOS format",
+        "NTFS format",
+        "ISO 9660 format",
+        "High Sierra format",
+        "QuickTake format",
+        "Apple Photo format",
+        "AppleShare format",
+        "UDF format",
+        "WebDAV format",
+        "FTP format",
+        "Packet written UDF format",
+        "Xsan format",
+        "APFS format",
+        "ExFAT format",
+        "SMB format",
+        "unknown format",
+    ]
     Ecvw = Literal["icon view", "list view", "column view", "group view", "flow view"]
-    Ipnl = Literal["General Information panel", "Sharing panel", "Memory panel", "Preview panel", "Application panel", "Languages panel", "Plugins panel", "Name & Extension panel", "Comments panel", "Content Index panel", "Burning panel", "More Info panel", "Simple Header panel"]
-    Pple = Literal["General Preferences panel", "Label Preferences panel", "Sidebar Preferences panel", "Advanced Preferences panel"]
-    Earr = Literal["not arranged", "snap to grid", "arranged by name", "arranged by modification date", "arranged by creation date", "arranged by size", "arranged by kind", "arranged by label"]
+    Ipnl = Literal[
+        "General Information panel",
+        "Sharing panel",
+        "Memory panel",
+        "Preview panel",
+        "Application panel",
+        "Languages panel",
+        "Plugins panel",
+        "Name & Extension panel",
+        "Comments panel",
+        "Content Index panel",
+        "Burning panel",
+        "More Info panel",
+        "Simple Header panel",
+    ]
+    Pple = Literal[
+        "General Preferences panel",
+        "Label Preferences panel",
+        "Sidebar Preferences panel",
+        "Advanced Preferences panel",
+    ]
+    Earr = Literal[
+        "not arranged",
+        "snap to grid",
+        "arranged by name",
+        "arranged by modification date",
+        "arranged by creation date",
+        "arranged by size",
+        "arranged by kind",
+        "arranged by label",
+    ]
     Epos = Literal["right", "bottom"]
     Lvic = Literal["small icon", "large icon"]
-    Elsv = Literal["name column", "modification date column", "creation date column", "size column", "kind column", "label column", "version column", "comment column"]
+    Elsv = Literal[
+        "name column",
+        "modification date column",
+        "creation date column",
+        "size column",
+        "kind column",
+        "label column",
+        "version column",
+        "comment column",
+    ]
     Sodr = Literal["normal", "reversed"]
     class MakeValues(TypedDict, total=False):
         timeout: float
@@ -1332,7 +1395,23 @@ if TYPE_CHECKING:
         computer_container: ComputerObject
         finder_preferences: Preferences
         desktop_picture: File
-    ApplicationName = Literal["clipboard", "name", "visible", "frontmost", "selection", "insertion_location", "product_version", "version", "startup_disk", "desktop", "trash", "home", "computer_container", "finder_preferences", "desktop_picture"]
+    ApplicationName = Literal[
+        "clipboard",
+        "name",
+        "visible",
+        "frontmost",
+        "selection",
+        "insertion_location",
+        "product_version",
+        "version",
+        "startup_disk",
+        "desktop",
+        "trash",
+        "home",
+        "computer_container",
+        "finder_preferences",
+        "desktop_picture",
+    ]
     class ItemRow(TypedDict):
         name: str
         displayed_name: str
@@ -1393,7 +1472,37 @@ if TYPE_CHECKING:
         information_window: AnyObject
         properties: Mapping[str, Any]
         class_: type[Object] | str
-    ItemName = Literal["name", "displayed_name", "name_extension", "extension_hidden", "index", "container", "disk", "position", "desktop_position", "bounds", "label_index", "locked", "kind", "description", "comment", "size", "physical_size", "creation_date", "modification_date", "icon", "url", "owner", "group", "owner_privileges", "group_privileges", "everyones_privileges", "information_window", "properties", "class_"]
+    ItemName = Literal[
+        "name",
+        "displayed_name",
+        "name_extension",
+        "extension_hidden",
+        "index",
+        "container",
+        "disk",
+        "position",
+        "desktop_position",
+        "bounds",
+        "label_index",
+        "locked",
+        "kind",
+        "description",
+        "comment",
+        "size",
+        "physical_size",
+        "creation_date",
+        "modification_date",
+        "icon",
+        "url",
+        "owner",
+        "group",
+        "owner_privileges",
+        "group_privileges",
+        "everyones_privileges",
+        "information_window",
+        "properties",
+        "class_",
+    ]
     class ContainerRow(ItemRow):
         entire_contents: Any
         expandable: bool
@@ -1406,7 +1515,13 @@ if TYPE_CHECKING:
         expanded: bool
         completely_expanded: bool
         container_window: AnyObject
-    ContainerName = Literal["entire_contents", "expandable", "expanded", "completely_expanded", "container_window"] | ItemName
+    ContainerName = Literal[
+        "entire_contents",
+        "expandable",
+        "expanded",
+        "completely_expanded",
+        "container_window",
+    ] | ItemName
     class ComputerObjectRow(ItemRow): ...
     class ComputerObjectValues(ItemValues, total=False): ...
     ComputerObjectName = ItemName
@@ -1430,7 +1545,17 @@ if TYPE_CHECKING:
         format: Edfm
         journaling_enabled: bool
         ignore_privileges: bool
-    DiskName = Literal["id", "capacity", "free_space", "ejectable", "local_volume", "startup", "format", "journaling_enabled", "ignore_privileges"] | ContainerName
+    DiskName = Literal[
+        "id",
+        "capacity",
+        "free_space",
+        "ejectable",
+        "local_volume",
+        "startup",
+        "format",
+        "journaling_enabled",
+        "ignore_privileges",
+    ] | ContainerName
     class FolderRow(ContainerRow): ...
     class FolderValues(ContainerValues, total=False): ...
     FolderName = ContainerName
@@ -1454,7 +1579,13 @@ if TYPE_CHECKING:
         stationery: bool
         product_version: str
         version: str
-    FileName = Literal["file_type", "creator_type", "stationery", "product_version", "version"] | ItemName
+    FileName = Literal[
+        "file_type",
+        "creator_type",
+        "stationery",
+        "product_version",
+        "version",
+    ] | ItemName
     class AliasFileRow(FileRow):
         original_item: Any
     class AliasFileValues(FileValues, total=False):
@@ -1476,7 +1607,15 @@ if TYPE_CHECKING:
         accepts_high_level_events: bool
         has_scripting_terminology: bool
         opens_in_classic: bool
-    ApplicationFileName = Literal["id", "suggested_size", "minimum_size", "preferred_size", "accepts_high_level_events", "has_scripting_terminology", "opens_in_classic"] | FileName
+    ApplicationFileName = Literal[
+        "id",
+        "suggested_size",
+        "minimum_size",
+        "preferred_size",
+        "accepts_high_level_events",
+        "has_scripting_terminology",
+        "opens_in_classic",
+    ] | FileName
     class DocumentFileRow(FileRow): ...
     class DocumentFileValues(FileValues, total=False): ...
     DocumentFileName = FileName
@@ -1525,7 +1664,23 @@ if TYPE_CHECKING:
         visible: bool
         collapsed: bool
         properties: Mapping[str, Any]
-    WindowName = Literal["id", "position", "bounds", "titled", "name", "index", "closeable", "floating", "modal", "resizable", "zoomable", "zoomed", "visible", "collapsed", "properties"]
+    WindowName = Literal[
+        "id",
+        "position",
+        "bounds",
+        "titled",
+        "name",
+        "index",
+        "closeable",
+        "floating",
+        "modal",
+        "resizable",
+        "zoomable",
+        "zoomed",
+        "visible",
+        "collapsed",
+        "properties",
+    ]
     class FinderWindowRow(WindowRow):
         target: Any
         current_view: Ecvw
@@ -1546,7 +1701,17 @@ if TYPE_CHECKING:
         statusbar_visible: bool
         pathbar_visible: bool
         sidebar_width: int
-    FinderWindowName = Literal["target", "current_view", "icon_view_options", "list_view_options", "column_view_options", "toolbar_visible", "statusbar_visible", "pathbar_visible", "sidebar_width"] | WindowName
+    FinderWindowName = Literal[
+        "target",
+        "current_view",
+        "icon_view_options",
+        "list_view_options",
+        "column_view_options",
+        "toolbar_visible",
+        "statusbar_visible",
+        "pathbar_visible",
+        "sidebar_width",
+    ] | WindowName
     class DesktopWindowRow(FinderWindowRow): ...
     class DesktopWindowValues(FinderWindowValues, total=False): ...
     DesktopWindowName = FinderWindowName
@@ -1589,7 +1754,19 @@ if TYPE_CHECKING:
         has_scripting_terminology: bool
         total_partition_size: int
         partition_space_used: int
-    ProcessName = Literal["name", "visible", "frontmost", "file", "file_type", "creator_type", "accepts_high_level_events", "accepts_remote_events", "has_scripting_terminology", "total_partition_size", "partition_space_used"]
+    ProcessName = Literal[
+        "name",
+        "visible",
+        "frontmost",
+        "file",
+        "file_type",
+        "creator_type",
+        "accepts_high_level_events",
+        "accepts_remote_events",
+        "has_scripting_terminology",
+        "total_partition_size",
+        "partition_space_used",
+    ]
     class ApplicationProcessRow(ProcessRow):
         application_file: ApplicationFile
     class ApplicationProcessValues(ProcessValues, total=False):
@@ -1632,7 +1809,23 @@ if TYPE_CHECKING:
         folders_open_in_new_tabs: bool
         new_windows_open_in_column_view: bool
         all_name_extensions_showing: bool
-    PreferencesName = Literal["window", "icon_view_options", "list_view_options", "column_view_options", "folders_spring_open", "delay_before_springing", "desktop_shows_hard_disks", "desktop_shows_external_hard_disks", "desktop_shows_removable_media", "desktop_shows_connected_servers", "new_window_target", "folders_open_in_new_windows", "folders_open_in_new_tabs", "new_windows_open_in_column_view", "all_name_extensions_showing"]
+    PreferencesName = Literal[
+        "window",
+        "icon_view_options",
+        "list_view_options",
+        "column_view_options",
+        "folders_spring_open",
+        "delay_before_springing",
+        "desktop_shows_hard_disks",
+        "desktop_shows_external_hard_disks",
+        "desktop_shows_removable_media",
+        "desktop_shows_connected_servers",
+        "new_window_target",
+        "folders_open_in_new_windows",
+        "folders_open_in_new_tabs",
+        "new_windows_open_in_column_view",
+        "all_name_extensions_showing",
+    ]
     class LabelRow(TypedDict):
         name: str
         index: int
@@ -1664,7 +1857,18 @@ if TYPE_CHECKING:
         small_32_bit_icon: Any
         small_8_bit_icon: Any
         small_4_bit_icon: Any
-    IconFamilyName = Literal["large_monochrome_icon_and_mask", "large_8_bit_mask", "large_32_bit_icon", "large_8_bit_icon", "large_4_bit_icon", "small_monochrome_icon_and_mask", "small_8_bit_mask", "small_32_bit_icon", "small_8_bit_icon", "small_4_bit_icon"]
+    IconFamilyName = Literal[
+        "large_monochrome_icon_and_mask",
+        "large_8_bit_mask",
+        "large_32_bit_icon",
+        "large_8_bit_icon",
+        "large_4_bit_icon",
+        "small_monochrome_icon_and_mask",
+        "small_8_bit_mask",
+        "small_32_bit_icon",
+        "small_8_bit_icon",
+        "small_4_bit_icon",
+    ]
     class IconViewOptionsRow(TypedDict):
         arrangement: Earr
         icon_size: int
@@ -1683,7 +1887,16 @@ if TYPE_CHECKING:
         label_position: Epos
         background_picture: File
         background_color: Color
-    IconViewOptionsName = Literal["arrangement", "icon_size", "shows_item_info", "shows_icon_preview", "text_size", "label_position", "background_picture", "background_color"]
+    IconViewOptionsName = Literal[
+        "arrangement",
+        "icon_size",
+        "shows_item_info",
+        "shows_icon_preview",
+        "text_size",
+        "label_position",
+        "background_picture",
+        "background_color",
+    ]
     class ColumnViewOptionsRow(TypedDict):
         text_size: int
         shows_icon: bool
@@ -1696,7 +1909,13 @@ if TYPE_CHECKING:
         shows_icon_preview: bool
         shows_preview_column: bool
         discloses_preview_pane: bool
-    ColumnViewOptionsName = Literal["text_size", "shows_icon", "shows_icon_preview", "shows_preview_column", "discloses_preview_pane"]
+    ColumnViewOptionsName = Literal[
+        "text_size",
+        "shows_icon",
+        "shows_icon_preview",
+        "shows_preview_column",
+        "discloses_preview_pane",
+    ]
     class ListViewOptionsRow(TypedDict):
         calculates_folder_sizes: bool
         shows_icon_preview: bool
@@ -1711,7 +1930,14 @@ if TYPE_CHECKING:
         text_size: int
         sort_column: Column
         uses_relative_dates: bool
-    ListViewOptionsName = Literal["calculates_folder_sizes", "shows_icon_preview", "icon_size", "text_size", "sort_column", "uses_relative_dates"]
+    ListViewOptionsName = Literal[
+        "calculates_folder_sizes",
+        "shows_icon_preview",
+        "icon_size",
+        "text_size",
+        "sort_column",
+        "uses_relative_dates",
+    ]
     class ColumnRow(TypedDict):
         index: int
         name: Elsv
@@ -1728,7 +1954,15 @@ if TYPE_CHECKING:
         minimum_width: int
         maximum_width: int
         visible: bool
-    ColumnName = Literal["index", "name", "sort_direction", "width", "minimum_width", "maximum_width", "visible"]
+    ColumnName = Literal[
+        "index",
+        "name",
+        "sort_direction",
+        "width",
+        "minimum_width",
+        "maximum_width",
+        "visible",
+    ]
     class AliasListRow(TypedDict): ...
     class AliasListValues(MakeValues, total=False): ...
     AliasListName = str

@@ -176,6 +176,7 @@ class Application(Commands, Object):
     frontmost: Prop[bool] = Prop("frontmost")
     """Whether the app is in front."""
     version: Prop[str] = Prop("version")
+    """The version of the app."""
     default_account: RwOne[ReplaceableAccount] = RwOne("defaultAccount", "account")
     selection: RwProp[ListOf[Note]] = RwProp("selection")
     documents: Elements[Documents] = Elements("documents", "document")
@@ -189,7 +190,7 @@ class Application(Commands, Object):
         """Open files or objects in Notes. MODIFY.
 
         Args:
-            target: Which files to open.
+            target: Which files.
 
         Returns:
             The answer, one or more documents.
@@ -205,7 +206,8 @@ class Application(Commands, Object):
         self._command("quit", saving=saving)
 
     def open_note_location(self, url: str) -> None:
-        """Open the note that a note URL names. SAFE, only shows a note, and accepts only URLs of notes.
+        """Open the note that a note URL names. SAFE, only shows a note, and accepts only URLs of
+        notes.
 
         Args:
             url: The URL of the note.
@@ -272,6 +274,7 @@ class Window(Commands, Object):
     zoomed: RwProp[bool] = RwProp("zoomed")
     """Whether it is zoomed."""
     document: One[Document] = One("document", "document")
+    """The document that it shows."""
 
     if TYPE_CHECKING:
 
@@ -572,7 +575,20 @@ if TYPE_CHECKING:
         zoomable: bool
         zoomed: bool
         document: Document
-    WindowName = Literal["name", "id", "index", "bounds", "closeable", "miniaturizable", "miniaturized", "resizable", "visible", "zoomable", "zoomed", "document"]
+    WindowName = Literal[
+        "name",
+        "id",
+        "index",
+        "bounds",
+        "closeable",
+        "miniaturizable",
+        "miniaturized",
+        "resizable",
+        "visible",
+        "zoomable",
+        "zoomed",
+        "document",
+    ]
     class AccountRow(TypedDict):
         default_folder: Folder
         name: str
@@ -615,7 +631,17 @@ if TYPE_CHECKING:
         modification_date: datetime
         password_protected: bool
         shared: bool
-    NoteName = Literal["name", "id", "container", "body", "plaintext", "creation_date", "modification_date", "password_protected", "shared"]
+    NoteName = Literal[
+        "name",
+        "id",
+        "container",
+        "body",
+        "plaintext",
+        "creation_date",
+        "modification_date",
+        "password_protected",
+        "shared",
+    ]
     class AttachmentRow(TypedDict):
         name: str
         id: str
@@ -636,4 +662,14 @@ if TYPE_CHECKING:
         url: str
         shared: bool
         contents: Path
-    AttachmentName = Literal["name", "id", "container", "content_identifier", "creation_date", "modification_date", "url", "shared", "contents"]
+    AttachmentName = Literal[
+        "name",
+        "id",
+        "container",
+        "content_identifier",
+        "creation_date",
+        "modification_date",
+        "url",
+        "shared",
+        "contents",
+    ]

@@ -296,6 +296,7 @@ class Application(Commands, Object):
     frontmost: Prop[bool] = Prop("frontmost")
     """Whether the app is in front."""
     version: Prop[str] = Prop("version")
+    """The version of the app."""
     documents: Elements[Documents] = Elements("documents", "document")
     windows: Elements[Windows] = Elements("windows", "window")
     templates: Elements[Templates] = Elements("templates", "template")
@@ -304,7 +305,7 @@ class Application(Commands, Object):
         """Open files or objects in Numbers. MODIFY.
 
         Args:
-            target: Which files to open.
+            target: Which files.
 
         Returns:
             The answer, one or more documents.
@@ -344,7 +345,7 @@ class Document(Commands, Object):
         """Export a document of Numbers to a file. MODIFY.
 
         Args:
-            to: Where to export.
+            to: Where to export, absolute path or ~.
             as_: The file format to write.
             with_properties: Settings, by name.
         """
@@ -396,6 +397,7 @@ class Window(Commands, Object):
     zoomed: RwProp[bool] = RwProp("zoomed")
     """Whether it is zoomed."""
     document: One[Document] = One("document", "document")
+    """The document that it shows."""
 
     if TYPE_CHECKING:
 
@@ -571,7 +573,7 @@ class Shape(IworkItem):
     background_fill_type: Prop[ItemFillOptions] = Prop("backgroundFillType")
     object_text: RwProp[RichText | str] = RwProp("objectText")
     reflection_showing: RwProp[bool] = RwProp("reflectionShowing")
-    """Whether the reflection is showing."""
+    """Whether 'reflection showing' is true."""
     reflection_value: RwProp[int] = RwProp("reflectionValue")
     rotation: RwProp[int] = RwProp("rotation")
     opacity: RwProp[int] = RwProp("opacity")
@@ -627,7 +629,7 @@ class Image(IworkItem):
     file_name: RwProp[Path | str] = RwProp("fileName")
     opacity: RwProp[int] = RwProp("opacity")
     reflection_showing: RwProp[bool] = RwProp("reflectionShowing")
-    """Whether the reflection is showing."""
+    """Whether 'reflection showing' is true."""
     reflection_value: RwProp[int] = RwProp("reflectionValue")
     rotation: RwProp[int] = RwProp("rotation")
 
@@ -685,7 +687,7 @@ class Line(IworkItem):
 
     end_point: RwProp[Point] = RwProp("endPoint")
     reflection_showing: RwProp[bool] = RwProp("reflectionShowing")
-    """Whether the reflection is showing."""
+    """Whether 'reflection showing' is true."""
     reflection_value: RwProp[int] = RwProp("reflectionValue")
     rotation: RwProp[int] = RwProp("rotation")
     start_point: RwProp[Point] = RwProp("startPoint")
@@ -717,7 +719,7 @@ class Movie(IworkItem):
     movie_volume: RwProp[int] = RwProp("movieVolume")
     opacity: RwProp[int] = RwProp("opacity")
     reflection_showing: RwProp[bool] = RwProp("reflectionShowing")
-    """Whether the reflection is showing."""
+    """Whether 'reflection showing' is true."""
     reflection_value: RwProp[int] = RwProp("reflectionValue")
     repetition_method: RwProp[PlaybackRepetitionMethod] = RwProp("repetitionMethod")
     rotation: RwProp[int] = RwProp("rotation")
@@ -757,9 +759,9 @@ class Table(IworkItem):
     filtered: RwProp[bool] = RwProp("filtered")
     """Whether it is filtered."""
     header_rows_frozen: RwProp[bool] = RwProp("headerRowsFrozen")
-    """Whether the header rows are frozen."""
+    """Whether 'header rows frozen' is true."""
     header_columns_frozen: RwProp[bool] = RwProp("headerColumnsFrozen")
-    """Whether the header columns are frozen."""
+    """Whether 'header columns frozen' is true."""
     cells: Elements[Cells] = Elements("cells", "cell")
     rows: Elements[Rows_] = Elements("rows", "row")
     columns: Elements[Columns] = Elements("columns", "column")
@@ -771,7 +773,7 @@ class Table(IworkItem):
         """Sort a table in Numbers by a column. MODIFY.
 
         Args:
-            by: Which column to sort by.
+            by: Which column to sort by, such as documents[0].activeSheet.tables[0].columns[0].
             direction: Whether to sort up or down.
             in_rows: The rows to sort, all if left out.
         """
@@ -808,7 +810,7 @@ class TextItem(IworkItem):
     object_text: RwProp[RichText | str] = RwProp("objectText")
     opacity: RwProp[int] = RwProp("opacity")
     reflection_showing: RwProp[bool] = RwProp("reflectionShowing")
-    """Whether the reflection is showing."""
+    """Whether 'reflection showing' is true."""
     reflection_value: RwProp[int] = RwProp("reflectionValue")
     rotation: RwProp[int] = RwProp("rotation")
 
@@ -843,7 +845,7 @@ class Range(Commands, Object):
     """Its name."""
     text_color: RwProp[Color] = RwProp("textColor")
     text_wrap: RwProp[bool] = RwProp("textWrap")
-    """Whether the text wrap is on."""
+    """Whether 'text wrap' is true."""
     background_color: RwProp[Color] = RwProp("backgroundColor")
     vertical_alignment: RwProp[Tavt] = RwProp("verticalAlignment")
     cells: Elements[Cells] = Elements("cells", "cell")
@@ -863,7 +865,7 @@ class Range(Commands, Object):
         self._command("unmerge", target=self)
 
     def add_column_after(self) -> Any:
-        """Add a column after a range in Numbers. Returns an object. MODIFY.
+        """Add a column after a range of cells. MODIFY.
 
         Returns:
             The answer, an object.
@@ -871,7 +873,7 @@ class Range(Commands, Object):
         return self._answer("add_column_after", target=self)
 
     def add_column_before(self) -> Any:
-        """Add a column before a range in Numbers. Returns an object. MODIFY.
+        """Add a column before a range of cells. MODIFY.
 
         Returns:
             The answer, an object.
@@ -879,7 +881,7 @@ class Range(Commands, Object):
         return self._answer("add_column_before", target=self)
 
     def add_row_above(self) -> Any:
-        """Add a row above a range in Numbers. Returns an object. MODIFY.
+        """Add a row above a range of cells. MODIFY.
 
         Returns:
             The answer, an object.
@@ -887,7 +889,7 @@ class Range(Commands, Object):
         return self._answer("add_row_above", target=self)
 
     def add_row_below(self) -> Any:
-        """Add a row below a range in Numbers. Returns an object. MODIFY.
+        """Add a row below a range of cells. MODIFY.
 
         Returns:
             The answer, an object.
@@ -1097,8 +1099,31 @@ app: Final = Application()
 
 if TYPE_CHECKING:
     PlaybackRepetitionMethod = Literal["none", "loop", "loop back and forth"]
-    ItemFillOptions = Literal["no fill", "color fill", "gradient fill", "advanced gradient fill", "image fill", "advanced image fill"]
-    Nmct = Literal["automatic", "checkbox", "currency", "date and time", "fraction", "number", "percent", "pop up menu", "scientific", "slider", "stepper", "text", "duration", "rating", "numeral system"]
+    ItemFillOptions = Literal[
+        "no fill",
+        "color fill",
+        "gradient fill",
+        "advanced gradient fill",
+        "image fill",
+        "advanced image fill",
+    ]
+    Nmct = Literal[
+        "automatic",
+        "checkbox",
+        "currency",
+        "date and time",
+        "fraction",
+        "number",
+        "percent",
+        "pop up menu",
+        "scientific",
+        "slider",
+        "stepper",
+        "text",
+        "duration",
+        "rating",
+        "numeral system",
+    ]
     Taht = Literal["auto align", "center", "justify", "left", "right"]
     Tavt = Literal["bottom", "center", "top"]
     SaveOptions = Literal["yes", "no", "ask"]
@@ -1178,7 +1203,20 @@ if TYPE_CHECKING:
         zoomable: bool
         zoomed: bool
         document: Document
-    WindowName = Literal["name", "id", "index", "bounds", "closeable", "miniaturizable", "miniaturized", "resizable", "visible", "zoomable", "zoomed", "document"]
+    WindowName = Literal[
+        "name",
+        "id",
+        "index",
+        "bounds",
+        "closeable",
+        "miniaturizable",
+        "miniaturized",
+        "resizable",
+        "visible",
+        "zoomable",
+        "zoomed",
+        "document",
+    ]
     class RichTextRow(TypedDict):
         color: Color
         font: str
@@ -1233,7 +1271,14 @@ if TYPE_CHECKING:
         reflection_value: int
         rotation: int
         opacity: int
-    ShapeName = Literal["background_fill_type", "object_text", "reflection_showing", "reflection_value", "rotation", "opacity"] | IworkItemName
+    ShapeName = Literal[
+        "background_fill_type",
+        "object_text",
+        "reflection_showing",
+        "reflection_value",
+        "rotation",
+        "opacity",
+    ] | IworkItemName
     class ChartRow(IworkItemRow): ...
     class ChartValues(IworkItemValues, total=False): ...
     ChartName = IworkItemName
@@ -1253,7 +1298,15 @@ if TYPE_CHECKING:
         reflection_showing: bool
         reflection_value: int
         rotation: int
-    ImageName = Literal["description", "file", "file_name", "opacity", "reflection_showing", "reflection_value", "rotation"] | IworkItemName
+    ImageName = Literal[
+        "description",
+        "file",
+        "file_name",
+        "opacity",
+        "reflection_showing",
+        "reflection_value",
+        "rotation",
+    ] | IworkItemName
     class GroupRow(IworkContainerRow):
         height: int
         parent: IworkContainer
@@ -1279,7 +1332,13 @@ if TYPE_CHECKING:
         reflection_value: int
         rotation: int
         start_point: Point
-    LineName = Literal["end_point", "reflection_showing", "reflection_value", "rotation", "start_point"] | IworkItemName
+    LineName = Literal[
+        "end_point",
+        "reflection_showing",
+        "reflection_value",
+        "rotation",
+        "start_point",
+    ] | IworkItemName
     class MovieRow(IworkItemRow):
         file_name: Path | str
         movie_volume: int
@@ -1296,7 +1355,15 @@ if TYPE_CHECKING:
         reflection_value: int
         repetition_method: PlaybackRepetitionMethod
         rotation: int
-    MovieName = Literal["file_name", "movie_volume", "opacity", "reflection_showing", "reflection_value", "repetition_method", "rotation"] | IworkItemName
+    MovieName = Literal[
+        "file_name",
+        "movie_volume",
+        "opacity",
+        "reflection_showing",
+        "reflection_value",
+        "repetition_method",
+        "rotation",
+    ] | IworkItemName
     class TableRow(IworkItemRow):
         name: str
         cell_range: Range
@@ -1321,7 +1388,19 @@ if TYPE_CHECKING:
         filtered: bool
         header_rows_frozen: bool
         header_columns_frozen: bool
-    TableName = Literal["name", "cell_range", "selection_range", "row_count", "column_count", "header_row_count", "header_column_count", "footer_row_count", "filtered", "header_rows_frozen", "header_columns_frozen"] | IworkItemName
+    TableName = Literal[
+        "name",
+        "cell_range",
+        "selection_range",
+        "row_count",
+        "column_count",
+        "header_row_count",
+        "header_column_count",
+        "footer_row_count",
+        "filtered",
+        "header_rows_frozen",
+        "header_columns_frozen",
+    ] | IworkItemName
     class TextItemRow(IworkItemRow):
         background_fill_type: ItemFillOptions
         object_text: RichText | str
@@ -1336,7 +1415,14 @@ if TYPE_CHECKING:
         reflection_showing: bool
         reflection_value: int
         rotation: int
-    TextItemName = Literal["background_fill_type", "object_text", "opacity", "reflection_showing", "reflection_value", "rotation"] | IworkItemName
+    TextItemName = Literal[
+        "background_fill_type",
+        "object_text",
+        "opacity",
+        "reflection_showing",
+        "reflection_value",
+        "rotation",
+    ] | IworkItemName
     class RangeRow(TypedDict):
         font_name: str
         font_size: float
@@ -1357,7 +1443,17 @@ if TYPE_CHECKING:
         text_wrap: bool
         background_color: Color
         vertical_alignment: Tavt
-    RangeName = Literal["font_name", "font_size", "format", "alignment", "name", "text_color", "text_wrap", "background_color", "vertical_alignment"]
+    RangeName = Literal[
+        "font_name",
+        "font_size",
+        "format",
+        "alignment",
+        "name",
+        "text_color",
+        "text_wrap",
+        "background_color",
+        "vertical_alignment",
+    ]
     class CellRow(RangeRow):
         column: Column
         row: Row

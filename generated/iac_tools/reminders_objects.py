@@ -159,6 +159,7 @@ class Application(Commands, Object):
     frontmost: Prop[bool] = Prop("frontmost")
     """Whether the app is in front."""
     version: Prop[str] = Prop("version")
+    """The version of the app."""
     default_account: One[Account] = One("defaultAccount", "account")
     default_list: One[List] = One("defaultList", "list")
     documents: Elements[Documents] = Elements("documents", "document")
@@ -171,7 +172,7 @@ class Application(Commands, Object):
         """Open files or objects in Reminders. MODIFY.
 
         Args:
-            target: Which files to open.
+            target: Which files.
 
         Returns:
             The answer, one or more documents.
@@ -246,6 +247,7 @@ class Window(Commands, Object):
     zoomed: RwProp[bool] = RwProp("zoomed")
     """Whether it is zoomed."""
     document: One[Document] = One("document", "document")
+    """The document that it shows."""
 
     if TYPE_CHECKING:
 
@@ -484,7 +486,20 @@ if TYPE_CHECKING:
         zoomable: bool
         zoomed: bool
         document: Document
-    WindowName = Literal["name", "id", "index", "bounds", "closeable", "miniaturizable", "miniaturized", "resizable", "visible", "zoomable", "zoomed", "document"]
+    WindowName = Literal[
+        "name",
+        "id",
+        "index",
+        "bounds",
+        "closeable",
+        "miniaturizable",
+        "miniaturized",
+        "resizable",
+        "visible",
+        "zoomable",
+        "zoomed",
+        "document",
+    ]
     class AccountRow(TypedDict):
         id: str
         name: str
@@ -536,4 +551,18 @@ if TYPE_CHECKING:
         remind_me_date: datetime
         priority: int
         flagged: bool
-    ReminderName = Literal["name", "id", "container", "creation_date", "modification_date", "body", "completed", "completion_date", "due_date", "allday_due_date", "remind_me_date", "priority", "flagged"] | ItemName
+    ReminderName = Literal[
+        "name",
+        "id",
+        "container",
+        "creation_date",
+        "modification_date",
+        "body",
+        "completed",
+        "completion_date",
+        "due_date",
+        "allday_due_date",
+        "remind_me_date",
+        "priority",
+        "flagged",
+    ] | ItemName

@@ -147,6 +147,7 @@ class Application(Commands, Object):
     frontmost: Prop[bool] = Prop("frontmost")
     """Whether the app is in front."""
     version: Prop[str] = Prop("version")
+    """The version of the app."""
     documents: Elements[Documents] = Elements("documents", "document")
     windows: Elements[Windows] = Elements("windows", "window")
     shortcuts: Elements[Shortcuts] = Elements("shortcuts", "shortcut")
@@ -156,7 +157,7 @@ class Application(Commands, Object):
         """Open files or objects in Shortcuts. DANGEROUS, opening may run the file.
 
         Args:
-            target: Which files to open.
+            target: Which files.
 
         Returns:
             The answer, one or more documents.
@@ -231,6 +232,7 @@ class Window(Commands, Object):
     zoomed: RwProp[bool] = RwProp("zoomed")
     """Whether it is zoomed."""
     document: One[Document] = One("document", "document")
+    """The document that it shows."""
 
     if TYPE_CHECKING:
 
@@ -264,12 +266,12 @@ class Shortcut(Commands, Object):
     color: Prop[Color] = Prop("color")
     icon: Prop[Any] = Prop("icon")
     accepts_input: Prop[bool] = Prop("acceptsInput")
-    """Whether it accepts input."""
+    """Whether 'accepts input' is true."""
     action_count: Prop[int] = Prop("actionCount")
 
     def run(self, *, with_input: Any = None) -> Any:
-        """Run a shortcut, with input or without. DANGEROUS, a shortcut can do anything, even run shell
-        commands.
+        """Run a shortcut, with input or without. DANGEROUS, a shortcut can do anything, even run
+        shell commands.
 
         Args:
             with_input: What the shortcut gets as its input.
@@ -410,7 +412,20 @@ if TYPE_CHECKING:
         zoomable: bool
         zoomed: bool
         document: Document
-    WindowName = Literal["name", "id", "index", "bounds", "closeable", "miniaturizable", "miniaturized", "resizable", "visible", "zoomable", "zoomed", "document"]
+    WindowName = Literal[
+        "name",
+        "id",
+        "index",
+        "bounds",
+        "closeable",
+        "miniaturizable",
+        "miniaturized",
+        "resizable",
+        "visible",
+        "zoomable",
+        "zoomed",
+        "document",
+    ]
     class ShortcutRow(TypedDict):
         name: str
         subtitle: str
@@ -429,7 +444,16 @@ if TYPE_CHECKING:
         icon: Any
         accepts_input: bool
         action_count: int
-    ShortcutName = Literal["name", "subtitle", "id", "folder", "color", "icon", "accepts_input", "action_count"]
+    ShortcutName = Literal[
+        "name",
+        "subtitle",
+        "id",
+        "folder",
+        "color",
+        "icon",
+        "accepts_input",
+        "action_count",
+    ]
     class FolderRow(TypedDict):
         name: str
         id: str

@@ -407,7 +407,7 @@ def get(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Read objects of System Events all properties, or those that are named. SAFE.
+    """Read objects of System Events: all properties, or those that are named. SAFE.
 
     Args:
         target: Which objects.
@@ -458,11 +458,11 @@ def list(
 
     Args:
         element: Class, such as document, window, user.
-        of: Where to look the whole app if left out.
+        of: Where to look; the whole app if left out.
         where: Conditions by property name, which must all match.
         properties: Properties to read.
-        order: Properties to sort by - before a name reverses its order.
-        limit: The most rows all if left out.
+        order: Properties to sort by; - before a name reverses its order.
+        limit: The most rows; all if left out.
         offset: Rows to skip.
         cursor: The cursor from the last result's note.
         raw: Keep hidden characters in texts.
@@ -510,7 +510,7 @@ def count(
 
     Args:
         element: Class, such as document, window, user.
-        of: Where to look the whole app if left out.
+        of: Where to look; the whole app if left out.
         where: Conditions by property name, which must all match.
         timeout: Seconds that the call may take.
 
@@ -548,7 +548,7 @@ def make(
     Args:
         element: Class, such as document, window, user.
         properties: Values by property name.
-        at: Where to make it the app chooses if left out.
+        at: Where to make it; the app chooses if left out.
         timeout: Seconds that the call may take.
         with_data: Contents of the new object.
 
@@ -598,7 +598,7 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref] | str:
     """Open files or objects in System Events. DANGEROUS, opening may run the file.
 
     Args:
-        target: What to open.
+        target: What to open, absolute path or ~.
 
     Returns:
         The answer, one or more documents or files.
@@ -671,7 +671,7 @@ def print(
     """Print files or objects with System Events. MODIFY.
 
     Args:
-        target: Which documents, windows or files to print.
+        target: Which documents, windows or files.
         with_properties: Settings, by name.
         print_dialog: Whether to show the print dialog.
     """
@@ -881,7 +881,7 @@ def start(target: Ref) -> None:
     """Start the screen saver. SAFE, changes only the view.
 
     Args:
-        target: Which screen saver, such as screenSavers 0 .
+        target: Which screen saver, such as screenSavers[0].
     """
     return APP.call(start, target=target)
 
@@ -898,7 +898,7 @@ def stop(target: Ref) -> None:
     """Stop the screen saver. DANGEROUS, ends the screen saver, which shows the screen.
 
     Args:
-        target: Which screen saver, such as screenSavers 0 .
+        target: Which screen saver, such as screenSavers[0].
     """
     return APP.call(stop, target=target)
 
@@ -1159,7 +1159,7 @@ def bring_to_front(process: Ref) -> None:
     """Bring a running app to the front. SAFE, sets frontmost.
 
     Args:
-        process: The app to bring forward, such as processes 0 .
+        process: The app to bring forward, such as processes[0].
     """
     return APP.call(bring_to_front, process=process)
 
@@ -1178,7 +1178,7 @@ def hide_app(process: Ref) -> None:
     """Hide a running app. MODIFY, sets visible.
 
     Args:
-        process: The app to hide, such as processes 0 .
+        process: The app to hide, such as processes[0].
     """
     return APP.call(hide_app, process=process)
 
@@ -1273,7 +1273,7 @@ def set_wallpaper(file: str) -> None:
     """Set the picture of the first desktop. MODIFY.
 
     Args:
-        file: The picture, absolute path or .
+        file: The picture, absolute path or ~.
     """
     return APP.call(set_wallpaper, file=file)
 
@@ -1323,15 +1323,37 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("quit delay", "qdel", "quitDelay", "integer", "rw", "MODIFY"),
         Property("script menu enabled", "scmn", "scriptMenuEnabled", "boolean", "r", "SAFE"),
         Property("current user", "curu", "currentUser", "user", "r", "SAFE"),
-        Property("appearance preferences", "aprp", "appearancePreferences", "appearance preferences object", "rw", "MODIFY"),
-        Property("CD and DVD preferences", "dhas", "cdAndDVDPreferences", "CD and DVD preferences object", "rw", "MODIFY"),
+        Property(
+            "appearance preferences", "aprp", "appearancePreferences",
+            "appearance preferences object", "rw", "MODIFY"
+        ),
+        Property(
+            "CD and DVD preferences", "dhas", "cdAndDVDPreferences",
+            "CD and DVD preferences object", "rw", "MODIFY"
+        ),
         Property("current desktop", "curd", "currentDesktop", "desktop", "r", "SAFE"),
-        Property("dock preferences", "dpas", "dockPreferences", "dock preferences object", "rw", "MODIFY"),
-        Property("network preferences", "netp", "networkPreferences", "network preferences object", "rw", "MODIFY"),
-        Property("current screen saver", "ssvc", "currentScreenSaver", "screen saver", "rw", "MODIFY"),
-        Property("screen saver preferences", "ssvp", "screenSaverPreferences", "screen saver preferences object", "rw", "MODIFY"),
-        Property("security preferences", "secp", "securityPreferences", "security preferences object", "rw", "DANGEROUS"),
-        Property("application support folder", "asup", "applicationSupportFolder", "folder", "r", "SAFE"),
+        Property(
+            "dock preferences", "dpas", "dockPreferences", "dock preferences object", "rw",
+            "MODIFY"
+        ),
+        Property(
+            "network preferences", "netp", "networkPreferences", "network preferences object", "rw",
+            "MODIFY"
+        ),
+        Property(
+            "current screen saver", "ssvc", "currentScreenSaver", "screen saver", "rw", "MODIFY"
+        ),
+        Property(
+            "screen saver preferences", "ssvp", "screenSaverPreferences",
+            "screen saver preferences object", "rw", "MODIFY"
+        ),
+        Property(
+            "security preferences", "secp", "securityPreferences", "security preferences object",
+            "rw", "DANGEROUS"
+        ),
+        Property(
+            "application support folder", "asup", "applicationSupportFolder", "folder", "r", "SAFE"
+        ),
         Property("applications folder", "apps", "applicationsFolder", "folder", "r", "SAFE"),
         Property("Classic domain", "fldc", "classicDomain", "Classic domain object", "r", "SAFE"),
         Property("desktop folder", "desk", "desktopFolder", "folder", "r", "SAFE"),
@@ -1339,7 +1361,10 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("documents folder", "docs", "documentsFolder", "folder", "r", "SAFE"),
         Property("downloads folder", "down", "downloadsFolder", "folder", "r", "SAFE"),
         Property("favorites folder", "favs", "favoritesFolder", "folder", "r", "SAFE"),
-        Property("Folder Action scripts folder", "fasf", "folderActionScriptsFolder", "folder", "r", "SAFE"),
+        Property(
+            "Folder Action scripts folder", "fasf", "folderActionScriptsFolder", "folder", "r",
+            "SAFE"
+        ),
         Property("fonts folder", "font", "fontsFolder", "folder", "r", "SAFE"),
         Property("home folder", "cusr", "homeFolder", "folder", "r", "SAFE"),
         Property("library folder", "dlib", "libraryFolder", "folder", "r", "SAFE"),
@@ -1350,7 +1375,9 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("pictures folder", "pdoc", "picturesFolder", "folder", "r", "SAFE"),
         Property("preferences folder", "pref", "preferencesFolder", "folder", "r", "SAFE"),
         Property("public folder", "pubb", "publicFolder", "folder", "r", "SAFE"),
-        Property("scripting additions folder", "$scr", "scriptingAdditionsFolder", "folder", "r", "SAFE"),
+        Property(
+            "scripting additions folder", "$scr", "scriptingAdditionsFolder", "folder", "r", "SAFE"
+        ),
         Property("scripts folder", "scr$", "scriptsFolder", "folder", "r", "SAFE"),
         Property("shared documents folder", "sdat", "sharedDocumentsFolder", "folder", "r", "SAFE"),
         Property("sites folder", "site", "sitesFolder", "folder", "r", "SAFE"),
@@ -1363,7 +1390,10 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("utilities folder", "uti$", "utilitiesFolder", "folder", "r", "SAFE"),
         Property("workflows folder", "flow", "workflowsFolder", "folder", "r", "SAFE"),
         Property("UI elements enabled", "uien", "uiElementsEnabled", "boolean", "r", "SAFE"),
-        Property("scripting definition", "sdef", "scriptingDefinition", "scripting definition object", "r", "SAFE"),
+        Property(
+            "scripting definition", "sdef", "scriptingDefinition", "scripting definition object",
+            "r", "SAFE"
+        ),
     ), (
         Element("document", "rw"),
         Element("window", "r"),
@@ -1405,7 +1435,10 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("zoomable", "iszm", "zoomable", "boolean", "r", "SAFE"),
         Property("zoomed", "pzum", "zoomed", "boolean", "rw", "SAFE"),
         Property("document", "docu", "document", "document", "r", "SAFE"),
-        Property("accessibility description", "axds", "accessibilityDescription", "text | missing value", "r", "SAFE"),
+        Property(
+            "accessibility description", "axds", "accessibilityDescription", "text | missing value",
+            "r", "SAFE"
+        ),
         Property("class", "pcls", "class", "type", "r", "SAFE"),
         Property("description", "desc", "description", "text | missing value", "r", "SAFE"),
         Property("enabled", "enaB", "enabled", "boolean | missing value", "r", "SAFE"),
@@ -1466,20 +1499,36 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("picture path", "picp", "picturePath", "text | file", "rw", "MODIFY"),
     )),
-    "appearance preferences object": Class("apro", "appearancePreferencesObject", "appearancePreferencesObjects", None, "MODIFY", "DANGEROUS", (
+    "appearance preferences object": Class(
+        "apro", "appearancePreferencesObject", "appearancePreferencesObjects", None, "MODIFY",
+        "DANGEROUS", (
         Property("appearance", "appe", "appearance", "Appearances", "rw", "MODIFY"),
         Property("font smoothing", "ftts", "fontSmoothing", "boolean", "rw", "MODIFY"),
         Property("font smoothing limit", "ftsm", "fontSmoothingLimit", "integer", "r", "SAFE"),
-        Property("font smoothing style", "ftss", "fontSmoothingStyle", "FontSmoothingStyles", "rw", "MODIFY"),
-        Property("highlight color", "hico", "highlightColor", "HighlightColors | color", "rw", "MODIFY"),
-        Property("recent applications limit", "rapl", "recentApplicationsLimit", "integer", "rw", "MODIFY"),
-        Property("recent documents limit", "rdcl", "recentDocumentsLimit", "integer", "rw", "MODIFY"),
+        Property(
+            "font smoothing style", "ftss", "fontSmoothingStyle", "FontSmoothingStyles", "rw",
+            "MODIFY"
+        ),
+        Property(
+            "highlight color", "hico", "highlightColor", "HighlightColors | color", "rw", "MODIFY"
+        ),
+        Property(
+            "recent applications limit", "rapl", "recentApplicationsLimit", "integer", "rw",
+            "MODIFY"
+        ),
+        Property(
+            "recent documents limit", "rdcl", "recentDocumentsLimit", "integer", "rw", "MODIFY"
+        ),
         Property("recent servers limit", "rsvl", "recentServersLimit", "integer", "rw", "MODIFY"),
-        Property("scroll bar action", "sclb", "scrollBarAction", "ScrollPageBehaviors", "rw", "MODIFY"),
+        Property(
+            "scroll bar action", "sclb", "scrollBarAction", "ScrollPageBehaviors", "rw", "MODIFY"
+        ),
         Property("smooth scrolling", "scls", "smoothScrolling", "boolean", "rw", "MODIFY"),
         Property("dark mode", "thme", "darkMode", "boolean", "rw", "MODIFY"),
     )),
-    "CD and DVD preferences object": Class("dhao", "cdAndDVDPreferencesObject", "cdAndDVDPreferencesObjects", None, "MODIFY", "DANGEROUS", (
+    "CD and DVD preferences object": Class(
+        "dhao", "cdAndDVDPreferencesObject", "cdAndDVDPreferencesObjects", None, "MODIFY",
+        "DANGEROUS", (
         Property("blank CD", "dhbc", "blankCD", "insertion preference", "r", "SAFE"),
         Property("blank DVD", "dhbd", "blankDVD", "insertion preference", "r", "SAFE"),
         Property("blank BD", "dhbb", "blankBD", "insertion preference", "r", "SAFE"),
@@ -1488,9 +1537,15 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("video DVD", "dhvd", "videoDVD", "insertion preference", "r", "SAFE"),
         Property("video BD", "dhvb", "videoBD", "insertion preference", "r", "SAFE"),
     )),
-    "insertion preference": Class("dhip", "insertionPreference", "insertionPreferences", None, "MODIFY", "DANGEROUS", (
-        Property("custom application", "dhca", "customApplication", "text | missing value", "rw", "DANGEROUS"),
-        Property("custom script", "dhcs", "customScript", "text | missing value", "rw", "DANGEROUS"),
+    "insertion preference": Class(
+        "dhip", "insertionPreference", "insertionPreferences", None, "MODIFY", "DANGEROUS", (
+        Property(
+            "custom application", "dhca", "customApplication", "text | missing value", "rw",
+            "DANGEROUS"
+        ),
+        Property(
+            "custom script", "dhcs", "customScript", "text | missing value", "rw", "DANGEROUS"
+        ),
         Property("insertion action", "dhat", "insertionAction", "dhac", "rw", "MODIFY"),
     )),
     "desktop": Class("dskp", "desktop", "desktops", None, "MODIFY", "DANGEROUS", (
@@ -1505,7 +1560,8 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("translucent menu bar", "mnTr", "translucentMenuBar", "boolean", "rw", "MODIFY"),
         Property("dynamic style", "dyst", "dynamicStyle", "dynamic style", "rw", "MODIFY"),
     )),
-    "dock preferences object": Class("dpao", "dockPreferencesObject", "dockPreferencesObjects", None, "MODIFY", "DANGEROUS", (
+    "dock preferences object": Class(
+        "dpao", "dockPreferencesObject", "dockPreferencesObjects", None, "MODIFY", "DANGEROUS", (
         Property("animate", "dani", "animate", "boolean", "rw", "MODIFY"),
         Property("autohide", "dahd", "autohide", "boolean", "rw", "MODIFY"),
         Property("dock size", "dsze", "dockSize", "real", "rw", "MODIFY"),
@@ -1514,7 +1570,10 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("magnification", "dmag", "magnification", "boolean", "rw", "MODIFY"),
         Property("magnification size", "dmsz", "magnificationSize", "real", "rw", "MODIFY"),
         Property("minimize effect", "deff", "minimizeEffect", "dpef", "rw", "MODIFY"),
-        Property("minimize into application", "dmia", "minimizeIntoApplication", "boolean", "rw", "MODIFY"),
+        Property(
+            "minimize into application", "dmia", "minimizeIntoApplication", "boolean", "rw",
+            "MODIFY"
+        ),
         Property("screen edge", "dpse", "screenEdge", "dpls", "rw", "MODIFY"),
         Property("show indicators", "dshi", "showIndicators", "boolean", "rw", "MODIFY"),
         Property("show recents", "dshr", "showRecents", "boolean", "rw", "MODIFY"),
@@ -1525,7 +1584,8 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("path", "ppth", "path", "text", "r", "SAFE"),
     )),
-    "configuration": Class("conF", "configuration", "configurations", None, "DANGEROUS", "DANGEROUS", (
+    "configuration": Class(
+        "conF", "configuration", "configurations", None, "DANGEROUS", "DANGEROUS", (
         Property("account name", "user", "accountName", "text", "rw", "MODIFY"),
         Property("connected", "conn", "connected", "boolean", "r", "SAFE"),
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
@@ -1547,7 +1607,9 @@ CLASSES: Final[Mapping[str, Class]] = {
     ), (
         Element("service", "rw"),
     )),
-    "network preferences object": Class("neto", "networkPreferencesObject", "networkPreferencesObjects", None, "DANGEROUS", "DANGEROUS", (
+    "network preferences object": Class(
+        "neto", "networkPreferencesObject", "networkPreferencesObjects", None, "DANGEROUS",
+        "DANGEROUS", (
         Property("current location", "locc", "currentLocation", "location", "rw", "DANGEROUS"),
     ), (
         Element("interface", "rw"),
@@ -1556,7 +1618,10 @@ CLASSES: Final[Mapping[str, Class]] = {
     )),
     "service": Class("svce", "service", "services", None, "DANGEROUS", "DANGEROUS", (
         Property("active", "acti", "active", "boolean", "r", "SAFE"),
-        Property("current configuration", "cnfg", "currentConfiguration", "configuration", "rw", "MODIFY"),
+        Property(
+            "current configuration", "cnfg", "currentConfiguration", "configuration", "rw",
+            "MODIFY"
+        ),
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("interface", "intf", "interface", "interface", "r", "SAFE"),
         Property("kind", "kind", "kind", "integer", "r", "SAFE"),
@@ -1570,19 +1635,36 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("path", "ppth", "path", "alias", "r", "SAFE"),
         Property("picture display style", "psty", "pictureDisplayStyle", "text", "rw", "MODIFY"),
     )),
-    "screen saver preferences object": Class("ssvo", "screenSaverPreferencesObject", "screenSaverPreferencesObjects", None, "MODIFY", "DANGEROUS", (
+    "screen saver preferences object": Class(
+        "ssvo", "screenSaverPreferencesObject", "screenSaverPreferencesObjects", None, "MODIFY",
+        "DANGEROUS", (
         Property("delay interval", "dlyi", "delayInterval", "integer", "rw", "MODIFY"),
         Property("main screen only", "mscr", "mainScreenOnly", "boolean", "rw", "MODIFY"),
         Property("running", "runn", "running", "boolean", "r", "SAFE"),
         Property("show clock", "shcl", "showClock", "boolean", "rw", "MODIFY"),
     )),
-    "security preferences object": Class("seco", "securityPreferencesObject", "securityPreferencesObjects", None, "DANGEROUS", "DANGEROUS", (
+    "security preferences object": Class(
+        "seco", "securityPreferencesObject", "securityPreferencesObjects", None, "DANGEROUS",
+        "DANGEROUS", (
         Property("automatic login", "aulg", "automaticLogin", "boolean", "rw", "DANGEROUS"),
-        Property("log out when inactive", "aclk", "logOutWhenInactive", "boolean", "rw", "DANGEROUS"),
-        Property("log out when inactive interval", "acto", "logOutWhenInactiveInterval", "integer", "rw", "DANGEROUS"),
-        Property("require password to unlock", "pwul", "requirePasswordToUnlock", "boolean", "rw", "DANGEROUS"),
-        Property("require password to wake", "pwwk", "requirePasswordToWake", "boolean", "rw", "DANGEROUS"),
-        Property("secure virtual memory", "scvm", "secureVirtualMemory", "boolean", "rw", "DANGEROUS"),
+        Property(
+            "log out when inactive", "aclk", "logOutWhenInactive", "boolean", "rw", "DANGEROUS"
+        ),
+        Property(
+            "log out when inactive interval", "acto", "logOutWhenInactiveInterval", "integer", "rw",
+            "DANGEROUS"
+        ),
+        Property(
+            "require password to unlock", "pwul", "requirePasswordToUnlock", "boolean", "rw",
+            "DANGEROUS"
+        ),
+        Property(
+            "require password to wake", "pwwk", "requirePasswordToWake", "boolean", "rw",
+            "DANGEROUS"
+        ),
+        Property(
+            "secure virtual memory", "scvm", "secureVirtualMemory", "boolean", "rw", "DANGEROUS"
+        ),
     )),
     "alias": Class("alis", "alias", "aliases", "disk item", "MODIFY", "DANGEROUS", (
         Property("creator type", "fcrt", "creatorType", "any", "rw", "MODIFY"),
@@ -1601,10 +1683,14 @@ CLASSES: Final[Mapping[str, Class]] = {
         Element("file package", "rw"),
         Element("folder", "rw"),
     )),
-    "Classic domain object": Class("domc", "classicDomainObject", "classicDomainObjects", "domain", "MODIFY", "DANGEROUS", (
+    "Classic domain object": Class(
+        "domc", "classicDomainObject", "classicDomainObjects", "domain", "MODIFY", "DANGEROUS", (
         Property("apple menu folder", "amnu", "appleMenuFolder", "folder", "r", "SAFE"),
         Property("control panels folder", "ctrl", "controlPanelsFolder", "folder", "r", "SAFE"),
-        Property("control strip modules folder", "sdev", "controlStripModulesFolder", "folder", "r", "SAFE"),
+        Property(
+            "control strip modules folder", "sdev", "controlStripModulesFolder", "folder", "r",
+            "SAFE"
+        ),
         Property("desktop folder", "desk", "desktopFolder", "folder", "r", "SAFE"),
         Property("extensions folder", "extz", "extensionsFolder", "folder", "r", "SAFE"),
         Property("fonts folder", "font", "fontsFolder", "folder", "r", "SAFE"),
@@ -1654,16 +1740,23 @@ CLASSES: Final[Mapping[str, Class]] = {
         "item",
     )),
     "domain": Class("doma", "domain", "domains", None, "MODIFY", "DANGEROUS", (
-        Property("application support folder", "asup", "applicationSupportFolder", "folder", "r", "SAFE"),
+        Property(
+            "application support folder", "asup", "applicationSupportFolder", "folder", "r", "SAFE"
+        ),
         Property("applications folder", "apps", "applicationsFolder", "folder", "r", "SAFE"),
         Property("desktop pictures folder", "dtp$", "desktopPicturesFolder", "folder", "r", "SAFE"),
-        Property("Folder Action scripts folder", "fasf", "folderActionScriptsFolder", "folder", "r", "SAFE"),
+        Property(
+            "Folder Action scripts folder", "fasf", "folderActionScriptsFolder", "folder", "r",
+            "SAFE"
+        ),
         Property("fonts folder", "font", "fontsFolder", "folder", "r", "SAFE"),
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("library folder", "dlib", "libraryFolder", "folder", "r", "SAFE"),
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("preferences folder", "pref", "preferencesFolder", "folder", "r", "SAFE"),
-        Property("scripting additions folder", "$scr", "scriptingAdditionsFolder", "folder", "r", "SAFE"),
+        Property(
+            "scripting additions folder", "$scr", "scriptingAdditionsFolder", "folder", "r", "SAFE"
+        ),
         Property("scripts folder", "scr$", "scriptsFolder", "folder", "r", "SAFE"),
         Property("shared documents folder", "sdat", "sharedDocumentsFolder", "folder", "r", "SAFE"),
         Property("speakable items folder", "spki", "speakableItemsFolder", "folder", "r", "SAFE"),
@@ -1683,7 +1776,8 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("type identifier", "utid", "typeIdentifier", "text", "r", "SAFE"),
         Property("version", "vers", "version", "text", "r", "SAFE"),
     )),
-    "file package": Class("cpkg", "filePackage", "filePackages", "file", "MODIFY", "DANGEROUS", (), (
+    "file package": Class(
+        "cpkg", "filePackage", "filePackages", "file", "MODIFY", "DANGEROUS", (), (
         Element("alias", "rw"),
         Element("disk item", "rw"),
         Element("file", "rw"),
@@ -1697,16 +1791,23 @@ CLASSES: Final[Mapping[str, Class]] = {
         Element("file package", "rw"),
         Element("folder", "rw"),
     )),
-    "local domain object": Class("doml", "localDomainObject", "localDomainObjects", "domain", "MODIFY", "DANGEROUS", (), (
+    "local domain object": Class(
+        "doml", "localDomainObject", "localDomainObjects", "domain", "MODIFY",
+        "DANGEROUS", (), (
         Element("folder", "rw"),
     )),
-    "network domain object": Class("domn", "networkDomainObject", "networkDomainObjects", "domain", "MODIFY", "DANGEROUS", (), (
+    "network domain object": Class(
+        "domn", "networkDomainObject", "networkDomainObjects", "domain", "MODIFY",
+        "DANGEROUS", (), (
         Element("folder", "rw"),
     )),
-    "system domain object": Class("doms", "systemDomainObject", "systemDomainObjects", "domain", "MODIFY", "DANGEROUS", (), (
+    "system domain object": Class(
+        "doms", "systemDomainObject", "systemDomainObjects", "domain", "MODIFY",
+        "DANGEROUS", (), (
         Element("folder", "rw"),
     )),
-    "user domain object": Class("domu", "userDomainObject", "userDomainObjects", "domain", "MODIFY", "DANGEROUS", (
+    "user domain object": Class(
+        "domu", "userDomainObject", "userDomainObjects", "domain", "MODIFY", "DANGEROUS", (
         Property("desktop folder", "desk", "desktopFolder", "folder", "r", "SAFE"),
         Property("documents folder", "docs", "documentsFolder", "folder", "r", "SAFE"),
         Property("downloads folder", "down", "downloadsFolder", "folder", "r", "SAFE"),
@@ -1725,22 +1826,32 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("description", "desc", "description", "text", "r", "SAFE"),
         Property("name", "pnam", "name", "text", "r", "SAFE"),
     )),
-    "application process": Class("pcap", "applicationProcess", "applicationProcesses", "process", "MODIFY", "DANGEROUS", (
+    "application process": Class(
+        "pcap", "applicationProcess", "applicationProcesses", "process", "MODIFY", "DANGEROUS", (
         Property("application file", "appf", "applicationFile", "alias | file", "r", "SAFE"),
     )),
     "attribute": Class("attr", "attribute", "attributes", None, "MODIFY", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("settable", "stbl", "settable", "boolean", "r", "SAFE"),
-        Property("value", "valL", "value", "specifier | number | text | list | record | boolean", "rw", "DANGEROUS"),
+        Property(
+            "value", "valL", "value", "specifier | number | text | list | record | boolean", "rw",
+            "DANGEROUS"
+        ),
     )),
     "browser": Class("broW", "browser", "browsers", "UI element", "MODIFY", "DANGEROUS", ()),
-    "busy indicator": Class("busi", "busyIndicator", "busyIndicators", "UI element", "MODIFY", "DANGEROUS", ()),
+    "busy indicator": Class(
+        "busi", "busyIndicator", "busyIndicators", "UI element", "MODIFY", "DANGEROUS", ()),
     "button": Class("butT", "button", "buttons", "UI element", "MODIFY", "DANGEROUS", ()),
-    "checkbox": Class("chbx", "checkbox", "checkboxes", "UI element", "MODIFY", "DANGEROUS", ()),
-    "color well": Class("colW", "colorWell", "colorWells", "UI element", "MODIFY", "DANGEROUS", ()),
+    "checkbox": Class(
+        "chbx", "checkbox", "checkboxes", "UI element", "MODIFY", "DANGEROUS", ()),
+    "color well": Class(
+        "colW", "colorWell", "colorWells", "UI element", "MODIFY", "DANGEROUS", ()),
     "column": Class("ccol", "column", "columns", "UI element", "MODIFY", "DANGEROUS", ()),
-    "combo box": Class("comB", "comboBox", "comboBoxes", "UI element", "MODIFY", "DANGEROUS", ()),
-    "desk accessory process": Class("pcda", "deskAccessoryProcess", "deskAccessoryProcesses", "process", "MODIFY", "DANGEROUS", (
+    "combo box": Class(
+        "comB", "comboBox", "comboBoxes", "UI element", "MODIFY", "DANGEROUS", ()),
+    "desk accessory process": Class(
+        "pcda", "deskAccessoryProcess", "deskAccessoryProcesses", "process", "MODIFY",
+        "DANGEROUS", (
         Property("desk accessory file", "dafi", "deskAccessoryFile", "alias", "r", "SAFE"),
     )),
     "drawer": Class("draA", "drawer", "drawers", "UI element", "MODIFY", "DANGEROUS", ()),
@@ -1748,9 +1859,11 @@ CLASSES: Final[Mapping[str, Class]] = {
         Element("checkbox", "rw"),
         Element("static text", "rw"),
     )),
-    "grow area": Class("grow", "growArea", "growAreas", "UI element", "MODIFY", "DANGEROUS", ()),
+    "grow area": Class(
+        "grow", "growArea", "growAreas", "UI element", "MODIFY", "DANGEROUS", ()),
     "image": Class("imaA", "image", "images", "UI element", "MODIFY", "DANGEROUS", ()),
-    "incrementor": Class("incr", "incrementor", "incrementors", "UI element", "MODIFY", "DANGEROUS", ()),
+    "incrementor": Class(
+        "incr", "incrementor", "incrementors", "UI element", "MODIFY", "DANGEROUS", ()),
     "list": Class("list", "list", "lists", "UI element", "MODIFY", "DANGEROUS", ()),
     "menu": Class("menE", "menu", "menus", "UI element", "MODIFY", "DANGEROUS", (), (
         Element("menu item", "rw"),
@@ -1759,18 +1872,24 @@ CLASSES: Final[Mapping[str, Class]] = {
         Element("menu", "rw"),
         Element("menu bar item", "rw"),
     )),
-    "menu bar item": Class("mbri", "menuBarItem", "menuBarItems", "UI element", "MODIFY", "DANGEROUS", (), (
+    "menu bar item": Class(
+        "mbri", "menuBarItem", "menuBarItems", "UI element", "MODIFY", "DANGEROUS", (), (
         Element("menu", "rw"),
     )),
-    "menu button": Class("menB", "menuButton", "menuButtons", "UI element", "MODIFY", "DANGEROUS", ()),
-    "menu item": Class("menI", "menuItem", "menuItems", "UI element", "MODIFY", "DANGEROUS", (), (
+    "menu button": Class(
+        "menB", "menuButton", "menuButtons", "UI element", "MODIFY", "DANGEROUS", ()),
+    "menu item": Class(
+        "menI", "menuItem", "menuItems", "UI element", "MODIFY", "DANGEROUS", (), (
         Element("menu", "rw"),
     )),
     "outline": Class("outl", "outline", "outlines", "UI element", "MODIFY", "DANGEROUS", ()),
     "pop over": Class("popv", "popOver", "popOvers", "UI element", "MODIFY", "DANGEROUS", ()),
-    "pop up button": Class("popB", "popUpButton", "popUpButtons", "UI element", "MODIFY", "DANGEROUS", ()),
+    "pop up button": Class(
+        "popB", "popUpButton", "popUpButtons", "UI element", "MODIFY", "DANGEROUS", ()),
     "process": Class("prcs", "process", "processes", "UI element", "MODIFY", "DANGEROUS", (
-        Property("accepts high level events", "isab", "acceptsHighLevelEvents", "boolean", "r", "SAFE"),
+        Property(
+            "accepts high level events", "isab", "acceptsHighLevelEvents", "boolean", "r", "SAFE"
+        ),
         Property("accepts remote events", "revt", "acceptsRemoteEvents", "boolean", "r", "SAFE"),
         Property("architecture", "arch", "architecture", "text", "r", "SAFE"),
         Property("background only", "bkgo", "backgroundOnly", "boolean", "r", "SAFE"),
@@ -1781,7 +1900,9 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("file", "file", "file", "alias | file", "r", "SAFE"),
         Property("file type", "asty", "fileType", "text", "r", "SAFE"),
         Property("frontmost", "pisf", "frontmost", "boolean", "rw", "SAFE"),
-        Property("has scripting terminology", "hscr", "hasScriptingTerminology", "boolean", "r", "SAFE"),
+        Property(
+            "has scripting terminology", "hscr", "hasScriptingTerminology", "boolean", "r", "SAFE"
+        ),
         Property("id", "ID  ", "id", "integer", "r", "SAFE"),
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("partition space used", "pusd", "partitionSpaceUsed", "integer", "r", "SAFE"),
@@ -1793,34 +1914,51 @@ CLASSES: Final[Mapping[str, Class]] = {
         Element("menu bar", "rw"),
         Element("window", "rw"),
     )),
-    "progress indicator": Class("proI", "progressIndicator", "progressIndicators", "UI element", "MODIFY", "DANGEROUS", ()),
-    "radio button": Class("radB", "radioButton", "radioButtons", "UI element", "MODIFY", "DANGEROUS", ()),
-    "radio group": Class("rgrp", "radioGroup", "radioGroups", "UI element", "MODIFY", "DANGEROUS", (), (
+    "progress indicator": Class(
+        "proI", "progressIndicator", "progressIndicators", "UI element", "MODIFY",
+        "DANGEROUS", ()),
+    "radio button": Class(
+        "radB", "radioButton", "radioButtons", "UI element", "MODIFY", "DANGEROUS", ()),
+    "radio group": Class(
+        "rgrp", "radioGroup", "radioGroups", "UI element", "MODIFY", "DANGEROUS", (), (
         Element("radio button", "rw"),
     )),
-    "relevance indicator": Class("reli", "relevanceIndicator", "relevanceIndicators", "UI element", "MODIFY", "DANGEROUS", ()),
+    "relevance indicator": Class(
+        "reli", "relevanceIndicator", "relevanceIndicators", "UI element", "MODIFY",
+        "DANGEROUS", ()),
     "row": Class("crow", "row", "rows", "UI element", "MODIFY", "DANGEROUS", ()),
-    "scroll area": Class("scra", "scrollArea", "scrollAreas", "UI element", "MODIFY", "DANGEROUS", ()),
-    "scroll bar": Class("scrb", "scrollBar", "scrollBars", "UI element", "MODIFY", "DANGEROUS", (), (
+    "scroll area": Class(
+        "scra", "scrollArea", "scrollAreas", "UI element", "MODIFY", "DANGEROUS", ()),
+    "scroll bar": Class(
+        "scrb", "scrollBar", "scrollBars", "UI element", "MODIFY", "DANGEROUS", (), (
         Element("button", "rw"),
         Element("value indicator", "rw"),
     )),
     "sheet": Class("sheE", "sheet", "sheets", "UI element", "MODIFY", "DANGEROUS", ()),
     "slider": Class("sliI", "slider", "sliders", "UI element", "MODIFY", "DANGEROUS", ()),
-    "splitter": Class("splr", "splitter", "splitters", "UI element", "MODIFY", "DANGEROUS", ()),
-    "splitter group": Class("splg", "splitterGroup", "splitterGroups", "UI element", "MODIFY", "DANGEROUS", ()),
-    "static text": Class("sttx", "staticText", "staticTexts", "UI element", "MODIFY", "DANGEROUS", (), (
+    "splitter": Class(
+        "splr", "splitter", "splitters", "UI element", "MODIFY", "DANGEROUS", ()),
+    "splitter group": Class(
+        "splg", "splitterGroup", "splitterGroups", "UI element", "MODIFY", "DANGEROUS", ()),
+    "static text": Class(
+        "sttx", "staticText", "staticTexts", "UI element", "MODIFY", "DANGEROUS", (), (
         Element("image", "rw"),
     )),
-    "tab group": Class("tabg", "tabGroup", "tabGroups", "UI element", "MODIFY", "DANGEROUS", ()),
+    "tab group": Class(
+        "tabg", "tabGroup", "tabGroups", "UI element", "MODIFY", "DANGEROUS", ()),
     "table": Class("tabB", "table", "tables", "UI element", "MODIFY", "DANGEROUS", ()),
-    "text area": Class("txta", "textArea", "textAreas", "UI element", "MODIFY", "DANGEROUS", ()),
-    "text field": Class("txtf", "textField", "textFields", "UI element", "MODIFY", "DANGEROUS", ()),
+    "text area": Class(
+        "txta", "textArea", "textAreas", "UI element", "MODIFY", "DANGEROUS", ()),
+    "text field": Class(
+        "txtf", "textField", "textFields", "UI element", "MODIFY", "DANGEROUS", ()),
     "toolbar": Class("tbar", "toolbar", "toolbars", "UI element", "MODIFY", "DANGEROUS", (), (), (
         "tool bar",
     )),
     "UI element": Class("uiel", "uiElement", "uiElements", None, "MODIFY", "DANGEROUS", (
-        Property("accessibility description", "axds", "accessibilityDescription", "text | missing value", "r", "SAFE"),
+        Property(
+            "accessibility description", "axds", "accessibilityDescription", "text | missing value",
+            "r", "SAFE"
+        ),
         Property("class", "pcls", "class", "type", "r", "SAFE"),
         Property("description", "desc", "description", "text | missing value", "r", "SAFE"),
         Property("enabled", "enaB", "enabled", "boolean | missing value", "r", "SAFE"),
@@ -1884,23 +2022,39 @@ CLASSES: Final[Mapping[str, Class]] = {
         Element("value indicator", "rw"),
         Element("window", "rw"),
     )),
-    "value indicator": Class("vali", "valueIndicator", "valueIndicators", "UI element", "MODIFY", "DANGEROUS", ()),
-    "property list file": Class("plif", "propertyListFile", "propertyListFiles", "file", "DANGEROUS", "DANGEROUS", (
-        Property("contents", "pcnt", "contents", "property list item | text | property list file", "rw", "DANGEROUS"),
+    "value indicator": Class(
+        "vali", "valueIndicator", "valueIndicators", "UI element", "MODIFY", "DANGEROUS", ()),
+    "property list file": Class(
+        "plif", "propertyListFile", "propertyListFiles", "file", "DANGEROUS", "DANGEROUS", (
+        Property(
+            "contents", "pcnt", "contents", "property list item | text | property list file", "rw",
+            "DANGEROUS"
+        ),
     )),
     "data": Class("rdat", "data", "datas", None, "MODIFY", "DANGEROUS", ()),
-    "property list item": Class("plii", "propertyListItem", "propertyListItems", None, "DANGEROUS", "DANGEROUS", (
+    "property list item": Class(
+        "plii", "propertyListItem", "propertyListItems", None, "DANGEROUS", "DANGEROUS", (
         Property("kind", "kind", "kind", "type", "r", "SAFE"),
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("text", "ctxt", "text", "text", "rw", "DANGEROUS"),
-        Property("value", "valL", "value", "number | boolean | date | list | record | text | data", "rw", "DANGEROUS"),
-        Property("contents", "pcnt", "contents", "text | property list item | property list file | file", "r", "SAFE"),
+        Property(
+            "value", "valL", "value", "number | boolean | date | list | record | text | data", "rw",
+            "DANGEROUS"
+        ),
+        Property(
+            "contents", "pcnt", "contents", "text | property list item | property list file | file",
+            "r", "SAFE"
+        ),
     ), (
         Element("property list item", "rw"),
     )),
-    "XML attribute": Class("xmla", "xmlAttribute", "xmlAttributes", None, "DANGEROUS", "DANGEROUS", (
+    "XML attribute": Class(
+        "xmla", "xmlAttribute", "xmlAttributes", None, "DANGEROUS", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "r", "SAFE"),
-        Property("value", "valL", "value", "boolean | date | list | number | record | text", "rw", "DANGEROUS"),
+        Property(
+            "value", "valL", "value", "boolean | date | list | number | record | text", "rw",
+            "DANGEROUS"
+        ),
     )),
     "XML data": Class("xmld", "xmlData", "xmlDatas", None, "MODIFY", "DANGEROUS", (
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
@@ -1912,7 +2066,10 @@ CLASSES: Final[Mapping[str, Class]] = {
     "XML element": Class("xmle", "xmlElement", "xmlElements", None, "DANGEROUS", "DANGEROUS", (
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("name", "pnam", "name", "text", "r", "SAFE"),
-        Property("value", "valL", "value", "boolean | date | list | number | record | text", "rw", "DANGEROUS"),
+        Property(
+            "value", "valL", "value", "boolean | date | list | number | record | text", "rw",
+            "DANGEROUS"
+        ),
     ), (
         Element("XML attribute", "rw"),
         Element("XML element", "rw"),
@@ -1920,7 +2077,8 @@ CLASSES: Final[Mapping[str, Class]] = {
     "XML file": Class("xmlf", "xmlFile", "xmlFiles", "file", "MODIFY", "DANGEROUS", (
         Property("contents", "pcnt", "contents", "XML data | text | XML file", "rw", "MODIFY"),
     )),
-    "print settings": Class("pset", "printSettings", "printSettingss", None, "MODIFY", "DANGEROUS", (
+    "print settings": Class(
+        "pset", "printSettings", "printSettingss", None, "MODIFY", "DANGEROUS", (
         Property("copies", "lwcp", "copies", "integer", "rw", "MODIFY"),
         Property("collating", "lwcl", "collating", "boolean", "rw", "MODIFY"),
         Property("starting page", "lwfp", "startingPage", "integer", "rw", "MODIFY"),
@@ -1932,7 +2090,8 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("fax number", "faxn", "faxNumber", "text", "rw", "MODIFY"),
         Property("target printer", "trpr", "targetPrinter", "text", "rw", "MODIFY"),
     )),
-    "scripting class": Class("sdcl", "scriptingClass", "scriptingClasses", None, "MODIFY", "DANGEROUS", (
+    "scripting class": Class(
+        "sdcl", "scriptingClass", "scriptingClasses", None, "MODIFY", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("description", "desc", "description", "text", "r", "SAFE"),
@@ -1944,35 +2103,45 @@ CLASSES: Final[Mapping[str, Class]] = {
         Element("scripting element", "rw"),
         Element("scripting property", "rw"),
     )),
-    "scripting command": Class("sdcm", "scriptingCommand", "scriptingCommands", None, "MODIFY", "DANGEROUS", (
+    "scripting command": Class(
+        "sdcm", "scriptingCommand", "scriptingCommands", None, "MODIFY", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("description", "desc", "description", "text", "r", "SAFE"),
         Property("direct parameter", "sddp", "directParameter", "scripting parameter", "r", "SAFE"),
         Property("hidden", "hidn", "hidden", "boolean", "r", "SAFE"),
-        Property("scripting result", "sdrs", "scriptingResult", "scripting result object", "r", "SAFE"),
+        Property(
+            "scripting result", "sdrs", "scriptingResult", "scripting result object", "r", "SAFE"
+        ),
         Property("suite name", "stnm", "suiteName", "text", "r", "SAFE"),
     ), (
         Element("scripting parameter", "rw"),
     )),
-    "scripting definition object": Class("sdeo", "scriptingDefinitionObject", "scriptingDefinitionObjects", None, "MODIFY", "DANGEROUS", (), (
+    "scripting definition object": Class(
+        "sdeo", "scriptingDefinitionObject", "scriptingDefinitionObjects", None, "MODIFY",
+        "DANGEROUS", (), (
         Element("scripting suite", "rw"),
     )),
-    "scripting element": Class("sdel", "scriptingElement", "scriptingElements", "scripting class", "MODIFY", "DANGEROUS", ()),
-    "scripting enumeration": Class("sden", "scriptingEnumeration", "scriptingEnumerations", None, "MODIFY", "DANGEROUS", (
+    "scripting element": Class(
+        "sdel", "scriptingElement", "scriptingElements", "scripting class", "MODIFY",
+        "DANGEROUS", ()),
+    "scripting enumeration": Class(
+        "sden", "scriptingEnumeration", "scriptingEnumerations", None, "MODIFY", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("hidden", "hidn", "hidden", "boolean", "r", "SAFE"),
     ), (
         Element("scripting enumerator", "rw"),
     )),
-    "scripting enumerator": Class("sder", "scriptingEnumerator", "scriptingEnumerators", None, "MODIFY", "DANGEROUS", (
+    "scripting enumerator": Class(
+        "sder", "scriptingEnumerator", "scriptingEnumerators", None, "MODIFY", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("description", "desc", "description", "text", "r", "SAFE"),
         Property("hidden", "hidn", "hidden", "boolean", "r", "SAFE"),
     )),
-    "scripting parameter": Class("sdpa", "scriptingParameter", "scriptingParameters", None, "MODIFY", "DANGEROUS", (
+    "scripting parameter": Class(
+        "sdpa", "scriptingParameter", "scriptingParameters", None, "MODIFY", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("description", "desc", "description", "text", "r", "SAFE"),
@@ -1980,7 +2149,8 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("kind", "kind", "kind", "text", "r", "SAFE"),
         Property("optional", "optl", "optional", "boolean", "r", "SAFE"),
     )),
-    "scripting property": Class("sdpr", "scriptingProperty", "scriptingProperties", None, "MODIFY", "DANGEROUS", (
+    "scripting property": Class(
+        "sdpr", "scriptingProperty", "scriptingProperties", None, "MODIFY", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("access", "accs", "access", "accs", "r", "SAFE"),
@@ -1990,13 +2160,15 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("kind", "kind", "kind", "text", "r", "SAFE"),
         Property("listed", "lstd", "listed", "boolean", "r", "SAFE"),
     )),
-    "scripting result object": Class("sdro", "scriptingResultObject", "scriptingResultObjects", None, "MODIFY", "DANGEROUS", (
+    "scripting result object": Class(
+        "sdro", "scriptingResultObject", "scriptingResultObjects", None, "MODIFY", "DANGEROUS", (
         Property("description", "desc", "description", "text", "r", "SAFE"),
         Property("enumerated", "enmd", "enumerated", "boolean", "r", "SAFE"),
         Property("kind", "kind", "kind", "text", "r", "SAFE"),
         Property("listed", "lstd", "listed", "boolean", "r", "SAFE"),
     )),
-    "scripting suite": Class("sdst", "scriptingSuite", "scriptingSuites", None, "MODIFY", "DANGEROUS", (
+    "scripting suite": Class(
+        "sdst", "scriptingSuite", "scriptingSuites", None, "MODIFY", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("description", "desc", "description", "text", "r", "SAFE"),
@@ -2130,7 +2302,9 @@ RECORDS: Final[Mapping[str, Record]] = {
         Property("pages across", "lwla", "pagesAcross", "integer", "rw", "MODIFY"),
         Property("pages down", "lwld", "pagesDown", "integer", "rw", "MODIFY"),
         Property("requested print time", "lwqt", "requestedPrintTime", "date", "rw", "MODIFY"),
-        Property("error handling", "lweh", "errorHandling", "printing error handling", "rw", "MODIFY"),
+        Property(
+            "error handling", "lweh", "errorHandling", "printing error handling", "rw", "MODIFY"
+        ),
         Property("fax number", "faxn", "faxNumber", "text", "rw", "MODIFY"),
         Property("target printer", "trpr", "targetPrinter", "text", "rw", "MODIFY"),
     )),
@@ -2219,8 +2393,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files to '
-        'print, absolute path or ~"}, '
+        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files, '
+        'absolute path or ~"}, '
         '"with_properties": {"type": "object", "description": "Settings, by name, such as copies, collating and starting page"}, '
         '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}'
         '}, "required": ["target"], "additionalProperties": false}',

@@ -854,9 +854,10 @@ class Application(Commands, Object):
     frontmost: Prop[bool] = Prop("frontmost")
     """Whether the app is in front."""
     version: Prop[str] = Prop("version")
+    """The version of the app."""
     quit_delay: RwProp[int] = RwProp("quitDelay")
     script_menu_enabled: Prop[bool] = Prop("scriptMenuEnabled")
-    """Whether the script menu is enabled."""
+    """Whether 'script menu enabled' is true."""
     current_user: One[User] = One("currentUser", "user")
     appearance_preferences: RwOne[ReplaceableAppearancePreferencesObject] = RwOne(
         "appearancePreferences", "appearance preferences object"
@@ -912,7 +913,7 @@ class Application(Commands, Object):
     utilities_folder: One[Folder] = One("utilitiesFolder", "folder")
     workflows_folder: One[Folder] = One("workflowsFolder", "folder")
     ui_elements_enabled: Prop[bool] = Prop("uiElementsEnabled")
-    """Whether the UI elements are enabled."""
+    """Whether 'UI elements enabled' is true."""
     scripting_definition: One[ScriptingDefinitionObject] = One(
         "scriptingDefinition", "scripting definition object"
     )
@@ -950,7 +951,7 @@ class Application(Commands, Object):
         """Open files or objects in System Events. DANGEROUS, opening may run the file.
 
         Args:
-            target: What to open.
+            target: What to open, absolute path or ~.
 
         Returns:
             The answer, one or more documents or files.
@@ -972,7 +973,8 @@ class Application(Commands, Object):
         self._command("abort_transaction")
 
     def begin_transaction(self) -> int:
-        """Begin a transaction in System Events. Returns its number. MODIFY, groups or discards changes.
+        """Begin a transaction in System Events. Returns its number. MODIFY, groups or discards
+        changes.
 
         Returns:
             The answer, a whole number.
@@ -1010,8 +1012,8 @@ class Application(Commands, Object):
     def click(
         self, target: UiElement | None = None, *, at: Sequence[float] | None = None
     ) -> UiElement | ListOf[UiElement]:
-        """Click a button, menu item or other control of an app. Returns what was clicked. DANGEROUS,
-        operates the controls of any app.
+        """Click a button, menu item or other control of an app. Returns what was clicked.
+        DANGEROUS, operates the controls of any app.
 
         Args:
             target: Which UI element.
@@ -1102,8 +1104,10 @@ class Window(Commands, Object):
     zoomed: RwProp[bool] = RwProp("zoomed")
     """Whether it is zoomed."""
     document: One[Document] = One("document", "document")
+    """The document that it shows."""
     accessibility_description: Prop[str] = Prop("accessibilityDescription")
     class_: Prop[str] = Prop("class")
+    """The class that it is of."""
     description: Prop[str] = Prop("description")
     enabled: Prop[bool] = Prop("enabled")
     entire_contents: Prop[ListOf[Any]] = Prop("entireContents")
@@ -1210,11 +1214,11 @@ class Users(Commands, Items[User]):
 
 
 class AppearancePreferencesObject(Commands, Object):
-    """Appearance preferences of System Events."""
+    """An appearance preferences object of System Events."""
 
     appearance: RwProp[Appearances] = RwProp("appearance")
     font_smoothing: RwProp[bool] = RwProp("fontSmoothing")
-    """Whether the font smoothing is on."""
+    """Whether 'font smoothing' is true."""
     font_smoothing_limit: Prop[int] = Prop("fontSmoothingLimit")
     font_smoothing_style: RwProp[Fontsmoothingstyles] = RwProp("fontSmoothingStyle")
     highlight_color: RwProp[Highlightcolors | Color] = RwProp("highlightColor")
@@ -1223,7 +1227,7 @@ class AppearancePreferencesObject(Commands, Object):
     recent_servers_limit: RwProp[int] = RwProp("recentServersLimit")
     scroll_bar_action: RwProp[Scrollpagebehaviors] = RwProp("scrollBarAction")
     smooth_scrolling: RwProp[bool] = RwProp("smoothScrolling")
-    """Whether the smooth scrolling is on."""
+    """Whether 'smooth scrolling' is true."""
     dark_mode: RwProp[bool] = RwProp("darkMode")
     """Whether the dark mode is on."""
 
@@ -1233,7 +1237,7 @@ class AppearancePreferencesObject(Commands, Object):
 
 
 class CdAndDvdPreferencesObject(Commands, Object):
-    """CD and DVD preferences of System Events."""
+    """A CD and DVD preferences object of System Events."""
 
     blank_cd: One[InsertionPreference] = One("blankCD", "insertion preference")
     blank_dvd: One[InsertionPreference] = One("blankDVD", "insertion preference")
@@ -1275,7 +1279,7 @@ class Desktop(Commands, Object):
     random_order: RwProp[bool] = RwProp("randomOrder")
     """Whether the order is random."""
     translucent_menu_bar: RwProp[bool] = RwProp("translucentMenuBar")
-    """Whether the translucent menu bar is on."""
+    """Whether 'translucent menu bar' is true."""
     dynamic_style: RwProp[DynamicStyle] = RwProp("dynamicStyle")
 
     if TYPE_CHECKING:
@@ -1299,27 +1303,27 @@ class Desktops(Commands, Items[Desktop]):
 
 
 class DockPreferencesObject(Commands, Object):
-    """Dock preferences of System Events."""
+    """A dock preferences object of System Events."""
 
     animate: RwProp[bool] = RwProp("animate")
-    """Whether it animates."""
+    """Whether 'animate' is true."""
     autohide: RwProp[bool] = RwProp("autohide")
-    """Whether it autohides."""
+    """Whether 'autohide' is true."""
     dock_size: RwProp[float] = RwProp("dockSize")
     autohide_menu_bar: RwProp[bool] = RwProp("autohideMenuBar")
-    """Whether to autohide the menu bar."""
+    """Whether 'autohide menu bar' is true."""
     double_click_behavior: RwProp[Dpbh] = RwProp("doubleClickBehavior")
     magnification: RwProp[bool] = RwProp("magnification")
-    """Whether it is magnification."""
+    """Whether 'magnification' is true."""
     magnification_size: RwProp[float] = RwProp("magnificationSize")
     minimize_effect: RwProp[Dpef] = RwProp("minimizeEffect")
     minimize_into_application: RwProp[bool] = RwProp("minimizeIntoApplication")
-    """Whether to minimize into application."""
+    """Whether 'minimize into application' is true."""
     screen_edge: RwProp[Dpls] = RwProp("screenEdge")
     show_indicators: RwProp[bool] = RwProp("showIndicators")
-    """Whether to show indicators."""
+    """Whether 'show indicators' is true."""
     show_recents: RwProp[bool] = RwProp("showRecents")
-    """Whether to show recents."""
+    """Whether 'show recents' is true."""
 
     if TYPE_CHECKING:
 
@@ -1330,7 +1334,7 @@ class LoginItem(Commands, Object):
     """A login item of System Events."""
 
     hidden: RwProp[bool] = RwProp("hidden")
-    """Whether it is hidden."""
+    """Whether 'hidden' is true."""
     kind: Prop[str] = Prop("kind")
     name: Prop[str] = Prop("name")
     """Its name."""
@@ -1406,10 +1410,10 @@ class Configurations(Commands, Items[Configuration]):
 
 
 class Interface(Commands, Object):
-    """An interface of System Events, in network preferences."""
+    """An interface of System Events, in network preferences objects."""
 
     automatic: RwProp[bool] = RwProp("automatic")
-    """Whether it is automatic."""
+    """Whether 'automatic' is true."""
     duplex: RwProp[str] = RwProp("duplex")
     id: Prop[str] = Prop("id")
     """Its id, which stays the same."""
@@ -1441,7 +1445,7 @@ class Interfaces(Commands, Items[Interface]):
 
 
 class Location(Commands, Object):
-    """A location of System Events, in network preferences."""
+    """A location of System Events, in network preferences objects."""
 
     id: Prop[str] = Prop("id")
     """Its id, which stays the same."""
@@ -1470,7 +1474,7 @@ class Locations(Commands, Items[Location]):
 
 
 class NetworkPreferencesObject(Commands, Object):
-    """Network preferences of System Events."""
+    """A network preferences object of System Events."""
 
     current_location: RwOne[ReplaceableLocation] = RwOne("currentLocation", "location")
     interfaces: Elements[Interfaces] = Elements("interfaces", "interface")
@@ -1483,10 +1487,10 @@ class NetworkPreferencesObject(Commands, Object):
 
 
 class Service(Commands, Object):
-    """A service of System Events, in locations and network preferences."""
+    """A service of System Events, in locations and network preferences objects."""
 
     active: Prop[bool] = Prop("active")
-    """Whether it is active."""
+    """Whether 'active' is true."""
     current_configuration: RwOne[ReplaceableConfiguration] = RwOne(
         "currentConfiguration", "configuration"
     )
@@ -1574,15 +1578,15 @@ class ScreenSavers(Commands, Items[ScreenSaver]):
 
 
 class ScreenSaverPreferencesObject(Commands, Object):
-    """Screen saver preferences of System Events."""
+    """A screen saver preferences object of System Events."""
 
     delay_interval: RwProp[int] = RwProp("delayInterval")
     main_screen_only: RwProp[bool] = RwProp("mainScreenOnly")
     """Whether it is on the main screen only."""
     running: Prop[bool] = Prop("running")
-    """Whether it is running."""
+    """Whether 'running' is true."""
     show_clock: RwProp[bool] = RwProp("showClock")
-    """Whether to show the clock."""
+    """Whether 'show clock' is true."""
 
     def start(self) -> None:
         """Start the screen saver. SAFE, changes only the view."""
@@ -1598,19 +1602,19 @@ class ScreenSaverPreferencesObject(Commands, Object):
 
 
 class SecurityPreferencesObject(Commands, Object):
-    """Security preferences of System Events."""
+    """A security preferences object of System Events."""
 
     automatic_login: RwProp[bool] = RwProp("automaticLogin")
-    """Whether the automatic login is on."""
+    """Whether 'automatic login' is true."""
     log_out_when_inactive: RwProp[bool] = RwProp("logOutWhenInactive")
-    """Whether to log out when inactive."""
+    """Whether 'log out when inactive' is true."""
     log_out_when_inactive_interval: RwProp[int] = RwProp("logOutWhenInactiveInterval")
     require_password_to_unlock: RwProp[bool] = RwProp("requirePasswordToUnlock")
-    """Whether to require the password to unlock."""
+    """Whether 'require password to unlock' is true."""
     require_password_to_wake: RwProp[bool] = RwProp("requirePasswordToWake")
-    """Whether to require the password to wake."""
+    """Whether 'require password to wake' is true."""
     secure_virtual_memory: RwProp[bool] = RwProp("secureVirtualMemory")
-    """Whether the secure virtual memory is on."""
+    """Whether 'secure virtual memory' is true."""
 
     if TYPE_CHECKING:
 
@@ -1621,7 +1625,7 @@ class DiskItem(Commands, Object):
     """A disk item of System Events."""
 
     busy_status: Prop[bool] = Prop("busyStatus")
-    """Whether it is busy."""
+    """Whether 'busy status' is true."""
     container: One[DiskItem] = One("container", "disk item")
     """What holds it."""
     creation_date: Prop[datetime] = Prop("creationDate")
@@ -1679,6 +1683,7 @@ class Alias(DiskItem):
     """Whether it is a stationery pad."""
     type_identifier: Prop[str] = Prop("typeIdentifier")
     version: Prop[str] = Prop("version")
+    """The version of the app."""
     aliases: Elements[Aliases] = Elements("aliases", "alias")
     disk_items: Elements[DiskItems] = Elements("diskItems", "disk item")
     files: Elements[Files] = Elements("files", "file")
@@ -1748,7 +1753,7 @@ class Domains(Commands, Items[Domain]):
 
 
 class ClassicDomainObject(Domain):
-    """A Classic domain of System Events, a kind of domain."""
+    """A Classic domain object of System Events, a kind of domain."""
 
     apple_menu_folder: One[Folder] = One("appleMenuFolder", "folder")
     control_panels_folder: One[Folder] = One("controlPanelsFolder", "folder")
@@ -1774,7 +1779,7 @@ class Disk(DiskItem):
     format: Prop[Edfm] = Prop("format")
     free_space: Prop[float] = Prop("freeSpace")
     ignore_privileges: RwProp[bool] = RwProp("ignorePrivileges")
-    """Whether to ignore privileges."""
+    """Whether 'ignore privileges' is true."""
     local_volume: Prop[bool] = Prop("localVolume")
     """Whether it is on this Mac."""
     server: Prop[Any] = Prop("server")
@@ -1820,6 +1825,7 @@ class File(DiskItem):
     """Whether it is a stationery pad."""
     type_identifier: Prop[str] = Prop("typeIdentifier")
     version: Prop[str] = Prop("version")
+    """The version of the app."""
 
     def open(self) -> Document | ListOf[Document] | File:
         """Open files or objects in System Events. DANGEROUS, opening may run the file.
@@ -1908,7 +1914,7 @@ class Folders(Commands, Items[Folder]):
 
 
 class LocalDomainObject(Domain):
-    """A local domain of System Events, a kind of domain."""
+    """A local domain object of System Events, a kind of domain."""
 
     if TYPE_CHECKING:
 
@@ -1916,7 +1922,7 @@ class LocalDomainObject(Domain):
 
 
 class NetworkDomainObject(Domain):
-    """A network domain of System Events, a kind of domain."""
+    """A network domain object of System Events, a kind of domain."""
 
     if TYPE_CHECKING:
 
@@ -1924,7 +1930,7 @@ class NetworkDomainObject(Domain):
 
 
 class SystemDomainObject(Domain):
-    """A system domain of System Events, a kind of domain."""
+    """A system domain object of System Events, a kind of domain."""
 
     if TYPE_CHECKING:
 
@@ -1932,7 +1938,7 @@ class SystemDomainObject(Domain):
 
 
 class UserDomainObject(Domain):
-    """A user domain of System Events, a kind of domain."""
+    """A user domain object of System Events, a kind of domain."""
 
     desktop_folder: One[Folder] = One("desktopFolder", "folder")
     documents_folder: One[Folder] = One("documentsFolder", "folder")
@@ -1992,6 +1998,7 @@ class UiElement(Commands, Object):
 
     accessibility_description: Prop[str] = Prop("accessibilityDescription")
     class_: Prop[str] = Prop("class")
+    """The class that it is of."""
     description: Prop[str] = Prop("description")
     enabled: Prop[bool] = Prop("enabled")
     entire_contents: Prop[ListOf[Any]] = Prop("entireContents")
@@ -2059,8 +2066,8 @@ class UiElement(Commands, Object):
     windows: Elements[Windows] = Elements("windows", "window")
 
     def click(self, *, at: Sequence[float] | None = None) -> UiElement | ListOf[UiElement]:
-        """Click a button, menu item or other control of an app. Returns what was clicked. DANGEROUS,
-        operates the controls of any app.
+        """Click a button, menu item or other control of an app. Returns what was clicked.
+        DANGEROUS, operates the controls of any app.
 
         Args:
             at: Where on the screen, x and y.
@@ -2071,8 +2078,8 @@ class UiElement(Commands, Object):
         return self._command("click", target=self, at=at)
 
     def select_(self) -> UiElement:
-        """Select a control of an app. Returns the control. MODIFY, selects something in an app, which
-        can trigger an action.
+        """Select a control of an app. Returns the control. MODIFY, selects something in an app,
+        which can trigger an action.
 
         Returns:
             The answer, a UI element.
@@ -2103,15 +2110,15 @@ class Process(UiElement):
     """A process of System Events, a kind of UI element."""
 
     accepts_high_level_events: Prop[bool] = Prop("acceptsHighLevelEvents")
-    """Whether it accepts high level events."""
+    """Whether 'accepts high level events' is true."""
     accepts_remote_events: Prop[bool] = Prop("acceptsRemoteEvents")
-    """Whether it accepts remote events."""
+    """Whether 'accepts remote events' is true."""
     architecture: Prop[str] = Prop("architecture")
     background_only: Prop[bool] = Prop("backgroundOnly")
     """Whether it has no interface."""
     bundle_identifier: Prop[str] = Prop("bundleIdentifier")
     classic: Prop[bool] = Prop("classic")
-    """Whether it is Classic."""
+    """Whether 'Classic' is true."""
     creator_type: Prop[str] = Prop("creatorType")
     displayed_name: Prop[str] = Prop("displayedName")
     file: Prop[Path | File] = Prop("file")
@@ -2119,7 +2126,7 @@ class Process(UiElement):
     frontmost: RwProp[bool] = RwProp("frontmost")
     """Whether the app is in front."""
     has_scripting_terminology: Prop[bool] = Prop("hasScriptingTerminology")
-    """Whether it has scripting terminology."""
+    """Whether 'has scripting terminology' is true."""
     id: Prop[int] = Prop("id")
     """Its id, which stays the same."""
     partition_space_used: Prop[int] = Prop("partitionSpaceUsed")
@@ -2735,7 +2742,9 @@ class ProgressIndicators(Commands, Items[ProgressIndicator]):
 
 
 class RadioButton(UiElement):
-    """A radio button of System Events, a kind of UI element."""
+    """A radio button of System Events, a kind of UI element, in windows, radio groups and UI
+    elements.
+    """
 
     if TYPE_CHECKING:
 
@@ -3309,7 +3318,7 @@ class PrintSettings(Commands, Object):
 
     copies: RwProp[int] = RwProp("copies")
     collating: RwProp[bool] = RwProp("collating")
-    """Whether it is collating."""
+    """Whether 'collating' is true."""
     starting_page: RwProp[int] = RwProp("startingPage")
     ending_page: RwProp[int] = RwProp("endingPage")
     pages_across: RwProp[int] = RwProp("pagesAcross")
@@ -3333,7 +3342,7 @@ class ScriptingClass(Commands, Object):
     """Its id, which stays the same."""
     description: Prop[str] = Prop("description")
     hidden: Prop[bool] = Prop("hidden")
-    """Whether it is hidden."""
+    """Whether 'hidden' is true."""
     plural_name: Prop[str] = Prop("pluralName")
     suite_name: Prop[str] = Prop("suiteName")
     superclass: One[ScriptingClass] = One("superclass", "scripting class")
@@ -3374,7 +3383,7 @@ class ScriptingCommand(Commands, Object):
     description: Prop[str] = Prop("description")
     direct_parameter: One[ScriptingParameter] = One("directParameter", "scripting parameter")
     hidden: Prop[bool] = Prop("hidden")
-    """Whether it is hidden."""
+    """Whether 'hidden' is true."""
     scripting_result: One[ScriptingResultObject] = One("scriptingResult", "scripting result object")
     suite_name: Prop[str] = Prop("suiteName")
     scripting_parameters: Elements[ScriptingParameters] = Elements(
@@ -3402,7 +3411,7 @@ class ScriptingCommands(Commands, Items[ScriptingCommand]):
 
 
 class ScriptingDefinitionObject(Commands, Object):
-    """A scripting definition of System Events."""
+    """A scripting definition object of System Events."""
 
     scripting_suites: Elements[ScriptingSuites] = Elements("scriptingSuites", "scripting suite")
 
@@ -3442,7 +3451,7 @@ class ScriptingEnumeration(Commands, Object):
     id: Prop[str] = Prop("id")
     """Its id, which stays the same."""
     hidden: Prop[bool] = Prop("hidden")
-    """Whether it is hidden."""
+    """Whether 'hidden' is true."""
     scripting_enumerators: Elements[ScriptingEnumerators] = Elements(
         "scriptingEnumerators", "scripting enumerator"
     )
@@ -3476,7 +3485,7 @@ class ScriptingEnumerator(Commands, Object):
     """Its id, which stays the same."""
     description: Prop[str] = Prop("description")
     hidden: Prop[bool] = Prop("hidden")
-    """Whether it is hidden."""
+    """Whether 'hidden' is true."""
 
     if TYPE_CHECKING:
 
@@ -3507,10 +3516,10 @@ class ScriptingParameter(Commands, Object):
     """Its id, which stays the same."""
     description: Prop[str] = Prop("description")
     hidden: Prop[bool] = Prop("hidden")
-    """Whether it is hidden."""
+    """Whether 'hidden' is true."""
     kind: Prop[str] = Prop("kind")
     optional: Prop[bool] = Prop("optional")
-    """Whether it is optional."""
+    """Whether 'optional' is true."""
 
     if TYPE_CHECKING:
 
@@ -3544,7 +3553,7 @@ class ScriptingProperty(Commands, Object):
     enumerated: Prop[bool] = Prop("enumerated")
     """Whether it is enumerated."""
     hidden: Prop[bool] = Prop("hidden")
-    """Whether it is hidden."""
+    """Whether 'hidden' is true."""
     kind: Prop[str] = Prop("kind")
     listed: Prop[bool] = Prop("listed")
     """Whether it is listed."""
@@ -3570,7 +3579,7 @@ class ScriptingProperties(Commands, Items[ScriptingProperty]):
 
 
 class ScriptingResultObject(Commands, Object):
-    """A scripting result of System Events."""
+    """A scripting result object of System Events."""
 
     description: Prop[str] = Prop("description")
     enumerated: Prop[bool] = Prop("enumerated")
@@ -3585,7 +3594,7 @@ class ScriptingResultObject(Commands, Object):
 
 
 class ScriptingSuite(Commands, Object):
-    """A scripting suite of System Events, in scripting definitions."""
+    """A scripting suite of System Events, in scripting definition objects."""
 
     name: Prop[str] = Prop("name")
     """Its name."""
@@ -3593,7 +3602,7 @@ class ScriptingSuite(Commands, Object):
     """Its id, which stays the same."""
     description: Prop[str] = Prop("description")
     hidden: Prop[bool] = Prop("hidden")
-    """Whether it is hidden."""
+    """Whether 'hidden' is true."""
     scripting_commands: Elements[ScriptingCommands] = Elements(
         "scriptingCommands", "scripting command"
     )
@@ -3733,14 +3742,39 @@ app: Final = Application()
 if TYPE_CHECKING:
     Appearances = Literal["blue", "graphite"]
     Fontsmoothingstyles = Literal["automatic", "light", "medium", "standard", "strong"]
-    Highlightcolors = Literal["blue", "gold", "graphite", "green", "orange", "purple", "red", "silver"]
+    Highlightcolors = Literal[
+        "blue",
+        "gold",
+        "graphite",
+        "green",
+        "orange",
+        "purple",
+        "red",
+        "silver",
+    ]
     Scrollpagebehaviors = Literal["jump to here", "jump to next page"]
     Dhac = Literal["ask what to do", "ignore", "open application", "run a script"]
     DynamicStyle = Literal["auto", "dynamic", "light", "dark"]
     Dpbh = Literal["minimize", "off", "zoom"]
     Dpef = Literal["genie", "scale"]
     Dpls = Literal["bottom", "left", "right"]
-    Edfm = Literal["Apple Photo format", "AppleShare format", "audio format", "High Sierra format", "ISO 9660 format", "Mac OS Extended format", "Mac OS format", "MSDOS format", "NFS format", "ProDOS format", "QuickTake format", "UDF format", "UFS format", "unknown format", "WebDAV format"]
+    Edfm = Literal[
+        "Apple Photo format",
+        "AppleShare format",
+        "audio format",
+        "High Sierra format",
+        "ISO 9660 format",
+        "Mac OS Extended format",
+        "Mac OS format",
+        "MSDOS format",
+        "NFS format",
+        "ProDOS format",
+        "QuickTake format",
+        "UDF format",
+        "UFS format",
+        "unknown format",
+        "WebDAV format",
+    ]
     Enum_ = Literal["standard", "detailed"]
     Accs = Literal["none", "read only", "read write", "write only"]
     SaveOptions = Literal["yes", "no", "ask"]
@@ -3761,13 +3795,25 @@ if TYPE_CHECKING:
     class MakeValues(TypedDict, total=False):
         timeout: float
         with_data: Any
-    class ReplaceableAppearancePreferencesObject(AppearancePreferencesObject, Replaceable[AppearancePreferencesObject]): ...
-    class ReplaceableCdAndDvdPreferencesObject(CdAndDvdPreferencesObject, Replaceable[CdAndDvdPreferencesObject]): ...
-    class ReplaceableDockPreferencesObject(DockPreferencesObject, Replaceable[DockPreferencesObject]): ...
-    class ReplaceableNetworkPreferencesObject(NetworkPreferencesObject, Replaceable[NetworkPreferencesObject]): ...
+    class ReplaceableAppearancePreferencesObject(
+        AppearancePreferencesObject, Replaceable[AppearancePreferencesObject]
+    ): ...
+    class ReplaceableCdAndDvdPreferencesObject(
+        CdAndDvdPreferencesObject, Replaceable[CdAndDvdPreferencesObject]
+    ): ...
+    class ReplaceableDockPreferencesObject(
+        DockPreferencesObject, Replaceable[DockPreferencesObject]
+    ): ...
+    class ReplaceableNetworkPreferencesObject(
+        NetworkPreferencesObject, Replaceable[NetworkPreferencesObject]
+    ): ...
     class ReplaceableScreenSaver(ScreenSaver, Replaceable[ScreenSaver]): ...
-    class ReplaceableScreenSaverPreferencesObject(ScreenSaverPreferencesObject, Replaceable[ScreenSaverPreferencesObject]): ...
-    class ReplaceableSecurityPreferencesObject(SecurityPreferencesObject, Replaceable[SecurityPreferencesObject]): ...
+    class ReplaceableScreenSaverPreferencesObject(
+        ScreenSaverPreferencesObject, Replaceable[ScreenSaverPreferencesObject]
+    ): ...
+    class ReplaceableSecurityPreferencesObject(
+        SecurityPreferencesObject, Replaceable[SecurityPreferencesObject]
+    ): ...
     class ReplaceableLocation(Location, Replaceable[Location]): ...
     class ReplaceableConfiguration(Configuration, Replaceable[Configuration]): ...
     class ApplicationRow(TypedDict):
@@ -3866,7 +3912,55 @@ if TYPE_CHECKING:
         workflows_folder: Folder
         ui_elements_enabled: bool
         scripting_definition: ScriptingDefinitionObject
-    ApplicationName = Literal["name", "frontmost", "version", "quit_delay", "script_menu_enabled", "current_user", "appearance_preferences", "cd_and_dvd_preferences", "current_desktop", "dock_preferences", "network_preferences", "current_screen_saver", "screen_saver_preferences", "security_preferences", "application_support_folder", "applications_folder", "classic_domain", "desktop_folder", "desktop_pictures_folder", "documents_folder", "downloads_folder", "favorites_folder", "folder_action_scripts_folder", "fonts_folder", "home_folder", "library_folder", "local_domain", "movies_folder", "music_folder", "network_domain", "pictures_folder", "preferences_folder", "public_folder", "scripting_additions_folder", "scripts_folder", "shared_documents_folder", "sites_folder", "speakable_items_folder", "startup_disk", "system_domain", "temporary_items_folder", "trash", "user_domain", "utilities_folder", "workflows_folder", "ui_elements_enabled", "scripting_definition"]
+    ApplicationName = Literal[
+        "name",
+        "frontmost",
+        "version",
+        "quit_delay",
+        "script_menu_enabled",
+        "current_user",
+        "appearance_preferences",
+        "cd_and_dvd_preferences",
+        "current_desktop",
+        "dock_preferences",
+        "network_preferences",
+        "current_screen_saver",
+        "screen_saver_preferences",
+        "security_preferences",
+        "application_support_folder",
+        "applications_folder",
+        "classic_domain",
+        "desktop_folder",
+        "desktop_pictures_folder",
+        "documents_folder",
+        "downloads_folder",
+        "favorites_folder",
+        "folder_action_scripts_folder",
+        "fonts_folder",
+        "home_folder",
+        "library_folder",
+        "local_domain",
+        "movies_folder",
+        "music_folder",
+        "network_domain",
+        "pictures_folder",
+        "preferences_folder",
+        "public_folder",
+        "scripting_additions_folder",
+        "scripts_folder",
+        "shared_documents_folder",
+        "sites_folder",
+        "speakable_items_folder",
+        "startup_disk",
+        "system_domain",
+        "temporary_items_folder",
+        "trash",
+        "user_domain",
+        "utilities_folder",
+        "workflows_folder",
+        "ui_elements_enabled",
+        "scripting_definition",
+    ]
     class DocumentRow(TypedDict):
         name: str
         modified: bool
@@ -3938,7 +4032,38 @@ if TYPE_CHECKING:
         subrole: str
         title: str
         value: AnyObject | float | str
-    WindowName = Literal["name", "id", "index", "bounds", "closeable", "miniaturizable", "miniaturized", "resizable", "visible", "zoomable", "zoomed", "document", "accessibility_description", "class_", "description", "enabled", "entire_contents", "focused", "help", "maximum_value", "minimum_value", "orientation", "position", "role", "role_description", "selected", "size", "subrole", "title", "value"]
+    WindowName = Literal[
+        "name",
+        "id",
+        "index",
+        "bounds",
+        "closeable",
+        "miniaturizable",
+        "miniaturized",
+        "resizable",
+        "visible",
+        "zoomable",
+        "zoomed",
+        "document",
+        "accessibility_description",
+        "class_",
+        "description",
+        "enabled",
+        "entire_contents",
+        "focused",
+        "help",
+        "maximum_value",
+        "minimum_value",
+        "orientation",
+        "position",
+        "role",
+        "role_description",
+        "selected",
+        "size",
+        "subrole",
+        "title",
+        "value",
+    ]
     class UserRow(TypedDict):
         full_name: str
         home_directory: str | File
@@ -3974,7 +4099,19 @@ if TYPE_CHECKING:
         scroll_bar_action: Scrollpagebehaviors
         smooth_scrolling: bool
         dark_mode: bool
-    AppearancePreferencesObjectName = Literal["appearance", "font_smoothing", "font_smoothing_limit", "font_smoothing_style", "highlight_color", "recent_applications_limit", "recent_documents_limit", "recent_servers_limit", "scroll_bar_action", "smooth_scrolling", "dark_mode"]
+    AppearancePreferencesObjectName = Literal[
+        "appearance",
+        "font_smoothing",
+        "font_smoothing_limit",
+        "font_smoothing_style",
+        "highlight_color",
+        "recent_applications_limit",
+        "recent_documents_limit",
+        "recent_servers_limit",
+        "scroll_bar_action",
+        "smooth_scrolling",
+        "dark_mode",
+    ]
     class CdAndDvdPreferencesObjectRow(TypedDict):
         blank_cd: InsertionPreference
         blank_dvd: InsertionPreference
@@ -3991,7 +4128,15 @@ if TYPE_CHECKING:
         picture_cd: InsertionPreference
         video_dvd: InsertionPreference
         video_bd: InsertionPreference
-    CdAndDvdPreferencesObjectName = Literal["blank_cd", "blank_dvd", "blank_bd", "music_cd", "picture_cd", "video_dvd", "video_bd"]
+    CdAndDvdPreferencesObjectName = Literal[
+        "blank_cd",
+        "blank_dvd",
+        "blank_bd",
+        "music_cd",
+        "picture_cd",
+        "video_dvd",
+        "video_bd",
+    ]
     class InsertionPreferenceRow(TypedDict):
         custom_application: str
         custom_script: str
@@ -4023,7 +4168,18 @@ if TYPE_CHECKING:
         random_order: bool
         translucent_menu_bar: bool
         dynamic_style: DynamicStyle
-    DesktopName = Literal["name", "id", "change_interval", "display_name", "picture", "picture_rotation", "pictures_folder", "random_order", "translucent_menu_bar", "dynamic_style"]
+    DesktopName = Literal[
+        "name",
+        "id",
+        "change_interval",
+        "display_name",
+        "picture",
+        "picture_rotation",
+        "pictures_folder",
+        "random_order",
+        "translucent_menu_bar",
+        "dynamic_style",
+    ]
     class DockPreferencesObjectRow(TypedDict):
         animate: bool
         autohide: bool
@@ -4050,7 +4206,20 @@ if TYPE_CHECKING:
         screen_edge: Dpls
         show_indicators: bool
         show_recents: bool
-    DockPreferencesObjectName = Literal["animate", "autohide", "dock_size", "autohide_menu_bar", "double_click_behavior", "magnification", "magnification_size", "minimize_effect", "minimize_into_application", "screen_edge", "show_indicators", "show_recents"]
+    DockPreferencesObjectName = Literal[
+        "animate",
+        "autohide",
+        "dock_size",
+        "autohide_menu_bar",
+        "double_click_behavior",
+        "magnification",
+        "magnification_size",
+        "minimize_effect",
+        "minimize_into_application",
+        "screen_edge",
+        "show_indicators",
+        "show_recents",
+    ]
     class LoginItemRow(TypedDict):
         hidden: bool
         kind: str
@@ -4091,7 +4260,16 @@ if TYPE_CHECKING:
         mtu: int
         name: str
         speed: int
-    InterfaceName = Literal["automatic", "duplex", "id", "kind", "mac_address", "mtu", "name", "speed"]
+    InterfaceName = Literal[
+        "automatic",
+        "duplex",
+        "id",
+        "kind",
+        "mac_address",
+        "mtu",
+        "name",
+        "speed",
+    ]
     class LocationRow(TypedDict):
         id: str
         name: str
@@ -4140,7 +4318,12 @@ if TYPE_CHECKING:
         main_screen_only: bool
         running: bool
         show_clock: bool
-    ScreenSaverPreferencesObjectName = Literal["delay_interval", "main_screen_only", "running", "show_clock"]
+    ScreenSaverPreferencesObjectName = Literal[
+        "delay_interval",
+        "main_screen_only",
+        "running",
+        "show_clock",
+    ]
     class SecurityPreferencesObjectRow(TypedDict):
         automatic_login: bool
         log_out_when_inactive: bool
@@ -4155,7 +4338,14 @@ if TYPE_CHECKING:
         require_password_to_unlock: bool
         require_password_to_wake: bool
         secure_virtual_memory: bool
-    SecurityPreferencesObjectName = Literal["automatic_login", "log_out_when_inactive", "log_out_when_inactive_interval", "require_password_to_unlock", "require_password_to_wake", "secure_virtual_memory"]
+    SecurityPreferencesObjectName = Literal[
+        "automatic_login",
+        "log_out_when_inactive",
+        "log_out_when_inactive_interval",
+        "require_password_to_unlock",
+        "require_password_to_wake",
+        "secure_virtual_memory",
+    ]
     class DiskItemRow(TypedDict):
         busy_status: bool
         container: DiskItem
@@ -4190,7 +4380,24 @@ if TYPE_CHECKING:
         url: str
         visible: bool
         volume: str
-    DiskItemName = Literal["busy_status", "container", "creation_date", "displayed_name", "id", "modification_date", "name", "name_extension", "package_folder", "path", "physical_size", "posix_path", "size", "url", "visible", "volume"]
+    DiskItemName = Literal[
+        "busy_status",
+        "container",
+        "creation_date",
+        "displayed_name",
+        "id",
+        "modification_date",
+        "name",
+        "name_extension",
+        "package_folder",
+        "path",
+        "physical_size",
+        "posix_path",
+        "size",
+        "url",
+        "visible",
+        "volume",
+    ]
     class AliasRow(DiskItemRow):
         creator_type: Any
         default_application: Any
@@ -4211,7 +4418,17 @@ if TYPE_CHECKING:
         stationery: bool
         type_identifier: str
         version: str
-    AliasName = Literal["creator_type", "default_application", "file_type", "kind", "product_version", "short_version", "stationery", "type_identifier", "version"] | DiskItemName
+    AliasName = Literal[
+        "creator_type",
+        "default_application",
+        "file_type",
+        "kind",
+        "product_version",
+        "short_version",
+        "stationery",
+        "type_identifier",
+        "version",
+    ] | DiskItemName
     class DomainRow(TypedDict):
         application_support_folder: Folder
         applications_folder: Folder
@@ -4244,7 +4461,23 @@ if TYPE_CHECKING:
         speakable_items_folder: Folder
         utilities_folder: Folder
         workflows_folder: Folder
-    DomainName = Literal["application_support_folder", "applications_folder", "desktop_pictures_folder", "folder_action_scripts_folder", "fonts_folder", "id", "library_folder", "name", "preferences_folder", "scripting_additions_folder", "scripts_folder", "shared_documents_folder", "speakable_items_folder", "utilities_folder", "workflows_folder"]
+    DomainName = Literal[
+        "application_support_folder",
+        "applications_folder",
+        "desktop_pictures_folder",
+        "folder_action_scripts_folder",
+        "fonts_folder",
+        "id",
+        "library_folder",
+        "name",
+        "preferences_folder",
+        "scripting_additions_folder",
+        "scripts_folder",
+        "shared_documents_folder",
+        "speakable_items_folder",
+        "utilities_folder",
+        "workflows_folder",
+    ]
     class ClassicDomainObjectRow(DomainRow):
         apple_menu_folder: Folder
         control_panels_folder: Folder
@@ -4265,7 +4498,17 @@ if TYPE_CHECKING:
         shutdown_folder: Folder
         startup_items_folder: Folder
         system_folder: Folder
-    ClassicDomainObjectName = Literal["apple_menu_folder", "control_panels_folder", "control_strip_modules_folder", "desktop_folder", "extensions_folder", "launcher_items_folder", "shutdown_folder", "startup_items_folder", "system_folder"] | DomainName
+    ClassicDomainObjectName = Literal[
+        "apple_menu_folder",
+        "control_panels_folder",
+        "control_strip_modules_folder",
+        "desktop_folder",
+        "extensions_folder",
+        "launcher_items_folder",
+        "shutdown_folder",
+        "startup_items_folder",
+        "system_folder",
+    ] | DomainName
     class DiskRow(DiskItemRow):
         capacity: float
         ejectable: bool
@@ -4286,7 +4529,17 @@ if TYPE_CHECKING:
         server: Any
         startup: bool
         zone: Any
-    DiskName = Literal["capacity", "ejectable", "format", "free_space", "ignore_privileges", "local_volume", "server", "startup", "zone"] | DiskItemName
+    DiskName = Literal[
+        "capacity",
+        "ejectable",
+        "format",
+        "free_space",
+        "ignore_privileges",
+        "local_volume",
+        "server",
+        "startup",
+        "zone",
+    ] | DiskItemName
     class FileRow(DiskItemRow):
         creator_type: Any
         default_application: Any
@@ -4307,7 +4560,17 @@ if TYPE_CHECKING:
         stationery: bool
         type_identifier: str
         version: str
-    FileName = Literal["creator_type", "default_application", "file_type", "kind", "product_version", "short_version", "stationery", "type_identifier", "version"] | DiskItemName
+    FileName = Literal[
+        "creator_type",
+        "default_application",
+        "file_type",
+        "kind",
+        "product_version",
+        "short_version",
+        "stationery",
+        "type_identifier",
+        "version",
+    ] | DiskItemName
     class FilePackageRow(FileRow): ...
     class FilePackageValues(FileValues, total=False): ...
     FilePackageName = FileName
@@ -4347,7 +4610,19 @@ if TYPE_CHECKING:
         public_folder: Folder
         sites_folder: Folder
         temporary_items_folder: Folder
-    UserDomainObjectName = Literal["desktop_folder", "documents_folder", "downloads_folder", "favorites_folder", "home_folder", "movies_folder", "music_folder", "pictures_folder", "public_folder", "sites_folder", "temporary_items_folder"] | DomainName
+    UserDomainObjectName = Literal[
+        "desktop_folder",
+        "documents_folder",
+        "downloads_folder",
+        "favorites_folder",
+        "home_folder",
+        "movies_folder",
+        "music_folder",
+        "pictures_folder",
+        "public_folder",
+        "sites_folder",
+        "temporary_items_folder",
+    ] | DomainName
     class ActionRow(TypedDict):
         description: str
         name: str
@@ -4395,7 +4670,27 @@ if TYPE_CHECKING:
         subrole: str
         title: str
         value: AnyObject | float | str
-    UiElementName = Literal["accessibility_description", "class_", "description", "enabled", "entire_contents", "focused", "help", "maximum_value", "minimum_value", "name", "orientation", "position", "role", "role_description", "selected", "size", "subrole", "title", "value"]
+    UiElementName = Literal[
+        "accessibility_description",
+        "class_",
+        "description",
+        "enabled",
+        "entire_contents",
+        "focused",
+        "help",
+        "maximum_value",
+        "minimum_value",
+        "name",
+        "orientation",
+        "position",
+        "role",
+        "role_description",
+        "selected",
+        "size",
+        "subrole",
+        "title",
+        "value",
+    ]
     class ProcessRow(UiElementRow):
         accepts_high_level_events: bool
         accepts_remote_events: bool
@@ -4434,7 +4729,26 @@ if TYPE_CHECKING:
         total_partition_size: int
         unix_id: int
         visible: bool
-    ProcessName = Literal["accepts_high_level_events", "accepts_remote_events", "architecture", "background_only", "bundle_identifier", "classic", "creator_type", "displayed_name", "file", "file_type", "frontmost", "has_scripting_terminology", "id", "partition_space_used", "short_name", "total_partition_size", "unix_id", "visible"] | UiElementName
+    ProcessName = Literal[
+        "accepts_high_level_events",
+        "accepts_remote_events",
+        "architecture",
+        "background_only",
+        "bundle_identifier",
+        "classic",
+        "creator_type",
+        "displayed_name",
+        "file",
+        "file_type",
+        "frontmost",
+        "has_scripting_terminology",
+        "id",
+        "partition_space_used",
+        "short_name",
+        "total_partition_size",
+        "unix_id",
+        "visible",
+    ] | UiElementName
     class ApplicationProcessRow(ProcessRow):
         application_file: Path | File
     class ApplicationProcessValues(ProcessValues, total=False):
@@ -4644,7 +4958,18 @@ if TYPE_CHECKING:
         error_handling: Enum_
         fax_number: str
         target_printer: str
-    PrintSettingsName = Literal["copies", "collating", "starting_page", "ending_page", "pages_across", "pages_down", "requested_print_time", "error_handling", "fax_number", "target_printer"]
+    PrintSettingsName = Literal[
+        "copies",
+        "collating",
+        "starting_page",
+        "ending_page",
+        "pages_across",
+        "pages_down",
+        "requested_print_time",
+        "error_handling",
+        "fax_number",
+        "target_printer",
+    ]
     class ScriptingClassRow(TypedDict):
         name: str
         id: str
@@ -4661,7 +4986,15 @@ if TYPE_CHECKING:
         plural_name: str
         suite_name: str
         superclass: ScriptingClass
-    ScriptingClassName = Literal["name", "id", "description", "hidden", "plural_name", "suite_name", "superclass"]
+    ScriptingClassName = Literal[
+        "name",
+        "id",
+        "description",
+        "hidden",
+        "plural_name",
+        "suite_name",
+        "superclass",
+    ]
     class ScriptingCommandRow(TypedDict):
         name: str
         id: str
@@ -4678,7 +5011,15 @@ if TYPE_CHECKING:
         hidden: bool
         scripting_result: ScriptingResultObject
         suite_name: str
-    ScriptingCommandName = Literal["name", "id", "description", "direct_parameter", "hidden", "scripting_result", "suite_name"]
+    ScriptingCommandName = Literal[
+        "name",
+        "id",
+        "description",
+        "direct_parameter",
+        "hidden",
+        "scripting_result",
+        "suite_name",
+    ]
     class ScriptingDefinitionObjectRow(TypedDict): ...
     class ScriptingDefinitionObjectValues(MakeValues, total=False): ...
     ScriptingDefinitionObjectName = str
@@ -4738,7 +5079,16 @@ if TYPE_CHECKING:
         hidden: bool
         kind: str
         listed: bool
-    ScriptingPropertyName = Literal["name", "id", "access", "description", "enumerated", "hidden", "kind", "listed"]
+    ScriptingPropertyName = Literal[
+        "name",
+        "id",
+        "access",
+        "description",
+        "enumerated",
+        "hidden",
+        "kind",
+        "listed",
+    ]
     class ScriptingResultObjectRow(TypedDict):
         description: str
         enumerated: bool

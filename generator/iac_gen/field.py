@@ -116,7 +116,7 @@ PROFILES: Final[Mapping[str, str]] = {
 """Variants of an app that play a row beside the usual hard one."""
 
 _PLAY: Final[Mapping[str, type]] = {
-    **dict.fromkeys("fault verb of property form part value needs".split(), str),
+    **dict.fromkeys("fault verb of property form part value needs having".split(), str),
     **dict.fromkeys(("number", "ms"), int),
 }
 CONFIDENCE: Final[Mapping[str, bool]] = {

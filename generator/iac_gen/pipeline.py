@@ -46,7 +46,7 @@ from iac_runtime.tool import LEVELS
 T = TypeVar("T")
 
 _SECONDS = 60
-"""Per app, of the wall clock; the largest real one takes two of the processor, mostly in black."""
+"""Per app, of the wall clock; the largest real one takes half a one of the processor."""
 _FEW = 4
 """Fewer apps than this are built faster here than in processes that must start first."""
 
@@ -134,7 +134,7 @@ def represent_app(
 ) -> AppRepresentation:
     """Return the module of one app before it is rendered, and all findings so far.
 
-    With `wording`, the app's own descriptions stand behind ours, cleaned and marked.
+    With `wording`, the app's own descriptions stand where no sentence is ours.
     """
     resolved, merged = resolve_dictionary(loaded.source, includes)
     decided, decisions, odd = apply_quirks(resolved, list(quirks))

@@ -1,13 +1,15 @@
 """Render: layout. A module of the intermediate representation becomes source text.
 
-How a module looks stands in the templates; here values come through the doors. Black formats
-what people read (header, enumerations, functions); the tables below `# fmt: off` stay in the
-rows that the templates give them. The object layer is laid out from what `object_api` decided.
+How a module looks stands in the templates; here values come through the doors, and are laid out
+as black would. It proves that in a test, and formats what a team's own templates give and what
+names make too long. The tables below `# fmt: off` have a row a line. The object layer is laid out
+from what `object_api` decided.
 """
 
 import hashlib
 import json
 import re
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -18,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from iac_base.files import write_whole
-from iac_gen.descriptions import WIDTH, safe_app_name, tool_docstring
+from iac_gen.descriptions import WIDTH, docstring, safe_app_name, shown_term, tool_docstring
 from iac_gen.ir import (
     Module,
     ObjectAttribute,
@@ -35,7 +37,6 @@ from iac_gen.object_api import COMMANDS, RUNTIME, TYPING, build_object_api
 from iac_gen.text import (
     SourceText,
     clean_json,
-    clean_prose,
     clean_text,
     exact_literal,
     finalize,
@@ -90,23 +91,60 @@ def own_templates(folder: Path) -> TeamTemplates:
             digest.update(name.encode() + b"\0" + read_file(folder / name))
         except LimitError as error:
             raise GeneratorError(f"{folder / name} {error}") from None
-    name = clean_prose(folder.resolve().name) or "a team"
+    name = prose(folder.resolve().name) or "a team"
     return TeamTemplates(folder, f"{name} (sha256 {digest.hexdigest()[:12]})")
 
 
-def lay_out_items(items: Sequence[SourceText], taken: int, indent: int = 0) -> SourceText:
-    """Return `items` of a bracket as black lays them out: it is twice as fast on what is so.
+def lay_out_items(
+    items: Sequence[SourceText], taken: int, indent: int = 0, *, each: bool = False
+) -> SourceText:
+    """Return `items` of a bracket as black lays them out.
 
-    `taken` are the characters of the line without them, `indent` those before it.
+    `taken` are the characters of the line without them, `indent` those before it. With `each`,
+    where they do not fit on that line, an item stands on a line even where all fit on the next.
     """
     flat = ", ".join(map(finalize, items))
     if taken + len(flat) <= WIDTH:
         return SourceText(flat)
     gap = "\n" + " " * (indent + 4)
     # A comma behind the only item of a subscript makes a tuple of it.
-    alone = len(items) == 1 or indent + 4 + len(flat) <= WIDTH
+    alone = len(items) == 1 or (not each and indent + 4 + len(flat) <= WIDTH)
     rows = flat if alone else f",{gap}".join(items) + ","
     return SourceText(f"{gap}{rows}{gap[:-4]}")
+
+
+def lay_out_value(value: Any, taken: int, indent: int) -> SourceText:
+    """Return a literal as black lays it out; `taken` and `indent` as of `lay_out_items`."""
+    flat = literal(value)
+    if taken + len(flat) <= WIDTH or not value or not isinstance(value, Mapping | list | tuple):
+        return flat
+    rows, within = [], indent + 4
+    if isinstance(value, Mapping):
+        for key, one in value.items():
+            head = f"{literal(key)}: "
+            rows.append(SourceText(head + lay_out_value(one, within + len(head) + 1, within)))
+    else:
+        rows = [lay_out_value(one, within + 1, within) for one in value]
+    return SourceText(f"{flat[0]}{lay_out_items(rows, taken + 2, indent, each=True)}{flat[-1]}")
+
+
+def fill_lines(
+    items: Sequence[SourceText], taken: int, indent: int, behind: int, end: str = ""
+) -> SourceText:
+    """Return `items` of a row that black leaves alone: on as many lines as they need.
+
+    `taken` and `indent` as of `lay_out_items`; `behind` are the characters that follow the last
+    item. Where there are several lines, `end` follows them first.
+    """
+    flat = ", ".join(map(finalize, items))
+    if taken + len(flat) <= WIDTH:
+        return SourceText(flat)
+    lines, gap = [""], "\n" + " " * (indent + 4)
+    for item in items:
+        if lines[-1] and indent + len(lines[-1]) + len(item) + 5 + behind > WIDTH:
+            lines.append("")
+        lines[-1] += f"{' ' * bool(lines[-1])}{item},"
+    return SourceText(f"{gap}{gap.join(lines)}".removesuffix(",") + end)
 
 
 @cache
@@ -127,7 +165,8 @@ def _jinja_environment(folder: Path | None) -> "jinja2.Environment":
         autoescape=False,
         keep_trailing_newline=True,
     )
-    environment.filters["laid"] = lay_out_items
+    layouts = {"laid": lay_out_items, "laid_value": lay_out_value, "filled": fill_lines}
+    environment.filters.update(layouts)
     return environment
 
 
@@ -180,15 +219,24 @@ def _render_source(template: str, name: str, values: Mapping[str, Any], layout: 
     head, end, body = top.partition('\n"""\n')
     if not end or head.rfind('"""') != 0:
         head, end, body = "", "", top
+    head = "\n".join(textwrap.fill(line, WIDTH) for line in head.splitlines())
     gap, space = "\n" if end else "", "\n\n" if mark else ""
     try:
-        # Black takes the text in parts, and what is indented belongs to the part before it.
-        plain = re.sub(r"\n{3,}(?= )", "\n\n", f"{body.strip()}\n")
-        made = kept(layout.keep, name, f"{_LAYOUT}\0{plain}", lambda: _format_with_black(plain))
+        # Macros leave empty lines, and what is indented belongs to the part before it.
+        plain = re.sub(r"\n{3,}(?= )|\n{4,}", _empty_lines, f"{body.strip()}\n")
+        made = plain
+        # Of what fits, the layout is known to be black's.
+        if templates or any(len(line) > WIDTH for line in plain.splitlines()):
+            stamp = f"{_LAYOUT}\0{plain}"
+            made = kept(layout.keep, name, stamp, lambda: _format_with_black(plain))
     except SyntaxError as error:
         who = templates.name if templates else "iac-gen"
         raise GeneratorError(f"the templates of {who} do not give Python: {error}") from None
     return f"{head}{end}{gap}{made}{space}{mark}{tables}"
+
+
+def _empty_lines(gap: re.Match[str]) -> str:
+    return "\n\n" if gap.string.startswith(" ", gap.end()) else "\n\n\n"
 
 
 @lru_cache(maxsize=64)
@@ -216,9 +264,9 @@ def _format_with_black(text: str) -> str:
 def render_package(*, shipped: bool, templates: TeamTemplates | None = None) -> str:
     """Return the `__init__` of an output folder; the shipped one also finds the user's own."""
     words = prose("Generated tools, one module per app.")
-    return _format_with_black(
-        _render_template("package.py.jinja", templates, {"shipped": shipped, "words": words})
-    )
+    values = {"shipped": shipped, "words": words}
+    text = f"{_render_template('package.py.jinja', templates, values).strip()}\n"
+    return _format_with_black(text) if templates else text
 
 
 def _module_values(module: Module, layout: Layout) -> dict[str, Any]:
@@ -242,7 +290,7 @@ def _module_values(module: Module, layout: Layout) -> dict[str, Any]:
         "typing": [SourceText(name) for name in ("Any", "Final", "Literal") if present[name]],
         "contract": [SourceText(name) for name in CONTRACT if present[name]],
         "exported": [literal(name) for name in ("APP", *sorted(t.function for t in module.tools))],
-        "app": SourceText(", ".join(literal(value) for value in app)),
+        "app": [literal(value) for value in app],
         "objects": identifier(objects_module(module.key)),
         "names": [(identifier(name), [literal(v) for v in values]) for name, values in shown],
         "tools": tools,
@@ -258,7 +306,7 @@ def _header_values(module: Module, layout: Layout) -> dict[str, SourceText]:
         mend += " then run `nox -s regen`."
     if layout.templates is not None:
         mend += f"\nLaid out by the templates in {layout.templates.name}."
-    built = clean_prose(module.version)
+    built = prose(module.version)
     return {
         "app_words": prose(module.app.name),
         "app_id": prose(module.app.id),
@@ -295,6 +343,14 @@ def _quote_row(row: Row) -> Row:
     return row._replace(**values)
 
 
+def _class_table_row(named: tuple[str, Class]) -> tuple[SourceText, SourceText, Class]:
+    term, row = literal(named[0]), _quote_row(named[1])
+    behind = len(", (") if row.properties else len(", (), (), (")
+    values = [SourceText(value) for value in row[:6]]
+    head = fill_lines(values, len(f"    {term}: Class(") + behind, 4, behind)
+    return term, head, row
+
+
 def _table_values(module: Module) -> dict[str, Any]:
     enums = module.enums.items()
     schemas = []
@@ -303,7 +359,7 @@ def _table_values(module: Module) -> dict[str, Any]:
         rows = [[*_schema_lines(clean_json(one))] for one in both]
         schemas.append((literal(clean_text(tool.function)), rows))
     return {
-        "classes": [(literal(term), _quote_row(row)) for term, row in module.classes.items()],
+        "classes": [*map(_class_table_row, module.classes.items())],
         "records": [(literal(term), _quote_row(row)) for term, row in module.records.items()],
         "enums": [
             (literal(e), [(literal(n), exact_literal(c)) for n, c in rows]) for e, rows in enums
@@ -355,8 +411,8 @@ def _tool_values(tool: ToolFunction) -> dict[str, Any]:
         "event": exact_literal(tool.event),
         "facts": [(SourceText(name), literal(value)) for name, value in facts.items() if value],
         "params": [(literal(p.key), _param_arguments(p.row)) for p in tool.parameters],
-        "answer": [(SourceText(name), literal(value)) for name, value in answer.items() if value],
-        "intent": [(SourceText(name), literal(value)) for name, value in known.items() if value],
+        "answer": [(SourceText(name), value) for name, value in answer.items() if value],
+        "intent": [SourceText(f"{name}={literal(one)}") for name, one in known.items() if one],
         "name": identifier(tool.function),
         "signature": signature,
         "returns": SourceText(tool.returns),
@@ -380,9 +436,10 @@ def _signature_parameter(parameter: ToolParameter) -> SourceText:
     return SourceText(f"{name}: {optional} = None")
 
 
-_SHOWN: Final = re.compile(", such as [^,]+(?=[.]$)|, absolute path or ~|, (read|write) only")
+_SHOWN: Final = re.compile(
+    r", such as [^,]+(?=[.]$)|, (read|write) only(?=[.]$)| (Read|Write) only[.]$"
+)
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
-_LONGEST: Final = WIDTH - len('    """"""')
 EXTRA: Final = "MakeValues"
 _SELECT: Final = (
     "self", "*names: {name}", "order: Sequence[str] = ()", "limit: int | None = None",
@@ -414,7 +471,10 @@ def _objects_values(module: Module) -> dict[str, Any]:
     values: dict[str, Any] = {
         "commands": [_method_values(one) for one in made.commands],
         "classes": classes,
-        "settable": [tuple(SourceText(part) for part in row) for row in made.settable],
+        "settable": [
+            (SourceText(name), [SourceText(held), SourceText(f"Replaceable[{value}]")])
+            for name, held, value in made.settable
+        ],
         "records": [_typed_dict(name, "TypedDict", rows) for name, rows in made.records],
         "literals": [
             (identifier(name), [literal(value) for value in rows])
@@ -451,7 +511,7 @@ def _objects_values(module: Module) -> dict[str, Any]:
         **values,
         "shaped": shaped,
         "guarded": shaped or guarded,
-        "types": [SourceText("__name__"), SourceText(f"[{lay_out_items(types, 7, 4)}]")],
+        "types": [SourceText("__name__"), SourceText(f"[{lay_out_items(types, 7, 4, each=True)}]")],
         "exported": list(map(literal, sorted({*names, *hidden}))),
         "runtime": [SourceText(name) for name in RUNTIME if name in used - late],
         "imports": [
@@ -491,8 +551,8 @@ def _class_values(one: TypedClass, made: TypedModule, module: Module) -> dict[st
     return {
         "name": identifier(one.name),
         "bases": SourceText(", ".join(base)),
-        "doc": prose(_short_description(module.sentences.get(one.term, "")) or f"The app {app}."),
-        "doc_items": prose(f"Objects of the class {one.term}."),
+        "doc": docstring(_short_description(module.sentences.get(one.term, f"The app {app}."))),
+        "doc_items": docstring(f"Objects of the class {shown_term(one.term)}."),
         "attributes": [_attribute_values(row, docs.get(row.jxa, "")) for row in one.attributes],
         "methods": [_method_values(row) for row in one.methods],
         "row": _typed_dict(one.row_name, one.row_base or "TypedDict", one.row) if has_row else None,
@@ -509,8 +569,10 @@ def _class_values(one: TypedClass, made: TypedModule, module: Module) -> dict[st
 
 
 def _key_type(one: TypedClass) -> str:
-    parts = [f"Literal[{', '.join(literal(key) for key in one.keys)}]"] if one.keys else []
-    return " | ".join([*parts, *([one.keys_base] if one.keys_base else [])]) or "str"
+    rest = [one.keys_base] if one.keys_base else []
+    taken = len(" | ".join([one.keys_name, *rest])) + 16
+    keys = lay_out_items([literal(key) for key in one.keys], taken, 4, each=True)
+    return " | ".join([*([f"Literal[{keys}]"] if one.keys else []), *rest]) or "str"
 
 
 def _typed_dict(name: str, base: str, rows: list[tuple[str, str]]) -> dict[str, Any]:
@@ -520,13 +582,11 @@ def _typed_dict(name: str, base: str, rows: list[tuple[str, str]]) -> dict[str, 
 
 def _short_description(sentence: str) -> str:
     """Return a sentence of a class or property without what its annotation or its name says."""
-    short = _SHOWN.sub("", sentence)
-    return short if len(short) <= _LONGEST else f"{short.partition(', in ')[0]}."
+    return _SHOWN.sub("", sentence)
 
 
 def _attribute_values(row: ObjectAttribute, description: str) -> dict[str, Any]:
-    name = row.name.rstrip("_").replace("_", " ")
-    tells = not description.lower().removeprefix("the ").startswith(name)
+    tells = not description.startswith("The property '")
     term = [literal(row.term)] if row.term else []
     return {
         "name": identifier(row.name),
@@ -534,21 +594,21 @@ def _attribute_values(row: ObjectAttribute, description: str) -> dict[str, Any]:
         "held": SourceText(row.held),
         "arguments": [exact_literal(row.jxa), *term],
         "widens": row.widens,
-        "doc": prose(description) if description and tells else "",
+        "doc": docstring(description) if description and tells else "",
     }
 
 
 def _method_values(one: ObjectMethod) -> dict[str, Any]:
     keys = [f"{parameter.key}={parameter.key}" for parameter in one.parameters]
     given = [f"{one.self_key}=self", *keys] if one.self_key else keys
-    doc = tool_docstring(replace(one.tool, parameters=one.parameters))
+    doc = tool_docstring(replace(one.tool, parameters=one.parameters), indent=8)
     return {
         "name": identifier(one.name),
         "signature": [SourceText(part) for part in one.signature],
         "returns": SourceText(one.returns),
         "before": SourceText("" if one.returns == "None" else "return "),
         "how": SourceText("_answer" if one.returns == "Any" else "_command"),
-        "doc": SourceText(re.sub(r"\n(?=.)", "\n    ", doc)),
+        "doc": doc,
         "call": [literal(one.tool.function), *map(SourceText, given)],
     }
 

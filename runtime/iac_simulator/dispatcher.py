@@ -300,12 +300,13 @@ class Dispatcher:
         run: Perform | None = None,
         params: Mapping[str, Any] | None = None,
         modifiers: Any = None,
+        named: Mapping[str, Any] | None = None,
     ) -> Any:
         """Send an event of the core suite about what `chain` names; `run` stands for its verb."""
         direct, timeout = world.make_reference(chain), modifier_timeout(from_wire(modifiers))
         about = encode_direct(world.tables, direct, "any")
         sent = SentEvent(world.tables.app.id, event, about, params or {}, timeout)
-        call = VerbCall(world, direct, {}, self.now(), timeout)
+        call = VerbCall(world, direct, named or {}, self.now(), timeout)
         self._add_latency(world, chain)
         occasion = find_occasion(call, _STANDARD_VERBS[event], direct, values=params)
         perform = run or (lambda target: VERBS[event](call._replace(direct=target)))
@@ -340,7 +341,8 @@ class Dispatcher:
         def set_data(target: AppReference) -> None:
             set_value(VerbCall(world, None, {}, self.now()), target.chain, value)
 
-        self._send_standard(world, "coresetd", chain, set_data, params, request.get("modifiers"))
+        modifiers = request.get("modifiers")
+        self._send_standard(world, "coresetd", chain, set_data, params, modifiers, {"to": value})
 
     def _answer_create(self, request: Request) -> Any:
         """Make what a constructor described: `.make()`, or pushed to the place `at`."""

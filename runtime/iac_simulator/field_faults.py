@@ -9,7 +9,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -17,10 +17,12 @@ from typing import Any, Final
 from iac_simulator.dictionary import class_descendants, element_class
 from iac_simulator.errors import EventRefusedError
 from iac_simulator.field_profile import (
+    ODD,
     FieldProfile,
     FieldRow,
     Occasion,
     Perform,
+    has_value,
     is_odd_object,
 )
 from iac_simulator.resolve import (
@@ -32,7 +34,7 @@ from iac_simulator.resolve import (
     resolve_chain,
 )
 from iac_simulator.values import AppReference, is_mark, parse_instant, to_iso
-from iac_simulator.world import AppWorld, Data, WorldObject
+from iac_simulator.world import AppWorld, ContainingList, Data, WorldObject
 
 _TABLES: Final = tomllib.loads(Path(__file__).with_name("field_forms.toml").read_text("utf-8"))
 FORMS: Final[Mapping[str, Mapping[str, Any]]] = _TABLES["form"]
@@ -51,6 +53,7 @@ def perform_event(profile: FieldProfile, occasion: Occasion, perform: Perform) -
         EventRefusedError: As the work does, or a row says; -1712 where it takes too long.
     """
     profile.catch_up()
+    profile.occasion = occasion
     cost, limit = profile.cost_of(occasion), profile.limit_of(occasion)
     profile.wait(min(cost, limit) / 1000)
     if cost > limit and occasion.reads:
@@ -321,6 +324,8 @@ class FieldReading:
         for row in self.profile.reading_rows(world, READ_FAULTS, node.term, prop):
             play = row["play"]
             value = found.value if isinstance(found, FoundValue) else found
+            if not has_value(world.tables, node, play):
+                continue
             self.profile.struck[row["id"]] += 1
             if play["fault"] == "stale":
                 found = self._remembered(f"{row['id']} {node.chain}", play, found)
@@ -365,13 +370,25 @@ class FieldReading:
         if nested and owner.term not in class_descendants(world.tables, listed):
             self.profile.struck.update(row["id"] for row in nested)
             nodes = [*_all_levels(world, nodes, plural)]
+        for row in self._hiding_rows(world, owner, listed):
+            left = [one for one in nodes if not _is_hidden(world, row["play"], one)]
+            if len(nodes) > 1 and len(left) < len(nodes):
+                self.profile.struck[row["id"]] += 1
+                nodes = left
+        return nodes
+
+    def hides_any(self, world: AppWorld, home: ContainingList, end: int, listed: str) -> bool:
+        """Say whether an object of a list before a place is left out."""
+        odd = any(ODD in data for data in home.items[:end])
+        rows = self._hiding_rows(world, home.owner, listed) if odd else ()
+        return any("having" not in row["play"] for row in rows)
+
+    def _hiding_rows(self, world: AppWorld, owner: WorldObject, listed: str) -> Iterator[FieldRow]:
         for row in self.profile.reading_rows(world, ("missing",), owner.term):
             since, _ = self.profile.seen.setdefault(row["id"], (self.profile.clock(), None))
             is_over = self.profile.clock() - since > row["play"].get("ms", _FOR_EVER) / 1000
-            if len(nodes) > 1 and not is_over and _leaves_out(world, row["play"], listed):
-                self.profile.struck[row["id"]] += 1
-                nodes = nodes[:-1]
-        return nodes
+            if not is_over and _leaves_out(world, row["play"], listed):
+                yield row
 
     def find_elsewhere(
         self, world: AppWorld, plural: str, matches: Callable[[WorldObject], bool]
@@ -404,6 +421,10 @@ def _all_levels(world: AppWorld, nodes: list[WorldObject], plural: str) -> Itera
         yield from _all_levels(world, [*world.list_items(node, plural)], plural)
 
 
+def _is_hidden(world: AppWorld, play: FieldRow, node: WorldObject) -> bool:
+    return has_value(world.tables, node, play) if "having" in play else is_odd_object(node)
+
+
 def _leaves_out(world: AppWorld, play: FieldRow, listed: str) -> bool:
     """Say whether a row leaves out objects of a class: `part` can name the one that it means."""
     part = play.get("part", "")
@@ -416,7 +437,7 @@ def _leaves_out(world: AppWorld, play: FieldRow, listed: str) -> bool:
 
 
 def prepare_world(profile: FieldProfile, world: AppWorld) -> None:
-    """Give a world the order, the names and the doubles that the rows in force say."""
+    """Give a world the order, names and doubles that the rows in force say, and mark the odd."""
     for row in profile.rows_in_force(world.tables):
         play = row.get("play", {})
         if play.get("fault") not in _PREPARED or acts_on_events(play) or not profile.acts(row):
@@ -424,6 +445,17 @@ def prepare_world(profile: FieldProfile, world: AppWorld) -> None:
         lists = [*_lists_of(world, play.get("of", ""))]
         profile.struck[row["id"]] += 1
         _PREPARED[play["fault"]](world, play, lists)
+    _mark_odd(world.data)
+
+
+def _mark_odd(data: Data) -> None:
+    for key, items in data.items():
+        if isinstance(items, list) and not key.startswith("@"):
+            objects = [item for item in items if isinstance(item, dict) and not is_mark(item)]
+            if len(objects) > 1:
+                objects[-1][ODD] = True
+            for item in objects:
+                _mark_odd(item)
 
 
 def _lists_of(world: AppWorld, term: str) -> Iterator[list[WorldObject]]:
@@ -495,7 +527,7 @@ def change_form(word: str, value: Any) -> Any:
     form = FORMS[word]
     if isinstance(value, dict) and "date" in value:
         moment = parse_instant(value["date"]) + timedelta(seconds=form.get("seconds", 0))
-        if "day" in form:
+        if "day" in form and moment.time() != time():
             moment = moment.replace(hour=0, minute=0, second=0) + timedelta(days=form["day"])
         return {"date": to_iso(moment.replace(year=form.get("year", moment.year)))}
     if isinstance(value, bool) or not isinstance(value, int | float | str):

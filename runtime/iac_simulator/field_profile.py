@@ -19,7 +19,14 @@ from iac_runtime.tools.field import field_rows
 from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_simulator.dictionary import chain_meaning, property_of_kin
 from iac_simulator.errors import EventRefusedError
-from iac_simulator.resolve import Found, FoundItems, VerbCall, direct_objects, resolve_chain
+from iac_simulator.resolve import (
+    Found,
+    FoundItems,
+    VerbCall,
+    comparable_value,
+    direct_objects,
+    resolve_chain,
+)
 from iac_simulator.values import AppReference, Chain, ChainStep, chain_from_wire
 from iac_simulator.world import AppWorld, WorldObject
 
@@ -37,6 +44,12 @@ _WHOLE: Final = ("error", "hang", "dialog", "renumber")
 _ASKED: Final = ("denied", "ambiguous")
 _OF_EVERY_APP: Final = ("event_ms", "start_ms")
 _TEXT_LOST: Final = 0xFFFF
+
+ODD: Final = "@odd"
+"""Marks the last of each list of several, as the app had it when it was used first.
+
+What is made later is like any other: it is in sight, and can be read.
+"""
 
 
 class Occasion(NamedTuple):
@@ -133,13 +146,44 @@ def _tested_chains(folded: Mapping[str, Any]) -> Iterator[Chain]:
 
 
 def is_odd_object(node: WorldObject) -> bool:
-    """Say whether an object is the one of its list with which something is the matter: the last."""
-    items = node.home.items if node.home is not None else [node.data]
-    return items[-1] is node.data and (node.home is None or len(items) > 1)
+    """Say whether an object is the one of its list with which something is the matter."""
+    return ODD in node.data or node.home is None
+
+
+def has_value(tables: Tables, node: WorldObject, play: Mapping[str, Any]) -> bool:
+    """Say whether a row is about an object: where it says `having`, that property has a value."""
+    prop = tables.find_property(node.term, play.get("having", ""))
+    return "having" not in play or (prop is not None and bool(node.data.get(prop.jxa)))
+
+
+def _ends_before_start(o: Occasion) -> bool:
+    """Say whether a start or an end that is set would have the end come first."""
+    (name, *_) = (*o.properties, "")
+    given = {name: o.call.named.get("to")}
+    for node in o.objects() if name.startswith(("start", "end")) else ():
+        dates = {
+            prop.term.split()[0]: comparable_value(given.get(prop.term, node.data.get(prop.jxa)))
+            for prop in o.call.world.tables.properties(node.term)
+            if prop.term in ("start date", "end date")
+        }
+        if len(dates) == 2 and None not in dates.values() and dates["end"] < dates["start"]:
+            return True
+    return False
+
+
+def _filters_dates(o: Occasion) -> bool:
+    found = (o.call.world.tables.find_property(t, p) for t in o.filtered[0] for p in o.filtered[1])
+    return any(prop is not None and prop.type == "date" for prop in found)
 
 
 def _last_name(o: Occasion) -> Any:
     return next((step.value for step in reversed(o.chain) if step.kind == "n"), "")
+
+
+def _share_a_name(world: AppWorld, o: Occasion) -> bool:
+    # The reading of the hard world asks this itself.
+    nodes = o._replace(call=o.call._replace(world=world)).objects()
+    return len({world.object_name(node.data) for node in nodes}) < len(nodes)
 
 
 def _given_texts(o: Occasion) -> str:
@@ -164,7 +208,7 @@ def _lies_in(word: str, o: Occasion) -> bool:
 CIRCUMSTANCES: Final[Mapping[str, Callable[[Occasion], bool]]] = {
     "a list": lambda o: any(isinstance(v, list) for v in (o.target, *o.values.values())),
     "a list of references": lambda o: isinstance(o.target, list),
-    "gone": lambda o: bool(o.chain) and not o.objects(),
+    "gone": lambda o: _names_one(o.call.world.tables, o.chain) and not o.objects(),
     "no hits": lambda o: bool(o.filtered[0]) and not o.objects(),
     "by name": lambda o: _last_name(o) != "" and any(map(is_odd_object, o.objects())),
     "id as name": lambda o: _last_name(o) != "" and not o.objects(),
@@ -175,6 +219,14 @@ CIRCUMSTANCES: Final[Mapping[str, Callable[[Occasion], bool]]] = {
     "emoji in name": lambda o: any(
         max(o.call.world.object_name(node.data) or " ") > chr(_TEXT_LOST) for node in o.objects()
     ),
+    "a shared name": lambda o: _share_a_name(o.call.world.friendly, o),
+    "end before start": _ends_before_start,
+    "a date filter": _filters_dates,
+    "a filter over several": lambda o: any(
+        one.kind == "w" and not _names_one(o.call.world.tables, o.chain[: at - 1])
+        for at, one in enumerate(o.chain)
+    ),
+    "over a thousand": lambda o: max(_sizes(o.call.world.friendly, o)) > 1000,
     "null": lambda o: None in o.values.values(),
     "brackets": lambda o: "(" in _given_texts(o),
     "text path": lambda o: isinstance(o.target, str) or "/" in _given_texts(o),
@@ -232,6 +284,7 @@ class FieldProfile:
     later: list[tuple[float, Callable[[], None]]] = field(default_factory=list)
     seen: dict[str, tuple[float, Any]] = field(default_factory=dict)
     started: set[str] = field(default_factory=set)
+    occasion: Occasion | None = None
     readable: dict[tuple[str, str, str], list[FieldRow]] = field(default_factory=dict)
 
     def rows_in_force(self, tables: Tables) -> Iterator[FieldRow]:
@@ -243,7 +296,8 @@ class FieldProfile:
                 yield row
 
     def acts(self, row: FieldRow, occasion: Occasion | None = None) -> bool:
-        """Say whether a row of what is in force acts now; `occasion` is None for a mere read."""
+        """Say whether a row of what is in force acts now, in the event that is under way."""
+        occasion = occasion or self.occasion
         play: Mapping[str, Any] = row.get("play", {})
         if not play or row["id"] in self.asked:
             return bool(play)
@@ -301,6 +355,8 @@ class FieldProfile:
             near = -1 if max(fitting) < 0 else 100 * max(fitting) + 99 - fitting.count(-1)
             cost = row.get("cost", {})
             for kind, number in cost.items() if near >= 0 else ():
+                if kind == "id_ms" and row.get("prefer") == "scope" and _is_scoped(occasion.chain):
+                    continue
                 if kind == "positional_ms" and "at" in cost:
                     # The app counts through to the position.
                     kind, number = "positional_ms_per_1000", number * 1000 // cost["at"]
@@ -363,6 +419,11 @@ def _nearness(term: str, o: Occasion) -> int:
     if term in terms or term in properties:
         return 2
     return 1 if fold_name(term) == fold_name(o.verb) else -1
+
+
+def _is_scoped(chain: Chain) -> bool:
+    """Say whether a chain names a container before the object that it names."""
+    return sum(step.kind in ("i", "n", "id") for step in chain) > 1
 
 
 def _sizes(world: AppWorld, o: Occasion) -> tuple[int, int]:

@@ -21,7 +21,7 @@ from golden import standard
 from making import inputs, put, read, sdef, source
 from metadata import TEXT, action, content, loaded, parameter, value
 
-from iac_gen import object_api, render
+from iac_gen import object_api
 from iac_gen.pipeline import BuildInputs, build_folder
 from iac_runtime import objects, tool
 from iac_runtime.tool import CALL
@@ -115,12 +115,6 @@ def call_all(files: Mapping[str, str], folder: Path, patch: pytest.MonkeyPatch) 
         function(**given)
         assert arrived == [function, given]
     return len(tools)
-
-
-@pytest.fixture(autouse=True)
-def unformatted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave out black, which takes half of the time and changes no name."""
-    monkeypatch.setattr(render, "_format_with_black", lambda text: text)
 
 
 @pytest.mark.sweep

@@ -236,6 +236,8 @@ def test_black_leaves_every_module_alone(folder: Folder) -> None:
     for name, text in folder.files.items():
         if name.endswith(".py"):
             assert is_black(text), name
+            read = re.sub(r"\nSCHEMAS:.*?\n}\n", "", text, flags=re.DOTALL)
+            assert [line for line in read.splitlines() if len(line) > 100] == [], name
 
 
 @pytest.mark.slow

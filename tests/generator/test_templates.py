@@ -12,7 +12,7 @@ from making import DIARY, build, inputs, is_black, module, read, sdef, source
 
 from iac_gen import render
 from iac_gen.cli import cli
-from iac_gen.render import Layout, render_module
+from iac_gen.render import Layout, own_templates, render_module, render_objects
 from iac_gen.verify_output import verify_module
 
 
@@ -125,28 +125,42 @@ def test_a_schema_has_a_property_a_line_and_a_diff_shows_the_one_that_changed() 
     assert sum(row.count('"aloud"') for row in rows) == 1
     changed = list(difflib.ndiff(rows, new.partition("SCHEMAS")[2].splitlines()))
     assert [line[2:].strip() for line in changed if line[0] in "+-"] == [
-        """'"aloud": {"type": "boolean", "description": "Whether to use aloud"}'""",
-        """'"aloud": {"type": "integer", "description": "The aloud to use"}'""",
+        r"""'"aloud": {"type": "boolean", "description": "Parameter \'aloud\', true or false"}'""",
+        r"""'"aloud": {"type": "integer", "description": "Parameter \'aloud\', a whole number"}'""",
     ]
 
 
-def test_what_black_made_is_kept_by_its_content(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_what_black_made_of_a_team_s_templates_is_kept_by_its_content(
+    ours: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    rewrite(ours / "tool.py.jinja", "    return APP", "\n\n    return   APP")
+    layout = Layout(templates=own_templates(ours), keep=tmp_path / "kept")
     made, _ = module(source())
-    text = render_module(made, Layout(keep=tmp_path))
-    assert text == render_module(made)
+    text = render_module(made, layout)
+    assert is_black(text)
+    assert text == render_module(made, layout._replace(keep=None))
     monkeypatch.setattr(render, "_format_with_black", lambda _: pytest.fail("formatted again"))
-    assert render_module(made, Layout(keep=tmp_path)) == text
-    (kept,) = tmp_path.iterdir()
+    assert render_module(made, layout) == text
+    (kept,) = (tmp_path / "kept").iterdir()
     kept.write_text(f"{kept.read_text()}import os\n")
     assert "Import does not belong in a module" in str(
-        verify_module(made, render_module(made, Layout(keep=tmp_path)))[0]
+        verify_module(made, render_module(made, layout))[0]
     )
     monkeypatch.undo()
     other, _ = module(source(read(sdef('<command name="burn" code="diarburn"/>'))))
-    assert "def burn(" in render_module(other, Layout(keep=tmp_path))
-    assert len(list(tmp_path.iterdir())) == 1
+    assert "def burn(" in render_module(other, layout)
+    assert len(list((tmp_path / "kept").iterdir())) == 1
+
+
+def test_what_the_shipped_templates_give_needs_no_black(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(render, "_format_with_black", lambda _: pytest.fail("was formatted"))
+    made, _ = module(source())
+    texts = render_module(made, Layout(keep=tmp_path)), render_objects(made)
+    monkeypatch.undo()
+    assert all(map(is_black, texts))
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_build_in_memory_writes_no_file(tmp_path: Path) -> None:

@@ -45,6 +45,8 @@ def _member(term: str, row: FieldRow, type_: str) -> tuple[Property, ...]:
     named = row["play"].get("property")
     if named and named not in ("id", "name", "selection"):
         own.append((named, "prop", type_))
+    if having := row["play"].get("having"):
+        own.append((having, "have", "text"))
     return tuple(Property(t, c, camel_case(t), k, "rw", "SAFE") for t, c, k in own)
 
 
@@ -103,6 +105,8 @@ def world_of(row: FieldRow, tables: Tables, value: Any) -> dict[str, Any]:
             made["id"] = f"{value}-{count}" if isinstance(value, str) else value + count
         elif play.get("property") and named != "id":
             made[named] = value
+        if having := play.get("having"):
+            made[camel_case(having)] = "yes" if count % 2 else ""
         if inner:
             made[parts] = [{"id": f"p-{n}", "name": f"Part {n}"} for n in (1, 2)]
             made[things] = [*made.get(things, []), *inner]
@@ -121,6 +125,10 @@ def _plurals(tables: Tables) -> tuple[str, str]:
     """Return the collections of the parts and of the things."""
     rows = list(tables.classes.values())
     return rows[-2 if rows[-1].code == "thin" else -1].plural, rows[-1].plural
+
+
+MARKS = ("@hard", "@odd")
+"""What only says that a world was made hard."""
 
 
 def scripted(row: FieldRow, tables: Tables, value: Any) -> Iterator[str]:
@@ -172,8 +180,11 @@ def seen(row: FieldRow, type_: str, value: Any, profile: str) -> list[Any]:
     source += "(typeof v === 'function' ? 'reference' : v) } catch (e) { return e.errorNumber } }; "
     source += f"const a = Application('Made'); JSON.stringify([{attempts}])"
     done = simulator(["osascript", "-l", "JavaScript", "-e", source], b"", 1e9)
-    state = {key: part for key, part in simulator.state()["made"].items() if key != "@hard"}
-    return [done.stdout, done.stderr, round(simulator.waited), state]
+    state = json.dumps(simulator.state()["made"])
+    own = json.loads(
+        state, object_hook=lambda data: {key: data[key] for key in data if key not in MARKS}
+    )
+    return [done.stdout, done.stderr, round(simulator.waited), own]
 
 
 def test_each_fault_of_the_book_is_played() -> None:

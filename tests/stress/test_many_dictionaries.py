@@ -1,6 +1,6 @@
 """Thousands of dictionaries in one build: the time grows with them, the memory hardly.
 
-`IAC_DICTIONARIES=10000` measures as many; black, which each of them meets anew, takes most time.
+`IAC_DICTIONARIES=10000` measures as many.
 """
 
 import os

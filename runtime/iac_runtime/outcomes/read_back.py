@@ -135,6 +135,7 @@ class ReadBackPlanner:
     ) -> None:
         self._event, self._tables, self._seconds = event, tables, seconds
         self._secrets = tuple(secrets)
+        self._costs: Mapping[str, Any] = {}
 
     def plan_read_back(self) -> ReadBackPlan:
         """Return what to read; where nothing can be, why."""
@@ -324,7 +325,7 @@ class ReadBackPlanner:
 
     def _read_columns(self, target: tuple[Step, ...], *rows: Property | None) -> Event:
         """Return the read of properties of an object, of which some may be none."""
-        return self._build_read("columns", target, columns=columns_of(rows))
+        return self._build_read("columns", target, columns=columns_of(rows), costs=self._costs)
 
     def _read_way(self, found: Reference, way: str) -> Event:
         reader = AppReader(self._tables, strict=False)
@@ -349,7 +350,11 @@ class ReadBackPlanner:
         return [resolve_steps(one, self._tables) for one in steps]
 
     def _class_and_identifier(self, found: Reference) -> tuple[str, Property | None]:
+        from iac_runtime.tools.field import read_costs
+
         kind = found.classes[0] if found.classes else ""
+        # Where each read is dear, one has all.
+        self._costs = read_costs(self._event.app, kind)
         return kind, self._identifier_of(kind) if kind != APPLICATION else None
 
     def _identifier_of(self, kind: str) -> Property | None:

@@ -35,6 +35,7 @@ def profile_words() -> tuple[frozenset[str], frozenset[str]]:
 _COSTS: Final = {
     "event": "event_ms",
     "id": "id_ms",
+    "item": "item_ms",
     "column": "column_ms_per_1000",
     "whose": "whose_ms_per_1000",
 }
@@ -45,9 +46,9 @@ _COSTS: Final = {
 def read_costs(app: str, term: str) -> Mapping[str, Any]:
     """Return what reads of the objects of a class are said to take, in milliseconds.
 
-    Of an event, of reaching one by `id`, of a `column` of 1,000 and of a filter over 1,000
-    (`whose`); `heavy` has properties that take longer, each with that for one object. What nobody
-    measured is left out; of several figures the largest counts.
+    Of an event, of reaching one by `id`, of one `item` on its own, of a `column` of 1,000 and of a
+    filter over 1,000 (`whose`); `heavy` has properties that take longer, each with that for one
+    object. What nobody measured is left out; of several figures the largest counts.
     """
     costs: dict[str, Any] = {}
     heavy: dict[str, int] = {}

@@ -145,7 +145,9 @@ function wantedIds(list, request) {
   // A list no longer than its reads could be moved round to what it was at first.
   var few = all.length <= Math.min(width + 1, FEW_ITEMS);
   if (list.filter || list.part) few = ids.length * width <= (list.filter ? FEW_CELLS : width + 1);
-  if (list.filter && ids.length * width * (list.costs.event + list.costs.id) + MUCH_MORE < list.took * (width + 1)) few = true;
+  var cells = ids.length * width * cellCost(list.costs), columns = (width + 1) * Math.max(list.took, list.costs.event);
+  if (list.filter && cells + MUCH_MORE < columns) few = true;
+  if (cells > columns + MUCH_MORE) few = false;
   if (list.holder) few = false;
   if (few || !width) {
     return { ids: ids, total: list.total, from: request.order.length ? 0 : request.offset };

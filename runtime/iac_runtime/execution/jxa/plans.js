@@ -1,9 +1,9 @@
 // How a list is read, by cost: columns of all, columns of a part, values by id, the app's filter or
 // the same one here. Costs come with the request; this worker corrects them by what it measures.
 
-// Milliseconds of an event, of reaching an object by id, and of 1,000 items in a column or in a filter of the app's. A property
-// that is in none of them (a body) has its own milliseconds an item, in `heavy`.
-var COSTS = { event: 50, id: 0, column: 50, whose: 50, heavy: {} }, MEASURED = {};
+// Milliseconds of an event, of reaching an object by id, of reading an item on its own, and of 1,000 items in a column or in a
+// filter of the app's. A property that is like none of them (a body) has its own milliseconds an item, in `heavy`.
+var COSTS = { event: 50, id: 0, item: 0, column: 50, whose: 50, heavy: {} }, MEASURED = {};
 
 // So few values are read by id where that is cheaper, and more where it is cheaper by so much. A part
 // is read with its neighbours: what is short could be moved round to what it was.
@@ -29,6 +29,10 @@ function timed(list, read) {
   return values;
 }
 
+function cellCost(costs) {
+  return costs.event + costs.id + costs.item;
+}
+
 function weightOf(list, name) {
   return list.costs.heavy[name] || list.costs.column / 1000;
 }
@@ -48,6 +52,8 @@ function isCheaperHere(list) {
 function choosePart(list, request) {
   if (list.early) return void (list.total = bareTotal(list));
   list.part = list.kept = null;
+  // To count would take as long as to read.
+  if (list.costs.event >= MUCH_MORE && list.costs.column <= DEAR) return;
   if (list.filter || list.test || list.holder || request.order.length || request.limit === null) return;
   if (!namesRead(request).concat([request.idColumn]).every(function (name) { return inRange(list, name); })) return;
   var size = bareTotal(list), end = Math.min(request.offset + request.limit, size);
@@ -143,7 +149,7 @@ function fill(list, request, pairs, places) {
     var many = places ? places.length * waiting.length : Infinity, weight = weightOf(list, name);
     var read = list.part || (ranged ? part : [0, list.total]), ends = list.reach ? 0 : 1 / waiting.length;
     var more = (1 + ends) * ((read[1] - read[0]) * weight + list.costs.event) -
-      many / waiting.length * (list.costs.event + list.costs.id + weight);
+      many / waiting.length * (cellCost(list.costs) + weight);
     if (more > 0 && (many <= FEW_CELLS || more > MUCH_MORE)) return cells(list, request, pair, places);
     var whole = list.part;
     if (ranged) list.part = part;

@@ -122,10 +122,11 @@ function properties(work, request) {
 
 function columns(work, request) {
   var target = build(work, request.target), fields = [], failed = 0, first = null;
+  var all = together(work, request, target);
   for (var i = 0; i < request.columns.length; i++) {
-    var value = null;
+    var value = null, name = request.columns[i][1];
     try {
-      value = plain(work, property(work, target, request.columns[i][1]), 0);
+      value = plain(work, all && name in all ? all[name] : property(work, target, name), 0);
     } catch (error) {
       if (isFatal(error)) throw error;
       first = first || error;
@@ -136,6 +137,18 @@ function columns(work, request) {
   }
   if (failed && failed === request.columns.length) throw first;
   return { record: fields };
+}
+
+// All properties of an object in one event, where each on its own is dear; else null.
+function together(work, request, target) {
+  if (work.raw || !request.costs || (request.columns.length - 1) * cellCost(costsOf(request)) < MUCH_MORE) return null;
+  try {
+    var all = read(work, target.properties);
+    return all && typeof all === 'object' && !Array.isArray(all) ? all : null;
+  } catch (error) {
+    if (isFatal(error) || isGone(error)) throw error;
+    return null;
+  }
 }
 
 function unreadable(work, label, error) {
