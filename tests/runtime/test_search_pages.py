@@ -89,7 +89,7 @@ def test_an_answer_has_the_best_tools_and_names_and_keeps_its_budget(asked: dict
     assert 3 <= len(answer["tools"]) <= 5
     named = [name for group in answer["more"].values() for name in group]
     assert not {*named} & {row["name"] for row in answer["tools"]}
-    assert len(named) >= 5
+    assert named
     assert "app" in asked or count_tokens([answer]) <= 400
 
 
