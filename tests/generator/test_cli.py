@@ -49,7 +49,7 @@ def test_a_build_says_what_it_built(diary: Path, tools: Path) -> None:
     assert f"1 apps or libraries, 6 tools, in {tools}" in result.stdout
     assert {path.name for path in tools.iterdir()} == {
         "__init__.py", "catalogue.json", "diary.py", "diary_objects.py", "listing.jsonl",
-        "search.jsonl", "tools.lock",
+        "words.jsonl", "tools.lock",
     }  # fmt: skip
 
 

@@ -234,7 +234,7 @@ def test_a_lower_level_stops_the_build_and_an_update_is_told_in_words() -> None:
     def built(raw: bytes, before: PreviousBuild | None = None) -> Any:
         given = BuildInputs([loaded(raw)], standard(), [], previous=before or PreviousBuild())
         files, report = build_folder(given)
-        names = ("catalogue.json", "listing.jsonl", "tools.lock", "search.jsonl")
+        names = ("catalogue.json", "listing.jsonl", "tools.lock", "words.jsonl")
         return PreviousBuild.read(*(files[name] for name in names)), report
 
     one = action("GetEntryIntent", parameter("entry", ENTRY), protocols=["DeleteEntity"])
@@ -400,7 +400,7 @@ def test_an_approval_of_the_dictionary_outlives_a_change_of_the_intents(
 
 
 def test_a_build_of_one_source_keeps_the_other(folder: Path) -> None:
-    names = ("catalogue.json", "listing.jsonl", "tools.lock", "search.jsonl")
+    names = ("catalogue.json", "listing.jsonl", "tools.lock", "words.jsonl")
     before = PreviousBuild.read(*((folder / name).read_text() for name in names))
     _, report = build_folder(BuildInputs([DICTIONARY], standard(), [], previous=before))
     assert report.gone == ()

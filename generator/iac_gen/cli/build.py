@@ -18,7 +18,7 @@ from iac_gen.changes import Change
 from iac_gen.cli import common
 from iac_gen.model import Diagnostic
 from iac_gen.naming import app_modules
-from iac_gen.output import CATALOGUE, LISTING, LOCK, SEARCH, AppFiles, LevelFall, PreviousBuild
+from iac_gen.output import CATALOGUE, LISTING, LOCK, WORDS, AppFiles, LevelFall, PreviousBuild
 from iac_gen.report import UNFORESEEN, AppReport, BuildReport
 from iac_gen.text import clean_text, on_one_line
 
@@ -233,7 +233,7 @@ def _built_apps(
     """Return the apps as a build leaves them, without those that are gone."""
     if not files:
         return previous.apps
-    new = PreviousBuild.read(*(files[name] for name in (CATALOGUE, LISTING, LOCK, SEARCH)))
+    new = PreviousBuild.read(*(files[name] for name in (CATALOGUE, LISTING, LOCK, WORDS)))
     return {key: app for key, app in new.apps.items() if key not in report.gone}
 
 
@@ -243,7 +243,7 @@ def _edited_files(
     """Yield which files are not what the dictionaries give, but for the apps that are known."""
     for name in differing:
         key = name.partition(".")[0].removesuffix("_objects")
-        if key in known or (known and name in (CATALOGUE, LISTING, LOCK, SEARCH)):
+        if key in known or (known and name in (CATALOGUE, LISTING, LOCK, WORDS)):
             continue
         now = write.read_files(folder, [name]).get(name)
         if now is None:
@@ -293,9 +293,10 @@ def check_command(
     _print_falls(report.falls)
     for key in report.gone:
         click.echo(f"Gone: {key}")
-    again = " ".join(["iac-gen build", *sys.argv[2:]])
+    arguments = _without_format(sys.argv[2:])
+    again = " ".join(["iac-gen build", *arguments])
     if report.falls:
-        _exit_with_falls(report, "a build stops", ["build", *sys.argv[2:]])
+        _exit_with_falls(report, "a build stops", ["build", *arguments])
     common.exit_with_failures(report.lost)
     if differing:
         count = "1 file differs" if len(differing) == 1 else f"{len(differing)} files differ"
@@ -304,6 +305,12 @@ def check_command(
         common.fail(f"some apps are no longer there; remove their modules with: {again} --prune", 1)
     if waiting:
         sys.exit(1)
+
+
+def _without_format(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments of `check` that `build` takes too."""
+    pairs = zip(["", *arguments], arguments, strict=False)
+    return [one for last, one in pairs if last != "--format" and not one.startswith("--format")]
 
 
 def _exit_with_falls(report: BuildReport, outcome: str, arguments: Sequence[str]) -> NoReturn:

@@ -159,7 +159,7 @@ class _OpenIndex:
 
     def __init__(self, catalogue: Catalogue, others: Sequence[IndexedApp]) -> None:
         folders = (one.folder for one in catalogue.tool_folders)
-        self._files = [SearchFile(folder / "search.jsonl", catalogue) for folder in folders]
+        self._files = [SearchFile(folder, catalogue) for folder in folders]
         self._others = others
         self._total = max(sum(file.rows for file in self._files), 1)
         rows = chain.from_iterable(one.rows for one in others)
