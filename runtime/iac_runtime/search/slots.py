@@ -30,7 +30,9 @@ _URL: Final = re.compile(
 )
 _ADDRESS: Final = re.compile(r"[\w.+-]+@[\w-]+(?:\.\w+)+")
 _NUMBER: Final = re.compile(r"(?<![\w.:/-])\d{1,4}(?![\w:/-]|\.\d)")
-_NUMBERS: Final[list[str]] = "- - two three four five six seven eight nine ten eleven twelve".split()
+_NUMBERS: Final[list[str]] = (
+    "- - two three four five six seven eight nine ten eleven twelve".split()
+)
 _SPELLED: Final = re.compile(rf"\b({'|'.join(_NUMBERS[2:])})\b", re.IGNORECASE)
 _TIME: Final = re.compile(
     r"\b(\d{1,2})(?::(\d\d))?\s*([ap])\.?m\b|\bat (\d{1,2})(?::(\d\d))?\b|\b(\d{1,2}):(\d\d)\b",
