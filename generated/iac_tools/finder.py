@@ -265,7 +265,7 @@ def get(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Read objects of Finder all properties, or those that are named. SAFE.
+    """Read objects of Finder: all properties, or those that are named. SAFE.
 
     Args:
         target: Which objects.
@@ -316,11 +316,11 @@ def list(
 
     Args:
         element: Of which class.
-        of: Where to look the whole app if left out.
+        of: Where to look; the whole app if left out.
         where: Conditions by property name, which must all match.
         properties: Properties to read.
-        order: Properties to sort by - before a name reverses its order.
-        limit: The most rows all if left out.
+        order: Properties to sort by; - before a name reverses its order.
+        limit: The most rows; all if left out.
         offset: Rows to skip.
         cursor: The cursor from the last result's note.
         raw: Keep hidden characters in texts.
@@ -368,7 +368,7 @@ def count(
 
     Args:
         element: Of which class.
-        of: Where to look the whole app if left out.
+        of: Where to look; the whole app if left out.
         where: Conditions by property name, which must all match.
         timeout: Seconds that the call may take.
 
@@ -406,7 +406,7 @@ def make(
     Args:
         element: Of which class.
         properties: Values by property name.
-        at: Where to make it the app chooses if left out.
+        at: Where to make it; the app chooses if left out.
         timeout: Seconds that the call may take.
         to: The file or folder that an alias leads to.
 
@@ -462,7 +462,7 @@ def open(
 
     Args:
         target: Which objects.
-        using: The app to open them with, such as applicationFiles 0 .
+        using: The app to open them with, such as applicationFiles[0].
         with_properties: Settings, by name.
     """
     return APP.call(open, target=target, using=using, with_properties=with_properties)
@@ -748,7 +748,7 @@ def clean_up(target: Ref | ListOf[Ref], *, by: str | None = None) -> None:
     """Arrange the icons of a window or the desktop in Finder. MODIFY.
 
     Args:
-        target: The windows to arrange, such as windows 0 .
+        target: The windows to arrange, such as windows[0].
         by: Which property to clean up by.
     """
     return APP.call(clean_up, target=target, by=by)
@@ -765,7 +765,7 @@ def eject(target: Ref | ListOf[Ref] | None = None) -> None:
     """Eject disks in Finder. MODIFY, unmounts a volume.
 
     Args:
-        target: The disks to eject, such as disks 0 .
+        target: The disks to eject, such as disks[0].
     """
     return APP.call(eject, target=target)
 
@@ -800,7 +800,7 @@ def erase(target: Ref | ListOf[Ref]) -> None:
     """Erase a disk with everything on it. DANGEROUS, destroys for good.
 
     Args:
-        target: The disk to erase, such as disks 0 .
+        target: The disk to erase, such as disks[0].
     """
     return APP.call(erase, target=target)
 
@@ -844,7 +844,7 @@ def update(
     although the verb...
 
     Args:
-        target: The files or folders to refresh, such as folders 0 .
+        target: The files or folders to refresh, such as folders[0].
         necessity: Whether to refresh only what changed.
         registering_applications: Whether to register applications.
     """
@@ -1331,7 +1331,8 @@ CLASSES: Final[Mapping[str, Class]] = {
         Element("clipping", "rw"),
         Element("package", "rw"),
     )),
-    "computer-object": Class("ccmp", "computer-object", "computer-objects", "item", "MODIFY", "DANGEROUS", ()),
+    "computer-object": Class(
+        "ccmp", "computer-object", "computer-objects", "item", "MODIFY", "DANGEROUS", ()),
     "disk": Class("cdis", "disk", "disks", "container", "MODIFY", "DANGEROUS", (
         Property("id", "ID  ", "id", "integer", "r", "SAFE"),
         Property("capacity", "capa", "capacity", "integer", "r", "SAFE"),
@@ -1366,7 +1367,8 @@ CLASSES: Final[Mapping[str, Class]] = {
         Element("clipping", "rw"),
         Element("package", "rw"),
     )),
-    "desktop-object": Class("cdsk", "desktop-object", "desktop-objects", "container", "MODIFY", "DANGEROUS", (), (
+    "desktop-object": Class(
+        "cdsk", "desktop-object", "desktop-objects", "container", "MODIFY", "DANGEROUS", (), (
         Element("item", "rw"),
         Element("container", "rw"),
         Element("disk", "rw"),
@@ -1379,8 +1381,11 @@ CLASSES: Final[Mapping[str, Class]] = {
         Element("clipping", "rw"),
         Element("package", "rw"),
     )),
-    "trash-object": Class("ctrs", "trash-object", "trash-objects", "container", "MODIFY", "DANGEROUS", (
-        Property("warns before emptying", "warn", "warnsBeforeEmptying", "boolean", "rw", "DANGEROUS"),
+    "trash-object": Class(
+        "ctrs", "trash-object", "trash-objects", "container", "MODIFY", "DANGEROUS", (
+        Property(
+            "warns before emptying", "warn", "warnsBeforeEmptying", "boolean", "rw", "DANGEROUS"
+        ),
     ), (
         Element("item", "rw"),
         Element("container", "rw"),
@@ -1403,17 +1408,24 @@ CLASSES: Final[Mapping[str, Class]] = {
     "alias file": Class("alia", "aliasFile", "aliasFiles", "file", "MODIFY", "DANGEROUS", (
         Property("original item", "orig", "originalItem", "specifier", "rw", "MODIFY"),
     )),
-    "application file": Class("appf", "applicationFile", "applicationFiles", "file", "MODIFY", "DANGEROUS", (
+    "application file": Class(
+        "appf", "applicationFile", "applicationFiles", "file", "MODIFY", "DANGEROUS", (
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("suggested size", "sprt", "suggestedSize", "integer", "r", "SAFE"),
         Property("minimum size", "mprt", "minimumSize", "integer", "rw", "MODIFY"),
         Property("preferred size", "appt", "preferredSize", "integer", "rw", "MODIFY"),
-        Property("accepts high level events", "isab", "acceptsHighLevelEvents", "boolean", "r", "SAFE"),
-        Property("has scripting terminology", "hscr", "hasScriptingTerminology", "boolean", "r", "SAFE"),
+        Property(
+            "accepts high level events", "isab", "acceptsHighLevelEvents", "boolean", "r", "SAFE"
+        ),
+        Property(
+            "has scripting terminology", "hscr", "hasScriptingTerminology", "boolean", "r", "SAFE"
+        ),
         Property("opens in Classic", "Clsc", "opensInClassic", "boolean", "rw", "MODIFY"),
     )),
-    "document file": Class("docf", "documentFile", "documentFiles", "file", "MODIFY", "DANGEROUS", ()),
-    "internet location file": Class("inlf", "internetLocationFile", "internetLocationFiles", "file", "MODIFY", "DANGEROUS", (
+    "document file": Class(
+        "docf", "documentFile", "documentFiles", "file", "MODIFY", "DANGEROUS", ()),
+    "internet location file": Class(
+        "inlf", "internetLocationFile", "internetLocationFiles", "file", "MODIFY", "DANGEROUS", (
         Property("location", "iloc", "location", "text", "r", "SAFE"),
     )),
     "clipping": Class("clpf", "clipping", "clippings", "file", "MODIFY", "DANGEROUS", (
@@ -1437,26 +1449,33 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("collapsed", "wshd", "collapsed", "boolean", "rw", "SAFE"),
         Property("properties", "pALL", "properties", "record", "rw", "MODIFY"),
     )),
-    "Finder window": Class("brow", "finderWindow", "finderWindows", "window", "MODIFY", "DANGEROUS", (
+    "Finder window": Class(
+        "brow", "finderWindow", "finderWindows", "window", "MODIFY", "DANGEROUS", (
         Property("target", "fvtg", "target", "specifier", "rw", "SAFE"),
         Property("current view", "pvew", "currentView", "ecvw", "rw", "SAFE"),
         Property("icon view options", "icop", "iconViewOptions", "icon view options", "r", "SAFE"),
         Property("list view options", "lvop", "listViewOptions", "list view options", "r", "SAFE"),
-        Property("column view options", "cvop", "columnViewOptions", "column view options", "r", "SAFE"),
+        Property(
+            "column view options", "cvop", "columnViewOptions", "column view options", "r", "SAFE"
+        ),
         Property("toolbar visible", "tbvi", "toolbarVisible", "boolean", "rw", "SAFE"),
         Property("statusbar visible", "stvi", "statusbarVisible", "boolean", "rw", "SAFE"),
         Property("pathbar visible", "pbvi", "pathbarVisible", "boolean", "rw", "SAFE"),
         Property("sidebar width", "sbwi", "sidebarWidth", "integer", "rw", "SAFE"),
     )),
-    "desktop window": Class("dktw", "desktopWindow", "desktopWindows", "Finder window", "MODIFY", "DANGEROUS", ()),
-    "information window": Class("iwnd", "informationWindow", "informationWindows", "window", "MODIFY", "DANGEROUS", (
+    "desktop window": Class(
+        "dktw", "desktopWindow", "desktopWindows", "Finder window", "MODIFY", "DANGEROUS", ()),
+    "information window": Class(
+        "iwnd", "informationWindow", "informationWindows", "window", "MODIFY", "DANGEROUS", (
         Property("item", "cobj", "item", "specifier", "r", "SAFE"),
         Property("current panel", "panl", "currentPanel", "ipnl", "rw", "SAFE"),
     )),
-    "preferences window": Class("pwnd", "preferencesWindow", "preferencesWindows", "window", "MODIFY", "DANGEROUS", (
+    "preferences window": Class(
+        "pwnd", "preferencesWindow", "preferencesWindows", "window", "MODIFY", "DANGEROUS", (
         Property("current panel", "panl", "currentPanel", "pple", "rw", "SAFE"),
     )),
-    "clipping window": Class("lwnd", "clippingWindow", "clippingWindows", "window", "MODIFY", "DANGEROUS", ()),
+    "clipping window": Class(
+        "lwnd", "clippingWindow", "clippingWindows", "window", "MODIFY", "DANGEROUS", ()),
     "process": Class("prcs", "process", "processes", None, "MODIFY", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("visible", "pvis", "visible", "boolean", "rw", "SAFE"),
@@ -1464,34 +1483,65 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("file", "file", "file", "specifier", "r", "SAFE"),
         Property("file type", "asty", "fileType", "type", "r", "SAFE"),
         Property("creator type", "fcrt", "creatorType", "type", "r", "SAFE"),
-        Property("accepts high level events", "isab", "acceptsHighLevelEvents", "boolean", "r", "SAFE"),
+        Property(
+            "accepts high level events", "isab", "acceptsHighLevelEvents", "boolean", "r", "SAFE"
+        ),
         Property("accepts remote events", "revt", "acceptsRemoteEvents", "boolean", "r", "SAFE"),
-        Property("has scripting terminology", "hscr", "hasScriptingTerminology", "boolean", "r", "SAFE"),
+        Property(
+            "has scripting terminology", "hscr", "hasScriptingTerminology", "boolean", "r", "SAFE"
+        ),
         Property("total partition size", "appt", "totalPartitionSize", "integer", "r", "SAFE"),
         Property("partition space used", "pusd", "partitionSpaceUsed", "integer", "r", "SAFE"),
     )),
-    "application process": Class("pcap", "applicationProcess", "applicationProcesses", "process", "MODIFY", "DANGEROUS", (
+    "application process": Class(
+        "pcap", "applicationProcess", "applicationProcesses", "process", "MODIFY", "DANGEROUS", (
         Property("application file", "appf", "applicationFile", "application file", "r", "SAFE"),
     )),
-    "desk accessory process": Class("pcda", "deskAccessoryProcess", "deskAccessoryProcesses", "process", "MODIFY", "DANGEROUS", (
+    "desk accessory process": Class(
+        "pcda", "deskAccessoryProcess", "deskAccessoryProcesses", "process", "MODIFY",
+        "DANGEROUS", (
         Property("desk accessory file", "dafi", "deskAccessoryFile", "specifier", "r", "SAFE"),
     )),
     "preferences": Class("cprf", "preferences", "preferencess", None, "MODIFY", "DANGEROUS", (
         Property("window", "cwin", "window", "preferences window", "r", "SAFE"),
         Property("icon view options", "icop", "iconViewOptions", "icon view options", "r", "SAFE"),
         Property("list view options", "lvop", "listViewOptions", "list view options", "r", "SAFE"),
-        Property("column view options", "cvop", "columnViewOptions", "column view options", "r", "SAFE"),
+        Property(
+            "column view options", "cvop", "columnViewOptions", "column view options", "r", "SAFE"
+        ),
         Property("folders spring open", "sprg", "foldersSpringOpen", "boolean", "rw", "MODIFY"),
         Property("delay before springing", "dela", "delayBeforeSpringing", "real", "rw", "MODIFY"),
-        Property("desktop shows hard disks", "pdhd", "desktopShowsHardDisks", "boolean", "rw", "MODIFY"),
-        Property("desktop shows external hard disks", "pehd", "desktopShowsExternalHardDisks", "boolean", "rw", "MODIFY"),
-        Property("desktop shows removable media", "pdrm", "desktopShowsRemovableMedia", "boolean", "rw", "MODIFY"),
-        Property("desktop shows connected servers", "pdsv", "desktopShowsConnectedServers", "boolean", "rw", "MODIFY"),
+        Property(
+            "desktop shows hard disks", "pdhd", "desktopShowsHardDisks", "boolean", "rw", "MODIFY"
+        ),
+        Property(
+            "desktop shows external hard disks", "pehd", "desktopShowsExternalHardDisks", "boolean",
+            "rw", "MODIFY"
+        ),
+        Property(
+            "desktop shows removable media", "pdrm", "desktopShowsRemovableMedia", "boolean", "rw",
+            "MODIFY"
+        ),
+        Property(
+            "desktop shows connected servers", "pdsv", "desktopShowsConnectedServers", "boolean",
+            "rw", "MODIFY"
+        ),
         Property("new window target", "pnwt", "newWindowTarget", "specifier", "rw", "MODIFY"),
-        Property("folders open in new windows", "ponw", "foldersOpenInNewWindows", "boolean", "rw", "MODIFY"),
-        Property("folders open in new tabs", "pont", "foldersOpenInNewTabs", "boolean", "rw", "MODIFY"),
-        Property("new windows open in column view", "pocv", "newWindowsOpenInColumnView", "boolean", "rw", "MODIFY"),
-        Property("all name extensions showing", "psnx", "allNameExtensionsShowing", "boolean", "rw", "MODIFY"),
+        Property(
+            "folders open in new windows", "ponw", "foldersOpenInNewWindows", "boolean", "rw",
+            "MODIFY"
+        ),
+        Property(
+            "folders open in new tabs", "pont", "foldersOpenInNewTabs", "boolean", "rw", "MODIFY"
+        ),
+        Property(
+            "new windows open in column view", "pocv", "newWindowsOpenInColumnView", "boolean",
+            "rw", "MODIFY"
+        ),
+        Property(
+            "all name extensions showing", "psnx", "allNameExtensionsShowing", "boolean", "rw",
+            "MODIFY"
+        ),
     )),
     "label": Class("clbl", "label", "labels", None, "MODIFY", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "rw", "MODIFY"),
@@ -1499,18 +1549,25 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("color", "colr", "color", "color", "rw", "MODIFY"),
     )),
     "icon family": Class("ifam", "iconFamily", "iconFamilys", None, "MODIFY", "DANGEROUS", (
-        Property("large monochrome icon and mask", "ICN#", "largeMonochromeIconAndMask", "any", "r", "SAFE"),
+        Property(
+            "large monochrome icon and mask", "ICN#", "largeMonochromeIconAndMask", "any", "r",
+            "SAFE"
+        ),
         Property("large 8 bit mask", "l8mk", "large8BitMask", "any", "r", "SAFE"),
         Property("large 32 bit icon", "il32", "large32BitIcon", "any", "r", "SAFE"),
         Property("large 8 bit icon", "icl8", "large8BitIcon", "any", "r", "SAFE"),
         Property("large 4 bit icon", "icl4", "large4BitIcon", "any", "r", "SAFE"),
-        Property("small monochrome icon and mask", "ics#", "smallMonochromeIconAndMask", "any", "r", "SAFE"),
+        Property(
+            "small monochrome icon and mask", "ics#", "smallMonochromeIconAndMask", "any", "r",
+            "SAFE"
+        ),
         Property("small 8 bit mask", "ics8", "small8BitMask", "any", "r", "SAFE"),
         Property("small 32 bit icon", "is32", "small32BitIcon", "any", "r", "SAFE"),
         Property("small 8 bit icon", "ics8", "small8BitIcon", "any", "r", "SAFE"),
         Property("small 4 bit icon", "ics4", "small4BitIcon", "any", "r", "SAFE"),
     )),
-    "icon view options": Class("icop", "iconViewOptions", "iconViewOptionss", None, "MODIFY", "DANGEROUS", (
+    "icon view options": Class(
+        "icop", "iconViewOptions", "iconViewOptionss", None, "MODIFY", "DANGEROUS", (
         Property("arrangement", "iarr", "arrangement", "earr", "rw", "MODIFY"),
         Property("icon size", "lvis", "iconSize", "integer", "rw", "MODIFY"),
         Property("shows item info", "mnfo", "showsItemInfo", "boolean", "rw", "MODIFY"),
@@ -1520,15 +1577,21 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("background picture", "ibkg", "backgroundPicture", "file", "rw", "MODIFY"),
         Property("background color", "colr", "backgroundColor", "color", "rw", "MODIFY"),
     )),
-    "column view options": Class("cvop", "columnViewOptions", "columnViewOptionss", None, "MODIFY", "DANGEROUS", (
+    "column view options": Class(
+        "cvop", "columnViewOptions", "columnViewOptionss", None, "MODIFY", "DANGEROUS", (
         Property("text size", "fsiz", "textSize", "integer", "rw", "MODIFY"),
         Property("shows icon", "shic", "showsIcon", "boolean", "rw", "MODIFY"),
         Property("shows icon preview", "prvw", "showsIconPreview", "boolean", "rw", "MODIFY"),
         Property("shows preview column", "shpr", "showsPreviewColumn", "boolean", "rw", "MODIFY"),
-        Property("discloses preview pane", "dspr", "disclosesPreviewPane", "boolean", "rw", "MODIFY"),
+        Property(
+            "discloses preview pane", "dspr", "disclosesPreviewPane", "boolean", "rw", "MODIFY"
+        ),
     )),
-    "list view options": Class("lvop", "listViewOptions", "listViewOptionss", None, "MODIFY", "DANGEROUS", (
-        Property("calculates folder sizes", "sfsz", "calculatesFolderSizes", "boolean", "rw", "MODIFY"),
+    "list view options": Class(
+        "lvop", "listViewOptions", "listViewOptionss", None, "MODIFY", "DANGEROUS", (
+        Property(
+            "calculates folder sizes", "sfsz", "calculatesFolderSizes", "boolean", "rw", "MODIFY"
+        ),
         Property("shows icon preview", "prvw", "showsIconPreview", "boolean", "rw", "MODIFY"),
         Property("icon size", "lvis", "iconSize", "lvic", "rw", "MODIFY"),
         Property("text size", "fsiz", "textSize", "integer", "rw", "MODIFY"),

@@ -278,7 +278,7 @@ def get(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Read objects of Mail all properties, or those that are named. SAFE.
+    """Read objects of Mail: all properties, or those that are named. SAFE.
 
     Args:
         target: Which objects.
@@ -328,11 +328,11 @@ def list(
 
     Args:
         element: Of which class.
-        of: Where to look the whole app if left out.
+        of: Where to look; the whole app if left out.
         where: Conditions by property name, which must all match.
         properties: Properties to read.
-        order: Properties to sort by - before a name reverses its order.
-        limit: The most rows all if left out.
+        order: Properties to sort by; - before a name reverses its order.
+        limit: The most rows; all if left out.
         offset: Rows to skip.
         cursor: The cursor from the last result's note.
         raw: Keep hidden characters in texts.
@@ -380,7 +380,7 @@ def count(
 
     Args:
         element: Of which class.
-        of: Where to look the whole app if left out.
+        of: Where to look; the whole app if left out.
         where: Conditions by property name, which must all match.
         timeout: Seconds that the call may take.
 
@@ -418,7 +418,7 @@ def make(
     Args:
         element: Of which class.
         properties: Values by property name.
-        at: Where to make it the app chooses if left out.
+        at: Where to make it; the app chooses if left out.
         timeout: Seconds that the call may take.
         with_data: Contents of the new object.
 
@@ -468,7 +468,7 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
     """Open files or objects in Mail. MODIFY.
 
     Args:
-        target: Which files to open.
+        target: Which files.
 
     Returns:
         The answer, one or more documents.
@@ -541,7 +541,7 @@ def print(
     """Print files or objects with Mail. MODIFY.
 
     Args:
-        target: Which documents, windows or files to print.
+        target: Which documents, windows or files.
         with_properties: Settings, by name.
         print_dialog: Whether to show the print dialog.
     """
@@ -663,7 +663,7 @@ def check_for_new_mail(*, for_: Ref | None = None) -> None:
     itself a little later.
 
     Args:
-        for_: The account to check, such as accounts 0 all if left out.
+        for_: The account to check, such as accounts[0]; all if left out.
     """
     return APP.call(check_for_new_mail, for_=for_)
 
@@ -768,7 +768,7 @@ def import_mail_mailbox(*, at: str) -> None:
     """Import a mailbox file into Mail. MODIFY.
 
     Args:
-        at: The mailbox to import, absolute path or .
+        at: The mailbox to import, absolute path or ~.
     """
     return APP.call(import_mail_mailbox, at=at)
 
@@ -801,7 +801,7 @@ def mailto(target: str) -> None:
     example={"target": "inbox.messages[0]"},
 )
 def redirect(target: Ref, *, opening_window: bool | None = None) -> Ref:
-    """Redirect a message in Mail. Returns an outgoing message. MODIFY.
+    """Redirect a message. MODIFY.
 
     Args:
         target: Which message.
@@ -873,7 +873,7 @@ def synchronize(*, with_: Ref) -> None:
     """Synchronize an IMAP account of Mail with its server. MODIFY.
 
     Args:
-        with_: Which account to synchronize, such as accounts 0 .
+        with_: Which account to synchronize, such as accounts[0].
     """
     return APP.call(synchronize, with_=with_)
 
@@ -1270,7 +1270,7 @@ def list_mailbox(mailbox: Ref, *, limit: int | None = None) -> ListOf[Mapping[st
     """List the messages of a mailbox, the newest first. SAFE.
 
     Args:
-        mailbox: Which mailbox, such as inbox or accounts 0 .mailboxes Work/Travel .
+        mailbox: Which mailbox, such as inbox or accounts[0].mailboxes["Work/Travel"].
         limit: The most rows to return.
 
     Returns:
@@ -1300,7 +1300,7 @@ def search_mailbox(mailbox: Ref, *, text: str) -> ListOf[Mapping[str, Any]]:
     """Find messages of a mailbox by words of their subject. SAFE.
 
     Args:
-        mailbox: Which mailbox, such as inbox or accounts 0 .mailboxes Work/Travel .
+        mailbox: Which mailbox, such as inbox or accounts[0].mailboxes["Work/Travel"].
         text: Words of the subject.
 
     Returns:
@@ -1324,8 +1324,8 @@ def move_message(message: Ref, *, mailbox: Ref) -> None:
     """Move a message to a mailbox. MODIFY.
 
     Args:
-        message: Which message to move.
-        mailbox: Which mailbox, such as inbox or accounts 0 .mailboxes Work/Travel .
+        message: Which message.
+        mailbox: Which mailbox, such as inbox or accounts[0].mailboxes["Work/Travel"].
     """
     return APP.call(move_message, message=message, mailbox=mailbox)
 
@@ -1446,44 +1446,92 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("selection", "slct", "selection", "list of message", "r", "SAFE"),
         Property("application version", "apve", "applicationVersion", "text", "r", "SAFE"),
         Property("fetch interval", "affq", "fetchInterval", "integer", "rw", "MODIFY"),
-        Property("background activity count", "bthc", "backgroundActivityCount", "integer", "r", "SAFE"),
-        Property("choose signature when composing", "cswc", "chooseSignatureWhenComposing", "boolean", "rw", "MODIFY"),
+        Property(
+            "background activity count", "bthc", "backgroundActivityCount", "integer", "r", "SAFE"
+        ),
+        Property(
+            "choose signature when composing", "cswc", "chooseSignatureWhenComposing", "boolean",
+            "rw", "MODIFY"
+        ),
         Property("color quoted text", "mcct", "colorQuotedText", "boolean", "rw", "MODIFY"),
-        Property("default message format", "demf", "defaultMessageFormat", "DefaultMessageFormat", "rw", "MODIFY"),
-        Property("download html attachments", "dhta", "downloadHtmlAttachments", "boolean", "rw", "DANGEROUS"),
+        Property(
+            "default message format", "demf", "defaultMessageFormat", "DefaultMessageFormat", "rw",
+            "MODIFY"
+        ),
+        Property(
+            "download html attachments", "dhta", "downloadHtmlAttachments", "boolean", "rw",
+            "DANGEROUS"
+        ),
         Property("drafts mailbox", "drmb", "draftsMailbox", "mailbox", "r", "SAFE"),
-        Property("expand group addresses", "exga", "expandGroupAddresses", "boolean", "rw", "MODIFY"),
+        Property(
+            "expand group addresses", "exga", "expandGroupAddresses", "boolean", "rw", "MODIFY"
+        ),
         Property("fixed width font", "mptf", "fixedWidthFont", "text", "rw", "MODIFY"),
         Property("fixed width font size", "ptfs", "fixedWidthFontSize", "real", "rw", "MODIFY"),
         Property("framework version", "frve", "frameworkVersion", "text", "r", "SAFE"),
         Property("header detail", "hedl", "headerDetail", "HeaderDetail", "rw", "MODIFY"),
         Property("inbox", "inmb", "inbox", "mailbox", "r", "SAFE"),
-        Property("include all original message text", "iaoo", "includeAllOriginalMessageText", "boolean", "rw", "MODIFY"),
-        Property("quote original message", "inom", "quoteOriginalMessage", "boolean", "rw", "MODIFY"),
-        Property("check spelling while typing", "chsp", "checkSpellingWhileTyping", "boolean", "rw", "MODIFY"),
+        Property(
+            "include all original message text", "iaoo", "includeAllOriginalMessageText", "boolean",
+            "rw", "MODIFY"
+        ),
+        Property(
+            "quote original message", "inom", "quoteOriginalMessage", "boolean", "rw", "MODIFY"
+        ),
+        Property(
+            "check spelling while typing", "chsp", "checkSpellingWhileTyping", "boolean", "rw",
+            "MODIFY"
+        ),
         Property("junk mailbox", "jkmb", "junkMailbox", "mailbox", "r", "SAFE"),
-        Property("level one quoting color", "loqc", "levelOneQuotingColor", "QuotingColor", "rw", "MODIFY"),
-        Property("level two quoting color", "lwqc", "levelTwoQuotingColor", "QuotingColor", "rw", "MODIFY"),
-        Property("level three quoting color", "lhqc", "levelThreeQuotingColor", "QuotingColor", "rw", "MODIFY"),
+        Property(
+            "level one quoting color", "loqc", "levelOneQuotingColor", "QuotingColor", "rw",
+            "MODIFY"
+        ),
+        Property(
+            "level two quoting color", "lwqc", "levelTwoQuotingColor", "QuotingColor", "rw",
+            "MODIFY"
+        ),
+        Property(
+            "level three quoting color", "lhqc", "levelThreeQuotingColor", "QuotingColor", "rw",
+            "MODIFY"
+        ),
         Property("message font", "mmfn", "messageFont", "text", "rw", "MODIFY"),
         Property("message font size", "mmfs", "messageFontSize", "real", "rw", "MODIFY"),
         Property("message list font", "mmlf", "messageListFont", "text", "rw", "MODIFY"),
         Property("message list font size", "mlfs", "messageListFontSize", "real", "rw", "MODIFY"),
         Property("new mail sound", "mnms", "newMailSound", "text", "rw", "MODIFY"),
         Property("outbox", "oumb", "outbox", "mailbox", "r", "SAFE"),
-        Property("should play other mail sounds", "poms", "shouldPlayOtherMailSounds", "boolean", "rw", "MODIFY"),
+        Property(
+            "should play other mail sounds", "poms", "shouldPlayOtherMailSounds", "boolean", "rw",
+            "MODIFY"
+        ),
         Property("same reply format", "risf", "sameReplyFormat", "boolean", "rw", "MODIFY"),
         Property("selected signature", "sesi", "selectedSignature", "text", "rw", "SAFE"),
         Property("sent mailbox", "stmb", "sentMailbox", "mailbox", "r", "SAFE"),
-        Property("fetches automatically", "saft", "fetchesAutomatically", "boolean", "rw", "MODIFY"),
-        Property("highlight selected conversation", "shht", "highlightSelectedConversation", "boolean", "rw", "MODIFY"),
+        Property(
+            "fetches automatically", "saft", "fetchesAutomatically", "boolean", "rw", "MODIFY"
+        ),
+        Property(
+            "highlight selected conversation", "shht", "highlightSelectedConversation", "boolean",
+            "rw", "MODIFY"
+        ),
         Property("trash mailbox", "trmb", "trashMailbox", "mailbox", "r", "SAFE"),
-        Property("use address completion", "usla", "useAddressCompletion", "boolean", "rw", "MODIFY"),
+        Property(
+            "use address completion", "usla", "useAddressCompletion", "boolean", "rw", "MODIFY"
+        ),
         Property("use fixed width font", "ufwf", "useFixedWidthFont", "boolean", "rw", "MODIFY"),
         Property("primary email", "ueml", "primaryEmail", "text", "r", "SAFE"),
-        Property("hosts to log activity on", "laoh", "hostsToLogActivityOn", "list of text", "rw", "MODIFY"),
-        Property("ports to log activity on", "laop", "portsToLogActivityOn", "list of integer", "rw", "MODIFY"),
-        Property("log all socket activity", "laas", "logAllSocketActivity", "boolean", "rw", "MODIFY"),
+        Property(
+            "hosts to log activity on", "laoh", "hostsToLogActivityOn", "list of text", "rw",
+            "MODIFY"
+        ),
+        Property(
+            "ports to log activity on", "laop", "portsToLogActivityOn", "list of integer", "rw",
+            "MODIFY"
+        ),
+        Property(
+            "log all socket activity", "laas", "logAllSocketActivity", "boolean", "rw", "MODIFY"
+        ),
         Property("memory statistics", "mems", "memoryStatistics", "record", "r", "SAFE"),
         Property("use keychain", "uske", "useKeychain", "boolean", "rw", "MODIFY"),
     ), (
@@ -1572,12 +1620,16 @@ CLASSES: Final[Mapping[str, Class]] = {
         Element("character", "rw"),
         Element("attachment", "rw"),
     )),
-    "outgoing message": Class("bcke", "outgoingMessage", "outgoingMessages", None, "MODIFY", "DANGEROUS", (
+    "outgoing message": Class(
+        "bcke", "outgoingMessage", "outgoingMessages", None, "MODIFY", "DANGEROUS", (
         Property("sender", "sndr", "sender", "text", "rw", "MODIFY"),
         Property("subject", "subj", "subject", "text", "rw", "MODIFY"),
         Property("content", "ctnt", "content", "rich text | text", "rw", "MODIFY"),
         Property("visible", "pvis", "visible", "boolean", "rw", "SAFE"),
-        Property("message signature", "tnrg", "messageSignature", "signature | missing value", "rw", "MODIFY"),
+        Property(
+            "message signature", "tnrg", "messageSignature", "signature | missing value", "rw",
+            "MODIFY"
+        ),
         Property("id", "ID  ", "id", "integer", "r", "SAFE"),
         Property("html content", "htda", "htmlContent", "text", "w", "MODIFY"),
         Property("vcard path", "htvc", "vcardPath", "file", "w", "MODIFY"),
@@ -1595,10 +1647,14 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("search base", "ldsb", "searchBase", "text", "rw", "MODIFY"),
         Property("host name", "ldsa", "hostName", "text", "rw", "DANGEROUS"),
     )),
-    "OLD message editor": Class("medt", "oldMessageEditor", "oldMessageEditors", None, "MODIFY", "DANGEROUS", (
-        Property("OLD compose message", "bcke", "oldComposeMessage", "outgoing message", "rw", "MODIFY"),
+    "OLD message editor": Class(
+        "medt", "oldMessageEditor", "oldMessageEditors", None, "MODIFY", "DANGEROUS", (
+        Property(
+            "OLD compose message", "bcke", "oldComposeMessage", "outgoing message", "rw", "MODIFY"
+        ),
     )),
-    "message viewer": Class("mvwr", "messageViewer", "messageViewers", None, "MODIFY", "DANGEROUS", (
+    "message viewer": Class(
+        "mvwr", "messageViewer", "messageViewers", None, "MODIFY", "DANGEROUS", (
         Property("drafts mailbox", "drmb", "draftsMailbox", "mailbox", "r", "SAFE"),
         Property("inbox", "inmb", "inbox", "mailbox", "r", "SAFE"),
         Property("junk mailbox", "jkmb", "junkMailbox", "mailbox", "r", "SAFE"),
@@ -1608,12 +1664,18 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("sort column", "mvsc", "sortColumn", "ViewerColumns", "rw", "SAFE"),
         Property("sorted ascending", "mvsr", "sortedAscending", "boolean", "rw", "SAFE"),
         Property("mailbox list visible", "mlsh", "mailboxListVisible", "boolean", "rw", "SAFE"),
-        Property("preview pane is visible", "mvpv", "previewPaneIsVisible", "boolean", "rw", "SAFE"),
-        Property("visible columns", "mvvc", "visibleColumns", "list of ViewerColumns", "rw", "SAFE"),
+        Property(
+            "preview pane is visible", "mvpv", "previewPaneIsVisible", "boolean", "rw", "SAFE"
+        ),
+        Property(
+            "visible columns", "mvvc", "visibleColumns", "list of ViewerColumns", "rw", "SAFE"
+        ),
         Property("id", "ID  ", "id", "integer", "r", "SAFE"),
         Property("visible messages", "mvfm", "visibleMessages", "list of message", "rw", "SAFE"),
         Property("selected messages", "smgs", "selectedMessages", "list of message", "rw", "SAFE"),
-        Property("selected mailboxes", "msbx", "selectedMailboxes", "list of mailbox", "rw", "SAFE"),
+        Property(
+            "selected mailboxes", "msbx", "selectedMailboxes", "list of mailbox", "rw", "SAFE"
+        ),
         Property("window", "cwin", "window", "window", "rw", "MODIFY"),
     ), (
         Element("message", "rw"),
@@ -1653,7 +1715,10 @@ CLASSES: Final[Mapping[str, Class]] = {
         Element("mail attachment", "rw"),
     )),
     "account": Class("mact", "account", "accounts", None, "DANGEROUS", "DANGEROUS", (
-        Property("delivery account", "dact", "deliveryAccount", "smtp server | missing value", "rw", "MODIFY"),
+        Property(
+            "delivery account", "dact", "deliveryAccount", "smtp server | missing value", "rw",
+            "MODIFY"
+        ),
         Property("name", "pnam", "name", "text", "rw", "MODIFY"),
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("password", "macp", "password", "text", "rw", "DANGEROUS"),
@@ -1661,40 +1726,86 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("account type", "atyp", "accountType", "TypeOfAccount", "r", "SAFE"),
         Property("email addresses", "emad", "emailAddresses", "list of text", "rw", "MODIFY"),
         Property("full name", "flln", "fullName", "text", "rw", "MODIFY"),
-        Property("empty junk messages frequency", "ejmf", "emptyJunkMessagesFrequency", "integer", "rw", "MODIFY"),
-        Property("empty sent messages frequency", "esmf", "emptySentMessagesFrequency", "integer", "rw", "MODIFY"),
+        Property(
+            "empty junk messages frequency", "ejmf", "emptyJunkMessagesFrequency", "integer", "rw",
+            "MODIFY"
+        ),
+        Property(
+            "empty sent messages frequency", "esmf", "emptySentMessagesFrequency", "integer", "rw",
+            "MODIFY"
+        ),
         Property("empty trash frequency", "etrf", "emptyTrashFrequency", "integer", "rw", "MODIFY"),
-        Property("empty junk messages on quit", "ejmo", "emptyJunkMessagesOnQuit", "boolean", "rw", "MODIFY"),
-        Property("empty sent messages on quit", "esmo", "emptySentMessagesOnQuit", "boolean", "rw", "MODIFY"),
+        Property(
+            "empty junk messages on quit", "ejmo", "emptyJunkMessagesOnQuit", "boolean", "rw",
+            "MODIFY"
+        ),
+        Property(
+            "empty sent messages on quit", "esmo", "emptySentMessagesOnQuit", "boolean", "rw",
+            "MODIFY"
+        ),
         Property("empty trash on quit", "etoq", "emptyTrashOnQuit", "boolean", "rw", "MODIFY"),
         Property("enabled", "isac", "enabled", "boolean", "rw", "MODIFY"),
         Property("user name", "unme", "userName", "text", "rw", "DANGEROUS"),
         Property("account directory", "path", "accountDirectory", "file", "r", "SAFE"),
         Property("port", "port", "port", "integer", "rw", "MODIFY"),
         Property("server name", "host", "serverName", "text", "rw", "DANGEROUS"),
-        Property("include when getting new mail", "iwgm", "includeWhenGettingNewMail", "boolean", "rw", "MODIFY"),
-        Property("move deleted messages to trash", "smdm", "moveDeletedMessagesToTrash", "boolean", "rw", "MODIFY"),
+        Property(
+            "include when getting new mail", "iwgm", "includeWhenGettingNewMail", "boolean", "rw",
+            "MODIFY"
+        ),
+        Property(
+            "move deleted messages to trash", "smdm", "moveDeletedMessagesToTrash", "boolean", "rw",
+            "MODIFY"
+        ),
         Property("uses ssl", "usss", "usesSsl", "boolean", "rw", "DANGEROUS"),
     ), (
         Element("mailbox", "rw"),
     )),
-    "imap account": Class("iact", "imapAccount", "imapAccounts", "account", "DANGEROUS", "DANGEROUS", (
-        Property("compact mailboxes when closing", "cwcm", "compactMailboxesWhenClosing", "boolean", "rw", "MODIFY"),
-        Property("message caching", "msgc", "messageCaching", "MessageCachingPolicy", "rw", "MODIFY"),
-        Property("store drafts on server", "sdos", "storeDraftsOnServer", "boolean", "rw", "MODIFY"),
-        Property("store junk mail on server", "sjos", "storeJunkMailOnServer", "boolean", "rw", "MODIFY"),
-        Property("store sent messages on server", "ssos", "storeSentMessagesOnServer", "boolean", "rw", "MODIFY"),
-        Property("store deleted messages on server", "stos", "storeDeletedMessagesOnServer", "boolean", "rw", "MODIFY"),
+    "imap account": Class(
+        "iact", "imapAccount", "imapAccounts", "account", "DANGEROUS", "DANGEROUS", (
+        Property(
+            "compact mailboxes when closing", "cwcm", "compactMailboxesWhenClosing", "boolean",
+            "rw", "MODIFY"
+        ),
+        Property(
+            "message caching", "msgc", "messageCaching", "MessageCachingPolicy", "rw", "MODIFY"
+        ),
+        Property(
+            "store drafts on server", "sdos", "storeDraftsOnServer", "boolean", "rw", "MODIFY"
+        ),
+        Property(
+            "store junk mail on server", "sjos", "storeJunkMailOnServer", "boolean", "rw", "MODIFY"
+        ),
+        Property(
+            "store sent messages on server", "ssos", "storeSentMessagesOnServer", "boolean", "rw",
+            "MODIFY"
+        ),
+        Property(
+            "store deleted messages on server", "stos", "storeDeletedMessagesOnServer", "boolean",
+            "rw", "MODIFY"
+        ),
     )),
-    "iCloud account": Class("itac", "icloudAccount", "icloudAccounts", "imap account", "DANGEROUS", "DANGEROUS", (), (), (
+    "iCloud account": Class(
+        "itac", "icloudAccount", "icloudAccounts", "imap account", "DANGEROUS",
+        "DANGEROUS", (), (), (
         "Mac account",
         "MobileMe account",
     )),
     "pop account": Class("pact", "popAccount", "popAccounts", "account", "DANGEROUS", "DANGEROUS", (
-        Property("big message warning size", "bmws", "bigMessageWarningSize", "integer", "rw", "MODIFY"),
-        Property("delayed message deletion interval", "dmdi", "delayedMessageDeletionInterval", "integer", "rw", "MODIFY"),
-        Property("delete mail on server", "dmos", "deleteMailOnServer", "boolean", "rw", "DANGEROUS"),
-        Property("delete messages when moved from inbox", "dmwm", "deleteMessagesWhenMovedFromInbox", "boolean", "rw", "DANGEROUS"),
+        Property(
+            "big message warning size", "bmws", "bigMessageWarningSize", "integer", "rw", "MODIFY"
+        ),
+        Property(
+            "delayed message deletion interval", "dmdi", "delayedMessageDeletionInterval",
+            "integer", "rw", "MODIFY"
+        ),
+        Property(
+            "delete mail on server", "dmos", "deleteMailOnServer", "boolean", "rw", "DANGEROUS"
+        ),
+        Property(
+            "delete messages when moved from inbox", "dmwm", "deleteMessagesWhenMovedFromInbox",
+            "boolean", "rw", "DANGEROUS"
+        ),
     )),
     "smtp server": Class("dact", "smtpServer", "smtpServers", None, "DANGEROUS", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "r", "SAFE"),
@@ -1728,19 +1839,28 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("redirect message", "rrad", "redirectMessage", "text", "rw", "DANGEROUS"),
         Property("reply text", "rrte", "replyText", "text", "rw", "DANGEROUS"),
         Property("run script", "rras", "runScript", "file | missing value", "rw", "DANGEROUS"),
-        Property("all conditions must be met", "racm", "allConditionsMustBeMet", "boolean", "rw", "DANGEROUS"),
+        Property(
+            "all conditions must be met", "racm", "allConditionsMustBeMet", "boolean", "rw",
+            "DANGEROUS"
+        ),
         Property("copy message", "rcmb", "copyMessage", "mailbox", "rw", "DANGEROUS"),
         Property("move message", "rtme", "moveMessage", "mailbox", "rw", "DANGEROUS"),
-        Property("highlight text using color", "htuc", "highlightTextUsingColor", "boolean", "rw", "DANGEROUS"),
+        Property(
+            "highlight text using color", "htuc", "highlightTextUsingColor", "boolean", "rw",
+            "DANGEROUS"
+        ),
         Property("enabled", "isac", "enabled", "boolean", "rw", "MODIFY"),
         Property("name", "pnam", "name", "text", "rw", "MODIFY"),
         Property("should copy message", "rscm", "shouldCopyMessage", "boolean", "rw", "DANGEROUS"),
         Property("should move message", "rstm", "shouldMoveMessage", "boolean", "rw", "DANGEROUS"),
-        Property("stop evaluating rules", "rser", "stopEvaluatingRules", "boolean", "rw", "DANGEROUS"),
+        Property(
+            "stop evaluating rules", "rser", "stopEvaluatingRules", "boolean", "rw", "DANGEROUS"
+        ),
     ), (
         Element("rule condition", "rw"),
     )),
-    "rule condition": Class("rucr", "ruleCondition", "ruleConditions", None, "DANGEROUS", "DANGEROUS", (
+    "rule condition": Class(
+        "rucr", "ruleCondition", "ruleConditions", None, "DANGEROUS", "DANGEROUS", (
         Property("expression", "rexp", "expression", "text", "rw", "DANGEROUS"),
         Property("header", "rhed", "header", "text", "rw", "DANGEROUS"),
         Property("qualifier", "rqua", "qualifier", "RuleQualifier", "rw", "DANGEROUS"),
@@ -1750,15 +1870,20 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("address", "radd", "address", "text", "rw", "MODIFY"),
         Property("name", "pnam", "name", "text", "rw", "MODIFY"),
     )),
-    "bcc recipient": Class("brcp", "bccRecipient", "bccRecipients", "recipient", "MODIFY", "DANGEROUS", ()),
-    "cc recipient": Class("crcp", "ccRecipient", "ccRecipients", "recipient", "MODIFY", "DANGEROUS", ()),
-    "to recipient": Class("trcp", "toRecipient", "toRecipients", "recipient", "MODIFY", "DANGEROUS", ()),
-    "container": Class("mbxc", "container", "containers", "mailbox", "MODIFY", "DANGEROUS", ()),
+    "bcc recipient": Class(
+        "brcp", "bccRecipient", "bccRecipients", "recipient", "MODIFY", "DANGEROUS", ()),
+    "cc recipient": Class(
+        "crcp", "ccRecipient", "ccRecipients", "recipient", "MODIFY", "DANGEROUS", ()),
+    "to recipient": Class(
+        "trcp", "toRecipient", "toRecipients", "recipient", "MODIFY", "DANGEROUS", ()),
+    "container": Class(
+        "mbxc", "container", "containers", "mailbox", "MODIFY", "DANGEROUS", ()),
     "header": Class("mhdr", "header", "headers", None, "MODIFY", "DANGEROUS", (
         Property("content", "ctnt", "content", "text", "rw", "MODIFY"),
         Property("name", "pnam", "name", "text", "rw", "MODIFY"),
     )),
-    "mail attachment": Class("attc", "mailAttachment", "mailAttachments", None, "MODIFY", "DANGEROUS", (
+    "mail attachment": Class(
+        "attc", "mailAttachment", "mailAttachments", None, "MODIFY", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("MIME type", "attp", "mimeType", "text", "r", "SAFE"),
         Property("file size", "atsz", "fileSize", "integer", "r", "SAFE"),
@@ -1895,7 +2020,9 @@ RECORDS: Final[Mapping[str, Record]] = {
         Property("pages across", "lwla", "pagesAcross", "integer", "rw", "MODIFY"),
         Property("pages down", "lwld", "pagesDown", "integer", "rw", "MODIFY"),
         Property("requested print time", "lwqt", "requestedPrintTime", "date", "rw", "MODIFY"),
-        Property("error handling", "lweh", "errorHandling", "printing error handling", "rw", "MODIFY"),
+        Property(
+            "error handling", "lweh", "errorHandling", "printing error handling", "rw", "MODIFY"
+        ),
         Property("fax number", "faxn", "faxNumber", "text", "rw", "MODIFY"),
         Property("target printer", "trpr", "targetPrinter", "text", "rw", "MODIFY"),
     )),
@@ -1969,7 +2096,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "open": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which files to open, absolute path or ~"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which files, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -1994,8 +2121,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files to '
-        'print, absolute path or ~"}, '
+        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files, '
+        'absolute path or ~"}, '
         '"with_properties": {"type": "object", "description": "Settings, by name, such as copies, collating and starting page"}, '
         '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}'
         '}, "required": ["target"], "additionalProperties": false}',
@@ -2216,7 +2343,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "move_message": Schema(
         '{"type": "object", "properties": {'
-        '"message": {"type": "string", "description": "Which message to move, such as inbox.messages[0]"}, '
+        '"message": {"type": "string", "description": "Which message, such as inbox.messages[0]"}, '
         '"mailbox": {"type": "string", "description": "Which mailbox, such as inbox or accounts[0].mailboxes[\\"Work/Travel\\"]"}'
         '}, "required": ["message", "mailbox"], "additionalProperties": false}',
     ),
