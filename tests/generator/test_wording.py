@@ -314,7 +314,7 @@ def test_a_default_build_holds_no_text_of_an_app() -> None:
     assert CANARY in str(dictionary)
     for name, text in files.items():
         # The index of the search has single stems, sorted, which nobody is shown.
-        for word in () if name == "search.jsonl" else CANARY.split():
+        for word in () if name == "words.jsonl" else CANARY.split():
             assert word not in text, name
     assert files == build(source(replace(canaries(dictionary))))
 
