@@ -38,7 +38,7 @@ from iac_gen.text import on_one_line
 
 # A reader that meets a build at work finds the old index beside new modules, never an index
 # that names what is not there yet.
-_LAST: Final = (output.LISTING, output.SEARCH, output.CATALOGUE, output.LOCK)
+_LAST: Final = (output.LISTING, output.WORDS, output.CATALOGUE, output.LOCK)
 _STAGE: Final = ".build"
 # No file of a build is called so: an app may be called Journal.
 _JOURNAL: Final = ".journal"
@@ -74,14 +74,14 @@ def read_previous(folder: Path) -> output.PreviousBuild:
     if not os.path.lexists(folder / output.CATALOGUE):
         return output.PreviousBuild()
     texts = []
-    for name in (output.CATALOGUE, output.LISTING, output.LOCK, output.SEARCH):
+    for name in (output.CATALOGUE, output.LISTING, output.LOCK, output.WORDS):
         content = _read_bytes(folder / name)
         try:
             texts.append((content or b"").decode())
         except UnicodeDecodeError as error:
             raise output.OutputError(f"{folder / name} cannot be read: {error}") from None
         # Earlier builds left no words to find tools by.
-        if content is None and name != output.SEARCH:
+        if content is None and name != output.WORDS:
             raise output.OutputError(f"{folder / name} cannot be read: it is missing")
     try:
         return output.PreviousBuild.read(*texts)
@@ -418,7 +418,7 @@ def assemble_folder(
     }
     makers["__init__.py"] = partial(iter, (package,))
     makers[output.LISTING] = partial(_listing_lines, ordered)
-    makers[output.SEARCH] = partial(_search_lines, ordered)
+    makers[output.WORDS] = partial(_word_lines, ordered)
     makers[output.CATALOGUE] = partial(_catalogue_json, ordered)
     makers[output.LOCK] = partial(_lock_json, ordered)
     old = previous.locked
@@ -441,8 +441,8 @@ def _listing_lines(apps: Sequence[output.MaybePackedApp]) -> Iterator[str]:
     return (f"{line}\n" for app in map(output.unpack_app, apps) for line in app.lines.values())
 
 
-def _search_lines(apps: Sequence[output.MaybePackedApp]) -> Iterator[str]:
-    return output.search_index(words for app in apps if (words := output.unpack_app(app).words))
+def _word_lines(apps: Sequence[output.MaybePackedApp]) -> Iterator[str]:
+    return output.word_lines(words for app in apps if (words := output.unpack_app(app).words))
 
 
 def _catalogue_json(apps: Sequence[output.MaybePackedApp]) -> Iterator[str]:
