@@ -186,6 +186,8 @@ def list_command(find: common.Find) -> None:
         click.echo(f"-  {one}")
     for app in sources.unscriptable:
         click.echo(f"-  {app.name}  {app.reason}")
+    if result := sources.search_result():
+        click.echo(clean_text(result))
 
 
 @common.command("lint")
