@@ -28,7 +28,7 @@ from iac_gen.output import (
     LevelFall,
     PreviousBuild,
 )
-from iac_gen.report import LEFT_OUT, UNFORESEEN, AppReport, BuildReport
+from iac_gen.report import LEFT_OUT, AppReport, BuildReport
 from iac_gen.text import clean_text, on_one_line
 
 if TYPE_CHECKING:
