@@ -30,7 +30,8 @@ from iac_base.errors import (
 from iac_base.text import clean_value
 from iac_base.words import fold_name
 from iac_plans.check import PRELUDE, ProgramUsage, type_check_error
-from iac_runtime.language.terms import has_elements
+from iac_runtime.gate.names import has_position
+from iac_runtime.language.terms import find_class_term, has_elements
 from iac_runtime.policy.facts import VERB_WORDS
 from iac_runtime.tool import highest
 from iac_runtime.toolkit import (
@@ -351,18 +352,6 @@ def call_key(call: Call) -> str:
     return json.dumps([call.tool, call.arguments], sort_keys=True, ensure_ascii=False)
 
 
-def has_position(arguments: Mapping[str, Any], but: Iterable[str] = ()) -> bool:
-    """Say whether arguments name an object by its place in a list, as in `messages[0]`.
-
-    `but` are references that do not count.
-    """
-    names = {key: value for key, value in arguments.items() if key != "properties"}
-    text = json.dumps(names, ensure_ascii=False)
-    for reference in but:
-        text = text.replace(json.dumps(reference, ensure_ascii=False)[1:-1], "")
-    return re.search(r"\w\[\d+\]", text) is not None
-
-
 def is_read_only(plan: Plan) -> bool:
     """Say whether a call only reads; one that changes what is shown is no read here."""
     return all(effect.verb == "read" for effect in plan.facts.effects)
@@ -381,8 +370,13 @@ def rehearse_program(
 
     def answer_call(app: str, function: str, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
         bound = calls.bind_call(app, function, args, named)
-        plan = gate.plan_call(bound)
+        plan = (
+            gate.plan_call(bound)
+            if copy.gave_name(bound.arguments)
+            else gate.plan_fixed(bound, made=copy.made, gone=copy.gone_ids)
+        )
         if not is_read_only(plan):
+            copy.refuse_moved_position(bound.arguments, plan, made)
             if copy.has_object(bound.arguments):
                 plan = copy.plan_on_copy(plan)
             value = copy.apply_change(plan, len(made) + 1)
@@ -400,6 +394,18 @@ def rehearse_program(
     return Rehearsal(result, tuple(made), tuple(calls.reads.values()))
 
 
+_STAYING: Final = ("read", "change", "delete")
+"""What a call does after which it is known what is at a place."""
+
+
+def _moved_position_error() -> InvalidParameterError:
+    return InvalidParameterError(
+        "A call names an object by its position, which changes when the plan makes or moves an"
+        " object.",
+        "Use the reference (ref) in a row instead.",
+    )
+
+
 @dataclass
 class _RehearsedObjects:
     """What was read, as a program would have left it; objects are known by their references."""
@@ -415,6 +421,40 @@ class _RehearsedObjects:
         text = json.dumps(arguments, ensure_ascii=False).replace('\\"', '"')
         return any(reference in text for reference in self.made)
 
+    @property
+    def gone_ids(self) -> list[str]:
+        """What the references of the deleted objects end with, whatever they are found through."""
+        return [reference[max(reference.rfind(".byId("), 0) :] for reference in self.gone]
+
+    def gave_name(self, arguments: Mapping[str, Any]) -> bool:
+        """Say whether arguments have a name that the program gave to an object."""
+        given = (value for known in (self.made, self.changed) for row in known.values()
+                 for value in row.values() if isinstance(value, str))  # fmt: skip
+        text = json.dumps(arguments, ensure_ascii=False)
+        return any(
+            f"[{json.dumps(json.dumps(name, ensure_ascii=False), ensure_ascii=False)[1:-1]}]"
+            in text
+            for name in given
+        )
+
+    def refuse_moved_position(
+        self, arguments: Mapping[str, Any], plan: Plan, before: Sequence[RehearsedCall]
+    ) -> None:
+        """Refuse a position in a list from which a call before took something, or put it there.
+
+        Raises:
+            ToolError: There is one.
+        """
+        operation, app = plan.tool.operation, plan.facts.app
+        if operation is None or not has_position(arguments, self.made):
+            return
+        listed = re.findall(r"(\w+)\[\d", json.dumps(arguments, ensure_ascii=False))
+        kinds = {find_class_term(word, operation.tables) for word in listed}
+        earlier = (effect for made in before if made.plan.facts.app == app
+                   for effect in made.plan.facts.effects)  # fmt: skip
+        if any(one.kind in (*kinds, "") and one.verb not in _STAYING for one in earlier):
+            raise _moved_position_error()
+
     def plan_on_copy(self, plan: Plan) -> Plan:
         """Return a call on what the program made: shown as that, and not looked for in the app.
 
@@ -422,11 +462,7 @@ class _RehearsedObjects:
             ToolError: It names another object by its place, where another may be by then.
         """
         if has_position(plan.facts.arguments, self.made):
-            raise InvalidParameterError(
-                "A call names an object by its position, which changes when the plan makes an"
-                " object.",
-                "Use the reference (ref) in a row instead.",
-            )
+            raise _moved_position_error()
         shown = tuple(
             TargetDescription(
                 reference, f"{effect.kind or 'object'} that {self.made_by[reference]}"
