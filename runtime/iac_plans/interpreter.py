@@ -129,6 +129,7 @@ def run_program(
         for key, names in used.functions.items()
     }
     failed: list[ToolError] = []
+    keys: dict[str, None] = {}
     with (
         sandbox.Monty(max_processes=1, request_timeout=2 * seconds) as pool,
         pool.checkout(
@@ -156,7 +157,7 @@ def run_program(
             at = session.feed_start(program, print_callback=quiet)
             while not isinstance(at, sandbox.MontyComplete):
                 if isinstance(at, sandbox.FunctionSnapshot):
-                    at = at.resume(_resume_value(at, used, answer, failed))
+                    at = at.resume(_resume_value(at, used, answer, failed, keys))
                 elif isinstance(at, sandbox.NameLookupSnapshot):
                     # There is no such name.
                     at = at.resume()
@@ -164,9 +165,11 @@ def run_program(
                     raise ToolError("EXECUTION_ERROR", "A plan cannot use await.")
             return result_to_json(at.output)
         except sandbox.MontyTypingError as error:
-            raise type_check_error(error.display(), program, used) from None
+            if fault := type_check_error(error.display(), program, used):
+                raise fault from None
         except sandbox.MontyError as error:
-            raise _program_failure(sandbox, error, failed) from None
+            raise _program_failure(sandbox, error, failed, keys) from None
+    return run_program(program, used, answer, frozen, checked=True, seconds=seconds)
 
 
 def _reject_call(*_args: Any, **_kwargs: Any) -> None:
@@ -174,20 +177,25 @@ def _reject_call(*_args: Any, **_kwargs: Any) -> None:
 
 
 def _resume_value(
-    at: Any, used: ProgramUsage, answer: Answer, failed: list[ToolError]
+    at: Any, used: ProgramUsage, answer: Answer, failed: list[ToolError], keys: dict[str, None]
 ) -> dict[str, Any]:
-    """Return what the sandbox goes on with."""
+    """Return what the sandbox goes on with; the keys of its rows are remembered in `keys`."""
     key, _, function = str(at.function_name).partition(".")
     if at.is_os_function or function not in used.functions.get(key, ()):
         return {"exception": PermissionError("a plan has no files, network or system access")}
     try:
-        return {"return_value": answer(key, function, at.args, at.kwargs)}
+        value = answer(key, function, at.args, at.kwargs)
     except ToolError as error:
         failed.append(error)
         return {"exception": RuntimeError(str(error))}
+    for row in islice(value if isinstance(value, list) else [value], 1):
+        keys.update(dict.fromkeys(row if isinstance(row, dict) else ()))
+    return {"return_value": value}
 
 
-def _program_failure(sandbox: Any, error: Any, failed: list[ToolError]) -> ToolError:
+def _program_failure(
+    sandbox: Any, error: Any, failed: list[ToolError], keys: Iterable[str]
+) -> ToolError:
     """Return why a program ended: the error of a call, where that was not caught in it."""
     if isinstance(error, sandbox.MontyCrashedError):
         return ToolError(
@@ -200,12 +208,19 @@ def _program_failure(sandbox: Any, error: Any, failed: list[ToolError]) -> ToolE
         failed[-1].message = f"The plan stopped{line}: {failed[-1].message}"
         return failed[-1]
     kind: ErrorType = "TIMEOUT" if message.startswith("TimeoutError") else "EXECUTION_ERROR"
-    way = "Dates in rows are datetime objects: use them as they are." if _ISO in message else ""
+    way = next((way for part, way in _WAYS.items() if part in message), "")
+    if message.startswith("KeyError") and keys:
+        way = f"The keys of the rows are: {', '.join(islice(keys, _LISTED))}."
     return ToolError(kind, f"The plan stopped{line}: {message}{'.' if way else ''}", way)
 
 
-_ISO: Final = "argument must be str"
-"""What `fromisoformat` says to who gives it a date that is read already."""
+_WAYS: Final[Mapping[str, str]] = {
+    "argument must be str": "Dates in rows are datetime objects: use them as they are.",
+    "'datetime.datetime' and 'datetime.datetime'": (
+        "Dates in rows have a time zone: compare them with datetime.now().astimezone()."
+    ),
+}
+"""What is in the message of an error -> what to write instead."""
 
 
 def result_to_json(value: Any, depth: int = 0) -> Any:

@@ -390,8 +390,7 @@ def rehearse_plan(
     plan's result and a table of everything that it would change. A plan is a short Python program.
     It calls the tools of an app as functions, such as mail.list('message', of='inbox'). Rows are
     dictionaries, and dates in them are datetime objects. A tool that makes an object returns its
-    reference. The value of the last line is the answer. You cannot import modules, but datetime,
-    date and timedelta are there.
+    reference. The value of the last line is the answer. It can import datetime, json, math and re.
     """
 
 
@@ -413,5 +412,5 @@ def run_plan(
     Python program. It calls the tools of an app as functions, such as
     mail.list('message', of='inbox'). Rows are dictionaries, and dates in them are datetime
     objects. A tool that makes an object returns its reference. The value of the last line is the
-    answer. You cannot import modules, but datetime, date and timedelta are there.
+    answer. It can import datetime, json, math and re.
     """

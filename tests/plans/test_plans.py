@@ -44,6 +44,35 @@ def test_what_is_wrong_with_a_program_is_a_line_each(desk: Desk, program: str, s
     assert desk.simulator.events == []
 
 
+@pytest.mark.parametrize(("program", "result"), [
+    ('list(map(lambda word: word.upper(), filter(None, ["a", ""])))', ["A"]),
+    ('[*map(len, notes.list("note", properties=["name"]))]', [2, 2, 2]),
+    ("import math, re, json\nfrom math import floor\n"
+     'json.loads(re.sub("a", str(floor(math.pi)), "[a]"))', [3]),
+    ("import datetime\ndatetime.datetime.now(datetime.timezone.utc) > datetime.datetime(2020, 1, 1,"
+     " tzinfo=datetime.timezone.utc)", True),
+    ('row = calendar.list("event", of="calendars[0]", properties=["start date"])[0]\n'
+     'row["start date"] != datetime.now().astimezone()', True),
+    ("def f(x: int): return x\nf('a')", "a"), ("total: int = None\ntotal", None),
+])  # fmt: skip
+def test_what_only_the_type_checker_doubts_runs(desk: Desk, program: str, result: Any) -> None:
+    assert desk.plan(program) == result
+
+
+@pytest.mark.parametrize(("program", "says"), [
+    ('notes.list("note", properties=["name"])[0]["nme"]', "The keys of the rows are: ref, name."),
+    ('notes.get("notes[0]", properties=["name"])["nme"]', "The keys of the rows are: name."),
+    ('calendar.list("event", of="calendars[0]", properties=["start date"])[0]["start date"]'
+     " > datetime.now()", "compare them with datetime.now.*astimezone"),
+    ("nobody_knows", "name 'nobody_knows' is not defined"),
+])  # fmt: skip
+def test_what_goes_wrong_in_a_rehearsal_says_what_to_write(
+    desk: Desk, program: str, says: str
+) -> None:
+    with pytest.raises(ToolError, match=says):
+        desk.plan(program)
+
+
 def test_a_call_of_the_wrong_form_is_shown_the_right_one(desk: Desk) -> None:
     with pytest.raises(InvalidParameterError) as caught:
         desk.ask("run_plan", program='mail.count("message", "inbox")')
