@@ -317,13 +317,18 @@ class FieldProfile:
         key = (world.tables.key, term, prop)
         if key not in self.readable:
             kin = _class_kin(world.tables, term)
-            self.readable[key] = [
+            rows = [
                 row
                 for row in self.rows_in_force(world.tables)
                 if (play := row.get("play"))
                 and play.get("verb", "get") == "get"
                 and play.get("of", term) in kin
                 and play.get("property", "") == prop
+            ]
+            # What two rows say happens once.
+            plays = [row["play"] for row in rows]
+            self.readable[key] = [
+                row for at, row in enumerate(rows) if row["play"] not in plays[:at]
             ]
         for row in self.readable[key]:
             if row["play"]["fault"] in faults and self.acts(row):

@@ -224,10 +224,10 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
             outcome = witness.confirm(answer.value, answer.around, cancel=cancel)
             return found._replace(outcome=outcome)
         is_empty = found.value is None or found.value in ("", [])
-        if is_empty or find_gap_rows(app.id, facts.line):
+        if is_empty or answer.notes or find_gap_rows(app.id, facts.line):
             from iac_runtime.gate.known_cases import describe_gaps
 
-            gaps = describe_gaps(facts, operation, is_empty=is_empty)
+            gaps = describe_gaps(facts, operation, answer.notes, is_empty=is_empty)
             found = found._replace(notes=(*found.notes, *gaps))
         return found._replace(outcome=missing_parts(found, answer, paged=paged))
 
