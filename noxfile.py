@@ -227,6 +227,13 @@ def search(session: nox.Session) -> None:
 
 
 @nox.session
+def words(session: nox.Session) -> None:
+    """Print what a model reads of a dictionary, for reading (FILE [TOOL...] [--own] after --)."""
+    session.install("-q", "-e", ".[gen]")
+    session.run("python", "benchmarks/words.py", *session.posargs)
+
+
+@nox.session
 def tasks(session: nox.Session) -> None:
     """Play tasks in plain words on the real server, and say what each took (words of some --)."""
     session.install("-q", "-e", ".[dev]")

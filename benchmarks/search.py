@@ -111,7 +111,6 @@ def multiplied(folder: Path, times: int, into: Path) -> Path:
     """Return a folder that holds every app of another several times, under other names."""
     catalogue = json.loads((folder / "catalogue.json").read_text())
     apps, tools, words, listing = {}, {}, [], []
-    offset = 0
     lines = (folder / "listing.jsonl").read_text().splitlines()
     by_name = {json.loads(line)["name"]: json.loads(line) for line in lines}
     rows = read_rows((folder / "search.jsonl").read_text())
@@ -128,9 +127,7 @@ def multiplied(folder: Path, times: int, into: Path) -> Path:
             for name in names:
                 line = json.dumps({**by_name[name], "name": new[name]}, separators=(",", ":"))
                 listing.append(line + "\n")
-                place = {"module": key + end, "offset": offset}
-                tools[new[name]] = {**catalogue["tools"][name], **place}
-                offset += len(line) + 1
+                tools[new[name]] = {**catalogue["tools"][name], "module": key + end}
     (into / "catalogue.json").write_text(json.dumps({**catalogue, "apps": apps, "tools": tools}))
     (into / "listing.jsonl").write_text("".join(listing))
     (into / "search.jsonl").write_text("".join(search_index(words)))

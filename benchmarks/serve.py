@@ -132,10 +132,8 @@ def write_tools(folder: Path, count: int) -> Path:
         tools[entry["name"]] = {
             "module": key,
             "function": function,
-            "offset": len(lines),
             "level": "SAFE",
             "ceiling": "SAFE",
-            "digest": f"{number:012x}",
         }
         lines += json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
     folder.mkdir(parents=True)

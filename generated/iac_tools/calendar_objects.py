@@ -167,7 +167,7 @@ class Commands(Specifier):
         self._command("move", target=self, to=to)
 
     def show(self) -> None:
-        """Show one or more events in Calendar. SAFE, changes only the view."""
+        """Show events in the window of Calendar. SAFE, changes only the view."""
         self._command("show", target=self)
 
 
@@ -179,6 +179,7 @@ class Application(Commands, Object):
     frontmost: Prop[bool] = Prop("frontmost")
     """Whether the app is in front."""
     version: Prop[str] = Prop("version")
+    """The version of the app."""
     documents: Elements[Documents] = Elements("documents", "document")
     windows: Elements[Windows] = Elements("windows", "window")
     calendars: Elements[Calendars] = Elements("calendars", "calendar")
@@ -187,7 +188,7 @@ class Application(Commands, Object):
         """Open files or objects in Calendar. MODIFY.
 
         Args:
-            target: Which files to open.
+            target: Which files.
 
         Returns:
             The answer, one or more documents.
@@ -290,6 +291,7 @@ class Window(Commands, Object):
     zoomed: RwProp[bool] = RwProp("zoomed")
     """Whether it is zoomed."""
     document: One[Document] = One("document", "document")
+    """The document that it shows."""
 
     if TYPE_CHECKING:
 

@@ -265,7 +265,7 @@ def get(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Read objects of Finder all properties, or those that are named. SAFE.
+    """Read objects of Finder: all properties, or those that are named. SAFE.
 
     Args:
         target: Which objects.
@@ -316,11 +316,11 @@ def list(
 
     Args:
         element: Of which class.
-        of: Where to look the whole app if left out.
+        of: Where to look; the whole app if left out.
         where: Conditions by property name, which must all match.
         properties: Properties to read.
-        order: Properties to sort by - before a name reverses its order.
-        limit: The most rows all if left out.
+        order: Properties to sort by; - before a name reverses its order.
+        limit: The most rows; all if left out.
         offset: Rows to skip.
         cursor: The cursor from the last result's note.
         raw: Keep hidden characters in texts.
@@ -368,7 +368,7 @@ def count(
 
     Args:
         element: Of which class.
-        of: Where to look the whole app if left out.
+        of: Where to look; the whole app if left out.
         where: Conditions by property name, which must all match.
         timeout: Seconds that the call may take.
 
@@ -406,7 +406,7 @@ def make(
     Args:
         element: Of which class.
         properties: Values by property name.
-        at: Where to make it the app chooses if left out.
+        at: Where to make it; the app chooses if left out.
         timeout: Seconds that the call may take.
         to: The file or folder that an alias leads to.
 
@@ -462,7 +462,7 @@ def open(
 
     Args:
         target: Which objects.
-        using: The app to open them with, such as applicationFiles 0.
+        using: The app to open them with, such as applicationFiles[0].
         with_properties: Settings, by name.
     """
     return APP.call(open, target=target, using=using, with_properties=with_properties)
@@ -748,7 +748,7 @@ def clean_up(target: Ref | ListOf[Ref], *, by: str | None = None) -> None:
     """Arrange the icons of a window or the desktop in Finder. MODIFY.
 
     Args:
-        target: The windows to arrange, such as windows 0.
+        target: The windows to arrange, such as windows[0].
         by: Which property to clean up by.
     """
     return APP.call(clean_up, target=target, by=by)
@@ -765,7 +765,7 @@ def eject(target: Ref | ListOf[Ref] | None = None) -> None:
     """Eject disks in Finder. MODIFY, unmounts a volume.
 
     Args:
-        target: The disks to eject, such as disks 0.
+        target: The disks to eject, such as disks[0].
     """
     return APP.call(eject, target=target)
 
@@ -800,7 +800,7 @@ def erase(target: Ref | ListOf[Ref]) -> None:
     """Erase a disk with everything on it. DANGEROUS, destroys for good.
 
     Args:
-        target: The disk to erase, such as disks 0.
+        target: The disk to erase, such as disks[0].
     """
     return APP.call(erase, target=target)
 
@@ -844,7 +844,7 @@ def update(
     although the verb...
 
     Args:
-        target: The files or folders to refresh, such as folders 0.
+        target: The files or folders to refresh, such as folders[0].
         necessity: Whether to refresh only what changed.
         registering_applications: Whether to register applications.
     """

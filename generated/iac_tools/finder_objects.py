@@ -291,7 +291,7 @@ class Commands(Specifier):
         app, a command file or a workflow runs it.
 
         Args:
-            using: The app to open them with, such as applicationFiles 0.
+            using: The app to open them with, such as applicationFiles[0].
             with_properties: Settings, by name.
         """
         self._command("open", target=self, using=using, with_properties=with_properties)
@@ -463,6 +463,7 @@ class Application(Commands, Object):
     insertion_location: Prop[Any] = Prop("insertionLocation")
     product_version: Prop[str] = Prop("productVersion")
     version: Prop[str] = Prop("version")
+    """The version of the app."""
     startup_disk: One[Disk] = One("startupDisk", "disk")
     desktop: One[DesktopObject] = One("desktop", "desktop-object")
     trash: One[TrashObject] = One("trash", "trash-object")
@@ -520,7 +521,7 @@ class Item(Commands, Object):
     displayed_name: Prop[str] = Prop("displayedName")
     name_extension: RwProp[str] = RwProp("nameExtension")
     extension_hidden: RwProp[bool] = RwProp("extensionHidden")
-    """Whether the extension is hidden."""
+    """Whether 'extension hidden' is true."""
     index: Prop[int] = Prop("index")
     """Its place among those beside it, from 1."""
     container: Prop[Any] = Prop("container")
@@ -553,6 +554,7 @@ class Item(Commands, Object):
     properties: RwProp[dict[str, Any]] = RwProp("properties")
     """All of its properties, by name."""
     class_: Prop[str] = Prop("class")
+    """The class that it is of."""
 
     if TYPE_CHECKING:
 
@@ -619,7 +621,7 @@ class Containers(Commands, Items[Container]):
 
 
 class ComputerObject(Item):
-    """A computer of Finder."""
+    """A computer-object of Finder."""
 
     if TYPE_CHECKING:
 
@@ -627,7 +629,7 @@ class ComputerObject(Item):
 
 
 class Disk(Container):
-    """A disk of Finder, a kind of container, in desktops."""
+    """A disk of Finder, a kind of container, in desktop-objects."""
 
     id: Prop[int] = Prop("id")
     """Its id, which stays the same."""
@@ -641,9 +643,9 @@ class Disk(Container):
     """Whether the Mac starts from it."""
     format: Prop[Edfm] = Prop("format")
     journaling_enabled: Prop[bool] = Prop("journalingEnabled")
-    """Whether the journaling is enabled."""
+    """Whether 'journaling enabled' is true."""
     ignore_privileges: RwProp[bool] = RwProp("ignorePrivileges")
-    """Whether to ignore privileges."""
+    """Whether 'ignore privileges' is true."""
 
     if TYPE_CHECKING:
 
@@ -689,7 +691,7 @@ class Folders(Commands, Items[Folder]):
 
 
 class DesktopObject(Container):
-    """A desktop of Finder, a kind of container."""
+    """A desktop-object of Finder, a kind of container."""
 
     disks: Elements[Disks] = Elements("disks", "disk")
 
@@ -699,7 +701,7 @@ class DesktopObject(Container):
 
 
 class TrashObject(Container):
-    """A trash of Finder, a kind of container."""
+    """A trash-object of Finder, a kind of container."""
 
     warns_before_emptying: RwProp[bool] = RwProp("warnsBeforeEmptying")
     """Whether it warns before it is emptied."""
@@ -718,6 +720,7 @@ class File(Item):
     """Whether it is a stationery pad."""
     product_version: Prop[str] = Prop("productVersion")
     version: Prop[str] = Prop("version")
+    """The version of the app."""
 
     if TYPE_CHECKING:
 
@@ -773,11 +776,11 @@ class ApplicationFile(File):
     minimum_size: RwProp[int] = RwProp("minimumSize")
     preferred_size: RwProp[int] = RwProp("preferredSize")
     accepts_high_level_events: Prop[bool] = Prop("acceptsHighLevelEvents")
-    """Whether it accepts high level events."""
+    """Whether 'accepts high level events' is true."""
     has_scripting_terminology: Prop[bool] = Prop("hasScriptingTerminology")
-    """Whether it has scripting terminology."""
+    """Whether 'has scripting terminology' is true."""
     opens_in_classic: RwProp[bool] = RwProp("opensInClassic")
-    """Whether it opens in Classic."""
+    """Whether 'opens in Classic' is true."""
 
     if TYPE_CHECKING:
 
@@ -912,9 +915,9 @@ class Window(Commands, Object):
     closeable: Prop[bool] = Prop("closeable")
     """Whether it has a button to close it."""
     floating: Prop[bool] = Prop("floating")
-    """Whether it is floating."""
+    """Whether 'floating' is true."""
     modal: Prop[bool] = Prop("modal")
-    """Whether it is modal."""
+    """Whether 'modal' is true."""
     resizable: Prop[bool] = Prop("resizable")
     """Whether its size can be changed."""
     zoomable: Prop[bool] = Prop("zoomable")
@@ -957,11 +960,11 @@ class FinderWindow(Window):
     list_view_options: One[ListViewOptions] = One("listViewOptions", "list view options")
     column_view_options: One[ColumnViewOptions] = One("columnViewOptions", "column view options")
     toolbar_visible: RwProp[bool] = RwProp("toolbarVisible")
-    """Whether the toolbar is visible."""
+    """Whether 'toolbar visible' is true."""
     statusbar_visible: RwProp[bool] = RwProp("statusbarVisible")
-    """Whether the statusbar is visible."""
+    """Whether 'statusbar visible' is true."""
     pathbar_visible: RwProp[bool] = RwProp("pathbarVisible")
-    """Whether the pathbar is visible."""
+    """Whether 'pathbar visible' is true."""
     sidebar_width: RwProp[int] = RwProp("sidebarWidth")
 
     if TYPE_CHECKING:
@@ -1049,11 +1052,11 @@ class Process(Commands, Object):
     file_type: Prop[str] = Prop("fileType")
     creator_type: Prop[str] = Prop("creatorType")
     accepts_high_level_events: Prop[bool] = Prop("acceptsHighLevelEvents")
-    """Whether it accepts high level events."""
+    """Whether 'accepts high level events' is true."""
     accepts_remote_events: Prop[bool] = Prop("acceptsRemoteEvents")
-    """Whether it accepts remote events."""
+    """Whether 'accepts remote events' is true."""
     has_scripting_terminology: Prop[bool] = Prop("hasScriptingTerminology")
-    """Whether it has scripting terminology."""
+    """Whether 'has scripting terminology' is true."""
     total_partition_size: Prop[int] = Prop("totalPartitionSize")
     partition_space_used: Prop[int] = Prop("partitionSpaceUsed")
 
@@ -1090,25 +1093,25 @@ class Preferences(Commands, Object):
     list_view_options: One[ListViewOptions] = One("listViewOptions", "list view options")
     column_view_options: One[ColumnViewOptions] = One("columnViewOptions", "column view options")
     folders_spring_open: RwProp[bool] = RwProp("foldersSpringOpen")
-    """Whether folders spring open."""
+    """Whether 'folders spring open' is true."""
     delay_before_springing: RwProp[float] = RwProp("delayBeforeSpringing")
     desktop_shows_hard_disks: RwProp[bool] = RwProp("desktopShowsHardDisks")
-    """Whether the desktop shows hard disks."""
+    """Whether 'desktop shows hard disks' is true."""
     desktop_shows_external_hard_disks: RwProp[bool] = RwProp("desktopShowsExternalHardDisks")
-    """Whether the desktop shows external hard disks."""
+    """Whether 'desktop shows external hard disks' is true."""
     desktop_shows_removable_media: RwProp[bool] = RwProp("desktopShowsRemovableMedia")
-    """Whether the desktop shows removable media."""
+    """Whether 'desktop shows removable media' is true."""
     desktop_shows_connected_servers: RwProp[bool] = RwProp("desktopShowsConnectedServers")
-    """Whether the desktop shows connected servers."""
+    """Whether 'desktop shows connected servers' is true."""
     new_window_target: RwProp[Any] = RwProp("newWindowTarget")
     folders_open_in_new_windows: RwProp[bool] = RwProp("foldersOpenInNewWindows")
-    """Whether folders open in new windows."""
+    """Whether 'folders open in new windows' is true."""
     folders_open_in_new_tabs: RwProp[bool] = RwProp("foldersOpenInNewTabs")
-    """Whether folders open in new tabs."""
+    """Whether 'folders open in new tabs' is true."""
     new_windows_open_in_column_view: RwProp[bool] = RwProp("newWindowsOpenInColumnView")
-    """Whether new windows open in column view."""
+    """Whether 'new windows open in column view' is true."""
     all_name_extensions_showing: RwProp[bool] = RwProp("allNameExtensionsShowing")
-    """Whether all name extensions are showing."""
+    """Whether 'all name extensions showing' is true."""
 
     if TYPE_CHECKING:
 
@@ -1154,9 +1157,9 @@ class IconViewOptions(Commands, Object):
     arrangement: RwProp[Earr] = RwProp("arrangement")
     icon_size: RwProp[int] = RwProp("iconSize")
     shows_item_info: RwProp[bool] = RwProp("showsItemInfo")
-    """Whether it shows item info."""
+    """Whether 'shows item info' is true."""
     shows_icon_preview: RwProp[bool] = RwProp("showsIconPreview")
-    """Whether it shows icon preview."""
+    """Whether 'shows icon preview' is true."""
     text_size: RwProp[int] = RwProp("textSize")
     label_position: RwProp[Epos] = RwProp("labelPosition")
     background_picture: RwOne[ReplaceableFile] = RwOne("backgroundPicture", "file")
@@ -1172,13 +1175,13 @@ class ColumnViewOptions(Commands, Object):
 
     text_size: RwProp[int] = RwProp("textSize")
     shows_icon: RwProp[bool] = RwProp("showsIcon")
-    """Whether it shows icon."""
+    """Whether 'shows icon' is true."""
     shows_icon_preview: RwProp[bool] = RwProp("showsIconPreview")
-    """Whether it shows icon preview."""
+    """Whether 'shows icon preview' is true."""
     shows_preview_column: RwProp[bool] = RwProp("showsPreviewColumn")
-    """Whether it shows preview column."""
+    """Whether 'shows preview column' is true."""
     discloses_preview_pane: RwProp[bool] = RwProp("disclosesPreviewPane")
-    """Whether it discloses preview pane."""
+    """Whether 'discloses preview pane' is true."""
 
     if TYPE_CHECKING:
 
@@ -1189,14 +1192,14 @@ class ListViewOptions(Commands, Object):
     """List view options of Finder."""
 
     calculates_folder_sizes: RwProp[bool] = RwProp("calculatesFolderSizes")
-    """Whether it calculates folder sizes."""
+    """Whether 'calculates folder sizes' is true."""
     shows_icon_preview: RwProp[bool] = RwProp("showsIconPreview")
-    """Whether it shows icon preview."""
+    """Whether 'shows icon preview' is true."""
     icon_size: RwProp[Lvic] = RwProp("iconSize")
     text_size: RwProp[int] = RwProp("textSize")
     sort_column: RwOne[ReplaceableColumn] = RwOne("sortColumn", "column")
     uses_relative_dates: RwProp[bool] = RwProp("usesRelativeDates")
-    """Whether it uses relative dates."""
+    """Whether 'uses relative dates' is true."""
     columns: Elements[Columns] = Elements("columns", "column")
 
     if TYPE_CHECKING:

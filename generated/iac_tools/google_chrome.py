@@ -114,7 +114,7 @@ def get(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Read objects of Google Chrome all properties, or those that are named. SAFE.
+    """Read objects of Google Chrome: all properties, or those that are named. SAFE.
 
     Args:
         target: Which objects.
@@ -165,11 +165,11 @@ def list(
 
     Args:
         element: Of which class.
-        of: Where to look the whole app if left out.
+        of: Where to look; the whole app if left out.
         where: Conditions by property name, which must all match.
         properties: Properties to read.
-        order: Properties to sort by - before a name reverses its order.
-        limit: The most rows all if left out.
+        order: Properties to sort by; - before a name reverses its order.
+        limit: The most rows; all if left out.
         offset: Rows to skip.
         cursor: The cursor from the last result's note.
         raw: Keep hidden characters in texts.
@@ -217,7 +217,7 @@ def count(
 
     Args:
         element: Of which class.
-        of: Where to look the whole app if left out.
+        of: Where to look; the whole app if left out.
         where: Conditions by property name, which must all match.
         timeout: Seconds that the call may take.
 
@@ -254,7 +254,7 @@ def make(
     Args:
         element: Of which class.
         properties: Values by property name.
-        at: Where to make it the app chooses if left out.
+        at: Where to make it; the app chooses if left out.
         timeout: Seconds that the call may take.
         with_data: Contents of the new object.
 
@@ -324,7 +324,7 @@ def open(target: ListOf[str]) -> None:
     """Open files or objects in Google Chrome. MODIFY.
 
     Args:
-        target: Which files to open.
+        target: Which files.
     """
     return APP.call(open, target=target)
 
@@ -473,7 +473,7 @@ def print(target: Ref | ListOf[Ref]) -> None:
     example={"target": "windows[0].tabs[0]"},
 )
 def reload(target: Ref | ListOf[Ref]) -> None:
-    """Reload one or more tabs in Google Chrome. MODIFY.
+    """Reload tabs. MODIFY.
 
     Args:
         target: Which tabs.
@@ -545,7 +545,7 @@ def select_all(target: Ref | ListOf[Ref]) -> None:
     example={"target": "windows[0].tabs[0]"},
 )
 def cut_selection(target: Ref | ListOf[Ref]) -> None:
-    """Cut the selection of one or more tabs in Google Chrome. MODIFY.
+    """Cut the selection of tabs. MODIFY.
 
     Args:
         target: Which tabs.
@@ -563,7 +563,7 @@ def cut_selection(target: Ref | ListOf[Ref]) -> None:
     example={"target": "windows[0].tabs[0]"},
 )
 def copy_selection(target: Ref | ListOf[Ref]) -> None:
-    """Copy the selection of one or more tabs in Google Chrome. MODIFY.
+    """Copy the selection of tabs. MODIFY.
 
     Args:
         target: Which tabs.
@@ -581,7 +581,7 @@ def copy_selection(target: Ref | ListOf[Ref]) -> None:
     example={"target": "windows[0].tabs[0]"},
 )
 def paste_selection(target: Ref | ListOf[Ref]) -> None:
-    """Paste the selection of one or more tabs in Google Chrome. MODIFY.
+    """Paste over the selection of tabs. MODIFY.
 
     Args:
         target: Which tabs.
@@ -672,7 +672,7 @@ def execute(target: Ref | ListOf[Ref], *, javascript: str) -> Any:
     """Run JavaScript in a tab of Chrome. DANGEROUS, runs code in pages where the user is logged in.
 
     Args:
-        target: The tab to run it in, such as windows 0 .tabs 0.
+        target: The tab to run it in, such as windows[0].tabs[0].
         javascript: The JavaScript to run.
 
     Returns:
@@ -816,7 +816,7 @@ def close_tab(tab: Ref) -> None:
     """Close a tab of Chrome. MODIFY, unsaved work may be lost.
 
     Args:
-        tab: Which tab to close.
+        tab: Which tab.
     """
     return APP.call(close_tab, tab=tab)
 
@@ -1048,7 +1048,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "open": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "array", "items": {"type": "string"}, "description": "Which files to open, absolute path or ~"}'
+        '"target": {"type": "array", "items": {"type": "string"}, "description": "Which files, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "close": Schema(
@@ -1201,7 +1201,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "close_tab": Schema(
         '{"type": "object", "properties": {'
-        '"tab": {"type": "string", "description": "Which tab to close, such as windows[0].tabs[0]"}'
+        '"tab": {"type": "string", "description": "Which tab, such as windows[0].tabs[0]"}'
         '}, "required": ["tab"], "additionalProperties": false}',
     ),
     "reload_tab": Schema(

@@ -124,7 +124,7 @@ class Commands(Specifier):
         self._command("print", target=self)
 
     def reload(self) -> None:
-        """Reload one or more tabs in Google Chrome. MODIFY."""
+        """Reload tabs. MODIFY."""
         self._command("reload", target=self)
 
     def go_back(self) -> None:
@@ -140,15 +140,15 @@ class Commands(Specifier):
         self._command("select_all", target=self)
 
     def cut_selection(self) -> None:
-        """Cut the selection of one or more tabs in Google Chrome. MODIFY."""
+        """Cut the selection of tabs. MODIFY."""
         self._command("cut_selection", target=self)
 
     def copy_selection(self) -> None:
-        """Copy the selection of one or more tabs in Google Chrome. MODIFY."""
+        """Copy the selection of tabs. MODIFY."""
         self._command("copy_selection", target=self)
 
     def paste_selection(self) -> None:
-        """Paste the selection of one or more tabs in Google Chrome. MODIFY."""
+        """Paste over the selection of tabs. MODIFY."""
         self._command("paste_selection", target=self)
 
     def undo(self) -> None:
@@ -188,6 +188,7 @@ class Application(Commands, Object):
     frontmost: Prop[bool] = Prop("frontmost")
     """Whether the app is in front."""
     version: Prop[str] = Prop("version")
+    """The version of the app."""
     bookmarks_bar: One[BookmarkFolder] = One("bookmarksBar", "bookmark folder")
     other_bookmarks: One[BookmarkFolder] = One("otherBookmarks", "bookmark folder")
     windows: Elements[Windows] = Elements("windows", "window")
@@ -197,7 +198,7 @@ class Application(Commands, Object):
         """Open files or objects in Google Chrome. MODIFY.
 
         Args:
-            target: Which files to open.
+            target: Which files.
         """
         self._command("open", target=target)
 
@@ -270,7 +271,7 @@ class Tab(Commands, Object):
     """Its name."""
     url: RwProp[str] = RwProp("url")
     loading: Prop[bool] = Prop("loading")
-    """Whether it is loading."""
+    """Whether 'loading' is true."""
 
     if TYPE_CHECKING:
 

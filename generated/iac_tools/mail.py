@@ -278,7 +278,7 @@ def get(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Read objects of Mail all properties, or those that are named. SAFE.
+    """Read objects of Mail: all properties, or those that are named. SAFE.
 
     Args:
         target: Which objects.
@@ -328,11 +328,11 @@ def list(
 
     Args:
         element: Of which class.
-        of: Where to look the whole app if left out.
+        of: Where to look; the whole app if left out.
         where: Conditions by property name, which must all match.
         properties: Properties to read.
-        order: Properties to sort by - before a name reverses its order.
-        limit: The most rows all if left out.
+        order: Properties to sort by; - before a name reverses its order.
+        limit: The most rows; all if left out.
         offset: Rows to skip.
         cursor: The cursor from the last result's note.
         raw: Keep hidden characters in texts.
@@ -380,7 +380,7 @@ def count(
 
     Args:
         element: Of which class.
-        of: Where to look the whole app if left out.
+        of: Where to look; the whole app if left out.
         where: Conditions by property name, which must all match.
         timeout: Seconds that the call may take.
 
@@ -418,7 +418,7 @@ def make(
     Args:
         element: Of which class.
         properties: Values by property name.
-        at: Where to make it the app chooses if left out.
+        at: Where to make it; the app chooses if left out.
         timeout: Seconds that the call may take.
         with_data: Contents of the new object.
 
@@ -468,7 +468,7 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
     """Open files or objects in Mail. MODIFY.
 
     Args:
-        target: Which files to open.
+        target: Which files.
 
     Returns:
         The answer, one or more documents.
@@ -541,7 +541,7 @@ def print(
     """Print files or objects with Mail. MODIFY.
 
     Args:
-        target: Which documents, windows or files to print.
+        target: Which documents, windows or files.
         with_properties: Settings, by name.
         print_dialog: Whether to show the print dialog.
     """
@@ -663,7 +663,7 @@ def check_for_new_mail(*, for_: Ref | None = None) -> None:
     itself a little later.
 
     Args:
-        for_: The account to check, such as accounts 0 all if left out.
+        for_: The account to check, such as accounts[0]; all if left out.
     """
     return APP.call(check_for_new_mail, for_=for_)
 
@@ -768,7 +768,7 @@ def import_mail_mailbox(*, at: str) -> None:
     """Import a mailbox file into Mail. MODIFY.
 
     Args:
-        at: The mailbox to import, absolute path or.
+        at: The mailbox to import, absolute path or ~.
     """
     return APP.call(import_mail_mailbox, at=at)
 
@@ -801,7 +801,7 @@ def mailto(target: str) -> None:
     example={"target": "inbox.messages[0]"},
 )
 def redirect(target: Ref, *, opening_window: bool | None = None) -> Ref:
-    """Redirect a message in Mail. Returns an outgoing message. MODIFY.
+    """Redirect a message. MODIFY.
 
     Args:
         target: Which message.
@@ -873,7 +873,7 @@ def synchronize(*, with_: Ref) -> None:
     """Synchronize an IMAP account of Mail with its server. MODIFY.
 
     Args:
-        with_: Which account to synchronize, such as accounts 0.
+        with_: Which account to synchronize, such as accounts[0].
     """
     return APP.call(synchronize, with_=with_)
 
@@ -1270,7 +1270,7 @@ def list_mailbox(mailbox: Ref, *, limit: int | None = None) -> ListOf[Mapping[st
     """List the messages of a mailbox, the newest first. SAFE.
 
     Args:
-        mailbox: Which mailbox, such as inbox or accounts 0 .mailboxes Work/Travel.
+        mailbox: Which mailbox, such as inbox or accounts[0].mailboxes["Work/Travel"].
         limit: The most rows to return.
 
     Returns:
@@ -1300,7 +1300,7 @@ def search_mailbox(mailbox: Ref, *, text: str) -> ListOf[Mapping[str, Any]]:
     """Find messages of a mailbox by words of their subject. SAFE.
 
     Args:
-        mailbox: Which mailbox, such as inbox or accounts 0 .mailboxes Work/Travel.
+        mailbox: Which mailbox, such as inbox or accounts[0].mailboxes["Work/Travel"].
         text: Words of the subject.
 
     Returns:
@@ -1324,8 +1324,8 @@ def move_message(message: Ref, *, mailbox: Ref) -> None:
     """Move a message to a mailbox. MODIFY.
 
     Args:
-        message: Which message to move.
-        mailbox: Which mailbox, such as inbox or accounts 0 .mailboxes Work/Travel.
+        message: Which message.
+        mailbox: Which mailbox, such as inbox or accounts[0].mailboxes["Work/Travel"].
     """
     return APP.call(move_message, message=message, mailbox=mailbox)
 
@@ -2096,7 +2096,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "open": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which files to open, absolute path or ~"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which files, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -2121,8 +2121,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files to '
-        'print, absolute path or ~"}, '
+        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files, '
+        'absolute path or ~"}, '
         '"with_properties": {"type": "object", "description": "Settings, by name, such as copies, collating and starting page"}, '
         '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}'
         '}, "required": ["target"], "additionalProperties": false}',
@@ -2343,7 +2343,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "move_message": Schema(
         '{"type": "object", "properties": {'
-        '"message": {"type": "string", "description": "Which message to move, such as inbox.messages[0]"}, '
+        '"message": {"type": "string", "description": "Which message, such as inbox.messages[0]"}, '
         '"mailbox": {"type": "string", "description": "Which mailbox, such as inbox or accounts[0].mailboxes[\\"Work/Travel\\"]"}'
         '}, "required": ["message", "mailbox"], "additionalProperties": false}',
     ),

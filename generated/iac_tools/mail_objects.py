@@ -346,35 +346,36 @@ class Application(Commands, Object):
     frontmost: Prop[bool] = Prop("frontmost")
     """Whether the app is in front."""
     version: Prop[str] = Prop("version")
+    """The version of the app."""
     always_bcc_myself: RwProp[bool] = RwProp("alwaysBccMyself")
-    """Whether to always bcc myself."""
+    """Whether 'always bcc myself' is true."""
     always_cc_myself: RwProp[bool] = RwProp("alwaysCcMyself")
-    """Whether to always cc myself."""
+    """Whether 'always cc myself' is true."""
     selection: Prop[ListOf[Message]] = Prop("selection")
     application_version: Prop[str] = Prop("applicationVersion")
     fetch_interval: RwProp[int] = RwProp("fetchInterval")
     background_activity_count: Prop[int] = Prop("backgroundActivityCount")
     choose_signature_when_composing: RwProp[bool] = RwProp("chooseSignatureWhenComposing")
-    """Whether to choose the signature when composing."""
+    """Whether 'choose signature when composing' is true."""
     color_quoted_text: RwProp[bool] = RwProp("colorQuotedText")
-    """Whether to color quoted text."""
+    """Whether 'color quoted text' is true."""
     default_message_format: RwProp[Defaultmessageformat] = RwProp("defaultMessageFormat")
     download_html_attachments: RwProp[bool] = RwProp("downloadHtmlAttachments")
-    """Whether to download HTML attachments."""
+    """Whether 'download html attachments' is true."""
     drafts_mailbox: One[Mailbox] = One("draftsMailbox", "mailbox")
     expand_group_addresses: RwProp[bool] = RwProp("expandGroupAddresses")
-    """Whether to expand group addresses."""
+    """Whether 'expand group addresses' is true."""
     fixed_width_font: RwProp[str] = RwProp("fixedWidthFont")
     fixed_width_font_size: RwProp[float] = RwProp("fixedWidthFontSize")
     framework_version: Prop[str] = Prop("frameworkVersion")
     header_detail: RwProp[Headerdetail] = RwProp("headerDetail")
     inbox: One[Mailbox] = One("inbox", "mailbox")
     include_all_original_message_text: RwProp[bool] = RwProp("includeAllOriginalMessageText")
-    """Whether to include all original message text."""
+    """Whether 'include all original message text' is true."""
     quote_original_message: RwProp[bool] = RwProp("quoteOriginalMessage")
-    """Whether to quote the original message."""
+    """Whether 'quote original message' is true."""
     check_spelling_while_typing: RwProp[bool] = RwProp("checkSpellingWhileTyping")
-    """Whether to check the spelling while typing."""
+    """Whether 'check spelling while typing' is true."""
     junk_mailbox: One[Mailbox] = One("junkMailbox", "mailbox")
     level_one_quoting_color: RwProp[Quotingcolor] = RwProp("levelOneQuotingColor")
     level_two_quoting_color: RwProp[Quotingcolor] = RwProp("levelTwoQuotingColor")
@@ -386,28 +387,28 @@ class Application(Commands, Object):
     new_mail_sound: RwProp[str] = RwProp("newMailSound")
     outbox: One[Mailbox] = One("outbox", "mailbox")
     should_play_other_mail_sounds: RwProp[bool] = RwProp("shouldPlayOtherMailSounds")
-    """Whether it should play other mail sounds."""
+    """Whether 'should play other mail sounds' is true."""
     same_reply_format: RwProp[bool] = RwProp("sameReplyFormat")
-    """Whether the same reply format is on."""
+    """Whether 'same reply format' is true."""
     selected_signature: RwProp[str] = RwProp("selectedSignature")
     sent_mailbox: One[Mailbox] = One("sentMailbox", "mailbox")
     fetches_automatically: RwProp[bool] = RwProp("fetchesAutomatically")
-    """Whether it fetches automatically."""
+    """Whether 'fetches automatically' is true."""
     highlight_selected_conversation: RwProp[bool] = RwProp("highlightSelectedConversation")
-    """Whether to highlight selected conversation."""
+    """Whether 'highlight selected conversation' is true."""
     trash_mailbox: One[Mailbox] = One("trashMailbox", "mailbox")
     use_address_completion: RwProp[bool] = RwProp("useAddressCompletion")
-    """Whether to use address completion."""
+    """Whether 'use address completion' is true."""
     use_fixed_width_font: RwProp[bool] = RwProp("useFixedWidthFont")
-    """Whether to use the fixed width font."""
+    """Whether 'use fixed width font' is true."""
     primary_email: Prop[str] = Prop("primaryEmail")
     hosts_to_log_activity_on: RwProp[ListOf[str]] = RwProp("hostsToLogActivityOn")
     ports_to_log_activity_on: RwProp[ListOf[int]] = RwProp("portsToLogActivityOn")
     log_all_socket_activity: RwProp[bool] = RwProp("logAllSocketActivity")
-    """Whether to log all socket activity."""
+    """Whether 'log all socket activity' is true."""
     memory_statistics: Prop[dict[str, Any]] = Prop("memoryStatistics")
     use_keychain: RwProp[bool] = RwProp("useKeychain")
-    """Whether to use the keychain."""
+    """Whether 'use keychain' is true."""
     documents: Elements[Documents] = Elements("documents", "document")
     windows: Elements[Windows] = Elements("windows", "window")
     accounts: Elements[Accounts] = Elements("accounts", "account")
@@ -429,7 +430,7 @@ class Application(Commands, Object):
         """Open files or objects in Mail. MODIFY.
 
         Args:
-            target: Which files to open.
+            target: Which files.
 
         Returns:
             The answer, one or more documents.
@@ -449,7 +450,7 @@ class Application(Commands, Object):
         by itself a little later.
 
         Args:
-            for_: The account to check, such as accounts 0 all if left out.
+            for_: The account to check, such as accounts[0]; all if left out.
         """
         self._command("check_for_new_mail", for_=for_)
 
@@ -488,7 +489,7 @@ class Application(Commands, Object):
         """Import a mailbox file into Mail. MODIFY.
 
         Args:
-            at: The mailbox to import, absolute path or.
+            at: The mailbox to import, absolute path or ~.
         """
         self._command("import_mail_mailbox", at=at)
 
@@ -504,7 +505,7 @@ class Application(Commands, Object):
         """Synchronize an IMAP account of Mail with its server. MODIFY.
 
         Args:
-            with_: Which account to synchronize, such as accounts 0.
+            with_: Which account to synchronize, such as accounts[0].
         """
         self._command("synchronize", with_=with_)
 
@@ -568,6 +569,7 @@ class Window(Commands, Object):
     zoomed: RwProp[bool] = RwProp("zoomed")
     """Whether it is zoomed."""
     document: One[Document] = One("document", "document")
+    """The document that it shows."""
 
     if TYPE_CHECKING:
 
@@ -776,7 +778,7 @@ class OutgoingMessages(Commands, Items[OutgoingMessage]):
 
 
 class LdapServer(Commands, Object):
-    """An LDAP server of Mail."""
+    """An ldap server of Mail."""
 
     enabled: RwProp[bool] = RwProp("enabled")
     """Whether it is enabled."""
@@ -845,11 +847,11 @@ class MessageViewer(Commands, Object):
     trash_mailbox: One[Mailbox] = One("trashMailbox", "mailbox")
     sort_column: RwProp[Viewercolumns] = RwProp("sortColumn")
     sorted_ascending: RwProp[bool] = RwProp("sortedAscending")
-    """Whether it is sorted ascending."""
+    """Whether 'sorted ascending' is true."""
     mailbox_list_visible: RwProp[bool] = RwProp("mailboxListVisible")
-    """Whether the mailbox list is visible."""
+    """Whether 'mailbox list visible' is true."""
     preview_pane_is_visible: RwProp[bool] = RwProp("previewPaneIsVisible")
-    """Whether the preview pane is visible."""
+    """Whether 'preview pane is visible' is true."""
     visible_columns: RwProp[ListOf[Viewercolumns]] = RwProp("visibleColumns")
     id: Prop[int] = Prop("id")
     """Its id, which stays the same."""
@@ -933,11 +935,11 @@ class Message(Commands, Object):
     sender: Prop[str] = Prop("sender")
     subject: Prop[str] = Prop("subject")
     was_forwarded: Prop[bool] = Prop("wasForwarded")
-    """Whether it was forwarded."""
+    """Whether 'was forwarded' is true."""
     was_redirected: Prop[bool] = Prop("wasRedirected")
-    """Whether it was redirected."""
+    """Whether 'was redirected' is true."""
     was_replied_to: Prop[bool] = Prop("wasRepliedTo")
-    """Whether it was replied to."""
+    """Whether 'was replied to' is true."""
     bcc_recipients: Elements[BccRecipients] = Elements("bccRecipients", "bcc recipient")
     cc_recipients: Elements[CcRecipients] = Elements("ccRecipients", "cc recipient")
     recipients: Elements[Recipients] = Elements("recipients", "recipient")
@@ -958,7 +960,7 @@ class Message(Commands, Object):
         return self._command("forward", target=self, opening_window=opening_window)
 
     def redirect(self, *, opening_window: bool | None = None) -> OutgoingMessage:
-        """Redirect a message in Mail. Returns an outgoing message. MODIFY.
+        """Redirect a message. MODIFY.
 
         Args:
             opening_window: Whether to open a window.
@@ -1021,11 +1023,11 @@ class Account(Commands, Object):
     empty_sent_messages_frequency: RwProp[int] = RwProp("emptySentMessagesFrequency")
     empty_trash_frequency: RwProp[int] = RwProp("emptyTrashFrequency")
     empty_junk_messages_on_quit: RwProp[bool] = RwProp("emptyJunkMessagesOnQuit")
-    """Whether to empty junk messages on quit."""
+    """Whether 'empty junk messages on quit' is true."""
     empty_sent_messages_on_quit: RwProp[bool] = RwProp("emptySentMessagesOnQuit")
-    """Whether to empty sent messages on quit."""
+    """Whether 'empty sent messages on quit' is true."""
     empty_trash_on_quit: RwProp[bool] = RwProp("emptyTrashOnQuit")
-    """Whether to empty the trash on quit."""
+    """Whether 'empty trash on quit' is true."""
     enabled: RwProp[bool] = RwProp("enabled")
     """Whether it is enabled."""
     user_name: RwProp[str] = RwProp("userName")
@@ -1035,9 +1037,9 @@ class Account(Commands, Object):
     include_when_getting_new_mail: RwProp[bool] = RwProp("includeWhenGettingNewMail")
     """Whether it is included when new mail is fetched."""
     move_deleted_messages_to_trash: RwProp[bool] = RwProp("moveDeletedMessagesToTrash")
-    """Whether to move deleted messages to trash."""
+    """Whether 'move deleted messages to trash' is true."""
     uses_ssl: RwProp[bool] = RwProp("usesSsl")
-    """Whether it uses SSL."""
+    """Whether 'uses ssl' is true."""
     mailboxes: Elements[Mailboxes] = Elements("mailboxes", "mailbox")
 
     if TYPE_CHECKING:
@@ -1061,19 +1063,19 @@ class Accounts(Commands, Items[Account]):
 
 
 class ImapAccount(Account):
-    """An IMAP account of Mail, a kind of account."""
+    """An imap account of Mail, a kind of account."""
 
     compact_mailboxes_when_closing: RwProp[bool] = RwProp("compactMailboxesWhenClosing")
-    """Whether to compact mailboxes when closing."""
+    """Whether 'compact mailboxes when closing' is true."""
     message_caching: RwProp[Messagecachingpolicy] = RwProp("messageCaching")
     store_drafts_on_server: RwProp[bool] = RwProp("storeDraftsOnServer")
-    """Whether to store drafts on server."""
+    """Whether 'store drafts on server' is true."""
     store_junk_mail_on_server: RwProp[bool] = RwProp("storeJunkMailOnServer")
-    """Whether to store junk mail on server."""
+    """Whether 'store junk mail on server' is true."""
     store_sent_messages_on_server: RwProp[bool] = RwProp("storeSentMessagesOnServer")
-    """Whether to store sent messages on server."""
+    """Whether 'store sent messages on server' is true."""
     store_deleted_messages_on_server: RwProp[bool] = RwProp("storeDeletedMessagesOnServer")
-    """Whether to store deleted messages on server."""
+    """Whether 'store deleted messages on server' is true."""
 
     if TYPE_CHECKING:
 
@@ -1096,7 +1098,7 @@ class ImapAccounts(Commands, Items[ImapAccount]):
 
 
 class IcloudAccount(ImapAccount):
-    """An iCloud account of Mail, a kind of IMAP account."""
+    """An iCloud account of Mail, a kind of imap account."""
 
     if TYPE_CHECKING:
 
@@ -1119,14 +1121,14 @@ class IcloudAccounts(Commands, Items[IcloudAccount]):
 
 
 class PopAccount(Account):
-    """A POP account of Mail, a kind of account."""
+    """A pop account of Mail, a kind of account."""
 
     big_message_warning_size: RwProp[int] = RwProp("bigMessageWarningSize")
     delayed_message_deletion_interval: RwProp[int] = RwProp("delayedMessageDeletionInterval")
     delete_mail_on_server: RwProp[bool] = RwProp("deleteMailOnServer")
-    """Whether to delete mail on server."""
+    """Whether 'delete mail on server' is true."""
     delete_messages_when_moved_from_inbox: RwProp[bool] = RwProp("deleteMessagesWhenMovedFromInbox")
-    """Whether to delete messages when moved from inbox."""
+    """Whether 'delete messages when moved from inbox' is true."""
 
     if TYPE_CHECKING:
 
@@ -1149,7 +1151,7 @@ class PopAccounts(Commands, Items[PopAccount]):
 
 
 class SmtpServer(Commands, Object):
-    """An SMTP server of Mail."""
+    """An smtp server of Mail."""
 
     name: Prop[str] = Prop("name")
     """Its name."""
@@ -1162,7 +1164,7 @@ class SmtpServer(Commands, Object):
     port: RwProp[int] = RwProp("port")
     server_name: RwProp[str] = RwProp("serverName")
     uses_ssl: RwProp[bool] = RwProp("usesSsl")
-    """Whether it uses SSL."""
+    """Whether 'uses ssl' is true."""
 
     if TYPE_CHECKING:
 
@@ -1221,15 +1223,15 @@ class Rule(Commands, Object):
     color_message: RwProp[Highlightcolors] = RwProp("colorMessage")
     """The color that it gives a message."""
     delete_message: RwProp[bool] = RwProp("deleteMessage")
-    """Whether to delete the message."""
+    """Whether 'delete message' is true."""
     forward_text: RwProp[str] = RwProp("forwardText")
     forward_message: RwProp[str] = RwProp("forwardMessage")
     """The addresses to forward a message to."""
     mark_flagged: RwProp[bool] = RwProp("markFlagged")
-    """Whether to mark flagged."""
+    """Whether 'mark flagged' is true."""
     mark_flag_index: RwProp[int] = RwProp("markFlagIndex")
     mark_read: RwProp[bool] = RwProp("markRead")
-    """Whether to mark read."""
+    """Whether 'mark read' is true."""
     play_sound: RwProp[str] = RwProp("playSound")
     """The sound to play."""
     redirect_message: RwProp[str] = RwProp("redirectMessage")
@@ -1238,23 +1240,23 @@ class Rule(Commands, Object):
     run_script: RwProp[Path] = RwProp("runScript")
     """The script to run."""
     all_conditions_must_be_met: RwProp[bool] = RwProp("allConditionsMustBeMet")
-    """Whether all conditions must be met."""
+    """Whether 'all conditions must be met' is true."""
     copy_message: RwOne[ReplaceableMailbox] = RwOne("copyMessage", "mailbox")
     """The mailbox to copy a message to."""
     move_message: RwOne[ReplaceableMailbox] = RwOne("moveMessage", "mailbox")
     """The mailbox to move a message to."""
     highlight_text_using_color: RwProp[bool] = RwProp("highlightTextUsingColor")
-    """Whether to highlight text using color."""
+    """Whether 'highlight text using color' is true."""
     enabled: RwProp[bool] = RwProp("enabled")
     """Whether it is enabled."""
     name: RwProp[str] = RwProp("name")
     """Its name."""
     should_copy_message: RwProp[bool] = RwProp("shouldCopyMessage")
-    """Whether it should copy message."""
+    """Whether 'should copy message' is true."""
     should_move_message: RwProp[bool] = RwProp("shouldMoveMessage")
-    """Whether it should move message."""
+    """Whether 'should move message' is true."""
     stop_evaluating_rules: RwProp[bool] = RwProp("stopEvaluatingRules")
-    """Whether to stop evaluating rules."""
+    """Whether 'stop evaluating rules' is true."""
     rule_conditions: Elements[RuleConditions] = Elements("ruleConditions", "rule condition")
 
     if TYPE_CHECKING:

@@ -276,7 +276,7 @@ def get(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Read objects of Music all properties, or those that are named. SAFE.
+    """Read objects of Music: all properties, or those that are named. SAFE.
 
     Args:
         target: Which objects.
@@ -326,11 +326,11 @@ def list(
 
     Args:
         element: Of which class.
-        of: Where to look the whole app if left out.
+        of: Where to look; the whole app if left out.
         where: Conditions by property name, which must all match.
         properties: Properties to read.
-        order: Properties to sort by - before a name reverses its order.
-        limit: The most rows all if left out.
+        order: Properties to sort by; - before a name reverses its order.
+        limit: The most rows; all if left out.
         offset: Rows to skip.
         cursor: The cursor from the last result's note.
         raw: Keep hidden characters in texts.
@@ -378,7 +378,7 @@ def count(
 
     Args:
         element: Of which class.
-        of: Where to look the whole app if left out.
+        of: Where to look; the whole app if left out.
         where: Conditions by property name, which must all match.
         timeout: Seconds that the call may take.
 
@@ -413,7 +413,7 @@ def make(
     Args:
         element: Of which class.
         properties: Values by property name.
-        at: Where to make it the app chooses if left out.
+        at: Where to make it; the app chooses if left out.
         timeout: Seconds that the call may take.
 
     Returns:
@@ -650,8 +650,8 @@ def add(target: ListOf[str], *, to: Ref | None = None) -> Ref:
     """Add files to the library of Music. Returns the track. MODIFY.
 
     Args:
-        target: Which files to add.
-        to: The playlist to add them to, such as playlists 0.
+        target: Which files.
+        to: The playlist to add them to, such as playlists[0].
 
     Returns:
         The answer, a track.
@@ -685,7 +685,7 @@ def convert(target: ListOf[Ref]) -> Ref:
     """Convert files or tracks in Music. Returns the track. MODIFY.
 
     Args:
-        target: The tracks to convert, such as playlists 0 .tracks 0.
+        target: The tracks to convert, such as playlists[0].tracks[0].
 
     Returns:
         The answer, a track.
@@ -702,7 +702,7 @@ def convert(target: ListOf[Ref]) -> Ref:
     example={"target": "sources[0].userPlaylists[0].fileTracks[0]"},
 )
 def download(target: Ref) -> None:
-    """Download an item in Music. MODIFY.
+    """Download an item. MODIFY.
 
     Args:
         target: Which item.
@@ -725,7 +725,7 @@ def export(target: Ref, *, as_: Eexf | None = None, to: str | None = None) -> st
     """Export a source or a playlist from Music. MODIFY.
 
     Args:
-        target: The playlist to export, such as playlists 0.
+        target: The playlist to export, such as playlists[0].
         as_: The file format to write.
         to: The new place.
 
@@ -780,7 +780,7 @@ def play(target: Ref | ListOf[Ref] | None = None, *, once: bool | None = None) -
     navigates.
 
     Args:
-        target: The track or playlist to play, such as playlists 0 .tracks 0.
+        target: The track or playlist to play, such as playlists[0].tracks[0].
         once: Whether to stop after it.
     """
     return APP.call(play, target=target, once=once)
@@ -843,7 +843,7 @@ def resume() -> None:
     example={"target": "sources[0].userPlaylists[0].fileTracks[0]"},
 )
 def reveal(target: Ref) -> None:
-    """Reveal an item in Music. SAFE, changes only the view.
+    """Show an item in its list. SAFE, changes only the view.
 
     Args:
         target: Which item.
@@ -895,7 +895,7 @@ def search(target: Ref, *, for_: str, only: Esra | None = None) -> Ref:
     example={"target": "playlists[0]"},
 )
 def select(target: Ref | ListOf[Ref]) -> None:
-    """Select one or more objects in Music. SAFE, changes only the view.
+    """Select objects in the window of Music. SAFE, changes only the view.
 
     Args:
         target: Which objects.
@@ -1116,8 +1116,8 @@ def add_to_playlist(track: Ref, *, playlist: Ref) -> Ref:
     """Add a track of the library to a playlist. MODIFY.
 
     Args:
-        track: The track to add, such as tracks 0.
-        playlist: The playlist to add it to, such as playlists 0.
+        track: The track to add, such as tracks[0].
+        playlist: The playlist to add it to, such as playlists[0].
 
     Returns:
         The answer, an object.
@@ -1160,7 +1160,7 @@ def rate_track(track: Ref, *, rating: int) -> None:
 
     Args:
         track: Which track.
-        rating: From 0 to 100 each star counts 20.
+        rating: From 0 to 100; each star counts 20.
     """
     return APP.call(rate_track, track=track, rating=rating)
 
@@ -1177,7 +1177,7 @@ def rate_track(track: Ref, *, rating: int) -> None:
     },
 )
 def now_playing() -> Any:
-    """Say what Music is doing whether it plays, which track, at which position, how loud. SAFE.
+    """Say what Music is doing: whether it plays, which track, at which position, how loud. SAFE.
 
     Returns:
         The value, or the properties by name.
@@ -1199,7 +1199,7 @@ def play_playlist(playlist: Ref) -> None:
     """Play a playlist. SAFE, plays or navigates.
 
     Args:
-        playlist: Which playlist to play.
+        playlist: Which playlist.
     """
     return APP.call(play_playlist, playlist=playlist)
 
@@ -1766,7 +1766,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "add": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "array", "items": {"type": "string"}, "description": "Which files to add, absolute path or ~"}, '
+        '"target": {"type": "array", "items": {"type": "string"}, "description": "Which files, absolute path or ~"}, '
         '"to": {"type": "string", "description": "The playlist to add them to, such as playlists[0]"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
@@ -1939,7 +1939,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "play_playlist": Schema(
         '{"type": "object", "properties": {'
-        '"playlist": {"type": "string", "description": "Which playlist to play, such as playlists[0]"}'
+        '"playlist": {"type": "string", "description": "Which playlist, such as playlists[0]"}'
         '}, "required": ["playlist"], "additionalProperties": false}',
     ),
     "find_by_album": Schema(

@@ -326,7 +326,7 @@ class Commands(Specifier):
         self._command("play", target=self, once=once)
 
     def select_(self) -> None:
-        """Select one or more objects in Music. SAFE, changes only the view."""
+        """Select objects in the window of Music. SAFE, changes only the view."""
         self._command("select", target=self)
 
 
@@ -334,6 +334,7 @@ class Item(Commands, Object):
     """An item of Music."""
 
     class_: Prop[str] = Prop("class")
+    """The class that it is of."""
     container: Prop[Any] = Prop("container")
     """What holds it."""
     id: Prop[int] = Prop("id")
@@ -347,7 +348,7 @@ class Item(Commands, Object):
     """All of its properties, by name."""
 
     def download(self) -> None:
-        """Download an item in Music. MODIFY."""
+        """Download an item. MODIFY."""
         self._command("download", target=self)
 
     def export(self, *, as_: Eexf | None = None, to: Path | None = None) -> str:
@@ -363,7 +364,7 @@ class Item(Commands, Object):
         return self._command("export", target=self, as_=as_, to=to)
 
     def reveal(self) -> None:
-        """Reveal an item in Music. SAFE, changes only the view."""
+        """Show an item in its list. SAFE, changes only the view."""
         self._command("reveal", target=self)
 
     if TYPE_CHECKING:
@@ -375,7 +376,7 @@ class AirplayDevice(Item):
     """An AirPlay device of Music."""
 
     active: Prop[bool] = Prop("active")
-    """Whether it is active."""
+    """Whether 'active' is true."""
     available: Prop[bool] = Prop("available")
     """Whether it is available."""
     kind: Prop[Eapd] = Prop("kind")
@@ -385,9 +386,9 @@ class AirplayDevice(Item):
     selected: RwProp[bool] = RwProp("selected")
     """Whether it is selected."""
     supports_audio: Prop[bool] = Prop("supportsAudio")
-    """Whether it supports audio."""
+    """Whether 'supports audio' is true."""
     supports_video: Prop[bool] = Prop("supportsVideo")
-    """Whether it supports video."""
+    """Whether 'supports video' is true."""
     sound_volume: RwProp[int] = RwProp("soundVolume")
 
     if TYPE_CHECKING:
@@ -414,9 +415,9 @@ class Application(Commands, Object):
     """The app Music itself."""
 
     airplay_enabled: Prop[bool] = Prop("airplayEnabled")
-    """Whether the AirPlay is enabled."""
+    """Whether 'AirPlay enabled' is true."""
     converting: Prop[bool] = Prop("converting")
-    """Whether it is converting."""
+    """Whether 'converting' is true."""
     current_airplay_devices: RwProp[ListOf[AirplayDevice]] = RwProp("currentAirPlayDevices")
     current_encoder: RwOne[ReplaceableEncoder] = RwOne("currentEncoder", "encoder")
     current_eq_preset: RwOne[ReplaceableEqPreset] = RwOne("currentEQPreset", "EQ preset")
@@ -426,9 +427,9 @@ class Application(Commands, Object):
     current_track: One[Track] = One("currentTrack", "track")
     current_visual: RwOne[ReplaceableVisual] = RwOne("currentVisual", "visual")
     eq_enabled: RwProp[bool] = RwProp("eqEnabled")
-    """Whether the EQ is enabled."""
+    """Whether 'EQ enabled' is true."""
     fixed_indexing: RwProp[bool] = RwProp("fixedIndexing")
-    """Whether it is fixed indexing."""
+    """Whether 'fixed indexing' is true."""
     frontmost: RwProp[bool] = RwProp("frontmost")
     """Whether the app is in front."""
     full_screen: RwProp[bool] = RwProp("fullScreen")
@@ -436,18 +437,19 @@ class Application(Commands, Object):
     name: Prop[str] = Prop("name")
     """Its name."""
     mute: RwProp[bool] = RwProp("mute")
-    """Whether it is mute."""
+    """Whether 'mute' is true."""
     player_position: RwProp[float] = RwProp("playerPosition")
     player_state: Prop[Epls] = Prop("playerState")
     selection: Prop[Any] = Prop("selection")
     shuffle_enabled: RwProp[bool] = RwProp("shuffleEnabled")
-    """Whether the shuffle is enabled."""
+    """Whether 'shuffle enabled' is true."""
     shuffle_mode: RwProp[Eshm] = RwProp("shuffleMode")
     song_repeat: RwProp[Erpt] = RwProp("songRepeat")
     sound_volume: RwProp[int] = RwProp("soundVolume")
     version: Prop[str] = Prop("version")
+    """The version of the app."""
     visuals_enabled: RwProp[bool] = RwProp("visualsEnabled")
-    """Whether the visuals are enabled."""
+    """Whether 'visuals enabled' is true."""
     airplay_devices: Elements[AirplayDevices] = Elements("airplayDevices", "AirPlay device")
     browser_windows: Elements[BrowserWindows] = Elements("browserWindows", "browser window")
     encoders: Elements[Encoders] = Elements("encoders", "encoder")
@@ -476,8 +478,8 @@ class Application(Commands, Object):
         """Add files to the library of Music. Returns the track. MODIFY.
 
         Args:
-            target: Which files to add.
-            to: The playlist to add them to, such as playlists 0.
+            target: Which files.
+            to: The playlist to add them to, such as playlists[0].
 
         Returns:
             The answer, a track.
@@ -663,9 +665,9 @@ class Track(Item):
     album: RwProp[str] = RwProp("album")
     album_artist: RwProp[str] = RwProp("albumArtist")
     album_disliked: RwProp[bool] = RwProp("albumDisliked")
-    """Whether the album is disliked."""
+    """Whether 'album disliked' is true."""
     album_favorited: RwProp[bool] = RwProp("albumFavorited")
-    """Whether the album is favorited."""
+    """Whether 'album favorited' is true."""
     album_rating: RwProp[int] = RwProp("albumRating")
     album_rating_kind: Prop[Ertk] = Prop("albumRatingKind")
     artist: RwProp[str] = RwProp("artist")
@@ -697,7 +699,7 @@ class Track(Item):
     eq: RwProp[str] = RwProp("eq")
     finish: RwProp[float] = RwProp("finish")
     gapless: RwProp[bool] = RwProp("gapless")
-    """Whether it is gapless."""
+    """Whether 'gapless' is true."""
     genre: RwProp[str] = RwProp("genre")
     grouping: RwProp[str] = RwProp("grouping")
     kind: Prop[str] = Prop("kind")
@@ -899,7 +901,7 @@ class EqPreset(Item):
     """Whether it is modifiable."""
     preamp: RwProp[float] = RwProp("preamp")
     update_tracks: RwProp[bool] = RwProp("updateTracks")
-    """Whether to update tracks."""
+    """Whether 'update tracks' is true."""
 
     if TYPE_CHECKING:
 
@@ -945,7 +947,9 @@ class EqWindows(Commands, Items[EqWindow]):
 
 
 class FileTrack(Track):
-    """A file track of Music, a kind of track."""
+    """A file track of Music, a kind of track, in library playlists, subscription playlists and
+    user playlists.
+    """
 
     location: RwProp[Path] = RwProp("location")
 
@@ -979,9 +983,9 @@ class UserPlaylist(Playlist):
     shared: RwProp[bool] = RwProp("shared")
     """Whether it is shared."""
     smart: Prop[bool] = Prop("smart")
-    """Whether it is smart."""
+    """Whether 'smart' is true."""
     genius: Prop[bool] = Prop("genius")
-    """Whether it is genius."""
+    """Whether 'genius' is true."""
     file_tracks: Elements[FileTracks] = Elements("fileTracks", "file track")
     url_tracks: Elements[UrlTracks] = Elements("urlTracks", "URL track")
     shared_tracks: Elements[SharedTracks] = Elements("sharedTracks", "shared track")

@@ -116,7 +116,7 @@ def get(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Read objects of Notes all properties, or those that are named. SAFE.
+    """Read objects of Notes: all properties, or those that are named. SAFE.
 
     Args:
         target: Which objects.
@@ -166,11 +166,11 @@ def list(
 
     Args:
         element: Of which class.
-        of: Where to look the whole app if left out.
+        of: Where to look; the whole app if left out.
         where: Conditions by property name, which must all match.
         properties: Properties to read.
-        order: Properties to sort by - before a name reverses its order.
-        limit: The most rows all if left out.
+        order: Properties to sort by; - before a name reverses its order.
+        limit: The most rows; all if left out.
         offset: Rows to skip.
         cursor: The cursor from the last result's note.
         raw: Keep hidden characters in texts.
@@ -218,7 +218,7 @@ def count(
 
     Args:
         element: Of which class.
-        of: Where to look the whole app if left out.
+        of: Where to look; the whole app if left out.
         where: Conditions by property name, which must all match.
         timeout: Seconds that the call may take.
 
@@ -258,7 +258,7 @@ def make(
     Args:
         element: Of which class.
         properties: Values by property name.
-        at: Where to make it the app chooses if left out.
+        at: Where to make it; the app chooses if left out.
         timeout: Seconds that the call may take.
         with_data: Contents of the new object.
         text_format: How body is written.
@@ -323,7 +323,7 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
     """Open files or objects in Notes. MODIFY.
 
     Args:
-        target: Which files to open.
+        target: Which files.
 
     Returns:
         The answer, one or more documents.
@@ -396,7 +396,7 @@ def print(
     """Print files or objects with Notes. MODIFY.
 
     Args:
-        target: Which documents, windows or files to print.
+        target: Which documents, windows or files.
         with_properties: Settings, by name.
         print_dialog: Whether to show the print dialog.
     """
@@ -792,7 +792,7 @@ def move_note(note: Ref, *, folder: Ref) -> None:
     """Move a note to a folder. MODIFY.
 
     Args:
-        note: Which note to move.
+        note: Which note.
         folder: The folder to put it in.
     """
     return APP.call(move_note, note=note, folder=folder)
@@ -917,7 +917,7 @@ def show_note(note: Ref) -> Ref:
     """Show a note in Notes. SAFE, changes only the view.
 
     Args:
-        note: Which note to show.
+        note: Which note.
 
     Returns:
         The answer, an account, a folder, a note or an attachment.
@@ -1096,7 +1096,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "open": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which files to open, absolute path or ~"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which files, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -1121,8 +1121,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files to '
-        'print, absolute path or ~"}, '
+        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files, '
+        'absolute path or ~"}, '
         '"with_properties": {"type": "object", "description": "Settings, by name, such as copies, collating and starting page"}, '
         '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}'
         '}, "required": ["target"], "additionalProperties": false}',
@@ -1232,7 +1232,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "move_note": Schema(
         '{"type": "object", "properties": {'
-        '"note": {"type": "string", "description": "Which note to move, such as notes[0]"}, '
+        '"note": {"type": "string", "description": "Which note, such as notes[0]"}, '
         '"folder": {"type": "string", "description": "The folder to put it in, such as folders[0]"}'
         '}, "required": ["note", "folder"], "additionalProperties": false}',
     ),
@@ -1261,7 +1261,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "show_note": Schema(
         '{"type": "object", "properties": {'
-        '"note": {"type": "string", "description": "Which note to show, such as notes[0]"}'
+        '"note": {"type": "string", "description": "Which note, such as notes[0]"}'
         '}, "required": ["note"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'

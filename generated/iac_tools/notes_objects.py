@@ -176,6 +176,7 @@ class Application(Commands, Object):
     frontmost: Prop[bool] = Prop("frontmost")
     """Whether the app is in front."""
     version: Prop[str] = Prop("version")
+    """The version of the app."""
     default_account: RwOne[ReplaceableAccount] = RwOne("defaultAccount", "account")
     selection: RwProp[ListOf[Note]] = RwProp("selection")
     documents: Elements[Documents] = Elements("documents", "document")
@@ -189,7 +190,7 @@ class Application(Commands, Object):
         """Open files or objects in Notes. MODIFY.
 
         Args:
-            target: Which files to open.
+            target: Which files.
 
         Returns:
             The answer, one or more documents.
@@ -273,6 +274,7 @@ class Window(Commands, Object):
     zoomed: RwProp[bool] = RwProp("zoomed")
     """Whether it is zoomed."""
     document: One[Document] = One("document", "document")
+    """The document that it shows."""
 
     if TYPE_CHECKING:
 

@@ -181,7 +181,7 @@ def get(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Read objects of Numbers all properties, or those that are named. SAFE.
+    """Read objects of Numbers: all properties, or those that are named. SAFE.
 
     Args:
         target: Which objects.
@@ -232,11 +232,11 @@ def list(
 
     Args:
         element: Of which class.
-        of: Where to look the whole app if left out.
+        of: Where to look; the whole app if left out.
         where: Conditions by property name, which must all match.
         properties: Properties to read.
-        order: Properties to sort by - before a name reverses its order.
-        limit: The most rows all if left out.
+        order: Properties to sort by; - before a name reverses its order.
+        limit: The most rows; all if left out.
         offset: Rows to skip.
         cursor: The cursor from the last result's note.
         raw: Keep hidden characters in texts.
@@ -284,7 +284,7 @@ def count(
 
     Args:
         element: Of which class.
-        of: Where to look the whole app if left out.
+        of: Where to look; the whole app if left out.
         where: Conditions by property name, which must all match.
         timeout: Seconds that the call may take.
 
@@ -321,7 +321,7 @@ def make(
     Args:
         element: Of which class.
         properties: Values by property name.
-        at: Where to make it the app chooses if left out.
+        at: Where to make it; the app chooses if left out.
         timeout: Seconds that the call may take.
         with_data: Contents of the new object.
 
@@ -371,7 +371,7 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
     """Open files or objects in Numbers. MODIFY.
 
     Args:
-        target: Which files to open.
+        target: Which files.
 
     Returns:
         The answer, one or more documents.
@@ -444,7 +444,7 @@ def print(
     """Print files or objects with Numbers. MODIFY.
 
     Args:
-        target: Which documents, windows or files to print.
+        target: Which documents, windows or files.
         with_properties: Settings, by name.
         print_dialog: Whether to show the print dialog.
     """
@@ -607,7 +607,7 @@ def sort(
 
     Args:
         target: Which table.
-        by: Which column to sort by.
+        by: Which column to sort by, such as documents[0].activeSheet.tables[0].columns[0].
         direction: Whether to sort up or down.
         in_rows: The rows to sort, all if left out.
     """
@@ -666,7 +666,7 @@ def export(
 
     Args:
         target: Which document.
-        to: Where to export.
+        to: Where to export, absolute path or ~.
         as_: The file format to write.
         with_properties: Settings, by name.
     """
@@ -684,7 +684,7 @@ def export(
     example={"target": "documents[0].activeSheet.tables[0].ranges[0]"},
 )
 def add_column_after(target: Ref) -> Ref:
-    """Add a column after a range in Numbers. Returns an object. MODIFY.
+    """Add a column after a range of cells. MODIFY.
 
     Args:
         target: Which range.
@@ -706,7 +706,7 @@ def add_column_after(target: Ref) -> Ref:
     example={"target": "documents[0].activeSheet.tables[0].ranges[0]"},
 )
 def add_column_before(target: Ref) -> Ref:
-    """Add a column before a range in Numbers. Returns an object. MODIFY.
+    """Add a column before a range of cells. MODIFY.
 
     Args:
         target: Which range.
@@ -728,7 +728,7 @@ def add_column_before(target: Ref) -> Ref:
     example={"target": "documents[0].activeSheet.tables[0].ranges[0]"},
 )
 def add_row_above(target: Ref) -> Ref:
-    """Add a row above a range in Numbers. Returns an object. MODIFY.
+    """Add a row above a range of cells. MODIFY.
 
     Args:
         target: Which range.
@@ -750,7 +750,7 @@ def add_row_above(target: Ref) -> Ref:
     example={"target": "documents[0].activeSheet.tables[0].ranges[0]"},
 )
 def add_row_below(target: Ref) -> Ref:
-    """Add a row below a range in Numbers. Returns an object. MODIFY.
+    """Add a row below a range of cells. MODIFY.
 
     Args:
         target: Which range.
@@ -856,7 +856,7 @@ def read_cell(cell: Ref) -> Any:
     """Return value and formula of a cell. SAFE.
 
     Args:
-        cell: Reference such as documents 0 .sheets 0 .tables 0 .cells B2.
+        cell: Reference such as documents[0].sheets[0].tables[0].cells["B2"].
 
     Returns:
         The value, or the properties by name.
@@ -879,8 +879,8 @@ def write_cell(cell: Ref, *, value: str | float) -> None:
     """Put a value or a formula into a cell. MODIFY, sets value.
 
     Args:
-        cell: Reference such as documents 0 .sheets 0 .tables 0 .cells B2.
-        value: Text, a number, or a formula such as SUM(A1 A3).
+        cell: Reference such as documents[0].sheets[0].tables[0].cells["B2"].
+        value: Text, a number, or a formula such as =SUM(A1:A3).
     """
     return APP.call(write_cell, cell=cell, value=value)
 
@@ -948,7 +948,7 @@ def add_row(row: Ref) -> Ref:
     """Add an empty row below a row. MODIFY.
 
     Args:
-        row: Which row to add a row below.
+        row: Which row.
 
     Returns:
         The answer, an object.
@@ -996,8 +996,8 @@ def export_pdf(document: Ref, *, file: str) -> None:
     """Export a document as a PDF file. MODIFY.
 
     Args:
-        document: Which document to export.
-        file: The file to write, absolute path or.
+        document: Which document.
+        file: The file to write, absolute path or ~.
     """
     return APP.call(export_pdf, document=document, file=file)
 
@@ -1017,7 +1017,7 @@ def read_range(range: Ref) -> ListOf[Mapping[str, Any]]:
     """List the cells of a range with what they show. SAFE.
 
     Args:
-        range: Reference such as documents 0 .sheets 0 .tables 0 .ranges A1 C3.
+        range: Reference such as documents[0].sheets[0].tables[0].ranges["A1:C3"].
 
     Returns:
         One row for each object, with its reference as ref.
@@ -1388,7 +1388,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "open": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which files to open, absolute path or ~"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which files, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -1413,8 +1413,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files to '
-        'print, absolute path or ~"}, '
+        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files, '
+        'absolute path or ~"}, '
         '"with_properties": {"type": "object", "description": "Settings, by name, such as copies, collating and starting page"}, '
         '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}'
         '}, "required": ["target"], "additionalProperties": false}',
@@ -1569,7 +1569,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "add_row": Schema(
         '{"type": "object", "properties": {'
-        '"row": {"type": "string", "description": "Which row to add a row below, such as documents[0].activeSheet.tables[0].rows[0]"}'
+        '"row": {"type": "string", "description": "Which row, such as documents[0].activeSheet.tables[0].rows[0]"}'
         '}, "required": ["row"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
@@ -1586,7 +1586,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "export_pdf": Schema(
         '{"type": "object", "properties": {'
-        '"document": {"type": "string", "description": "Which document to export, such as documents[0]"}, '
+        '"document": {"type": "string", "description": "Which document, such as documents[0]"}, '
         '"file": {"type": "string", "description": "The file to write, absolute path or ~"}'
         '}, "required": ["document", "file"], "additionalProperties": false}',
     ),

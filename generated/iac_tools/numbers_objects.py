@@ -296,6 +296,7 @@ class Application(Commands, Object):
     frontmost: Prop[bool] = Prop("frontmost")
     """Whether the app is in front."""
     version: Prop[str] = Prop("version")
+    """The version of the app."""
     documents: Elements[Documents] = Elements("documents", "document")
     windows: Elements[Windows] = Elements("windows", "window")
     templates: Elements[Templates] = Elements("templates", "template")
@@ -304,7 +305,7 @@ class Application(Commands, Object):
         """Open files or objects in Numbers. MODIFY.
 
         Args:
-            target: Which files to open.
+            target: Which files.
 
         Returns:
             The answer, one or more documents.
@@ -344,7 +345,7 @@ class Document(Commands, Object):
         """Export a document of Numbers to a file. MODIFY.
 
         Args:
-            to: Where to export.
+            to: Where to export, absolute path or ~.
             as_: The file format to write.
             with_properties: Settings, by name.
         """
@@ -396,6 +397,7 @@ class Window(Commands, Object):
     zoomed: RwProp[bool] = RwProp("zoomed")
     """Whether it is zoomed."""
     document: One[Document] = One("document", "document")
+    """The document that it shows."""
 
     if TYPE_CHECKING:
 
@@ -571,7 +573,7 @@ class Shape(IworkItem):
     background_fill_type: Prop[ItemFillOptions] = Prop("backgroundFillType")
     object_text: RwProp[RichText | str] = RwProp("objectText")
     reflection_showing: RwProp[bool] = RwProp("reflectionShowing")
-    """Whether the reflection is showing."""
+    """Whether 'reflection showing' is true."""
     reflection_value: RwProp[int] = RwProp("reflectionValue")
     rotation: RwProp[int] = RwProp("rotation")
     opacity: RwProp[int] = RwProp("opacity")
@@ -627,7 +629,7 @@ class Image(IworkItem):
     file_name: RwProp[Path | str] = RwProp("fileName")
     opacity: RwProp[int] = RwProp("opacity")
     reflection_showing: RwProp[bool] = RwProp("reflectionShowing")
-    """Whether the reflection is showing."""
+    """Whether 'reflection showing' is true."""
     reflection_value: RwProp[int] = RwProp("reflectionValue")
     rotation: RwProp[int] = RwProp("rotation")
 
@@ -685,7 +687,7 @@ class Line(IworkItem):
 
     end_point: RwProp[Point] = RwProp("endPoint")
     reflection_showing: RwProp[bool] = RwProp("reflectionShowing")
-    """Whether the reflection is showing."""
+    """Whether 'reflection showing' is true."""
     reflection_value: RwProp[int] = RwProp("reflectionValue")
     rotation: RwProp[int] = RwProp("rotation")
     start_point: RwProp[Point] = RwProp("startPoint")
@@ -717,7 +719,7 @@ class Movie(IworkItem):
     movie_volume: RwProp[int] = RwProp("movieVolume")
     opacity: RwProp[int] = RwProp("opacity")
     reflection_showing: RwProp[bool] = RwProp("reflectionShowing")
-    """Whether the reflection is showing."""
+    """Whether 'reflection showing' is true."""
     reflection_value: RwProp[int] = RwProp("reflectionValue")
     repetition_method: RwProp[PlaybackRepetitionMethod] = RwProp("repetitionMethod")
     rotation: RwProp[int] = RwProp("rotation")
@@ -757,9 +759,9 @@ class Table(IworkItem):
     filtered: RwProp[bool] = RwProp("filtered")
     """Whether it is filtered."""
     header_rows_frozen: RwProp[bool] = RwProp("headerRowsFrozen")
-    """Whether the header rows are frozen."""
+    """Whether 'header rows frozen' is true."""
     header_columns_frozen: RwProp[bool] = RwProp("headerColumnsFrozen")
-    """Whether the header columns are frozen."""
+    """Whether 'header columns frozen' is true."""
     cells: Elements[Cells] = Elements("cells", "cell")
     rows: Elements[Rows_] = Elements("rows", "row")
     columns: Elements[Columns] = Elements("columns", "column")
@@ -771,7 +773,7 @@ class Table(IworkItem):
         """Sort a table in Numbers by a column. MODIFY.
 
         Args:
-            by: Which column to sort by.
+            by: Which column to sort by, such as documents[0].activeSheet.tables[0].columns[0].
             direction: Whether to sort up or down.
             in_rows: The rows to sort, all if left out.
         """
@@ -808,7 +810,7 @@ class TextItem(IworkItem):
     object_text: RwProp[RichText | str] = RwProp("objectText")
     opacity: RwProp[int] = RwProp("opacity")
     reflection_showing: RwProp[bool] = RwProp("reflectionShowing")
-    """Whether the reflection is showing."""
+    """Whether 'reflection showing' is true."""
     reflection_value: RwProp[int] = RwProp("reflectionValue")
     rotation: RwProp[int] = RwProp("rotation")
 
@@ -843,7 +845,7 @@ class Range(Commands, Object):
     """Its name."""
     text_color: RwProp[Color] = RwProp("textColor")
     text_wrap: RwProp[bool] = RwProp("textWrap")
-    """Whether the text wrap is on."""
+    """Whether 'text wrap' is true."""
     background_color: RwProp[Color] = RwProp("backgroundColor")
     vertical_alignment: RwProp[Tavt] = RwProp("verticalAlignment")
     cells: Elements[Cells] = Elements("cells", "cell")
@@ -863,7 +865,7 @@ class Range(Commands, Object):
         self._command("unmerge", target=self)
 
     def add_column_after(self) -> Any:
-        """Add a column after a range in Numbers. Returns an object. MODIFY.
+        """Add a column after a range of cells. MODIFY.
 
         Returns:
             The answer, an object.
@@ -871,7 +873,7 @@ class Range(Commands, Object):
         return self._answer("add_column_after", target=self)
 
     def add_column_before(self) -> Any:
-        """Add a column before a range in Numbers. Returns an object. MODIFY.
+        """Add a column before a range of cells. MODIFY.
 
         Returns:
             The answer, an object.
@@ -879,7 +881,7 @@ class Range(Commands, Object):
         return self._answer("add_column_before", target=self)
 
     def add_row_above(self) -> Any:
-        """Add a row above a range in Numbers. Returns an object. MODIFY.
+        """Add a row above a range of cells. MODIFY.
 
         Returns:
             The answer, an object.
@@ -887,7 +889,7 @@ class Range(Commands, Object):
         return self._answer("add_row_above", target=self)
 
     def add_row_below(self) -> Any:
-        """Add a row below a range in Numbers. Returns an object. MODIFY.
+        """Add a row below a range of cells. MODIFY.
 
         Returns:
             The answer, an object.

@@ -159,6 +159,7 @@ class Application(Commands, Object):
     frontmost: Prop[bool] = Prop("frontmost")
     """Whether the app is in front."""
     version: Prop[str] = Prop("version")
+    """The version of the app."""
     default_account: One[Account] = One("defaultAccount", "account")
     default_list: One[List] = One("defaultList", "list")
     documents: Elements[Documents] = Elements("documents", "document")
@@ -171,7 +172,7 @@ class Application(Commands, Object):
         """Open files or objects in Reminders. MODIFY.
 
         Args:
-            target: Which files to open.
+            target: Which files.
 
         Returns:
             The answer, one or more documents.
@@ -246,6 +247,7 @@ class Window(Commands, Object):
     zoomed: RwProp[bool] = RwProp("zoomed")
     """Whether it is zoomed."""
     document: One[Document] = One("document", "document")
+    """The document that it shows."""
 
     if TYPE_CHECKING:
 

@@ -107,7 +107,7 @@ def get(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Read objects of Safari all properties, or those that are named. SAFE.
+    """Read objects of Safari: all properties, or those that are named. SAFE.
 
     Args:
         target: Which objects.
@@ -158,11 +158,11 @@ def list(
 
     Args:
         element: Of which class.
-        of: Where to look the whole app if left out.
+        of: Where to look; the whole app if left out.
         where: Conditions by property name, which must all match.
         properties: Properties to read.
-        order: Properties to sort by - before a name reverses its order.
-        limit: The most rows all if left out.
+        order: Properties to sort by; - before a name reverses its order.
+        limit: The most rows; all if left out.
         offset: Rows to skip.
         cursor: The cursor from the last result's note.
         raw: Keep hidden characters in texts.
@@ -210,7 +210,7 @@ def count(
 
     Args:
         element: Of which class.
-        of: Where to look the whole app if left out.
+        of: Where to look; the whole app if left out.
         where: Conditions by property name, which must all match.
         timeout: Seconds that the call may take.
 
@@ -247,7 +247,7 @@ def make(
     Args:
         element: Of which class.
         properties: Values by property name.
-        at: Where to make it the app chooses if left out.
+        at: Where to make it; the app chooses if left out.
         timeout: Seconds that the call may take.
         with_data: Contents of the new object.
 
@@ -297,7 +297,7 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
     """Open files or objects in Safari. MODIFY.
 
     Args:
-        target: Which files to open.
+        target: Which files.
 
     Returns:
         The answer, one or more documents.
@@ -368,7 +368,7 @@ def print(
     """Print files or objects with Safari. MODIFY.
 
     Args:
-        target: Which documents, windows or files to print.
+        target: Which documents, windows or files.
         with_properties: Settings, by name.
         print_dialog: Whether to show the print dialog.
     """
@@ -522,7 +522,7 @@ def do_javascript(script: str, *, in_: Ref | None = None) -> Any:
 
     Args:
         script: The JavaScript to run.
-        in_: The tab to run it in, such as windows 0 .tabs 0.
+        in_: The tab to run it in, such as windows[0].tabs[0].
 
     Returns:
         The answer, a value.
@@ -543,7 +543,7 @@ def email_contents(*, of: Ref | None = None) -> None:
     back.
 
     Args:
-        of: Which tab to send, such as windows 0 .tabs 0.
+        of: Which tab to send, such as windows[0].tabs[0].
     """
     return APP.call(email_contents, of=of)
 
@@ -562,7 +562,7 @@ def search_the_web(*, in_: Ref | None = None, for_: str) -> None:
     """Search the web in a tab of Safari. MODIFY, queries another computer.
 
     Args:
-        in_: The tab to show results in, such as windows 0 .tabs 0.
+        in_: The tab to show results in, such as windows[0].tabs[0].
         for_: The words to search for.
     """
     return APP.call(search_the_web, in_=in_, for_=for_)
@@ -743,7 +743,7 @@ def close_tab(tab: Ref) -> None:
     """Close a tab of Safari. MODIFY, unsaved work may be lost.
 
     Args:
-        tab: Which tab to close.
+        tab: Which tab.
     """
     return APP.call(close_tab, tab=tab)
 
@@ -1000,7 +1000,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "open": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which files to open, absolute path or ~"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which files, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -1026,8 +1026,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files to '
-        'print, absolute path or ~"}, '
+        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files, '
+        'absolute path or ~"}, '
         '"with_properties": {"type": "object", "description": "Settings, by name, such as copies, collating and starting page"}, '
         '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}'
         '}, "required": ["target"], "additionalProperties": false}',
@@ -1149,7 +1149,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "close_tab": Schema(
         '{"type": "object", "properties": {'
-        '"tab": {"type": "string", "description": "Which tab to close, such as windows[0].tabs[0]"}'
+        '"tab": {"type": "string", "description": "Which tab, such as windows[0].tabs[0]"}'
         '}, "required": ["tab"], "additionalProperties": false}',
     ),
     "find_tabs": Schema(

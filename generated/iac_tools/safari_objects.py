@@ -153,6 +153,7 @@ class Application(Commands, Object):
     frontmost: Prop[bool] = Prop("frontmost")
     """Whether the app is in front."""
     version: Prop[str] = Prop("version")
+    """The version of the app."""
     documents: Elements[Documents] = Elements("documents", "document")
     windows: Elements[Windows] = Elements("windows", "window")
 
@@ -160,7 +161,7 @@ class Application(Commands, Object):
         """Open files or objects in Safari. MODIFY.
 
         Args:
-            target: Which files to open.
+            target: Which files.
 
         Returns:
             The answer, one or more documents.
@@ -198,7 +199,7 @@ class Application(Commands, Object):
 
         Args:
             script: The JavaScript to run.
-            in_: The tab to run it in, such as windows 0 .tabs 0.
+            in_: The tab to run it in, such as windows[0].tabs[0].
 
         Returns:
             The answer, a value.
@@ -210,7 +211,7 @@ class Application(Commands, Object):
         taken back.
 
         Args:
-            of: Which tab to send, such as windows 0 .tabs 0.
+            of: Which tab to send, such as windows[0].tabs[0].
         """
         self._command("email_contents", of=of)
 
@@ -218,7 +219,7 @@ class Application(Commands, Object):
         """Search the web in a tab of Safari. MODIFY, queries another computer.
 
         Args:
-            in_: The tab to show results in, such as windows 0 .tabs 0.
+            in_: The tab to show results in, such as windows[0].tabs[0].
             for_: The words to search for.
         """
         self._command("search_the_web", in_=in_, for_=for_)
@@ -290,6 +291,7 @@ class Window(Commands, Object):
     zoomed: RwProp[bool] = RwProp("zoomed")
     """Whether it is zoomed."""
     document: One[Document] = One("document", "document")
+    """The document that it shows."""
     current_tab: RwOne[ReplaceableTab] = RwOne("currentTab", "tab")
     tabs: Elements[Tabs] = Elements("tabs", "tab")
 
@@ -348,7 +350,7 @@ class Tabs(Commands, Items[Tab]):
 
 
 class Sourceprovider(Commands, Object):
-    """A source provider of Safari."""
+    """A sourceProvider of Safari."""
 
     if TYPE_CHECKING:
 
@@ -356,7 +358,7 @@ class Sourceprovider(Commands, Object):
 
 
 class Contentsprovider(Commands, Object):
-    """A contents provider of Safari."""
+    """A contentsProvider of Safari."""
 
     if TYPE_CHECKING:
 

@@ -147,6 +147,7 @@ class Application(Commands, Object):
     frontmost: Prop[bool] = Prop("frontmost")
     """Whether the app is in front."""
     version: Prop[str] = Prop("version")
+    """The version of the app."""
     documents: Elements[Documents] = Elements("documents", "document")
     windows: Elements[Windows] = Elements("windows", "window")
     shortcuts: Elements[Shortcuts] = Elements("shortcuts", "shortcut")
@@ -156,7 +157,7 @@ class Application(Commands, Object):
         """Open files or objects in Shortcuts. DANGEROUS, opening may run the file.
 
         Args:
-            target: Which files to open.
+            target: Which files.
 
         Returns:
             The answer, one or more documents.
@@ -231,6 +232,7 @@ class Window(Commands, Object):
     zoomed: RwProp[bool] = RwProp("zoomed")
     """Whether it is zoomed."""
     document: One[Document] = One("document", "document")
+    """The document that it shows."""
 
     if TYPE_CHECKING:
 
@@ -264,7 +266,7 @@ class Shortcut(Commands, Object):
     color: Prop[Color] = Prop("color")
     icon: Prop[Any] = Prop("icon")
     accepts_input: Prop[bool] = Prop("acceptsInput")
-    """Whether it accepts input."""
+    """Whether 'accepts input' is true."""
     action_count: Prop[int] = Prop("actionCount")
 
     def run(self, *, with_input: Any = None) -> Any:

@@ -146,7 +146,7 @@ def choose_application(
     Args:
         with_title: The title of the dialog.
         with_prompt: The prompt to show.
-        multiple_selections_allowed: Whether multiple selections are allowed.
+        multiple_selections_allowed: Whether several can be chosen.
         as_: Whether to answer an app or an alias.
 
     Returns:
@@ -174,7 +174,7 @@ def choose_color(*, default_color: ListOf[float] | None = None) -> ListOf[float]
     """Let the user choose a color. SAFE, lets the user pick.
 
     Args:
-        default_color: The color at first red, green and blue, each 0 to 1.
+        default_color: The color at first: red, green and blue, each 0 to 1.
 
     Returns:
         The answer, a colour.
@@ -214,9 +214,9 @@ def choose_file(
     Args:
         with_prompt: The prompt to show.
         of_type: The file types to offer.
-        default_location: The folder to start in, absolute path or.
+        default_location: The folder to start in, absolute path or ~.
         invisibles: Whether to show invisible files.
-        multiple_selections_allowed: Whether multiple selections are allowed.
+        multiple_selections_allowed: Whether several can be chosen.
         showing_package_contents: Whether to open packages as folders.
 
     Returns:
@@ -255,7 +255,7 @@ def choose_file_name(
     Args:
         with_prompt: The prompt to show.
         default_name: The name to propose.
-        default_location: The folder to start in, absolute path or.
+        default_location: The folder to start in, absolute path or ~.
 
     Returns:
         The answer, a file.
@@ -297,9 +297,9 @@ def choose_folder(
 
     Args:
         with_prompt: The prompt to show.
-        default_location: The folder to start in, absolute path or.
+        default_location: The folder to start in, absolute path or ~.
         invisibles: Whether to show invisible files.
-        multiple_selections_allowed: Whether multiple selections are allowed.
+        multiple_selections_allowed: Whether several can be chosen.
         showing_package_contents: Whether to open packages as folders.
 
     Returns:
@@ -356,7 +356,7 @@ def choose_from_list(
         default_items: The items that are selected at first.
         ok_button_name: The label of the OK button.
         cancel_button_name: The label of the cancel button.
-        multiple_selections_allowed: Whether multiple selections are allowed.
+        multiple_selections_allowed: Whether several can be chosen.
         empty_selection_allowed: Whether to allow choosing nothing.
 
     Returns:
@@ -528,13 +528,13 @@ def display_dialog(
 
     Args:
         target: The text of the dialog.
-        default_answer: The text in the field at first no field if left out.
+        default_answer: The text in the field at first; no field if left out.
         hidden_answer: Whether to hide the answer.
         buttons: The buttons to show.
         default_button: The button that return presses.
         cancel_button: The button that escape presses.
         with_title: The title to show.
-        with_icon: The icon to show.
+        with_icon: The icon to show, absolute path or ~.
         giving_up_after: Seconds to wait for an answer.
 
     Returns:
@@ -664,10 +664,10 @@ def say(
     example={"target": "~/Documents/example.txt"},
 )
 def info_for(target: str, *, size: bool | None = None) -> Mapping[str, Any]:
-    """Return facts about a file or folder size, dates, kind. SAFE.
+    """Return facts about a file or folder: size, dates, kind. SAFE.
 
     Args:
-        target: The file or folder, absolute path or.
+        target: The file or folder, absolute path or ~.
         size: Whether to add up its size.
 
     Returns:
@@ -707,7 +707,7 @@ def list_folder(target: str, *, invisibles: bool | None = None) -> ListOf[str]:
     """Return the names of what is in a folder. SAFE.
 
     Args:
-        target: The folder to list, absolute path or.
+        target: The folder to list, absolute path or ~.
         invisibles: Whether to show invisible files.
 
     Returns:
@@ -814,7 +814,7 @@ def path_to_resource(
 
     Args:
         target: The name of the resource.
-        in_bundle: The bundle to look in, absolute path or.
+        in_bundle: The bundle to look in, absolute path or ~.
         in_directory: The folder of the bundle to look in.
 
     Returns:
@@ -887,7 +887,7 @@ def localized_string(
     Args:
         target: The key of the text.
         from_table: The strings file that has it.
-        in_bundle: The bundle that has it, absolute path or.
+        in_bundle: The bundle that has it, absolute path or ~.
 
     Returns:
         The answer, text.
@@ -932,7 +932,7 @@ def summarize(target: str, *, in_: int | None = None) -> str:
     """Summarize a text or a text file. SAFE.
 
     Args:
-        target: What to summarize.
+        target: What to summarize, absolute path or ~.
         in_: How many sentences to answer.
 
     Returns:
@@ -993,7 +993,7 @@ def clipboard_info(*, for_: str | None = None) -> ListOf[ListOf[Any]]:
     """Return the types and sizes of what is on the clipboard. SAFE.
 
     Args:
-        for_: The kind to look for all kinds if left out.
+        for_: The kind to look for; all kinds if left out.
 
     Returns:
         The answer, values.
@@ -1016,7 +1016,7 @@ def open_for_access(target: str, *, write_permission: bool | None = None) -> int
     """Open a file for reading or writing. Returns its number. MODIFY.
 
     Args:
-        target: The file to open, absolute path or.
+        target: The file to open, absolute path or ~.
         write_permission: Whether to write to it.
 
     Returns:
@@ -1190,7 +1190,7 @@ def load_script(target: str) -> Any:
     """Load a compiled script from a file. DANGEROUS, runs code.
 
     Args:
-        target: The script file, absolute path or.
+        target: The script file, absolute path or ~.
 
     Returns:
         The answer, a value.
@@ -1215,7 +1215,7 @@ def store_script(
 
     Args:
         target: The script object to store.
-        in_: The file to write, absolute path or.
+        in_: The file to write, absolute path or ~.
         replacing: What to do with an existing file.
     """
     return APP.call(store_script, target=target, in_=in_, replacing=replacing)
@@ -1378,7 +1378,7 @@ def random_number(
         target: The most it may be.
         from_: The least it may be.
         to: The most it may be.
-        with_seed: A number the same one gives the same result.
+        with_seed: A number; the same one gives the same result.
 
     Returns:
         The answer, a number.
@@ -1622,7 +1622,7 @@ def ask_text(question: str, *, default: str) -> Mapping[str, Any]:
 
     Args:
         question: The question to ask.
-        default: The text in the field at first may be empty.
+        default: The text in the field at first; may be empty.
 
     Returns:
         The answer, a dialog reply.
@@ -1985,7 +1985,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '{"type": "object", "properties": {'
         '"with_title": {"type": "string", "description": "The title of the dialog"}, '
         '"with_prompt": {"type": "string", "description": "The prompt to show"}, '
-        '"multiple_selections_allowed": {"type": "boolean", "default": false, "description": "Whether multiple selections are allowed"}, '
+        '"multiple_selections_allowed": {"type": "boolean", "default": false, "description": "Whether several can be chosen"}, '
         '"as_": {"type": "string", "description": "Whether to answer an app or an alias"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
@@ -2007,7 +2007,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"of_type": {"type": "array", "items": {"type": "string"}, "description": "The file types to offer"}, '
         '"default_location": {"type": "string", "description": "The folder to start in, absolute path or ~"}, '
         '"invisibles": {"type": "boolean", "default": false, "description": "Whether to show invisible files"}, '
-        '"multiple_selections_allowed": {"type": "boolean", "default": false, "description": "Whether multiple selections are allowed"}, '
+        '"multiple_selections_allowed": {"type": "boolean", "default": false, "description": "Whether several can be chosen"}, '
         '"showing_package_contents": {"type": "boolean", "default": false, "description": "Whether to open packages as folders"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
@@ -2029,7 +2029,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         '"with_prompt": {"type": "string", "description": "The prompt to show"}, '
         '"default_location": {"type": "string", "description": "The folder to start in, absolute path or ~"}, '
         '"invisibles": {"type": "boolean", "default": false, "description": "Whether to show invisible files"}, '
-        '"multiple_selections_allowed": {"type": "boolean", "default": false, "description": "Whether multiple selections are allowed"}, '
+        '"multiple_selections_allowed": {"type": "boolean", "default": false, "description": "Whether several can be chosen"}, '
         '"showing_package_contents": {"type": "boolean", "default": false, "description": "Whether to open packages as folders"}'
         '}, "additionalProperties": false}',
         '{"type": "object", "properties": {'
@@ -2045,7 +2045,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         'first"}, '
         '"ok_button_name": {"type": "string", "description": "The label of the OK button"}, '
         '"cancel_button_name": {"type": "string", "description": "The label of the cancel button"}, '
-        '"multiple_selections_allowed": {"type": "boolean", "description": "Whether multiple selections are allowed"}, '
+        '"multiple_selections_allowed": {"type": "boolean", "description": "Whether several can be chosen"}, '
         '"empty_selection_allowed": {"type": "boolean", "description": "Whether to allow choosing nothing"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'

@@ -151,7 +151,7 @@ class Application(Object):
         Args:
             with_title: The title of the dialog.
             with_prompt: The prompt to show.
-            multiple_selections_allowed: Whether multiple selections are allowed.
+            multiple_selections_allowed: Whether several can be chosen.
             as_: Whether to answer an app or an alias.
 
         Returns:
@@ -169,7 +169,7 @@ class Application(Object):
         """Let the user choose a color. SAFE, lets the user pick.
 
         Args:
-            default_color: The color at first red, green and blue, each 0 to 1.
+            default_color: The color at first: red, green and blue, each 0 to 1.
 
         Returns:
             The answer, a colour.
@@ -191,9 +191,9 @@ class Application(Object):
         Args:
             with_prompt: The prompt to show.
             of_type: The file types to offer.
-            default_location: The folder to start in, absolute path or.
+            default_location: The folder to start in, absolute path or ~.
             invisibles: Whether to show invisible files.
-            multiple_selections_allowed: Whether multiple selections are allowed.
+            multiple_selections_allowed: Whether several can be chosen.
             showing_package_contents: Whether to open packages as folders.
 
         Returns:
@@ -221,7 +221,7 @@ class Application(Object):
         Args:
             with_prompt: The prompt to show.
             default_name: The name to propose.
-            default_location: The folder to start in, absolute path or.
+            default_location: The folder to start in, absolute path or ~.
 
         Returns:
             The answer, a file.
@@ -246,9 +246,9 @@ class Application(Object):
 
         Args:
             with_prompt: The prompt to show.
-            default_location: The folder to start in, absolute path or.
+            default_location: The folder to start in, absolute path or ~.
             invisibles: Whether to show invisible files.
-            multiple_selections_allowed: Whether multiple selections are allowed.
+            multiple_selections_allowed: Whether several can be chosen.
             showing_package_contents: Whether to open packages as folders.
 
         Returns:
@@ -284,7 +284,7 @@ class Application(Object):
             default_items: The items that are selected at first.
             ok_button_name: The label of the OK button.
             cancel_button_name: The label of the cancel button.
-            multiple_selections_allowed: Whether multiple selections are allowed.
+            multiple_selections_allowed: Whether several can be chosen.
             empty_selection_allowed: Whether to allow choosing nothing.
 
         Returns:
@@ -394,13 +394,13 @@ class Application(Object):
 
         Args:
             target: The text of the dialog.
-            default_answer: The text in the field at first no field if left out.
+            default_answer: The text in the field at first; no field if left out.
             hidden_answer: Whether to hide the answer.
             buttons: The buttons to show.
             default_button: The button that return presses.
             cancel_button: The button that escape presses.
             with_title: The title to show.
-            with_icon: The icon to show.
+            with_icon: The icon to show, absolute path or ~.
             giving_up_after: Seconds to wait for an answer.
 
         Returns:
@@ -487,10 +487,10 @@ class Application(Object):
         )
 
     def info_for(self, target: Path, *, size: bool | None = None) -> FileInformation:
-        """Return facts about a file or folder size, dates, kind. SAFE.
+        """Return facts about a file or folder: size, dates, kind. SAFE.
 
         Args:
-            target: The file or folder, absolute path or.
+            target: The file or folder, absolute path or ~.
             size: Whether to add up its size.
 
         Returns:
@@ -510,7 +510,7 @@ class Application(Object):
         """Return the names of what is in a folder. SAFE.
 
         Args:
-            target: The folder to list, absolute path or.
+            target: The folder to list, absolute path or ~.
             invisibles: Whether to show invisible files.
 
         Returns:
@@ -579,7 +579,7 @@ class Application(Object):
 
         Args:
             target: The name of the resource.
-            in_bundle: The bundle to look in, absolute path or.
+            in_bundle: The bundle to look in, absolute path or ~.
             in_directory: The folder of the bundle to look in.
 
         Returns:
@@ -619,7 +619,7 @@ class Application(Object):
         Args:
             target: The key of the text.
             from_table: The strings file that has it.
-            in_bundle: The bundle that has it, absolute path or.
+            in_bundle: The bundle that has it, absolute path or ~.
 
         Returns:
             The answer, text.
@@ -644,7 +644,7 @@ class Application(Object):
         """Summarize a text or a text file. SAFE.
 
         Args:
-            target: What to summarize.
+            target: What to summarize, absolute path or ~.
             in_: How many sentences to answer.
 
         Returns:
@@ -676,7 +676,7 @@ class Application(Object):
         """Return the types and sizes of what is on the clipboard. SAFE.
 
         Args:
-            for_: The kind to look for all kinds if left out.
+            for_: The kind to look for; all kinds if left out.
 
         Returns:
             The answer, values.
@@ -687,7 +687,7 @@ class Application(Object):
         """Open a file for reading or writing. Returns its number. MODIFY.
 
         Args:
-            target: The file to open, absolute path or.
+            target: The file to open, absolute path or ~.
             write_permission: Whether to write to it.
 
         Returns:
@@ -789,7 +789,7 @@ class Application(Object):
         """Load a compiled script from a file. DANGEROUS, runs code.
 
         Args:
-            target: The script file, absolute path or.
+            target: The script file, absolute path or ~.
 
         Returns:
             The answer, a value.
@@ -803,7 +803,7 @@ class Application(Object):
 
         Args:
             target: The script object to store.
-            in_: The file to write, absolute path or.
+            in_: The file to write, absolute path or ~.
             replacing: What to do with an existing file.
         """
         self._command("store_script", target=target, in_=in_, replacing=replacing)
@@ -897,7 +897,7 @@ class Application(Object):
             target: The most it may be.
             from_: The least it may be.
             to: The most it may be.
-            with_seed: A number the same one gives the same result.
+            with_seed: A number; the same one gives the same result.
 
         Returns:
             The answer, a number.

@@ -407,7 +407,7 @@ def get(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Read objects of System Events all properties, or those that are named. SAFE.
+    """Read objects of System Events: all properties, or those that are named. SAFE.
 
     Args:
         target: Which objects.
@@ -458,11 +458,11 @@ def list(
 
     Args:
         element: Class, such as document, window, user.
-        of: Where to look the whole app if left out.
+        of: Where to look; the whole app if left out.
         where: Conditions by property name, which must all match.
         properties: Properties to read.
-        order: Properties to sort by - before a name reverses its order.
-        limit: The most rows all if left out.
+        order: Properties to sort by; - before a name reverses its order.
+        limit: The most rows; all if left out.
         offset: Rows to skip.
         cursor: The cursor from the last result's note.
         raw: Keep hidden characters in texts.
@@ -510,7 +510,7 @@ def count(
 
     Args:
         element: Class, such as document, window, user.
-        of: Where to look the whole app if left out.
+        of: Where to look; the whole app if left out.
         where: Conditions by property name, which must all match.
         timeout: Seconds that the call may take.
 
@@ -548,7 +548,7 @@ def make(
     Args:
         element: Class, such as document, window, user.
         properties: Values by property name.
-        at: Where to make it the app chooses if left out.
+        at: Where to make it; the app chooses if left out.
         timeout: Seconds that the call may take.
         with_data: Contents of the new object.
 
@@ -598,7 +598,7 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref] | str:
     """Open files or objects in System Events. DANGEROUS, opening may run the file.
 
     Args:
-        target: What to open.
+        target: What to open, absolute path or ~.
 
     Returns:
         The answer, one or more documents or files.
@@ -671,7 +671,7 @@ def print(
     """Print files or objects with System Events. MODIFY.
 
     Args:
-        target: Which documents, windows or files to print.
+        target: Which documents, windows or files.
         with_properties: Settings, by name.
         print_dialog: Whether to show the print dialog.
     """
@@ -881,7 +881,7 @@ def start(target: Ref) -> None:
     """Start the screen saver. SAFE, changes only the view.
 
     Args:
-        target: Which screen saver, such as screenSavers 0.
+        target: Which screen saver, such as screenSavers[0].
     """
     return APP.call(start, target=target)
 
@@ -898,7 +898,7 @@ def stop(target: Ref) -> None:
     """Stop the screen saver. DANGEROUS, ends the screen saver, which shows the screen.
 
     Args:
-        target: Which screen saver, such as screenSavers 0.
+        target: Which screen saver, such as screenSavers[0].
     """
     return APP.call(stop, target=target)
 
@@ -1159,7 +1159,7 @@ def bring_to_front(process: Ref) -> None:
     """Bring a running app to the front. SAFE, sets frontmost.
 
     Args:
-        process: The app to bring forward, such as processes 0.
+        process: The app to bring forward, such as processes[0].
     """
     return APP.call(bring_to_front, process=process)
 
@@ -1178,7 +1178,7 @@ def hide_app(process: Ref) -> None:
     """Hide a running app. MODIFY, sets visible.
 
     Args:
-        process: The app to hide, such as processes 0.
+        process: The app to hide, such as processes[0].
     """
     return APP.call(hide_app, process=process)
 
@@ -1273,7 +1273,7 @@ def set_wallpaper(file: str) -> None:
     """Set the picture of the first desktop. MODIFY.
 
     Args:
-        file: The picture, absolute path or.
+        file: The picture, absolute path or ~.
     """
     return APP.call(set_wallpaper, file=file)
 
@@ -2393,8 +2393,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files to '
-        'print, absolute path or ~"}, '
+        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files, '
+        'absolute path or ~"}, '
         '"with_properties": {"type": "object", "description": "Settings, by name, such as copies, collating and starting page"}, '
         '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}'
         '}, "required": ["target"], "additionalProperties": false}',

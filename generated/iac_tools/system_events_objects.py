@@ -854,9 +854,10 @@ class Application(Commands, Object):
     frontmost: Prop[bool] = Prop("frontmost")
     """Whether the app is in front."""
     version: Prop[str] = Prop("version")
+    """The version of the app."""
     quit_delay: RwProp[int] = RwProp("quitDelay")
     script_menu_enabled: Prop[bool] = Prop("scriptMenuEnabled")
-    """Whether the script menu is enabled."""
+    """Whether 'script menu enabled' is true."""
     current_user: One[User] = One("currentUser", "user")
     appearance_preferences: RwOne[ReplaceableAppearancePreferencesObject] = RwOne(
         "appearancePreferences", "appearance preferences object"
@@ -912,7 +913,7 @@ class Application(Commands, Object):
     utilities_folder: One[Folder] = One("utilitiesFolder", "folder")
     workflows_folder: One[Folder] = One("workflowsFolder", "folder")
     ui_elements_enabled: Prop[bool] = Prop("uiElementsEnabled")
-    """Whether the UI elements are enabled."""
+    """Whether 'UI elements enabled' is true."""
     scripting_definition: One[ScriptingDefinitionObject] = One(
         "scriptingDefinition", "scripting definition object"
     )
@@ -950,7 +951,7 @@ class Application(Commands, Object):
         """Open files or objects in System Events. DANGEROUS, opening may run the file.
 
         Args:
-            target: What to open.
+            target: What to open, absolute path or ~.
 
         Returns:
             The answer, one or more documents or files.
@@ -1103,8 +1104,10 @@ class Window(Commands, Object):
     zoomed: RwProp[bool] = RwProp("zoomed")
     """Whether it is zoomed."""
     document: One[Document] = One("document", "document")
+    """The document that it shows."""
     accessibility_description: Prop[str] = Prop("accessibilityDescription")
     class_: Prop[str] = Prop("class")
+    """The class that it is of."""
     description: Prop[str] = Prop("description")
     enabled: Prop[bool] = Prop("enabled")
     entire_contents: Prop[ListOf[Any]] = Prop("entireContents")
@@ -1211,11 +1214,11 @@ class Users(Commands, Items[User]):
 
 
 class AppearancePreferencesObject(Commands, Object):
-    """Appearance preferences of System Events."""
+    """An appearance preferences object of System Events."""
 
     appearance: RwProp[Appearances] = RwProp("appearance")
     font_smoothing: RwProp[bool] = RwProp("fontSmoothing")
-    """Whether the font smoothing is on."""
+    """Whether 'font smoothing' is true."""
     font_smoothing_limit: Prop[int] = Prop("fontSmoothingLimit")
     font_smoothing_style: RwProp[Fontsmoothingstyles] = RwProp("fontSmoothingStyle")
     highlight_color: RwProp[Highlightcolors | Color] = RwProp("highlightColor")
@@ -1224,7 +1227,7 @@ class AppearancePreferencesObject(Commands, Object):
     recent_servers_limit: RwProp[int] = RwProp("recentServersLimit")
     scroll_bar_action: RwProp[Scrollpagebehaviors] = RwProp("scrollBarAction")
     smooth_scrolling: RwProp[bool] = RwProp("smoothScrolling")
-    """Whether the smooth scrolling is on."""
+    """Whether 'smooth scrolling' is true."""
     dark_mode: RwProp[bool] = RwProp("darkMode")
     """Whether the dark mode is on."""
 
@@ -1234,7 +1237,7 @@ class AppearancePreferencesObject(Commands, Object):
 
 
 class CdAndDvdPreferencesObject(Commands, Object):
-    """CD and DVD preferences of System Events."""
+    """A CD and DVD preferences object of System Events."""
 
     blank_cd: One[InsertionPreference] = One("blankCD", "insertion preference")
     blank_dvd: One[InsertionPreference] = One("blankDVD", "insertion preference")
@@ -1276,7 +1279,7 @@ class Desktop(Commands, Object):
     random_order: RwProp[bool] = RwProp("randomOrder")
     """Whether the order is random."""
     translucent_menu_bar: RwProp[bool] = RwProp("translucentMenuBar")
-    """Whether the translucent menu bar is on."""
+    """Whether 'translucent menu bar' is true."""
     dynamic_style: RwProp[DynamicStyle] = RwProp("dynamicStyle")
 
     if TYPE_CHECKING:
@@ -1300,27 +1303,27 @@ class Desktops(Commands, Items[Desktop]):
 
 
 class DockPreferencesObject(Commands, Object):
-    """Dock preferences of System Events."""
+    """A dock preferences object of System Events."""
 
     animate: RwProp[bool] = RwProp("animate")
-    """Whether it animates."""
+    """Whether 'animate' is true."""
     autohide: RwProp[bool] = RwProp("autohide")
-    """Whether it autohides."""
+    """Whether 'autohide' is true."""
     dock_size: RwProp[float] = RwProp("dockSize")
     autohide_menu_bar: RwProp[bool] = RwProp("autohideMenuBar")
-    """Whether to autohide the menu bar."""
+    """Whether 'autohide menu bar' is true."""
     double_click_behavior: RwProp[Dpbh] = RwProp("doubleClickBehavior")
     magnification: RwProp[bool] = RwProp("magnification")
-    """Whether it is magnification."""
+    """Whether 'magnification' is true."""
     magnification_size: RwProp[float] = RwProp("magnificationSize")
     minimize_effect: RwProp[Dpef] = RwProp("minimizeEffect")
     minimize_into_application: RwProp[bool] = RwProp("minimizeIntoApplication")
-    """Whether to minimize into application."""
+    """Whether 'minimize into application' is true."""
     screen_edge: RwProp[Dpls] = RwProp("screenEdge")
     show_indicators: RwProp[bool] = RwProp("showIndicators")
-    """Whether to show indicators."""
+    """Whether 'show indicators' is true."""
     show_recents: RwProp[bool] = RwProp("showRecents")
-    """Whether to show recents."""
+    """Whether 'show recents' is true."""
 
     if TYPE_CHECKING:
 
@@ -1331,7 +1334,7 @@ class LoginItem(Commands, Object):
     """A login item of System Events."""
 
     hidden: RwProp[bool] = RwProp("hidden")
-    """Whether it is hidden."""
+    """Whether 'hidden' is true."""
     kind: Prop[str] = Prop("kind")
     name: Prop[str] = Prop("name")
     """Its name."""
@@ -1407,10 +1410,10 @@ class Configurations(Commands, Items[Configuration]):
 
 
 class Interface(Commands, Object):
-    """An interface of System Events, in network preferences."""
+    """An interface of System Events, in network preferences objects."""
 
     automatic: RwProp[bool] = RwProp("automatic")
-    """Whether it is automatic."""
+    """Whether 'automatic' is true."""
     duplex: RwProp[str] = RwProp("duplex")
     id: Prop[str] = Prop("id")
     """Its id, which stays the same."""
@@ -1442,7 +1445,7 @@ class Interfaces(Commands, Items[Interface]):
 
 
 class Location(Commands, Object):
-    """A location of System Events, in network preferences."""
+    """A location of System Events, in network preferences objects."""
 
     id: Prop[str] = Prop("id")
     """Its id, which stays the same."""
@@ -1471,7 +1474,7 @@ class Locations(Commands, Items[Location]):
 
 
 class NetworkPreferencesObject(Commands, Object):
-    """Network preferences of System Events."""
+    """A network preferences object of System Events."""
 
     current_location: RwOne[ReplaceableLocation] = RwOne("currentLocation", "location")
     interfaces: Elements[Interfaces] = Elements("interfaces", "interface")
@@ -1484,10 +1487,10 @@ class NetworkPreferencesObject(Commands, Object):
 
 
 class Service(Commands, Object):
-    """A service of System Events, in locations and network preferences."""
+    """A service of System Events, in locations and network preferences objects."""
 
     active: Prop[bool] = Prop("active")
-    """Whether it is active."""
+    """Whether 'active' is true."""
     current_configuration: RwOne[ReplaceableConfiguration] = RwOne(
         "currentConfiguration", "configuration"
     )
@@ -1575,15 +1578,15 @@ class ScreenSavers(Commands, Items[ScreenSaver]):
 
 
 class ScreenSaverPreferencesObject(Commands, Object):
-    """Screen saver preferences of System Events."""
+    """A screen saver preferences object of System Events."""
 
     delay_interval: RwProp[int] = RwProp("delayInterval")
     main_screen_only: RwProp[bool] = RwProp("mainScreenOnly")
     """Whether it is on the main screen only."""
     running: Prop[bool] = Prop("running")
-    """Whether it is running."""
+    """Whether 'running' is true."""
     show_clock: RwProp[bool] = RwProp("showClock")
-    """Whether to show the clock."""
+    """Whether 'show clock' is true."""
 
     def start(self) -> None:
         """Start the screen saver. SAFE, changes only the view."""
@@ -1599,19 +1602,19 @@ class ScreenSaverPreferencesObject(Commands, Object):
 
 
 class SecurityPreferencesObject(Commands, Object):
-    """Security preferences of System Events."""
+    """A security preferences object of System Events."""
 
     automatic_login: RwProp[bool] = RwProp("automaticLogin")
-    """Whether the automatic login is on."""
+    """Whether 'automatic login' is true."""
     log_out_when_inactive: RwProp[bool] = RwProp("logOutWhenInactive")
-    """Whether to log out when inactive."""
+    """Whether 'log out when inactive' is true."""
     log_out_when_inactive_interval: RwProp[int] = RwProp("logOutWhenInactiveInterval")
     require_password_to_unlock: RwProp[bool] = RwProp("requirePasswordToUnlock")
-    """Whether to require the password to unlock."""
+    """Whether 'require password to unlock' is true."""
     require_password_to_wake: RwProp[bool] = RwProp("requirePasswordToWake")
-    """Whether to require the password to wake."""
+    """Whether 'require password to wake' is true."""
     secure_virtual_memory: RwProp[bool] = RwProp("secureVirtualMemory")
-    """Whether the secure virtual memory is on."""
+    """Whether 'secure virtual memory' is true."""
 
     if TYPE_CHECKING:
 
@@ -1622,7 +1625,7 @@ class DiskItem(Commands, Object):
     """A disk item of System Events."""
 
     busy_status: Prop[bool] = Prop("busyStatus")
-    """Whether it is busy."""
+    """Whether 'busy status' is true."""
     container: One[DiskItem] = One("container", "disk item")
     """What holds it."""
     creation_date: Prop[datetime] = Prop("creationDate")
@@ -1680,6 +1683,7 @@ class Alias(DiskItem):
     """Whether it is a stationery pad."""
     type_identifier: Prop[str] = Prop("typeIdentifier")
     version: Prop[str] = Prop("version")
+    """The version of the app."""
     aliases: Elements[Aliases] = Elements("aliases", "alias")
     disk_items: Elements[DiskItems] = Elements("diskItems", "disk item")
     files: Elements[Files] = Elements("files", "file")
@@ -1749,7 +1753,7 @@ class Domains(Commands, Items[Domain]):
 
 
 class ClassicDomainObject(Domain):
-    """A Classic domain of System Events, a kind of domain."""
+    """A Classic domain object of System Events, a kind of domain."""
 
     apple_menu_folder: One[Folder] = One("appleMenuFolder", "folder")
     control_panels_folder: One[Folder] = One("controlPanelsFolder", "folder")
@@ -1775,7 +1779,7 @@ class Disk(DiskItem):
     format: Prop[Edfm] = Prop("format")
     free_space: Prop[float] = Prop("freeSpace")
     ignore_privileges: RwProp[bool] = RwProp("ignorePrivileges")
-    """Whether to ignore privileges."""
+    """Whether 'ignore privileges' is true."""
     local_volume: Prop[bool] = Prop("localVolume")
     """Whether it is on this Mac."""
     server: Prop[Any] = Prop("server")
@@ -1821,6 +1825,7 @@ class File(DiskItem):
     """Whether it is a stationery pad."""
     type_identifier: Prop[str] = Prop("typeIdentifier")
     version: Prop[str] = Prop("version")
+    """The version of the app."""
 
     def open(self) -> Document | ListOf[Document] | File:
         """Open files or objects in System Events. DANGEROUS, opening may run the file.
@@ -1909,7 +1914,7 @@ class Folders(Commands, Items[Folder]):
 
 
 class LocalDomainObject(Domain):
-    """A local domain of System Events, a kind of domain."""
+    """A local domain object of System Events, a kind of domain."""
 
     if TYPE_CHECKING:
 
@@ -1917,7 +1922,7 @@ class LocalDomainObject(Domain):
 
 
 class NetworkDomainObject(Domain):
-    """A network domain of System Events, a kind of domain."""
+    """A network domain object of System Events, a kind of domain."""
 
     if TYPE_CHECKING:
 
@@ -1925,7 +1930,7 @@ class NetworkDomainObject(Domain):
 
 
 class SystemDomainObject(Domain):
-    """A system domain of System Events, a kind of domain."""
+    """A system domain object of System Events, a kind of domain."""
 
     if TYPE_CHECKING:
 
@@ -1933,7 +1938,7 @@ class SystemDomainObject(Domain):
 
 
 class UserDomainObject(Domain):
-    """A user domain of System Events, a kind of domain."""
+    """A user domain object of System Events, a kind of domain."""
 
     desktop_folder: One[Folder] = One("desktopFolder", "folder")
     documents_folder: One[Folder] = One("documentsFolder", "folder")
@@ -1993,6 +1998,7 @@ class UiElement(Commands, Object):
 
     accessibility_description: Prop[str] = Prop("accessibilityDescription")
     class_: Prop[str] = Prop("class")
+    """The class that it is of."""
     description: Prop[str] = Prop("description")
     enabled: Prop[bool] = Prop("enabled")
     entire_contents: Prop[ListOf[Any]] = Prop("entireContents")
@@ -2104,15 +2110,15 @@ class Process(UiElement):
     """A process of System Events, a kind of UI element."""
 
     accepts_high_level_events: Prop[bool] = Prop("acceptsHighLevelEvents")
-    """Whether it accepts high level events."""
+    """Whether 'accepts high level events' is true."""
     accepts_remote_events: Prop[bool] = Prop("acceptsRemoteEvents")
-    """Whether it accepts remote events."""
+    """Whether 'accepts remote events' is true."""
     architecture: Prop[str] = Prop("architecture")
     background_only: Prop[bool] = Prop("backgroundOnly")
     """Whether it has no interface."""
     bundle_identifier: Prop[str] = Prop("bundleIdentifier")
     classic: Prop[bool] = Prop("classic")
-    """Whether it is Classic."""
+    """Whether 'Classic' is true."""
     creator_type: Prop[str] = Prop("creatorType")
     displayed_name: Prop[str] = Prop("displayedName")
     file: Prop[Path | File] = Prop("file")
@@ -2120,7 +2126,7 @@ class Process(UiElement):
     frontmost: RwProp[bool] = RwProp("frontmost")
     """Whether the app is in front."""
     has_scripting_terminology: Prop[bool] = Prop("hasScriptingTerminology")
-    """Whether it has scripting terminology."""
+    """Whether 'has scripting terminology' is true."""
     id: Prop[int] = Prop("id")
     """Its id, which stays the same."""
     partition_space_used: Prop[int] = Prop("partitionSpaceUsed")
@@ -2736,7 +2742,9 @@ class ProgressIndicators(Commands, Items[ProgressIndicator]):
 
 
 class RadioButton(UiElement):
-    """A radio button of System Events, a kind of UI element."""
+    """A radio button of System Events, a kind of UI element, in windows, radio groups and UI
+    elements.
+    """
 
     if TYPE_CHECKING:
 
@@ -3310,7 +3318,7 @@ class PrintSettings(Commands, Object):
 
     copies: RwProp[int] = RwProp("copies")
     collating: RwProp[bool] = RwProp("collating")
-    """Whether it is collating."""
+    """Whether 'collating' is true."""
     starting_page: RwProp[int] = RwProp("startingPage")
     ending_page: RwProp[int] = RwProp("endingPage")
     pages_across: RwProp[int] = RwProp("pagesAcross")
@@ -3334,7 +3342,7 @@ class ScriptingClass(Commands, Object):
     """Its id, which stays the same."""
     description: Prop[str] = Prop("description")
     hidden: Prop[bool] = Prop("hidden")
-    """Whether it is hidden."""
+    """Whether 'hidden' is true."""
     plural_name: Prop[str] = Prop("pluralName")
     suite_name: Prop[str] = Prop("suiteName")
     superclass: One[ScriptingClass] = One("superclass", "scripting class")
@@ -3375,7 +3383,7 @@ class ScriptingCommand(Commands, Object):
     description: Prop[str] = Prop("description")
     direct_parameter: One[ScriptingParameter] = One("directParameter", "scripting parameter")
     hidden: Prop[bool] = Prop("hidden")
-    """Whether it is hidden."""
+    """Whether 'hidden' is true."""
     scripting_result: One[ScriptingResultObject] = One("scriptingResult", "scripting result object")
     suite_name: Prop[str] = Prop("suiteName")
     scripting_parameters: Elements[ScriptingParameters] = Elements(
@@ -3403,7 +3411,7 @@ class ScriptingCommands(Commands, Items[ScriptingCommand]):
 
 
 class ScriptingDefinitionObject(Commands, Object):
-    """A scripting definition of System Events."""
+    """A scripting definition object of System Events."""
 
     scripting_suites: Elements[ScriptingSuites] = Elements("scriptingSuites", "scripting suite")
 
@@ -3443,7 +3451,7 @@ class ScriptingEnumeration(Commands, Object):
     id: Prop[str] = Prop("id")
     """Its id, which stays the same."""
     hidden: Prop[bool] = Prop("hidden")
-    """Whether it is hidden."""
+    """Whether 'hidden' is true."""
     scripting_enumerators: Elements[ScriptingEnumerators] = Elements(
         "scriptingEnumerators", "scripting enumerator"
     )
@@ -3477,7 +3485,7 @@ class ScriptingEnumerator(Commands, Object):
     """Its id, which stays the same."""
     description: Prop[str] = Prop("description")
     hidden: Prop[bool] = Prop("hidden")
-    """Whether it is hidden."""
+    """Whether 'hidden' is true."""
 
     if TYPE_CHECKING:
 
@@ -3508,10 +3516,10 @@ class ScriptingParameter(Commands, Object):
     """Its id, which stays the same."""
     description: Prop[str] = Prop("description")
     hidden: Prop[bool] = Prop("hidden")
-    """Whether it is hidden."""
+    """Whether 'hidden' is true."""
     kind: Prop[str] = Prop("kind")
     optional: Prop[bool] = Prop("optional")
-    """Whether it is optional."""
+    """Whether 'optional' is true."""
 
     if TYPE_CHECKING:
 
@@ -3545,7 +3553,7 @@ class ScriptingProperty(Commands, Object):
     enumerated: Prop[bool] = Prop("enumerated")
     """Whether it is enumerated."""
     hidden: Prop[bool] = Prop("hidden")
-    """Whether it is hidden."""
+    """Whether 'hidden' is true."""
     kind: Prop[str] = Prop("kind")
     listed: Prop[bool] = Prop("listed")
     """Whether it is listed."""
@@ -3571,7 +3579,7 @@ class ScriptingProperties(Commands, Items[ScriptingProperty]):
 
 
 class ScriptingResultObject(Commands, Object):
-    """A scripting result of System Events."""
+    """A scripting result object of System Events."""
 
     description: Prop[str] = Prop("description")
     enumerated: Prop[bool] = Prop("enumerated")
@@ -3586,7 +3594,7 @@ class ScriptingResultObject(Commands, Object):
 
 
 class ScriptingSuite(Commands, Object):
-    """A scripting suite of System Events, in scripting definitions."""
+    """A scripting suite of System Events, in scripting definition objects."""
 
     name: Prop[str] = Prop("name")
     """Its name."""
@@ -3594,7 +3602,7 @@ class ScriptingSuite(Commands, Object):
     """Its id, which stays the same."""
     description: Prop[str] = Prop("description")
     hidden: Prop[bool] = Prop("hidden")
-    """Whether it is hidden."""
+    """Whether 'hidden' is true."""
     scripting_commands: Elements[ScriptingCommands] = Elements(
         "scriptingCommands", "scripting command"
     )

@@ -124,7 +124,7 @@ def get(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Read objects of Terminal all properties, or those that are named. SAFE.
+    """Read objects of Terminal: all properties, or those that are named. SAFE.
 
     Args:
         target: Which objects.
@@ -175,11 +175,11 @@ def list(
 
     Args:
         element: Of which class.
-        of: Where to look the whole app if left out.
+        of: Where to look; the whole app if left out.
         where: Conditions by property name, which must all match.
         properties: Properties to read.
-        order: Properties to sort by - before a name reverses its order.
-        limit: The most rows all if left out.
+        order: Properties to sort by; - before a name reverses its order.
+        limit: The most rows; all if left out.
         offset: Rows to skip.
         cursor: The cursor from the last result's note.
         raw: Keep hidden characters in texts.
@@ -227,7 +227,7 @@ def count(
 
     Args:
         element: Of which class.
-        of: Where to look the whole app if left out.
+        of: Where to look; the whole app if left out.
         where: Conditions by property name, which must all match.
         timeout: Seconds that the call may take.
 
@@ -264,7 +264,7 @@ def make(
     Args:
         element: Of which class.
         properties: Values by property name.
-        at: Where to make it the app chooses if left out.
+        at: Where to make it; the app chooses if left out.
         timeout: Seconds that the call may take.
         with_data: Contents of the new object.
 
@@ -313,7 +313,7 @@ def open(target: ListOf[str]) -> None:
     """Open files or objects in Terminal. DANGEROUS, opening may run the file.
 
     Args:
-        target: Which files to open.
+        target: Which files.
     """
     return APP.call(open, target=target)
 
@@ -379,7 +379,7 @@ def print(
     """Print files or objects with Terminal. MODIFY.
 
     Args:
-        target: Which windows or files to print.
+        target: Which windows or files.
         with_properties: Settings, by name.
         print_dialog: Whether to show the print dialog.
     """
@@ -911,7 +911,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "open": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "array", "items": {"type": "string"}, "description": "Which files to open, absolute path or ~"}'
+        '"target": {"type": "array", "items": {"type": "string"}, "description": "Which files, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
     ),
     "close": Schema(
@@ -929,8 +929,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which windows or files to print, absolute '
-        'path or ~"}, '
+        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which windows or files, absolute path or '
+        '~"}, '
         '"with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": '
         '"integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "error_handling": {"type": '
         '"string", "enum": ["standard", "detailed"]}, "fax_number": {"type": "string"}, "target_printer": {"type": "string"}}, "additionalProperties": '

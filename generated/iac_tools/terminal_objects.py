@@ -136,6 +136,7 @@ class Application(Commands, Object):
     frontmost: Prop[bool] = Prop("frontmost")
     """Whether the app is in front."""
     version: Prop[str] = Prop("version")
+    """The version of the app."""
     default_settings: RwOne[ReplaceableSettingsSet] = RwOne("defaultSettings", "settings set")
     startup_settings: RwOne[ReplaceableSettingsSet] = RwOne("startupSettings", "settings set")
     windows: Elements[Windows] = Elements("windows", "window")
@@ -145,7 +146,7 @@ class Application(Commands, Object):
         """Open files or objects in Terminal. DANGEROUS, opening may run the file.
 
         Args:
-            target: Which files to open.
+            target: Which files.
         """
         self._command("open", target=target)
 
@@ -244,18 +245,18 @@ class SettingsSet(Commands, Object):
     font_name: RwProp[str] = RwProp("fontName")
     font_size: RwProp[int] = RwProp("fontSize")
     font_antialiasing: RwProp[bool] = RwProp("fontAntialiasing")
-    """Whether the font antialiasing is on."""
+    """Whether 'font antialiasing' is true."""
     clean_commands: RwProp[ListOf[str]] = RwProp("cleanCommands")
     title_displays_device_name: RwProp[bool] = RwProp("titleDisplaysDeviceName")
-    """Whether the title displays device name."""
+    """Whether 'title displays device name' is true."""
     title_displays_shell_path: RwProp[bool] = RwProp("titleDisplaysShellPath")
-    """Whether the title displays shell path."""
+    """Whether 'title displays shell path' is true."""
     title_displays_window_size: RwProp[bool] = RwProp("titleDisplaysWindowSize")
-    """Whether the title displays window size."""
+    """Whether 'title displays window size' is true."""
     title_displays_settings_name: RwProp[bool] = RwProp("titleDisplaysSettingsName")
-    """Whether the title displays settings name."""
+    """Whether 'title displays settings name' is true."""
     title_displays_custom_title: RwProp[bool] = RwProp("titleDisplaysCustomTitle")
-    """Whether the title displays custom title."""
+    """Whether 'title displays custom title' is true."""
     custom_title: RwProp[str] = RwProp("customTitle")
 
     if TYPE_CHECKING:
@@ -286,12 +287,12 @@ class Tab(Commands, Object):
     contents: Prop[str] = Prop("contents")
     history: Prop[str] = Prop("history")
     busy: Prop[bool] = Prop("busy")
-    """Whether it is busy."""
+    """Whether 'busy' is true."""
     processes: Prop[ListOf[str]] = Prop("processes")
     selected: RwProp[bool] = RwProp("selected")
     """Whether it is selected."""
     title_displays_custom_title: RwProp[bool] = RwProp("titleDisplaysCustomTitle")
-    """Whether the title displays custom title."""
+    """Whether 'title displays custom title' is true."""
     custom_title: RwProp[str] = RwProp("customTitle")
     tty: Prop[str] = Prop("tty")
     current_settings: RwOne[ReplaceableSettingsSet] = RwOne("currentSettings", "settings set")
@@ -301,17 +302,17 @@ class Tab(Commands, Object):
     bold_text_color: RwProp[Color] = RwProp("boldTextColor")
     clean_commands: RwProp[ListOf[str]] = RwProp("cleanCommands")
     title_displays_device_name: RwProp[bool] = RwProp("titleDisplaysDeviceName")
-    """Whether the title displays device name."""
+    """Whether 'title displays device name' is true."""
     title_displays_shell_path: RwProp[bool] = RwProp("titleDisplaysShellPath")
-    """Whether the title displays shell path."""
+    """Whether 'title displays shell path' is true."""
     title_displays_window_size: RwProp[bool] = RwProp("titleDisplaysWindowSize")
-    """Whether the title displays window size."""
+    """Whether 'title displays window size' is true."""
     title_displays_file_name: RwProp[bool] = RwProp("titleDisplaysFileName")
-    """Whether the title displays file name."""
+    """Whether 'title displays file name' is true."""
     font_name: RwProp[str] = RwProp("fontName")
     font_size: RwProp[int] = RwProp("fontSize")
     font_antialiasing: RwProp[bool] = RwProp("fontAntialiasing")
-    """Whether the font antialiasing is on."""
+    """Whether 'font antialiasing' is true."""
 
     if TYPE_CHECKING:
 

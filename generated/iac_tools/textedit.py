@@ -128,7 +128,7 @@ def get(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Read objects of TextEdit all properties, or those that are named. SAFE.
+    """Read objects of TextEdit: all properties, or those that are named. SAFE.
 
     Args:
         target: Which objects.
@@ -179,11 +179,11 @@ def list(
 
     Args:
         element: Of which class.
-        of: Where to look the whole app if left out.
+        of: Where to look; the whole app if left out.
         where: Conditions by property name, which must all match.
         properties: Properties to read.
-        order: Properties to sort by - before a name reverses its order.
-        limit: The most rows all if left out.
+        order: Properties to sort by; - before a name reverses its order.
+        limit: The most rows; all if left out.
         offset: Rows to skip.
         cursor: The cursor from the last result's note.
         raw: Keep hidden characters in texts.
@@ -231,7 +231,7 @@ def count(
 
     Args:
         element: Of which class.
-        of: Where to look the whole app if left out.
+        of: Where to look; the whole app if left out.
         where: Conditions by property name, which must all match.
         timeout: Seconds that the call may take.
 
@@ -269,7 +269,7 @@ def make(
     Args:
         element: Of which class.
         properties: Values by property name.
-        at: Where to make it the app chooses if left out.
+        at: Where to make it; the app chooses if left out.
         timeout: Seconds that the call may take.
         with_data: Contents of the new object.
 
@@ -426,7 +426,7 @@ def open(target: str) -> Ref:
     """Open files or objects in TextEdit. MODIFY.
 
     Args:
-        target: Which file to open.
+        target: Which file.
 
     Returns:
         The answer, a document.
@@ -453,7 +453,7 @@ def print(
     """Print files or objects with TextEdit. MODIFY.
 
     Args:
-        target: Which file to print.
+        target: Which file.
         print_dialog: Whether to show the print dialog.
         with_properties: Settings, by name.
     """
@@ -623,7 +623,7 @@ def save_as(file: str) -> None:
     """Save the front document of TextEdit to a file. MODIFY, writes a file.
 
     Args:
-        file: The file to write, absolute path or.
+        file: The file to write, absolute path or ~.
     """
     return APP.call(save_as, file=file)
 
@@ -677,7 +677,7 @@ def close_document(document: Ref, *, saving: Savo) -> None:
     """Close a document of TextEdit. MODIFY, unsaved work may be lost.
 
     Args:
-        document: Which document to close.
+        document: Which document.
         saving: Whether to save changes.
     """
     return APP.call(close_document, document=document, saving=saving)
@@ -929,7 +929,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "open": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which file to open, absolute path or ~"}'
+        '"target": {"type": "string", "description": "Which file, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}'
@@ -937,7 +937,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"type": "string", "description": "Which file to print, absolute path or ~"}, '
+        '"target": {"type": "string", "description": "Which file, absolute path or ~"}, '
         '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}, '
         '"with_properties": {"type": "object", "description": "Settings, by name, such as copies, collating and starting page"}'
         '}, "required": ["target"], "additionalProperties": false}',
@@ -1010,7 +1010,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "close_document": Schema(
         '{"type": "object", "properties": {'
-        '"document": {"type": "string", "description": "Which document to close, such as documents[0]"}, '
+        '"document": {"type": "string", "description": "Which document, such as documents[0]"}, '
         '"saving": {"type": "string", "enum": ["ask", "no", "yes"], "description": "Whether to save changes"}'
         '}, "required": ["document", "saving"], "additionalProperties": false}',
     ),

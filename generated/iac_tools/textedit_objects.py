@@ -168,6 +168,7 @@ class Item(Commands, Object):
     """An item of TextEdit."""
 
     class_: Prop[str] = Prop("class")
+    """The class that it is of."""
     properties: RwProp[dict[str, Any]] = RwProp("properties")
     """All of its properties, by name."""
 
@@ -184,6 +185,7 @@ class Application(Item):
     name: Prop[str] = Prop("name")
     """Its name."""
     version: Prop[str] = Prop("version")
+    """The version of the app."""
     documents: Elements[Documents] = Elements("documents", "document")
     windows: Elements[Windows] = Elements("windows", "window")
 
@@ -191,7 +193,7 @@ class Application(Item):
         """Open files or objects in TextEdit. MODIFY.
 
         Args:
-            target: Which file to open.
+            target: Which file.
 
         Returns:
             The answer, a document.
@@ -208,7 +210,7 @@ class Application(Item):
         """Print files or objects with TextEdit. MODIFY.
 
         Args:
-            target: Which file to print.
+            target: Which file.
             print_dialog: Whether to show the print dialog.
             with_properties: Settings, by name.
         """
@@ -276,8 +278,9 @@ class Window(Item):
     closeable: Prop[bool] = Prop("closeable")
     """Whether it has a button to close it."""
     document: One[Document] = One("document", "document")
+    """The document that it shows."""
     floating: Prop[bool] = Prop("floating")
-    """Whether it is floating."""
+    """Whether 'floating' is true."""
     id: Prop[int] = Prop("id")
     """Its id, which stays the same."""
     index: RwProp[int] = RwProp("index")
@@ -287,7 +290,7 @@ class Window(Item):
     miniaturized: RwProp[bool] = RwProp("miniaturized")
     """Whether it is in the Dock."""
     modal: Prop[bool] = Prop("modal")
-    """Whether it is modal."""
+    """Whether 'modal' is true."""
     name: RwProp[str] = RwProp("name")
     """Its name."""
     resizable: Prop[bool] = Prop("resizable")
@@ -472,7 +475,7 @@ class PrintSettings(Commands, Object):
 
     copies: RwProp[int] = RwProp("copies")
     collating: RwProp[bool] = RwProp("collating")
-    """Whether it is collating."""
+    """Whether 'collating' is true."""
     starting_page: RwProp[int] = RwProp("startingPage")
     ending_page: RwProp[int] = RwProp("endingPage")
     pages_across: RwProp[int] = RwProp("pagesAcross")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from iac_gen import descriptions, model, naming, object_tools
+from iac_gen import descriptions, example_arguments, model, naming, object_tools
 from iac_gen.classify import (
     LevelJudgment,
     LevelVerdict,
@@ -17,10 +17,10 @@ from iac_gen.classify import (
     judge_make,
     judge_setter,
 )
+from iac_gen.descriptions import join_with, shown_term
 from iac_gen.ir import Module, ToolFunction, ToolParameter
 from iac_gen.model import Diagnostic, SdefCommand, Severity
-from iac_gen.naming import class_plural, javascript_name
-from iac_gen.phrases import DO, KNOWN, VerbPhrase, join_with_or, plural_noun
+from iac_gen.naming import class_plural, javascript_name, plural_noun
 from iac_gen.quirks import QuirkDecisions
 from iac_gen.resolve import ResolvedDictionary, is_hook
 from iac_gen.text import MAX_ENUMERATOR, MAX_NAME, clean_text
@@ -109,8 +109,8 @@ def build_module(
 ) -> tuple[Module, list[Diagnostic]]:
     """Return the module of `resolved` under `key`, and a note for each type it had to guess.
 
-    With `wording`, the app's own descriptions stand behind ours, marked; without, no text of
-    the dictionary but its terms is in the module.
+    With `wording`, the app's own descriptions stand where no sentence is ours; without, no text
+    of the dictionary but its terms is in the module.
     """
     aliases = _enumeration_aliases(resolved)
     types = AppTypes(resolved, aliases)
@@ -144,7 +144,7 @@ def build_module(
     wanted = [f"{tool_prefix(key)}{tool.function.rstrip('_')}" for tool in written]
     names = naming.distinct_names(wanted)
     tools = tuple(
-        replace(tool, name=name, example=descriptions.example_arguments(tool, classes, types))
+        replace(tool, name=name, example=example_arguments.example_arguments(tool, classes, types))
         for tool, name in zip(written, names, strict=True)
     )
     file = resolved.source.dictionary.file
@@ -166,7 +166,9 @@ def build_module(
         tools,
         table_judgments(resolved, decisions),
         {row.name: row.code for row in resolved.enumerations},
-        descriptions.describe_terms(classes, types, resolved.source.name),
+        descriptions.describe_terms(
+            classes, resolved.classes, types, resolved.source.name, builder.app_words
+        ),
     )
     return module, diagnostics
 
@@ -177,12 +179,12 @@ def _long_name_notes(resolved: ResolvedDictionary) -> Iterator[Diagnostic]:
     for row in resolved.enumerations:
         count = sum(len(clean_text(value.name)) > MAX_ENUMERATOR for value in row.enumerators)
         if count:
-            what = f"enumeration {descriptions.truncate_words(row.name, MAX_NAME)} has values"
+            what = f"enumeration {shown_term(row.name)} has values"
             rest = f"more than {MAX_ENUMERATOR} characters; {count} left out of schemas"
             yield Diagnostic(file, row.line, "long", f"{what} of {rest}", "note")
     for item in resolved.classes:
         if len(clean_text(item.name)) > MAX_NAME:
-            what = f"class {descriptions.truncate_words(item.name, MAX_NAME)} has a name"
+            what = f"class {shown_term(item.name)} has a name"
             rest = f"more than {MAX_NAME} characters; no schema offers it"
             yield Diagnostic(file, item.line, "long", f"{what} of {rest}", "note")
 
@@ -216,38 +218,25 @@ class _ToolBuilder:
     def _unique_function(self, wanted: str) -> str:
         return naming.unique_name(wanted, {tool.function for tool in self.tools})
 
-    def _app_description(self, row: SdefCommand | model.SdefParameter, what: str) -> str | None:
-        """Return the app's words where they are wanted and may be shown."""
-        if not self.wording or not row.description:
-            return None
-        theirs = descriptions.screen_description(row.description)
-        if theirs.reason:
-            fate = "are left out, the text" if theirs.text is None else "are kept, the text"
-            message = f"the app's words for {what} {fate} {theirs.reason}"
-            level: Severity = "warning" if theirs.text is None else "note"
+    def app_words(self, text: str, what: str = "", line: int = 0) -> str:
+        """Return the app's words where they are wanted and may be shown; else it is told why."""
+        if not self.wording or not text:
+            return ""
+        theirs = descriptions.screen_description(text)
+        if theirs.reason and what:
+            fate = "kept" if theirs.text else "left out"
+            message = f"the app's words for {what} are {fate}, the text {theirs.reason}"
+            level: Severity = "note" if theirs.text else "warning"
             file = self.resolved.source.dictionary.file
-            self.found.append(Diagnostic(file, row.line, "wording", message, level))
+            self.found.append(Diagnostic(file, line, "wording", message, level))
         return theirs.text
-
-    def _add_app_words(
-        self, ours: str, row: SdefCommand | None, what: str, parameters: Sequence[ToolParameter]
-    ) -> str:
-        """Return our words, and with `wording` the app's behind them, marked once."""
-        theirs = self._app_description(row, what) if row else None
-        brackets = self.wording and any("(" in p.description for p in parameters)
-        return descriptions.with_app_words(
-            ours, theirs, descriptions.MAX_SUMMARY, brackets=brackets
-        )
 
     def add_object_tool(self, tool: ToolFunction, command: SdefCommand | None) -> None:
         parameters = list(tool.parameters)
         for extra in object_tools.extra_parameters(command) if command else ():
-            taken = {p.key for p in parameters}
-            parameters.append(self.build_parameter(extra, taken, tool.op, verb=VerbPhrase(tool.op)))
-        summary = descriptions.short_prose(tool.summary)
+            parameters.append(self.build_parameter(extra, {p.key for p in parameters}, tool.op))
         if command:
             parameters = self._add_quirk_words(parameters, command)
-            summary = self._add_app_words(summary, command, f"command {tool.op}", parameters)
         function = self._unique_function(tool.op)
         verdict = LevelVerdict(tool.level, tool.reason, f"event code {tool.event}")
         self.tools.append(
@@ -255,7 +244,6 @@ class _ToolBuilder:
                 tool,
                 function=function,
                 jxa=tool.op,
-                summary=summary,
                 parameters=tuple(parameters),
                 judged=LevelJudgment((verdict,)),
             )
@@ -271,18 +259,23 @@ class _ToolBuilder:
         app = descriptions.safe_app_name(self.resolved.source.name)
         facts = command.intent
         own = descriptions.responding_classes(command, self.resolved)
-        verb = descriptions.command_verb(command, direct, self.types, own)
         place = "" if self.resolved.source.kind == "addition" else app
-        things = join_with_or([plural_noun(term) for term in own] or ["documents", "windows"])
+        things = join_with("or", [plural_noun(term) for term in own] or ["documents", "windows"])
+        theirs = (
+            "" if doc else self.app_words(*_told(command, f"command {shown_term(command.name)}"))
+        )
         summary = (
             doc.replace("{app}", app).replace("{things}", things)
             if doc
-            else descriptions.command_summary(verb, direct, result, self.types, place, own)
+            else descriptions.describe_command(
+                command, (direct, result), self.types, place, own, theirs
+            )
         )
-        room = 180 - descriptions.MARK_ROOM * self.wording
-        summary = descriptions.with_level(summary, judged.level, judged.reason, room)
-        summary += descriptions.UNPROVEN if facts else ""
-        what = f"command {descriptions.truncate_words(command.name, MAX_NAME)}"
+        unproven = descriptions.UNPROVEN if facts else ""
+        room = descriptions.MAX_SUMMARY - len(unproven)
+        # What words alone let suppose of the app's command is no fact to tell.
+        reason = judged.reason if doc or judged.verdict.source != "words" else ""
+        summary = descriptions.with_level(summary, judged.level, reason, room) + unproven
         copies = object_tools.copy_levels(command, self.classes)
         self.tools.append(
             ToolFunction(
@@ -292,7 +285,7 @@ class _ToolBuilder:
                 judged.level,
                 highest_verdict((judged.verdict, *copies, *_STARTS.get(command.code, ()))).level,
                 judged.reason,
-                self._add_app_words(summary, None if doc else command, what, parameters),
+                summary,
                 tuple(parameters),
                 result,
                 self.types.result_annotation(result) if result else "None",
@@ -302,6 +295,7 @@ class _ToolBuilder:
                 function.rstrip("_") if facts else naming.javascript_name(command.name),
                 command.name,
                 judged=judged,
+                app_words=bool(theirs) or any(p.app_words for p in parameters),
                 intent=Intent(facts.type, facts.calls, facts.opens) if facts else None,
             )
         )
@@ -317,16 +311,14 @@ class _ToolBuilder:
         keys = {naming.parameter_key(p.name, p.code) for p in shown}
         decided = self.decisions.values_for("command", command.name)
         own = descriptions.responding_classes(command, self.resolved)
-        kind = self.types.type_string(command.direct.types) if command.direct is not None else ""
-        verb = descriptions.command_verb(command, kind, self.types, own)
         if command.direct is not None:
             key = naming.unique_name(decided.get("direct", "target"), keys)
             # Where a quirk says what a command does, the app's own words add nothing.
             direct = replace(command.direct, description="") if "doc" in decided else command.direct
-            parameters.append(self.build_parameter(direct, set(), function, key, verb, own))
+            parameters.append(self.build_parameter(direct, set(), function, key, own))
         for parameter in shown:
             taken = {p.key for p in parameters}
-            parameters.append(self.build_parameter(parameter, taken, function, verb=verb))
+            parameters.append(self.build_parameter(parameter, taken, function))
         return self._add_quirk_words(parameters, command)
 
     def _add_quirk_words(
@@ -345,7 +337,6 @@ class _ToolBuilder:
         taken: set[str],
         function: str,
         key: str = "",
-        verb: VerbPhrase = DO,
         own: Sequence[str] = (),
     ) -> ToolParameter:
         wanted = key or naming.parameter_key(row.name, row.code)
@@ -358,13 +349,13 @@ class _ToolBuilder:
             # Dictionaries say one object; every app that was looked at takes a list too.
             kind = "specifier | list of specifier"
         name = naming.javascript_name(row.name)
-        purpose = descriptions.describe_parameter(row.name, row.code, kind, verb, self.types, own)
+        purpose = descriptions.describe_parameter(row.name, row.code, kind, self.types, own)
         form = descriptions.describe_value_form(kind, self.types, own)
-        what = f"parameter {descriptions.truncate_words(row.name, MAX_NAME)}"
-        what = what if row.name else "the direct parameter"
-        done = "" if row.name else verb.without_object()
-        plain = row.name.lower() in KNOWN
-        theirs = None if plain else self._app_description(row, f"{what} of {function}")
+        what = f"parameter {shown_term(row.name)}" if row.name else "the direct parameter"
+        certain = descriptions.known_parameter(row.name, row.code)
+        theirs = "" if certain else self.app_words(*_told(row, f"{what} of {function}"))
+        words = descriptions.choose_words(purpose, theirs)
+        foreign = words != purpose
         own_name = name == row.name or self.resolved.source.kind == "intents"
         return ToolParameter(
             naming.unique_name(wanted, {*taken, function}),
@@ -372,7 +363,12 @@ class _ToolBuilder:
             not row.optional,
             {**self.types.json_schema(kind), **self.types.stated_keywords(row, kind)},
             self.types.parameter_annotation(kind),
-            # The key says already what the dictionary's name of a parameter tells.
-            descriptions.with_brackets(purpose, form, theirs, descriptions.MAX_PARAMETER, done),
-            purpose,
+            descriptions.with_form(words, form, foreign=foreign),
+            words,
+            foreign,
         )
+
+
+def _told(row: SdefCommand | model.SdefParameter, what: str) -> tuple[str, str, int]:
+    """Return what a dictionary says of a row, and what a finding about it names."""
+    return row.description, what, row.line

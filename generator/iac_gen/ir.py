@@ -29,6 +29,7 @@ class ToolParameter:
     """A parameter of a tool: the contract's row, its schema and how Python spells it.
 
     `description` goes into the schema and may hold an example; `words` into the docstring.
+    `app_words` says that they are the app's.
     """
 
     key: str
@@ -38,6 +39,7 @@ class ToolParameter:
     annotation: str
     description: str
     words: str = ""
+    app_words: bool = False
 
     def described_schema(self) -> dict[str, Any]:
         """Return its schema with its description."""
@@ -49,9 +51,10 @@ class ToolFunction:
     """A tool: one function of the module.
 
     `name` is the MCP name, given when all tools are known. `summary` is the whole description,
-    one paragraph without quotes or colons. `reason` says what made the level. `positional`
-    parameters lead the signature. `term` is the command's name in the dictionary, empty for what
-    is no command. `example` are arguments of a call. `judged` holds all that made the level.
+    one paragraph; `app_words` says that the app's own words stand in it or in a parameter.
+    `reason` says what made the level. `positional` parameters lead the signature. `term` is the
+    command's name in the dictionary, empty for what is no command. `example` are arguments of a
+    call. `judged` holds all that made the level.
     """
 
     function: str
@@ -73,6 +76,7 @@ class ToolFunction:
     example: Mapping[str, Any] = field(default_factory=dict)
     name: str = ""
     intent: Intent | None = None
+    app_words: bool = False
     judged: LevelJudgment = field(default_factory=LevelJudgment)
 
     def input_schema(self) -> dict[str, Any]:

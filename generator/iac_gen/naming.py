@@ -109,10 +109,53 @@ def class_plural(name: str, declared: str) -> str:
     return declared or name + "s"
 
 
+_PLURALS = {
+    "child": "children", "person": "people", "criterion": "criteria", "datum": "data",
+    "axis": "axes", "analysis": "analyses", "basis": "bases", "half": "halves", "text": "texts",
+    "shelf": "shelves",
+}  # fmt: skip
+# Not counted, or many as they are.
+_MASS = frozenset(
+    "access all art artwork audio content css data everything feedback formatting help history"
+    " html info information input javascript json mail math metadata money music output progress"
+    " software speech status support text time video xml tracking preferences settings contents"
+    " news options media properties bounds".split()
+)
+
+
+def is_plural(noun: str) -> bool:
+    """Say whether a noun stands without an article: many of a thing, or what is not counted."""
+    last = noun.rpartition(" ")[2]
+    if " or " in noun:
+        return True
+    one = re.search(r"(ias|is|canvas|atlas)$", last, re.IGNORECASE)
+    return last.lower() in _MASS or (not one and bool(re.search(r"[^su]s$", last, re.IGNORECASE)))
+
+
+def plural_noun(noun: str) -> str:
+    """Return the plural of a noun."""
+    head, space, last = noun.rpartition(" ")
+    if last in _PLURALS:
+        many = _PLURALS[last]
+    elif is_plural(noun):
+        return noun
+    elif re.search(r"[^aeiou]y$", last):
+        many = f"{last[:-1]}ies"
+    else:
+        many = f"{last}es" if re.search(r"(s|x|z|ch|sh)$", last) else f"{last}s"
+    return f"{head}{space}{many}"
+
+
 def _to_ascii(text: str) -> str:
-    text = text.replace("&", " and ").replace("ß", "ss").replace("ƒ", "f")
-    plain = unicodedata.normalize("NFKD", text)
-    return plain.encode("ascii", "ignore").decode("ascii")
+    """Return letters, marks and digits of any script in ASCII; other signs part words."""
+    text = text.replace("&", " and ")
+    if text.isascii():
+        return text
+    from anyascii import anyascii  # Few dictionaries have such names.
+
+    spoken = ("L", "M", "N")
+    kept = "".join(c if unicodedata.category(c)[0] in spoken or c.isascii() else " " for c in text)
+    return anyascii(kept).strip()
 
 
 def snake_case(term: str, *, humps: bool = True) -> str:

@@ -7,19 +7,21 @@ from typing import Any, Final
 from iac_gen.classify import LevelJudgment, LevelVerdict, level_when_made
 from iac_gen.descriptions import (
     MAX_PARAMETER,
+    SHORTCUTS,
     describe_parameter,
     describe_value_form,
     safe_app_name,
+    shown_term,
     truncate_words,
+    with_form,
     with_level,
 )
 from iac_gen.ir import ToolFunction, ToolParameter, level_span
 from iac_gen.merge import APPLICATION
 from iac_gen.model import SdefCommand
-from iac_gen.phrases import DO, SHORTCUTS, verb_phrase
 from iac_gen.quirks import Recipe
 from iac_gen.resolve import ResolvedDictionary
-from iac_gen.text import MAX_NAME, clean_prose, offered_values
+from iac_gen.text import MAX_NAME, offered_values
 from iac_gen.types import AppTypes
 from iac_runtime.tool import LEVELS, Class, Level, Op, Param
 from iac_runtime.types import HTML_TEXT
@@ -217,7 +219,7 @@ class _SharedParameters:
         if shown and len(shown) <= _ENUM_LIMIT:
             schema["enum"] = shown
         else:
-            examples = [words for name in shown if (words := clean_prose(name))][:3]
+            examples = [shown_term(name) for name in shown[:3]]
             text = f"Class, such as {', '.join(examples)}" if examples else "Class name"
             text = truncate_words(text, MAX_PARAMETER)
         row = Param(term, code, "class")
@@ -294,7 +296,7 @@ def build_recipe_tool(
         ceiling=judged.level,
         reason=judged.reason,
         judged=judged,
-        summary=with_level(recipe.doc, judged.level, judged.reason, 180),
+        summary=with_level(recipe.doc, judged.level, judged.reason),
         parameters=parameters,
         positional=1 if parameters and parameters[0].required else 0,
         term="",
@@ -345,7 +347,7 @@ def _recipe_parameter(recipe: Recipe, name: str, types: AppTypes) -> ToolParamet
         name not in recipe.optional,
         types.json_schema(kind),
         types.parameter_annotation(kind),
-        truncate_words(f"{words}{form}", MAX_PARAMETER),
+        with_form(words, form, foreign=False),
         words,
     )
 
@@ -363,8 +365,7 @@ def _recipe_parameter_role(recipe: Recipe, name: str, kind: str, types: AppTypes
     if place == "target":
         if recipe.tool == "set":
             return f"Which {shown}"
-        verb = "read" if recipe.tool in ("get", "list") else recipe.tool.replace("_", " ")
-        return f"Which {shown} to {verb_phrase(verb, answers=False).without_object()}"
+        return f"Which {shown}{' to read' if recipe.tool in ('get', 'list') else ''}"
     if place in ("of", "where"):
         return f"The {shown} to look in" if place == "of" else f"The {shown} to look for"
     if place in ("at", "to"):
@@ -374,4 +375,4 @@ def _recipe_parameter_role(recipe: Recipe, name: str, kind: str, types: AppTypes
     if place == "properties":
         made = recipe.bind.get("element")
         return f"The {shown} of the new {made}" if made else f"The new {shown}"
-    return describe_parameter(name, "", kind, DO, types)
+    return describe_parameter(name, "", kind, types)

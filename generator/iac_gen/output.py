@@ -1,7 +1,7 @@
 """Output: the files of a folder of tools, made from what was built and what was there.
 
-A folder is whole in itself: modules, `catalogue.json` (tool -> module, function, offset,
-levels, digest), `listing.jsonl` (a finished listing entry a line), `search.jsonl` (the words that
+A folder is whole in itself: modules, `catalogue.json` (tool -> module, function,
+levels), `listing.jsonl` (a finished listing entry a line), `search.jsonl` (the words that
 tools are found by) and `tools.lock` (which key belongs to which app, and what of its surface was
 reviewed). A build of some apps keeps the others. Thousands of apps do not fit in memory: they
 wait packed, and a file is made when it is asked for.
@@ -296,7 +296,7 @@ def _json_line(value: Any) -> str:
 
 FORMAT = 1
 APP_ROW = ("id", "name", "kind", "digest", "tools")
-_TOOL_ROW = ("module", "function", "level", "ceiling", "digest")
+TOOL_ROW = ("module", "function", "level", "ceiling")
 HINT_LENGTH = 120
 SEARCH_WORDS = "anthropic/searchHint"
 _COMMON = frozenset({"document", "window"})
@@ -443,9 +443,10 @@ class PreviousBuild:
 
 def _read_tool_row(name: str, data: Mapping[str, Any], locked: Mapping[str, Any]) -> dict[str, Any]:
     """Return what catalogue and lock say of a tool."""
-    event = str(locked["tools"].get(name, {}).get("event", ""))
+    reviewed = locked["tools"].get(name, {})
+    facts = {part: str(reviewed.get(part, "")) for part in ("event", "digest")}
     call = read_call_facts(locked.get("sent", {}).get(name))
-    return {**pick_keys(data["tools"][name], _TOOL_ROW), "event": event, "sent": call}
+    return {**pick_keys(data["tools"][name], TOOL_ROW), **facts, "sent": call}
 
 
 def _reviewed_row(row: Mapping[str, Any]) -> SurfaceRow:
@@ -529,12 +530,13 @@ def _shorten_entry(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _client_hints(tool: ToolFunction, module: Module) -> dict[str, Any]:
-    """Return what clients read beside the entry and show no model: size of answers, words to find.
+    """Return what clients read beside the entry and show no model: whose words the entry has,
+    size of answers, words to find.
 
     A client that loads tools on demand looks in names, descriptions and these words, and not in
     schemas: the classes that an object tool is for stand in its schema alone.
     """
-    meta: dict[str, Any] = {}
+    meta: dict[str, Any] = {"iac/wording": "app"} if tool.app_words else {}
     if tool.op in ("get", "list"):
         meta["anthropic/maxResultSizeChars"] = RESULT_LIMIT
     if tool.op in ("list", "make") and not tool.bind:

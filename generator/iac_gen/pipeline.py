@@ -134,7 +134,7 @@ def represent_app(
 ) -> AppRepresentation:
     """Return the module of one app before it is rendered, and all findings so far.
 
-    With `wording`, the app's own descriptions stand behind ours, cleaned and marked.
+    With `wording`, the app's own descriptions stand where no sentence is ours.
     """
     resolved, merged = resolve_dictionary(loaded.source, includes)
     decided, decisions, odd = apply_quirks(resolved, list(quirks))

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from iac_base.files import write_whole
-from iac_gen.descriptions import WIDTH, safe_app_name, tool_docstring
+from iac_gen.descriptions import WIDTH, docstring, safe_app_name, shown_term, tool_docstring
 from iac_gen.ir import (
     Module,
     ObjectAttribute,
@@ -37,7 +37,6 @@ from iac_gen.object_api import COMMANDS, RUNTIME, TYPING, build_object_api
 from iac_gen.text import (
     SourceText,
     clean_json,
-    clean_prose,
     clean_text,
     exact_literal,
     finalize,
@@ -92,7 +91,7 @@ def own_templates(folder: Path) -> TeamTemplates:
             digest.update(name.encode() + b"\0" + read_file(folder / name))
         except LimitError as error:
             raise GeneratorError(f"{folder / name} {error}") from None
-    name = clean_prose(folder.resolve().name) or "a team"
+    name = prose(folder.resolve().name) or "a team"
     return TeamTemplates(folder, f"{name} (sha256 {digest.hexdigest()[:12]})")
 
 
@@ -307,7 +306,7 @@ def _header_values(module: Module, layout: Layout) -> dict[str, SourceText]:
         mend += " then run `nox -s regen`."
     if layout.templates is not None:
         mend += f"\nLaid out by the templates in {layout.templates.name}."
-    built = clean_prose(module.version)
+    built = prose(module.version)
     return {
         "app_words": prose(module.app.name),
         "app_id": prose(module.app.id),
@@ -437,9 +436,10 @@ def _signature_parameter(parameter: ToolParameter) -> SourceText:
     return SourceText(f"{name}: {optional} = None")
 
 
-_SHOWN: Final = re.compile(", such as [^,]+(?=[.]$)|, absolute path or ~|, (read|write) only")
+_SHOWN: Final = re.compile(
+    r", such as [^,]+(?=[.]$)|, (read|write) only(?=[.]$)| (Read|Write) only[.]$"
+)
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
-_LONGEST: Final = WIDTH - len('    """"""')
 EXTRA: Final = "MakeValues"
 _SELECT: Final = (
     "self", "*names: {name}", "order: Sequence[str] = ()", "limit: int | None = None",
@@ -551,8 +551,8 @@ def _class_values(one: TypedClass, made: TypedModule, module: Module) -> dict[st
     return {
         "name": identifier(one.name),
         "bases": SourceText(", ".join(base)),
-        "doc": prose(_short_description(module.sentences.get(one.term, "")) or f"The app {app}."),
-        "doc_items": prose(f"Objects of the class {one.term}."),
+        "doc": docstring(_short_description(module.sentences.get(one.term, f"The app {app}."))),
+        "doc_items": docstring(f"Objects of the class {shown_term(one.term)}."),
         "attributes": [_attribute_values(row, docs.get(row.jxa, "")) for row in one.attributes],
         "methods": [_method_values(row) for row in one.methods],
         "row": _typed_dict(one.row_name, one.row_base or "TypedDict", one.row) if has_row else None,
@@ -582,13 +582,11 @@ def _typed_dict(name: str, base: str, rows: list[tuple[str, str]]) -> dict[str, 
 
 def _short_description(sentence: str) -> str:
     """Return a sentence of a class or property without what its annotation or its name says."""
-    short = _SHOWN.sub("", sentence)
-    return short if len(short) <= _LONGEST else f"{short.partition(', in ')[0]}."
+    return _SHOWN.sub("", sentence)
 
 
 def _attribute_values(row: ObjectAttribute, description: str) -> dict[str, Any]:
-    name = row.name.rstrip("_").replace("_", " ")
-    tells = not description.lower().removeprefix("the ").startswith(name)
+    tells = not description.startswith("The property '")
     term = [literal(row.term)] if row.term else []
     return {
         "name": identifier(row.name),
@@ -596,7 +594,7 @@ def _attribute_values(row: ObjectAttribute, description: str) -> dict[str, Any]:
         "held": SourceText(row.held),
         "arguments": [exact_literal(row.jxa), *term],
         "widens": row.widens,
-        "doc": prose(description) if description and tells else "",
+        "doc": docstring(description) if description and tells else "",
     }
 
 

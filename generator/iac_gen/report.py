@@ -1,9 +1,7 @@
 """What a build has to say, per app and as a whole; and why a level is what it is."""
 
-import difflib
-import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -20,8 +18,7 @@ from iac_gen.model import (
     SdefCommand,
     class_lineage,
 )
-from iac_gen.text import clean_text
-from iac_runtime.tool import Class, at_most
+from iac_runtime.tool import Class
 
 UNFORESEEN: Final = "unforeseen"
 """The code of what an error that nobody foresaw cost: an item, else its app."""
@@ -139,186 +136,6 @@ class BuildReport:
             tuple(data["gone"]),
             templates=data.get("templates", ""),
         )
-
-
-def describe_changes(
-    old: Mapping[str, output.AppFiles], new: Mapping[str, output.AppFiles]
-) -> list[str]:
-    """Return a line a change, apps by key; empty where a reviewer has nothing to see."""
-    lines: list[str] = []
-    for key in sorted(old.keys() | new.keys()):
-        if key not in old:
-            lines.append(f"{key}: new app, {len(new[key].tools)} tools")
-        elif key not in new:
-            lines.append(f"{key}: app gone, {len(old[key].tools)} tools with it")
-        else:
-            lines += [f"{key}: {line}" for line in _app_changes(old[key], new[key])]
-    return lines
-
-
-def changed_levels(
-    old: Mapping[str, output.AppFiles], new: Mapping[str, output.AppFiles]
-) -> Mapping[str, list[tuple[str, str, str]]]:
-    """Return app -> thing, levels before and after, where they differ; empty for none."""
-    changes: dict[str, list[tuple[str, str, str]]] = {}
-    for key in sorted(old.keys() & new.keys()):
-        before, after = old[key].reviewed_surface(), new[key].reviewed_surface()
-        former = _former_names(before, after)
-        gone = {name: name for name in before.keys() - former.values()}
-        for name, was in sorted({**dict.fromkeys(after, ""), **former, **gone}.items()):
-            kind = name.partition(" ")[0]
-            one, other = (
-                output.levels_in_words(kind, rows[at].levels) if at in rows else ""
-                for rows, at in ((before, was), (after, name))
-            )
-            if one != other:
-                changes.setdefault(key, []).append((_thing_title(name), one, other))
-    return changes
-
-
-def file_difference(old: str, new: str, path: str) -> str:
-    """Return a unified diff of the file at `path`, as it is and as a build makes it."""
-    lines = difflib.unified_diff(
-        old.splitlines(), new.splitlines(), path, f"{path} (fresh)", lineterm=""
-    )
-    # What the folder holds may be anybody's: nothing of it steers a terminal.
-    return "\n".join(clean_text(line) for line in lines)
-
-
-def _app_changes(old: output.AppFiles, new: output.AppFiles) -> Iterator[str]:
-    if old.row["id"] != new.row["id"]:
-        yield f"another app: {old.row['id']} became {new.row['id']}"
-    if old.version != new.version:
-        yield f"version {old.version or 'unknown'} became {new.version or 'unknown'}"
-    elif old.row["digest"] != new.row["digest"]:
-        yield "the dictionary changed"
-    before, after = old.reviewed_surface(), new.reviewed_surface()
-    known = old.terms is not None and new.terms is not None
-    former = _former_names(before, after)
-    owners = [(_full_name(was), _full_name(name)) for name, was in former.items() if name != was]
-    for name in sorted(after):
-        kind, title = name.partition(" ")[0], _thing_title(name)
-        if kind != "tool" and not known:
-            continue
-        if name not in former:
-            span = output.levels_in_words(kind, after[name].levels)
-            yield f"{title} added{f' ({span})' if span else ''}"
-            continue
-        was = former[name]
-        if _is_renamed(was, name, owners):
-            yield f"{title}: renamed from {_thing_title(was).removeprefix(f'{kind} ')}"
-        yield from (f"{title}: {line}" for line in _row_changes(kind, before[was], after[name]))
-        if kind == "tool":
-            one, other = old.lines[_full_name(was)], new.lines[_full_name(name)]
-            lines = _listed_changes(json.loads(one), json.loads(other))
-            yield from (f"{title}: {line}" for line in lines)
-    for name in sorted(before.keys() - former.values()):
-        if known or name.startswith("tool "):
-            yield f"{_thing_title(name)} removed"
-
-
-def _thing_title(name: str) -> str:
-    """Return how a line names a thing: a tool by its name, a term without its app."""
-    kind, _, shown = name.partition(" ")
-    return shown if kind == "tool" else f"{kind} {shown.partition('.')[2]}"
-
-
-def _former_names(old: output.Surface, new: output.Surface) -> dict[str, str]:
-    """Return name -> former name: the same, else one that is gone and had the codes."""
-    gone = output.names_by_codes({name: row for name, row in old.items() if name not in new})
-    former = {name: name for name in new if name in old}
-    for name in sorted(new.keys() - old.keys()):
-        if names := gone.get((name.partition(" ")[0], *new[name].codes)):
-            former[name] = names.pop(0)
-    return former
-
-
-def _is_renamed(was: str, name: str, owners: Sequence[tuple[str, str]]) -> bool:
-    """Say whether a thing has another name, and not only what it belongs to."""
-    one, other = _full_name(was), _full_name(name)
-    return one != other and not any(
-        one.startswith(f"{old}.") and other == new + one.removeprefix(old) for old, new in owners
-    )
-
-
-def _full_name(name: str) -> str:
-    return name.partition(" ")[2]
-
-
-_LEVELS: Final[Mapping[str, tuple[str, ...]]] = {
-    "tool": ("level", "ceiling"),
-    "class": ("level of making", "level of deleting"),
-}
-
-
-def _row_changes(kind: str, old: output.SurfaceRow, new: output.SurfaceRow) -> Iterator[str]:
-    if old.codes != new.codes and old.codes and new.codes:
-        what = "sends another event" if kind == "tool" else "has another code"
-        yield f"{what}: {'/'.join(new.codes)} instead of {'/'.join(old.codes)}"
-    for word, before, after in zip(
-        _LEVELS.get(kind, ("level",)), old.levels, new.levels, strict=False
-    ):
-        if before != after:
-            verb = "lowered" if at_most(after, before) else "raised"
-            yield f"{word} {verb} from {before} to {after}"
-    if new.levels and not old.levels:
-        yield f"can now be set, {output.levels_in_words(kind, new.levels)}"
-    if kind == "tool" and old.facts and new.facts:
-        yield from _call_changes(old.facts, new.facts)
-        return
-    for word, one, other in zip(output.FACTS.get(kind, ()), old.facts, new.facts, strict=False):
-        if one != other:
-            yield f"{word} changed from {one or 'none'} to {other or 'none'}"
-
-
-def _call_changes(old: Sequence[Any], new: Sequence[Any]) -> Iterator[str]:
-    (result, params, bound), (result_now, params_now, bound_now) = old, new
-    for key in params_now:
-        if key not in params:
-            continue
-        (code, kind), (code_now, kind_now) = params[key], params_now[key]
-        if code != code_now:
-            yield f"parameter {key}: sent as {code_now or 'nothing'} instead of {code or 'nothing'}"
-        if kind != kind_now:
-            yield f"parameter {key}: type changed from {kind} to {kind_now}"
-    if result != result_now:
-        yield f"result changed from {result or 'none'} to {result_now or 'none'}"
-    if bound != bound_now:
-        yield "other arguments are bound"
-
-
-def _listed_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what changed in the entry of a listing: parameters, and the words."""
-    yield from _parameter_changes(old["inputSchema"], new["inputSchema"])
-    if old["description"] != new["description"]:
-        yield f"described as {new['description']!r}"
-    if _search_words(old) != _search_words(new):
-        yield "search words changed"
-
-
-def _search_words(entry: Mapping[str, Any]) -> Any:
-    return entry.get("_meta", {}).get(output.SEARCH_WORDS)
-
-
-def _parameter_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
-    one, other = old["properties"], new["properties"]
-    for key in one:
-        if key not in other:
-            yield f"parameter {key} removed"
-    for key in other:
-        required = key in new.get("required", ())
-        if key not in one:
-            yield f"parameter {key} added{', required' if required else ''}"
-            continue
-        if required != (key in old.get("required", ())):
-            yield f"parameter {key} is now {'required' if required else 'optional'}"
-        before, after = (schema[key].get("enum", ()) for schema in (one, other))
-        if come := [value for value in after if value not in before]:
-            yield f"parameter {key}: takes also {', '.join(come)}"
-        if gone := [value for value in before if value not in after]:
-            yield f"parameter {key}: no longer takes {', '.join(gone)}"
-        if one[key].get("description") != other[key].get("description"):
-            yield f"parameter {key}: described otherwise"
 
 
 _SHOWN = 5

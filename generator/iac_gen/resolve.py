@@ -5,8 +5,10 @@ what could not be resolved comes back as diagnostics.
 """
 
 import re
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from importlib.resources import files
 from typing import TypeAlias
 from urllib.parse import unquote
 
@@ -26,7 +28,6 @@ from iac_gen.model import (
     ValueType,
     with_field,
 )
-from iac_gen.phrases import is_happening
 
 STANDARD = "/System/Library/ScriptingDefinitions/CocoaStandard.sdef"
 """The standard suites, which about a third of all dictionaries include."""
@@ -54,13 +55,27 @@ _CALLED = re.compile(
 )
 
 
+_VERBS = frozenset(
+    tomllib.loads((files("iac_gen") / "words.toml").read_text(encoding="utf-8"))["verbs"].split()
+)
+_PAST = re.compile("...+[^e]ed$")
+
+
+def _is_happening(term: str) -> bool:
+    """Say whether a term tells of what happens: `will open`, `mouse moved`, `closed`."""
+    words = term.lower().split()
+    if not words or words[0] in _VERBS or not words[-1].isalpha():
+        return False
+    return words[0] in ("will", "should", "did", "was") or bool(_PAST.match(words[-1]))
+
+
 def is_hook(command: SdefCommand) -> bool:
     """Say whether a command is a handler that the app calls in a script: no tool is made of it.
 
     By its event (folder actions, CGI requests, mail rules), by a name that tells what happens and
     no answer (`will open`, `mouse moved`), or by what the dictionary says.
     """
-    happening = command.result is None and is_happening(command.name)
+    happening = command.result is None and _is_happening(command.name)
     told = _HOOKS.fullmatch(command.code) or _CALLED.match(command.description)
     return happening or bool(told)
 

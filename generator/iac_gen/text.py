@@ -24,7 +24,8 @@ from iac_gen.model import (
 )
 
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
-_NOT_PROSE = re.compile(r"[^A-Za-z0-9 \-_/&.,()']+")
+# What ends a docstring, and what black would set a space beside.
+_ENDS_DOCSTRING = re.compile(r'""+|^"|"$')
 _ENCLOSED = frozenset({"Mn", "Me"})
 
 
@@ -121,15 +122,13 @@ def identifier(name: str) -> SourceText:
     return SourceText(name)
 
 
-def clean_prose(text: str) -> str:
-    """Return the words of `text`; what is no letter, digit or plain punctuation is left out."""
-    plain = unicodedata.normalize("NFKD", clean_text(text))
-    return " ".join(_NOT_PROSE.sub(" ", plain).split())
-
-
 def prose(text: str) -> SourceText:
-    """Return `text` as words that may stand in a docstring."""
-    return SourceText(clean_prose(text))
+    """Return `text` as it may stand in a docstring, which has it character for character.
+
+    It is clean and on one line; a backslash, quotes in a row and those at an end are escaped.
+    """
+    line = clean_text(" ".join(text.split())).replace("\\", "\\\\")
+    return SourceText(_ENDS_DOCSTRING.sub(lambda found: found[0].replace('"', '\\"'), line))
 
 
 def finalize(value: Any) -> SourceText:
@@ -254,7 +253,9 @@ def _clean_part(value: T, file: str, diagnostics: list[Diagnostic]) -> T:
             continue
         if isinstance(item, str):
             halves = one.name == "description" and any(0xD800 <= ord(c) <= 0xDFFF for c in item)
-            changed[one.name] = "" if halves else clean_text(item)
+            # A line break is the space that it stands for.
+            words = " ".join(item.split()) if one.name == "description" else item
+            changed[one.name] = "" if halves else clean_text(words)
         elif isinstance(item, tuple):
             changed[one.name] = tuple(_kept_items(item, file, diagnostics))
         elif isinstance(item, SdefParameter):

@@ -458,19 +458,15 @@ def _lock_json(apps: Sequence[output.MaybePackedApp]) -> Iterator[str]:
 
 
 def _catalogue_tool_rows(apps: Sequence[output.MaybePackedApp]) -> _Rows:
-    offset = 0
     for app in map(output.unpack_app, apps):
-        for name, line in app.lines.items():
-            row = app.tools[name]
-            where = {**output.pick_keys(row, ("module", "function")), "offset": offset}
-            yield name, {**where, **output.pick_keys(row, ("level", "ceiling", "digest"))}
-            offset += len(line.encode()) + 1
+        for name, row in app.tools.items():
+            yield name, output.pick_keys(row, output.TOOL_ROW)
 
 
 def _lock_app_rows(apps: Sequence[output.MaybePackedApp]) -> _Rows:
     for app in map(output.unpack_app, apps):
         named = output.pick_keys(app.row, ("identity", "name"))
-        digests = output.pick_keys(app.row, ("digest", "objects"))
+        digests = output.pick_keys(app.row, ("objects",))
         if app.row["wrappers"]:
             digests["wrappers"] = app.row["wrappers"]
         yield app.key, {**named, "version": app.version, **digests}
@@ -515,7 +511,7 @@ def _json_pieces(tables: Mapping[str, _Rows]) -> Iterator[str]:
 
 
 _FORMAT = 2
-_LIBRARIES = ("black", "jinja2", "lxml")
+_LIBRARIES = ("anyascii", "black", "jinja2", "lxml")
 _SOURCES = (
     "**/*.py", "**/*.toml", "*.js", "*.jinja", "classify/*.json", "snapshots/standard/*.json",
 )  # fmt: skip

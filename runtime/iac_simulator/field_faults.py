@@ -17,6 +17,7 @@ from typing import Any, Final
 from iac_simulator.dictionary import class_descendants, element_class
 from iac_simulator.errors import EventRefusedError
 from iac_simulator.field_profile import (
+    ODD,
     FieldProfile,
     FieldRow,
     Occasion,
@@ -33,7 +34,7 @@ from iac_simulator.resolve import (
     resolve_chain,
 )
 from iac_simulator.values import AppReference, is_mark, parse_instant, to_iso
-from iac_simulator.world import AppWorld, Data, WorldObject
+from iac_simulator.world import AppWorld, ContainingList, Data, WorldObject
 
 _TABLES: Final = tomllib.loads(Path(__file__).with_name("field_forms.toml").read_text("utf-8"))
 FORMS: Final[Mapping[str, Mapping[str, Any]]] = _TABLES["form"]
@@ -369,13 +370,25 @@ class FieldReading:
         if nested and owner.term not in class_descendants(world.tables, listed):
             self.profile.struck.update(row["id"] for row in nested)
             nodes = [*_all_levels(world, nodes, plural)]
+        for row in self._hiding_rows(world, owner, listed):
+            left = [one for one in nodes if not _is_hidden(world, row["play"], one)]
+            if len(nodes) > 1 and len(left) < len(nodes):
+                self.profile.struck[row["id"]] += 1
+                nodes = left
+        return nodes
+
+    def hides_any(self, world: AppWorld, home: ContainingList, end: int, listed: str) -> bool:
+        """Say whether an object of a list before a place is left out."""
+        odd = any(ODD in data for data in home.items[:end])
+        rows = self._hiding_rows(world, home.owner, listed) if odd else ()
+        return any("having" not in row["play"] for row in rows)
+
+    def _hiding_rows(self, world: AppWorld, owner: WorldObject, listed: str) -> Iterator[FieldRow]:
         for row in self.profile.reading_rows(world, ("missing",), owner.term):
             since, _ = self.profile.seen.setdefault(row["id"], (self.profile.clock(), None))
             is_over = self.profile.clock() - since > row["play"].get("ms", _FOR_EVER) / 1000
-            if len(nodes) > 1 and not is_over and _leaves_out(world, row["play"], listed):
-                self.profile.struck[row["id"]] += 1
-                nodes = [one for one in nodes if not _is_hidden(world, row, one)]
-        return nodes
+            if not is_over and _leaves_out(world, row["play"], listed):
+                yield row
 
     def find_elsewhere(
         self, world: AppWorld, plural: str, matches: Callable[[WorldObject], bool]
@@ -399,9 +412,6 @@ class FieldReading:
 
 
 _FOR_EVER: Final = 10**12
-_HIDDEN: Final = "@hidden"
-"""The rows that leave an object out: the last of its list at first, so never one that is new."""
-
 READ_FAULTS: Final = ("form", "missing", "column-fails", "stale")
 
 
@@ -411,10 +421,8 @@ def _all_levels(world: AppWorld, nodes: list[WorldObject], plural: str) -> Itera
         yield from _all_levels(world, [*world.list_items(node, plural)], plural)
 
 
-def _is_hidden(world: AppWorld, row: FieldRow, node: WorldObject) -> bool:
-    if "having" in row["play"]:
-        return has_value(world.tables, node, row["play"])
-    return row["id"] in node.data.get(_HIDDEN, ())
+def _is_hidden(world: AppWorld, play: FieldRow, node: WorldObject) -> bool:
+    return has_value(world.tables, node, play) if "having" in play else is_odd_object(node)
 
 
 def _leaves_out(world: AppWorld, play: FieldRow, listed: str) -> bool:
@@ -429,20 +437,25 @@ def _leaves_out(world: AppWorld, play: FieldRow, listed: str) -> bool:
 
 
 def prepare_world(profile: FieldProfile, world: AppWorld) -> None:
-    """Give a world the order, the names and the doubles that the rows in force say."""
+    """Give a world the order, names and doubles that the rows in force say, and mark the odd."""
     for row in profile.rows_in_force(world.tables):
         play = row.get("play", {})
-        if play.get("fault") == "missing" and "property" not in play:
-            for node in [world.root, *world.descendant_objects(world.root)]:
-                if world.tables.is_descendant(node.term, play.get("of", node.term)):
-                    last = {one.home.plural: one for one in world.all_list_items(node) if one.home}
-                    for one in last.values():
-                        one.data.setdefault(_HIDDEN, []).append(row["id"])
         if play.get("fault") not in _PREPARED or acts_on_events(play) or not profile.acts(row):
             continue
         lists = [*_lists_of(world, play.get("of", ""))]
         profile.struck[row["id"]] += 1
         _PREPARED[play["fault"]](world, play, lists)
+    _mark_odd(world.data)
+
+
+def _mark_odd(data: Data) -> None:
+    for key, items in data.items():
+        if isinstance(items, list) and not key.startswith("@"):
+            objects = [item for item in items if isinstance(item, dict) and not is_mark(item)]
+            if len(objects) > 1:
+                objects[-1][ODD] = True
+            for item in objects:
+                _mark_odd(item)
 
 
 def _lists_of(world: AppWorld, term: str) -> Iterator[list[WorldObject]]:

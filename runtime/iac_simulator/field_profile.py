@@ -45,6 +45,12 @@ _ASKED: Final = ("denied", "ambiguous")
 _OF_EVERY_APP: Final = ("event_ms", "start_ms")
 _TEXT_LOST: Final = 0xFFFF
 
+ODD: Final = "@odd"
+"""Marks the last of each list of several, as the app had it when it was used first.
+
+What is made later is like any other: it is in sight, and can be read.
+"""
+
 
 class Occasion(NamedTuple):
     """An event on its way to an app.
@@ -140,9 +146,8 @@ def _tested_chains(folded: Mapping[str, Any]) -> Iterator[Chain]:
 
 
 def is_odd_object(node: WorldObject) -> bool:
-    """Say whether an object is the one of its list with which something is the matter: the last."""
-    items = node.home.items if node.home is not None else [node.data]
-    return items[-1] is node.data and (node.home is None or len(items) > 1)
+    """Say whether an object is the one of its list with which something is the matter."""
+    return ODD in node.data or node.home is None
 
 
 def has_value(tables: Tables, node: WorldObject, play: Mapping[str, Any]) -> bool:
@@ -173,6 +178,12 @@ def _filters_dates(o: Occasion) -> bool:
 
 def _last_name(o: Occasion) -> Any:
     return next((step.value for step in reversed(o.chain) if step.kind == "n"), "")
+
+
+def _share_a_name(world: AppWorld, o: Occasion) -> bool:
+    # The reading of the hard world asks this itself.
+    nodes = o._replace(call=o.call._replace(world=world)).objects()
+    return len({world.object_name(node.data) for node in nodes}) < len(nodes)
 
 
 def _given_texts(o: Occasion) -> str:
@@ -208,6 +219,7 @@ CIRCUMSTANCES: Final[Mapping[str, Callable[[Occasion], bool]]] = {
     "emoji in name": lambda o: any(
         max(o.call.world.object_name(node.data) or " ") > chr(_TEXT_LOST) for node in o.objects()
     ),
+    "a shared name": lambda o: _share_a_name(o.call.world.friendly, o),
     "end before start": _ends_before_start,
     "a date filter": _filters_dates,
     "a filter over several": lambda o: any(

@@ -204,8 +204,9 @@ class Simulator:
         start = time.monotonic()
 
         def add_wait(seconds: float) -> None:
+            # Who waits for longer than the script may run is ended with it.
+            self._waited += min(seconds, max(timeout - waited[0], 0.0))
             waited[0] += seconds
-            self._waited += seconds
 
         def check_timeout() -> None:
             # With costs of its own, an app is not slower where this computer is.

@@ -143,7 +143,7 @@ def _check_object(tables: Tables, term: str | None, data: Mapping[str, Any], pla
     for key, value in data.items():
         here = f"{place}.{_quote_key(key)}" if place else _quote_key(key)
         if key.startswith("@"):
-            if key not in _OF_OBJECT and key != "@hidden":
+            if key not in _OF_OBJECT and key != "@odd":
                 raise _unknown_key_error(
                     tables.key, place, key, "not a key of an object", sorted(_OF_OBJECT)
                 )

@@ -90,6 +90,8 @@ class WorldReading(Protocol):
         self, world: "AppWorld", owner: WorldObject, plural: str, nodes: list[WorldObject]
     ) -> list[WorldObject]: ...
 
+    def hides_any(self, world: "AppWorld", home: ContainingList, end: int, listed: str) -> bool: ...
+
     def find_elsewhere(
         self, world: "AppWorld", plural: str, matches: Callable[[WorldObject], bool]
     ) -> WorldObject | None: ...
@@ -182,7 +184,8 @@ class AppWorld:
         elif name is not None and names[name] == 1:
             step = ChainStep("n", name)
         else:
-            step = ChainStep("i", index)
+            hidden = self.reading is not None and self.reading.hides_any(self, home, index, listed)
+            step = ChainStep("i", index - hidden)
         chain = (*owner.chain, ChainStep("p", plural), step)
         return WorldObject(data, term, chain, owner, home, owner.attach)
 

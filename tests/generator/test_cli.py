@@ -14,7 +14,7 @@ from making import sdef
 
 from iac_gen import entry, macos
 from iac_gen.cli import cli, common
-from iac_gen.descriptions import command_verb
+from iac_gen.descriptions import describe_command
 from iac_gen.macos import Unscriptable
 
 TRUNCATED = sdef()[:200]
@@ -336,9 +336,9 @@ def test_an_item_that_an_unforeseen_error_costs_is_told_and_ends_with_1(
     def fails(command: Any, *rest: Any) -> Any:
         if command.name == "reread":
             raise KeyError("sure")
-        return command_verb(command, *rest)
+        return describe_command(command, *rest)
 
-    monkeypatch.setattr("iac_gen.descriptions.command_verb", fails)
+    monkeypatch.setattr("iac_gen.descriptions.describe_command", fails)
     said = "command reread cannot be built: KeyError: 'sure'; it is left out [unforeseen]"
     # The second build only reads what the first one kept.
     for _ in range(2):

@@ -29,14 +29,15 @@ def test_a_build_can_have_our_words_only(tmp_path: Path, monkeypatch: pytest.Mon
     assert not [path.name for path in folder.iterdir() if SAID in path.read_text()]
 
 
-def test_the_app_s_words_follow_ours_and_are_marked(
+def test_the_app_s_words_stand_as_they_are_and_their_origin_beside_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = build(tmp_path, monkeypatch)
     rows = [json.loads(line) for line in (folder / "listing.jsonl").read_text().splitlines()]
     (find,) = (row for row in rows if row["name"] == "diary_find")
-    assert find["description"].endswith(f"App's own wording, {SAID}.")
-    assert find["description"].startswith("Find in Diary.")
+    assert find["description"] == f"{SAID}. SAFE."
+    assert find["_meta"] == {"iac/wording": "app"}
+    assert not any("iac/wording" in row.get("_meta", {}) for row in rows if row is not find)
 
 
 def test_asking_for_other_words_is_another_build(

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 from making import DIARY, inputs, read, sdef, source
 
+from iac_gen.changes import changed_levels, describe_changes
 from iac_gen.output import PreviousBuild
 from iac_gen.pipeline import build_folder
 from iac_gen.quirks import QuirkFile
-from iac_gen.report import changed_levels, describe_changes
 
 FIND = """<command name="find" code="diarfind">
 <parameter name="in" code="inin" type="text"/><parameter name="kind" code="kind" type="mood"
@@ -29,7 +29,7 @@ def built(items: str, quirks: Sequence[QuirkFile] = ()) -> PreviousBuild:
 
 
 def told(old: PreviousBuild, new: PreviousBuild) -> list[str]:
-    lines = describe_changes(old.apps, new.apps)
+    lines = map(str, describe_changes(old.apps, new.apps))
     return [line.removeprefix("diary: ") for line in lines if "dictionary changed" not in line]
 
 

@@ -228,8 +228,8 @@ def test_why_says_the_evidence(diary: Module) -> None:
 
 
 def test_a_lower_level_stops_the_build_and_an_update_is_told_in_words() -> None:
+    from iac_gen.changes import describe_changes
     from iac_gen.output import PreviousBuild
-    from iac_gen.report import describe_changes
 
     def built(raw: bytes, before: PreviousBuild | None = None) -> Any:
         given = BuildInputs([loaded(raw)], standard(), [], previous=before or PreviousBuild())
@@ -242,7 +242,7 @@ def test_a_lower_level_stops_the_build_and_an_update_is_told_in_words() -> None:
     before, _ = built(content(one))
     after, report = built(content(other), before)
     assert [fall.after for fall in report.falls] == ["MODIFY"]
-    told = describe_changes(before.apps, after.apps)
+    told = [*map(str, describe_changes(before.apps, after.apps))]
     assert "diary_intents: diary_intent_get_entry: level lowered from DANGEROUS to MODIFY" in told
     assert "diary_intents: diary_intent_get_entry: result changed from none to text" in told
 

@@ -84,7 +84,8 @@ def test_the_python_name_of_a_command(term: str, name: str) -> None:
 
 
 def test_a_command_whose_name_leaves_nothing_is_called_by_its_code() -> None:
-    assert function_name("漢字", "diarrere") == "event_6469617272657265"
+    assert function_name("漢字", "diarrere") == "han_zi"
+    assert function_name("§ ✓", "diarrere") == "event_6469617272657265"
 
 
 @pytest.mark.parametrize(("term", "key"), [
@@ -98,8 +99,9 @@ def test_the_key_of_a_parameter(term: str, key: str) -> None:
 @pytest.mark.parametrize(("name", "bundle", "key"), [
     ("Google Chrome", "com.google.Chrome", "google_chrome"),
     ("TextEdit", "com.apple.TextEdit", "textedit"), ("Straße", "de.example.x", "strasse"),
-    ("1Password", "com.example.x", "n1password"), ("微信", "com.tencent.xinWeChat", "xinwechat"),
-    ("微信", "", "app"), ("Import", "", "import_"),
+    ("1Password", "com.example.x", "n1password"), ("微信", "com.tencent.xinWeChat", "weixin"),
+    ("微信", "", "weixin"),
+    ("⌘", "com.example.keys", "keys"), ("⌘", "", "app"), ("Import", "", "import_"),
     ("A Name That Goes On And On", "", "a_name_that_goes_on"),
 ])  # fmt: skip
 def test_the_key_of_an_app(name: str, bundle: str, key: str) -> None:
@@ -108,7 +110,7 @@ def test_the_key_of_an_app(name: str, bundle: str, key: str) -> None:
 
 @pytest.mark.parametrize(("term", "name"), [
     ("save options", "SaveOptions"), ("360p sizes", "N360pSizes"), ("ref", "Ref_"),
-    ("class name", "ClassName_"), ("true", "True_"), ("漢", "Values"),
+    ("class name", "ClassName_"), ("true", "True_"), ("漢", "Han"), ("§", "Values"),
 ])  # fmt: skip
 def test_the_alias_of_an_enumeration(term: str, name: str) -> None:
     assert literal_alias(term) == name

@@ -3,15 +3,17 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from builds import Built
-from making import DIARY, build, read, sdef, source
+from making import DIARY, build, inputs, read, sdef, source
 
+from iac_gen.descriptions import with_article
 from iac_gen.discover import load_includes
-from iac_gen.phrases import plural_noun, verb_phrase, whether_clause, with_article
-from iac_gen.pipeline import represent_app
+from iac_gen.naming import plural_noun
+from iac_gen.pipeline import build_folder, represent_app
 from iac_gen.quirks import load_quirks
 from iac_gen.snapshot import facts_only
 
@@ -33,32 +35,25 @@ def test_a_noun_has_its_article_and_its_plural(noun: str, one: str, many: str) -
     assert (with_article(noun), plural_noun(noun)) == (one, many)
 
 
-@pytest.mark.parametrize(("term", "thing", "answers", "said"), [
-    ("add row above", "a range", False, "Add a row above a range in X"),
-    ("copy selection", "a tab", False, "Copy the selection of a tab in X"),
-    ("set the clipboard to", "text", False, "Set the clipboard to text in X"),
-    ("open for access", "a file", False, "Open a file for access in X"),
-    ("go back", "a tab", False, "Go back in a tab in X"),
-    ("clean up", "a window", False, "Clean up a window in X"),
-    ("data size", "an item", True, "Return the data size of an item in X"),
-    ("reply", "a message", False, "Reply to a message in X"),
-    ("GetURL", "", False, "Get a URL in X"),
-    ("reload calendars", "", False, "Reload calendars in X"),
-])  # fmt: skip
-def test_a_command_is_a_verb_with_its_object(
-    term: str, thing: str, answers: bool, said: str
-) -> None:
-    assert verb_phrase(term, answers=answers).with_object(thing, "X") == said
+COMMANDS = sdef(
+    DIARY + '<command name="dispatch the it" code="diardisp"><direct-parameter type="text"/>'
+    '<parameter name="aloud" code="alou" type="boolean"/></command>'
+)
 
 
-@pytest.mark.parametrize(("name", "said"), [
-    ("opening window", "Whether to open a window"),
-    ("routing suppressed", "Whether routing is suppressed"),
-    ("multiple selections allowed", "Whether multiple selections are allowed"),
-    ("without prompts", "Whether to leave out prompts"),
-])  # fmt: skip
-def test_a_yes_or_no_says_what_it_decides(name: str, said: str) -> None:
-    assert whether_clause(name) == said
+@pytest.mark.parametrize("wording", [True, False])
+def test_a_term_is_quoted_where_nobody_says_what_it_means(wording: bool) -> None:
+    files = build_folder(replace(inputs(source(read(COMMANDS))), wording=wording))[0]
+    (entry,) = (
+        e for e in map(json.loads, files["listing.jsonl"].splitlines()) if "disp" in e["name"]
+    )
+    assert entry["description"].startswith(
+        "Run the command 'dispatch the it' of Diary with text. DANGEROUS"
+    )
+    said = {key: row["description"] for key, row in entry["inputSchema"]["properties"].items()}
+    assert said["target"] == "Text that the command is given"
+    assert said["aloud"] == "Parameter 'aloud', true or false"
+    assert "_meta" not in entry
 
 
 def sentences(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

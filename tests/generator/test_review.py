@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from xml.sax.saxutils import escape
 
 import pytest
 import warm
@@ -117,7 +118,11 @@ def test_check_is_silent_until_something_would_change(diary: Path, tools: Path) 
     assert run("check", diary, tools).output == ""
     diary.write_bytes(sdef(DIARY))
     result = run("check", diary, tools, code=1)
-    assert "-def find(" in result.stdout
+    assert result.stdout.splitlines() == [
+        "1 app changes; breaks calls: 1, words and versions: 1",
+        "", "Breaks calls", "  diary: diary_find removed",
+        "", "Words and versions", "  diary: the dictionary changed",
+    ]  # fmt: skip
     assert result.stderr.startswith(
         "iac-gen: 6 files differ from what a build would write; correct this with: iac-gen "
     )
@@ -130,14 +135,67 @@ def test_diff_says_in_words_what_an_update_changes(diary: Path, tools: Path) -> 
     seek = READS.replace("find", "eval").replace("diareval", "diarevlu")
     diary.write_bytes(sdef(DIARY + more + seek))
     (diary.parent / "Ledger.sdef").unlink()
-    lines = run("diff", diary, tools).stdout.splitlines()
-    assert lines == [
-        "diary: the dictionary changed", "diary: diary_eval added (DANGEROUS)",
-        "diary: diary_find: parameter in_ added, required", "ledger: app gone, 6 tools with it",
-    ]  # fmt: skip
+    head, *lines = run("diff", diary, tools).stdout.splitlines()
+    assert head == "2 apps change; breaks calls: 2, can do more: 1, words and versions: 1"
+    groups = {
+        "breaks": ["diary: diary_find: parameter in_ added, required",
+                   "ledger: app gone, 6 tools with it"],
+        "more": ["diary: diary_eval added (DANGEROUS)"],
+        "words": ["diary: the dictionary changed"],
+    }  # fmt: skip
+    every = [line for some in groups.values() for line in some]
+    assert [line.strip() for line in lines if line.startswith("  ")] == every
     told = json.loads(run("diff", diary, tools, "--json").stdout)
     levels = {"diary": [["diary_eval", "", "DANGEROUS"]]}
-    assert told == {"changes": lines, "levels": levels, "falls": [], "failed": []}
+    rest = {"levels": levels, "falls": [], "failed": []}
+    assert told == {"changes": every, "groups": groups, **rest}
+
+
+def test_diff_is_a_comment_or_annotations_and_texts_of_an_app_stay_texts(
+    diary: Path, tools: Path
+) -> None:
+    run("build", diary, tools)
+    name = "see `#1` @all, <b>100%</b>"
+    more = READS.replace("find", "seek").replace("diarseek", "diarekse")
+    diary.write_bytes(sdef(f'{DIARY}{more}<class name="{escape(name)}" code="seec"/>'))
+    comment = run("diff", diary, tools, "--format", "markdown").stdout
+    assert comment.startswith("**1 app changes; breaks calls: 1, can do more: 2, words")
+    assert "\n### Breaks calls\n\n- `diary: diary_find removed`\n" in comment
+    assert f"\n- `` diary: class {name} added (make MODIFY, delete DANGEROUS) ``\n" in comment
+    lines = run("diff", diary, tools, "--format", "github").stdout.splitlines()
+    line = (tools / "diary.py").read_text().splitlines().index("def find() -> str:") + 1
+    place = f"file={tools / 'diary.py'},line={line}"
+    assert lines[0] == f"::warning {place},title=Breaks calls::diary: diary_find removed"
+    assert lines[-1].startswith("::notice title=iac-gen::1 app changes; breaks calls: 1")
+    assert f"::diary: class {name.replace('%', '%25')} added" in "".join(lines)
+
+
+def test_check_says_in_a_line_what_nobody_built(diary: Path, tools: Path) -> None:
+    result = run("check", diary, tools, code=1)
+    assert result.stdout.splitlines()[-2:] == [
+        "  diary: new app, 7 tools", "  ledger: new app, 6 tools"
+    ]  # fmt: skip
+    run("build", diary, tools)
+    text = (tools / "diary.py").read_text()
+    line = text.partition('level="SAFE"')[0].count("\n") + 1
+    (tools / "diary.py").write_text(text.replace('level="SAFE"', 'level="MODIFY"', 1))
+    (tools / "ledger_objects.py").unlink()
+    result = run("check", diary, tools, code=1)
+    assert result.stdout.splitlines()[3:] == [
+        f"  diary: diary.py is not what a build writes, from line {line} on",
+        "", "Breaks calls", "  ledger: ledger_objects.py is missing",
+    ]  # fmt: skip
+
+
+def test_github_gets_the_most_dangerous_lines_that_it_shows(diary: Path, tools: Path) -> None:
+    many = "".join(f'<class name="c{n}" code="c{n:03}"/>' for n in range(30))
+    diary.write_bytes(sdef(DIARY + READS + many))
+    run("build", diary, tools)
+    diary.write_bytes(sdef(DIARY + READS + many.replace('name="c', 'name="d')))
+    lines = run("diff", diary, tools, "--format", "github").stdout.splitlines()
+    assert sum(line.startswith("::warning ") for line in lines) == 10
+    assert sum(line.startswith("::notice ") for line in lines) <= 10
+    assert "breaks calls: " in lines[-1]
 
 
 def interrupted(folder: Path, monkeypatch: pytest.MonkeyPatch, after: int) -> None:

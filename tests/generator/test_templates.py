@@ -125,8 +125,8 @@ def test_a_schema_has_a_property_a_line_and_a_diff_shows_the_one_that_changed() 
     assert sum(row.count('"aloud"') for row in rows) == 1
     changed = list(difflib.ndiff(rows, new.partition("SCHEMAS")[2].splitlines()))
     assert [line[2:].strip() for line in changed if line[0] in "+-"] == [
-        """'"aloud": {"type": "boolean", "description": "Whether to use aloud"}'""",
-        """'"aloud": {"type": "integer", "description": "The aloud to use"}'""",
+        r"""'"aloud": {"type": "boolean", "description": "Parameter \'aloud\', true or false"}'""",
+        r"""'"aloud": {"type": "integer", "description": "Parameter \'aloud\', a whole number"}'""",
     ]
 
 

@@ -42,7 +42,6 @@ def write_output(folder: Path) -> Path:
     (folder / "diary.py").write_text(SOURCE, encoding="utf-8")
     tools: dict[str, Any] = {}
     lines: list[str] = []
-    offset = 0
     for function in DIARY.__all__:
         spec = spec_of(getattr(DIARY, function))
         if spec is None:
@@ -59,11 +58,9 @@ def write_output(folder: Path) -> Path:
             entry["outputSchema"] = json.loads(schemas.output)
         line = json.dumps(entry) + "\n"
         tools[name] = {
-            "module": "diary", "function": function, "offset": offset, "level": spec.level,
-            "ceiling": spec.ceiling, "digest": "0",
+            "module": "diary", "function": function, "level": spec.level, "ceiling": spec.ceiling,
         }  # fmt: skip
         lines.append(line)
-        offset += len(line.encode())
     apps = {
         "diary": {
             "id": "com.example.Diary", "name": "Diary", "kind": "application", "digest": "0",

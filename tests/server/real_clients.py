@@ -52,7 +52,7 @@ def write_tools(folder: Path, apps: Collection[str], **words: str) -> Path:
             continue
         if entry["name"] in words:
             line = json.dumps({**entry, "description": words[entry["name"]]}).encode()
-        tools[entry["name"]] = {**row, "offset": len(lines)}
+        tools[entry["name"]] = row
         lines += line + b"\n"
     for app in apps:
         shutil.copy(TOOLS / f"{app}.py", folder)

@@ -20,8 +20,7 @@ def tool_folder(folder: Path, apps: dict[str, list[Row]]) -> Path:
         for function, level, ceiling in rows:
             name = f"{key}_{function}"
             tools[name] = {
-                "module": key, "function": function, "offset": len(lines), "level": level,
-                "ceiling": ceiling, "digest": "d",
+                "module": key, "function": function, "level": level, "ceiling": ceiling,
             }  # fmt: skip
             lines += json.dumps({"name": name, "from": folder.name}).encode() + b"\n"
     catalogue = {

@@ -276,8 +276,8 @@ def test_the_default_surface_costs_the_same_for_any_number_of_tools(tmp_path: Pa
     folder = tmp_path / "many"
     folder.mkdir()
     tools = {
-        f"app{number}_get": {"module": f"app{number}", "function": "get", "offset": 0}
-        | {"level": "SAFE", "ceiling": "SAFE", "digest": "0"}
+        f"app{number}_get": {"module": f"app{number}", "function": "get"}
+        | {"level": "SAFE", "ceiling": "SAFE"}
         for number in range(1200)
     }
     apps = {row["module"]: {"id": f"com.{row['module']}", "name": "A"} for row in tools.values()}

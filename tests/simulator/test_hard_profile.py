@@ -136,6 +136,43 @@ def test_a_fault_is_met_at_the_gate(
         assert answer == right or (isinstance(right, str) and right in str(answer))
 
 
+@pytest.mark.parametrize("row", [
+    {"fault": "missing", "of": "folder"},
+    {"fault": "missing", "of": "note", "property": "name"},
+])  # fmt: skip
+def test_what_is_made_later_is_in_sight(
+    row: dict[str, Any], generated: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes = Notes(generated, monkeypatch, {"play": row})
+    place = 'folders.byId("F1").notes'
+    made = notes("make", element="note", at=place, properties={"name": "New"})
+    assert notes("get", target=f"{made}.name") == "New"
+    names = notes(NAMES[0], **NAMES[1])
+    assert names[:2] == ["One", "Two"]
+    assert names[-1] == "New"
+    assert "Three" not in names
+
+
+def test_a_position_counts_what_is_in_sight(generated: Path) -> None:
+    catalogue = Catalogue([generated])
+    app = next(app for app in catalogue.dictionaries if app.key == "safari")
+    simulator = Simulator([catalogue.load_tables(app)], faults=parse_profile("hard"))
+    gate = Gate(catalogue, Executor(simulator), "DANGEROUS", home=HOME)
+    made = gate.call(Call("safari_make", {"element": "tab", "at": "windows[0]"}))
+    assert isinstance(made, CompletedCall)
+    assert made.outcome is not None
+    assert made.outcome.state == "confirmed"
+
+
+def test_a_call_that_is_ended_took_no_longer_than_it_might(
+    generated: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hang = {"play": {"fault": "hang", "of": "note", "ms": 90_000}}
+    notes = Notes(generated, monkeypatch, hang)
+    assert SLOW in notes(NAMES[0], **NAMES[1])
+    assert notes.simulator.waited == pytest.approx(30, abs=0.1)
+
+
 def test_what_is_late_or_stale_is_there_in_time(
     generated: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -127,6 +127,10 @@ def _plurals(tables: Tables) -> tuple[str, str]:
     return rows[-2 if rows[-1].code == "thin" else -1].plural, rows[-1].plural
 
 
+MARKS = ("@hard", "@odd")
+"""What only says that a world was made hard."""
+
+
 def scripted(row: FieldRow, tables: Tables, value: Any) -> Iterator[str]:
     """Yield what a script does about a row's verb and class, then what it reads."""
     play = row["play"]
@@ -176,8 +180,11 @@ def seen(row: FieldRow, type_: str, value: Any, profile: str) -> list[Any]:
     source += "(typeof v === 'function' ? 'reference' : v) } catch (e) { return e.errorNumber } }; "
     source += f"const a = Application('Made'); JSON.stringify([{attempts}])"
     done = simulator(["osascript", "-l", "JavaScript", "-e", source], b"", 1e9)
-    state = {key: part for key, part in simulator.state()["made"].items() if key != "@hard"}
-    return [done.stdout, done.stderr, round(simulator.waited), state]
+    state = json.dumps(simulator.state()["made"])
+    own = json.loads(
+        state, object_hook=lambda data: {key: data[key] for key in data if key not in MARKS}
+    )
+    return [done.stdout, done.stderr, round(simulator.waited), own]
 
 
 def test_each_fault_of_the_book_is_played() -> None:

@@ -4,27 +4,22 @@ import json
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn, get_args
 
 import click
 
-from iac_gen import write
+from iac_gen import changes, write
+from iac_gen.changes import Change
 from iac_gen.cli import common
 from iac_gen.model import Diagnostic
 from iac_gen.naming import app_modules
-from iac_gen.output import CATALOGUE, LISTING, LOCK, SEARCH, LevelFall, PreviousBuild
-from iac_gen.report import (
-    UNFORESEEN,
-    AppReport,
-    BuildReport,
-    changed_levels,
-    describe_changes,
-    file_difference,
-)
+from iac_gen.output import CATALOGUE, LISTING, LOCK, SEARCH, AppFiles, LevelFall, PreviousBuild
+from iac_gen.report import UNFORESEEN, AppReport, BuildReport
 from iac_gen.text import clean_text, on_one_line
 
 if TYPE_CHECKING:
@@ -36,7 +31,7 @@ DESCRIPTIONS: Final = click.option(
     "--descriptions",
     type=click.Choice(["own", "app"]),
     default="app",
-    help="own: only IAC's descriptions. app: also the app's own wording, cleaned and marked.",
+    help="own: only IAC's descriptions. app: the app's own words where IAC has no sentence.",
 )
 
 
@@ -202,6 +197,64 @@ def _print_warnings(diagnostics: Iterable[Diagnostic]) -> None:
             click.echo(f"iac-gen: {on_one_line(text, 1000)}", err=True)
 
 
+_FORMAT: Final = click.option(
+    "--format",
+    "form",
+    type=click.Choice(get_args(changes.Format)),
+    default="text",
+    help="markdown: a comment for a pull request. github: annotations of GitHub Actions.",
+)
+
+
+def _print_changes(
+    found: Sequence[Change], form: changes.Format, folder: Path, apps: Mapping[str, AppFiles]
+) -> None:
+    def place(change: Change) -> tuple[str, int]:
+        name = f"{change.app}.py"
+        row = apps[change.app].tools.get(change.tool) if change.app in apps else None
+        lines = write.read_files(folder, [name] if row else []).get(name, "").splitlines()
+        head = f"def {row['function']}(" if row else ""
+        at = (number for number, line in enumerate(lines, 1) if line.startswith(head))
+        return str(folder / name), next(at, 0)
+
+    match form:
+        case "text":
+            lines = changes.changes_as_text(found)
+        case "markdown":
+            lines = changes.changes_as_markdown(found)
+        case "github":
+            lines = changes.changes_as_annotations(found, place)
+    click.echo("".join(f"{line}\n" for line in lines), nl=False)
+
+
+def _built_apps(
+    previous: PreviousBuild, files: Mapping[str, str], report: BuildReport
+) -> Mapping[str, AppFiles]:
+    """Return the apps as a build leaves them, without those that are gone."""
+    if not files:
+        return previous.apps
+    new = PreviousBuild.read(*(files[name] for name in (CATALOGUE, LISTING, LOCK, SEARCH)))
+    return {key: app for key, app in new.apps.items() if key not in report.gone}
+
+
+def _edited_files(
+    folder: Path, files: Mapping[str, str], differing: Iterable[str], known: Collection[str]
+) -> Iterator[Change]:
+    """Yield which files are not what the dictionaries give, but for the apps that are known."""
+    for name in differing:
+        key = name.partition(".")[0].removesuffix("_objects")
+        if key in known or (known and name in (CATALOGUE, LISTING, LOCK, SEARCH)):
+            continue
+        now = write.read_files(folder, [name]).get(name)
+        if now is None:
+            yield Change("breaks", key, f"{name} is missing")
+        else:
+            pairs = zip_longest(*(text.splitlines(keepends=True) for text in (now, files[name])))
+            line = next(at for at, (one, other) in enumerate(pairs, 1) if one != other)
+            text = f"{name} is not what a build writes, from line {line} on"
+            yield Change("other", key, text)
+
+
 @common.command("check")
 @common.APPS
 @common.source_options
@@ -210,6 +263,7 @@ def _print_warnings(diagnostics: Iterable[Diagnostic]) -> None:
 @common.TEMPLATES
 @common.QUIRKS
 @common.SHIPPED
+@_FORMAT
 def check_command(
     apps: tuple[str, ...],
     find: common.Find,
@@ -218,8 +272,9 @@ def check_command(
     templates: Path | None,
     own: tuple[Path, ...],
     shipped: bool,
+    form: changes.Format,
 ) -> None:
-    """Fail if a build would change the folder; show the difference and the fix."""
+    """Fail if a build would change the folder; say what `diff` says of it, and the fix."""
     folder = output or common.default_output()
     waiting = _warn_unfinished(folder)
     previous = write.read_previous(folder)
@@ -230,10 +285,11 @@ def check_command(
     files, report = common.run_build(
         replace(inputs, shipped=shipped, wording=descriptions == "app"), quiet=True
     )
-    differing = sorted(write.changed_files(folder, files))
-    for name in differing:
-        old = write.read_files(folder, [name]).get(name, "")
-        click.echo(file_difference(old, files[name], str(folder / name)))
+    differing = write.changed_files(folder, files)
+    built = _built_apps(previous, files, report)
+    found = changes.describe_changes(previous.apps, built)
+    found += _edited_files(folder, files, differing, {change.app for change in found})
+    _print_changes(changes.sort_changes(found), form, folder, previous.apps)
     _print_falls(report.falls)
     for key in report.gone:
         click.echo(f"Gone: {key}")
@@ -286,6 +342,7 @@ def _warn_unfinished(folder: Path) -> bool:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the changes as JSON.")
 @common.QUIRKS
+@_FORMAT
 def diff_command(
     apps: tuple[str, ...],
     find: common.Find,
@@ -293,13 +350,15 @@ def diff_command(
     other: Path | None,
     as_json: bool,
     own: tuple[Path, ...],
+    form: changes.Format,
 ) -> None:
-    """Describe what a build would change: tools, levels, parameters."""
+    """Describe what a build would change, the most dangerous first: levels, calls, tools, words."""
     folder = output or common.default_output()
     _warn_unfinished(folder)
     previous = write.read_previous(folder)
     failed: list[Diagnostic] = []
     rest: dict[str, Any] = {}
+    built: Mapping[str, AppFiles]
     if other is not None:
         if not (other / LOCK).exists():
             raise click.UsageError(f"--to {other}: there are no tools in this folder.")
@@ -308,15 +367,14 @@ def diff_command(
         told = common.load_corrections(own, output)
         inputs = common.build_inputs(find(apps), previous, whole=not apps, told=told)
         files, report = common.run_build(replace(inputs, wording=True), quiet=True)
-        built = previous.apps
-        if files:
-            new = PreviousBuild.read(*(files[name] for name in (CATALOGUE, LISTING, LOCK, SEARCH)))
-            built = {key: app for key, app in new.apps.items() if key not in report.gone}
+        built = _built_apps(previous, files, report)
         rest, failed = {key: report.to_data()[key] for key in ("falls", "failed")}, report.lost
-    lines = [clean_text(line) for line in describe_changes(previous.apps, built)]
+    found = changes.describe_changes(previous.apps, built)
     if as_json:
-        changes = {"changes": lines, "levels": changed_levels(previous.apps, built), **rest}
-        click.echo(json.dumps(changes, indent=1))
+        levels = changes.changed_levels(previous.apps, built)
+        groups = changes.group_changes(found)
+        data = {"changes": [*map(str, found)], "groups": groups, "levels": levels, **rest}
+        click.echo(json.dumps(data, indent=1))
     else:
-        click.echo("".join(f"{line}\n" for line in lines), nl=False)
+        _print_changes(found, form, folder, previous.apps)
     common.exit_with_failures(failed)

@@ -21,8 +21,7 @@ from iac_gen import model
 from iac_gen.limits import MAX_BYTES, LimitError, read_file
 from iac_gen.merge import APPLICATION
 from iac_gen.model import Diagnostic, Dictionary, IntentFacts, Severity, TypeRef
-from iac_gen.naming import is_bundle_id, unique_name
-from iac_gen.phrases import plural_noun
+from iac_gen.naming import is_bundle_id, plural_noun, unique_name
 from iac_gen.text import MAX_ENUMERATOR, on_one_line, sanitize_dictionary
 from iac_gen.xml import LoadError, load_error
 from iac_runtime.types import SPELLINGS, TYPES

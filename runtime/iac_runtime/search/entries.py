@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, NamedTuple
 from iac_base.errors import SetupError
 from iac_base.words import stem_words
 from iac_runtime.tool import Level, Op
-from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.catalogue import Catalogue, file_stamp, line_places
 from iac_runtime.tools.lock import MAX_FILE, damaged_file_error
 from iac_runtime.tools.shape import Tool
 
@@ -187,10 +187,9 @@ def listing_entry(catalogue: Catalogue, name: str) -> dict[str, Any]:
     row = catalogue.find_row(name)
     path = row.app.folder / "listing.jsonl"
     try:
-        # A pipe is not waited for.
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(handle, "rb") as file:
-            file.seek(row.offset)
+        place = line_places(path, file_stamp(path))[name]
+        with path.open("rb") as file:
+            file.seek(place)
             entry: dict[str, Any] = json.loads(file.readline(MAX_FILE))
         if entry["name"] == name and "inputSchema" in entry:
             return entry

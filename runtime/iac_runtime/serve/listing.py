@@ -16,8 +16,8 @@ from typing import Any, Final, Literal, NamedTuple
 
 from iac_base.errors import SetupError, near_text
 from iac_runtime.serve.protocol import to_json
-from iac_runtime.tools.catalogue import ToolFolder, read_tool_folders
-from iac_runtime.tools.lock import damaged_file_error, read_part
+from iac_runtime.tools.catalogue import ToolFolder, lines_by_tool, read_tool_folders
+from iac_runtime.tools.lock import damaged_file_error
 from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS, STARTERS, TOOLSETS, toolset_tools
 from iac_runtime.tools.shape import Tool, listing_entry
 
@@ -118,20 +118,18 @@ def _tool_patterns(tool_folders: Sequence[ToolFolder], choice: Choice) -> list[s
 
 def _entry_lines(tool_folder: ToolFolder, patterns: list[str], read_only: bool) -> list[bytes]:
     path = tool_folder.folder / "listing.jsonl"
-    try:
-        text = read_part(path)
-    except OSError as error:
-        raise damaged_file_error(path) from error
+    by_tool = lines_by_tool(path)
     if "*" in patterns and not read_only and not tool_folder.hides:
-        return text.splitlines()
+        return [*by_tool.values()]
     lines = []
     for name, row in tool_folder.tools.items():
         if not any(fnmatchcase(name, word) for word in patterns):
             continue
         if read_only and not row["level"] == row["ceiling"] == "SAFE":
             continue
-        end = text.find(b"\n", row["offset"])
-        lines.append(text[row["offset"] : end if end >= 0 else len(text)])
+        if name not in by_tool:
+            raise damaged_file_error(path)
+        lines.append(by_tool[name])
     return lines
 
 

@@ -18,7 +18,7 @@ import stat
 import sys
 import threading
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -34,7 +34,13 @@ from iac_base.errors import (
 from iac_base.files import data_folder
 from iac_base.words import fold_name
 from iac_runtime.tool import Kind, Level, Schema, spec_of
-from iac_runtime.tools.lock import damaged_file_error, installed_shortcuts, lock_digest, read_part
+from iac_runtime.tools.lock import (
+    MAX_FILE,
+    damaged_file_error,
+    installed_shortcuts,
+    lock_digest,
+    read_part,
+)
 from iac_runtime.tools.shape import Tool, import_later
 from iac_runtime.tools.tables import Operation, Tables, tables_of
 
@@ -98,6 +104,38 @@ def _read_catalogue(path: Path) -> dict[str, Any]:
     return raw
 
 
+def lines_by_tool(path: Path) -> dict[str, bytes]:
+    """Return the lines of a listing by the names that they begin with.
+
+    Raises:
+        SetupError: It cannot be read.
+    """
+    try:
+        lines = read_part(path).splitlines()
+    except OSError as error:
+        raise damaged_file_error(path) from error
+    return {_tool_name(line): line for line in lines}
+
+
+def _tool_name(line: bytes) -> str:
+    # The value of its first key; all of a line is read only of the tools that are asked for.
+    parts = line.split(b'"', 4)
+    return parts[3].decode("ascii", "replace") if len(parts) > 4 else ""
+
+
+@lru_cache(maxsize=8)
+def line_places(path: Path, _changed: tuple[int, int]) -> dict[str, int]:
+    """Return where the line of each tool begins in a listing, which may not fit in memory."""
+    places, at = dict[str, int](), 0
+    # A pipe is not waited for.
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as file:
+        for line in iter(partial(file.readline, MAX_FILE), b""):
+            places[_tool_name(line)] = at
+            at += len(line)
+    return places
+
+
 PACKAGE = "iac_tools"
 
 
@@ -112,13 +150,12 @@ class AppRow(NamedTuple):
 
 
 class ToolRow(NamedTuple):
-    """A tool of the catalogue; `offset` is where its line begins in listing.jsonl."""
+    """A tool of the catalogue."""
 
     name: str
     app: AppRow
     module: str
     function: str
-    offset: int
     level: Level
     ceiling: Level
 
@@ -146,7 +183,7 @@ class Catalogue:
             self.apps[key] = AppRow(key, row["id"], row["name"], row["kind"], tool_folder.folder)
         for name, row in tool_folder.tools.items():
             app = self.apps[row["module"]]
-            found = (row["module"], row["function"], row["offset"], row["level"], row["ceiling"])
+            found = (row["module"], row["function"], row["level"], row["ceiling"])
             self.tools[name] = ToolRow(name, app, *found)
 
     def find_row(self, name: str) -> ToolRow:
@@ -197,21 +234,15 @@ class Catalogue:
         Raises:
             SetupError: A listing is missing or damaged.
         """
-        texts: dict[Path, bytes] = {}
+        lines: dict[Path, dict[str, bytes]] = {}
         entries: list[dict[str, Any]] = []
         for name in sorted(self.tools):
-            row = self.tools[name]
-            path = row.app.folder / "listing.jsonl"
-            if path not in texts:
-                try:
-                    texts[path] = read_part(path)
-                except OSError as error:
-                    raise damaged_file_error(path) from error
-            text = texts[path]
-            end = text.find(b"\n", row.offset)
+            path = self.tools[name].app.folder / "listing.jsonl"
+            if path not in lines:
+                lines[path] = lines_by_tool(path)
             try:
-                entry = json.loads(text[row.offset : end if end >= 0 else len(text)])
-            except (ValueError, RecursionError) as error:
+                entry = json.loads(lines[path][name])
+            except (KeyError, ValueError, RecursionError) as error:
                 raise damaged_file_error(path) from error
             if not isinstance(entry, dict) or entry.get("name") != name:
                 raise damaged_file_error(path)
@@ -320,7 +351,7 @@ def forget_changed() -> None:
     """Forget the modules whose files are not as they were imported; who needs one imports it."""
     with _IMPORTING:
         for name, (path, stamp) in list(_STAMPS.items()):
-            if _file_stamp(path) == stamp:
+            if file_stamp(path) == stamp:
                 continue
             sys.modules.pop(name, None)
             del _STAMPS[name]
@@ -334,7 +365,8 @@ def forget_changed() -> None:
         importlib.invalidate_caches()
 
 
-def _file_stamp(path: Path) -> tuple[int, int]:
+def file_stamp(path: Path) -> tuple[int, int]:
+    """Return what changes with a file: its time and size, zeros where there is none."""
     try:
         found = path.stat()
     except OSError:
@@ -346,7 +378,7 @@ def _import_module(name: str, path: Path) -> ModuleType:
     loaded = sys.modules.get(name)
     if loaded is not None:
         return loaded
-    _STAMPS[name] = path, _file_stamp(path)
+    _STAMPS[name] = path, file_stamp(path)
     try:
         if name.startswith(f"{PACKAGE}."):
             return importlib.import_module(name)

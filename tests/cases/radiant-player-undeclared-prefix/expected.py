@@ -85,7 +85,7 @@ def get(
     raw: bool | None = None,
     timeout: float | None = None,
 ) -> Any:
-    """Read objects of Phonebox all properties, or those that are named. SAFE.
+    """Read objects of Phonebox: all properties, or those that are named. SAFE.
 
     Args:
         target: Which objects.
@@ -136,11 +136,11 @@ def list(
 
     Args:
         element: Of which class.
-        of: Where to look the whole app if left out.
+        of: Where to look; the whole app if left out.
         where: Conditions by property name, which must all match.
         properties: Properties to read.
-        order: Properties to sort by - before a name reverses its order.
-        limit: The most rows all if left out.
+        order: Properties to sort by; - before a name reverses its order.
+        limit: The most rows; all if left out.
         offset: Rows to skip.
         cursor: The cursor from the last result's note.
         raw: Keep hidden characters in texts.
@@ -188,7 +188,7 @@ def count(
 
     Args:
         element: Of which class.
-        of: Where to look the whole app if left out.
+        of: Where to look; the whole app if left out.
         where: Conditions by property name, which must all match.
         timeout: Seconds that the call may take.
 
@@ -225,7 +225,7 @@ def make(
     Args:
         element: Of which class.
         properties: Values by property name.
-        at: Where to make it the app chooses if left out.
+        at: Where to make it; the app chooses if left out.
         timeout: Seconds that the call may take.
         with_data: Contents of the new object.
 
@@ -271,10 +271,11 @@ def set(
     example={"target": "~/Documents/example.txt"},
 )
 def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
-    """Open one or more files in Phonebox. Returns one or more documents. MODIFY.
+    """Run the command 'open' of Phonebox on one or more files. Returns one or more documents.
+    MODIFY, opens a document.
 
     Args:
-        target: Which files to open.
+        target: Which files.
 
     Returns:
         The answer, one or more documents.
@@ -295,7 +296,8 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
 def close(
     target: Ref | ListOf[Ref], *, saving: SaveOptions | None = None, saving_in: str | None = None
 ) -> None:
-    """Close one or more documents or windows in Phonebox. MODIFY, unsaved work may be lost.
+    """Run the command 'close' of Phonebox on one or more documents or windows. MODIFY, closes,
+    unsaved work may be lost.
 
     Args:
         target: Which documents or windows.
@@ -316,7 +318,8 @@ def close(
     example={"target": "documents[0]"},
 )
 def save(target: Ref | ListOf[Ref], *, in_: str | None = None, as_: Any = None) -> None:
-    """Save one or more documents or windows in Phonebox. MODIFY, writes a file.
+    """Run the command 'save' of Phonebox on one or more documents or windows. MODIFY, writes a
+    file.
 
     Args:
         target: Which documents or windows.
@@ -342,10 +345,10 @@ def print(
     with_properties: Mapping[str, Any] | None = None,
     print_dialog: bool | None = None,
 ) -> None:
-    """Print a document, a window or files in Phonebox. MODIFY.
+    """Run the command 'print' of Phonebox on a document, a window or files. MODIFY, prints.
 
     Args:
-        target: Which documents, windows or files to print.
+        target: Which documents, windows or files.
         with_properties: Settings, by name.
         print_dialog: Whether to show the print dialog.
     """
@@ -362,7 +365,7 @@ def print(
     },
 )
 def quit(*, saving: SaveOptions | None = None) -> None:
-    """Quit in Phonebox. DANGEROUS, unsaved work may be lost.
+    """Run the command 'quit' of Phonebox. DANGEROUS, quits, unsaved work may be lost.
 
     Args:
         saving: Whether to save changes.
@@ -379,7 +382,7 @@ def quit(*, saving: SaveOptions | None = None) -> None:
     example={"target": "documents[0]"},
 )
 def delete(target: Ref | ListOf[Ref]) -> None:
-    """Delete one or more objects in Phonebox. DANGEROUS.
+    """Run the command 'delete' of Phonebox on one or more objects. DANGEROUS, deletes.
 
     Args:
         target: Which objects.
@@ -403,7 +406,7 @@ def duplicate(
     to: Ref | None = None,
     with_properties: Mapping[str, Any] | None = None,
 ) -> None:
-    """Duplicate one or more objects in Phonebox. MODIFY.
+    """Run the command 'duplicate' of Phonebox on one or more objects. MODIFY.
 
     Args:
         target: Which objects.
@@ -423,7 +426,7 @@ def duplicate(
     example={"target": "documents[0]"},
 )
 def exists(target: Ref) -> bool:
-    """Look for an object in Phonebox. Returns true or false. SAFE.
+    """Run the command 'exists' of Phonebox on an object. Returns true or false. SAFE.
 
     Args:
         target: Which object.
@@ -444,7 +447,7 @@ def exists(target: Ref) -> bool:
     example={"target": "documents[0]", "to": "application"},
 )
 def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
-    """Move one or more objects in Phonebox. MODIFY.
+    """Run the command 'move' of Phonebox on one or more objects. MODIFY, moves.
 
     Args:
         target: Which objects.
@@ -572,7 +575,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "open": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which files to open, absolute path or ~"}'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Which files, absolute path or ~"}'
         '}, "required": ["target"], "additionalProperties": false}',
         '{"type": "object", "properties": {'
         '"ref": {"type": "string"}, '
@@ -598,8 +601,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "print": Schema(
         '{"type": "object", "properties": {'
-        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files to '
-        'print, absolute path or ~"}, '
+        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Which documents, windows or files, '
+        'absolute path or ~"}, '
         '"with_properties": {"type": "object", "description": "Settings, by name, such as copies, collating and starting page"}, '
         '"print_dialog": {"type": "boolean", "description": "Whether to show the print dialog"}'
         '}, "required": ["target"], "additionalProperties": false}',
