@@ -4,7 +4,7 @@ import os
 import sys
 from importlib.util import find_spec
 
-_NEEDS = ("jinja2", "lxml", "black", "anyascii")
+_NEEDS = ("jinja2", "lxml", "black")
 
 
 def main() -> None:

@@ -7,6 +7,7 @@ quirk files. Rows stay in the generator: `compile_field` makes the one table tha
 simulator and hints read.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Final
@@ -27,11 +28,11 @@ KINDS: Final[Mapping[str, frozenset[str]]] = {
 
 USES: Final[Mapping[str, tuple[str, ...]]] = {
     # What was written is read back, as the row says.
-    "postcondition": ("terms", "play", "cost", "safe"),
+    "postcondition": ("terms", "act", "happens", "safe", "play", "cost", "given"),
     # The question tells it.
     "question": ("terms", "act", "happens"),
-    # The call is refused, and why.
-    "refusal": ("terms", "happens", "safe"),
+    # A call that is as `given` is refused, and why; the question of any other tells it.
+    "refusal": ("terms", "act", "happens", "safe", "play", "given"),
     # The planner of reads weighs it.
     "planner": ("terms", "cost", "prefer", "profile"),
     # The hard simulator plays it.
@@ -58,6 +59,7 @@ COSTS: Final[Mapping[str, str]] = {
     "act_ms": "one change",
     "start_ms": "from launch to the first answer",
     "settle_ms": "from the answer of a change until it can be read",
+    "tries": "looks until then",
     "stall_ms": "no answer after this",
     "limit_ms": "a time-out that is in force",
     "answer_bytes": "bytes of the largest answer",
@@ -138,7 +140,8 @@ class Fact:
     `terms` are as the dictionary has them: a command, a class, `class.property`,
     `class.element`; `*` is all of the app. `left` says why a row does not act where its kind
     demands; `profile` names the variant of the app that plays it where sources disagree; `ref`
-    is its id in the collection that it comes from, where that is another.
+    is its id in the collection that it comes from, where that is another. `given` is a pattern that
+    the line of a call must have for the row to refuse it, or to be looked for in its outcome.
     """
 
     id: str
@@ -157,6 +160,7 @@ class Fact:
     ref: str = ""
     profile: str = ""
     prefer: str = ""
+    given: str = ""
     cost: Mapping[str, int] = field(default_factory=dict)
     play: Mapping[str, str | int] = field(default_factory=dict)
     app: str = ""
@@ -206,11 +210,20 @@ def fact_fault(row: Mapping[str, Any]) -> str:
         return f"{row['profile']} is not a profile; there are {', '.join(PROFILES)}"
     if ("profile" in use) != ("fault" in play):
         return f"[[fact]] {row['id']} needs both: profile in use, and a play with its fault"
+    if not _is_pattern(row.get("given", "")):
+        return f"[[fact]] {row['id']} has a given that is no pattern"
     if row.get("prefer", "id") not in WAYS:
         return f"{row['prefer']} is no way to prefer; there are {', '.join(WAYS)}"
     if "planner" in use and "prefer" not in row:
         return f"[[fact]] {row['id']} is for the planner and says nothing to prefer"
     return ""
+
+
+def _is_pattern(given: str) -> bool:
+    try:
+        return bool(re.compile(given))
+    except re.error:
+        return False
 
 
 def read_fact(app: str, place: str, row: Mapping[str, Any]) -> Fact:
@@ -291,6 +304,7 @@ def describe_fact(fact: Fact) -> list[str]:
                 ("cost", numbers),
                 ("planner", WAYS.get(fact.prefer, "")),
                 ("undo", fact.undo),
+                ("given", fact.given),
                 ("acts", ", ".join((*fact.use, *fact.by))),
                 ("play", faults),
                 ("only in", fact.profile),

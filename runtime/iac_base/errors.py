@@ -139,8 +139,10 @@ class InvalidParameterError(ToolError):
     Attributes:
         said: A word of the arguments that nothing has; empty where it is not one word.
         near: The `known` words that can be meant by it, best first: the suggestion, if none is
-            given.
+            given; or all that it can mean (`meanings`).
         give: Arguments that would do, to be given instead or too.
+        key: The argument that is wrong, where that is known.
+        ambiguous: Whether it can mean several things, so that only the caller knows.
     """
 
     def __init__(
@@ -151,12 +153,16 @@ class InvalidParameterError(ToolError):
         said: str = "",
         known: Iterable[str] = (),
         give: Mapping[str, Any] | None = None,
+        key: str = "",
+        meanings: Iterable[str] = (),
     ) -> None:
-        names = list(known)
+        names, meant = list(known), list(meanings)
         super().__init__("INVALID_PARAMETER", message, suggestion or near_text(said, names))
         self.said = said
-        self.near = nearest_names(said, names) if said else []
+        self.near = meant or (nearest_names(said, names) if said else [])
         self.give = dict(give or {})
+        self.key = key
+        self.ambiguous = len(meant) > 1
 
 
 class SharedNameError(InvalidParameterError):
@@ -191,7 +197,7 @@ class UnknownToolError(ToolError):
         names = ", ".join(near)
         suggestion = f"Nearest: {names}." if names else "list_apps shows the apps that have tools."
         super().__init__("UNKNOWN_TOOL", f"There is no tool {quote_text(name)}.", suggestion)
-        self.set_next_call(lambda: NextCall("list_apps"))
+        self.next = NextCall("list_apps")
 
 
 class DeclaredToolError(UnknownToolError):

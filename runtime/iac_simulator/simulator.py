@@ -254,6 +254,10 @@ class Simulator:
         """The seconds that scripts waited, which took no time."""
         return self._waited
 
+    def wait(self, seconds: float) -> None:
+        """Let time pass for the apps, which takes none here."""
+        self._waited += seconds
+
     def state(self) -> dict[str, Any]:
         """Return a copy of the current state, in the format of the constructor."""
         with self._lock:

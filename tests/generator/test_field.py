@@ -235,7 +235,8 @@ def test_the_table_has_what_a_use_needs_and_no_more(facts: list[Fact]) -> None:
     }
     keys = {key for uses in table.values() for rows in uses.values() for row in rows for key in row}
     assert keys == {
-        *("id", "terms", "act", "happens", "safe", "undo", "play", "cost", "prefer", "profile")
+        *("id", "terms", "act", "happens", "safe", "undo", "play", "cost", "prefer", "profile"),
+        "given",
     }
     assert {use for uses in table.values() for use in uses} == {
         *("postcondition", "question", "refusal", "planner", "profile", "hint", "undo")

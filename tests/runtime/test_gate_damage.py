@@ -52,7 +52,6 @@ CONTAINERS: list[tuple[str, dict[str, Any], str]] = [
     ("calendar_delete", {"target": 'calendars["Home"]'}, 'calendar "Home", 2 events'),
     ("calendar_delete", {"target": 'calendars["Work"]'}, "2 events, 1 with guests"),
     ("calendar_delete", {"target": "calendars"}, "2 calendars, 4 events"),
-    ("mail_delete", {"target": "accounts[0].mailboxes[0]"}, 'mailbox "Projects", 1 message'),
     ("mail_delete", {"target": "accounts[0]"}, 'account "Example", 2 mailboxes, 1 message'),
     ("reminders_delete", {"target": "lists[0]"}, 'list "Reminders", 3 reminders'),
     ("notes_delete", {"target": "accounts[0].folders[0]"}, 'folder "Notes", 2 notes'),

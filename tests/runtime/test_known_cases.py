@@ -161,7 +161,7 @@ def test_the_question_tells_beside_the_undo_what_is_known_of_the_call(
     ("notes_delete", {"target": "notes[0]"}),
     ("calendar_delete", {"target": 'calendars["Home"]'}),
     ("finder_delete", {"target": "/Users/me/Desktop/Todo.txt"}),
-    ("mail_delete", {"target": "accounts[0].mailboxes[0]"}),
+    ("mail_delete", {"target": "signatures[0]"}),
 ])  # fmt: skip
 def test_a_question_about_what_no_row_is_about_is_as_before(
     tool: str, arguments: dict[str, Any]

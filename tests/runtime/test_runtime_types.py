@@ -180,7 +180,7 @@ def test_a_value_is_read_as_its_type_says(
     (3, "text", "must be a text"), ("3", "integer", "must be a number"),
     (True, "integer", "must be a number"), (2.5, "integer", "whole number"),
     (float("inf"), "real", "a number"), ("yes", "boolean", "true or false"),
-    ("03/09/2026", "date", "Write it in local time, like"), ("0001-01-01", "text | date", ""),
+    ("03/09/2026", "date", "Write 2026-03-09 or 2026-09-03"), ("0001-01-01", "text | date", ""),
     ("a.txt", "file", "not an absolute path"), ("/a\0b", "file", "NUL"),
     ("sad", "mood", "is not a mood"), ("happi", "mood", "Nearest: happy"),
     ("jornal", "class", "Nearest: journal"), ("jornals[0]", "journal", "Nearest: journals"),

@@ -197,6 +197,11 @@ class Executor:
         """What stands for osascript in this process; None where requests go to apps."""
         return self._runner
 
+    def wait(self, seconds: float, cancel: Cancellation | None = None) -> None:
+        """Give the apps time; those of a runner that has a clock of its own take none of ours."""
+        let_pass = getattr(self._runner, "wait", None) or (cancel or Cancellation()).wait
+        let_pass(seconds)
+
     def is_available(self) -> bool:
         """Say whether there is an osascript to run."""
         import shutil

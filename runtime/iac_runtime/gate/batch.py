@@ -140,6 +140,9 @@ def plan_several(plans: Sequence[Plan], looks: BatchTargetReader) -> Plan:
         shown=_flatten_rows(part.shown for part in parts),
         pin=hashlib.sha256(pins.encode()).hexdigest() if any(part.pin for part in parts) else "",
         parts=parts,
+        repairs=tuple(
+            f"call {at}: {one}" for at, part in enumerate(parts, 1) for one in part.repairs
+        ),
     )
 
     def look(known: CallFacts) -> Plan:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from iac_base.errors import Cancellation, ToolError, UnknownToolError
+from iac_base.errors import Cancellation, InvalidParameterError, ToolError, UnknownToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.batch import BatchTargetReader, check_batch_size, plan_calls, run_parts
 from iac_runtime.gate.limiter import Limiter, LimiterKind, wait_turn
@@ -170,6 +170,7 @@ class Gate:
         stages = _StageTimer()
         call = call._replace(cancel=cancel or Cancellation())
         plan = self.plan_call(call, tool)
+        call = plan.repaired or call
         stages.end_stage("plan")
         facts, decision = self.judge_plan(plan, call.caller)
         plan = replace(plan, facts=facts)
@@ -257,7 +258,9 @@ class Gate:
 
     def plan_call(self, call: Call, tool: Tool | None = None) -> Plan:
         """Return what a call would do. Raises as `call` does."""
-        tool = tool or self.find_tool(call.tool)
+        if tool is None:
+            call = self.with_meant_tool(call)
+            tool = self.find_tool(call.tool)
         call = call._replace(caller=self._with_preapproved_level(call.caller))
         if call.calls:
             return plan_calls(
@@ -274,16 +277,30 @@ class Gate:
             return perform(tool, given._replace(arguments=checked), self.context)
 
         try:
-            return plan_arguments(call.arguments)
+            try:
+                plan = plan_arguments(call.arguments)
+            except InvalidParameterError:
+                # Needed by what a tool does not take as it came, and by no other.
+                from iac_runtime.gate.repair import repair_arguments
+
+                meant = repair_arguments(call.arguments, tool)
+                if not meant.notes:
+                    raise
+                repairs = (*call.repairs, *meant.notes)
+                call = call._replace(arguments=meant.arguments, repairs=repairs)
+                plan = plan_arguments(call.arguments)
         except ToolError as error:
             error.command = error.command or tool.name
             if operation is not None:
                 error.app = error.app or operation.tables.app.name
             suggest_corrected_call(error, call.arguments, tool, plan_arguments)
             raise error from None
+        if not call.repairs:
+            return plan
+        return replace(plan, facts=replace(plan.facts, repairs=call.repairs), repaired=call)
 
     def find_tool(self, name: str) -> Tool:
-        """Return the tool of a name.
+        """Return the tool of a name, or the one that the name stands for.
 
         Raises:
             UnknownToolError: There is none; the error has the nearest names.
@@ -291,16 +308,46 @@ class Gate:
         """
         # One catalogue from here on: another may take its place meanwhile.
         catalogue = self.catalogue
+        name = self._meant_name(name, catalogue)
         if catalogue is not None and name in OWN_TOOLS:
             return OWN_TOOLS[name]
         if catalogue is not None and (row := catalogue.tools.get(name)) is not None:
             return catalogue.load_tool(row)
-        added = self._added()
-        if name in added:
-            return added[name]
+        return self._added()[name]
+
+    def with_meant_tool(self, call: Call) -> Call:
+        """Return a call by the name that its tool has.
+
+        Raises:
+            UnknownToolError: There is none; the error has the nearest names.
+        """
+        name = self._meant_name(call.tool, self.catalogue)
+        if name == call.tool:
+            return call
+        note = f"{call.tool} was taken for {name}"
+        return call._replace(tool=name, repairs=(*call.repairs, note))
+
+    def _meant_name(self, name: str, catalogue: Catalogue | None) -> str:
+        own = catalogue is not None and (name in OWN_TOOLS or name in catalogue.tools)
+        if own or name in self._added():
+            return name
         if catalogue is None:
             raise UnknownToolError(name)
-        raise catalogue.unknown_tool_error(name, [*catalogue.tools, *OWN_TOOLS, *added])
+        # Needed by names that no tool has, and by no other.
+        from iac_runtime.gate.repair import meant_tools, object_call
+
+        known = [*catalogue.tools, *OWN_TOOLS, *self._added()]
+        meant = meant_tools(name, known)
+        if len(meant) == 1:
+            return meant[0]
+        error = catalogue.unknown_tool_error(name, meant or known)
+        if (then := object_call(name, catalogue)) is not None:
+            error.next = then
+            try:
+                self.plan_call(Call(then.tool, then.arguments))
+            except ToolError as failure:
+                error.next = failure.next
+        raise error
 
     def judge_plan(self, plan: Plan, caller: Requester) -> tuple[CallFacts, Decision]:
         """Return what is known of a plan, and what is to be done with it."""
@@ -439,7 +486,7 @@ class Gate:
                 app=",".join(app or name.replace(",", " ") for app, name in facts.apps),
                 effects=tuple(effect.audit_row() for effect in facts.effects),
                 client=facts.client,
-                reasons=decision.reasons,
+                reasons=(*decision.reasons, *(f"Put right: {note}." for note in facts.repairs)),
                 decision=decision.action,
                 source=decision.source,
                 arguments=facts.arguments,

@@ -6,6 +6,7 @@ fits a failure by its number; without a number it fits what does not explain its
 Loaded for what fails or is asked about, and for no call that works.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -13,9 +14,10 @@ from iac_base.errors import ErrorType, ToolError
 from iac_base.words import STANDARD_VERBS, fold_name
 from iac_runtime.gate.plans import Plan
 from iac_runtime.language.steps import AllElements, ById, PropertyStep, Whose
+from iac_runtime.policy.facts import CallFacts
 from iac_runtime.policy.requests import class_term, find_specifiers_and_columns, inspect_request
-from iac_runtime.tools.field import field_rows
-from iac_runtime.tools.tables import APPLICATION, parameters_of
+from iac_runtime.tools.field import field_rows, find_gap_rows
+from iac_runtime.tools.tables import APPLICATION, Operation, parameters_of
 
 _NUMBERS: Final[Mapping[ErrorType, int]] = {"PERMISSION_DENIED": -1743, "TIMEOUT": -1712}
 """The number that a failure without one stands for."""
@@ -51,7 +53,7 @@ class CallTerms(NamedTuple):
 
 def explain_failure(error: ToolError, plan: Plan) -> None:
     """Add the case that fits a failure best to what its error suggests, if one does."""
-    row = find_failure_case(read_call_terms(plan), error.type, error.number)
+    row = find_failure_case(_plan_terms(plan), error.type, error.number)
     if row is not None:
         error.suggestion = f"{error.suggestion} {describe_case(row)}".lstrip()
 
@@ -69,9 +71,61 @@ def find_failure_case(
 def describe_call_cases(plan: Plan) -> str:
     """Return the case that fits a call best, or the first that fits one of several; or nothing."""
     for part in plan.parts or (plan,):
-        for row in known_cases(read_call_terms(part), "question"):
+        terms = _plan_terms(part)
+        # A row for refusals that names no line is for a person to weigh.
+        told = [
+            row
+            for row in known_cases(terms, "refusal")
+            if "given" not in row
+            and terms.words
+            & terms.verbs
+            & _fold_all((*row["terms"], row.get("play", {}).get("verb", "")))
+        ]
+        for row in (*known_cases(terms, "question"), *told):
             return describe_case(row)
     return ""
+
+
+def refuse_known_case(facts: CallFacts, operation: Operation) -> None:
+    """Let no call go out of which a row says that the app cannot do it, or does harm.
+
+    Raises:
+        ToolError: A row with `given` fits the call, and its line.
+    """
+    for row in known_cases(read_call_terms(facts, operation), "refusal"):
+        if "given" in row and re.search(row["given"], facts.line):
+            app = operation.tables.app.name
+            says = f"IAC does not do this in {app}: {row['act']}. {row['happens']}"
+            way = f"Nothing was sent. {row.get('safe', '')}".rstrip()
+            raise ToolError("NOT_SUPPORTED", says, way, app=app)
+
+
+def describe_gaps(facts: CallFacts, operation: Operation, *, is_empty: bool) -> list[str]:
+    """Return the cases by which an answer may lack something.
+
+    A row fits an answer whose line is as it says (`given`); an empty one where it is about the
+    property or the class that was read.
+    """
+    terms = read_call_terms(facts, operation)
+    rows = find_gap_rows(terms.app, facts.line)
+    if is_empty and not rows:
+        plays = ((row, row.get("play", {})) for row in field_rows(terms.app, "postcondition"))
+        rows = [row for row, play in plays if _lacks_thing(play, terms)]
+    return [describe_case(row) for row in rows]
+
+
+def _lacks_thing(play: Mapping[str, Any], call: CallTerms) -> bool:
+    """Say whether a call read what a row says may be missing: a property, or objects."""
+    if play.get("fault") != "missing":
+        return False
+    if "property" in play:
+        return {fold_name(play["property"]), fold_name(play["of"])} <= {*call.words, *call.owners}
+    part = play.get("part", "")
+    return any(fold_name(one.removesuffix("s")) in call.words for one in (part, *part.split()))
+
+
+def _plan_terms(plan: Plan) -> CallTerms:
+    return read_call_terms(plan.facts, plan.tool.operation, plan.tool.name)
 
 
 def describe_case(row: Mapping[str, Any]) -> str:
@@ -127,13 +181,12 @@ def _has_thing(term: str, call: CallTerms) -> bool:
     return owned and fold_name(last) in call.words
 
 
-def read_call_terms(plan: Plan) -> CallTerms:
+def read_call_terms(facts: CallFacts, operation: Operation | None, tool: str = "") -> CallTerms:
     """Return what a call does to what."""
-    facts, operation = plan.facts, plan.tool.operation
     event, standard = facts.event, _fold_all(STANDARD_VERBS)
     if event is None or operation is None:
         # `app_launch` has no event.
-        words = {plan.tool.name.rpartition("_")[2], *(effect.kind for effect in facts.effects)}
+        words = {tool.rpartition("_")[2], *(effect.kind for effect in facts.effects)}
         return CallTerms(facts.app[0], _fold_all(words), frozenset(), standard)
     tables = operation.tables
     view = inspect_request(event, parameters_of(operation), "", tables)

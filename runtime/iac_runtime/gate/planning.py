@@ -76,6 +76,7 @@ from iac_runtime.policy.taint import iterate_texts, remove_secret_columns
 from iac_runtime.policy.verbs import STARTERS
 from iac_runtime.tool import Level, Spec, at_most
 from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.field import field_rows, find_gap_rows, is_doubted
 from iac_runtime.tools.shape import RESULT_LIMIT, Tool
 from iac_runtime.tools.tables import Operation, Tables, parameters_of
 
@@ -169,8 +170,14 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
     facts = context.permissions.request_facts(facts, told or event, level, operation)
     names = names_of(event, operation.tables, context.home, seconds)
     witness: WriteVerification | None = None
-    if event.writes and level != "SAFE":
+    named = (str(getattr(name, "word", name)) for name, _ in event.named)
+    doubted = event.writes and is_doubted(app.id, event.command or event.op, named)
+    if event.writes and (level != "SAFE" or doubted):
         refuse_cleaned(told or event, call, context)
+        if any("given" in row for row in field_rows(app.id, "refusal")):
+            from iac_runtime.gate.known_cases import refuse_known_case
+
+            refuse_known_case(facts, operation)
         witness = WriteVerification(event, operation, call, context, seconds)
         facts = witness.with_undo(facts)
 
@@ -215,7 +222,14 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
             found = found._replace(notes=(*found.notes, *shared_notes(names, answer)))
         found = finish_result(found, call, facts, operation, context)
         if witness:
-            return found._replace(outcome=witness.confirm(answer.value, answer.around))
+            outcome = witness.confirm(answer.value, answer.around, cancel=cancel)
+            return found._replace(outcome=outcome)
+        is_empty = found.value is None or found.value in ("", [])
+        if is_empty or find_gap_rows(app.id, facts.line):
+            from iac_runtime.gate.known_cases import describe_gaps
+
+            gaps = describe_gaps(facts, operation, is_empty=is_empty)
+            found = found._replace(notes=(*found.notes, *gaps))
         return found._replace(outcome=missing_parts(found, answer, paged=paged))
 
     def refuse(counts: Sequence[Mapping[str, Any]]) -> None:

@@ -38,6 +38,7 @@ class Call(NamedTuple):
         confirm: Whether what it did is read back.
         undoes: The number of the call that it takes back; 0 for none.
         whole: All of the answer is wanted at once: a program reads it, not a model.
+        repairs: What was put right in what came, a line each.
         cancel: Ends it from another thread.
     """
 
@@ -54,6 +55,7 @@ class Call(NamedTuple):
     undoes: int = 0
     whole: bool = False
     cancel: Cancellation | None = None
+    repairs: tuple[str, ...] = ()
 
     def asks_same(self, other: "Call") -> bool:
         """Say whether another call, by whoever made this one, asks for the same."""
@@ -147,6 +149,7 @@ class Plan:
         carry: Carries them out; None for one after the other.
         resumable: Whether it holds after a person thought about it. One that lies in what moves,
             and that no request holds, is planned again.
+        repaired: The call that was planned, where another came.
     """
 
     tool: Tool
@@ -157,6 +160,7 @@ class Plan:
     notes: tuple[str, ...] = ()
     carry: "CarryParts | None" = field(default=None, repr=False)
     resumable: bool = True
+    repaired: Call | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +179,7 @@ class CompletedCall:
         outcome: Of a write what was read back of it, of a read that something is missing; None
             where there is nothing to say.
         images: Pictures beside the value.
+        repairs: What was put right in the call, a line each.
     """
 
     value: Any
@@ -187,6 +192,7 @@ class CompletedCall:
     source: str = ""
     outcome: Outcome | None = None
     images: tuple[ToolImage, ...] = ()
+    repairs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -357,6 +357,7 @@ def completed_call(plan: Plan, found: ToolResult, decision: Decision) -> Complet
         decision.source,
         found.outcome,
         found.images,
+        plan.facts.repairs,
     )
 
 

@@ -1,14 +1,16 @@
 """After a failure: the call to make next, as data (`ToolError.next`).
 
-An argument that is wrong is put right by the nearest words, until the call can be planned: what is
-proposed would be sent. Where nothing is near, a read shows what there is. What only a person can
-mend (a permission, a refusal) has no next call.
+It is the caller's own call, edited as little as possible: what is wrong is put right by the nearest
+words, until the call can be planned. Where nothing is near, a read goes without what is wrong. A
+write loses nothing and is given no value: it has no next call but a look at what it names, and the
+error says what to decide. What only a person can mend (a permission, a refusal) has none either.
 """
 
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from typing import Any, Final
 
 from iac_base.errors import (
@@ -20,23 +22,24 @@ from iac_base.errors import (
     quote_text,
 )
 from iac_base.text import text_literal
+from iac_base.words import fold_name
 from iac_runtime.gate.plans import Call, Plan
 from iac_runtime.language.reader import AppReader
 from iac_runtime.language.references import resolve_steps
 from iac_runtime.language.steps import ById, ByIndex, ByName, Event, MiddleOrSome, RelativeTo, Step
-from iac_runtime.language.terms import has_elements
+from iac_runtime.language.terms import camel_case, find_class_term, has_elements
 from iac_runtime.language.text import format_reference
 from iac_runtime.policy.requests import find_specifiers
 from iac_runtime.tools.checking import check_arguments
 from iac_runtime.tools.own import OWN_TOOLS
 from iac_runtime.tools.shape import Tool
-from iac_runtime.tools.tables import APPLICATION, Operation
+from iac_runtime.tools.tables import APPLICATION, Operation, Tables
 
 _PLANS: Final = 40
 """Calls that are planned in search of the one that was meant."""
 
 _FEWER: Final = 20
-"""Rows of a list that took too long."""
+"""Rows of a list that is proposed."""
 
 _LOOKS: Final[frozenset[ErrorType]] = frozenset(
     {"EXECUTION_ERROR", "INVALID_PARAMETER", "NOT_FOUND", "NOT_SUPPORTED", "UNKNOWN"}
@@ -58,10 +61,19 @@ def suggest_corrected_call(
     elif tool.name not in OWN_TOOLS:
         # Planning may cost what carrying out does.
         plan = partial(check_arguments, schema=tool.input)
-    if isinstance(error, InvalidParameterError):
-        error.set_next_call(
-            lambda: _find_corrected_call(error, given, tool, plan) or _suggest_read(tool, given)
-        )
+    if not isinstance(error, InvalidParameterError) or not isinstance(given, Mapping):
+        return
+    reads = _only_reads(tool)
+    if error.key and not (reads or error.suggestion):
+        error.suggestion = f"Decide what {error.key} is to be, and call again."
+
+    def find_call() -> NextCall | None:
+        found = _find_corrected_call(error, given, tool, plan)
+        if found is None and reads:
+            found = _find_corrected_call(error, given, tool, plan, leave_out=True)
+        return found or _suggest_read(tool, given)
+
+    error.set_next_call(find_call)
 
 
 def suggest_after_failure(error: ToolError, call: Call, plan: Plan) -> None:
@@ -93,17 +105,24 @@ def repeated_call(call: Call) -> NextCall | None:
 
 
 def _find_corrected_call(
-    error: ToolError, given: Mapping[str, Any], tool: Tool, plan: Callable[..., Any]
+    error: ToolError,
+    given: Mapping[str, Any],
+    tool: Tool,
+    plan: Callable[..., Any],
+    *,
+    leave_out: bool = False,
 ) -> NextCall | None:
-    """Return the call with its faults put right; None where that does not lead to one."""
-    waiting, left = [(error, given)], _PLANS
+    """Return the call with its faults put right; None where that does not lead to one.
+
+    With `leave_out` the call may lose what is wrong, where nothing puts it right.
+    """
+    waiting: list[tuple[ToolError, Mapping[str, Any]]] = [(error, given)]
+    left = _PLANS
     for failed, arguments in waiting:
-        tries = (
-            _candidate_arguments(failed, arguments, tool)
-            if isinstance(failed, InvalidParameterError)
-            else ()
-        )
-        for other in tries:
+        if not isinstance(failed, InvalidParameterError):
+            continue
+        tries = _candidate_arguments(failed, arguments, tool)
+        for other in chain(tries, _without_fault(failed, arguments) if leave_out else ()):
             left -= 1
             try:
                 plan(other)
@@ -113,26 +132,35 @@ def _find_corrected_call(
             except IacError:
                 return None
             else:
-                return NextCall(tool.name, other)
+                return NextCall(tool.name, _of_few_rows(tool.operation, other))
     return None
 
 
 def _candidate_arguments(
     error: InvalidParameterError, given: Mapping[str, Any], tool: Tool
 ) -> Iterator[dict[str, Any]]:
-    if error.give:
+    operation = tool.operation
+    reads = _only_reads(tool)
+    if error.ambiguous and not reads:
+        return
+    if error.give and (reads or not error.key):
         yield {key: value for key, value in {**given, **error.give}.items() if value is not None}
     for near in error.near:
         yield from _word_replacements(given, error.said, near)
+    yield from _pattern_replacements(given, error.said)
+    if operation is not None:
+        for key, value in given.items():
+            written = read_script_reference(value, operation.tables)
+            if written:
+                yield {**given, key: written}
     if error.said in given:
         # What has no such name may be meant for an argument that is missing.
         rest = {key: value for key, value in given.items() if key != error.said}
         for key in tool.input.get("required", ()):
             if key not in given:
                 yield {**rest, key: given[error.said]}
-    operation = tool.operation
     example = operation.spec.example if operation is not None else tool.example
-    if tool.level == "SAFE" and not example.keys() <= given.keys():
+    if reads and not example.keys() <= given.keys():
         # Of a read, what is missing can be anything that is there.
         yield {**example, **given}
 
@@ -164,6 +192,100 @@ def _word_replacements(value: Any, said: str, near: str) -> Iterator[Any]:
                 yield [*value[:at], other, *value[at + 1 :]]
 
 
+_EMPTY: Final[tuple[Any, ...]] = ({}, [])
+
+
+def _without_fault(
+    error: InvalidParameterError, given: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """Yield the arguments without the word that is wrong, else without the argument."""
+    if error.said and (rest := _without_word(given, error.said)) != given:
+        yield rest
+    if error.key in given:
+        yield {key: value for key, value in given.items() if key != error.key}
+
+
+def _without_word(value: Any, said: str) -> Any:
+    if isinstance(value, Mapping):
+        rest = {key: _without_word(part, said) for key, part in value.items() if key != said}
+        return {key: part for key, part in rest.items() if part not in _EMPTY and part != said}
+    if isinstance(value, list):
+        rows = [_without_word(part, said) for part in value]
+        return [part for part in rows if part not in _EMPTY and str(part).lstrip("-") != said]
+    return value
+
+
+def _pattern_replacements(value: Any, said: str) -> Iterator[Any]:
+    """Yield `value` with a pattern, compared by the word `said`, as the comparison that it is."""
+    if not isinstance(value, Mapping):
+        return
+    for key, part in value.items():
+        if key == said and fold_name(said) in _PATTERNS and isinstance(part, str):
+            word = part.strip("%*")
+            begins, ends = (part[at : at + 1] in _WILD for at in (0, len(part) - 1))
+            if word and not set(word) & _WILD:
+                rest = {one: it for one, it in value.items() if one != said}
+                yield {**rest, _COMPARISONS[begins, ends]: word}
+        for other in _pattern_replacements(part, said):
+            yield {**value, key: other}
+
+
+_PATTERNS: Final = frozenset({"like", "ilike", "match", "matches", "glob", "regex", "search"})
+_WILD: Final = frozenset("%*")
+_COMPARISONS: Final[Mapping[tuple[bool, bool], str]] = {
+    (True, True): "contains",
+    (True, False): "ends with",
+    (False, True): "begins with",
+    (False, False): "contains",
+}
+"""Whether a pattern begins and ends with a wildcard -> the comparison that it stands for."""
+
+_POSITIONS: Final = {"first": 0, "second": 1, "third": 2, "last": -1}
+_SCRIPT_PART: Final = re.compile(
+    r"(?:the )?(?:(first|second|third|last|every) (.+)|(.+?) (\d+|\"[^\"]*\")|(.+))"
+)
+
+
+def read_script_reference(text: Any, tables: Tables) -> str:
+    """Return a reference that is written as AppleScript has it (`first tab of window 1`)."""
+    if not isinstance(text, str):
+        return ""
+    written = ""
+    for part in reversed(re.split(r" (?:of|in) (?=(?:[^\"]*\"[^\"]*\")*[^\"]*$)", text.strip())):
+        found = _SCRIPT_PART.fullmatch(part)
+        if found is None:
+            return ""
+        place, kind, named, which, only = found.groups()
+        if only is not None and fold_name(only).startswith("application"):
+            continue
+        if named is not None and fold_name(named) in ("app", "application"):
+            continue
+        term = find_class_term(kind or named or "", tables)
+        if term is None and only is None:
+            return ""
+        step = tables.classes[term].plural if term is not None else camel_case(only or "")
+        if place in _POSITIONS:
+            step += f"[{_POSITIONS[place]}]"
+        elif which is not None:
+            step += f"[{int(which) - 1}]" if which.isdigit() else f"[{which}]"
+        written += f".{step}" if written else step
+    return "" if written == text else written
+
+
+def _only_reads(tool: Tool) -> bool:
+    """Say whether a call can do no more than read, whatever its arguments."""
+    operation = tool.operation
+    looks = operation is None or operation.spec.op in ("get", "list", "count")
+    return looks and tool.ceiling == "SAFE"
+
+
+def _of_few_rows(operation: Operation | None, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return arguments with a limit, where they have none and rows can be many."""
+    limited = operation is not None and operation.spec.op == "list" and "limit" not in given
+    takes = operation is not None and "limit" in operation.spec.params
+    return {**given, "limit": _FEWER} if limited and takes else given
+
+
 def _suggest_read(tool: Tool, given: Mapping[str, Any]) -> NextCall | None:
     """Return a read that shows what the call could have named; of a written tool, its page."""
     operation = tool.operation
@@ -175,10 +297,13 @@ def _suggest_read(tool: Tool, given: Mapping[str, Any]) -> NextCall | None:
         with suppress(ToolError):
             AppReader(tables, "/").read_object(target, "item")
             return NextCall(f"{tables.key}_get", {"target": target})
+    if not _only_reads(tool):
+        return None
     for op in ("list", "get"):
         spec = tables.tools.get(op)
         if spec is not None and spec.example:
-            return NextCall(f"{tables.key}_{op}", spec.example)
+            few = {"limit": _FEWER} if "limit" in spec.params else {}
+            return NextCall(f"{tables.key}_{op}", {**spec.example, **few})
     return NextCall("find_tools", {"query": operation.spec.jxa, "app": tables.app.name})
 
 
@@ -241,5 +366,5 @@ def _list_call(steps: tuple[Step, ...], tool: Operation) -> NextCall | None:
     if not found.selectable or not found.classes:
         return None
     of = format_reference(collection[:-1])
-    given = {"element": found.classes[0], **({"of": of} if of else {})}
+    given = {"element": found.classes[0], **({"of": of} if of else {}), "limit": _FEWER}
     return NextCall(f"{tool.tables.key}_list", given)

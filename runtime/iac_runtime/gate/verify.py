@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from iac_base.errors import IacError, SetupError, ToolError
+from iac_base.errors import Cancellation, IacError, SetupError, ToolError
 from iac_base.secrets import redact_text
 from iac_base.text import clean_text
 from iac_runtime.execution.answers import OUTCOME_UNKNOWN, SurroundingAnswers
 from iac_runtime.gate.plans import Call, ToolContext
-from iac_runtime.language.raw_event import compose_read
+from iac_runtime.language.raw_event import compose_read, join_reads
 from iac_runtime.language.steps import Event
 from iac_runtime.outcomes.compare import LOST, compare_reads, unread_reference
 from iac_runtime.outcomes.inverse import (
@@ -24,8 +24,9 @@ from iac_runtime.outcomes.inverse import (
     rivals_of,
 )
 from iac_runtime.outcomes.outcome import Outcome
-from iac_runtime.outcomes.read_back import ReadBackPlan, ReadBackPlanner
+from iac_runtime.outcomes.read_back import UNSEEN, ReadBackPlan, ReadBackPlanner
 from iac_runtime.policy.facts import VERB_WORDS, CallFacts, Effect, Undo, describe_undo
+from iac_runtime.tools.field import field_rows
 from iac_runtime.tools.tables import Operation
 
 if TYPE_CHECKING:
@@ -140,13 +141,19 @@ class WriteVerification:
             error.outcome = self.confirm(None, reads, lost=True).facts()
 
     def confirm(
-        self, value: Any, reads: SurroundingAnswers | None, *, lost: bool = False
+        self,
+        value: Any,
+        reads: SurroundingAnswers | None,
+        *,
+        lost: bool = False,
+        cancel: Cancellation | None = None,
     ) -> Outcome:
         """Return the outcome of a write, and keep how it is taken back.
 
         Args:
             value, reads: What it answered, and what was read around it.
             lost: Whether its answer was.
+            cancel: Ends the wait for an app that is late.
         """
         watch, tables = self._watch, self._operation.tables
         outcome = _NOT_READ
@@ -154,6 +161,8 @@ class WriteVerification:
             outcome = replace(LOST, reference=unread_reference(watch, value, reads, tables))
         elif self._confirms:
             outcome = compare_reads(watch, value, reads, tables)
+            if outcome.state != "confirmed" or self._hides():
+                outcome, reads = self._settle(outcome, value, reads, cancel)
         if not (self._can_keep and self._confirms):
             return outcome
         if watch.operation == "set" and reads is not None and not self._loss:
@@ -168,6 +177,47 @@ class WriteVerification:
             inverse = inverse_of(watch, outcome, value, reads, tables)
         outcome = replace(outcome, undo="" if inverse.steps else inverse.says)
         return replace(outcome, call=self._keep_call(outcome, inverse))
+
+    def _hides(self) -> bool:
+        """Say whether the book knows what a first look at such a write does not see."""
+        watch, tables = self._watch, self._operation.tables
+        plays = (row.get("play", {}) for row in field_rows(tables.app.id, "postcondition"))
+        return any(
+            watch.operation in UNSEEN.get(play.get("fault", ""), ())
+            and play.get("verb", "") == watch.operation
+            and ("of" not in play or tables.is_descendant(watch.kind, play["of"]))
+            for play in plays
+        )
+
+    def _settle(
+        self,
+        outcome: Outcome,
+        value: Any,
+        reads: SurroundingAnswers | None,
+        cancel: Cancellation | None,
+    ) -> tuple[Outcome, SurroundingAnswers | None]:
+        """Return the outcome, and what was read last, as the field book says of such a write."""
+        # Needed by what is not confirmed, or may not stay.
+        from iac_runtime.gate.postconditions import Postconditions
+
+        executor, tables = self._context.executor, self._operation.tables
+
+        def look_again(events: Sequence[Event], seconds: float) -> tuple[dict[str, Any], ...]:
+            executor.wait(seconds, cancel)
+            try:
+                answer = executor.execute(
+                    join_reads(events, tables),
+                    app=tables.app.name,
+                    command=self._call.tool,
+                    timeout=self._seconds,
+                    cancel=cancel,
+                )
+            except ToolError:
+                return ()
+            return tuple(answer.value)
+
+        book = Postconditions(self._facts, self._operation, self._watch, self._seconds)
+        return book.settle_outcome(outcome, value, reads, look_again)
 
     def _keep_call(self, outcome: Outcome, inverse: Inverse) -> int:
         """Keep the call; return its number, 0 where it cannot be kept."""

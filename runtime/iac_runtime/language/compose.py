@@ -271,7 +271,9 @@ def _compose_list(tool: Operation, given: Mapping[str, Any], reader: AppReader) 
             )
         offset = int(number)
     if offset < 0 or (limit is not None and limit < 0):
-        raise InvalidParameterError("limit and offset must be 0 or more.")
+        good = {"offset": abs(offset), "limit": limit and abs(limit)}
+        give = {key: value for key, value in good.items() if given.get(key)}
+        raise InvalidParameterError("limit and offset must be 0 or more.", give=give)
     return _build_event(
         tool,
         "list",

@@ -61,22 +61,24 @@ from iac_runtime.language.values import ValueReader
 from iac_runtime.tool import Property
 from iac_runtime.tools.tables import APPLICATION, Tables
 
-_OPERATOR_SPELLINGS: Final[Mapping[Operator, tuple[str, ...]]] = {
-    "=": ("=", "==", "equals", "is"),
-    ">": (">", "greaterthan", "after"),
-    ">=": (">=", "greaterthanequals"),
-    "<": ("<", "lessthan", "before"),
-    "<=": ("<=", "lessthanequals"),
-    "_contains": ("contains", "contain"),
-    "_beginsWith": ("beginswith", "startswith", "beginwith", "startwith"),
-    "_endsWith": ("endswith", "endwith"),
+_OPERATOR_SPELLINGS: Final[Mapping[Operator, str]] = {
+    "=": "= == === equals equal equalto is eq on",
+    ">": "> greaterthan gt morethan above after",
+    ">=": ">= => ≥ greaterthanequals greaterthanorequal greaterthanorequalto gte ge atleast min"
+    " since from onorafter",
+    "<": "< lessthan lt below under before",
+    "<=": "<= =< ≤ lessthanequals lessthanorequal lessthanorequalto lte le atmost max until"
+    " onorbefore",
+    "_contains": "contains contain includes icontains has",
+    "_beginsWith": "beginswith startswith beginwith startwith",
+    "_endsWith": "endswith endwith",
 }
 _OPERATORS: Final[Mapping[str, Operator]] = {
-    word: operator for operator, words in _OPERATOR_SPELLINGS.items() for word in words
+    word: operator for operator, words in _OPERATOR_SPELLINGS.items() for word in words.split()
 }
-_UNEQUAL: Final = ("!=", "<>", "notequals", "isnot", "isnotequalto", "doesnotequal")
-_NOT: Final = ("doesnot", "isnot", "not")
-_IN: Final = ("in", "isin")
+_UNEQUAL: Final = "!= <> ≠ !== ne neq notequals notequal isnot isnotequalto doesnotequal".split()
+_NOT: Final = ("doesnot", "isnot", "not", "n")
+_IN: Final = ("in", "isin", "oneof", "anyof")
 _KNOWN: Final = (
     *("=", "!=", ">", ">=", "<", "<=", "contains", "begins with", "ends with", "in"),
     *("not contains", "not in"),
@@ -253,7 +255,10 @@ class AppReader:
         operator = _OPERATORS.get(key)
         if operator is None:
             raise InvalidParameterError(
-                f"{quote_text(word)} is not a comparison for a filter.", said=word, known=_KNOWN
+                f"{quote_text(word)} is not a comparison for a filter.",
+                f"Write one of: {', '.join(_KNOWN)}.",
+                said=word,
+                known=_KNOWN,
             )
         last = found.steps[-1]
         if isinstance(last, Boundary):

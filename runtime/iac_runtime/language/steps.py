@@ -257,7 +257,14 @@ def read_date(text: str, where: str = "date") -> DateValue:
         if shift is None:
             shift = _local_offset(moment)
     except (ValueError, OverflowError, OSError):
-        raise InvalidParameterError(f"{where}: {quote_text(text)} is not a date.", _DATES) from None
+        # Needed by what is no date, and by no other.
+        from iac_runtime.language.dates import date_readings
+
+        meant = date_readings(text, expand_day_words)
+        way = f"Write {' or '.join(meant)}." if meant else _DATES
+        raise InvalidParameterError(
+            f"{where}: {quote_text(text)} is not a date.", way, said=text, key=where, meanings=meant
+        ) from None
     ms = (moment.replace(tzinfo=None) - _EPOCH - shift) // _STEP
     if not _FIRST <= ms <= _LAST:
         raise InvalidParameterError(f"{where}: {quote_text(text)} is outside the years 1 to 9999.")

@@ -149,6 +149,8 @@ def _judge_delete(
 ) -> Outcome:
     if watch.many:
         left, was = (one[0].get("value") for one in (reads.after, reads.before))
+        if was == 0:
+            return Outcome("unchanged", says="there was none")
         if left == 0:
             return Outcome("confirmed")
         if not isinstance(left, int) or not isinstance(was, int):

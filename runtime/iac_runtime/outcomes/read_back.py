@@ -61,6 +61,14 @@ MOST: Final = 200
 _DEAR: Final = 1000
 """Milliseconds from which on an object is not looked for by its id alone."""
 
+UNSEEN: Final[Mapping[str, tuple[WriteOperation, ...]]] = {
+    "reverts": ("set",),
+    "extra": ("set", "make", "delete", "move"),
+    "drops": ("set", "delete"),
+    "instead": ("make",),
+}
+"""Fault of the field book -> the writes of which a first look does not see it."""
+
 _BY_EVENT: Final[Mapping[str, WriteOperation]] = {
     "coresetd": "set",
     "corecrel": "make",
@@ -80,6 +88,7 @@ class ReadBackPlan:
         target: The object, as the call named it; none of what is made.
         ident: The property by which it is found again, and which each read gives first.
         container: The property that holds what it lies in.
+        there: The collection that something is to be made in; none where it is not known.
         around: The reads.
         wanted: What properties should be afterwards.
         unread: Properties that cannot be read back, or may not.
@@ -97,6 +106,7 @@ class ReadBackPlan:
     target: tuple[Step, ...] = ()
     ident: Property | None = None
     container: Property | None = None
+    there: tuple[Step, ...] = ()
     around: SurroundingReads = SurroundingReads()  # noqa: RUF009 (it is immutable)
     wanted: tuple[ExpectedValue, ...] = ()
     unread: tuple[str, ...] = ()
@@ -198,9 +208,9 @@ class ReadBackPlanner:
         wanted, unread = self._expected_values((term,), fields)
         known = effect_of(self._event.code, self._event.app, term, self._tables)
         ident = self._identifier_of(term)
-        return self._with_new_object_reads(
-            ReadBackPlan("make", term, wanted=wanted, unread=unread, ident=ident, known=known)
-        )
+        there = self._destination_collection(term, "at")
+        watch = ReadBackPlan("make", term, ident=ident, there=there, wanted=wanted, unread=unread)
+        return self._with_new_object_reads(replace(watch, known=known))
 
     def _plan_copy(self) -> ReadBackPlan:
         found, *others = self._direct_objects()
@@ -427,12 +437,15 @@ class ReadBackPlanner:
         if not steps or isinstance(steps[-1], ById | PropertyStep):
             return steps
         bare = without_filter(steps[:-1])
-        by_id = ident is not None and is_id(ident) and bare and isinstance(bare[-1], AllElements)
-        return (*bare, PreviouslyRead("id")) if by_id else steps
+        if ident is None or not bare or not isinstance(bare[-1], AllElements):
+            return steps
+        if is_id(ident):
+            return (*bare, PreviouslyRead("id"))
+        return (*bare, PreviouslyRead("name")) if isinstance(steps[-1], ByIndex) else steps
 
-    def _destination_collection(self, kind: str) -> tuple[Step, ...]:
+    def _destination_collection(self, kind: str, key: str = "to") -> tuple[Step, ...]:
         """Return the collection that a place to move to stands for; none where it is not known."""
-        to = dict(self._event.named).get("to")
+        to = dict(self._event.named).get(key)
         if not isinstance(to, RefValue):
             return ()
         steps = to.steps

@@ -217,6 +217,7 @@ class CallFacts:
             nothing is read around it.
         known: What the field book knows of such a call, told where a person is asked.
         parts: Of several calls that stand or fall together, the facts of each.
+        repairs: What was put right in the call before it was planned, a line each.
         sent: Argument -> what would be sent for it (`permissions.sent_argument_forms`); None where
             nothing is known.
         at: When it is made, in local time; None where that is not known.
@@ -251,6 +252,7 @@ class CallFacts:
     undo: "Undo | None" = None
     known: str = ""
     parts: "tuple[CallFacts, ...]" = ()
+    repairs: tuple[str, ...] = ()
     sent: Callable[[str], tuple[tuple[str, ...], ...] | None] = field(
         default=lambda _key: None, repr=False, compare=False
     )

@@ -42,6 +42,7 @@ from iac_runtime.gate.plans import (
     ToolImage,
 )
 from iac_runtime.gate.results import MOST_SECONDS, clean_value, structured_content
+from iac_runtime.gate.suggest import suggest_corrected_call
 from iac_runtime.policy.facts import Approver, Decision, Verdict
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.prompts import (
@@ -294,6 +295,8 @@ def done_result(done: CompletedCall) -> Result:
         meta["iac/jxa"] = escape_hidden(redact_text(done.line))
     if note:
         meta["iac/note"] = note
+    if done.repairs:
+        meta["iac/repairs"] = without_secrets(clean_value(list(done.repairs)))
     if done.outcome is not None and "outcome" not in content:
         # The module closes its answers.
         meta["iac/outcome"] = clean_value(done.outcome.facts())
@@ -350,19 +353,47 @@ def unwrap_call_tool(call: Call) -> Call:
     most = MAX_LEVEL.get(call.tool)
     if most is None:
         return call
-    given = check_arguments(call.arguments, META_TOOLS[call.tool].input)
-    name = given["name"]
+    call = check_meta_call(call)
+    given = call.arguments
+    name, inner, calls = given["name"], given.get("arguments", {}), given.get("calls", [])
     if name in META_TOOLS:
-        raise InvalidParameterError(
+        error = InvalidParameterError(
             f"{call.tool} cannot call {quote_text(name)}.", f"Call {name} directly."
         )
-    if "calls" in given and "arguments" in given:
-        raise InvalidParameterError(
+        error.next = NextCall(name, inner)
+        raise error
+    if calls and inner:
+        error = InvalidParameterError(
             "You gave both arguments and calls.",
             "Give only calls, a list with the arguments of each call.",
         )
-    calls = tuple(given.get("calls", ()))
-    return call._replace(tool=name, arguments=given.get("arguments", {}), most=most, calls=calls)
+        every = calls if inner in calls else [inner, *calls]
+        error.next = NextCall(call.tool, {"name": name, "calls": every})
+        raise error
+    return call._replace(tool=name, arguments=inner, most=most, calls=tuple(calls))
+
+
+def check_meta_call(call: Call) -> Call:
+    """Return a call of a tool that a surface answers itself, in the schema's own spelling.
+
+    Raises:
+        InvalidParameterError: The arguments do not fit.
+    """
+    tool = META_TOOLS[call.tool]
+    try:
+        return call._replace(arguments=check_arguments(call.arguments, tool.input))
+    except InvalidParameterError:
+        # Needed by what does not fit as it came, and by no other.
+        from iac_runtime.gate.repair import repair_arguments, repair_call_tool
+
+        repair = repair_call_tool if call.tool in MAX_LEVEL else repair_arguments
+        given, notes = repair(call.arguments, tool)
+        try:
+            checked = check_arguments(given, tool.input)
+        except InvalidParameterError as error:
+            suggest_corrected_call(error, given, tool, check_arguments)
+            raise error from None
+        return call._replace(arguments=checked, repairs=notes)
 
 
 def as_call_tool(call: NextCall | None, used: str, name: str) -> NextCall | None:
@@ -427,15 +458,19 @@ class CallMethod:
         deadline = Deadline(peer, call.tool, self._patience)
         try:
             if call.tool == FIND:
-                return done_result(CompletedCall(self._find_tools(call.arguments), "", "SAFE"))
+                call = check_meta_call(call)
+                found = self._find_tools(call.arguments)
+                return done_result(CompletedCall(found, "", "SAFE", repairs=call.repairs))
             call = unwrap_call_tool(call)
+            call = self._gate.with_meant_tool(call)
             deadline.allow_longer(call.arguments.get("timeout"))
             return self._through_gate(call, peer, params, deadline, cancel)
         except ToolError as error:
             if isinstance(error, UnknownToolError) and error.name == params["name"]:
                 raise ProtocolError(INVALID_PARAMS, str(clean_value(str(error)))) from None
-            lost = error.next is not None and error.next.tool == FIND and not self._finds
-            error.next = None if lost else as_call_tool(error.next, params["name"], call.tool)
+            if error.next is not None and error.next.tool == FIND and not self._finds:
+                error.next = NextCall("list_apps") if isinstance(error, UnknownToolError) else None
+            error.next = as_call_tool(error.next, params["name"], call.tool)
             return failure_result(deadline.explain_error(error))
         except Exception as error:
             return failure_result(error)

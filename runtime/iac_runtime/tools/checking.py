@@ -11,7 +11,7 @@ from enum import Enum
 from os import PathLike, fspath
 from typing import Any, Final, TypeAlias
 
-from iac_base.errors import InvalidParameterError, is_synonym, quote_text
+from iac_base.errors import InvalidParameterError, quote_text
 from iac_base.words import fold_name
 
 _Schema: TypeAlias = Mapping[str, Any]
@@ -54,7 +54,7 @@ def check_arguments(arguments: Mapping[str, Any], schema: _Schema) -> dict[str, 
     """
     if not isinstance(arguments, Mapping):
         raise InvalidParameterError("Give the arguments as one object.")
-    _check_bounds(arguments)
+    check_bounds(arguments)
     rows: Mapping[str, _Schema] = schema.get("properties", {})
     required = schema.get("required", ())
     found: dict[str, Any] = {}
@@ -68,13 +68,9 @@ def check_arguments(arguments: Mapping[str, Any], schema: _Schema) -> dict[str, 
                 " script.",
             )
         if key is None:
-            # What people say for it, where that can be one thing only.
-            others = [row for row in rows if row not in arguments and is_synonym(str(name), row)]
-            if len(others) != 1:
-                message = f"There is no argument {quote_text(str(name))}."
-                known = [row.rstrip("_") for row in rows]
-                raise InvalidParameterError(message, said=str(name), known=known)
-            key = others[0]
+            message = f"There is no argument {quote_text(str(name))}."
+            known = [row.rstrip("_") for row in rows]
+            raise InvalidParameterError(message, said=str(name), known=known)
         if value is None and key not in required:
             continue
         if key in found:
@@ -140,7 +136,7 @@ def to_json_types(value: Any, where: str = "arguments", depth: int = 0) -> Any:
     )
 
 
-def _check_bounds(arguments: Mapping[str, Any]) -> None:
+def check_bounds(arguments: Mapping[str, Any]) -> None:
     """Refuse what no app takes and what would only cost time: before anything is built of it."""
     waiting: list[tuple[str, Any, int]] = [("", arguments, 0)]
     while waiting:
@@ -314,17 +310,18 @@ def _validate_arguments(arguments: Mapping[str, Any], schema: _Schema) -> None:
     where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in problem.path)
     where = where.lstrip(".") or "arguments"
     value, wanted = problem.instance, problem.validator_value
+    key = str(problem.path[0]) if problem.path else ""
     shown = quote_text(value if isinstance(value, str) else repr(value))
     if problem.validator == "enum":
         raise InvalidParameterError(
-            f"{where}: {shown} is not allowed.", said=str(value), known=wanted
+            f"{where}: {shown} is not allowed.", said=str(value), known=wanted, key=key
         )
     if problem.validator == "type":
-        raise InvalidParameterError(f"{where} must be {_type_name(wanted)}, not {shown}.")
+        raise InvalidParameterError(f"{where} must be {_type_name(wanted)}, not {shown}.", key=key)
     if problem.validator == "anyOf":
         names = [_type_name(part.get("type")) for part in wanted if part.get("type")]
         raise InvalidParameterError(
-            f"{where} must be {' or '.join(dict.fromkeys(names))}, not {shown}."
+            f"{where} must be {' or '.join(dict.fromkeys(names))}, not {shown}.", key=key
         )
     if problem.validator == "additionalProperties" and isinstance(value, Mapping):
         known = list(problem.schema.get("properties", ()))
@@ -335,7 +332,16 @@ def _validate_arguments(arguments: Mapping[str, Any], schema: _Schema) -> None:
     if problem.validator == "required" and isinstance(value, Mapping):
         lacking = ", ".join(f'"{key}"' for key in wanted if key not in value)
         raise InvalidParameterError(f"{where} lacks {lacking}.")
-    raise InvalidParameterError(f"{where}: {shown} does not fit {problem.validator} {wanted}.")
+    give: dict[str, Any] = {}
+    if isinstance(value, int | float) and len(problem.path) == 1:
+        # What is below zero by a slip of the sign, else what is nearest.
+        if problem.validator == "minimum":
+            give = {key: max(abs(value), wanted)}
+        elif problem.validator == "maximum":
+            give = {key: wanted}
+    raise InvalidParameterError(
+        f"{where}: {shown} does not fit {problem.validator} {wanted}.", give=give, key=key
+    )
 
 
 def _restricting_schema(schema: _Schema) -> dict[str, Any]:

@@ -5,10 +5,13 @@ line; `iac_gen.field` says what the keys and words mean.
 """
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
+
+from iac_base.words import fold_name
 
 _FILE: Final = Path(__file__).with_name("field.jsonl")
 
@@ -20,6 +23,29 @@ def field_rows(app: str, use: str) -> list[Mapping[str, Any]]:
     taken back.
     """
     return [row for key in dict.fromkeys(("", app)) for row in _read_app(key).get(use, ())]
+
+
+def find_gap_rows(app: str, line: str) -> list[Mapping[str, Any]]:
+    """Return the rows that say that an answer to such a line may lack something, or mean little."""
+    gaps = ("missing", "stale", "unscoped", "no-effect")
+    return [
+        row
+        for row in field_rows(app, "postcondition")
+        if "given" in row
+        and row.get("play", {}).get("fault") in gaps
+        and re.search(row["given"], line)
+    ]
+
+
+def is_doubted(app: str, verb: str, names: Iterable[str]) -> bool:
+    """Say whether the book doubts a call that nobody is asked about: it may have no effect."""
+    plays = (row.get("play", {}) for row in field_rows(app, "postcondition"))
+    doubted = {
+        play.get("property", "")
+        for play in plays
+        if play.get("fault") == "no-effect" and fold_name(play.get("verb", "")) == fold_name(verb)
+    }
+    return "" in doubted or any(name in doubted for name in names)
 
 
 def profile_words() -> tuple[frozenset[str], frozenset[str]]:
