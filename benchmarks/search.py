@@ -36,7 +36,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from iac_base.words import fold_name
-from iac_gen.output import read_rows, renamed_rows, search_index
+from iac_gen.output import read_rows, renamed_rows, word_lines
 from iac_runtime.search import Index, SearchHit
 from iac_runtime.serve.tool_pages import added_apps
 from iac_runtime.tools.catalogue import AppRow, Catalogue
@@ -113,7 +113,7 @@ def multiplied(folder: Path, times: int, into: Path) -> Path:
     apps, tools, words, listing = {}, {}, [], []
     lines = (folder / "listing.jsonl").read_text().splitlines()
     by_name = {json.loads(line)["name"]: json.loads(line) for line in lines}
-    rows = read_rows((folder / "search.jsonl").read_text())
+    rows = read_rows((folder / "words.jsonl").read_text())
     for number in range(times):
         end = str(number + 1) if number else ""
         for key, row in catalogue["apps"].items():
@@ -130,7 +130,7 @@ def multiplied(folder: Path, times: int, into: Path) -> Path:
                 tools[new[name]] = {**catalogue["tools"][name], "module": key + end}
     (into / "catalogue.json").write_text(json.dumps({**catalogue, "apps": apps, "tools": tools}))
     (into / "listing.jsonl").write_text("".join(listing))
-    (into / "search.jsonl").write_text("".join(search_index(words)))
+    (into / "words.jsonl").write_text("".join(word_lines(words)))
     return into
 
 

@@ -141,6 +141,12 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
         sys.settrace(tracer)
 
 
+@pytest.fixture(params=["friendly", "hard"])
+def profile(request: pytest.FixtureRequest) -> str:
+    """How simulated apps act: as they are told, or as the field book says of real ones."""
+    return str(request.param)
+
+
 @pytest.fixture(scope="session")
 def corpus() -> Path:
     """The folder of real dictionaries and samples; tests that use it are skipped without it."""

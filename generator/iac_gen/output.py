@@ -1,28 +1,24 @@
 """Output: the files of a folder of tools, made from what was built and what was there.
 
-A folder is whole in itself: modules, `catalogue.json` (tool -> module, function,
-levels), `listing.jsonl` (a finished listing entry a line), `search.jsonl` (the words that
-tools are found by) and `tools.lock` (which key belongs to which app, and what of its surface was
-reviewed). A build of some apps keeps the others. Thousands of apps do not fit in memory: they
-wait packed, and a file is made when it is asked for.
+A folder is whole in itself: modules, `catalogue.json` (tool -> module, function, levels),
+`listing.jsonl` (a finished listing entry a line), `words.jsonl` (what tools are found by, an app a
+line) and `tools.lock` (which key belongs to which app, and what of its surface was reviewed). A
+build of some apps keeps the others. Thousands of apps do not fit in memory: they wait packed, and a
+file is made when it is asked for.
 
 An app's update may call a thing by another name and mean the same: the Apple event carries codes.
 So a reviewed level is held for the codes: of an event, of class and property, of enumeration and
-enumerator. `search.jsonl` has a line an app with its rows, then a line a word with the apps that
-have it, in the order of their bytes, so that a reader finds both without reading the rest. Its
-last line says where the words begin and how many rows there are.
+enumerator.
 """
 
 import hashlib
 import json
 import pickle
 import zlib
-from array import array
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import chain
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -188,13 +184,10 @@ def read_level(text: str) -> Level:
     return text
 
 
-SEARCH_FORMAT: Final = 1
+WORDS_FORMAT: Final = 1
 _LEVELS: Final = (". SAFE", ". MODIFY", ". DANGEROUS")
 _TOLD: Final = 40
 """Stems of a dictionary's own descriptions that a row takes."""
-
-_COMMON_WORD: Final = 50
-"""A word that more apps have, and a quarter of all, tells none of them apart."""
 
 SearchRows: TypeAlias = Mapping[str, Any]
 """An app as it is found: `key`, `name`, the object tools by operation, and rows. A row is
@@ -248,46 +241,15 @@ def renamed_rows(app: SearchRows, names: Mapping[str, str]) -> SearchRows:
 
 
 def read_rows(text: str) -> dict[str, SearchRows]:
-    """Return the apps of an index by their keys. Raises ValueError and KeyError."""
+    """Return the apps of `words.jsonl` by their keys. Raises ValueError and KeyError."""
     lines = (line for line in text.splitlines() if line.startswith('{"key"'))
     return {app["key"]: app for app in map(json.loads, lines)}
 
 
-def search_index(apps: Iterable[SearchRows]) -> Iterator[str]:
-    """Yield the lines of the index of `apps`."""
-    head = json.dumps({"format": SEARCH_FORMAT, "name": "search"}) + "\n"
-    yield head
-    offset, total, count = len(head), 0, 0
-    rows_of: Counter[str] = Counter()
-    strong: dict[str, array[int]] = {}
-    weak: dict[str, array[int]] = {}
-    for app in apps:
-        line = _json_line(app)
-        spelled = {fold_name(app["name"]), fold_name(app["key"])}
-        # People leave the number of a version out.
-        names = {f"={one}" for name in spelled for one in (name, name.rstrip("0123456789")) if one}
-        named = {
-            f"~{word}"
-            for word in {*stem_words(app["name"])} - {*stem_words(fold_name(app["name"]))}
-        }
-        known, also = {*names, *named}, set[str]()
-        for _, _, _, name, owned, purpose, told, _ in app["rows"]:
-            known |= {*name.split()}
-            also |= {*chain(owned.split(), purpose.split(), told.split())}
-            rows_of.update({*chain(name.split(), owned.split(), purpose.split())})
-        for word in known:
-            strong.setdefault(word, array("Q")).append(offset)
-        for word in also - known:
-            weak.setdefault(word, array("Q")).append(offset)
-        total, count, offset = total + len(app["rows"]), count + 1, offset + len(line)
-        yield line
-    limit = max(_COMMON_WORD, count // 4)
-    start = offset
-    for word in sorted({*strong, *weak}, key=lambda word: json.dumps(word).encode()):
-        both = [list(offsets.get(word, ())) for offsets in (strong, weak)]
-        kept = [[] if len(some) > limit else some for some in both]
-        yield _json_line([word, rows_of[word], len(both[0]), *kept])
-    yield _json_line([start, total, count])
+def word_lines(apps: Iterable[SearchRows]) -> Iterator[str]:
+    """Yield the lines of `words.jsonl`: a head, and an app a line."""
+    yield json.dumps({"format": WORDS_FORMAT, "name": "words"}) + "\n"
+    yield from map(_json_line, apps)
 
 
 def _json_line(value: Any) -> str:
@@ -309,7 +271,10 @@ MAX_ENTRY = 8_000
 CATALOGUE = "catalogue.json"
 LISTING = "listing.jsonl"
 LOCK = "tools.lock"
-SEARCH = "search.jsonl"
+WORDS = "words.jsonl"
+FIELD = "field.json"
+"""Rows of the field book that are yours or your team's; there only where you have some."""
+
 _OPEN = 64
 """Apps that stay unpacked: those of a usual build."""
 

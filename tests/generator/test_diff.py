@@ -24,7 +24,7 @@ def built(items: str, quirks: Sequence[QuirkFile] = ()) -> PreviousBuild:
     files, report = build_folder(inputs(source(read(sdef(items))), quirks=quirks))
     assert not report.failed
     return PreviousBuild.read(
-        *(files[name] for name in ("catalogue.json", "listing.jsonl", "tools.lock", "search.jsonl"))
+        *(files[name] for name in ("catalogue.json", "listing.jsonl", "tools.lock", "words.jsonl"))
     )
 
 

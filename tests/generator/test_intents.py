@@ -15,6 +15,7 @@ from making import imported, put, sdef
 from making import read as read_sdef
 from metadata import (
     ACTIONS,
+    DIARY,
     ENTRY,
     FILE,
     TEXT,
@@ -234,7 +235,7 @@ def test_a_lower_level_stops_the_build_and_an_update_is_told_in_words() -> None:
     def built(raw: bytes, before: PreviousBuild | None = None) -> Any:
         given = BuildInputs([loaded(raw)], standard(), [], previous=before or PreviousBuild())
         files, report = build_folder(given)
-        names = ("catalogue.json", "listing.jsonl", "tools.lock", "search.jsonl")
+        names = ("catalogue.json", "listing.jsonl", "tools.lock", "words.jsonl")
         return PreviousBuild.read(*(files[name] for name in names)), report
 
     one = action("GetEntryIntent", parameter("entry", ENTRY), protocols=["DeleteEntity"])
@@ -400,9 +401,15 @@ def test_an_approval_of_the_dictionary_outlives_a_change_of_the_intents(
 
 
 def test_a_build_of_one_source_keeps_the_other(folder: Path) -> None:
-    names = ("catalogue.json", "listing.jsonl", "tools.lock", "search.jsonl")
+    names = ("catalogue.json", "listing.jsonl", "tools.lock", "words.jsonl")
     before = PreviousBuild.read(*((folder / name).read_text() for name in names))
     _, report = build_folder(BuildInputs([DICTIONARY], standard(), [], previous=before))
     assert report.gone == ()
     _, report = build_folder(BuildInputs([loaded(content())], standard(), [], previous=before))
     assert report.gone == ()
+
+
+def test_a_build_says_what_a_person_gains() -> None:
+    _, report = build_folder(BuildInputs([loaded(json.dumps(DIARY).encode())], standard(), []))
+    (app,) = report.apps
+    assert app.gain == "Diary: 13 actions, 2 usable as tools, 1 with text or Markdown"

@@ -19,7 +19,7 @@ from iac_gen.write import read_previous
 
 DIARY = source()
 LEDGER = source(name="Ledger")
-INDEX = ("catalogue.json", "listing.jsonl", "search.jsonl", "tools.lock")
+INDEX = ("catalogue.json", "listing.jsonl", "tools.lock", "words.jsonl")
 
 
 def build(folder: Path, *sources: Source, whole: bool = True, prune: bool = False) -> BuildReport:
@@ -66,13 +66,13 @@ def test_an_update_of_an_app_changes_lines_of_that_app_alone(tmp_path: Path) -> 
     before = texts(tmp_path)
     build(tmp_path, atlas, changed(DIARY), LEDGER)
     after = texts(tmp_path)
-    changes = {name for name in after if after[name] != before[name]} - {"search.jsonl"}
-    indexes = {"catalogue.json", "listing.jsonl", "tools.lock"}
+    changes = {name for name in after if after[name] != before[name]}
+    indexes = {"catalogue.json", "listing.jsonl", "tools.lock", "words.jsonl"}
     assert changes == {"diary.py", "diary_objects.py", *indexes}
     for name in indexes:
         lines = difflib.ndiff(before[name].splitlines(), after[name].splitlines())
         for line in (one for one in lines if one[0] in "+-"):
-            assert re.match(r'. (\{"name":)?"(\w+ )?diary[_."]', line), (name, line)
+            assert re.match(r'. (\{"(name|key)":)?"(\w+ )?diary[_."]', line), (name, line)
 
 
 def test_a_digest_stands_once(tmp_path: Path) -> None:

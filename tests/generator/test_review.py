@@ -98,7 +98,7 @@ def test_only_the_app_that_changed_is_built_again(
     after = times(tools)
     assert {name for name in after if after[name] != before[name]} == {
         "diary.py", "diary_objects.py",
-        "catalogue.json", "listing.jsonl", "search.jsonl", "tools.lock",
+        "catalogue.json", "listing.jsonl", "words.jsonl", "tools.lock",
     }  # fmt: skip
     fresh = tools.parent / "fresh"
     run("build", diary, fresh)
@@ -168,6 +168,15 @@ def test_diff_is_a_comment_or_annotations_and_texts_of_an_app_stay_texts(
     assert lines[0] == f"::warning {place},title=Breaks calls::diary: diary_find removed"
     assert lines[-1].startswith("::notice title=iac-gen::1 app changes; breaks calls: 1")
     assert f"::diary: class {name.replace('%', '%25')} added" in "".join(lines)
+
+
+def test_the_fix_that_check_names_is_a_build(
+    diary: Path, tools: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = ["--dictionary", "x", "--format", "github", "--output", "y"]
+    monkeypatch.setattr(sys, "argv", ["iac-gen", "check", *given, "--format=text"])
+    fix = run("check", diary, tools, code=1).stderr.strip()
+    assert fix.endswith("correct this with: iac-gen build --dictionary x --output y")
 
 
 def test_check_says_in_a_line_what_nobody_built(diary: Path, tools: Path) -> None:

@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hard_profile import PROFILES, find_faults, play_calls
+from remainder import REMAINDER, read_remainder
 from samples import built, same_reads
 from unguarded import unguarded
 
@@ -64,6 +66,16 @@ def run_example(catalogue: Catalogue, name: str) -> ToolError | None:
 def test_the_example_of_a_tool_is_understood(name: str) -> None:
     error = run_example(CATALOGUE, name)
     assert (error is None) == (name not in LACKING), error
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("name", sorted(CATALOGUE.tools))
+def test_an_example_on_a_hard_mac_comes_out_the_same_or_says_why(name: str) -> None:
+    calls = (FIRST[name], name) if name in FIRST else (name,)
+    friendly, hard = (play_calls(CATALOGUE, profile, *calls) for profile in PROFILES)
+    faults = find_faults(CATALOGUE.find_row(name).app.id, friendly, hard)
+    reason = read_remainder()["examples"].get(name, "")
+    assert bool(faults) == bool(reason), f"{faults}, and {REMAINDER.name} says: {reason}"
 
 
 @pytest.mark.stress

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 import pytest
 from drawn_writes import CATALOGUE, Draw, Write, demo_world, differs, draw_writes, pristine
+from hard_profile import open_app
+from remainder import read_remainder
 
 from iac_base.errors import ToolError
 from iac_runtime.execution.executor import Executor
@@ -13,7 +15,7 @@ from iac_runtime.gate import targets
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, CallAnswer, CompletedCall, PendingCall
 from iac_runtime.policy.permissions import Requester, open_permissions
-from iac_simulator import Simulator
+from iac_simulator import Simulator, parse_profile
 
 pytestmark = pytest.mark.uncounted
 
@@ -64,16 +66,24 @@ def is_bin(row: Any) -> bool:
     return isinstance(row, dict) and row.get("name") == "Recently Deleted"
 
 
-def check_promise(draw: Draw, *, meddled: bool = False, first: Any = None, **more: Any) -> str:
+def check_promise(
+    draw: Draw,
+    *,
+    meddled: bool = False,
+    first: Any = None,
+    profile: str = "friendly",
+    **more: Any,
+) -> str:
     """Hold the promise of a question to what undo does; return it, or nothing if none was asked."""
     app, tool, arguments, foreign = draw.write
     tables = CATALOGUE.load_tables(CATALOGUE.apps[app])
-    first = first or (demo_world(app) if draw.demo else {})
-    simulator = Simulator([tables], {app: first} if first else {})
+    first = first or (demo_world(app) if draw.demo else {}) or pristine(app)
+    simulator = Simulator([tables], {app: first}, faults=parse_profile(profile))
+    open_app(simulator, tables.app.id)
     gate = Gate(CATALOGUE, Executor(simulator), home="/Users/me", permissions=open_permissions())
 
     def world() -> Any:
-        return simulator.state().get(app) or pristine(app)
+        return simulator.state()[app]
 
     before = world()
     told = make_call(gate, tool, arguments, **more)
@@ -94,15 +104,32 @@ def check_promise(draw: Draw, *, meddled: bool = False, first: Any = None, **mor
         assert meddled or not promised or not differs(before, now), told.line
         return told.line
     assert not meddled, "what somebody changed is gone"
-    assert promised, f"{told.line} But it could be."
+    # Where an app is slow, what could be taken back may not be looked at in time.
+    assert promised or profile == "hard", f"{told.line} But it could be."
     assert differs(settled(before), settled(world())) == [], told.line
     return told.line
 
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("draw", DRAWS, ids=str)
-def test_undo_does_what_the_question_promised(draw: Draw) -> None:
-    check_promise(draw)
+def test_undo_does_what_the_question_promised(draw: Draw, profile: str) -> None:
+    # A tool that fails in one draw may keep its promise in another.
+    if profile == "friendly" or draw.write.tool not in read_remainder()["undo"]:
+        check_promise(draw, profile=profile)
+
+
+def keeps_promise(draw: Draw) -> bool:
+    try:
+        check_promise(draw, profile="hard")
+    except AssertionError:
+        return False
+    return True
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tool", sorted(read_remainder()["undo"]))
+def test_a_promise_that_is_kept_by_now_is_no_remainder(tool: str) -> None:
+    assert not all(keeps_promise(draw) for draw in DRAWS if draw.write.tool == tool)
 
 
 @pytest.mark.sweep(40)
@@ -113,8 +140,8 @@ def test_a_call_without_a_read_back_keeps_the_undo_that_was_promised(draw: Draw)
 
 @pytest.mark.sweep(40)
 @pytest.mark.parametrize("draw", DRAWS, ids=str)
-def test_an_undo_that_was_promised_leaves_what_others_changed(draw: Draw) -> None:
-    check_promise(draw, meddled=True)
+def test_an_undo_that_was_promised_leaves_what_others_changed(draw: Draw, profile: str) -> None:
+    check_promise(draw, meddled=True, profile=profile)
 
 
 @pytest.mark.parametrize(

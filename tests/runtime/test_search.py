@@ -13,7 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iac_base.errors import SetupError
+from iac_runtime.search import index_file
 from iac_runtime.search.index import Index, SearchHit
+from iac_runtime.search.index_file import index_lines
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import OWN_TOOLS
 
@@ -150,11 +152,51 @@ def test_a_damaged_index_is_told_to_whoever_searches(
 ) -> None:
     folder = tmp_path / "tools"
     shutil.copytree(TOOLS, folder, ignore=shutil.ignore_patterns("__pycache__", "*.py"))
-    damage(folder / "search.jsonl")
+    damage(folder / "words.jsonl")
     opened = Index(Catalogue([folder]))
     for _ in range(2):
-        with pytest.raises(SetupError, match=rf"search\.jsonl {told}"):
+        with pytest.raises(SetupError, match=rf"words\.jsonl {told}"):
             opened.find("read my mail")
+
+
+def test_an_index_is_made_on_first_need_and_anew_where_the_words_are_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = tmp_path / "tools"
+    shutil.copytree(TOOLS, folder, ignore=shutil.ignore_patterns("__pycache__", "*.py"))
+    before = {path.name for path in folder.iterdir()}
+
+    def find() -> list[str]:
+        return names(Index(Catalogue([folder])).find("reply to the mail"))
+
+    assert "mail_reply" in find()
+    (made,) = (tmp_path / "cache").rglob("*.jsonl")
+    assert {path.name for path in folder.iterdir()} == before
+    stamp = made.stat().st_mtime_ns
+    assert "mail_reply" in find()
+    assert made.stat().st_mtime_ns == stamp
+    # What somebody else left there, or what was cut off, is no index of these words.
+    made.write_bytes(made.read_bytes()[200:])
+    assert "mail_reply" in find()
+    lines = (folder / "words.jsonl").read_text().splitlines(keepends=True)
+    (folder / "words.jsonl").write_text("".join(one for one in lines if '"mail"' not in one))
+    assert "mail_reply" not in find()
+
+
+def test_an_index_is_made_where_nothing_can_be_written_and_is_beside_the_words_in_a_wheel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cache").write_text("no folder")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert "mail_reply" in names(Index(Catalogue([TOOLS])).find("reply to the mail"))
+    folder = tmp_path / "tools"
+    shutil.copytree(TOOLS, folder, ignore=shutil.ignore_patterns("__pycache__", "*.py"))
+    (folder / "search.jsonl").write_text(
+        "".join(index_lines((folder / "words.jsonl").read_bytes()))
+    )
+    monkeypatch.setattr(index_file, "index_lines", lambda _: pytest.fail("was made again"))
+    assert "mail_reply" in names(Index(Catalogue([folder])).find("reply to the mail"))
 
 
 def test_an_index_counts_only_as_far_as_the_catalogue_says_the_same(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from iac_base.words import stem_words
-from iac_gen.output import search_index
+from iac_gen.output import word_lines
 from iac_runtime.search.index import Index
 from iac_runtime.search.query import SearchRequest, known_words, read_request
 from iac_runtime.tools.catalogue import Catalogue
@@ -60,7 +60,7 @@ def an_index(*apps: Words) -> Index:
         },
     }
     (folder / "catalogue.json").write_text(json.dumps(catalogue))
-    (folder / "search.jsonl").write_text("".join(search_index(apps)))
+    (folder / "words.jsonl").write_text("".join(word_lines(apps)))
     return Index(Catalogue([folder]))
 
 

@@ -12,7 +12,7 @@ import anyio
 import warm
 from mcp import Client, StdioServerParameters
 
-from iac_gen.output import read_rows, search_index
+from iac_gen.output import read_rows, word_lines
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import GateOptions, build_gate
 from iac_runtime.serve.http_sdk import build_server
@@ -57,8 +57,8 @@ def write_tools(folder: Path, apps: Collection[str], **words: str) -> Path:
     for app in apps:
         shutil.copy(TOOLS / f"{app}.py", folder)
     chosen = {key: row for key, row in catalogue["apps"].items() if key in apps}
-    rows = read_rows((TOOLS / "search.jsonl").read_text(encoding="utf-8"))
-    (folder / "search.jsonl").write_text("".join(search_index(rows[key] for key in chosen)))
+    rows = read_rows((TOOLS / "words.jsonl").read_text(encoding="utf-8"))
+    (folder / "words.jsonl").write_text("".join(word_lines(rows[key] for key in chosen)))
     (folder / "listing.jsonl").write_bytes(lines)
     (folder / "catalogue.json").write_text(
         json.dumps({**catalogue, "apps": chosen, "tools": tools}), encoding="utf-8"

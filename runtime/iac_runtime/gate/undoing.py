@@ -39,9 +39,6 @@ TOGETHER: Final = 50
 _ROWS: Final = 20
 """Calls that the history shows where no number is asked for."""
 
-_SECONDS: Final = 2.0
-"""For looking whether objects are as they were left."""
-
 
 def plan_undo(tool: Tool, call: Call, context: ToolContext) -> Plan:
     """Return the plan of taking calls back, the newest first.
@@ -173,7 +170,7 @@ def _plan_step(
 
     def check_state() -> None:
         answers = context.executor.execute(
-            check[0], app=row.key, command="undo_call", timeout=_SECONDS
+            check[0], app=row.key, command="undo_call", timeout=call.timeout
         ).value
         why, was = "something has changed since", "and was {} after the call"
         if row.outcome.state == "unknown":

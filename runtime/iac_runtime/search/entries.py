@@ -6,7 +6,6 @@ somebody's repository, so it counts only as far as the catalogue says the same.
 
 import json
 import mmap
-import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -15,12 +14,12 @@ from typing import Any, Final, Literal, NamedTuple
 
 from iac_base.errors import SetupError
 from iac_base.words import stem_words
+from iac_runtime.search.index_file import FORMAT, WORDS, open_index
 from iac_runtime.tool import Level, Op
 from iac_runtime.tools.catalogue import Catalogue, file_stamp, line_places
 from iac_runtime.tools.lock import MAX_FILE, damaged_file_error
 from iac_runtime.tools.shape import Tool
 
-FORMAT: Final = 1
 _KEPT: Final = 64
 """Apps of a folder whose rows stay in memory."""
 
@@ -85,11 +84,10 @@ class SearchFile:
         SetupError: It is missing or damaged.
     """
 
-    def __init__(self, path: Path, catalogue: Catalogue) -> None:
-        self._path, self._catalogue = path, catalogue
+    def __init__(self, folder: Path, catalogue: Catalogue) -> None:
+        self._folder, self._path, self._catalogue = folder, folder / WORDS, catalogue
         try:
-            handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-            with os.fdopen(handle, "rb") as file:
+            with open_index(folder) as file:
                 self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
             self._end = self._map.rfind(b"\n", 0, len(self._map) - 1) + 1
             head = json.loads(self._map[: self._map.find(b"\n")])
@@ -98,9 +96,9 @@ class SearchFile:
             if head["format"] != FORMAT or not 0 < self._start <= self._end <= len(self._map):
                 raise ValueError
         except FileNotFoundError:
-            raise SetupError(f"{path} is missing; build it again: iac-gen build") from None
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            raise damaged_file_error(path) from None
+            raise SetupError(f"{self._path} is missing; build it again: iac-gen build") from None
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise damaged_file_error(self._path) from None
         self.word = lru_cache(4096)(self._read_word)
         self.app = lru_cache(_KEPT)(self._read_app)
 
@@ -134,7 +132,7 @@ class SearchFile:
         """Return the app at a place; None where another folder, or nothing, stands for it."""
         line = self._parse_line(self._map[place : self._map.find(b"\n", place)])
         row = self._catalogue.apps.get(line["key"])
-        if row is None or row.folder != self._path.parent:
+        if row is None or row.folder != self._folder:
             return None
         tools = self._catalogue.tools
         rows, levels = [], {}
