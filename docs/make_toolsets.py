@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final
 
-from iac_gen.field import compile_field
+from iac_gen.field import render_field
 from iac_gen.quirks import load_field_book, read_facts
 from iac_gen.toolsets import toolset_rows
 from iac_runtime.tool import Toolset
@@ -38,17 +38,9 @@ def render_toolsets() -> dict[Path, str]:
     return files
 
 
-def render_field() -> str:
-    """Return the table of the field book, an app a line."""
-    table = compile_field(read_facts(load_field_book()[0]))
-    return "".join(
-        f"{json.dumps([app, rows], ensure_ascii=False)}\n" for app, rows in sorted(table.items())
-    )
-
-
 def main() -> None:
     """Write or check the files."""
-    files = {**render_toolsets(), FIELD: render_field()}
+    files = {**render_toolsets(), FIELD: render_field(read_facts(load_field_book()[0]))}
     old = {
         path: path.read_text("utf-8") for path in (*FOLDER.glob("*.json*"), FIELD) if path.exists()
     }

@@ -527,7 +527,7 @@ def switch_view(*, to: ViewType) -> None:
     params={
         "at": Param("at", "wtdt", "date"),
     },
-    example={"at": "2026-03-01T09:30:00Z"},
+    example={"at": "2026-03-01T09:30"},
 )
 def view_calendar(*, at: DateOrText) -> None:
     """Show a date in the window of Calendar. SAFE, changes only the view.
@@ -606,11 +606,7 @@ def list_calendars() -> ListOf[Mapping[str, Any]]:
         "where": {"start date": {">=": "$start", "<": "$end"}},
         "properties": ["summary", "start date", "end date", "location"],
     },
-    example={
-        "calendar": "calendars[0]",
-        "start": "2026-03-01T09:30:00Z",
-        "end": "2026-03-01T09:30:00Z",
-    },
+    example={"calendar": "calendars[0]", "start": "2026-03-01T09:30", "end": "2026-03-01T09:30"},
 )
 def list_events(calendar: Ref, *, start: DateOrText, end: DateOrText) -> ListOf[Mapping[str, Any]]:
     """List the events of a calendar that start between two times. SAFE.
@@ -651,8 +647,8 @@ def list_events(calendar: Ref, *, start: DateOrText, end: DateOrText) -> ListOf[
     example={
         "calendar": "calendars[0]",
         "summary": "example",
-        "start": "2026-03-01T09:30:00Z",
-        "end": "2026-03-01T09:30:00Z",
+        "start": "2026-03-01T09:30",
+        "end": "2026-03-01T09:30",
     },
 )
 def make_event(
@@ -743,8 +739,8 @@ def read_event(event: Ref) -> Any:
     bind={"target": "$event", "properties": {"start date": "$start", "end date": "$end"}},
     example={
         "event": "calendars[0].events[0]",
-        "start": "2026-03-01T09:30:00Z",
-        "end": "2026-03-01T09:30:00Z",
+        "start": "2026-03-01T09:30",
+        "end": "2026-03-01T09:30",
     },
 )
 def reschedule(event: Ref, *, start: DateOrText, end: DateOrText) -> None:
@@ -866,7 +862,7 @@ def make_calendar(name: str) -> Ref:
         "day": Param("", "", "date"),
     },
     bind={"at": "$day"},
-    example={"day": "2026-03-01T09:30:00Z"},
+    example={"day": "2026-03-01T09:30"},
 )
 def show_day(day: DateOrText) -> None:
     """Show a day in the window of Calendar. SAFE, changes only the view.
@@ -892,7 +888,7 @@ def show_day(day: DateOrText) -> None:
         "properties": ["summary", "start date", "end date", "location"],
         "order": ["start date"],
     },
-    example={"day": "2026-03-01T09:30:00Z"},
+    example={"day": "2026-03-01T09:30"},
 )
 def events_of_day(day: DateOrText) -> ListOf[Mapping[str, Any]]:
     """List the events of a day, such as today or tomorrow, in all calendars. SAFE.
@@ -922,7 +918,7 @@ def events_of_day(day: DateOrText) -> ListOf[Mapping[str, Any]]:
         "properties": ["summary", "start date", "end date", "location"],
         "order": ["start date"],
     },
-    example={"start": "2026-03-01T09:30:00Z", "end": "2026-03-01T09:30:00Z"},
+    example={"start": "2026-03-01T09:30", "end": "2026-03-01T09:30"},
 )
 def events_between(start: DateOrText, *, end: DateOrText) -> ListOf[Mapping[str, Any]]:
     """List the events of all calendars from one day to another, both included, in order. SAFE.
@@ -988,7 +984,7 @@ def search_events(text: str) -> ListOf[Mapping[str, Any]]:
             "location": "$location",
         },
     },
-    example={"calendar": "calendars[0]", "summary": "example", "day": "2026-03-01T09:30:00Z"},
+    example={"calendar": "calendars[0]", "summary": "example", "day": "2026-03-01T09:30"},
 )
 def make_all_day_event(
     calendar: Ref, *, summary: str, day: DateOrText, location: str | None = None

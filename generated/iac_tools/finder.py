@@ -1190,7 +1190,7 @@ def largest_files(folder: Ref, *, limit: int | None = None) -> ListOf[Mapping[st
         "where": {"modification date": {">=": "$day+0", "<": "$day+1"}},
         "properties": ["name", "kind", "size", "modification date"],
     },
-    example={"folder": "folders[0]", "day": "2026-03-01T09:30:00Z"},
+    example={"folder": "folders[0]", "day": "2026-03-01T09:30"},
 )
 def files_of_day(folder: Ref, *, day: DateOrText) -> ListOf[Mapping[str, Any]]:
     """List the files of a folder that were changed on a day. SAFE.

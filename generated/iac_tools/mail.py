@@ -1212,7 +1212,7 @@ def recent_messages(limit: int) -> ListOf[Mapping[str, Any]]:
         "properties": ["subject", "sender", "date received", "read status"],
         "order": ["-date received"],
     },
-    example={"day": "2026-03-01T09:30:00Z"},
+    example={"day": "2026-03-01T09:30"},
 )
 def messages_of_day(day: DateOrText) -> ListOf[Mapping[str, Any]]:
     """List the messages of the inbox that came on a day, the newest first. SAFE.

@@ -763,7 +763,7 @@ def append_to_note(
         "where": {"modification date": {">": "$since"}},
         "properties": ["name", "modification date"],
     },
-    example={"since": "2026-03-01T09:30:00Z"},
+    example={"since": "2026-03-01T09:30"},
 )
 def recent_notes(since: DateOrText) -> ListOf[Mapping[str, Any]]:
     """List the notes that were changed since a time. SAFE.
@@ -888,7 +888,7 @@ def newest_notes(limit: int) -> ListOf[Mapping[str, Any]]:
         "where": {"modification date": {">=": "$day+0", "<": "$day+1"}},
         "properties": ["name", "modification date"],
     },
-    example={"day": "2026-03-01T09:30:00Z"},
+    example={"day": "2026-03-01T09:30"},
 )
 def notes_of_day(day: DateOrText) -> ListOf[Mapping[str, Any]]:
     """List the notes that were changed on a day. SAFE.

@@ -623,7 +623,7 @@ def list_lists() -> ListOf[Mapping[str, Any]]:
         "where": {"completed": False, "due date": {"<": "$before"}},
         "properties": ["name", "due date", "priority"],
     },
-    example={"before": "2026-03-01T09:30:00Z"},
+    example={"before": "2026-03-01T09:30"},
 )
 def list_due(before: DateOrText) -> ListOf[Mapping[str, Any]]:
     """List the open reminders that are due before a time. SAFE.
@@ -673,7 +673,7 @@ def find_reminders(text: str) -> ListOf[Mapping[str, Any]]:
         "due": Param("", "", "date"),
     },
     bind={"target": "$reminder", "properties": {"due date": "$due"}},
-    example={"reminder": "reminders[0]", "due": "2026-03-01T09:30:00Z"},
+    example={"reminder": "reminders[0]", "due": "2026-03-01T09:30"},
 )
 def set_due(reminder: Ref, *, due: DateOrText) -> None:
     """Give a reminder another due date. MODIFY, sets due date.
@@ -765,7 +765,7 @@ def make_list(name: str) -> Ref:
         "properties": ["name", "due date", "priority"],
         "order": ["due date"],
     },
-    example={"day": "2026-03-01T09:30:00Z"},
+    example={"day": "2026-03-01T09:30"},
 )
 def due_on(day: DateOrText) -> ListOf[Mapping[str, Any]]:
     """List the open reminders that are due on a day, such as today or tomorrow. SAFE.

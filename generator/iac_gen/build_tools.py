@@ -22,7 +22,7 @@ from iac_gen.ir import Module, ToolFunction, ToolParameter
 from iac_gen.model import Diagnostic, SdefCommand, Severity
 from iac_gen.naming import class_plural, javascript_name, plural_noun
 from iac_gen.quirks import QuirkDecisions
-from iac_gen.resolve import ResolvedDictionary, is_hook
+from iac_gen.resolve import ResolvedDictionary, hook_reason
 from iac_gen.text import MAX_ENUMERATOR, MAX_NAME, clean_text
 from iac_gen.types import AppTypes
 from iac_runtime.tool import (
@@ -125,8 +125,8 @@ def build_module(
     for command in resolved.commands:
         if command.hidden or object_tools.OBJECT_EVENTS.get(command.code) in ops:
             continue
-        if hooks and is_hook(command):
-            text = f"command {command.name} is a hook, which the app calls; it gets no tool"
+        if hooks and (reason := hook_reason(command)):
+            text = f"command {command.name} gets no tool: {reason}"
             place = resolved.source.dictionary.file
             builder.found.append(Diagnostic(place, command.line, "hook", text, "note"))
             continue

@@ -12,6 +12,7 @@ from iac_gen.intents.read import FILE, read_intents, read_part
 from iac_gen.limits import LimitError, read_file
 from iac_gen.model import Diagnostic, Dictionary, GeneratorError, Kind, Source
 from iac_gen.naming import app_key, is_bundle_id
+from iac_gen.places import Unreached
 from iac_gen.quirks import KnownApp
 from iac_gen.resolve import STANDARD
 from iac_gen.snapshot import load_snapshot, read_snapshot
@@ -20,6 +21,7 @@ from iac_runtime.tool import INTENTS
 
 _SUFFIXES = (".sdef", ".json")
 _METADATA = Path(FILE).suffix
+_TOLD = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,21 @@ class DiscoveredSources:
 
     sources: tuple[SourceFile, ...]
     unscriptable: tuple[macos.Unscriptable, ...] = ()
+    unreached: tuple[Unreached, ...] = ()
+    searched: bool = False
+    """Whether a Mac was searched, and not only what somebody named was read."""
+
+    def search_result(self) -> str:
+        """Return in a line what the search of a Mac came to; empty where there was none."""
+        if not self.searched:
+            return ""
+        missed = "; ".join(f"{one.name} {one.reason}" for one in self.unreached[:_TOLD])
+        more = len(self.unreached) - _TOLD
+        why = f": {missed}" + (f"; and {more} more" if more > 0 else "") if missed else ""
+        return (
+            f"{len(self.sources)} found, {len(self.unscriptable)} without a dictionary,"
+            f" {len(self.unreached)} not reached{why}"
+        )
 
 
 def from_paths(paths: Iterable[Path], known: Mapping[str, KnownApp]) -> DiscoveredSources:
@@ -208,11 +225,13 @@ def from_bundled_snapshots() -> DiscoveredSources:
         return from_paths([folder], {})
 
 
-def from_bundles(bundles: Sequence[macos.AppBundle | macos.Unscriptable]) -> DiscoveredSources:
+def from_bundles(
+    bundles: Sequence[macos.AppBundle | macos.Unscriptable], unreached: Sequence[Unreached] = ()
+) -> DiscoveredSources:
     """Return the dictionaries of installed apps."""
     sources = [_bundle_source(bundle) for bundle in bundles if isinstance(bundle, macos.AppBundle)]
     without = [bundle for bundle in bundles if isinstance(bundle, macos.Unscriptable)]
-    return DiscoveredSources(tuple(sources), tuple(without))
+    return DiscoveredSources(tuple(sources), tuple(without), tuple(unreached), searched=True)
 
 
 def _bundle_source(bundle: macos.AppBundle) -> SourceFile:
@@ -266,4 +285,4 @@ def pick_sources(discovered: DiscoveredSources, names: Sequence[str]) -> Discove
             raise GeneratorError(f"there is no dictionary for an app called {name}.{hint}")
         if match not in chosen:
             chosen.append(match)
-    return DiscoveredSources(tuple(chosen), discovered.unscriptable)
+    return replace(discovered, sources=tuple(chosen))

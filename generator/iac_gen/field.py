@@ -7,7 +7,9 @@ quirk files. Rows stay in the generator: `compile_field` makes the one table tha
 simulator and hints read.
 """
 
+import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Final
@@ -42,9 +44,12 @@ USES: Final[Mapping[str, tuple[str, ...]]] = {
     # A quirk or recipe of the app's quirk file takes the safe form: `by` names them.
     "quirk": (),
     "recipe": (),
-    # The lint of the script library, or a page for people, tells it.
-    "lint": (),
-    "guide": (),
+    # A script that does it, in the library or validated, is told by `warn`.
+    "lint": ("act", "happens", "safe", "warn"),
+    # The guide of the app tells it.
+    "guide": ("act", "happens", "safe"),
+    # Our own code takes the safe form: `held` is the test that holds it to that.
+    "code": (),
 }
 """Where a row acts -> what of it goes into the compiled table."""
 
@@ -121,6 +126,7 @@ _PLAY: Final[Mapping[str, type]] = {
     **dict.fromkeys("fault verb of property form part value needs having".split(), str),
     **dict.fromkeys(("number", "ms"), int),
 }
+_WARN: Final = ("applescript", "javascript")
 CONFIDENCE: Final[Mapping[str, bool]] = {
     "by several": True,
     "documented": True,
@@ -140,8 +146,10 @@ class Fact:
     `terms` are as the dictionary has them: a command, a class, `class.property`,
     `class.element`; `*` is all of the app. `left` says why a row does not act where its kind
     demands; `profile` names the variant of the app that plays it where sources disagree; `ref`
-    is its id in the collection that it comes from, where that is another. `given` is a pattern that
-    the line of a call must have for the row to refuse it, or to be looked for in its outcome.
+    is its id in the collection that it comes from, where that is another. `warn` has a pattern by
+    language, over a script as `iac_applescript.analysis.constructs` spells it; `stays` is what no
+    undo brings back; `given` is a pattern that the line of a call must have for the row to refuse
+    it, or to be looked for in its outcome.
     """
 
     id: str
@@ -156,6 +164,8 @@ class Fact:
     safe: str = ""
     by: tuple[str, ...] = ()
     undo: str = ""
+    stays: str = ""
+    held: str = ""
     left: str = ""
     ref: str = ""
     profile: str = ""
@@ -163,6 +173,7 @@ class Fact:
     given: str = ""
     cost: Mapping[str, int] = field(default_factory=dict)
     play: Mapping[str, str | int] = field(default_factory=dict)
+    warn: Mapping[str, str] = field(default_factory=dict)
     app: str = ""
     place: str = ""
 
@@ -173,20 +184,20 @@ class Fact:
 
 
 FACT_LISTS: Final = ("terms", "sources", "use", "by")
-FACT_TABLES: Final = ("cost", "play")
+FACT_TABLES: Final = ("cost", "play", "warn")
 FACT_KEYS: Final = tuple(one.name for one in fields(Fact) if one.name != "place")
 FACT_NEEDED: Final = ("id", "kind", "terms", "act", "happens", "sources", "confidence", "use")
 
 
 def fact_fault(row: Mapping[str, Any]) -> str:
     """Return what is wrong with a row whose keys are right, empty where nothing is."""
-    use, play, cost = row["use"], row.get("play", {}), row.get("cost", {})
+    use, play, cost, warn = (row.get(key, {}) for key in ("use", "play", "cost", "warn"))
     known: Iterable[str]
     for key, known in (("kind", KINDS), ("confidence", CONFIDENCE)):
         if row[key] not in known:
             return f"{row[key]} is not a {key}; there are {', '.join(known)}"
     words: Iterable[str]
-    for words, known in ((use, USES), (cost, COSTS), (play, _PLAY)):
+    for words, known in ((use, USES), (cost, COSTS), (play, _PLAY), (warn, _WARN)):
         for word in words:
             if word not in known:
                 return f"[[fact]] {row['id']} has {word}; there are {', '.join(known)}"
@@ -210,8 +221,10 @@ def fact_fault(row: Mapping[str, Any]) -> str:
         return f"{row['profile']} is not a profile; there are {', '.join(PROFILES)}"
     if ("profile" in use) != ("fault" in play):
         return f"[[fact]] {row['id']} needs both: profile in use, and a play with its fault"
-    if not _is_pattern(row.get("given", "")):
-        return f"[[fact]] {row['id']} has a given that is no pattern"
+    if ("lint" in use) != bool(warn) or ("code" in use) != ("held" in row):
+        return f"[[fact]] {row['id']} needs both: lint and a warn, or code and its test in held"
+    if not all(map(_is_pattern, (row.get("given", ""), *warn.values()))):
+        return f"[[fact]] {row['id']} has a given or warn that is no pattern"
     if row.get("prefer", "id") not in WAYS:
         return f"{row['prefer']} is no way to prefer; there are {', '.join(WAYS)}"
     if "planner" in use and "prefer" not in row:
@@ -222,7 +235,7 @@ def fact_fault(row: Mapping[str, Any]) -> str:
 def _is_pattern(given: str) -> bool:
     try:
         return bool(re.compile(given))
-    except re.error:
+    except (re.error, TypeError):
         return False
 
 
@@ -271,7 +284,7 @@ def compile_field(facts: Sequence[Fact]) -> dict[str, dict[str, list[dict[str, A
     """Return the table that run time reads: bundle id -> use -> what of each row that use needs.
 
     The id of the engine's rows is empty: they are about every app. Beside the uses there is `undo`,
-    what can be taken back.
+    what stays in spite of it.
     """
     table: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for fact in facts:
@@ -283,8 +296,33 @@ def compile_field(facts: Sequence[Fact]) -> dict[str, dict[str, list[dict[str, A
 
 def _compiled_uses(fact: Fact) -> Iterator[tuple[str, tuple[str, ...]]]:
     yield from ((use, USES[use]) for use in fact.use if USES[use])
-    if fact.undo:
-        yield "undo", ("terms", "undo")
+    if fact.stays:
+        yield "undo", ("terms", "play", "stays")
+
+
+def render_field(facts: Sequence[Fact]) -> str:
+    """Return the table as a file: an app a line."""
+    table = compile_field(facts).items()
+    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in sorted(table))
+
+
+def summarize_facts(facts: Iterable[Fact]) -> Iterator[str]:
+    """Yield a line an app: how many rows it has, who says them, what they are about, and where they
+    act."""
+    apps: dict[str, list[Fact]] = {}
+    for fact in facts:
+        apps.setdefault(fact.app, []).append(fact)
+    for app, rows in sorted(apps.items()):
+        words = (
+            [fact.confidence for fact in rows],
+            [fact.kind for fact in rows],
+            [use for fact in rows for use in fact.use or ("nowhere",)],
+        )
+        said = "; ".join(
+            ", ".join(f"{word} {count}" for word, count in Counter(one).most_common())
+            for one in words
+        )
+        yield f"{app or 'every app'}: {len(rows)} row{'s'[: len(rows) > 1]}; {said}"
 
 
 def describe_fact(fact: Fact) -> list[str]:
@@ -304,8 +342,10 @@ def describe_fact(fact: Fact) -> list[str]:
                 ("cost", numbers),
                 ("planner", WAYS.get(fact.prefer, "")),
                 ("undo", fact.undo),
+                ("no undo", fact.stays),
                 ("given", fact.given),
                 ("acts", ", ".join((*fact.use, *fact.by))),
+                ("held by", fact.held),
                 ("play", faults),
                 ("only in", fact.profile),
                 ("acts nowhere", fact.left),

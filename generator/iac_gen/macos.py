@@ -29,15 +29,9 @@ from iac_gen.intents.read import FILE, SAID, Words, action_owner, attributed_app
 from iac_gen.limits import LimitError, open_file, read_file
 from iac_gen.model import GeneratorError
 from iac_gen.naming import app_key, is_bundle_id
+from iac_gen.places import ADDITIONS, APPLICATIONS, Ask, BundleSearch, Unreached, folder_names
 from iac_gen.text import on_one_line
 
-APPLICATIONS: Final = tuple(
-    "/System/Applications /System/Applications/Utilities /Applications /Applications/Utilities"
-    " ~/Applications /System/Library/CoreServices".split()
-)
-ADDITIONS: Final = tuple(
-    f"{place}/ScriptingAdditions" for place in ("/System/Library", "/Library", "~/Library")
-)
 _FRAMEWORKS: Final = "/System/Library/Frameworks"
 MAX_PLIST: Final = 512 * 1024
 _IDENTITY: Final = ("Identifier", "ShortVersionString")
@@ -70,23 +64,27 @@ def installed_bundles(
     search: Sequence[Path] = (),
     applications: Iterable[str] = APPLICATIONS,
     additions: Iterable[str] = ADDITIONS,
-) -> list[AppBundle | Unscriptable]:
-    """Return every app and scripting addition of the folders, in a stable order.
+    ask: Ask | None = None,
+) -> tuple[list[AppBundle | Unscriptable], list[Unreached]]:
+    """Return every app and scripting addition, in a stable order, and what was not looked into.
 
     An app in the user's own folders or in `search` that has the bundle id of one in the
-    system's does not take its place: it comes back as `Unscriptable` with the conflict.
+    system's does not take its place: it comes back as `Unscriptable` with the conflict. One that
+    only a database knows takes nobody's place. `ask` runs the programs of macOS that have one.
     """
     places = list(applications)
     shared = [Path(place) for place in places if not place.startswith("~")]
     own = [*(Path(place).expanduser() for place in places if place.startswith("~")), *search]
+    found = BundleSearch()
+    apps: list[AppBundle | Unscriptable] = []
+    owners: dict[str, Path] = {}
+    for paths in (found.walk(shared, [".app"]), found.walk(own, [".app"]), found.known_apps(ask)):
+        apps += [_refuse_claimed(_read_bundle(path, "application"), owners) for path in paths]
+        scriptable = [one for one in apps if isinstance(one, AppBundle) and one.id]
+        owners = {one.id.casefold(): one.path for one in reversed(scriptable)}
     libraries = [Path(place).expanduser() for place in additions]
-    seen: set[Path] = set()
-    first = [_read_bundle(path, "application") for path in _bundle_paths(shared, ".app", seen)]
-    owners = {one.id.casefold(): one.path for one in first if isinstance(one, AppBundle) and one.id}
-    more = (_read_bundle(path, "application") for path in _bundle_paths(own, ".app", seen))
-    apps = [*first, *(_refuse_claimed(one, owners) for one in more)]
-    paths = _bundle_paths(libraries, ".osax", seen)
-    return [*apps, *(_read_bundle(path, "addition") for path in paths)]
+    more = found.walk(libraries, [".osax", ".scptd"])
+    return [*apps, *(_read_bundle(path, "addition") for path in more)], found.unreached
 
 
 def _refuse_claimed(
@@ -98,19 +96,11 @@ def _refuse_claimed(
     return bundle
 
 
-def _bundle_paths(folders: Iterable[Path], suffix: str, seen: set[Path]) -> Iterator[Path]:
-    for folder in folders:
-        if not folder.is_dir():
-            continue
-        for path in sorted(folder.glob(f"*{suffix}")):
-            # A link that leads to itself is no folder, and must not be followed.
-            real = path.resolve() if path.is_dir() else path
-            if real not in seen and path.is_dir():
-                seen.add(real)
-                yield path
-
-
 def _read_bundle(path: Path, kind: _Kind) -> AppBundle | Unscriptable:
+    if (path / "WrappedBundle").exists() or (path / "Wrapper").is_dir():
+        return Unscriptable(path, path.stem, "is an iOS app, which has no scripting dictionary")
+    if path.suffix.lower() == ".scptd":
+        return Unscriptable(path, path.stem, "is a script library, which only a script can load")
     info = read_info(path / "Contents" / "Info.plist")
     if isinstance(info, str):
         return Unscriptable(path, path.stem, info)
@@ -122,7 +112,7 @@ def _read_bundle(path: Path, kind: _Kind) -> AppBundle | Unscriptable:
             reason = f"its dictionary {on_one_line(declared, 80)} is not in its Resources folder"
             return Unscriptable(path, path.stem, reason)
         return AppBundle(path, path.stem, identifier, version, kind, file)
-    if not _is_scriptable(info) and kind == "application":
+    if not (_is_scriptable(info) or _has_old_dictionary(path)) and kind == "application":
         return Unscriptable(path, path.stem, "has no scripting dictionary")
     content = copy_definition(path)
     if content is None:
@@ -155,8 +145,10 @@ def _resource_path(path: Path, declared: str) -> Path | None:
         resources = (path / "Contents" / "Resources").resolve()
         if not resources.is_relative_to(path.resolve()):
             return None
-        for name in (declared, f"{declared}.sdef"):
-            file = (resources / name).resolve()
+        languages = sorted(resources.glob("*.lproj"), key=_language_rank)
+        names = declared, f"{declared}.sdef"
+        for place in (folder / name for folder in [resources, *languages] for name in names):
+            file = place.resolve()
             if file.is_relative_to(resources) and file.is_file():
                 return file
     except (OSError, ValueError, RuntimeError):
@@ -165,10 +157,20 @@ def _resource_path(path: Path, declared: str) -> Path | None:
     return None
 
 
+def _language_rank(folder: Path) -> tuple[bool, str]:
+    return folder.stem not in ("Base", "English", "en"), folder.name
+
+
 def _is_scriptable(info: Mapping[str, Any]) -> bool:
     # The key is a boolean in new bundles and the string YES in old ones.
     value = info.get("NSAppleScriptEnabled", "")
     return isinstance(value, str | bool | int) and str(value).lower() in ("true", "yes", "1")
+
+
+def _has_old_dictionary(path: Path) -> bool:
+    """Say whether a bundle has suites or a resource file, in which an `aete` may lie."""
+    resources = path / "Contents" / "Resources"
+    return any(resources.glob("*.scriptSuite")) or any(resources.glob("*.rsrc"))
 
 
 def copy_definition(path: Path) -> bytes | None:
@@ -217,11 +219,12 @@ _RESOURCES: Final = ("Contents/Resources", "", "Versions/A/Resources", "Resource
 _INFO: Final = (
     "Contents/Info.plist",
     "Info.plist",
+    "WrappedBundle/Info.plist",
     *(f"{one}/Info.plist" for one in _RESOURCES[2:]),
 )
 _HELD: Final = (
     "Contents/PlugIns", "Contents/Extensions", "Contents/Frameworks", "Contents/XPCServices",
-    "PlugIns", "Extensions", "Frameworks", "Versions/A/Frameworks", "Versions/A/PlugIns",
+    "Wrapper", "PlugIns", "Extensions", "Frameworks", "Versions/A/Frameworks", "Versions/A/PlugIns",
 )  # fmt: skip
 _METADATA: Final = ("Metadata.appintents", "Link.data")
 _DEEPEST: Final = 5
@@ -285,7 +288,7 @@ def _find_below(
 
 def _folder_names(path: Path) -> list[str]:
     try:
-        return sorted(entry.name for entry in os.scandir(path) if entry.is_dir())
+        return folder_names(path)
     except OSError:
         return []
 

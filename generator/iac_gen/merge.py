@@ -247,15 +247,13 @@ def _merge_extension(
         if row.name:
             text = f"class {name} inherits from itself; taken as an extension"
             notes.add(row.line, "self-inherits", text)
-    elif row.code or wanted in _WELL_KNOWN:
-        code = row.code or _WELL_KNOWN[wanted]
-        declared[wanted] = replace(row, name=wanted, code=code, extends="", inherits="")
-        if row.extends:
-            text = f"class {wanted} is extended but not declared; made from the extension"
-            notes.add(row.line, "synthesised", text)
-    else:
-        text = f"class {wanted} is extended but not declared; the extension is left out"
-        notes.add(row.line, "unknown-class", text, "warning")
+        return
+    # Of a class that lies in a file that is not at hand, the code is not known.
+    code = row.code or _WELL_KNOWN.get(wanted, "")
+    declared[wanted] = replace(row, name=wanted, code=code, extends="", inherits="")
+    if row.extends:
+        text = f"class {wanted} is extended but not declared; made from the extension"
+        notes.add(row.line, "synthesised", text)
 
 
 def _make_application(declared: dict[str, model.SdefClass], notes: MergeNotes) -> None:
@@ -313,12 +311,13 @@ def _link_classes(
     """Replace ids, synonyms and codes in `inherits` and elements by names; end cycles."""
     parents = {name: find(row.inherits) for name, row in declared.items() if row.inherits}
     linked = []
+    ended: set[str] = set()
     for name, row in declared.items():
         inherits = parents.get(name, "")
         if row.inherits and not inherits:
             text = f"class {name} inherits from {row.inherits}, which is not declared"
             notes.add(row.line, "unknown-class", text)
-        if inherits and _inherits_from(inherits, name, parents):
+        if inherits and _inherits_from(inherits, name, parents, ended):
             text = f"class {name} inherits from itself, which is left out"
             notes.add(row.line, "cycle", text, "warning")
             inherits = parents[name] = ""
@@ -328,14 +327,17 @@ def _link_classes(
     return linked
 
 
-def _inherits_from(start: str, goal: str, parents: Mapping[str, str]) -> bool:
+def _inherits_from(start: str, goal: str, parents: Mapping[str, str], ended: set[str]) -> bool:
+    """Say whether following `parents` leads to `goal`; what leads to an end is noted in `ended`."""
     seen: set[str] = set()
     name = start
-    while name and name not in seen:
+    while name and name not in seen and name not in ended:
         if name == goal:
             return True
         seen.add(name)
         name = parents.get(name, "")
+    if name not in seen:
+        ended |= seen
     return False
 
 

@@ -325,6 +325,8 @@ class Source:
 
 
 Severity = Literal["note", "warning", "error"]
+UNFORESEEN: Final = "unforeseen"
+"""The code of what an error that nobody foresaw cost: a part of a dictionary, else its app."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -5,7 +5,10 @@ of the dictionary becomes a class, its elements a collection; a command is a met
 parameter is an object, else it is called on `app`.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Final
 
 from iac_gen import naming
@@ -29,6 +32,8 @@ COMMANDS: Final = "Commands"
 EXISTS: Final = "coredoex"
 """The event of `exists`, a method of every object."""
 
+_LONGEST_LINE: Final = 128
+"""Classes in a line; Python needs the square of that to make them. Real lines have ten at most."""
 _TEXT_CODES: Final = frozenset({"ctxt", "cpar", "cwor", "cha ", "catr"})
 TYPING: Final = ("Any", "Literal", "TypedDict", "Unpack")
 RUNTIME: Final = (
@@ -64,10 +69,47 @@ def _python_class_name(term: str) -> str:
     return naming.escaped(naming.literal_alias(term), _RESERVED_TYPES)
 
 
+@dataclass(slots=True)
+class _InheritedNames:
+    """What the classes above a class have; of two of one name the upper one counts."""
+
+    attributes: dict[str, ObjectAttribute] = field(default_factory=dict)
+    jxa: set[str] = field(default_factory=set)
+    row: set[str] = field(default_factory=set)
+    values: set[str] = field(default_factory=set)
+
+    def copy(self) -> "_InheritedNames":
+        return _InheritedNames({**self.attributes}, {*self.jxa}, {*self.row}, {*self.values})
+
+    def add_class(self, one: TypedClass) -> None:
+        """Add what a class has itself."""
+        for attribute in one.attributes:
+            if attribute.name not in self.attributes:
+                self.attributes[attribute.name] = attribute
+                self.jxa.add(attribute.jxa)
+        self.row.update(key for key, _ in one.row)
+        self.values.update(key for key, _ in one.values)
+
+
 class _ObjectApiBuilder:
     def __init__(self, module: Module) -> None:
         self.module = module
         self.taken = {*_RESERVED_TYPES}
+        # Following them ends: `merge` sees to it.
+        self.parents = {
+            term: above if (above := row.inherits or "") in module.classes else ""
+            for term, row in module.classes.items()
+        }
+        self.ordered = self._ordered_classes()
+        self.texts: set[str] = set()
+        depths = {"": -1}
+        for term in self.ordered:
+            above = self.parents[term]
+            if module.classes[term].code in _TEXT_CODES or above in self.texts:
+                self.texts.add(term)
+            depths[term] = depths[above] + 1
+            if depths[term] % _LONGEST_LINE == 0:
+                self.parents[term] = ""
         self.names = {
             term: APP_CLASS if term == APPLICATION else self._claim_name(_python_class_name(term))
             for term in module.classes
@@ -104,10 +146,20 @@ class _ObjectApiBuilder:
 
     def build(self) -> TypedModule:
         module = self.module
-        ordered = self._ordered_classes()
-        made = {term: self._build_class(term) for term in ordered}
-        for term in ordered:
-            self._fill_class(made[term], made)
+        made: dict[str, TypedClass] = {}
+        for term in self.ordered:
+            made[term] = self._build_class(term, made.get(self.parents[term]))
+        heirs = Counter(self.parents.values())
+        inherited: dict[str, _InheritedNames] = {}
+        for term, one in made.items():
+            heirs[one.inherits] -= 1
+            # The last heir takes over what the others copy, so that a long line costs no more.
+            names = inherited.get(one.inherits, _InheritedNames())
+            names = names.copy() if heirs[one.inherits] else names
+            self._fill_class(one, names)
+            if heirs[term]:
+                names.add_class(one)
+                inherited[term] = names
         # A scripting addition has no object of its own.
         made.setdefault(APPLICATION, TypedClass(APPLICATION, APP_CLASS, "", ("Object",)))
         commands = self._assign_commands(made)
@@ -137,61 +189,35 @@ class _ObjectApiBuilder:
     def _ordered_classes(self) -> list[str]:
         """Return the classes, parents first."""
         ordered: dict[str, None] = {}
-        for term in self.module.classes:
-            line = [term]
-            while (above := self._parent_class(line[-1])) and above not in line:
-                line.append(above)
+        for term in self.parents:
+            line = [*takewhile(lambda one: one not in ordered, self._class_lineage(term))]
             ordered.update(dict.fromkeys(reversed(line)))
         return list(ordered)
-
-    def _parent_class(self, term: str) -> str:
-        """Return the class that `term` inherits from; empty for none, and where it ends in it."""
-        above = self.module.classes[term].inherits or ""
-        seen, at = {term}, above
-        while at in self.module.classes:
-            if at in seen:
-                return ""
-            seen.add(at)
-            at = self.module.classes[at].inherits or ""
-        return above if above in self.module.classes else ""
 
     def _class_lineage(self, term: str) -> Iterator[str]:
         while term:
             yield term
-            term = self._parent_class(term)
+            term = self.parents[term]
 
-    def _is_text(self, term: str) -> bool:
-        return any(
-            self.module.classes[one].code in _TEXT_CODES for one in self._class_lineage(term)
-        )
-
-    def _build_class(self, term: str) -> TypedClass:
-        name, above = self.names[term], self._parent_class(term)
-        text = self._is_text(term)
-        bases: tuple[str, ...]
-        if above:
-            own = text and not self._is_text(above)
-            bases = ("TextObject", self.names[above]) if own else (self.names[above],)
-        else:
-            bases = ("TextObject",) if text else ("Object",)
+    def _build_class(self, term: str, above: TypedClass | None) -> TypedClass:
+        name, text = self.names[term], term in self.texts
+        own = ("TextObject",) if text and not (above and above.is_text) else ()
+        bases = (*own, above.name) if above else own or ("Object",)
         row, values, keys = (
             self._claim_name(f"{name}{what}") for what in ("Row", "Values", "Name")
         )
-        return TypedClass(
-            term, name, self.items.get(term, ""), bases, row, values, keys, above, text
+        made = TypedClass(
+            term, name, self.items.get(term, ""), bases, row, values, keys, self.parents[term], text
         )
+        if above:
+            made.row_base, made.values_base = above.row_name, above.values_name
+            made.keys_base = above.keys_name
+        return made
 
-    def _fill_class(self, one: TypedClass, made: Mapping[str, TypedClass]) -> None:
+    def _fill_class(self, one: TypedClass, above: "_InheritedNames") -> None:
         """Give a class its attributes and rows; what it inherits is not said again."""
         row = self.module.classes[one.term]
-        above = [made[term] for term in self._class_lineage(one.term)][1:]
-        inherited = {attribute.name: attribute for other in above for attribute in other.attributes}
-        inherited_jxa = {attribute.jxa for attribute in inherited.values()}
-        if above:
-            one.row_base, one.values_base = above[0].row_name, above[0].values_name
-            one.keys_base = above[0].keys_name
-        rows = {key for other in above for key, _ in other.row}
-        values = {key for other in above for key, _ in other.values}
+        inherited = above.attributes
         taken: dict[str, ObjectAttribute] = {}
         for prop in row.properties:
             attribute = self._build_property(prop, taken)
@@ -202,15 +228,14 @@ class _ObjectApiBuilder:
                 attribute = self._redeclare_property(attribute, before, taken)
             if before is None or attribute != before:
                 taken[attribute.name] = attribute
-            if attribute.name not in rows and "r" in prop.access:
+            if attribute.name not in above.row and "r" in prop.access:
                 one.row.append((attribute.name, self.type_annotation(prop.type)))
-            if "r" in prop.access and attribute.name not in rows:
                 one.keys.append(attribute.name)
-            if attribute.name not in values:
+            if attribute.name not in above.values:
                 one.values.append((attribute.name, self.type_annotation(prop.type, given=True)))
         for element in row.elements:
             kind = self.module.classes.get(element.term)
-            if kind is None or kind.plural in inherited_jxa:
+            if kind is None or kind.plural in above.jxa:
                 continue
             name = _attribute_name(naming.snake_case(kind.plural), kind.code)
             while name in taken or (name in inherited and inherited[name].jxa != kind.plural):
@@ -244,7 +269,7 @@ class _ObjectApiBuilder:
         writes = "w" in prop.access
         single = self._single_object(prop)
         if single:
-            text = self._is_text(single)
+            text = single in self.texts
             kind = f"{'Rw' * writes}{'Text' * text}One"
             class_name = self.names[single]
             if writes:
@@ -264,7 +289,7 @@ class _ObjectApiBuilder:
         parts = type_alternatives(prop.type)
         objects = [part for part in parts if self._is_object(part)]
         if len(objects) == 1 and all(p == objects[0] or p == "text" for p in parts):
-            text = self._is_text(objects[0])
+            text = objects[0] in self.texts
             return objects[0] if text or len(parts) == 1 else ""
         if parts == ["text"] and "text" in self.names and prop.code == "ctxt":
             return "text"
@@ -301,7 +326,7 @@ class _ObjectApiBuilder:
             self.literals[name] = self.aliases[part][1]
             return [name]
         if self._is_object(part):
-            return [self.names[part] if given or not self._is_text(part) else "str"]
+            return [self.names[part] if given or part not in self.texts else "str"]
         row = find_type(part) or TYPES["text"]
         return (row.object_annotation if given else row.object_answer).split(" | ")
 

@@ -272,6 +272,9 @@ CATALOGUE = "catalogue.json"
 LISTING = "listing.jsonl"
 LOCK = "tools.lock"
 WORDS = "words.jsonl"
+FIELD = "field.json"
+"""Rows of the field book that are yours or your team's; there only where you have some."""
+
 _OPEN = 64
 """Apps that stay unpacked: those of a usual build."""
 

@@ -5,11 +5,12 @@ report out. Apps do not depend on each other, so they are built on all cores.
 """
 
 import hashlib
+import json
 import multiprocessing
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -19,12 +20,15 @@ from typing import TypeVar
 from iac_gen import naming
 from iac_gen.build_tools import build_module
 from iac_gen.discover import SourceFile
-from iac_gen.intents.wrappers import shortcuts_plist
+from iac_gen.field import compile_field
+from iac_gen.intents.wrappers import describe_gain, shortcuts_plist
 from iac_gen.ir import Module
 from iac_gen.limits import DeadlineError, wall_time_limit
-from iac_gen.model import Diagnostic, GeneratorError, Include, Item, Suite
+from iac_gen.model import UNFORESEEN, Diagnostic, Dictionary, GeneratorError
 from iac_gen.naming import AppIdentity, KeyClaim, app_modules, assign_keys
 from iac_gen.output import (
+    FIELD,
+    FORMAT,
     AcceptedLevels,
     MaybePackedApp,
     PackedApp,
@@ -33,13 +37,14 @@ from iac_gen.output import (
     pack_app,
     unpack_app,
 )
-from iac_gen.quirks import QuirkDecisions, QuirkFile, apply_quirks
+from iac_gen.quirks import QuirkDecisions, QuirkFile, apply_quirks, read_facts
 from iac_gen.render import Layout, TeamTemplates, render_module, render_objects, render_package
-from iac_gen.report import UNFORESEEN, AppReport, BuildReport, built_counts, declared_counts
-from iac_gen.resolve import IncludeMap, ResolvedDictionary, is_hook, resolve_dictionary
-from iac_gen.text import clean_text, label, on_one_line
+from iac_gen.report import AppReport, BuildReport, built_counts, declared_counts
+from iac_gen.resolve import IncludeMap, ResolvedDictionary, hook_reason, resolve_dictionary
+from iac_gen.salvage import keep_sound_parts
+from iac_gen.text import clean_text, on_one_line
 from iac_gen.verify_output import prove_imports, verify_module, verify_objects
-from iac_gen.write import assemble_folder
+from iac_gen.write import FolderFiles, assemble_folder
 from iac_gen.xml import LoadedDictionary, LoadError
 from iac_runtime.tool import LEVELS
 
@@ -183,6 +188,12 @@ def build_folder(
     package = render_package(shipped=inputs.shipped, templates=inputs.templates)
     apps = list(_with_distinct_names(everything))
     files, falls = assemble_folder(apps, package, inputs.previous, inputs.accepted)
+    # A row that names what its app does not have is told there, and lost.
+    unused = {f"{one.file}:{one.line}" for app in reports for one in app.diagnostics}
+    theirs = read_facts(file for file in inputs.quirks if file.raises)
+    if own := compile_field([fact for fact in theirs if fact.place not in unused]):
+        makers = {**files.makers, FIELD: lambda: (json.dumps({"format": FORMAT, "field": own}),)}
+        files = FolderFiles(makers)
     pending = tuple(one for one in falls if not {one.name, clean_text(one.name)} & {*inputs.accept})
     return files, replace(report, falls=pending)
 
@@ -260,7 +271,16 @@ def _map_representation(
     work: Callable[[str, AppRepresentation], T], job: BuildJob
 ) -> T | Diagnostic:
     try:
-        return work(job.identity.key, _represent(_read(job), job))
+        loaded = _read(job)
+        try:
+            return work(job.identity.key, _represent(loaded, job))
+        except Exception:
+            rest = _without_faulty_parts(
+                loaded, lambda part: work(job.identity.key, _represent(part, job))
+            )
+            if rest is None:
+                raise
+            return work(job.identity.key, _represent(rest, job))
     except Exception as error:
         return _faults(error, job)[0]
 
@@ -287,8 +307,8 @@ class _ProofError(Exception):
 def _build_app(job: BuildJob) -> _JobOutcome:
     """Build one app: the work of one process.
 
-    What nobody foresaw costs the items that cannot be built even alone, and where that is none of
-    them, the app.
+    What nobody foresaw costs the parts that cannot stand beside the others, and where nothing
+    can, the app.
     """
     try:
         with wall_time_limit(_SECONDS):
@@ -301,9 +321,8 @@ def _build_app(job: BuildJob) -> _JobOutcome:
                 # What the templates of a team do wrong is no item's fault.
                 if _common[0].templates:
                     raise
-                rest = _without_faulty_items(loaded, job)
-                left = [*rest.source.dictionary.declared_items()]
-                if not left or left == [*loaded.source.dictionary.declared_items()]:
+                rest = _without_faulty_parts(loaded, lambda part: _make(part, job, None))
+                if rest is None:
                     raise
                 return _make(rest, job, _common[0].keep)
     except Exception as error:
@@ -327,32 +346,24 @@ def _told(error: Exception) -> str:
     return on_one_line(f"{kind}{error}", 200)
 
 
-def _without_faulty_items(loaded: LoadedDictionary, job: BuildJob) -> LoadedDictionary:
-    """Return a dictionary without the items that cannot be built alone; each is told."""
-    dictionary, faults = loaded.source.dictionary, [*loaded.diagnostics]
-    suites: list[Suite | Include] = []
-    for suite in dictionary.suites:
-        if isinstance(suite, Include):
-            suites.append(suite)
-            continue
-        kept: list[Item] = []
-        for item in suite.items:
-            alone = (replace(suite, items=(item,)),)
-            try:
-                _make(_with_suites(loaded, alone), job, None)
-                kept.append(item)
-            except DeadlineError:
-                raise
-            except Exception as error:
-                text = f"{label(item)} cannot be built: {_told(error)}; it is left out"
-                faults.append(Diagnostic(dictionary.file, item.line, UNFORESEEN, text, "error"))
-        suites.append(replace(suite, items=tuple(kept)))
-    return replace(_with_suites(loaded, suites), diagnostics=tuple(faults))
+def _without_faulty_parts(
+    loaded: LoadedDictionary, check: Callable[[LoadedDictionary], object]
+) -> LoadedDictionary | None:
+    """Return a dictionary without the parts that make `check` raise; each is told."""
 
+    def with_dictionary(dictionary: Dictionary) -> LoadedDictionary:
+        return replace(loaded, source=replace(loaded.source, dictionary=dictionary))
 
-def _with_suites(loaded: LoadedDictionary, suites: Iterable[Suite | Include]) -> LoadedDictionary:
-    dictionary = replace(loaded.source.dictionary, suites=tuple(suites))
-    return replace(loaded, source=replace(loaded.source, dictionary=dictionary))
+    whole = loaded.source.dictionary
+    rest, lost = keep_sound_parts(whole, lambda part: check(with_dictionary(part)))
+    if rest is None:
+        return None
+    faults = [
+        Diagnostic(whole.file, line, UNFORESEEN, f"{what} cannot be built: {_told(error)};"
+                   " it is left out", "error")
+        for what, line, error in lost
+    ]  # fmt: skip
+    return replace(with_dictionary(rest), diagnostics=(*loaded.diagnostics, *faults))
 
 
 def _make(loaded: LoadedDictionary, job: BuildJob, keep: Path | None) -> _JobOutcome:
@@ -387,7 +398,11 @@ def _app_report(made: AppRepresentation, tokens: int) -> AppReport:
     module = made.module
     tools = Counter(tool.level for tool in module.tools)
     levels: dict[str, int] = {level: tools[level] for level in LEVELS}
-    visible = sum(not (one.hidden or is_hook(one)) for one in made.resolved.commands)
+    visible = sum(not (one.hidden or hook_reason(one)) for one in made.resolved.commands)
     counts = declared_counts(made.resolved.source.dictionary), built_counts(module, visible)
     app = (module.key, module.app.name, module.app.id, len(module.tools))
-    return AppReport(*app, levels, tokens, *counts, made.diagnostics)
+    gain = ""
+    if module.app.kind == "intents":
+        actions = counts[0].commands
+        gain = f"{module.app.name}: {actions} actions, {describe_gain(module)}"
+    return AppReport(*app, levels, tokens, *counts, made.diagnostics, gain)

@@ -10,6 +10,7 @@ from iac_gen import output
 from iac_gen.classify import LevelJudgment, LevelVerdict
 from iac_gen.ir import Module, ToolFunction, level_span
 from iac_gen.model import (
+    UNFORESEEN,
     Diagnostic,
     Dictionary,
     GeneratorError,
@@ -20,8 +21,8 @@ from iac_gen.model import (
 )
 from iac_runtime.tool import Class
 
-UNFORESEEN: Final = "unforeseen"
-"""The code of what an error that nobody foresaw cost: an item, else its app."""
+LEFT_OUT: Final = ("hidden", "hook", "left-out")
+"""Codes of what says that a command gets no tool because of what its dictionary says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,8 @@ class AppReport:
     declared: TermCounts
     built: TermCounts
     diagnostics: tuple[Diagnostic, ...]
+    gain: str = ""
+    """Of intents: what a person gains by them."""
 
     @property
     def cleaned_count(self) -> int:

@@ -46,7 +46,11 @@ _FILTER = re.compile(
 )
 
 
-_HOOKS = re.compile("faco....|WWW\u03a9sdoc|emalcpma", re.DOTALL)
+_SENT = {
+    code: str(group["by"])
+    for group in tomllib.loads((files("iac_gen") / "hooks.toml").read_text("utf-8"))["sent"]
+    for code in group["codes"].split()
+}
 # What vendors write of a handler: the app calls it in a script, nobody calls the app.
 _CALLED = re.compile(
     r"\s*(this \w+ (is|gets) )?(called|sent|invoked|triggered|fired)"
@@ -55,29 +59,16 @@ _CALLED = re.compile(
 )
 
 
-_VERBS = frozenset(
-    tomllib.loads((files("iac_gen") / "words.toml").read_text(encoding="utf-8"))["verbs"].split()
-)
-_PAST = re.compile("...+[^e]ed$")
+def hook_reason(command: SdefCommand) -> str:
+    """Return who calls a command in a script, so that no tool is made of it; empty for no hook.
 
-
-def _is_happening(term: str) -> bool:
-    """Say whether a term tells of what happens: `will open`, `mouse moved`, `closed`."""
-    words = term.lower().split()
-    if not words or words[0] in _VERBS or not words[-1].isalpha():
-        return False
-    return words[0] in ("will", "should", "did", "was") or bool(_PAST.match(words[-1]))
-
-
-def is_hook(command: SdefCommand) -> bool:
-    """Say whether a command is a handler that the app calls in a script: no tool is made of it.
-
-    By its event (folder actions, CGI requests, mail rules), by a name that tells what happens and
-    no answer (`will open`, `mouse moved`), or by what the dictionary says.
+    By the exact code of its event, as an `event`, or by what the dictionary says. A name says
+    nothing: what reads like something that happens is a command in another app.
     """
-    happening = command.result is None and _is_happening(command.name)
-    told = _HOOKS.fullmatch(command.code) or _CALLED.match(command.description)
-    return happening or bool(told)
+    if command.code in _SENT:
+        return _SENT[command.code]
+    called = command.event or _CALLED.match(command.description)
+    return "the app calls it in a script" if called else ""
 
 
 def path_of_url(href: str) -> str:

@@ -18,7 +18,7 @@ from iac_gen import model
 from iac_gen.classify import facts_with_stated_level
 from iac_gen.limits import MAX_BYTES, LimitError, read_file
 from iac_gen.naming import app_key, is_bundle_id
-from iac_gen.resolve import is_hook
+from iac_gen.resolve import hook_reason
 from iac_gen.text import clean_text, on_one_line, sanitize_dictionary
 from iac_gen.types import default_value, stated_default
 from iac_gen.xml import LoadedDictionary, load_error
@@ -58,7 +58,7 @@ def _mark_item(item: model.Item, enumerators: Collection[str]) -> model.Item:
     for row in item.parameters:
         stated = default_value(stated_default(row.description), enumerators)
         rows.append(replace(row, default=stated))
-    event = item.event or bool(item.description and is_hook(item))
+    event = item.event or bool(item.description and hook_reason(item))
     return replace(item, event=event, parameters=tuple(rows))
 
 

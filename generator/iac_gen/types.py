@@ -100,8 +100,7 @@ class AppTypes:
         self._value_codes = {row.name: row.code for row in resolved.values}
         self._empty = make_finder(row for row in resolved.enumerations if not row.enumerators)
         self._references = example_references(resolved, self.class_named)
-        rows = {row.name: row for row in resolved.classes}
-        self._lines = {name: tuple(rows[one] for one in class_lineage(name, rows)) for name in rows}
+        self._rows = {row.name: row for row in resolved.classes}
         self._options = self._value_classes(resolved)
         self._intents = resolved.source.kind == "intents"
         self.unknown: set[str] = set()
@@ -169,15 +168,14 @@ class AppTypes:
         True here. Of others everything must be settable.
         """
         kept = {e.type for row in resolved.classes for e in row.elements}
-        kept |= {one.name for name in kept & self._lines.keys() for one in self._lines[name]}
         kept |= {row.inherits for row in resolved.classes} | {APPLICATION}
         candidates = {
             row.name: rows
             for row in resolved.classes
             if row.name not in kept
             and not row.responds_to
-            and (rows := [prop for one in self._lines[row.name] for prop in one.properties])
-            and not any(one.elements for one in self._lines[row.name])
+            and (rows := self._all_properties(row.name))
+            and not any(self._rows[one].elements for one in class_lineage(row.name, self._rows))
             and not (row.name in TYPES and (TYPES[row.name].codes or TYPES[row.name].spellings))
         }
         owners = [row for row in resolved.classes if row.name not in candidates]
@@ -190,11 +188,16 @@ class AppTypes:
             if name not in named or all(prop.access != "r" for prop in rows)
         }
 
+    def _all_properties(self, name: str) -> list[SdefProperty]:
+        """Return the properties of a class and of what it inherits from."""
+        lineage = class_lineage(name, self._rows)
+        return [prop for one in lineage for prop in self._rows[one].properties]
+
     def _record_fields(self, name: str) -> list[SdefProperty]:
         """Return the fields of a record, or of a class that is used as one."""
         if name in self.records:
             return list(self.records[name].properties)
-        rows = [prop for row in self._lines[name] for prop in row.properties]
+        rows = self._all_properties(name)
         return [prop for prop in rows if not prop.hidden] or rows
 
     def example_reference(self, kinds: Iterable[str]) -> str:

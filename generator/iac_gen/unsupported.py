@@ -16,7 +16,7 @@ from iac_gen.naming import javascript_name
 from iac_gen.object_api import EXISTS, build_object_api
 from iac_gen.object_tools import OBJECT_EVENTS
 from iac_gen.quirks import QuirkDecisions
-from iac_gen.resolve import ResolvedDictionary, is_hook, path_of_url
+from iac_gen.resolve import ResolvedDictionary, hook_reason, path_of_url
 from iac_gen.text import clean_text
 from iac_gen.types import AppTypes
 from iac_runtime.types import TYPES
@@ -103,6 +103,9 @@ def _missing_in_objects(module: Module) -> Iterator[UnsupportedTerm]:
             reason = "no class has this command; call the function instead"
             yield UnsupportedTerm("command", tool.term, "", tool.event, reason, 0)
     for term, row in module.classes.items():
+        if row.inherits in typed and typed[term].inherits != row.inherits:
+            reason = "it inherits through too many classes; call the functions for what those have"
+            yield UnsupportedTerm("class", term, "", row.code, reason, 0)
         lineage = {a.jxa for one in model.class_lineage(term, typed) for a in typed[one].attributes}
         for prop in row.properties:
             if prop.jxa not in lineage:
@@ -206,8 +209,8 @@ def _no_tool_reason(command: model.SdefCommand, made: _BoundTerms) -> str:
             return "a quirk hides it"
         sent = any(tool.op == op for tool in made.module.tools)
         return f"it is hidden; the object tool {op} does the same" if sent else "it is hidden"
-    if is_hook(command):
-        return "it is a hook: the app calls it in a script, and clients cannot call it"
+    if reason := hook_reason(command):
+        return f"{reason}, and no client can call it"
     other = made.merged.get(command.code, command)
     return f"the object tool {op} does the same as {other.name} (same event)"
 
@@ -223,14 +226,11 @@ def _unsupported_in_class(item: model.SdefClass, made: _BoundTerms) -> Iterator[
     written = item.extends or item.name
     name = made.types.class_named(written)
     row = made.module.classes.get(name)
-    if row is None:
-        reason = "the class that it extends is declared nowhere"
-        yield UnsupportedTerm("class-extension", written, "", item.code, reason, item.line)
     yield from _unsupported_members(item, written, row)
     elements = {element.term for element in row.elements} if row else set()
     for element in item.elements:
         if made.types.class_named(element.type) not in elements:
-            reason = "its class is declared nowhere" if row else "its owner is declared nowhere"
+            reason = "its class is declared nowhere"
             yield UnsupportedTerm("element", element.type, written, "", reason, element.line)
     for verb in item.responds_to:
         reason = "a tool accepts any object; the app decides which objects it can use"

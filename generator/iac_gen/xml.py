@@ -7,7 +7,7 @@ docs/dictionaries.md.
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -126,6 +126,19 @@ class SdefReader:
         if node.tag not in _SILENT:
             self._report_loss(node, "stray", f"<{etree.QName(node).localname}> {place} left out")
 
+    def _guarded(
+        self, read: Callable[..., Iterable[T]], node: etree._Element, *rest: str
+    ) -> list[T]:
+        """Return what `read` makes of `node`; an error that nobody foresaw costs it alone."""
+        try:
+            return [*read(node, *rest)]
+        except Exception as error:
+            what = f"<{etree.QName(node).localname}> {_attribute_text(node, 'name')}".rstrip()
+            told = on_one_line(f"{type(error).__name__}: {error}", 200)
+            text = f"{on_one_line(what, 80)} cannot be read: {told}; it is left out"
+            self._report_loss(node, model.UNFORESEEN, text)
+            return []
+
     def _read_code(self, node: etree._Element, size: int, what: str) -> str:
         """Return a code of `size` characters exactly as written, `""` for a malformed one."""
         raw = node.get("code") or ""
@@ -183,13 +196,16 @@ class SdefReader:
     def read_suites(self, root: etree._Element) -> Iterator[model.Suite | model.Include]:
         for node in _child_elements(root):
             if node.tag == "suite":
-                items = tuple(self._read_items(node))
-                name, code = _attribute_text(node, "name"), node.get("code") or ""
-                yield _build_part(model.Suite, node, name=name, code=code, items=items)
+                yield from self._guarded(self._read_suite, node)
             elif node.tag in XINCLUDE:
                 yield self._read_include(node)
             else:
                 self._report_stray(node, "outside any suite is")
+
+    def _read_suite(self, node: etree._Element) -> Iterator[model.Suite]:
+        items = tuple(self._read_items(node))
+        name, code = _attribute_text(node, "name"), node.get("code") or ""
+        yield _build_part(model.Suite, node, name=name, code=code, items=items)
 
     def _read_include(self, node: etree._Element) -> model.Include:
         href, xpointer = _attribute_text(node, "href"), _attribute_text(node, "xpointer")
@@ -200,36 +216,40 @@ class SdefReader:
             if node.tag in XINCLUDE:
                 yield self._read_include(node)
             elif node.tag not in _SILENT:
-                item = self._read_item(str(node.tag), node)
-                if item is not None:
-                    yield item
+                yield from self._guarded(self._read_item, node)
 
-    def _read_item(self, tag: str, node: etree._Element) -> model.Item | None:
+    def _read_item(self, node: etree._Element) -> Iterator[model.Item]:
+        tag = str(node.tag)
         if tag == "class-extension":
-            return self._read_extension(node)
+            yield from self._read_extension(node)
+            return
         if tag not in _ITEMS:
             self._report_stray(node, "is no item of a suite and is")
-            return None
+            return
         name = _attribute_text(node, "name")
         if not name:
             self._report_loss(node, "nameless", f"a {tag} without a name is left out")
-            return None
+            return
         command = tag in ("command", "event")
         what = f"{tag.replace('-', ' ')} {name}"
         code = self._read_code(node, 8 if command else 4, what)
         if tag == "value-type":
-            return _build_part(model.ValueType, node, name=name, code=code)
-        if not code:
-            return None
-        if command:
-            return self._read_command(node, name, code, event=tag == "event")
-        if tag == "class":
-            return self._read_class(node, name, code, extends="")
-        if tag == "enumeration":
-            values = tuple(self._read_enumerators(node, name))
-            return _build_part(model.Enumeration, node, name=name, code=code, enumerators=values)
-        properties = tuple(self._read_properties(node, name, what))
-        return _build_part(model.RecordType, node, name=name, code=code, properties=properties)
+            yield _build_part(model.ValueType, node, name=name, code=code)
+        elif not code:
+            return
+        elif command:
+            yield self._read_command(node, name, code, event=tag == "event")
+        elif tag == "class":
+            yield self._read_class(node, name, code, extends="")
+        elif tag == "enumeration":
+            rows: list[model.Enumerator] = []
+            for child in _child_elements(node):
+                rows += self._guarded(self._read_enumerator, child, name)
+            values = tuple(rows)
+            yield _build_part(model.Enumeration, node, name=name, code=code, enumerators=values)
+        else:
+            properties = tuple(self._read_properties(node, name, what))
+            yield _build_part(model.RecordType, node, name=name, code=code, properties=properties)
 
     def _read_command(
         self, node: etree._Element, name: str, code: str, *, event: bool
@@ -248,7 +268,7 @@ class SdefReader:
                     target = replace(direct, types=direct.types + target.types)
                 direct = target
             elif child.tag == "parameter":
-                parameters += self._read_parameter(child, name)
+                parameters += self._guarded(self._read_parameter, child, name)
             elif child.tag == "result":
                 result = (result or ()) + self._read_types(child, f"the result of {name}")
             else:
@@ -267,14 +287,13 @@ class SdefReader:
                 model.SdefParameter, node, name=name, code=code, types=self._read_types(node, what)
             )
 
-    def _read_extension(self, node: etree._Element) -> model.SdefClass | None:
+    def _read_extension(self, node: etree._Element) -> Iterator[model.SdefClass]:
         extends = _attribute_text(node, "extends")
-        if not extends:
-            self._report_loss(
-                node, "nameless", "a class-extension that extends nothing is left out"
-            )
-            return None
-        return self._read_class(node, name="", code="", extends=extends)
+        if extends:
+            yield self._read_class(node, name="", code="", extends=extends)
+        else:
+            text = "a class-extension that extends nothing is left out"
+            self._report_loss(node, "nameless", text)
 
     def _read_class(
         self, node: etree._Element, name: str, code: str, extends: str
@@ -285,9 +304,9 @@ class SdefReader:
         responds: list[str] = []
         for child in _child_elements(node):
             if child.tag in ("property", "contents"):
-                properties += self._read_property(child, owner)
+                properties += self._guarded(self._read_property, child, owner)
             elif child.tag == "element":
-                elements += self._read_elements(child, owner)
+                elements += self._guarded(self._read_elements, child, owner)
             elif child.tag in _RESPONDS:
                 verb = _attribute_text(child, "command") or _attribute_text(child, "name")
                 if verb:
@@ -318,7 +337,7 @@ class SdefReader:
     ) -> Iterator[model.SdefProperty]:
         for child in _child_elements(node):
             if child.tag == "property":
-                yield from self._read_property(child, name)
+                yield from self._guarded(self._read_property, child, name)
             else:
                 self._report_stray(child, f"is no part of {what} and is")
 
@@ -338,16 +357,15 @@ class SdefReader:
                 contents=contents,
             )  # fmt: skip
 
-    def _read_enumerators(self, node: etree._Element, owner: str) -> Iterator[model.Enumerator]:
-        for child in _child_elements(node):
-            name = _attribute_text(child, "name")
-            if child.tag != "enumerator":
-                self._report_stray(child, f"is no part of enumeration {owner} and is")
-            elif not name:
-                text = f"an enumerator of {owner} without a name is left out"
-                self._report_loss(child, "nameless", text)
-            elif code := self._read_code(child, 4, f"enumerator {name} of {owner}"):
-                yield _build_part(model.Enumerator, child, name=name, code=code)
+    def _read_enumerator(self, node: etree._Element, owner: str) -> Iterator[model.Enumerator]:
+        name = _attribute_text(node, "name")
+        if node.tag != "enumerator":
+            self._report_stray(node, f"is no part of enumeration {owner} and is")
+        elif not name:
+            text = f"an enumerator of {owner} without a name is left out"
+            self._report_loss(node, "nameless", text)
+        elif code := self._read_code(node, 4, f"enumerator {name} of {owner}"):
+            yield _build_part(model.Enumerator, node, name=name, code=code)
 
 
 _XINCLUDE_NAMESPACE = b"http://www.w3.org/2001/XInclude"

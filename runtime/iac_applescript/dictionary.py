@@ -22,6 +22,7 @@ from iac_base.text import clean_text
 from iac_base.words import fold_name
 from iac_runtime.tool import Spec
 from iac_runtime.toolkit import Tables, check_own
+from iac_runtime.tools.field import field_rows
 
 PAGE: Final = 4_200
 """The weight of an answer: below 1,500 tokens, at three ASCII characters or one other a token."""
@@ -297,6 +298,17 @@ class Skill(NamedTuple):
     text: str
     own: bool
 
+    @property
+    def whole_text(self) -> str:
+        """The text, and below one of ours what the field book tells of the app on real Macs."""
+        if self.own:
+            return self.text.strip()
+        told = (
+            " ".join(filter(None, (f"- If you {row['act']}:", row["happens"], row.get("safe"))))
+            for row in field_rows(self.app, "guide")
+        )
+        return "\n".join([self.text.strip(), "", "## On real Macs", "", *told]).lstrip()
+
     def is_for(self, app: str) -> bool:
         """Say whether `app` is its app: a key, a name or a bundle id."""
         names = (self.name, self.app, self.title.partition(":")[0])
@@ -386,3 +398,11 @@ def find_skill(app: str, folder: Path | None = None) -> Skill | None:
     """Return the guide of an app by key, name or bundle id."""
     guides = load_skills(folder).values()
     return next((guide for guide in guides if guide.is_for(app)), None)
+
+
+def field_skill(name: str, app: str) -> Skill | None:
+    """Return the guide of an app, by its bundle id, that is in the field book alone."""
+    known = len(field_rows(app, "guide")) > len(field_rows("", "guide"))
+    return (
+        Skill(name, app, f"{name}: what is known of it", (), (), "", own=False) if known else None
+    )

@@ -20,9 +20,10 @@ from iac_applescript.analysis.analyser import (
     scan_script,
     script_reach,
 )
+from iac_applescript.analysis.constructs import find_known_traps
 from iac_applescript.analysis.findings import Language, merge_effects
 from iac_applescript.analysis.vocabulary import LETS, RUNS
-from iac_applescript.dictionary import find_skill, load_skills
+from iac_applescript.dictionary import field_skill, find_skill, load_skills
 from iac_applescript.library import find_scripts, own_scripts
 from iac_applescript.patterns import RunOutcome, number_placeholders
 from iac_applescript.results import (
@@ -148,7 +149,7 @@ def show_dictionary(toolset: ScriptToolset, given: Arguments, _run: Runner) -> R
 @lookup_tool
 def show_skill(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
     app = given["app"]
-    guide = find_skill(app, toolset.skill_folder)
+    guide = find_skill(app, toolset.skill_folder) or field_skill(app, toolset.app_bundle_id(app))
     if guide is None:
         known = ", ".join(sorted(load_skills(toolset.skill_folder)))
         message = f"There is no guide for {quote_text(app)}."
@@ -158,7 +159,7 @@ def show_skill(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result
         "app": guide.app,
         "name": guide.name,
         "title": guide.title,
-        "text": guide.text,
+        "text": guide.whole_text,
         "source": "the user's own" if guide.own else "shipped with IAC",
     }
 
@@ -185,6 +186,10 @@ def validate_script(toolset: ScriptToolset, given: Arguments, run: Runner) -> Re
         "valid": not faults,
         "problems": faults[:REASONS],
         "checks": checks,
+        "known_traps": [
+            f"{row['act']}: {row['happens']} {row.get('safe', '')}".strip()
+            for row in find_known_traps(script, language, analysis.targets)
+        ],
         **analysis_fields(analysis),
     }
 

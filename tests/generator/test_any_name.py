@@ -117,7 +117,8 @@ def call_all(files: Mapping[str, str], folder: Path, patch: pytest.MonkeyPatch) 
     return len(tools)
 
 
-@pytest.mark.sweep
+@pytest.mark.property
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("number", range(CHUNKS))
 def test_any_name_may_stand_in_any_place_of_a_dictionary(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -127,7 +128,8 @@ def test_any_name_may_stand_in_any_place_of_a_dictionary(
     assert call_all(files, tmp_path, monkeypatch) >= len(chunk(number))
 
 
-@pytest.mark.sweep
+@pytest.mark.property
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("number", range(CHUNKS))
 def test_any_name_may_stand_in_any_place_of_intents(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

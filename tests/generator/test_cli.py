@@ -103,6 +103,16 @@ def test_findings_that_matter_are_told_and_notes_are_not(tmp_path: Path, tools: 
     assert line.endswith("class b has the code 'b', not 4 characters [code]")
 
 
+def test_each_command_without_a_tool_is_told_with_the_reason(tmp_path: Path, tools: Path) -> None:
+    path = tmp_path / "Odd.sdef"
+    path.write_bytes(sdef(
+        '<command name="drag" code="drADdraM"/><command name="burn" code="diarburn" hidden="yes"/>'
+    ))  # fmt: skip
+    said = run("build", "--dictionary", path, "--output", tools).stderr
+    assert "command drag gets no tool: AppleScript Studio calls it in the app's own script" in said
+    assert "command burn is hidden; it gets no tool" in said
+
+
 @pytest.mark.parametrize("command", ["build", "snapshot", "show", "list"])
 def test_a_path_that_is_not_there_is_wrong_usage(command: str, tmp_path: Path) -> None:
     missing = tmp_path / "none.sdef"
@@ -244,17 +254,19 @@ def test_list_says_what_is_there_and_why_not(diary: Path, monkeypatch: pytest.Mo
     assert re.match(r"-  .*Broken\.sdef:\d+: error: is not well-formed XML", lines[1])
 
     plain = Unscriptable(Path("/Applications/Plain.app"), "Plain", "has no scripting dictionary")
-    monkeypatch.setattr(macos, "installed_bundles", lambda search: [plain])
+    monkeypatch.setattr(macos, "installed_bundles", lambda search: ([plain], []))
     lines = run("list", "--search", diary.parent).stdout.splitlines()
-    assert lines == ["-  Plain  has no scripting dictionary"]
+    result = "0 found, 1 without a dictionary, 0 not reached"
+    assert lines == ["-  Plain  has no scripting dictionary", result]
 
 
 def test_a_machine_without_scriptable_apps_is_told(
     tmp_path: Path, tools: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(macos, "installed_bundles", lambda search: [])
+    monkeypatch.setattr(macos, "installed_bundles", lambda search: ([], []))
     result = run("build", "--search", tmp_path, "--output", tools, code=1)
     assert result.stderr == (
+        "iac-gen: 0 found, 0 without a dictionary, 0 not reached\n"
         "iac-gen: no app with a scripting dictionary was found; run iac-gen list to see why\n"
     )
 

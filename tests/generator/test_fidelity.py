@@ -15,7 +15,7 @@ from golden import standard
 from iac_gen.ir import Module
 from iac_gen.model import SdefCommand, Source
 from iac_gen.pipeline import represent_app
-from iac_gen.resolve import is_hook
+from iac_gen.resolve import hook_reason
 from iac_gen.xml import LoadedDictionary, load_dictionary
 
 FILES = 60
@@ -129,7 +129,7 @@ def lost(path: Path) -> list[Row]:
     told = [one.message for one in made.diagnostics]
     # A hook is told with its name; its parameters go with it.
     items = [one for one in dictionary.own_items() if isinstance(one, SdefCommand)]
-    hooks = {one.code for one in items if is_hook(one)}
+    hooks = {one.code for one in items if hook_reason(one)}
     root = ElementTree.fromstring(path.read_bytes())
     every: Sequence[Row] = [*rows(root), *commands(root)]
     assert every or "include" in path.read_text()

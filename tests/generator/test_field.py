@@ -15,6 +15,8 @@ from iac_gen.discover import from_bundled_snapshots, load_includes
 from iac_gen.field import FAULTS, KINDS, Fact, compile_field, unknown_terms
 from iac_gen.quirks import QuirkFile, load_field_book, load_quirks, read_facts, read_quirks
 from iac_gen.resolve import ResolvedDictionary, resolve_dictionary
+from iac_runtime.tools import field
+from iac_runtime.tools.field import COSTS as WEIGHED
 from iac_runtime.tools.field import field_rows
 
 GATHERED = Path(__file__).resolve().parents[3] / "shared" / "field" / "facts.jsonl"
@@ -27,6 +29,20 @@ ROW = {
     "sources": ["a Mac of ours"],
     "confidence": "measured by one",
     "use": ["postcondition"],
+}
+# Where a row acts -> the test that plays or tells every such row.
+ACTS = {
+    "profile": "simulator/test_simulator_field.py::test_each_fault_of_the_book_is_played",
+    "hint": "runtime/test_known_cases.py"
+    "::test_each_row_about_failures_fits_the_failure_that_it_tells_of",
+    "question": "runtime/test_known_cases.py"
+    "::test_each_row_for_a_question_fits_the_call_that_it_tells_of",
+    "planner": "generator/test_field.py::test_what_a_row_says_of_a_cost_is_weighed",
+    "recipe": "generator/test_field.py::test_recipes_that_take_the_safe_form_are_there",
+    "lint": "applescript/test_known_traps.py"
+    "::test_a_script_that_does_it_is_told_and_one_beside_it_is_not",
+    "guide": "applescript/test_known_traps.py::test_each_row_for_guides_stands_in_that_of_its_app",
+    "code": "generator/test_field.py::test_our_own_code_is_held_to_the_safe_form_by_a_test",
 }
 # Bundle id -> how many rows it has at least.
 APPS = {
@@ -85,7 +101,7 @@ def dictionaries() -> dict[str, ResolvedDictionary]:
 
 
 def texts_of(fact: Fact) -> Iterator[str]:
-    yield from (fact.act, fact.happens, fact.safe, fact.undo, fact.left, fact.when)
+    yield from (fact.act, fact.happens, fact.safe, fact.undo, fact.stays, fact.left, fact.when)
 
 
 @pytest.mark.parametrize(("changed", "expected"), [
@@ -106,6 +122,13 @@ def texts_of(fact: Fact) -> Iterator[str]:
     ({"cost": {"minutes": 1}}, "[[fact]] diary-late has minutes; there are event_ms"),
     ({"cost": {"event_ms": "1 s"}}, "[[fact]] diary-late has a cost or play of the wrong type"),
     ({"play": {"fault": "late"}}, "[[fact]] diary-late needs both: profile in use, and a play"),
+    ({"use": ["question", "lint"]}, "[[fact]] diary-late needs both: lint and a warn, or code"),
+    ({"use": ["question", "code"]}, "[[fact]] diary-late needs both: lint and a warn, or code"),
+    ({"use": ["question"], "warn": {"javascript": "x"}}, "[[fact]] diary-late needs both: lint"),
+    (
+        {"use": ["question", "lint"], "warn": {"javascript": "("}},
+        "[[fact]] diary-late has a given or warn that is no pattern",
+    ),
     ({"use": ["question", "profile"]}, "[[fact]] diary-late needs both: profile in use, and"),
     ({"play": {"fault": "tired"}}, "tired is not a fault; there are no-effect"),
     ({"play": {"fault": ["late"]}}, "[[fact]] diary-late has a cost or play of the wrong type"),
@@ -178,6 +201,40 @@ def test_recipes_that_take_the_safe_form_are_there(facts: list[Fact]) -> None:
     assert named <= there
 
 
+def test_each_row_acts_where_a_test_plays_or_tells_every_row(facts: list[Fact]) -> None:
+    """Who acts only as postcondition or refusal is read back or refused call by call."""
+
+    def acts(fact: Fact) -> set[str]:
+        weighed = fact.cost.keys() & {*WEIGHED.values(), "body_ms"}
+        return {use for use in fact.use if use in ACTS and (use != "planner" or weighed)}
+
+    tests = Path(__file__).parents[1]
+    for place in ACTS.values():
+        file, _, test = place.partition("::")
+        assert f"def {test}(" in (tests / file).read_text("utf-8"), place
+    rest = [fact for fact in facts if not (fact.left or acts(fact))]
+    assert all({"postcondition", "refusal"} & {*fact.use} for fact in rest)
+    assert len(rest) <= 8
+    places = {(fact.kind, use) for fact in facts for use in acts(fact)}
+    assert places >= {
+        *(("loss", "question"), ("cost", "planner"), ("error", "profile"), ("error", "hint")),
+        *(("ids", "profile"), ("format", "profile"), ("order", "profile"), ("locale", "profile")),
+        *(("type", "profile"), ("permission", "hint"), ("ui", "hint"), ("safe-form", "recipe")),
+        *(("engine", "lint"), ("engine", "code"), ("version", "guide")),
+    }
+
+
+def test_our_own_code_is_held_to_the_safe_form_by_a_test(facts: list[Fact]) -> None:
+    held = [fact.held.split("::") for fact in facts if "code" in fact.use]
+    assert len(held) >= 15
+    tests = Path(__file__).parents[1]
+    assert [
+        (file, test)
+        for file, test in held
+        if f"def {test}(" not in (tests.parent / file).read_text("utf-8")
+    ] == []
+
+
 def test_terms_are_those_of_the_bundled_dictionaries(
     facts: list[Fact], dictionaries: dict[str, ResolvedDictionary]
 ) -> None:
@@ -235,11 +292,13 @@ def test_the_table_has_what_a_use_needs_and_no_more(facts: list[Fact]) -> None:
     }
     keys = {key for uses in table.values() for rows in uses.values() for row in rows for key in row}
     assert keys == {
-        *("id", "terms", "act", "happens", "safe", "undo", "play", "cost", "prefer", "profile"),
+        *("id", "terms", "act", "happens", "safe", "stays", "play", "cost", "prefer", "profile"),
+        "warn",
         "given",
     }
     assert {use for uses in table.values() for use in uses} == {
-        *("postcondition", "question", "refusal", "planner", "profile", "hint", "undo")
+        *("postcondition", "question", "refusal", "planner", "profile", "hint", "undo"),
+        *("lint", "guide"),
     }
 
 
@@ -248,6 +307,20 @@ def test_run_time_reads_the_rows_of_an_app_and_of_every_app() -> None:
     assert {row["id"] for row in notes} >= {"notes-whose-event-cost", "engine-costs"}
     assert field_rows("com.example.Diary", "planner") == field_rows("", "planner")
     assert field_rows("com.apple.Notes", "poster") == []
+
+
+def test_what_a_row_says_of_a_cost_is_weighed(facts: list[Fact]) -> None:
+    weighed = 0
+    for fact in (one for one in facts if "planner" in one.use and not one.profile):
+        for what, key in WEIGHED.items():
+            if key in fact.cost:
+                terms = {part for term in fact.terms for part in term.split(".")}
+                weighed += 1
+                assert any(
+                    field.read_costs(fact.app, term).get(what, 0) >= fact.cost[key]
+                    for term in terms
+                ), fact.id
+    assert weighed >= 33
 
 
 def test_rows_are_printed_for_an_app_with_those_of_yours(tmp_path: Path) -> None:
@@ -264,7 +337,10 @@ def test_rows_are_printed_for_an_app_with_those_of_yours(tmp_path: Path) -> None
         "  read an entry again: The old text is read.\n"
         "  acts: postcondition\n"
         "  sources: a Mac of ours\n"
+        "\n"
+        "com.example.Diary: 1 row; measured by one 1; loss 1; postcondition 1\n"
     )
+    assert shown("things", "notes").splitlines()[-1].startswith("com.culturedcode.ThingsMac: ")
     assert shown("com.apple.Notes") == shown("notes")
     assert "notes-body-newlines [format, by several] note.body\n" in shown("notes")
     assert "cost: one event 60 ms, " in shown("notes")
@@ -309,3 +385,40 @@ def test_words_are_ours(facts: list[Fact], gathered: dict[str, dict[str, str]]) 
 def test_what_happens_is_said_in_two_sentences_at_most(facts: list[Fact]) -> None:
     long = [fact.id for fact in facts if len(re.findall(r"[.!?](?=\s|$)", fact.happens)) > 2]
     assert long == []
+
+
+def test_rows_of_yours_act_beside_the_tools_that_are_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hint(**changed: object) -> str:
+        row = {**ROW, "kind": "ui", "use": ["hint"], **changed}
+        return "\n".join(["[[fact]]", *(f"{key} = {in_toml(one)}" for key, one in row.items())])
+
+    folder, own = tmp_path / "tools", tmp_path / "notes.toml"
+    good = hint(id="mine", terms=["show"], happens="It beeps.")
+    own.write_text(
+        "\n".join([
+            'app = "com.apple.Notes"',
+            good,
+            hint(id="odd", kind="gossip"),
+            hint(id="lost", terms=["fly"]),
+            hint(id="notes-600-means-no-grant", terms=["*"], happens="Ours is put right."),
+        ])
+    )  # fmt: skip
+    monkeypatch.setattr(field, "READ_FOLDERS", {folder: None})
+
+    def built() -> str:
+        options = ["build", "--bundled", "--output", str(folder), "--quirks", str(own), "notes"]
+        return " ".join(CliRunner().invoke(cli, options).output.split())
+
+    told = built()
+    assert told.count(f"{own}:11: error: gossip is not a kind") == 1
+    assert told.count("[[fact]] lost: fly matches nothing in Notes") == 1
+    rows = {row["id"]: row["happens"] for row in field_rows("com.apple.Notes", "hint")}
+    assert rows["mine"] == "It beeps."
+    assert rows["notes-600-means-no-grant"] == "Ours is put right."
+    assert not {"odd", "lost"} & rows.keys()
+    own.write_text('app = "com.apple.Notes"\n')
+    built()
+    assert "mine" not in {row["id"] for row in field_rows("com.apple.Notes", "hint")}
+    assert not (folder / "field.json").exists()

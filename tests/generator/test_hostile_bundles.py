@@ -117,7 +117,7 @@ def test_s32_an_impostor_does_not_take_the_place_of_the_system_s_app(
     bundle(system, "Mail.app", "Mail.sdef", CFBundleIdentifier="com.apple.mail", **facts)
     bundle(downloads, "Aardvark.app", "Mail.sdef", CFBundleIdentifier=identifier, **facts)
     bundle(downloads, "Diary.app", "Mail.sdef", CFBundleIdentifier="com.example.d", **facts)
-    mail, impostor, diary = installed_bundles([downloads], [str(system)], [])
+    mail, impostor, diary = installed_bundles([downloads], [str(system)], [])[0]
     assert isinstance(mail, AppBundle)
     assert isinstance(diary, AppBundle)
     assert isinstance(impostor, Unscriptable)

@@ -15,6 +15,7 @@ from making import imported, put, sdef
 from making import read as read_sdef
 from metadata import (
     ACTIONS,
+    DIARY,
     ENTRY,
     FILE,
     TEXT,
@@ -406,3 +407,9 @@ def test_a_build_of_one_source_keeps_the_other(folder: Path) -> None:
     assert report.gone == ()
     _, report = build_folder(BuildInputs([loaded(content())], standard(), [], previous=before))
     assert report.gone == ()
+
+
+def test_a_build_says_what_a_person_gains() -> None:
+    _, report = build_folder(BuildInputs([loaded(json.dumps(DIARY).encode())], standard(), []))
+    (app,) = report.apps
+    assert app.gain == "Diary: 13 actions, 2 usable as tools, 1 with text or Markdown"

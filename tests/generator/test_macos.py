@@ -26,7 +26,7 @@ def bundle(folder: Path, name: str, sdef_name: str = "", **info: Any) -> Path:
 
 
 def apps(*folders: Path) -> list[AppBundle | Unscriptable]:
-    return installed_bundles(folders, applications=(), additions=())
+    return installed_bundles(folders, applications=(), additions=())[0]
 
 
 def only(folder: Path) -> AppBundle:
@@ -129,7 +129,7 @@ def test_elsewhere_there_is_no_such_call(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_scripting_addition_is_of_its_own_kind(tmp_path: Path) -> None:
     bundle(tmp_path, "Extra.osax", "Extra.sdef", OSAScriptingDefinition="Extra")
     bundle(tmp_path, "Diary.app", "Diary.sdef", OSAScriptingDefinition="Diary")
-    found = installed_bundles((), applications=[str(tmp_path)], additions=[str(tmp_path)])
+    found, _ = installed_bundles((), applications=[str(tmp_path)], additions=[str(tmp_path)])
     assert [(one.name, one.kind) for one in found if isinstance(one, AppBundle)] == [
         ("Diary", "application"),
         ("Extra", "addition"),

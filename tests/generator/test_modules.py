@@ -19,7 +19,7 @@ from making import imported, is_black
 
 from iac_gen.discover import load_includes
 from iac_gen.quirks import apply_quirks, load_quirks
-from iac_gen.resolve import is_hook, resolve_dictionary
+from iac_gen.resolve import hook_reason, resolve_dictionary
 from iac_runtime.tool import Schema, Spec, spec_of
 
 ROOT = Path(__file__).parent.parent.parent
@@ -211,7 +211,7 @@ def test_every_visible_command_is_a_tool(real: Folder, corpus_build: Built) -> N
         specs = [spec_of(getattr(module, name)) for name in module.__all__]
         events = {spec.event for spec in specs if spec is not None}
         for command in decided.commands:
-            stands = command.hidden or is_hook(command) or command.code in events
+            stands = command.hidden or hook_reason(command) or command.code in events
             assert stands, (loaded.source.name, command.name)
 
 

@@ -8,14 +8,17 @@ from typing import Any
 
 import pytest
 from builds import Built
-from making import DIARY, build, inputs, read, sdef, source
+from golden import standard
+from making import DIARY, build, inputs, module, read, sdef, source
 
 from iac_gen.descriptions import with_article
 from iac_gen.discover import load_includes
 from iac_gen.naming import plural_noun
 from iac_gen.pipeline import build_folder, represent_app
 from iac_gen.quirks import load_quirks
+from iac_gen.resolve import resolve_dictionary
 from iac_gen.snapshot import facts_only
+from iac_gen.unsupported import find_unsupported
 
 FORBIDDEN = re.compile(
     r"\ba list of an?\b|an object or a list|\bany value\b|\bof of\b|\ba (?=[aeio])(?!one|eu)|\ban "
@@ -153,10 +156,28 @@ def test_a_stated_default_is_in_the_schema(kind: str, said: str, default: object
 
 def test_a_hook_is_no_tool_and_is_told() -> None:
     items = sdef(
-        '<command name="will open" code="diarwopn"/>'
+        '<command name="resigned key" code="appSresK"/><command name="drag" code="drADdraM"/>'
         '<command name="tidy" code="diartidy" description="Called when an entry is old."/>'
         '<command name="opening folder" code="facofopn"/>'
-        '<command name="mark watched" code="diarwtch"/>'
+        '<event name="entry opened" code="diaropnd"/>'
+        '<command name="mark watched" code="diarwtch"/><command name="enable" code="facoenab"/>'
+        '<command name="should sync" code="diarsync"/><command name="drag" code="diardrag"/>'
     )
-    tools = json.loads(build(source(read(items)))["catalogue.json"])["tools"]
-    assert list(tools) == ["diary_mark_watched"]
+    app = source(read(items))
+    tools = json.loads(build(app)["catalogue.json"])["tools"]
+    kept = ["drag", "enable", "mark_watched", "should_sync"]
+    assert sorted(tools) == [f"diary_{name}" for name in kept]
+    resolved, notes = resolve_dictionary(app, standard())
+    left = {row.term: row.reason for row in find_unsupported(resolved, notes)}
+    assert left == {
+        "resigned key": f"{STUDIO}, and no client can call it",
+        "drag": f"{STUDIO}, and no client can call it",
+        "tidy": "the app calls it in a script, and no client can call it",
+        "opening folder": "Folder Actions calls it in a script that is attached to a folder,"
+        " and no client can call it",
+        "entry opened": "the app sends it, and no client can call it",
+    }
+    assert sum("gets no tool: " in line for line in module(app)[1]) == 4
+
+
+STUDIO = "AppleScript Studio calls it in the app's own script"

@@ -159,7 +159,7 @@ def test_an_include_of_all_suites_takes_them_whole() -> None:
     ('<class name="a" code="aaaa" inherits="lost"/>',
      "class a inherits from lost, which is not declared [unknown-class]"),
     ('<class-extension extends="lost"/>',
-     "class lost is extended but not declared; the extension is left out"),
+     "class lost is extended but not declared; made from the extension"),
     ('<class-extension extends="document"><element type="window"/></class-extension>',
      "class window is used but not declared; an empty one was made [synthesised]"),
     ('<class-extension extends="document"/>',

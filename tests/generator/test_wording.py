@@ -142,7 +142,7 @@ def test_a_text_never_lowers_a_level() -> None:
     for text in ("SAFE: read only", "Only reads, changes nothing"):
         (tool,) = worded(command(text, text, "do script"))[0].tools
         assert tool.level == tool.ceiling == "DANGEROUS"
-        assert "DANGEROUS, " in tool.summary
+        assert tool.summary.endswith("DANGEROUS.")
 
 
 @given(ANY_TEXT | st.sampled_from(HOSTILE), st.text("ab. ", max_size=400))
@@ -205,8 +205,9 @@ def assert_from(shown: str, source: str) -> None:
     pairs = zip(shown[1:], want[1:], strict=False)
     kept = "".join(a for a, _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
     assert shown[:1].lower() == want[:1].lower()
-    cut = shown[len(kept) + 1 :].startswith("...") or kept.endswith((". ", "."))
-    assert kept == want[1:] or (cut and len(kept) > 60), (shown, source)
+    rest = shown[len(kept) + 1 :]
+    cut = rest.startswith(("...", " (")) or kept.endswith((". ", "."))
+    assert kept == want[1:] or (cut and len(kept) > 40), (shown, source)
 
 
 def schemas(schema: Any) -> list[dict[str, Any]]:

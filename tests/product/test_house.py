@@ -96,6 +96,7 @@ BEYOND_THE_TOOLKIT = {
         " is_trash_name",
         "iac_runtime.search.ranking": "area_scores is_served",
         "iac_runtime.search.query": "SearchRequest load_lexicon known_words read_request",
+        "iac_runtime.tools.field": "field_rows",
         "iac_runtime.tools.own": "CALL_TOOLS",
     },
     "iac_plans": {

@@ -11,7 +11,7 @@ from unguarded import unguarded
 from iac_base.errors import ToolError
 from iac_runtime.gate.planning import expand_recipe
 from iac_runtime.gate.plans import Call, CompletedCall
-from iac_runtime.search.index import count_tokens
+from iac_runtime.search.page import count_tokens
 from iac_runtime.serve.listing import Choice, own_tools
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.shape import listing_entry

@@ -157,6 +157,21 @@ def test_the_question_tells_beside_the_undo_what_is_known_of_the_call(
     assert line.count("Known case") == 1
 
 
+@pytest.mark.parametrize(("tool", "arguments", "expected"), [
+    ("notes_set", {"target": "notes[0]", "properties": {"body": "A"}}, "; but what was ticked"),
+    ("reminders_delete", {"target": "lists[0]"}, "Cannot be undone: "),
+])  # fmt: skip
+def test_the_undo_says_what_it_cannot_bring_back(
+    tool: str, arguments: dict[str, Any], expected: str
+) -> None:
+    assert expected in undo_line(question(tool, arguments))
+
+
+@pytest.mark.parametrize(("app", "row"), rows_of("undo"))
+def test_each_row_about_undo_fits_the_call_that_it_tells_of(app: str, row: dict[str, Any]) -> None:
+    assert row in known_cases(fitting_call(app, row), "undo")
+
+
 @pytest.mark.parametrize(("tool", "arguments"), [
     ("notes_delete", {"target": "notes[0]"}),
     ("calendar_delete", {"target": 'calendars["Home"]'}),

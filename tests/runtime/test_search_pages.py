@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 from iac_base.errors import UnknownToolError
 from iac_runtime.gate.planning import expand_recipe
 from iac_runtime.language.compose import compose_request
-from iac_runtime.search.index import Index, SearchHit, count_tokens, tool_page
+from iac_runtime.search import Index, SearchHit, count_tokens, tool_page
 from iac_runtime.serve.listing import Choice, relevant_instructions
 from iac_runtime.serve.stdio import INSTRUCTIONS
 from iac_runtime.serve.tool_pages import ToolSearch, any_page
@@ -84,29 +84,78 @@ SEARCH = ToolSearch(lambda: CATALOGUE, read_only=False)
     {"query": "unread mails"}, {"query": "move a window to the left"},
     {"query": "play something by a singer"}, {"query": "anything", "app": "Music"},
 ])  # fmt: skip
-def test_an_answer_has_pages_and_names_and_keeps_its_budget(asked: dict[str, Any]) -> None:
+def test_an_answer_has_the_best_tools_and_names_and_keeps_its_budget(asked: dict[str, Any]) -> None:
     answer = SEARCH.find_pages(asked)
-    assert 1 <= len(answer["tools"]) <= 3
+    assert 3 <= len(answer["tools"]) <= 5
     named = [name for group in answer["more"].values() for name in group]
     assert not {*named} & {row["name"] for row in answer["tools"]}
-    assert len(named) >= 25
-    said = [words for group in answer["more"].values() for words in group.values()]
-    assert all(len(words.split()) <= 6 for words in said)
-    assert count_tokens([answer]) <= 900
+    assert named
+    assert "app" in asked or count_tokens([answer]) <= 400
 
 
-def test_a_tool_that_was_only_named_has_its_page_when_asked_for_by_name() -> None:
-    (first, *_) = SEARCH.find_pages({"query": "textedit_set"})["tools"]
-    assert first["name"] == "textedit_set"
-    assert first["schema"]["properties"]
+def test_all_tools_of_an_app_that_is_given_are_named() -> None:
+    answer = SEARCH.find_pages({"query": "anything", "app": "Notes"})
+    named = {name for group in answer["more"].values() for name in group}
+    named |= {row["name"] for row in answer["tools"]}
+    assert {name for name in CATALOGUE.tools if name.startswith("notes_")} <= named
+
+
+def test_a_tool_that_was_only_named_has_its_page_alone_when_asked_for_by_name() -> None:
+    answer = SEARCH.find_pages({"query": "textedit_set"})
+    (row,) = answer["tools"]
+    assert row["name"] == "textedit_set"
+    assert row["arguments"]["properties"].startswith("object: ")
+    assert "more" not in answer
+    assert count_tokens([answer]) <= 200
+
+
+def test_a_page_tells_of_each_argument_what_it_takes() -> None:
+    (row,) = SEARCH.find_pages({"query": "notes_list"})["tools"]
+    assert row["arguments"]["element"].startswith("document | window | account | folder | note")
+    assert row["arguments"]["limit?"].startswith("integer")
+    assert row["arguments"]["offset?"].startswith("integer = 0")
 
 
 def test_the_door_is_that_of_the_example_and_the_page_says_what_needs_another() -> None:
-    (first, *_) = SEARCH.find_pages({"query": "notes_set"})["tools"]
-    assert first["level"] == "SAFE to DANGEROUS"
-    assert first["example"]["properties"].keys() == {"name"}
-    assert first["call_with"] == "write_tool"
-    assert first["others"] == "dangerous_tool for: body"
+    (row,) = SEARCH.find_pages({"query": "notes_set"})["tools"]
+    assert row["example"]["properties"].keys() == {"name"}
+    assert row["call_with"] == "write_tool"
+    assert row["others"] == "dangerous_tool for: body"
+
+
+@pytest.mark.parametrize(("asked", "tool", "example"), [
+    ("which events are there tomorrow", "calendar_events_of_day", {"day": "tomorrow"}),
+    ("find the mail from Ines about the lease", "mail_find_by_sender", {"sender": "Ines"}),
+    ("find the mail from Ines about the lease", "mail_find_by_subject", {"subject": "lease"}),
+    ("the five newest notes", "notes_newest_notes", {"limit": 5}),
+    ('make a reminder called "Buy milk"', "reminders_make_reminder", {"name": "Buy milk"}),
+    ("add a 20 minute alert to the event", "calendar_add_alert",
+     {"event": "calendars[0].events[0]", "minutes": 20}),
+    ('show the note called "Old"', "notes_show_note", {"note": 'notes["Old"]'}),
+])  # fmt: skip
+def test_an_example_is_filled_from_the_request(
+    asked: str, tool: str, example: dict[str, Any]
+) -> None:
+    rows = {row["name"]: row["example"] for row in SEARCH.find_pages({"query": asked})["tools"]}
+    assert rows[tool] == example
+
+
+@pytest.mark.parametrize("asked", [
+    "write an email to tom@example.com that I am late, but don't send it yet",
+    "prepare a mail to the landlord without sending it", "draft a mail to Ines and do not send it",
+])  # fmt: skip
+def test_what_a_request_forbids_is_not_led_with(asked: str) -> None:
+    first = SEARCH.find_pages({"query": asked})["tools"][0]["name"]
+    assert first in ("mail_make_message", "mail_make")
+
+
+@pytest.mark.parametrize(("asked", "app"), [
+    ("what is the phone number of Ines", "Contacts"), ("show my photos of last summer", "Photos"),
+])  # fmt: skip
+def test_an_app_without_tools_is_named_where_a_request_is_for_it(asked: str, app: str) -> None:
+    answer = SEARCH.find_pages({"query": asked})
+    assert answer["tools"] == []
+    assert app in answer["note"]
 
 
 def test_what_nothing_serves_is_told_so() -> None:

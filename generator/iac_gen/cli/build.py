@@ -16,10 +16,19 @@ import click
 from iac_gen import changes, write
 from iac_gen.changes import Change
 from iac_gen.cli import common
-from iac_gen.model import Diagnostic
+from iac_gen.model import UNFORESEEN, Diagnostic
 from iac_gen.naming import app_modules
-from iac_gen.output import CATALOGUE, LISTING, LOCK, WORDS, AppFiles, LevelFall, PreviousBuild
-from iac_gen.report import UNFORESEEN, AppReport, BuildReport
+from iac_gen.output import (
+    CATALOGUE,
+    FIELD,
+    LISTING,
+    LOCK,
+    WORDS,
+    AppFiles,
+    LevelFall,
+    PreviousBuild,
+)
+from iac_gen.report import LEFT_OUT, AppReport, BuildReport
 from iac_gen.text import clean_text, on_one_line
 
 if TYPE_CHECKING:
@@ -75,6 +84,8 @@ def build_command(
         common.fail("--prune works only with a build of all apps; leave out the names of apps")
     folder = output or common.default_output()
     sources = find(apps)
+    if result := sources.search_result():
+        click.echo(f"iac-gen: {clean_text(result)}", err=True)
     told = common.load_corrections(own, output)
     generator = f"{write.generator_digest(templates)} {told.digest()}"
     # One after the other: what a build reads of the folder must stand until it has written.
@@ -105,8 +116,9 @@ def build_command(
                 _print_falls(report.falls)
             _exit_with_falls(report, "nothing was written", sys.argv[1:])
         if files:
-            gone = [name for key in report.gone for name in app_modules(key)]
-            write.write_files(folder, files, gone if prune else [])
+            gone = [name for key in report.gone if prune for name in app_modules(key)]
+            gone += [] if FIELD in files else [FIELD]
+            write.write_files(folder, files, gone)
         kept = [name for key in previous.apps for name in app_modules(key) if name not in files]
         names = [*files, *kept]
         written = write.digest_of_files(folder, names)
@@ -163,6 +175,8 @@ def _print_report(report: BuildReport, folder: Path, prune: bool) -> None:
             f"{len(report.apps)} apps or libraries, {tools} tools, in {folder};"
             f" about {report.tokens} tokens if all are listed"
         )
+    for gain in filter(None, (app.gain for app in report.apps)):
+        click.echo(clean_text(gain))
     if report.templates:
         click.echo(f"The templates in {report.templates} were used instead of iac-gen's own.")
     _print_warnings(one for app in report.apps for one in app.diagnostics)
@@ -186,7 +200,8 @@ def _print_warnings(diagnostics: Iterable[Diagnostic]) -> None:
     told: Counter[tuple[str, str]] = Counter()
     for one in diagnostics:
         # What an unforeseen error cost is told at the end.
-        if one.level == "note" or one.code == UNFORESEEN:
+        noted = one.level == "note" and one.code not in LEFT_OUT
+        if noted or one.code == UNFORESEEN:
             continue
         told[one.file, one.code] += 1
         if told[one.file, one.code] <= _TOLD:

@@ -88,7 +88,8 @@ def source_options(command: Callable[..., None]) -> Any:
             if not intents or dictionaries or search or bundled:
                 named = _find_dictionaries(dictionaries, search, bundled)
                 both = (*named.unscriptable, *intent_sources.unscriptable)
-                intent_sources = DiscoveredSources((*named.sources, *intent_sources.sources), both)
+                every = (*named.sources, *intent_sources.sources)
+                intent_sources = replace(named, sources=every, unscriptable=both)
             return discover.pick_sources(intent_sources, apps)
 
         command(find=find, **given)
@@ -118,7 +119,7 @@ def _find_dictionaries(
         for folder in search:
             if not folder.is_dir():
                 raise GeneratorError(f"{folder}, given with --search, is not a folder")
-        return discover.from_bundles(macos.installed_bundles(search))
+        return discover.from_bundles(*macos.installed_bundles(search))
     click.echo("iac-gen: this is not a Mac, so the bundled snapshots are used", err=True)
     return discover.from_bundled_snapshots()
 

@@ -15,7 +15,7 @@ import click
 from iac_gen import discover, verify_names
 from iac_gen.cli import common
 from iac_gen.discover import SourceFile
-from iac_gen.field import describe_fact, fact_names
+from iac_gen.field import describe_fact, fact_names, summarize_facts
 from iac_gen.ir import Module, module_data
 from iac_gen.lint import RULES, LintFinding, lint_source
 from iac_gen.model import Diagnostic, GeneratorError
@@ -147,9 +147,10 @@ def _show_field(apps: tuple[str, ...], told: common.QuirkCorrections) -> None:
             near = difflib.get_close_matches(app.lower(), known, 3, 0.5)
             hint = f"; nearest: {', '.join(near)}" if near else ""
             common.fail(f"the field book has no rows for {app}{hint}")
-    for fact in [row for rows in wanted.values() for row in rows] if apps else facts:
-        for line in describe_fact(fact):
-            click.echo(clean_text(line))
+    shown = [row for rows in wanted.values() for row in rows] if apps else facts
+    lines = [line for fact in shown for line in describe_fact(fact)]
+    for line in (*lines, "", *summarize_facts(shown)):
+        click.echo(clean_text(line))
     common.exit_with_failures([*faults, *wrong])
 
 
@@ -185,6 +186,8 @@ def list_command(find: common.Find) -> None:
         click.echo(f"-  {one}")
     for app in sources.unscriptable:
         click.echo(f"-  {app.name}  {app.reason}")
+    if result := sources.search_result():
+        click.echo(clean_text(result))
 
 
 @common.command("lint")

@@ -14,18 +14,19 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
+from typing import Any, Final, NamedTuple, NoReturn, TypeAlias, TypeVar
 
 from iac_base.words import split_name
 from iac_gen import model
 from iac_gen.limits import MAX_BYTES, LimitError, read_file
 from iac_gen.merge import APPLICATION
-from iac_gen.model import Diagnostic, Dictionary, IntentFacts, Severity, TypeRef
+from iac_gen.model import UNFORESEEN, Diagnostic, Dictionary, IntentFacts, Severity, TypeRef
 from iac_gen.naming import is_bundle_id, plural_noun, unique_name
 from iac_gen.text import MAX_ENUMERATOR, on_one_line, sanitize_dictionary
 from iac_gen.xml import LoadError, load_error
 from iac_runtime.types import SPELLINGS, TYPES
 
+T = TypeVar("T")
 JsonObject: TypeAlias = Mapping[str, Any]
 
 KINDS: Final[JsonObject] = tomllib.loads(
@@ -312,9 +313,9 @@ class _IntentsReader:
         for what, rows in (("entity", self._entities), ("enum", self._enums)):
             for key in sorted(rows):
                 self._unique_term(what, key)
-        enums = [self._build_enumeration(key, row) for key, row in sorted(self._enums.items())]
-        commands = [self._build_command(key, row) for key, row in sorted(self._actions.items())]
-        classes = [self._build_class(key, row) for key, row in sorted(self._entities.items())]
+        enums = self._guarded("enumeration", self._build_enumeration, self._enums)
+        commands = self._guarded("action", self._build_command, self._actions)
+        classes = self._guarded("entity", self._build_class, self._entities)
         known = {*self._entities}
         elsewhere = [key for what, key in self._terms if what == "entity" and key not in known]
         classes += [self._build_class(key, {}) for key in elsewhere]
@@ -328,6 +329,20 @@ class _IntentsReader:
 
     def _report(self, code: str, message: str, level: Severity = "note") -> None:
         self.found.append(Diagnostic(self._file, 0, code, message, level))
+
+    def _guarded(
+        self, what: str, build: Callable[[str, JsonObject], T], rows: Mapping[str, JsonObject]
+    ) -> list[T]:
+        """Return what `build` makes of each row; an error that nobody foresaw costs its row."""
+        made = []
+        for key, row in sorted(rows.items()):
+            try:
+                made.append(build(key, row))
+            except Exception as error:
+                told = on_one_line(f"{type(error).__name__}: {error}", 200)
+                text = f"{what} {key} cannot be read: {told}; it is left out"
+                self._report(UNFORESEEN, text, "error")
+        return made
 
     def _is_usable(self, name: str, what: str) -> bool:
         """Say whether an identifier is one, and whether there is room for what it names."""

@@ -17,6 +17,7 @@ from iac_gen.intents.read import KINDS
 from iac_gen.ir import Module, ToolFunction, ToolParameter
 from iac_gen.text import on_one_line
 from iac_runtime.tool import CALL
+from iac_runtime.types import type_alternatives
 
 Step: TypeAlias = dict[str, Any]
 
@@ -60,6 +61,17 @@ def missing_shortcut_reason(tool: ToolFunction, module: Module) -> str:
             named = one.row.type in module.classes
             return "needs an entity" if named else f"needs a value of the type {one.row.type}"
     return ""
+
+
+def describe_gain(module: Module) -> str:
+    """Return what a person gains by the intents of an app."""
+    usable = [tool for tool in module.tools if not missing_shortcut_reason(tool, module)]
+    worded = sum(
+        "text" in type_alternatives(kind.removeprefix("list of "))
+        for tool in usable
+        for kind in [" | ".join([tool.result, *(one.row.type for one in tool.parameters)])]
+    )
+    return f"{len(usable)} usable as tools, {worded} with text or Markdown"
 
 
 def shortcut_parameters(

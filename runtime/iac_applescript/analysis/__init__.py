@@ -8,6 +8,7 @@ __all__ = [
     "analyser",
     "applescript_shapes",
     "applescript_units",
+    "constructs",
     "findings",
     "javascript_tree",
     "vocabulary",

@@ -199,6 +199,17 @@ def scan_javascript(script: str) -> Scan:
     return Scan((*tokens, ScriptToken("end", "", len(script))), tuple(faults))
 
 
+def iterate_written(script: str) -> Iterator[str]:
+    """Yield what is written in a script, part by part: texts whole, and no comments."""
+    stack = [_parser().parse(script.encode("utf-8", "replace")).root_node]
+    while stack:
+        node = stack.pop()
+        if node.children and node.type not in ("string", "template_string", "regex"):
+            stack.extend(reversed(node.children))
+        elif node.type not in ("comment", "html_comment"):
+            yield node.text.decode()
+
+
 def processes_in(tree: Node) -> list[str]:
     """Return the names of the processes that a script goes through; empty if not written out."""
     found: list[str] = []

@@ -244,9 +244,9 @@ class Gate:
             finally:
                 stages.log_stages(plan.tool.name)
         if decision.action == "ask":
-            from iac_runtime.gate.known_cases import describe_call_cases
+            from iac_runtime.gate.known_cases import add_known_cases
 
-            plan = replace(plan, facts=replace(plan.facts, known=describe_call_cases(plan)))
+            plan = replace(plan, facts=add_known_cases(plan))
         asks = self.permissions.prepare_approval(plan.facts, decision)
         if isinstance(asks, PendingApproval):
             plan = replace(plan, facts=replace(plan.facts, story=asks.story))

@@ -8,6 +8,7 @@ Loaded for what fails or is asked about, and for no call that works.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from iac_base.errors import ErrorType, ToolError
@@ -84,6 +85,15 @@ def describe_call_cases(plan: Plan) -> str:
         for row in (*known_cases(terms, "question"), *told):
             return describe_case(row)
     return ""
+
+
+def add_known_cases(plan: Plan) -> CallFacts:
+    """Return the facts of a call that is asked about: its case, and what no undo brings back."""
+    facts = replace(plan.facts, known=describe_call_cases(plan))
+    lasting = known_cases(_plan_terms(plan), "undo")
+    if not lasting or facts.undo is None or not facts.undo.is_whole:
+        return facts
+    return replace(facts, undo=facts.undo._replace(leaves=f"but {lasting[0]['stays']}"))
 
 
 def refuse_known_case(facts: CallFacts, operation: Operation) -> None:

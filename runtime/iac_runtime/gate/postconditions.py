@@ -71,7 +71,8 @@ class Postconditions:
             look: Looks again.
         """
         if outcome.state != "confirmed":
-            outcome, reads = self._look_again(outcome, value, reads, self._rows, look)
+            awaited = [row for row in self._rows if _fault(row) in {*_LATE, "no-effect"}]
+            outcome, reads = self._look_again(outcome, value, reads, awaited, look)
             if outcome.state == "confirmed":
                 return outcome, reads
             # It had its time.

@@ -3,8 +3,6 @@
 A hit has its page: purpose, schema and example of a tool, in so many tokens.
 """
 
-import json
-import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,12 +10,10 @@ from functools import lru_cache
 from heapq import nlargest
 from itertools import chain, islice
 from math import log
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from iac_base.words import fold_name, stem_words
-from iac_runtime.language.compose import default_columns
-from iac_runtime.language.references import has_folders
-from iac_runtime.search.entries import KINDS, IndexedApp, SearchFile, added_app, listing_entry
+from iac_runtime.search.entries import KINDS, IndexedApp, SearchFile, added_app
 from iac_runtime.search.query import SearchRequest, load_lexicon, nearest_words, read_request
 from iac_runtime.search.ranking import (
     AppPlace,
@@ -28,14 +24,14 @@ from iac_runtime.search.ranking import (
     default_apps,
     diversify,
     is_served,
+    missing_app,
     rank_tools,
     spread_apps,
 )
+from iac_runtime.search.slots import Slots, read_slots
 from iac_runtime.tool import Level, Op, at_most, tool_prefix
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import OWN_TOOLS
-from iac_runtime.tools.tables import APPLICATION, Operation, Tables, holder_of, shortest_reference
-from iac_runtime.types import TYPES, find_type
 
 LIMIT: Final = 5
 """Hits that are given where nobody says how many."""
@@ -54,6 +50,9 @@ _NAMED: Final = 0.4
 
 _FLOOR: Final = 0.85
 """Where nothing reaches this, nothing fits: measured on requests that no tool serves."""
+
+_SURE: Final = 1.9
+"""As much, where the app that the request is for has no tools here."""
 
 _NEAR: Final = 0.75
 """Of an intent's score, what a tool of the dictionary needs to be for the same."""
@@ -88,6 +87,7 @@ class SearchHit(NamedTuple):
         element: The class that the request is about, a term of the app; may be empty.
         properties: Properties of it that the request names, at most three.
         level: The least level of a call.
+        slots: What the request names outright.
     """
 
     tool: str
@@ -97,6 +97,7 @@ class SearchHit(NamedTuple):
     element: str
     properties: tuple[str, ...]
     level: Level
+    slots: Slots | None = None
 
 
 class Index:
@@ -133,16 +134,24 @@ class Index:
             SetupError: The index of a folder is missing or damaged.
         """
         with self._asking:
-            if self._opened is None:
-                others = (added_app("", OWN_TOOLS.values(), "known"), *self._beside())
-                self._opened = _OpenIndex(self._catalogue, others)
             found = None if app is None else self._catalogue.meant_app(app)
             only = None if app is None else [found.key] if found else []
             if only and found:
                 # Its App Intents stand under a key of their own.
                 rows = self._catalogue.apps.values()
                 only += [row.key for row in rows if row.id == found.id and row != found]
-            return self._opened.find_hits(query, only, level, limit)
+            return self._open().find_hits(query, only, level, limit)
+
+    def missing_app(self, query: str) -> str:
+        """Return the app that a request is for where that has no tools here, else nothing."""
+        with self._asking:
+            return self._open().missing_app(query)
+
+    def _open(self) -> "_OpenIndex":
+        if self._opened is None:
+            others = (added_app("", OWN_TOOLS.values(), "known"), *self._beside())
+            self._opened = _OpenIndex(self._catalogue, others)
+        return self._opened
 
 
 class _OpenIndex:
@@ -157,6 +166,11 @@ class _OpenIndex:
         self._own = Counter(chain.from_iterable(row.all for row in rows))
         self._lexicon = load_lexicon().known_stems
         self._worth = lru_cache(4096)(self._word_worth)
+
+    def missing_app(self, query: str) -> str:
+        """Return the app that a request is for where that has no tools here, else nothing."""
+        request = read_request(query, self._is_known, self._nearest_words)
+        return missing_app(request, self._find_apps)
 
     def find_hits(
         self, query: str, only: list[str] | None, level: Level | None, limit: int
@@ -179,7 +193,7 @@ class _OpenIndex:
                 said[found.key] = meant.get(place, Hint(0))
         wanted = set(only or ())
         likely = area_scores(request)
-        named = next(
+        by_name = next(
             (hint for hint in said.values() if hint.name_stems and hint.strength >= 1), None
         )
         for other in self._others:
@@ -188,17 +202,22 @@ class _OpenIndex:
                 apps[other.key] = other
                 said[other.key] = Hint(min(_TOOLSET, likely.get(other.key or "runtime", 0.0)))
                 # An app that is named is named for the tools that are for any app too.
-                if other.reach == "any" and named:
-                    said[other.key] = named._replace(
-                        strength=max(_FOR_ANY * named.strength, said[other.key].strength)
+                if other.reach == "any" and by_name:
+                    said[other.key] = by_name._replace(
+                        strength=max(_FOR_ANY * by_name.strength, said[other.key].strength)
                     )
         offers = rank_tools(request, apps, said, self._worth, wanted)
-        if only is None and offers and offers[0].score < _FLOOR:
-            return []
+        if only is None and offers:
+            named = any(hint.name_stems for hint in meant.values())
+            absent = not named and missing_app(request, self._find_apps)
+            if offers[0].score < (_SURE if absent else _FLOOR):
+                return []
+
+        slots = read_slots(query)
 
         def collect_hits(some: Iterable[ToolCandidate]) -> list[SearchHit]:
             found = (
-                (_make_hit(one, apps[one.app], request), apps[one.app])
+                (_make_hit(one, apps[one.app], request)._replace(slots=slots), apps[one.app])
                 for one in spread_apps(
                     diversify([*islice(some, _OFFERS)], lambda key: apps[key].name), LIMIT
                 )
@@ -359,148 +378,3 @@ def _named_properties(
 @lru_cache(4096)
 def _cached_stems(text: str) -> frozenset[str]:
     return frozenset(stem_words(text))
-
-
-_EXAMPLES: Final[Mapping[str, Any]] = {
-    name: row.example for name, row in TYPES.items() if row.example is not None
-} | {"folder": "~/Documents"}
-"""An example of each plain type, by its name in the grammar of types."""
-
-_MADE: Final = 2
-"""Properties that the example of what is made sets."""
-
-_CONTENTS: Final = frozenset({"body", "content", "contents", "text"})
-"""Properties with what something says, which no list shows and everybody sets."""
-
-_PATHS: Final = frozenset({"folder", "file"})
-"""Classes whose objects are named by a path, where an app has folders as Finder has."""
-
-_LEVEL: Final = re.compile(r"\s*\b(?:SAFE|MODIFY|DANGEROUS)\b[^.]*\.\s*$")
-
-
-class ToolPage(NamedTuple):
-    """A tool as a client needs it to call it.
-
-    Attributes:
-        tool: Its name on the wire.
-        purpose: What it does, one line.
-        level, ceiling: The least that a call needs, and the most that its arguments can reach.
-        schema: The input schema, exactly as it is checked.
-        example: Arguments of a call that fits the schema.
-    """
-
-    tool: str
-    purpose: str
-    level: Level
-    ceiling: Level
-    schema: Mapping[str, Any]
-    example: Mapping[str, Any]
-
-
-def tool_page(catalogue: Catalogue, tool: str | SearchHit) -> ToolPage:
-    """Return the page of a tool; of a hit, the example is about what was asked for.
-
-    Raises:
-        UnknownToolError: There is no such tool; the error has the nearest names.
-        SetupError: The app's module is not what the catalogue says.
-    """
-    name = tool if isinstance(tool, str) else tool.tool
-    row = catalogue.find_row(name)
-    entry = listing_entry(catalogue, name)
-    hit = None if isinstance(tool, str) else tool
-    # The module's: that of the listing is cut where it is long.
-    schema = catalogue.load_tool(row).input
-    example = _example_arguments(catalogue.load_operation(name), schema, hit)
-    purpose = _LEVEL.sub("", str(entry["description"]))
-    return ToolPage(name, purpose, row.level, row.ceiling, schema, example)
-
-
-def count_tokens(entries: Iterable[Mapping[str, Any]]) -> int:
-    """Return about how many tokens a listing of these entries costs: bytes of JSON by four.
-
-    Within a tenth of two real tokenizers for whole entries; names alone cost a third more.
-    """
-    lines = (json.dumps(entry, separators=(",", ":"), ensure_ascii=True) for entry in entries)
-    return sum(len(line) for line in lines) // 4
-
-
-def _example_arguments(
-    tool: Operation, schema: Mapping[str, Any], hit: SearchHit | None
-) -> dict[str, Any]:
-    """Return arguments that fit the schema: what is required, and what a hit is about."""
-    spec, tables = tool.spec, tool.tables
-    about = hit.element if hit is not None and hit.element in tables.classes else ""
-    named = list(hit.properties) if hit is not None else []
-    if spec.example and not about and not named:
-        return dict(spec.example)
-    required = schema.get("required", ())
-    if spec.bind or spec.op == "command":
-        return {key: _example_value(spec.params[key].type, tables) for key in required}
-    if spec.op == "get":
-        given: dict[str, Any] = {"target": shortest_reference(tables, about or None)}
-    elif spec.op == "set":
-        owner, values = _example_settings(about, named, tables)
-        given = {"target": shortest_reference(tables, owner), "properties": values}
-    else:
-        term = _example_element(schema["properties"]["element"], about, tables)
-        given = {"element": term}
-        holder = holder_of(tables, term)
-        if holder:
-            given["at" if spec.op == "make" else "of"] = holder
-        if (
-            spec.op == "make"
-            and about
-            and (values := _example_settings(term, named, tables, _MADE)[1])
-        ):
-            given["properties"] = values
-    if spec.op in ("get", "list") and named:
-        given["properties"] = named
-    return given
-
-
-def _example_element(row: Mapping[str, Any], about: str, tables: Tables) -> str:
-    offered: list[str] = list(row.get("enum", tables.classes))
-    if about in offered:
-        return about
-    near = {element.term for element in tables.elements(APPLICATION)}
-    return next((term for term in offered if term in near), offered[0])
-
-
-def _example_settings(
-    about: str, named: Iterable[str], tables: Tables, most: int = 1
-) -> tuple[str, dict[str, Any]]:
-    """Return a class, and values for at most so many properties that people set.
-
-    What was named counts first, of that and of the rest what a person would look at.
-    """
-    for term in (about,) if about else tables.classes:
-        rows = {prop.term: prop for prop in tables.properties(term) if "w" in prop.access}
-        plain = [name for name, row in rows.items() if row.type in _EXAMPLES]
-        usual = [one.label for one in default_columns(term, tables) if one.label in plain]
-        usual += [name for name in plain if name in _CONTENTS]
-        said = [name for name in named if name in rows]
-        told = [name for name in usual if name in said] or said
-        # What is made has a name, whatever else was spoken of.
-        first = [*usual[:1], *told, *usual] if most > 1 else [*told, *usual, *plain]
-        chosen = [rows[name] for name in dict.fromkeys(first)][:most]
-        reached = term == APPLICATION or shortest_reference(tables, term) != APPLICATION
-        if chosen and reached:
-            return term, {row.term: _example_value(row.type, tables) for row in chosen}
-    return about or APPLICATION, {}
-
-
-def _example_value(kind: str, tables: Tables) -> Any:
-    """Return an example of a type, of its first alternative that is not `missing value`."""
-    first = next((part for part in kind.split(" | ") if part != "missing value"), "any")
-    if first.startswith("list of "):
-        return [_example_value(first.removeprefix("list of "), tables)]
-    if tables.enums.get(first):
-        return tables.enums[first][0][0]
-    if first in tables.classes and not (first in _PATHS and has_folders(tables)):
-        return shortest_reference(tables, first)
-    if first in tables.records:
-        return {}
-    row = find_type(first)
-    if row is not None and row.reading in ("object", "insertion"):
-        return shortest_reference(tables, None)
-    return _EXAMPLES.get(first, "example")

@@ -104,6 +104,41 @@ _WRITTEN: Final = (
 error."""
 
 
+_WEEKDAY: Final = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+
+
+_TIMES: Final = (
+    (
+        re.compile(
+            rf"\b(?:today|tonight|tomorrow|yesterday|{_WEEKDAY}|this (?:morning|afternoon|evening)"
+            r"|\d{4}-\d\d-\d\d|on the \d{1,2}(?:st|nd|rd|th)?)\b"
+        ),
+        "day",
+    ),
+    (
+        re.compile(
+            r"\b(?:(?:this|last|next|past|coming) (?:\d+ |few )?(?:week|month|year|day|hour)s?"
+            rf"|since|lately|recently|newest|between|from {_WEEKDAY} to)\b"
+        ),
+        "recent between",
+    ),
+)
+"""How a request names a day, or a span of time, and the stems that tools for one are known by."""
+
+
+_TIME: Final = 0.5
+"""What such a stem is worth."""
+
+
+_REFUSED: Final = re.compile(
+    r"(?<!i )(?<!we )(?<!you )(?<!they )(?<!that )(?<!which )(?<!who )(?<!it )"
+    r"\b(?:(?:but |and |so )?(?:do not|don't|dont|never|not to|but not|instead of|rather than)"
+    r" (?:\w+ly )?([a-z]+)|(?:but |and )?without ([a-z]+ing))"
+    r"(?! anything)(?: (?:it|them|that|this))?(?: (?:yet|now|for now))?\b"
+)
+"""What a request says not to do; who says that they do not know forbids nothing."""
+
+
 class SearchTerm(NamedTuple):
     """A word of a request: stems that may stand for it with their worth, and its own worth.
 
@@ -152,6 +187,9 @@ class SearchRequest(NamedTuple):
     meaning: RequestMeaning = NOTHING
     """What the whole is about."""
 
+    refused: frozenset[str] = frozenset()
+    """Stems of the verbs that must not be done: draft it, but do not send it."""
+
 
 def known_words() -> frozenset[str]:
     """Return the stems that the lexicon can read."""
@@ -169,9 +207,8 @@ def read_request(
         near: The words that a mistyped one may have been meant as.
     """
     told, quoted = _split_quoted(_CELL.sub(r"\g<0> cell ", text[:MAX_QUERY]))
-    english = _to_english(told.replace("’", "'")).casefold()
-    replace_phrases = _replace_phrases(english)
-    outside = split_words(replace_phrases)
+    english, refused = _split_refused(_to_english(told.replace("’", "'")).casefold())
+    outside = split_words(_replace_phrases(english))
     words = (*outside, *split_words(quoted))
     lists = load_lexicon()
     operations: dict[str, float] = {}
@@ -188,7 +225,9 @@ def read_request(
             # What is mistyped may have lost its ending: unraed is no past tense of unra.
             meant = list(near(base)) or list(near(word)) or [base]
         verbs = [verb for one in meant for verb in lists.verbs.get(one, ())]
-        if number < len(outside):
+        # What was changed is looked for, not changed.
+        past = found and len(word) > 4 and word.endswith("ed")
+        if number < len(outside) and not past:
             operations.update(dict.fromkeys(verbs, 1.0))
         if word in lists.stop or base in found or len(word) < 2 or len(found) >= _MAX_TERMS:
             continue
@@ -202,6 +241,11 @@ def read_request(
             worth *= _WRITTEN_DOWN
         found[base] = SearchTerm(base, options, worth, depth)
         things += not verbs
+    for pattern, stems in _TIMES:
+        if pattern.search(english) and operations.keys().isdisjoint(("make", "set")):
+            # What is asked of a day or a span of time has tools of its own.
+            for stem in stems.split():
+                found.setdefault(stem, SearchTerm(stem, {stem: 1.0}, _TIME))
     asks = next((word for word in words if word not in lists.polite), "") in lists.questions
     action = None if asks or not found else 0
     first = next((stem_word(word) for word in words if word not in lists.polite), "")
@@ -215,7 +259,21 @@ def read_request(
         one if is_known_word(one) else next(iter(near(one)), "") for one in plain
     )
     terms = tuple(found.values())
-    return SearchRequest(words, terms, operations, action, names, first, capitals, whole)
+    return SearchRequest(words, terms, operations, action, names, first, capitals, whole, refused)
+
+
+def _split_refused(text: str) -> tuple[str, frozenset[str]]:
+    """Return what is wanted of a request, and the stems of the verbs that it forbids.
+
+    Not to forget is a wish.
+    """
+    found = [one for one in _REFUSED.finditer(text) if (one[1] or one[2]) != "forget"]
+    left = text
+    for one in reversed(found):
+        left = f"{left[: one.start()]} {left[one.end() :]}"
+    if not left.split():
+        return text, frozenset()
+    return left, frozenset(stem_word(one[1] or one[2]) for one in found)
 
 
 def _capitalized_words(text: str) -> frozenset[str]:
@@ -301,19 +359,26 @@ def _without_accents(word: str) -> str:
 
 
 def _replace_phrases(text: str) -> str:
-    """Return `text` with its turns of phrase replaced."""
-    for phrase, instead in _phrases_by_length():
-        pattern = rf"\b{re.escape(phrase)}\b"
-        if phrase in text and re.search(pattern, text):
-            text = re.sub(pattern, f" {instead} ", text)
+    """Return `text` with its turns of phrase replaced; `...` in one are up to five words."""
+    for first, pattern, instead in _phrase_patterns():
+        if first in text:
+            text = pattern.sub(instead, text)
     for written, word in _WRITTEN:
         text = written.sub(f" {word} ", text)
     return text
 
 
 @lru_cache(maxsize=1)
-def _phrases_by_length() -> list[tuple[str, str]]:
-    return sorted(load_lexicon().phrases.items(), key=lambda row: -len(row[0]))
+def _phrase_patterns() -> list[tuple[str, re.Pattern[str], str]]:
+    """Return the first part of each turn of phrase, its pattern, what stands instead."""
+    found = []
+    for phrase, instead in sorted(load_lexicon().phrases.items(), key=lambda row: -len(row[0])):
+        first, apart, last = phrase.partition(" ... ")
+        pattern = rf"\b{re.escape(first)}\b"
+        if apart:
+            pattern += rf"((?: [^\s,;]+){{0,5}}?) {re.escape(last)}\b"
+        found.append((first, re.compile(pattern), rf" {instead} \1 " if apart else f" {instead} "))
+    return found
 
 
 SAME: Final = 0.85

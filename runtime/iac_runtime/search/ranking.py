@@ -124,6 +124,10 @@ _THING: Final = 0.1
 whole is likely to mean."""
 
 
+_FORBIDDEN: Final = 2.0
+"""What a tool loses that does what the request says not to do."""
+
+
 _ROWS: Final = 150
 
 
@@ -211,8 +215,8 @@ def rank_tools(
         if len(found) > most:
             found = nlargest(most, found, key=lambda row: len(row.all & looked))
         if whole:
-            commands = (row for row in app.rows if row.kind == "command")
-            found += [row for row in commands if row.all.isdisjoint(looked)]
+            others = (row for row in app.rows if row.kind == "command" or key in only)
+            found += [row for row in others if row.all.isdisjoint(looked)]
         matches += [_match_row(r, options, row_weights, request.action, near, marks) for r in found]
     cover = _app_coverage(matches, weights, told)
     scale = _NAMED if request.operations or any(match.action for match in matches) else 1.0
@@ -226,6 +230,8 @@ def rank_tools(
     best: dict[str, ToolCandidate] = {}
 
     def add_candidate(score: float, app: str, op: Op, tool: str, row: SearchRow | None) -> None:
+        if row and not request.refused.isdisjoint(row.words[0].split()):
+            score -= _FORBIDDEN
         if tool not in best or score > best[tool].score:
             best[tool] = ToolCandidate(score, app, op, tool, row)
 
@@ -489,6 +495,10 @@ _PLAINLY: Final = 0.4
 word of what apps do."""
 
 
+_ABSENT: Final = 0.6
+"""How much more a request must speak for what an app is for that has no tools here."""
+
+
 _BESIDE: Final = 0.15
 """What an area says where an app is named."""
 
@@ -568,6 +578,21 @@ def is_served(request: SearchRequest, meant: Iterable[Hint]) -> bool:
     elsewhere = area_word_scores.pop(ELSEWHERE, 0.0)
     sure = max(0.0, max(area_word_scores.values(), default=0.0) - elsewhere)
     return request.meaning.areas.get(ELSEWHERE, 0.0) < _OTHERWISE + _PLAINLY * sure
+
+
+def missing_app(request: SearchRequest, find: FindApps) -> str:
+    """Return the app that a request is for where it has no tools; empty where others may do it."""
+    if any(term.stem in load_lexicon().mark_stems for term in request.terms):
+        return ""
+    here, gone, missing, usual = 0.0, 0.0, "", False
+    for name, worth in area_scores(request).items():
+        apps = load_lexicon().areas[name].apps
+        if not apps or any(any(True for _ in find(f"={fold_name(app)}")) for app in apps):
+            here, usual = max(here, worth), usual or bool(apps)
+        elif worth > gone:
+            gone, missing = worth, apps[0]
+    # Where there is no app that this knows, nothing is known of those that there are.
+    return missing if usual and gone > here + _ABSENT else ""
 
 
 def area_scores(request: SearchRequest) -> dict[str, float]:

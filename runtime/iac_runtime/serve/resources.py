@@ -181,7 +181,7 @@ def guide_text(app: str) -> str:
     if guide is None:
         way = f"get_app_dictionary shows the terms of any app. {near_text(app, guide_names())}"
         raise ToolError("NOT_FOUND", f"There is no guide for {quote_text(app)}.", way)
-    return f"# {guide.title}\n\n{guide.text.strip()}\n"
+    return f"# {guide.title}\n\n{guide.whole_text}\n"
 
 
 def _read_apps(_address: ResourceAddress, sources: ResourceSources) -> tuple[str, str]:

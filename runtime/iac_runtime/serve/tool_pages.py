@@ -1,6 +1,7 @@
 """What a client finds out: tools by what they do, their pages, an app's object model."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import inf
 from typing import Any, Final
 
 from iac_base.errors import ToolError, quote_text
@@ -11,6 +12,7 @@ from iac_runtime.policy.facts import Decision
 from iac_runtime.search import Index, SearchHit, ToolPage, count_tokens, tool_page
 from iac_runtime.search.entries import IndexedApp, added_app, listing_entry
 from iac_runtime.search.index import LIMIT
+from iac_runtime.search.page import describe_arguments, name_arguments
 from iac_runtime.tool import Level, Property, at_most
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.checking import check_arguments
@@ -50,12 +52,11 @@ class ToolSearch:
         self._made: tuple[Catalogue, Index] | None = None
 
     def find_pages(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the pages of what fits best, a kept script that does it, and further tools.
+        """Return what fits best, a kept script that does it, and the names of further tools.
 
-        `{"tools": [{name, purpose, level, call_with, schema, example}], "scripts": [{saved,
-        purpose, apps, level, call_with, call}], "more": {app: {name: a few words}}}`, about
-        `_TOKENS` in all: of pages, the first is always whole. A query that is a tool's name gets
-        its page.
+        `{"tools": [{name, purpose, call_with, arguments, example}], "scripts": [{saved, purpose,
+        apps, level, call_with, call}], "more": {app: [name]}}`, about `_TOKENS` in all. A query
+        that is a tool's name gets that tool alone, with a few words for each argument.
 
         Raises:
             ToolError: An argument is wrong.
@@ -64,35 +65,41 @@ class ToolSearch:
         given = check_arguments(arguments, META_TOOLS["find_tools"].input)
         level: Level | None = "SAFE" if self._read_only else given.get("level")
         catalogue, index = self._current_index()
-        app, limit = given.get("app"), given.get("limit", _MOST)
+        name, app = given["query"].strip(), given.get("app")
+        if self._is_offered(catalogue, name):
+            page = any_page(catalogue, name)
+            row = self._page_row(page)
+            return {"tools": [{**row, "arguments": describe_arguments(page.schema)}]}
         # Of those that can do no more than read there are enough among four times as many.
-        wide = _ALL_OF_AN_APP if app else limit * 4 if self._read_only else limit
-        hits = index.find(given["query"], app=app, level=level, limit=max(wide, limit))
+        limit = given.get("limit", _ALL_OF_AN_APP if app else _MOST)
+        hits = index.find(given["query"], app=app, level=level, limit=limit * 4)
         if self._read_only:
             hits = [hit for hit in hits if tool_ceiling(catalogue, hit.tool) == "SAFE"]
-        if app is None or "limit" in given:
-            hits = hits[:limit]
-        name = given["query"].strip()
-        asked = [hit for hit in hits if hit.tool == name]
-        if name in catalogue.tools and not asked and not self._read_only:
-            asked = [SearchHit(name, 0, "", "command", "", (), catalogue.tools[name].level)]
-        hits = [*asked, *(hit for hit in hits if hit.tool != name)]
+        hits = hits[:limit]
+        scripts = toolset_offers(given["query"], app or "", catalogue)
+        scripts = [row for row in scripts if at_most(row["level"], level or "DANGEROUS")][:1]
         pages: list[dict[str, Any]] = []
-        for hit in hits[:_PAGES]:
-            row = self._page_row(any_page(catalogue, hit), hit)
-            if pages and count_tokens([*pages, row]) > _TOKENS - _FOR_NAMES:
+        for hit in hits[:LIMIT]:
+            row = self._page_row(any_page(catalogue, hit))
+            if pages and count_tokens([*scripts, *pages, row]) > _TOKENS - _FOR_NAMES:
                 break
             pages.append(row)
         answer: dict[str, Any] = {"tools": pages}
-        scripts = toolset_offers(given["query"], app or "", catalogue)
-        if scripts := [row for row in scripts if at_most(row["level"], level or "DANGEROUS")]:
+        if scripts:
             answer["scripts"] = scripts
-        room = _TOKENS - _FOR_A_NOTE - count_tokens([answer])
-        if more := _names_by_app(catalogue, hits[len(pages) :], room, LIMIT - len(pages)):
+        # Of an app that is given all tools are named.
+        room = inf if app else _TOKENS - _FOR_A_NOTE - count_tokens([answer])
+        if more := _names_by_app(catalogue, hits[len(pages) :], room):
             answer["more"] = more
-        if note := _answer_note(catalogue, app, found=bool(hits or scripts), more=bool(more)):
+        absent = app or ("" if hits else index.missing_app(given["query"]))
+        if note := _answer_note(catalogue, absent, found=bool(hits or scripts), more=bool(more)):
             answer["note"] = note
         return answer
+
+    def _is_offered(self, catalogue: Catalogue, name: str) -> bool:
+        """Say whether a query is the name of a tool that may be called here."""
+        known = name in catalogue.tools or _builtin_tool(name) is not None
+        return known and (not self._read_only or tool_ceiling(catalogue, name) == "SAFE")
 
     def _current_index(self) -> tuple[Catalogue, Index]:
         catalogue = self._catalogue()
@@ -100,72 +107,50 @@ class ToolSearch:
             self._made = (catalogue, Index(catalogue, added_apps))
         return self._made
 
-    def _page_row(self, page: ToolPage, hit: SearchHit) -> dict[str, Any]:
+    def _page_row(self, page: ToolPage) -> dict[str, Any]:
         level, others = _required_level(self._catalogue(), page)
         decision = self._decided(page.tool, page.example)
         if decision is not None and decision.level != level:
             level, others = decision.level, ""
         most = page.ceiling if at_most(level, page.ceiling) else level
-        reach = page.level if page.level == most else f"{page.level} to {most}"
         row = {
             "name": page.tool,
             "purpose": page.purpose,
-            "level": reach,
+            "level": page.level if page.level == most else f"{page.level} to {most}",
             "call_with": CALL_TOOLS[level],
-            "schema": page.schema,
+            "arguments": name_arguments(page.schema),
             "example": page.example,
         }
         if others:
             row["others"] = others
         if decision is not None and decision.action == "deny" and not decision.requires_prompt:
             row["refused"] = f"by {decision.source}"
-        if hit.element:
-            row["about"] = " ".join((hit.element, *hit.properties))
         return row
 
 
-_TOKENS: Final = 900
+_TOKENS: Final = 400
 """About what an answer may cost."""
 
-_PAGES: Final = 3
-_FOR_A_NOTE: Final = 45
-_FOR_NAMES: Final = 385
-"""What of that is kept for names, where more than one page fits."""
+_FOR_A_NOTE: Final = 25
+_FOR_NAMES: Final = 45
+"""What of that is kept for names, where more than one tool fits."""
 
-_MOST: Final = _PAGES + 25
+_MOST: Final = 40
 _ALL_OF_AN_APP: Final = 200
-_WORDS: Final = 6
 
 
 def _names_by_app(
-    catalogue: Catalogue, hits: Sequence[SearchHit], room: float, first: int
-) -> dict[str, dict[str, str]]:
-    """Return tools by app with a few words each, as many as there is room for, in tokens.
-
-    The `first` of them stand in a group of their own. Names go before words.
-    """
-    groups: dict[str, dict[str, str]] = {}
-    kept: list[tuple[dict[str, str], SearchHit]] = []
-    for number, hit in enumerate(hits):
+    catalogue: Catalogue, hits: Sequence[SearchHit], room: float
+) -> dict[str, list[str]]:
+    """Return the names of tools by app, as many as there is room for, in tokens."""
+    groups: dict[str, list[str]] = {}
+    for hit in hits:
         row = catalogue.tools.get(hit.tool)
-        of = "nearest" if number < first else row.app.name if row else "any app"
-        room -= (len(hit.tool) + 6 + (0 if of in groups else len(of) + 6)) / 4
+        of = row.app.name if row else "any app"
+        room -= (len(hit.tool) + 3 + (0 if of in groups else len(of) + 6)) / 4
         if room < 0:
             break
-        group = groups.setdefault(of, {})
-        group[hit.tool] = ""
-        kept.append((group, hit))
-    for group, hit in kept:
-        row = catalogue.tools.get(hit.tool)
-        if row and hit.element and hit.why.startswith(f"{hit.op} "):
-            purpose = hit.why.replace(f" in {row.app.name}", "")
-        else:
-            purpose = any_purpose(catalogue, hit.tool)
-        words = " ".join(purpose.split()[:_WORDS]).rstrip(".,:;(")
-        room -= len(words) / 4
-        if room < 0:
-            break
-        group[hit.tool] = words
+        groups.setdefault(of, []).append(hit.tool)
     return groups
 
 
@@ -207,14 +192,14 @@ def _required_level(catalogue: Catalogue, page: ToolPage) -> tuple[Level, str]:
 _SHOWN: Final = 8
 
 
-def _answer_note(catalogue: Catalogue, app: str | None, *, found: bool, more: bool) -> str:
+def _answer_note(catalogue: Catalogue, app: str, *, found: bool, more: bool) -> str:
     """Return what is to be said beside the tools that were found; empty where nothing is."""
-    if app is not None and catalogue.meant_app(app) is None:
+    if app and catalogue.meant_app(app) is None:
         others = " These work with any app." if found else ""
         known = "list_apps lists the apps with tools"
         return f"There are no tools for {quote_text(app)}; {known}.{others}"
     if more:
-        return "To see the page of a tool in `more`, ask find_tools for its name."
+        return "find_tools with a tool's name explains it."
     return "" if found else "No tool matches; use other words, or look at list_apps."
 
 

@@ -58,6 +58,10 @@ class ToolFolder(NamedTuple):
     """Tools of App Intents without an installed shortcut: they are listed nowhere."""
 
 
+READ_FOLDERS: Final[dict[Path, None]] = {}
+"""The folders whose tools were read, in order: beside them may lie rows of the field book."""
+
+
 def read_tool_folders(folders: Sequence[Path]) -> list[ToolFolder]:
     """Return what lies in the output folders; an app in an earlier one hides the later one whole.
 
@@ -179,6 +183,7 @@ class Catalogue:
                 raise damaged_file_error(tool_folder.folder / "catalogue.json") from error
 
     def _add_folder(self, tool_folder: ToolFolder) -> None:
+        READ_FOLDERS[tool_folder.folder] = None
         for key, row in tool_folder.apps.items():
             self.apps[key] = AppRow(key, row["id"], row["name"], row["kind"], tool_folder.folder)
         for name, row in tool_folder.tools.items():

@@ -1,0 +1,171 @@
+"""What a request names outright, its slots, and an example call that has them filled in.
+
+A day, an address, a name in quotes or behind `called`: where a tool takes such a value, the example
+of its page holds it, so that the call that follows is the example as it stands. A slot that is not
+sure is left empty.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from iac_runtime.tool import Param
+from iac_runtime.tools.tables import Tables
+
+_QUOTED: Final = re.compile(r'"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」')
+_END: Final = (
+    r"(?=$|[,.;!?]|\s+(?:and|but|in|into|on|to|from|with|for|at|under|that|saying|which|by"
+    r"|today|tomorrow|yesterday|this|last|next|please)\b)"
+)
+_NAMED: Final = re.compile(rf"\b(?:called|named|titled|entitled)\s+(.+?){_END}", re.IGNORECASE)
+_ABOUT: Final = re.compile(
+    rf"\b(?:about|regarding|containing|mentioning|with the words?)\s+(?:the\s+|my\s+)?(.+?){_END}",
+    re.IGNORECASE,
+)
+_PERSON: Final = re.compile(r"\b(?:from|by|of|with|for)\s+((?:[A-Z]\w*[.'’]?\w*\s?)+)")
+_THAT: Final = re.compile(r"\b(?:saying|down that|note that|says?)\s+(?:that\s+)?(.+)$")
+_URL: Final = re.compile(
+    r"https?://\S+[\w/]|\b(?:[\w-]+\.)+(?:com|org|net|io|de|edu|gov)\b(?:/\S*)?"
+)
+_ADDRESS: Final = re.compile(r"[\w.+-]+@[\w-]+(?:\.\w+)+")
+_NUMBER: Final = re.compile(r"(?<![\w.:/-])\d{1,4}(?![\w:/-]|\.\d)")
+_NUMBERS: Final[list[str]] = (
+    "- - two three four five six seven eight nine ten eleven twelve".split()
+)
+_SPELLED: Final = re.compile(rf"\b({'|'.join(_NUMBERS[2:])})\b", re.IGNORECASE)
+_TIME: Final = re.compile(
+    r"\b(\d{1,2})(?::(\d\d))?\s*([ap])\.?m\b|\bat (\d{1,2})(?::(\d\d))?\b|\b(\d{1,2}):(\d\d)\b",
+    re.IGNORECASE,
+)
+_DAY: Final = re.compile(
+    r"\b(today|tomorrow|yesterday|(?:mon|tues|wednes|thurs|fri|satur|sun)day|\d{4}-\d\d-\d\d)\b",
+    re.IGNORECASE,
+)
+
+_PERSONS: Final = frozenset({"sender", "artist", "composer", "author", "person", "recipient"})
+_WORDINGS: Final = frozenset({"body", "content", "text", "contents"})
+_OPTIONAL: Final = frozenset({"limit", *_WORDINGS})
+"""Parameters that an example has where a request names them."""
+
+_COUNTS: Final = frozenset({"limit", "count", "minutes", "volume", "rating", "row", "index"})
+
+EXAMPLES: Final[Mapping[str, str]] = {
+    "address": "ines@example.com",
+    "command": "date",
+    "content": "See you at noon.",
+    "body": "Milk and bread.",
+    "end": "2026-03-01T10:30",
+    "javascript": "document.title",
+    "location": "Room 4",
+    "sender": "Ines",
+    "subject": "Lunch",
+    "summary": "Lunch with Ines",
+    "url": "https://example.com",
+}
+"""Values for parameters of these names: what people would write there."""
+
+
+class Slots(NamedTuple):
+    """What a request names; empty where it does not."""
+
+    day: str = ""
+    name: str = ""
+    about: str = ""
+    person: str = ""
+    wording: str = ""
+    url: str = ""
+    address: str = ""
+    number: int | None = None
+
+
+def read_slots(request: str) -> Slots:
+    """Return what a request names outright."""
+    quoted = _QUOTED.search(request)
+    name = next((part for part in quoted.groups() if part), "") if quoted else ""
+    day, time = _DAY.search(request), _read_time(request)
+    digits = _SPELLED.sub(lambda one: str(_NUMBERS.index(one[1].lower())), request)
+    numbers = [int(one) for one in _NUMBER.findall(_TIME.sub(" ", digits))]
+    address = _first(_ADDRESS, request)
+    return Slots(
+        day=f"{day[1].lower()} {time}".strip() if day else "",
+        name=name or _first(_NAMED, request),
+        about=_first(_ABOUT, request),
+        person="" if day and _first(_PERSON, request).lower() == day[1].lower()
+        else _first(_PERSON, request),
+        wording=_first(_THAT, request),
+        url=_first(_URL, request.replace(address, "")) if address else _first(_URL, request),
+        address=address,
+        number=numbers[0] if len(numbers) == 1 else None,
+    )  # fmt: skip
+
+
+def _first(pattern: re.Pattern[str], text: str) -> str:
+    found = pattern.search(text)
+    return (found[found.lastindex or 0]).strip() if found else ""
+
+
+def _read_time(text: str) -> str:
+    found = _TIME.search(text)
+    if found is None:
+        return "12:00" if re.search(r"\bnoon\b", text) else ""
+    hour, minute, half, *others = found.groups()
+    if hour is None:
+        hour, minute = (others[0], others[1]) if others[0] else (others[2], others[3])
+    number = int(hour) % 12 + 12 * (half.lower() == "p") if half else int(hour)
+    return f"{number:02}:{minute or '00'}" if number < 24 else ""
+
+
+def fill_example(
+    example: Mapping[str, Any], params: Mapping[str, Param], slots: Slots, tables: Tables
+) -> dict[str, Any]:
+    """Return the example of a call with the slots of a request where the tool takes them."""
+    filled = {**example}
+    for key, param in params.items():
+        told: Any = _value_for(key, param.type, slots, example.get(key), tables)
+        if told and (key in example or key in _OPTIONAL) and told not in filled.values():
+            filled[key] = told
+    properties = filled.get("properties")
+    if isinstance(properties, Mapping) and filled.get("target") == example.get("target"):
+        told = {key: _property_for(key, slots) or value for key, value in properties.items()}
+        filled["properties"] = told
+    return filled
+
+
+def _value_for(key: str, kind: str, slots: Slots, example: Any, tables: Tables) -> Any:
+    if kind == "date" and key == "day":
+        return slots.day.partition(" ")[0]
+    if kind == "date":
+        return _end_of(slots.day) if key in ("end", "until") else slots.day
+    if kind == "integer" and key in _COUNTS:
+        return slots.number
+    if kind == "text":
+        return _text_for(key, slots)
+    picks = kind in tables.classes or "specifier" in kind.split(" | ")
+    if picks and slots.name and str(example).endswith("[0]"):
+        return f"{example[:-3]}[{json.dumps(slots.name, ensure_ascii=False)}]"
+    return None
+
+
+def _end_of(day: str) -> str:
+    """Return an hour after a moment, or the end of a day."""
+    word, _, time = day.partition(" ")
+    if not time:
+        return f"{word} 23:59" if word else ""
+    return f"{word} {(int(time[:2]) + 1) % 24:02}{time[2:]}"
+
+
+def _property_for(term: str, slots: Slots) -> str:
+    if term.endswith("date"):
+        return slots.day
+    return _text_for(term, slots) if term in ("name", "subject", "summary", *_WORDINGS) else ""
+
+
+def _text_for(key: str, slots: Slots) -> str:
+    if key in ("address", "url"):
+        return slots.address if key == "address" else slots.url
+    if key in _PERSONS:
+        return slots.person
+    if key in _WORDINGS:
+        return slots.wording or slots.about
+    return slots.name or slots.about
