@@ -175,6 +175,8 @@ def _give_new_id(world: AppWorld, node: WorldObject) -> None:
 
 def _do_more(_profile: FieldProfile, _play: FieldRow, o: Occasion, act: Perform) -> Any:
     """A text that was set gets a line more; else a copy of the object stands where it was."""
+    if o.reads:
+        return act(o.target)
     before = o.objects()
     homes = [(node, copy.deepcopy(node.data)) for node in before if node.home is not None]
     answer = act(o.target)
