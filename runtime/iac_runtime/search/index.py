@@ -25,6 +25,7 @@ from iac_runtime.search.ranking import (
     diversify,
     is_served,
     missing_app,
+    named_missing_app,
     rank_tools,
     spread_apps,
 )
@@ -170,7 +171,8 @@ class _OpenIndex:
     def missing_app(self, query: str) -> str:
         """Return the app that a request is for where that has no tools here, else nothing."""
         request = read_request(query, self._is_known, self._nearest_words)
-        return missing_app(request, self._find_apps)
+        named = named_missing_app(request, self._find_apps)
+        return named or missing_app(request, self._find_apps)
 
     def find_hits(
         self, query: str, only: list[str] | None, level: Level | None, limit: int
@@ -178,7 +180,7 @@ class _OpenIndex:
         """Return the tools that serve `query`; `only` are an app's keys, none where it has none."""
         request = read_request(query, self._is_known, self._nearest_words)
         meant = app_hints(request, self._find_apps, self._is_common)
-        if only is None and not is_served(request, meant.values()):
+        if only is None and not (request.terms and is_served(request, meant.values())):
             return []
         if only is None:
             places: Iterable[AppPlace] = self._choose_apps(request, meant)
@@ -207,11 +209,14 @@ class _OpenIndex:
                         strength=max(_FOR_ANY * by_name.strength, said[other.key].strength)
                     )
         offers = rank_tools(request, apps, said, self._worth, wanted)
-        if only is None and offers:
-            named = any(hint.name_stems for hint in meant.values())
-            absent = not named and missing_app(request, self._find_apps)
-            if offers[0].score < (_SURE if absent else _FLOOR):
+        if only is None and not any(hint.name_stems for hint in meant.values()):
+            if named_missing_app(request, self._find_apps):
+                any_app = {one.key for one in self._others}
+                offers = [one for one in offers if one.app in any_app]
+            elif missing_app(request, self._find_apps) and offers and offers[0].score < _SURE:
                 return []
+        if only is None and offers and offers[0].score < _FLOOR:
+            return []
 
         slots = read_slots(query)
 
