@@ -99,12 +99,12 @@ def find_occasion(
     chain = target.chain if isinstance(target, AppReference) else ()
     named: list[str] = []
     if chain and chain[-1].kind == "p" and not new:
-        owner = chain_meaning(tables, chain[:-1]).term
-        prop = property_of_kin(tables, owner, chain[-1].value)
-        if owner is not None and prop is not None:
-            named = [prop.term]
-            if prop.term == "properties":
-                named += [one.term for one in tables.properties(owner)]
+        owner, name = chain_meaning(tables, chain[:-1]).term, chain[-1].value
+        prop = property_of_kin(tables, owner, name)
+        if owner is not None and (prop is not None or name == "properties"):
+            # Every object has these, declared or not.
+            whole = [one.term for one in tables.properties(owner)] if name == "properties" else []
+            named = [prop.term if prop else name, *whole]
             terms = kin(owner)
         else:
             terms = kin(chain_meaning(tables, chain).term)
@@ -361,7 +361,9 @@ class FieldProfile:
                     # The app counts through to the position.
                     kind, number = "positional_ms_per_1000", number * 1000 // cost["at"]
                 if kind in _OF_EVERY_APP or not row["general"]:
-                    nearest[kind] = max(nearest.get(kind, (-1, 0)), (near, number))
+                    # All properties together take as long as the dearest.
+                    rank = 0 if "properties" in occasion.properties else near
+                    nearest[kind] = max(nearest.get(kind, (-1, 0)), (rank, number))
         rates = {kind: number for kind, (_, number) in nearest.items()}
         examined, found = _sizes(world.friendly, occasion)
         cost = rates.get("event_ms", 0) + rates.get("whose_ms_per_1000", 0) * examined // 1000
