@@ -55,6 +55,9 @@ _FLOOR: Final = 0.85
 _SURE: Final = 1.9
 """As much, where the app that the request is for has no tools here."""
 
+_CERTAIN: Final = 1.4
+"""As much of a tool that is DANGEROUS: of 64 requests for one none had less."""
+
 _NEAR: Final = 0.75
 """Of an intent's score, what a tool of the dictionary needs to be for the same."""
 
@@ -228,6 +231,10 @@ class _OpenIndex:
                 )
             )
             kept = [row for row in found if level is None or at_most(row[0].level, level)]
+            if only is None:
+                # What deletes, sends or runs is no guess.
+                sure = (row[0].level != "DANGEROUS" or row[0].score >= _CERTAIN for row in kept)
+                kept = [row for row, is_sure in zip(kept, sure, strict=True) if is_sure]
             return _proven_first(kept)[:limit]
 
         if only is None:
