@@ -164,9 +164,9 @@ def find_tools(
     level: Level | None = None,
     limit: Annotated[int, limits(minimum=1, maximum=50)] | None = None,
 ) -> None:
-    """Find tools for Mac apps (Mail, Notes, Finder, Calendar, ...), any app's windows and menus, and
-    scripts, by what you want to do. Returns the best with an example call, and names of more. Start
-    here. A tool's name as the query explains that tool.
+    """Find tools for Mac apps (Mail, Notes, Finder, Calendar, ...), any app's windows and menus,
+    and scripts, by what you want to do. Returns the best with an example call, and names of more.
+    Start here. A tool's name as the query explains that tool.
 
     Args:
         query: What to do, as in: unread mails of today
