@@ -287,7 +287,7 @@ def test_the_default_surface_costs_the_same_for_any_number_of_tools(tmp_path: Pa
     (folder / "listing.jsonl").write_text("{}\n")
     listed = [json.loads(line) for line in Listings([folder], Choice())()]
     assert {row["name"] for row in listed} == SURFACE
-    assert count_tokens(listed) <= 1500
+    assert count_tokens(listed) <= 940
     assert len(server_identity().instructions.encode()) < 2000
 
 
