@@ -30,8 +30,7 @@ from iac_base.errors import (
 from iac_base.text import clean_value
 from iac_base.words import fold_name
 from iac_plans.check import PRELUDE, ProgramUsage, type_check_error
-from iac_runtime.gate.names import has_position
-from iac_runtime.language.terms import find_class_term, has_elements
+from iac_runtime.language.terms import has_elements
 from iac_runtime.policy.facts import VERB_WORDS
 from iac_runtime.tool import highest
 from iac_runtime.toolkit import (
@@ -367,6 +366,18 @@ def call_key(call: Call) -> str:
     return json.dumps([call.tool, call.arguments], sort_keys=True, ensure_ascii=False)
 
 
+def has_position(arguments: Mapping[str, Any], but: Iterable[str] = ()) -> bool:
+    """Say whether arguments name an object by its place in a list, as in `messages[0]`.
+
+    `but` are references that do not count.
+    """
+    names = {key: value for key, value in arguments.items() if key != "properties"}
+    text = json.dumps(names, ensure_ascii=False)
+    for reference in but:
+        text = text.replace(json.dumps(reference, ensure_ascii=False)[1:-1], "")
+    return re.search(r"\w\[\d+\]", text) is not None
+
+
 def is_read_only(plan: Plan) -> bool:
     """Say whether a call only reads; one that changes what is shown is no read here."""
     return all(effect.verb == "read" for effect in plan.facts.effects)
@@ -464,7 +475,7 @@ class _RehearsedObjects:
         if operation is None or not has_position(arguments, self.made):
             return
         listed = re.findall(r"(\w+)\[\d", json.dumps(arguments, ensure_ascii=False))
-        kinds = {find_class_term(word, operation.tables) for word in listed}
+        kinds = {operation.tables.find_class(word) for word in listed}
         earlier = (effect for made in before if made.plan.facts.app == app
                    for effect in made.plan.facts.effects)  # fmt: skip
         if any(one.kind in (*kinds, "") and one.verb not in _STAYING for one in earlier):

@@ -25,6 +25,7 @@ from iac_plans.interpreter import (
     RehearsedCall,
     call_key,
     effects_table,
+    has_position,
     is_read_only,
     rehearse_program,
     run_program,
@@ -32,7 +33,6 @@ from iac_plans.interpreter import (
 )
 from iac_plans.store import find_plan
 from iac_runtime.gate.batch import TOLD_AS, BatchTargetReader, part_with_decision, plan_several
-from iac_runtime.gate.names import has_position
 from iac_runtime.policy.prompts import LIFETIME
 from iac_runtime.tool import Toolset, at_most, highest, limits, tool
 from iac_runtime.toolkit import (

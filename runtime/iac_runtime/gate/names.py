@@ -10,9 +10,7 @@ Of several calls the first moves or renames what the next one means by a positio
 before them that is looked up, and the calls are made by the reference that a list gives it.
 """
 
-import json
-import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
@@ -157,18 +155,6 @@ def sent_if_one(
     answers = execute(counts).value
     refuse(answers)
     return execute(replace(event, pin=(counts, answers)))
-
-
-def has_position(arguments: Mapping[str, Any], but: Iterable[str] = ()) -> bool:
-    """Say whether arguments name an object by its place in a list, as in `messages[0]`.
-
-    `but` are references that do not count.
-    """
-    names = {key: value for key, value in arguments.items() if key != "properties"}
-    text = json.dumps(names, ensure_ascii=False)
-    for reference in but:
-        text = text.replace(json.dumps(reference, ensure_ascii=False)[1:-1], "")
-    return re.search(r"\w\[\d+\]", text) is not None
 
 
 ListRows = Callable[[str, dict[str, Any]], Sequence[Mapping[str, Any]]]
