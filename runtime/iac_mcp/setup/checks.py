@@ -440,7 +440,7 @@ def _wanted_apps(catalogue: Catalogue, names: tuple[str, ...]) -> list[AppRow]:
         return [app for app in catalogue.apps.values() if app.kind == "application"]
     rows: list[AppRow] = []
     for name in names:
-        app = catalogue.find_app(name)
+        app = catalogue.named_app(name)
         if app is None:
             near = near_text(name, sorted(catalogue.apps))
             raise SetupError(f"There are no tools for {quote_text(name)}. {near}".strip())
