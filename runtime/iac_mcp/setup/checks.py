@@ -48,8 +48,8 @@ from iac_runtime.policy.policy_file import load_policy, policy_path, unknown_wor
 from iac_runtime.policy.settings import PolicyFlags, read_settings
 from iac_runtime.serve.status import running_servers
 from iac_runtime.tool import LEVELS
+from iac_runtime.tools.app_names import FOLDERS
 from iac_runtime.tools.catalogue import AppRow, Catalogue, tool_folders
-from iac_runtime.tools.freshness import FOLDERS
 from iac_runtime.tools.freshness import check_freshness as find_stale_tools
 from iac_runtime.tools.own import added_tools
 from iac_runtime.version import VERSION

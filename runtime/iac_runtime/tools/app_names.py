@@ -16,6 +16,14 @@ from typing import Any, Final, TypeAlias
 
 from iac_base.words import fold_name
 
+FOLDERS: Final = (
+    "/System/Applications",
+    "/System/Applications/Utilities",
+    "/Applications",
+    "/Applications/Utilities",
+    "~/Applications",
+    "/System/Library/CoreServices",
+)
 BundleNames: TypeAlias = Callable[[str], Iterable[str]]
 """Answers a bundle id with the names that its app has on this machine."""
 
@@ -61,11 +69,22 @@ def installed_names(app_id: str) -> tuple[str, ...]:
 
 @cache
 def _bundles() -> dict[str, Path]:
-    if sys.platform != "darwin":
-        return {}
-    from iac_runtime.tools.freshness import scriptable_apps
+    found = ((_bundle_id(path), path) for path in app_bundles(FOLDERS))
+    return {app_id: path for app_id, path in found if app_id} if sys.platform == "darwin" else {}
 
-    return {app.id.casefold(): app.dictionary.parents[2] for app in scriptable_apps()}
+
+def _bundle_id(bundle: Path) -> str:
+    info = _read_names(bundle / "Contents" / "Info.plist")
+    return str(info.get("CFBundleIdentifier", "")).casefold() if isinstance(info, dict) else ""
+
+
+def app_bundles(folders: Iterable[str]) -> Iterator[Path]:
+    """Yield the apps that lie in folders."""
+    for folder in folders:
+        try:
+            yield from sorted(Path(folder).expanduser().glob("*.app"))
+        except (OSError, RuntimeError):
+            continue
 
 
 def localised_names(bundle: Path) -> Iterator[str]:
