@@ -99,12 +99,12 @@ def find_occasion(
     chain = target.chain if isinstance(target, AppReference) else ()
     named: list[str] = []
     if chain and chain[-1].kind == "p" and not new:
-        owner = chain_meaning(tables, chain[:-1]).term
-        prop = property_of_kin(tables, owner, chain[-1].value)
-        if owner is not None and prop is not None:
-            named = [prop.term]
-            if prop.term == "properties":
-                named += [one.term for one in tables.properties(owner)]
+        owner, name = chain_meaning(tables, chain[:-1]).term, chain[-1].value
+        prop = property_of_kin(tables, owner, name)
+        if owner is not None and (prop is not None or name == "properties"):
+            # Every object has these, declared or not.
+            whole = [one.term for one in tables.properties(owner)] if name == "properties" else []
+            named = [prop.term if prop else name, *whole]
             terms = kin(owner)
         else:
             terms = kin(chain_meaning(tables, chain).term)
@@ -226,6 +226,7 @@ CIRCUMSTANCES: Final[Mapping[str, Callable[[Occasion], bool]]] = {
         one.kind == "w" and not _names_one(o.call.world.tables, o.chain[: at - 1])
         for at, one in enumerate(o.chain)
     ),
+    "in every container": lambda o: _count_whole_lists(o.call.world.tables, o.chain) > 1,
     "over a thousand": lambda o: max(_sizes(o.call.world.friendly, o)) > 1000,
     "null": lambda o: None in o.values.values(),
     "brackets": lambda o: "(" in _given_texts(o),
@@ -317,13 +318,18 @@ class FieldProfile:
         key = (world.tables.key, term, prop)
         if key not in self.readable:
             kin = _class_kin(world.tables, term)
-            self.readable[key] = [
+            rows = [
                 row
                 for row in self.rows_in_force(world.tables)
                 if (play := row.get("play"))
                 and play.get("verb", "get") == "get"
                 and play.get("of", term) in kin
                 and play.get("property", "") == prop
+            ]
+            # What two rows say happens once.
+            plays = [row["play"] for row in rows]
+            self.readable[key] = [
+                row for at, row in enumerate(rows) if row["play"] not in plays[:at]
             ]
         for row in self.readable[key]:
             if row["play"]["fault"] in faults and self.acts(row):
@@ -361,7 +367,9 @@ class FieldProfile:
                     # The app counts through to the position.
                     kind, number = "positional_ms_per_1000", number * 1000 // cost["at"]
                 if kind in _OF_EVERY_APP or not row["general"]:
-                    nearest[kind] = max(nearest.get(kind, (-1, 0)), (near, number))
+                    # All properties together take as long as the dearest.
+                    rank = 0 if "properties" in occasion.properties else near
+                    nearest[kind] = max(nearest.get(kind, (-1, 0)), (rank, number))
         rates = {kind: number for kind, (_, number) in nearest.items()}
         examined, found = _sizes(world.friendly, occasion)
         cost = rates.get("event_ms", 0) + rates.get("whose_ms_per_1000", 0) * examined // 1000
@@ -443,11 +451,16 @@ def _count_found(world: AppWorld, chain: Chain) -> int:
 
 def _names_one(tables: Tables, chain: Chain) -> bool:
     """Say whether a chain picks one object of each collection, so that none need be counted."""
+    return not _count_whole_lists(tables, chain)
+
+
+def _count_whole_lists(tables: Tables, chain: Chain) -> int:
+    """Return of how many collections a chain picks no object."""
     holds = [
         chain_meaning(tables, chain[: end + 1]).kind == "elements" for end in range(len(chain))
     ]
     picked = [step.kind in ("i", "n", "id", "o") for step in (*chain[1:], ChainStep("p", ""))]
-    return not any(many and not one for many, one in zip(holds, picked, strict=False))
+    return sum(many and not one for many, one in zip(holds, picked, strict=False))
 
 
 def _found_size(target: Found) -> int:

@@ -111,13 +111,14 @@ class HostEnvironment(NamedTuple):
     """The world outside of the apps, as one run has it.
 
     `sleep` takes seconds; `check` raises `ScriptTimeout` once the run is past its deadline; `own`
-    says that the process is the script's own.
+    says that the process is the script's own; `clock` counts seconds, those that were slept too.
     """
 
     streams: Streams
     sleep: Callable[[float], None]
     check: Callable[[], None]
     own: bool = False
+    clock: Callable[[], float] = time.monotonic
 
 
 def _host_services(outside: HostEnvironment) -> Mapping[str, Callable[[Mapping[str, Any]], Any]]:
@@ -148,7 +149,7 @@ def _host_services(outside: HostEnvironment) -> Mapping[str, Callable[[Mapping[s
         "encode": lambda r: r["text"].encode("utf-8", "replace").decode("latin-1"),
         "base64": lambda r: b64encode(r["data"].encode("latin-1")).decode("ascii"),
         "unbase64": lambda r: b64decode(r["text"]).decode("latin-1"),
-        "uptime": lambda _: time.monotonic(),
+        "uptime": lambda _: outside.clock(),
         "decode": decode_text,
         "environment": lambda r: os.environ.get(r["name"]),
         "surroundings": lambda _: dict(os.environ),

@@ -214,7 +214,7 @@ class Simulator:
             if spent + waited[0] > timeout:
                 raise ScriptTimeout
 
-        outside = HostEnvironment(streams, add_wait, check_timeout)
+        outside = HostEnvironment(streams, add_wait, check_timeout, clock=self._seconds)
         try:
             status, timed_out = self.run(argv[1:], outside), False
         except ScriptTimeout:

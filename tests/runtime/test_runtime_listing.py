@@ -352,10 +352,11 @@ def test_what_takes_too_long_is_looked_through_in_part(catalogue: Catalogue) -> 
     asked = {"element": "entry", "properties": ["name"]}
     done = app.call("diary_list", **asked, where={"words": {">": 3}}, limit=2)
     assert [item["name"] for item in done.value] == ["N4", "N5"]
-    assert "to look through all 400 items would take too long: only the first 99 were" in done.note
+    assert "to look through all 400 items would take too long: only the first 265 were" in done.note
     assert done.outcome is not None
     assert done.outcome.state == "partial"
-    assert all("[0:99]" in sent for sent in app.sent if "id" in sent)
+    # Of all of these only what the filter names is read.
+    assert [sent for sent in app.sent if "[0:265]" in sent] == ["coregetd entries[0:265].words"]
     last = app.call("diary_list", **asked, order=["-words"], limit=1)
     assert [item["name"] for item in last.value] == ["N98"]
     assert "only the first 99 were" in last.note
@@ -395,7 +396,7 @@ def test_several_objects_answer_at_once(catalogue: Catalogue) -> None:
         ('journals.byId("j0").entries.byId("e03")', 30),
         ('journals.byId("j2").entries.byId("e22")', 22),
     ]
-    assert done.note == "4 of 9 items; for more, give a higher limit"
+    assert done.note == '4 of 9 items; the next: cursor "4:e22"'
     assert len(app.sent) == 6
     # An app that does not answer a list for each is asked for each.
     apart = Defective(
@@ -403,7 +404,16 @@ def test_several_objects_answer_at_once(catalogue: Catalogue) -> None:
         "flat = function () { throw { errorNumber: -1700, message: 'no' }; };",
         {"journals": journals},
     )
-    assert apart.call("diary_list", **asked, where={"words": {">": 9}}, limit=4).value == done.value
+    each = apart.call("diary_list", **asked, where={"words": {">": 9}}, limit=4)
+    assert (each.value, each.note) == (
+        done.value, 'the first 4 of more items; the next: cursor "4:"'
+    )  # fmt: skip
+    for page in (app, apart):
+        later = [
+            page.call("diary_list", **asked, where={"words": {">": 9}}, limit=4, offset=offset)
+            for offset in (4, 8)
+        ]
+        assert [row["words"] for one in later for row in one.value] == [21, 20, 12, 11, 10]
 
 
 def test_no_column_and_no_id_still_gives_the_items(catalogue: Catalogue) -> None:
@@ -430,7 +440,10 @@ def test_what_is_not_there_costs_two_events_and_says_how_to_look(catalogue: Cata
         app.call("diary_list", element="entry", of='journals["No"]')
     assert caught.value.type == "NOT_FOUND"
     assert 'journals["No"]' in caught.value.message
-    assert 'List them again with diary_list {"element": "journal"}' in caught.value.suggestion
+    assert (
+        'List them again with diary_list {"element": "journal", "limit": 20}'
+        in caught.value.suggestion
+    )
     # The first counts what bears the name.
     assert len(app.sent) == 2
 

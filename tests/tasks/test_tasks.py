@@ -40,16 +40,35 @@ CHOSEN = (
 )
 
 
+def play_here(words: str, folder: Path, generated: Path, profile: str = "") -> list[str]:
+    """Return what is wrong with a task that is played in this process."""
+    state = folder / f"{len(words)}.json"
+    state.write_text(json.dumps(world()), "utf-8")
+    lines = Listings([generated], Choice())
+    options = GateOptions([generated], f"{profile}{state}")
+    with closing(LazyGate(lines, partial(build_gate, options))) as backing:
+        server = build_server(backing.open_methods(54.0), lines, server_identity())
+        return anyio.run(play, TASKS[words], server, state).wrong
+
+
 def test_a_task_is_reached_within_its_budget(tmp_path: Path, generated: Path) -> None:
     for words in CHOSEN:
-        state = tmp_path / f"{len(words)}.json"
-        state.write_text(json.dumps(world()), "utf-8")
-        lines = Listings([generated], Choice())
-        options = GateOptions([generated], str(state))
-        with closing(LazyGate(lines, partial(build_gate, options))) as backing:
-            server = build_server(backing.open_methods(54.0), lines, server_identity())
-            played = anyio.run(play, TASKS[words], server, state)
-        assert played.wrong == []
+        assert play_here(words, tmp_path, generated) == []
+
+
+HARD = [
+    words
+    for words, task in TASKS.items()
+    if {"Calendar", "Reminders"} & {given.get("app") for _, given in task["plan"]}
+]
+
+
+@pytest.mark.sweep(2)
+@pytest.mark.parametrize("words", HARD)
+def test_a_task_is_reached_on_apps_that_act_like_real_ones(
+    words: str, tmp_path: Path, generated: Path
+) -> None:
+    assert play_here(words, tmp_path, generated, "hard:") == []
 
 
 def test_a_person_is_asked_little_in_everyday_sessions() -> None:
@@ -175,9 +194,11 @@ def test_a_list_looks_in_several_objects(answer: Answer) -> None:
     assert first["result"]["summary"] == rows[0]["summary"]
 
 
-def test_a_page_of_several_objects_cannot_be_asked_for(answer: Answer) -> None:
-    told = answer("safari_list", {"element": "tab", "of": "windows", "offset": 1})
-    assert "several objects" in told["message"]
+def test_a_page_of_several_objects_can_be_asked_for(answer: Answer) -> None:
+    asked = {"element": "tab", "of": "windows"}
+    tabs = [row["ref"] for row in answer("safari_list", asked)["result"]]
+    later = answer("safari_list", {**asked, "offset": 1})["result"]
+    assert [row["ref"] for row in later] == tabs[1:] != []
 
 
 def test_a_person_is_asked_about_a_date_and_not_about_tomorrow(answer: Answer) -> None:

@@ -306,7 +306,8 @@ class Executor:
         collection = (event.app, event.target[:-1])
         if filters and collection in self._slow:
             event = replace(event, filter_here="slow")
-        filtered = filters and not event.filter_here
+        # What is dear the harness decides itself, in the time that there is.
+        filtered = filters and not event.filter_here and "column" not in event.costs
         until = begun + call.timeout / 2 if filtered else deadline
         try:
             return self._send_once(event, call, until, cancel)

@@ -155,7 +155,7 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
     if paged:
         # Whoever reads an answer page by page is given pages.
         event = replace(event, limit=PAGE)
-    if event.op == "list":
+    if event.op in ("list", "count"):
         event = with_read_plan(event, operation.tables, seconds)
     level = effective_level(operation, bound, context.home)
     event, level = _with_launch_level(event, level, context)
@@ -199,8 +199,9 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
                 execute = partial(sent_if_one, execute, names, refuse, operation.tables)
         try:
             if event.op == "list" and (length := holders_of(event.target)):
-                every = list_over(sent, length, execute, operation, names)
-                return finish_result(every, call, facts, operation, context)
+                every, answer = list_over(sent, length, execute, operation, names)
+                every = finish_result(every, call, facts, operation, context)
+                return every._replace(outcome=missing_parts(every, answer, paged=paged))
             try:
                 answer = execute(sent)
             except ToolError as error:
@@ -224,10 +225,10 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
             outcome = witness.confirm(answer.value, answer.around, cancel=cancel)
             return found._replace(outcome=outcome)
         is_empty = found.value is None or found.value in ("", [])
-        if is_empty or find_gap_rows(app.id, facts.line):
+        if is_empty or answer.notes or find_gap_rows(app.id, facts.line):
             from iac_runtime.gate.known_cases import describe_gaps
 
-            gaps = describe_gaps(facts, operation, is_empty=is_empty)
+            gaps = describe_gaps(facts, operation, answer.notes, is_empty=is_empty)
             found = found._replace(notes=(*found.notes, *gaps))
         return found._replace(outcome=missing_parts(found, answer, paged=paged))
 
@@ -331,7 +332,7 @@ def plan_app_event(tool: Tool, call: Call, context: ToolContext) -> Plan:
         InvalidParameterError: There is no such app; the nearest are named.
     """
     catalogue, name = _require_catalogue(tool, context), call.arguments["app"]
-    app = catalogue.find_app(name)
+    app = catalogue.named_app(name)
     if app is None or app.kind != "application":
         known = [row.name for row in catalogue.apps.values() if row.kind == "application"]
         raise InvalidParameterError(f"There is no app {quote_text(name)}.", said=name, known=known)
@@ -544,8 +545,8 @@ def list_over(
     execute: Callable[[Event], AppAnswer],
     tool: Operation,
     names: tuple[NameUse, ...],
-) -> ToolResult:
-    """Return the rows that several objects hold as one list.
+) -> tuple[ToolResult, AppAnswer]:
+    """Return the rows that several objects hold as one list, and what was said of reading them.
 
     Args:
         length: How many steps of the target lead to those objects.
@@ -558,9 +559,10 @@ def list_over(
     kinds = resolve_steps(event.target[:length], tool.tables).classes
     ident = id_property(kinds[0], tool.tables) if kinds else None
     ids = property_term(ident) if ident else ""
+    name = tool.tables.find_property(kinds[0], "name") if kinds else None
     if ids:
         # An app answers for all of them at once, or it does not, and then each is asked.
-        at_once = replace(event, holders=(length, ids))
+        at_once = replace(event, holders=(length, ids, property_term(name) if name else ""))
         try:
             answer = execute(at_once)
         except ToolError as error:
@@ -568,20 +570,31 @@ def list_over(
                 raise
         else:
             found = plain_result(answer, at_once, tool)
-            return found._replace(notes=(*found.notes, *shared_notes(names, answer)))
+            return found._replace(notes=(*found.notes, *shared_notes(names, answer))), answer
+    end = None if event.limit is None else event.offset + event.limit
+    # One more of each tells whether there are more.
+    most = None if end is None else end + 1
+    event, offset = replace(event, offset=0, after="", limit=most), event.offset
     first = replace(event, target=event.target[:length], columns=(), order=(), limit=HOLDERS)
     first = replace(first, id_column=ids, name_column="")
     answer = execute(first)
     held = plain_result(answer, first, tool)
     rows: list[dict[str, Any]] = []
+    heard: list[str] = []
     notes = [f"looked in {note}" for note in held.notes if " of " in note]
     notes += shared_notes(names, answer)
+    share = event.ranges and replace(
+        event.ranges, seconds=event.ranges.seconds / max(1, len(held.value))
+    )
     for holder in held.value:
         steps = (*reader.read_reference(holder["ref"]).steps, *event.target[length:])
-        inner = replace(event, target=steps, around=None)
-        found = plain_result(execute(inner), inner, tool)
+        inner = replace(event, target=steps, around=None, ranges=share)
+        answer = execute(inner)
+        found = plain_result(answer, inner, tool)
         rows += found.value
-        notes += found.notes if found.value else ()
+        told = found.notes if found.value else answer.notes
+        notes += [note for note in told if "; the next: cursor " not in note]
+        heard += answer.notes
     labels = {column.jxa: column.label for column in event.columns}
     for by in reversed(event.order):
         # What has no value comes last, as in a list of one.
@@ -589,5 +602,7 @@ def list_over(
         known = [row for row in rows if row[label] is not None]
         known.sort(key=itemgetter(label), reverse=by.descending)
         rows = [*known, *(row for row in rows if row[label] is None)]
-    said = tuple(dict.fromkeys(notes)) if rows else ("there is none",)
-    return ToolResult(rows[: event.limit], said)
+    said = tuple(dict.fromkeys(notes if rows else [*notes, "there is none"]))
+    if end is not None and end < len(rows):
+        said = (*said, f'the first {end} of more items; the next: cursor "{end}:"')
+    return ToolResult(rows[offset:end], said), AppAnswer(None, None, tuple(heard))

@@ -43,8 +43,8 @@ MOST_SECONDS: Final = 3600
 DETAILS: Final = ("concise", "full")
 """How a surface tells an answer: in few tokens, or as it is."""
 
-_WHOLE: Final = "each is shown once"
-"""The end of the harness's one remark of which nothing is missing."""
+_WHOLE: Final = ("each is shown once", "filtered here")
+"""The ends of the harness's remarks of which nothing is missing."""
 
 _CLEANED: Final = "hidden characters are left out of a text"
 _RAW: Final = "; `raw: true` gives it as the app has it"
@@ -216,8 +216,6 @@ def _listing_notes(listing: Mapping[str, Any], event: Event, shown: int) -> list
         return [f"there are {total} items, none from offset {offset} on"]
     if offset + shown >= total:
         return []
-    if event.holders:
-        return [f"{shown} of {total} items; for more, give a higher limit"]
     last = listing["rows"][-1][0] if listing["by"] == "id" else ""
     return [
         f"{shown} of {total} items; the next: cursor {text_literal(f'{offset + shown}:{last}')}"
@@ -260,7 +258,8 @@ def _listing_items(
         if place and event.holders:
             # In which of several objects it is, and where in it.
             (holder, position), length = place[0], event.holders[0]
-            base = (*without_filter(event.target[:length]), ById(holder), *bare[length:])
+            held = ByName(str(holder)) if listing["heldBy"] == "name" else ById(holder)
+            base = (*without_filter(event.target[:length]), held, *bare[length:])
         step: Step = ByIndex(int(position))
         if listing["by"] == "id":
             step = ById(key)

@@ -232,7 +232,7 @@ def _resolve_collection(
     tables = reader.tables
     term = known_class(given["element"], tables, "element")
     owner = reader.read_object(given.get("of"))
-    if owner.selectable and not (several and not {"cursor", "offset"} & given.keys()):
+    if owner.selectable and not several:
         raise InvalidParameterError(
             f"of: {owner.text} names several objects.", "Choose one of them, such as with [0]."
         )

@@ -117,6 +117,8 @@ def compose_read(
     """Return a request of IAC's own that reads, in the form in which it is sent."""
     app = tables.app
     read = Event(app.id, app.kind, op, "", target=target, writes=False, **more)
+    if op == "count" and isinstance(target[-1], Whose):
+        read = with_read_plan(read, tables, seconds)
     return choose_wire_form(read, tables, seconds)
 
 
@@ -137,7 +139,7 @@ def as_raw_event(event: Event, tables: Tables, seconds: float) -> Event | None:
 
 
 def with_read_plan(event: Event, tables: Tables, seconds: float) -> Event:
-    """Return a list with what a plan of its reads needs.
+    """Return a list or a count with what a plan of its reads needs.
 
     That is what reads cost, and the codes by which a part can be read: JXA has no form for that.
     """
@@ -148,9 +150,10 @@ def with_read_plan(event: Event, tables: Tables, seconds: float) -> Event:
     if event.kind != "application" or not isinstance(plural, Term):
         return event
     costs = {**read_costs(event.app, plural.word)}
-    if "heavy" in costs:
-        names = {row.term: row.jxa for row in tables.properties(plural.word)}
-        costs["heavy"] = {names[name]: ms for name, ms in costs["heavy"].items() if name in names}
+    names = {row.term: row.jxa for row in tables.properties(plural.word)}
+    for key in ("heavy", "stalls"):
+        if key in costs:
+            costs[key] = {names[name]: ms for name, ms in costs[key].items() if name in names}
     event = replace(event, costs=costs)
     if not event.id_column or not all(code_number(step.name) for step in steps):
         return event

@@ -426,7 +426,7 @@ class Event:
         raw: How it is sent by codes, where JXA has no form for it; None for JXA's own form.
         ranges: How a part of a list is read, by codes; None where it is read whole.
         holders: How many steps of the target lead to objects in each of which a list looks, and
-            the property that holds their id, by JXA name; none for a list of one object.
+            the properties that hold their id and their name, by JXA name; none for a list of one.
         costs: What reads are taken to cost (see execution/jxa/plans.js); empty for the defaults.
         filter_here: Why the harness decides the filter of a list or count, not the app: that took
             too long, or a whole column is the proof.
@@ -457,6 +457,6 @@ class Event:
     around: SurroundingReads | None = None
     raw: RawForm | None = field(default=None, compare=False)
     ranges: RawForm | None = field(default=None, compare=False)
-    holders: tuple[int, str] | None = None
+    holders: tuple[int, str, str] | None = None
     costs: Mapping[str, Any] = field(default_factory=dict, compare=False)
     filter_here: Literal["", "slow", "proof"] = ""

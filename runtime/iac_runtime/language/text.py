@@ -189,9 +189,10 @@ def event_json(event: Event, mark: str) -> dict[str, Any]:
         bare = [_step_json(step, True) for step in event.target if not isinstance(step, Whose)]
         request["range"] = {"raw": raw, "target": bare}
     if event.holders is not None:
-        length, ident = event.holders
-        ids = (*event.target[:length], PropertyStep(ident))
-        request["holder"] = [_step_json(step, coded) for step in ids]
+        length, *ways = event.holders
+        for key, way in zip(("holder", "holderName"), ways, strict=True):
+            path = (*event.target[:length], PropertyStep(way))
+            request |= {key: [_step_json(step, coded) for step in path]} if way else {}
     if event.costs:
         request["costs"] = dict(event.costs)
     if not isinstance(event.direct, Absent):

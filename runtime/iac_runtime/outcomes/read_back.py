@@ -58,6 +58,9 @@ WriteOperation: TypeAlias = Literal["set", "make", "copy", "delete", "move", "co
 MOST: Final = 200
 """Objects of one call that are read back, and whose old values are kept."""
 
+_DEAR: Final = 1000
+"""Milliseconds from which on an object is not looked for by its id alone."""
+
 UNSEEN: Final[Mapping[str, tuple[WriteOperation, ...]]] = {
     "reverts": ("set",),
     "extra": ("set", "make", "delete", "move"),
@@ -286,6 +289,9 @@ class ReadBackPlanner:
         asked = self._asked_reads(found, ident, container, there[:-1])
         losses = self._replaced_reads(there, found.steps)
         again = self._steps_to_find_again(found.steps, ident)
+        if there and is_id(ident) and self._costs.get("id", 0) > _DEAR:
+            # Where an id is looked for everywhere, that takes longer than anybody waits.
+            again = (*there, PreviouslyRead("id"))
         made = self._read_columns((PreviouslyRead("made"),), ident, container)
         if self._event.raw is not None:
             made = as_raw_event(made, tables, self._seconds) or made

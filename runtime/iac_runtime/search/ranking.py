@@ -495,6 +495,10 @@ _PLAINLY: Final = 0.4
 word of what apps do."""
 
 
+_OF_ANY_APP: Final = frozenset({"mac", "accessibility", "applescript"})
+"""Areas whose tools work on any app that is named."""
+
+
 _ABSENT: Final = 0.6
 """How much more a request must speak for what an app is for that has no tools here."""
 
@@ -593,6 +597,39 @@ def missing_app(request: SearchRequest, find: FindApps) -> str:
             gone, missing = worth, apps[0]
     # Where there is no app that this knows, nothing is known of those that there are.
     return missing if usual and gone > here + _ABSENT else ""
+
+
+def named_missing_app(request: SearchRequest, find: FindApps) -> str:
+    """Return the known app that a request names and that has no tools here, else nothing.
+
+    What is of the Mac may be done to any app: it is put to the front, it starts at login.
+    """
+    worth = area_scores(request)
+    if max(worth, key=lambda area: worth[area], default="") in _OF_ANY_APP:
+        return ""
+    said = _names_in(request)
+    known = (app for app in _known_apps() if fold_name(app) in said)
+    return next((app for app in known if not any(True for _ in find(f"={fold_name(app)}"))), "")
+
+
+def _names_in(request: SearchRequest) -> set[str]:
+    """Return what in a request may be an app's name: words that are no everyday ones, folded."""
+    words = request.words
+    spans = (
+        words[start:end]
+        for start in range(len(words))
+        for end in range(start + 1, min(start + _LONGEST, len(words)) + 1)
+    )
+    return {
+        "".join(span)
+        for span in spans
+        if len(span) > 1 or span[0] in request.capitals or span[0] not in _everyday_words()
+    }
+
+
+@lru_cache(maxsize=1)
+def _known_apps() -> tuple[str, ...]:
+    return tuple(dict.fromkeys(app for area in load_lexicon().areas.values() for app in area.apps))
 
 
 def area_scores(request: SearchRequest) -> dict[str, float]:

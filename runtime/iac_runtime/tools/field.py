@@ -40,6 +40,12 @@ def find_gap_rows(app: str, line: str) -> list[Mapping[str, Any]]:
     ]
 
 
+def gone_numbers(app: str) -> frozenset[int]:
+    """Return the numbers by which the book says that an app answers for what is not there."""
+    plays = (row.get("play", {}) for row in field_rows(app, "hint"))
+    return frozenset(play["number"] for play in plays if play.get("needs") == "gone")
+
+
 def is_doubted(app: str, verb: str, names: Iterable[str]) -> bool:
     """Say whether the book doubts a call that nobody is asked about: it may have no effect."""
     plays = (row.get("play", {}) for row in field_rows(app, "postcondition"))
@@ -79,21 +85,28 @@ def read_costs(app: str, term: str) -> Mapping[str, Any]:
 
     Of an event, of reaching one by `id`, of one `item` on its own, of a `column` of 1,000 and of a
     filter over 1,000 (`whose`); `heavy` has properties that take longer, each with that for one
-    object. What nobody measured is left out; of several figures the largest counts.
+    object, and `stalls` those that the app cannot filter by in time. What nobody measured is left
+    out; of several figures the largest counts, and a column of one property is of that alone.
     """
     costs: dict[str, Any] = {}
-    heavy: dict[str, int] = {}
+    own: dict[str, dict[str, float]] = {}
     for row in field_rows(app, "planner"):
         about = [name for name in row["terms"] if term in name.split(".")]
         if not about or "cost" not in row or "profile" in row:
             continue
+        names = [name.partition(".")[2] for name in about]
+        names = [name for name in names if name not in ("", term)]
+        cost = dict(row["cost"])
+        if len(names) == len(about) and "column_ms_per_1000" in cost:
+            cost["body_ms"] = cost.pop("column_ms_per_1000") / 1000
         for key, said in COSTS.items():
-            if said in row["cost"]:
-                costs[key] = max(costs.get(key, 0), row["cost"][said])
-        if "body_ms" in row["cost"]:
-            names = (name.partition(".")[2] for name in about)
-            heavy.update({name: row["cost"]["body_ms"] for name in names if name})
-    return {**costs, "heavy": heavy} if heavy else costs
+            if said in cost:
+                costs[key] = max(costs.get(key, 0), cost[said])
+        filtered = "whose" in row["terms"] and "stall_ms" in cost
+        for key, said in (("heavy", "body_ms"), *([("stalls", "stall_ms")] if filtered else ())):
+            if said in cost:
+                own.setdefault(key, {}).update(dict.fromkeys(names, cost[said]))
+    return {**costs, **{key: found for key, found in own.items() if found}}
 
 
 def _own_tables() -> tuple[tuple[Path, int], ...]:

@@ -25,7 +25,10 @@ function table(work, request) {
     reach: null, // from where to where columns were read
     range: request.range || null,
     costs: costsOf(request),
-    holder: request.holder ? { ids: build(work, request.holder), keys: null, shape: null } : null
+    holder: request.holder ? {
+      by: 'id', ids: build(work, request.holder),
+      names: request.holderName ? build(work, request.holderName) : null, keys: null, shape: null
+    } : null
   };
   list.filtered = list.items = filtered ? build(work, steps) : list.bare;
   if (filtered && request.filterHere) filterHere(list, request.filterHere === 'slow' ? TOO_LONG : '');
@@ -93,8 +96,13 @@ function filterHere(list, why) {
   list.items = list.bare;
 }
 
+function filteredHere(list) {
+  return list.why + ', so all ' + list.total + ' items were read and filtered here';
+}
+
 function count(work, request) {
   var list = table(work, request);
+  if (stalls(list)) filterHere(list, '');
   try {
     if (!list.test) return size(work, list.items);
   } catch (error) {
@@ -110,6 +118,9 @@ function list(work, request) {
   if (found.early) {
     if (found.filter) filterHere(found, '');
   } else if (isCheaperHere(found) || (found.holder && found.filter && !request.idColumn)) filterHere(found, '');
+  refuseTooLong(found);
+  var made = sieved(found, request);
+  if (made) return made;
   ids = request.idColumn && !found.test ? wantedIds(found, request) : null;
   return (ids && byRows(found, request, ids)) || byColumns(found, request);
 }
@@ -292,14 +303,15 @@ function held(list, request) {
   var holders = list.holder && (list.holder.keys = holderKeys(list));
   var key = request.idColumn && column(list, request.idColumn, '') ? request.idColumn : '';
   if (!key && request.nameColumn && column(list, request.nameColumn, '')) key = request.nameColumn;
-  if ((!key || key !== request.idColumn) && !list.holder) {
-    if (atOnce(list, request)) return true;
+  var dear = (namesRead(request).length + 1) * list.costs.event >= MUCH_MORE;
+  if ((dear || !key || key !== request.idColumn) && !list.holder && !list.part) {
+    if (atOnce(list, request, dear ? key : '')) return true;
   }
   if (key) list.reach = null;
   if (list.test) {
     var passes = tester(list, list.test);
     list.kept = placesOf(list.part || [0, list.total]).filter(passes);
-    if (list.why && !list.early) note(list.work, list.why + ', so all ' + list.total + ' items were read and filtered here');
+    if (list.why && !list.early) note(list.work, filteredHere(list));
   }
   if (key && !areKeys(list, key, request)) key = '';
   if (list.wanted) {
@@ -329,10 +341,12 @@ function page(list, request) {
 }
 
 // A few items without ids are read by all their properties, which is one event.
-function atOnce(list, request) {
-  var names = namesRead(request);
+function atOnce(list, request, key) {
+  var names = namesRead(request), ids = key && list.read[key];
+  if (key) names.push(key);
   if (request.nameColumn && names.indexOf(request.nameColumn) < 0) names.push(request.nameColumn);
-  if (names.length < 2 || list.test || names.indexOf('') >= 0) return false;
+  if (list.test && key) names = names.concat(namesTested(list.test));
+  if (names.length < 2 || (list.test && !key) || names.indexOf('') >= 0) return false;
   if (list.total === null) list.total = bareTotal(list);
   if (list.total > FEW_ITEMS) return false;
   try {
@@ -342,7 +356,10 @@ function atOnce(list, request) {
     if (isFatal(error) || error.moved) throw error;
     return false;
   }
+  if (ids && !alike(ids, read[key])) throw { moved: true };
   for (var name in read) list.read[name] = read[name];
+  if (list.test) list.kept = placesOf([0, list.total]).filter(tester(list, list.test));
+  if (list.why) note(list.work, filteredHere(list));
   return true;
 }
 

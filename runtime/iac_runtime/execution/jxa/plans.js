@@ -3,7 +3,7 @@
 
 // Milliseconds of an event, of reaching an object by id, of reading an item on its own, and of 1,000 items in a column or in a
 // filter of the app's. A property that is like none of them (a body) has its own milliseconds an item, in `heavy`.
-var COSTS = { event: 50, id: 0, item: 0, column: 50, whose: 50, heavy: {} }, MEASURED = {};
+var COSTS = { event: 50, id: 0, item: 0, column: 50, whose: 50, heavy: {}, stalls: {} }, MEASURED = {};
 
 // So few values are read by id where that is cheaper, and more where it is cheaper by so much. A part
 // is read with its neighbours: what is short could be moved round to what it was.
@@ -37,15 +37,27 @@ function weightOf(list, name) {
   return list.costs.heavy[name] || list.costs.column / 1000;
 }
 
-// Whether reading what a filter names is cheaper than the app's own filter.
+// The names that a filter tests; '' for what is beyond one property.
+function namesTested(test) {
+  if (test[0] === 'test') return [test[1].length === 1 ? test[1][0][1] : ''];
+  return test[1].reduce(function (names, one) { return names.concat(namesTested(one)); }, []);
+}
+
+function weightOfAll(list, names) {
+  return names.reduce(function (sum, name) { return sum + weightOf(list, name); }, 0);
+}
+
+// Whether the app cannot decide a filter in time.
+function stalls(list) {
+  return !!list.filter && namesTested(list.filter).some(function (name) { return name in list.costs.stalls; });
+}
+
+// Whether reading what a filter names is cheaper than the app's own filter, of 1,000 items.
 function isCheaperHere(list) {
-  var cost = 0;
-  function add(test) {
-    if (test[0] !== 'test') return test[1].forEach(add);
-    cost += test[1].length === 1 ? weightOf(list, test[1][0][1]) * 1000 : Infinity;
-  }
-  if (list.filter) add(list.filter);
-  return list.filter !== null && cost < list.costs.whose;
+  var names = list.filter ? namesTested(list.filter) : [''], whose = list.costs.whose;
+  names.forEach(function (name) { whose = Math.max(whose, list.costs.stalls[name] || 0); });
+  // Columns can be read in parts where they take too long.
+  return names.indexOf('') < 0 && weightOfAll(list, names) * 1000 < (whose > DEAR ? 1.25 : 1) * whose;
 }
 
 // Of a long list without filter or order only the part is read that is asked for.
@@ -64,6 +76,15 @@ function choosePart(list, request) {
   list.kept = placesOf([request.offset, end]);
 }
 
+// What several objects hold is looked through in each of them where all of it would take too long.
+function refuseTooLong(list) {
+  var names = list.holder && list.test && list.range && list.costs.column > DEAR ? namesTested(list.test) : [''];
+  if (names.indexOf('') >= 0) return;
+  if (weightOfAll(list, names) * size(list.work, list.bare) > ENOUGH * list.range.raw.seconds * 1000) {
+    throw { errorNumber: -1700, message: 'To look through all of them would take too long.' };
+  }
+}
+
 function placesOf(part) {
   var places = [];
   for (var at = part[0]; at < part[1]; at++) places.push(at);
@@ -73,18 +94,19 @@ function placesOf(part) {
 // Of what is dear no more is looked through than there is time for, from the first item on.
 function chooseTime(list, request) {
   var names = namesRead(request).concat([request.idColumn]), costs = list.costs;
-  function add(test) {
-    if (test[0] === 'test') names.push(test[1].length === 1 ? test[1][0][1] : '');
-    else test[1].forEach(add);
-  }
-  var test = list.filter || list.test;
-  if (test) add(test);
+  var test = list.filter || list.test, tested = test ? namesTested(test) : [];
+  names = names.concat(tested);
   if (costs.column <= DEAR || list.holder || request.limit === null || !(test || request.order.length)) return;
   if (!names.every(function (name) { return inRange(list, name); })) return;
   var all = size(list.work, list.bare), time = ENOUGH * list.range.raw.seconds * 1000 - names.length * costs.event;
-  function most() { return Math.max(WIDE, Math.floor(time / (names.length + 1) / costs.column * 1000)); }
+  // Where a filter decides, what is read of the items that pass it is little.
+  var whole = test ? tested : names.concat([names[0]]);
+  function most() { return Math.max(WIDE, Math.floor(time / weightOfAll(list, whole) / (test ? 1.5 : 1))); }
   if (most() >= all) return;
-  if (!MEASURED[costs.app]) measure(list, request.idColumn || names[0]);
+  if (!MEASURED[costs.app]) {
+    measure(list, request.idColumn || names[0]);
+    time -= list.took || 0;
+  }
   if (most() >= all) return;
   list.early = true;
   list.total = all;
@@ -96,8 +118,8 @@ function chooseTime(list, request) {
 // What others saw is asked of this app, before anything is left out for it.
 function measure(list, name) {
   try {
-    someOf(list, name, [0, MEASURABLE]);
-    MEASURED[list.costs.app] = { column: list.costs.column = list.took / MEASURABLE * 1000 };
+    someOf(list, name, [0, 2 * WIDE]);
+    MEASURED[list.costs.app] = { column: list.costs.column = Math.max(list.took - list.costs.event, list.took / 4) / WIDE * 500 };
   } catch (error) {
     if (isFatal(error)) throw error;
   }
@@ -192,10 +214,94 @@ function flat(list, values) {
   return values.reduce(function (all, inner) { return all.concat(inner); }, []);
 }
 
+// What tells several objects apart: their ids, or their names where an app gives no ids.
 function holderKeys(list) {
-  var keys = read(list.work, list.holder.ids);
-  if (!Array.isArray(keys) || !areIds(keys)) throw { errorNumber: -1700, message: 'They have no ids.' };
+  var holder = list.holder, keys;
+  try {
+    keys = holder.by === 'id' ? read(list.work, holder.ids) : null;
+  } catch (error) {
+    if (isFatal(error) || !holder.names) throw error;
+  }
+  if (holder.names && !(Array.isArray(keys) && areIds(keys))) {
+    holder.by = 'name';
+    keys = read(list.work, holder.names);
+  }
+  if (!Array.isArray(keys) || !keys.every(isKey) || !once(keys, holder.by === 'id')) {
+    throw { errorNumber: -1700, message: 'They have no ids.' };
+  }
   return keys;
+}
+
+// Where columns are dear: those that are tested first, then all properties of what passed, by ranges
+// of the positions. An item that is not there any more has other values than were tested.
+function sieved(list, request) {
+  if (!(list.test || list.early) || !list.range || !request.idColumn || list.costs.column <= DEAR) return null;
+  if (list.test && namesTested(list.test).indexOf('') >= 0) return null;
+  for (var pass = 0; pass < PASSES; pass++) {
+    try {
+      return siftedOnce(list, request);
+    } catch (error) {
+      if (isFatal(error)) throw error;
+      readAfresh(list);
+      list.kept = list.early ? placesOf(list.part) : null;
+      if (!error.moved) return null;
+    }
+  }
+  return null;
+}
+
+function siftedOnce(list, request) {
+  if (list.holder) list.holder.keys = holderKeys(list);
+  var passes = list.test ? tester(list, list.test) : Boolean.bind(null, true), tested = Object.keys(list.read), fresh = Object.create(null);
+  var order = request.order.every(function (pair) { return pair[0] in list.read; }) ? request.order : null;
+  var places = list.kept = placesOf(list.part || [0, list.total]).filter(passes), wanted = places;
+  if (order && request.limit !== null) {
+    wanted = sorted(places, order.map(function (pair) { return sortKeys(list, pair); }));
+    wanted = wanted.slice(Math.max(0, request.offset - 1), request.offset + request.limit);
+    wanted.sort(function (one, other) { return one - other; });
+  }
+  namesRead(request).concat([request.idColumn]).forEach(function (name) { fresh[name] = []; });
+  clustersOf(list, wanted).forEach(function (cluster) {
+    recordsOf(list, request, cluster).forEach(function (record, i) {
+      var at = cluster.before + cluster.from + i;
+      if (wanted.indexOf(at) < 0) return;
+      tested.forEach(function (name) {
+        if (printed(field(record, name)) !== printed(list.read[name][at])) throw { moved: true };
+      });
+      for (var name in fresh) fresh[name][at] = field(record, name);
+    });
+  });
+  for (var name in fresh) if (!(name in list.read)) list.read[name] = fresh[name];
+  if (list.why && !list.early) note(list.work, filteredHere(list));
+  return finished(list, request, names(list.work, list, request), 0);
+}
+
+// Ranges of positions that hold these places, few of them, each within one object.
+function clustersOf(list, places) {
+  for (var gap = 1; ; gap *= 2) {
+    var found = [];
+    places.forEach(function (at) {
+      var held = list.holder ? heldIn(list, at) : [null, at], last = found[found.length - 1];
+      if (last && last.key === held[0] && held[1] - last.to < gap) last.to = held[1] + 1;
+      else found.push({ key: held[0], from: held[1], to: held[1] + 1, before: at - held[1] });
+    });
+    if (found.length <= FEW_ITEMS || gap > list.total) return found;
+  }
+}
+
+function recordsOf(list, request, cluster) {
+  var work = list.work, own = work.raw, steps = list.range.target, length = request.holder ? request.holder.length - 1 : 0;
+  if (length) steps = steps.slice(0, length).concat([[list.holder.by, cluster.key]], steps.slice(length));
+  try {
+    work.raw = list.range.raw;
+    if (!own) begin(work, list.costs.app);
+    var range = rawStep(work, build(work, steps), ['span', cluster.from + 1, cluster.to]);
+    var records = rawRead(work, member(work, range, 'properties'));
+  } finally {
+    work.raw = own;
+  }
+  if (!Array.isArray(records) || records.length !== cluster.to - cluster.from) throw { moved: true };
+  return records;
 }
 
 // In which of them the item at a place is, and where in it.

@@ -76,7 +76,7 @@ function finished(list, request, naming, before) {
     if (list.holder) rows[rows.length - 1].push(heldIn(list, at));
     return list.work.items <= MAX_ITEMS;
   });
-  return { total: places.length, from: request.offset, by: naming.by, filteredHere: !!list.test, rows: rows };
+  return { total: places.length, from: request.offset, by: naming.by, filteredHere: !!list.test, rows: rows, heldBy: list.holder ? list.holder.by : 'id' };
 }
 
 function cell(work, list, name, at) {
