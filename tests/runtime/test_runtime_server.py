@@ -52,7 +52,7 @@ def test_a_client_lists_calls_and_is_told_of_errors(
     async def question(client: Client) -> None:
         names = {tool.name for tool in (await client.list_tools()).tools}
         assert {"diary_list", "diary_set", "list_apps", "app_quit"} <= names
-        assert "references" in (client.instructions or "")
+        assert "a reference" in (client.instructions or "")
 
         found = await client.call_tool("diary_list", {"element": "entry", "of": "journals[0]"})
         assert found.structured_content is not None
