@@ -444,7 +444,7 @@ def make(
         "properties": Param("", "data", "record"),
         "timeout": Param("", "", "number"),
     },
-    example={"target": "inbox.messages[0]", "properties": {"deleted status": True}},
+    example={"target": "inbox.messages[0]", "properties": {"flagged status": True}},
 )
 def set(
     target: Ref, *, properties: Mapping[PropertyName, Any], timeout: float | None = None
