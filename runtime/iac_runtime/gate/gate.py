@@ -58,6 +58,7 @@ from iac_runtime.tools.tables import parameters_of
 
 if TYPE_CHECKING:
     from iac_runtime.audit import Audit
+    from iac_runtime.gate.handles import RowHandles
 
 
 class _StageTimer:
@@ -135,6 +136,7 @@ class Gate:
         self._opening = threading.Lock()
         self._limiter = limiter
         self._renewed = renewed
+        self.handles: RowHandles | None = None
 
     @property
     def catalogue(self) -> Catalogue | None:
@@ -269,6 +271,7 @@ class Gate:
                 lambda given: self.plan_fixed(call._replace(arguments=given, calls=()), tool),
                 self.context.get_or_create(BatchTargetReader),
             )
+        given = call.arguments
         operation = tool.operation
         perform = tool.perform or plan_operation
 
@@ -279,6 +282,7 @@ class Gate:
 
         try:
             try:
+                call = self._with_references(call, tool)
                 plan = plan_arguments(call.arguments)
             except InvalidParameterError:
                 # Needed by what a tool does not take as it came, and by no other.
@@ -289,6 +293,7 @@ class Gate:
                     raise
                 repairs = (*call.repairs, *meant.notes)
                 call = call._replace(arguments=meant.arguments, repairs=repairs)
+                call = self._with_references(call, tool)
                 plan = plan_arguments(call.arguments)
         except ToolError as error:
             error.command = error.command or tool.name
@@ -296,9 +301,16 @@ class Gate:
                 error.app = error.app or operation.tables.app.name
             suggest_corrected_call(error, call.arguments, tool, plan_arguments)
             raise error from None
-        if not call.repairs:
+        if not call.repairs and call.arguments is given:
             return plan
         return replace(plan, facts=replace(plan.facts, repairs=call.repairs), repaired=call)
+
+    def _with_references(self, call: Call, tool: Tool) -> Call:
+        """Return a call with the references that the handles of rows in it stand for."""
+        if self.handles is None:
+            return call
+        found = self.handles.with_references(call.arguments, tool, call.caller.token_client)
+        return call if found is call.arguments else call._replace(arguments=found)
 
     def plan_fixed(
         self,

@@ -332,7 +332,7 @@ def plan_app_event(tool: Tool, call: Call, context: ToolContext) -> Plan:
         InvalidParameterError: There is no such app; the nearest are named.
     """
     catalogue, name = _require_catalogue(tool, context), call.arguments["app"]
-    app = catalogue.find_app(name)
+    app = catalogue.named_app(name)
     if app is None or app.kind != "application":
         known = [row.name for row in catalogue.apps.values() if row.kind == "application"]
         raise InvalidParameterError(f"There is no app {quote_text(name)}.", said=name, known=known)
