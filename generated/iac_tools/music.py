@@ -1888,7 +1888,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set_volume": Schema(
         '{"type": "object", "properties": {'
-        '"volume": {"type": "integer", "description": "From 0 to 100"}'
+        '"volume": {"type": "integer", "minimum": 0, "maximum": 100, "description": "From 0 to 100"}'
         '}, "required": ["volume"], "additionalProperties": false}',
     ),
     "find_tracks": Schema(
@@ -1935,7 +1935,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "rate_track": Schema(
         '{"type": "object", "properties": {'
         '"track": {"type": "string", "description": "Which track, such as tracks[0]"}, '
-        '"rating": {"type": "integer", "description": "From 0 to 100; each star counts 20"}'
+        '"rating": {"type": "integer", "minimum": 0, "maximum": 100, "description": "From 0 to 100; each star counts 20"}'
         '}, "required": ["track", "rating"], "additionalProperties": false}',
     ),
     "now_playing": Schema(

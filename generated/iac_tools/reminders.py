@@ -1166,7 +1166,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "set_priority": Schema(
         '{"type": "object", "properties": {'
         '"reminder": {"type": "string", "description": "Which reminder, such as reminders[0]"}, '
-        '"priority": {"type": "integer", "description": "0 none, 1 to 4 high, 5 medium, 6 to 9 low"}'
+        '"priority": {"type": "integer", "minimum": 0, "maximum": 9, "description": "0 none, 1 to 4 high, 5 medium, 6 to 9 low"}'
         '}, "required": ["reminder", "priority"], "additionalProperties": false}',
     ),
     "count_open": Schema(

@@ -2465,7 +2465,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     ),
     "set_output_volume": Schema(
         '{"type": "object", "properties": {'
-        '"percent": {"type": "integer", "description": "From 0 to 100"}'
+        '"percent": {"type": "integer", "minimum": 0, "maximum": 100, "description": "From 0 to 100"}'
         '}, "required": ["percent"], "additionalProperties": false}',
     ),
     "mute": Schema(

@@ -345,11 +345,12 @@ def _recipe_parameter(recipe: Recipe, name: str, types: AppTypes) -> ToolParamet
     kind, doc = recipe.params[name]
     words = doc or _recipe_parameter_role(recipe, name, kind, types)
     form = describe_value_form(kind, types) if not doc else ""
+    bounds = zip(("minimum", "maximum"), recipe.ranges.get(name, ()), strict=False)
     return ToolParameter(
         name,
         Param("", "", kind),
         name not in recipe.optional,
-        types.json_schema(kind),
+        {**types.json_schema(kind), **dict(bounds)},
         types.parameter_annotation(kind),
         with_form(words, form, foreign=False),
         words,

@@ -7,7 +7,7 @@ their app, and their levels can only raise: whoever writes one has not reviewed 
 
 import keyword
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -46,13 +46,22 @@ def _are_texts(values: Iterable[Any]) -> bool:
     return all(isinstance(one, str) for one in values)
 
 
+def _is_range(value: Any) -> bool:
+    return (
+        isinstance(value, Sequence)
+        and [type(one) in (int, float) for one in value] == [True, True]
+        and value[0] < value[1]
+    )
+
+
 def _is_params(value: Any) -> bool:
     return isinstance(value, Mapping) and all(
         isinstance(one, str)
         or (
             isinstance(one, Mapping)
-            and {"type"} <= one.keys() <= {"type", "doc"}
-            and _are_texts(one.values())
+            and {"type"} <= one.keys() <= {"type", "doc", "range"}
+            and _are_texts(one[key] for key in one if key != "range")
+            and _is_range(one.get("range", (0, 1)))
         )
         for one in value.values()
     )
@@ -149,6 +158,8 @@ class Recipe:
     line: int
     bind: Mapping[str, Any] = field(default_factory=dict)
     result: str = ""
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """The least and the most that a parameter takes, where the app's words state both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,5 +388,10 @@ def _read_recipe(row: Mapping[str, Any], line: int) -> Recipe:
         for key, value in row.get("params", {}).items()
     }
     given = {key: value for key, value in row.items() if key != "why"}
+    given["ranges"] = {
+        key: value["range"]
+        for key, value in row.get("params", {}).items()
+        if isinstance(value, Mapping) and "range" in value
+    }
     optional = frozenset(row.get("optional", ()))
     return Recipe(**{**given, "params": params, "optional": optional, "line": line})
