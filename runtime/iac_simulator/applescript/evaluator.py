@@ -1,0 +1,971 @@
+"""Carrying out a script: statements, names, handlers and the operators.
+
+A script is bounded in steps, in the depth of its calls and in the size of what it holds. Nothing
+of this machine is reached: whatever is no reckoning is a request to a simulated app.
+"""
+
+import copy
+import operator
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Final
+
+from iac_runtime.language import applescript_tree as tree
+from iac_simulator.applescript.app_events import OSASCRIPT, AppEvents
+from iac_simulator.applescript.elements import (
+    parse_date,
+    pick_element,
+    property_of,
+    set_property,
+)
+from iac_simulator.applescript.values import (
+    AppValue,
+    ClassName,
+    Constant,
+    Date,
+    Path,
+    Record,
+    Reference,
+    ScriptError,
+    ScriptObject,
+    UnsupportedError,
+    as_boolean,
+    as_integer,
+    as_list,
+    as_number,
+    as_text,
+    coerce,
+    fold_text,
+    is_equal,
+    is_less,
+    posix_path,
+    source_text,
+)
+
+_STEPS: Final = 1_000_000
+_LARGEST: Final = 4_000_000
+"""Characters or items of one value."""
+
+_CHANCE: Final = random.Random()  # noqa: S311 - no secret
+_IGNORED: Final = frozenset(("case",))
+_SPANS: Final = {"minutes": 60, "hours": 3600, "days": 86400, "weeks": 604800}
+_CONSTANTS: Final[Mapping[str, Any]] = {
+    "return": "\r", "linefeed": "\n", "tab": "\t", "space": " ", "quote": '"',
+    "pi": 3.14159265359, **_SPANS,
+}  # fmt: skip
+
+
+_READ: Final = tree.Member | tree.Element
+"""What is read where its value is wanted; a variable gives the reference that it holds."""
+
+
+class LeaveError(BaseException):
+    """`return` or `exit repeat`."""
+
+    def __init__(self, way: str, value: Any) -> None:
+        super().__init__(way)
+        self.way, self.value = way, value
+
+
+_NOTHING: Final = object()
+"""What a statement without a value leaves."""
+
+
+@dataclass
+class _Frame:
+    """A running handler: its variables, which of them are global, the script it is of."""
+
+    script: ScriptObject
+    values: dict[str, Any]
+    shared: set[str] = field(default_factory=set)
+    result: Any = _NOTHING
+
+
+class Evaluator:
+    """Runs one script. `log` writes to its stderr, `sleep` waits, `check` raises past the time."""
+
+    def __init__(
+        self,
+        events: AppEvents,
+        log: Callable[[str], None],
+        sleep: Callable[[float], None],
+        check: Callable[[], None],
+    ) -> None:
+        self.events, self.log, self.sleep, self.check = events, log, sleep, check
+        self.steps = 0
+        self.ignored: frozenset[str] = _IGNORED
+        self.delimiters: Any = [""]
+        self.frame = _Frame(ScriptObject("", {}, {}), {})
+        self.told: list[Any] = []
+        self.tested: list[bool] = []
+
+    # ---- running
+
+    def run(self, script: tree.Script, argv: Sequence[str]) -> Any:
+        """Run a script as osascript does and return its result; `_NOTHING` becomes None.
+
+        Raises:
+            ScriptError: It failed; with its place.
+            UnsupportedError: It has a construct that is not run.
+        """
+        made = self.make_script(script, None)
+        run = made.handlers.get("run")
+        self.told = [made]
+        if run is not None:
+            given = [list(argv)] if run.parameters else []
+            return self.call_handler(made, run, given)
+        self.frame = _Frame(made, made.globals)
+        try:
+            self.run_block([row for row in script.body if not _is_declaration(row)])
+        except LeaveError as left:
+            return left.value
+        return self.frame.result
+
+    def make_script(self, node: tree.Script, parent: ScriptObject | None) -> ScriptObject:
+        made = ScriptObject(node.name, {}, node.handlers, parent)
+        outer, self.frame = self.frame, _Frame(made, {})
+        for row in node.body:
+            if isinstance(row, tree.Declare) and row.kind == "property" and row.value is not None:
+                made.values[row.names[0]] = self.value(row.value)
+            elif isinstance(row, tree.Declare) and row.kind == "global":
+                made.declared.update(row.names)
+            elif isinstance(row, tree.Script):
+                made.values[row.name] = self.make_script(row, made)
+        self.frame = outer
+        return made
+
+    def run_block(self, body: Sequence[tree.Node]) -> None:
+        for node in body:
+            self.count_step()
+            try:
+                _STATEMENTS.get(type(node), Evaluator.run_expression)(self, node)
+            except (ScriptError, UnsupportedError) as error:
+                if getattr(error, "start", 0) is None:
+                    error.start = node.start  # type: ignore[union-attr]
+                if isinstance(error, UnsupportedError) and len(error.args) == 1:
+                    error.args = (*error.args, node.start)
+                raise
+
+    def count_step(self) -> None:
+        self.steps += 1
+        if self.steps % 512 == 0:
+            self.check()
+        if self.steps > _STEPS:
+            raise UnsupportedError(f"more than {_STEPS} steps of a script")
+
+    def hold(self, value: Any) -> Any:
+        """Return a value if it is not too large to be held."""
+        if isinstance(value, str | list) and len(value) > _LARGEST:
+            raise ScriptError(-108, "Out of memory.")
+        return value
+
+    # ---- statements
+
+    def run_expression(self, node: Any) -> None:
+        value = self.value(node.value if isinstance(node, tree.Evaluate) else node)
+        self.frame.result = value
+
+    def run_assign(self, node: tree.Assign) -> None:
+        value = self.value(node.value)
+        if node.copies:
+            value = copy.deepcopy(value) if isinstance(value, list | Record | Date) else value
+        self.assign(node.target, value)
+        self.frame.result = value
+
+    def assign(self, target: tree.Node, value: Any) -> None:
+        match target:
+            case tree.Name(_, name):
+                self.set_variable(name, value)
+            case tree.Grouped(_, inner):
+                self.assign(inner, value)
+            case tree.ListOf(_, items):
+                given = as_list(value)
+                if len(given) < len(items):
+                    raise ScriptError(-1728, f"Can’t get item {len(given) + 1} of the list.")
+                for item, part in zip(items, given, strict=False):
+                    self.assign(item, part)
+            case tree.RecordOf(_, fields) if isinstance(value, Record):
+                for key, item in fields:
+                    self.assign(item, property_of(value, key))
+            case tree.Place(_, where, within) if where in ("beginning", "end"):
+                self.extend_list(where, within, value)
+            case tree.Member(_, tree.TermName(_, _, term), within) if "item delimiters" in term:
+                self.delimiters = value
+            case tree.Member() | tree.Element():
+                self.assign_part(target, value)
+            case tree.TermName(_, _, term):
+                self.set_variable(term.casefold(), value)
+            case _:
+                raise ScriptError(-10006, "Can’t set that.")
+
+    def extend_list(self, where: str, within: tree.Node | None, value: Any) -> None:
+        holder = self.value(within) if within is not None else None
+        if not isinstance(holder, list):
+            raise ScriptError(-10006, f"Can’t set {where} of {source_text(holder)}.")
+        self.hold(holder)
+        holder.insert(0 if where == "beginning" else len(holder), value)
+
+    def assign_part(self, target: tree.Member | tree.Element, value: Any) -> None:
+        place = self.specify(target)
+        if isinstance(place, Reference):
+            self.events.write(place, value)
+            return
+        holder = self.told[-1] if target.within is None else self.value(target.within)
+        if isinstance(target, tree.Element):
+            if not isinstance(holder, list):
+                raise ScriptError(-10006, f"Can’t set {target.term} of {source_text(holder)}.")
+            keys = [self.value(key) for key in target.keys]
+            number = as_integer(keys[0]) if keys else 0
+            pick_element(holder, target.term, target.form, keys, self.marks())
+            holder[number - 1 if number > 0 else number] = value
+            return
+        name = target.name.term if isinstance(target.name, tree.TermName) else ""
+        name = target.name.name if isinstance(target.name, tree.Name) else name
+        if isinstance(holder, ScriptObject):
+            owner = self.owner_of(holder, name) or holder
+            values = owner.globals if name in owner.globals else owner.values
+            values[name] = value
+        elif name == "contents" and target.within is not None:
+            self.assign(target.within, value)
+        else:
+            set_property(holder, name, value)
+
+    def run_tell(self, node: tree.Tell) -> None:
+        target = self.specify(node.target)
+        if isinstance(target, str):
+            target = self.events.find_app(target)
+        self.told.append(target)
+        try:
+            self.run_block(node.body)
+        finally:
+            self.told.pop()
+
+    def run_if(self, node: tree.If) -> None:
+        for test, body in node.branches:
+            if test is None or as_boolean(self.value(test)):
+                self.run_block(body)
+                return
+
+    def run_repeat(self, node: tree.Repeat) -> None:
+        try:
+            for _ in self.rounds(node):
+                self.count_step()
+                self.run_block(node.body)
+        except LeaveError as left:
+            if left.way != "exit":
+                raise
+
+    def rounds(self, node: tree.Repeat) -> Iterator[None]:
+        match node.form:
+            case "ever":
+                while True:
+                    yield
+            case "times":
+                for _ in range(as_integer(self.value(node.values[0]))):
+                    yield
+            case "while" | "until":
+                while as_boolean(self.value(node.values[0])) == (node.form == "while"):
+                    yield
+            case "from":
+                first, last, *by = [as_integer(self.value(value)) for value in node.values]
+                step = by[0] if by else 1
+                for number in range(first, last + (1 if step > 0 else -1), step or 1):
+                    self.set_variable(node.variable, number)
+                    yield
+            case _:
+                yield from self.listed_rounds(node)
+
+    def listed_rounds(self, node: tree.Repeat) -> Iterator[None]:
+        place = self.specify(node.values[0])
+        items = self.events.read(place) if isinstance(place, Reference) else place
+        if isinstance(items, str):
+            items = list(items)
+        items = as_list(items)
+        at = 0
+        while at < len(items):
+            self.set_variable(node.variable, items[at])
+            at += 1
+            yield
+
+    def run_try(self, node: tree.Try) -> None:
+        told, frame = len(self.told), self.frame
+        try:
+            self.run_block(node.body)
+        except RecursionError:
+            self.handle_error(node, ScriptError(-2706, "Stack overflow."))
+        except ScriptError as error:
+            del self.told[told:]
+            self.frame = frame
+            self.handle_error(node, error)
+
+    def handle_error(self, node: tree.Try, error: ScriptError) -> None:
+        facts = {
+            "": error.message,
+            "number": error.number,
+            "partial result": error.partial if error.partial is not None else [],
+            "from": error.source,
+            "to": None,
+        }
+        for label, name in node.names:
+            self.set_variable(name, facts[label])
+        self.run_block(node.handler)
+
+    def run_raise(self, node: tree.Raise) -> None:
+        given = {label: self.value(value) for label, value in node.parameters}
+        message = as_text(self.value(node.message)) if node.message is not None else None
+        number = as_integer(given.get("number", -2700))
+        error = ScriptError(number, "An error has occurred." if message is None else message)
+        error.partial, error.source = given.get("partial result"), given.get("from")
+        error.start = node.start
+        raise error
+
+    def run_leave(self, node: tree.Leave) -> None:
+        value = _NOTHING if node.value is None else self.value(node.value)
+        raise LeaveError(node.way, value)
+
+    def run_within(self, node: tree.Within) -> None:
+        before, timeout = self.ignored, self.events.timeout
+        if node.kind == "considering":
+            self.ignored -= frozenset(node.words)
+        elif node.kind == "ignoring":
+            self.ignored |= frozenset(node.words)
+        elif node.kind == "timeout" and node.value is not None:
+            self.events.timeout = as_number(self.value(node.value))
+        elif node.kind == "transaction":
+            raise UnsupportedError("with transaction")
+        try:
+            self.run_block(node.body)
+        finally:
+            self.ignored, self.events.timeout = before, timeout
+
+    def run_declare(self, node: tree.Declare) -> None:
+        if node.kind == "global":
+            self.frame.shared.update(node.names)
+
+    def run_object(self, node: tree.Script) -> None:
+        self.set_variable(node.name, self.make_script(node, self.frame.script))
+
+    # ---- names
+
+    def set_variable(self, name: str, value: Any) -> None:
+        frame = self.frame
+        if name in frame.values and name not in frame.shared:
+            frame.values[name] = value
+        elif name in frame.shared | frame.script.declared:
+            self.root_script().globals[name] = value
+        elif owner := self.owner_of(frame.script, name):
+            owner.values[name] = value
+        else:
+            frame.values[name] = value
+
+    def root_script(self) -> ScriptObject:
+        script = self.frame.script
+        while script.parent is not None:
+            script = script.parent
+        return script
+
+    def owner_of(self, script: ScriptObject | None, name: str) -> ScriptObject | None:
+        while script is not None and name not in script.values:
+            script = script.parent
+        return script
+
+    def name_value(self, node: tree.Name) -> Any:
+        name, frame = node.name, self.frame
+        match name:
+            case "me":
+                return frame.script
+            case "it":
+                return self.told[-1]
+            case "current application":
+                return OSASCRIPT
+            case "result" if frame.result is not _NOTHING:
+                return frame.result
+        if name in frame.values:
+            return frame.values[name]
+        shared = self.root_script()
+        if name in shared.globals and (name in frame.shared or name in shared.declared):
+            return shared.globals[name]
+        owner = self.owner_of(frame.script, name)
+        if owner is not None:
+            return owner.values[name]
+        if name in _CONSTANTS:
+            return _CONSTANTS[name]
+        raise ScriptError(-2753, f"The variable {name} is not defined.")
+
+    def marks(self) -> list[str]:
+        return [as_text(mark) for mark in as_list(self.delimiters)]
+
+    # ---- expressions
+
+    def value(self, node: tree.Node) -> Any:
+        """Return the value of an expression: a reference to an app's objects is read."""
+        found = self.specify(node)
+        if isinstance(found, Reference) and isinstance(
+            _ungrouped(node), tree.Member | tree.Element
+        ):
+            return self.events.read(found)
+        if found is _NOTHING:
+            raise ScriptError(-2763, "No result was returned from some part of this expression.")
+        return found
+
+    def specify(self, node: tree.Node) -> Any:
+        """Return what an expression names, without reading it from its app."""
+        self.count_step()
+        try:
+            return _EXPRESSIONS[type(node)](self, node)
+        except KeyError:
+            raise UnsupportedError(type(node).__name__.lower()) from None
+
+    def term_value(self, node: tree.TermName) -> Any:
+        if node.use == "class":
+            return ClassName(node.term)
+        if node.term in _CONSTANTS and node.use == "constant":
+            return _CONSTANTS[node.term]
+        return Constant(node.term)
+
+    def app_value(self, node: tree.Application) -> AppValue:
+        return self.events.find_app(as_text(self.value(node.name)))
+
+    def list_value(self, node: tree.ListOf) -> list[Any]:
+        return [self.value(item) for item in node.items]
+
+    def record_value(self, node: tree.RecordOf) -> Record:
+        return Record({key.casefold(): self.value(item) for key, item in node.fields})
+
+    def grouped_value(self, node: tree.Grouped) -> Any:
+        return self.specify(node.inner)
+
+    def reference_value(self, node: tree.ReferenceTo) -> Any:
+        return self.specify(node.target)
+
+    def container(self, within: tree.Node | None) -> Any:
+        """Return what something is asked of: what is told, where nothing is written."""
+        if within is None:
+            return self.told[-1]
+        return self.specify(within)
+
+    def member_value(self, node: tree.Member) -> Any:
+        name = node.name
+        key = name.term if isinstance(name, tree.TermName) else ""
+        if isinstance(name, tree.Name):
+            key = name.name
+        if "item delimiters" in key:
+            return self.delimiters
+        counts = isinstance(name, tree.TermName) and name.use == "class" and key == "number"
+        if counts and node.within is not None:
+            return self.count(self.specify(node.within))
+        if key in _CONSTANTS and node.within is None:
+            return _CONSTANTS[key]
+        if node.within is None and key.casefold() in self.frame.values:
+            return self.frame.values[key.casefold()]
+        holder = self.container(node.within)
+        if isinstance(holder, Constant) and holder.term == "AppleScript":
+            return _CONSTANTS.get(key)
+        if isinstance(holder, AppValue | Reference):
+            return self.app_member(holder, key)
+        if isinstance(holder, ScriptObject):
+            return self.script_member(holder, key)
+        if isinstance(holder, list) and key not in (
+            "length",
+            "reverse",
+            "rest",
+            "class",
+            "contents",
+        ):
+            raise ScriptError(-1728, f"Can’t get {key} of {source_text(holder)}.")
+        return property_of(holder, key)
+
+    def app_member(self, holder: AppValue | Reference, key: str) -> Any:
+        app = holder if isinstance(holder, AppValue) else holder.app
+        chain = () if isinstance(holder, AppValue) else holder.chain
+        if key == "contents" and self.events.property_step(app, key)[1] != key:
+            return self.events.read(holder) if isinstance(holder, Reference) else holder
+        if key in ("POSIX path", "quoted form", "length") and isinstance(holder, Reference):
+            value = self.events.read(holder)
+            return property_of(value, key)
+        return Reference(app, (*chain, self.events.property_step(app, key)))
+
+    def script_member(self, holder: ScriptObject, key: str) -> Any:
+        name = key.casefold()
+        owner = self.owner_of(holder, name)
+        if owner is not None:
+            return owner.values[name]
+        if name in holder.globals:
+            return holder.globals[name]
+        if name == "name" and holder.name:
+            return holder.name
+        raise ScriptError(-1728, f"Can’t get {key}.")
+
+    def element_value(self, node: tree.Element) -> Any:
+        if node.term in ("date", "file", "alias", "POSIX file") and node.form in ("index", "name"):
+            made = self.made_value(node)
+            if made is not None:
+                return made
+        if node.form == "whose":
+            return self.filtered(node)
+        holder = self.container(node.within)
+        if isinstance(holder, AppValue | Reference):
+            app = holder if isinstance(holder, AppValue) else holder.app
+            if not node.term or self.events.has_class(app, node.term):
+                return self.app_element(node, app, holder)
+            holder = self.events.read(holder) if isinstance(holder, Reference) else holder
+        keys = [self.value(key) for key in node.keys]
+        return pick_element(holder, node.term, node.form, keys, self.marks())
+
+    def made_value(self, node: tree.Element) -> Any:
+        """Return the date or file that a text names; None for an element of an app."""
+        key = self.value(node.keys[0])
+        if node.term == "date" and isinstance(key, str):
+            return Date(parse_date(key, self.events.now().moment))
+        if node.within is None and isinstance(key, str | Path):
+            path = key.path if isinstance(key, Path) else key
+            app = self.told[-1]
+            if node.term == "file" and isinstance(app, Reference):
+                return None
+            return Path(posix_path(path), "alias" if node.term == "alias" else "file")
+        return None
+
+    def app_element(self, node: tree.Element, app: AppValue, holder: AppValue | Reference) -> Any:
+        chain = () if isinstance(holder, AppValue) else holder.chain
+        if node.term:
+            chain = (*chain, self.events.elements_step(app, node.term))
+        keys = [self.value(key) for key in node.keys]
+        match node.form:
+            case "every":
+                return Reference(app, chain)
+            case "some" | "middle":
+                return Reference(app, (*chain, ("o", node.form)))
+            case "range":
+                return Reference(app, (*chain, ("r", [as_integer(key) for key in keys])))
+            case "id":
+                return Reference(app, (*chain, ("id", keys[0])))
+            case "name":
+                return Reference(app, (*chain, ("n", as_text(keys[0]))))
+        key = keys[0]
+        if isinstance(key, str):
+            return Reference(app, (*chain, ("n", key)))
+        number = as_integer(key)
+        return Reference(app, (*chain, ("i", number - 1 if number > 0 else number)))
+
+    def filtered(self, node: tree.Element) -> Any:
+        base = self.specify(node.within) if node.within is not None else None
+        if not isinstance(base, Reference):
+            raise ScriptError(-1728, "Can’t use a filter on a list of the script.")
+        test = self.test_of(node.keys[0], base.app)
+        return Reference(base.app, (*base.chain, ("w", self.events.fold_test(test))))
+
+    def test_of(self, node: tree.Node, app: AppValue) -> dict[str, Any]:
+        """Return a test of `whose` as requests have it, before it is folded."""
+        match node:
+            case tree.Grouped(_, inner):
+                return self.test_of(inner, app)
+            case tree.Operation(_, ("and" | "or") as way, parts):
+                tests = [self.test_of(part, app) for part in parts]
+                return _test_record(**{f"_{way}": tests})
+            case tree.Operation(_, "not", (part,)):
+                return _test_record(_not=[self.test_of(part, app)])
+            case tree.Operation(_, sign, (left, right)) if sign in _TESTS:
+                chain = self.tested_chain(left, app)
+                if chain is None:
+                    chain = self.tested_chain(right, app)
+                    sign, right = _TURNED.get(sign, sign), left
+                if chain is None:
+                    raise UnsupportedError("a filter that tests nothing of the object")
+                return self.match_of(chain, sign, self.value(right), app)
+        chain = self.tested_chain(node, app)
+        if chain is None:
+            raise UnsupportedError("a filter of this form")
+        return self.match_of(chain, "=", True, app)
+
+    def match_of(self, chain: Any, sign: str, value: Any, app: AppValue) -> dict[str, Any]:
+        if sign in ("in", "not in"):
+            parts = [self.match_of(chain, "=", item, app) for item in as_list(value)]
+            test = parts[0] if len(parts) == 1 else _test_record(_or=parts)
+            return _test_record(_not=[test]) if sign == "not in" else test
+        tested, negative = {"$": "it", "v": chain}, sign in ("≠", "not contains")
+        key = _TESTS[sign]
+        given = self.events.to_wire(value, app)
+        pair = [tested, given if key == "=" else {"$": "record", "v": {key: given}}]
+        return (
+            _test_record(_not=[_test_record(_match=pair)])
+            if negative
+            else _test_record(_match=pair)
+        )
+
+    def tested_chain(self, node: tree.Node, app: AppValue) -> list[Any] | None:
+        """Return the chain from the tested object, if an expression begins at it."""
+        match node:
+            case tree.Grouped(_, inner):
+                return self.tested_chain(inner, app)
+            case tree.Member(_, tree.TermName(_, _, term), within):
+                step = list(self.events.property_step(app, term))
+            case tree.Element(_, term, "every", _, within):
+                step = list(self.events.elements_step(app, term))
+            case tree.Name(_, "it"):
+                return []
+            case _:
+                return None
+        if within is None:
+            return [step]
+        above = self.tested_chain(within, app)
+        return None if above is None else [*above, step]
+
+    def place_value(self, node: tree.Place) -> Any:
+        holder = self.container(node.within)
+        if isinstance(holder, AppValue):
+            return holder
+        if not isinstance(holder, Reference):
+            raise ScriptError(-1728, f"Can’t get {node.where} of {source_text(holder)}.")
+        return Reference(holder.app, (*holder.chain, ("l", node.where)))
+
+    # ---- operators
+
+    def operation_value(self, node: tree.Operation) -> Any:
+        sign, operands = node.operator, node.operands
+        if sign in ("and", "or"):
+            left = as_boolean(self.value(operands[0]))
+            if left == (sign == "or"):
+                return left
+            return as_boolean(self.value(operands[1]))
+        if sign in ("=", "≠") and (asked := self.running_asked(node)) is not None:
+            return asked == (sign == "=")
+        left = self.value(operands[0])
+        if sign == "not":
+            return not as_boolean(left)
+        if sign == "negative":
+            return -as_number(left)
+        right = self.value(operands[1])
+        if sign == "as":
+            return self.coerced(left, right)
+        if sign in _COMPARISONS:
+            return _COMPARISONS[sign](left, right, self.ignored)
+        if sign in _CONTAINED:
+            return self.contains(sign, left, right)
+        if sign == "&":
+            return self.hold(self.joined(left, right))
+        return self.reckoned(sign, left, right)
+
+    def running_asked(self, node: tree.Operation) -> bool | None:
+        app, asked = node.operands
+        named = asked.name if isinstance(asked, tree.Member) else asked
+        if not isinstance(named, tree.TermName | tree.Name) or isinstance(app, tree.Value):
+            return None
+        word = named.term if isinstance(named, tree.TermName) else named.name
+        if word != "running":
+            return None
+        holder = self.specify(app)
+        if not isinstance(holder, AppValue):
+            return None
+        return as_boolean(self.events.read(Reference(holder, (("p", "running"),))))
+
+    def coerced(self, value: Any, kind: Any) -> Any:
+        term = kind.term if isinstance(kind, ClassName | Constant) else as_text(kind)
+        if isinstance(value, Reference):
+            if term in ("alias", "alias list"):
+                return self.events.aliases(value, listed=term != "alias")
+            if term in ("text", "string", "Unicode text"):
+                return coerce(self.events.read(value), term, self.marks()[0])
+            return [value] if term == "list" else value
+        return self.hold(coerce(value, term, (self.marks() or [""])[0]))
+
+    def contains(self, sign: str, left: Any, right: Any) -> bool:
+        if sign in ("in", "not in"):
+            left, right = right, left
+        negative = sign.startswith("not")
+        if isinstance(left, list):
+            parts = right if isinstance(right, list) else [right]
+            if sign in ("begins", "ends"):
+                edge = left[: len(parts)] if sign == "begins" else left[-len(parts) :]
+                return is_equal(edge, parts, self.ignored)
+            windows = range(len(left) - len(parts) + 1)
+            found = (is_equal(left[i : i + len(parts)], parts, self.ignored) for i in windows)
+            return any(found) != negative
+        if isinstance(left, Record) and isinstance(right, Record):
+            fields = left.fields
+            same = (
+                key in fields and is_equal(fields[key], item, self.ignored)
+                for key, item in right.fields.items()
+            )
+            return all(same) != negative
+        whole, part = (fold_text(as_text(text), self.ignored) for text in (left, right))
+        if sign == "begins":
+            return whole.startswith(part)
+        return whole.endswith(part) if sign == "ends" else (part in whole) != negative
+
+    def joined(self, left: Any, right: Any) -> Any:
+        if isinstance(left, Record) and isinstance(right, Record):
+            return Record({**right.fields, **left.fields})
+        if isinstance(left, str) and not isinstance(right, list | Record):
+            try:
+                return left + as_text(right)
+            except ScriptError:
+                return [left, right]
+        if isinstance(left, str) and isinstance(right, list):
+            return left + as_text(right, (self.marks() or [""])[0])
+        return [*as_list(left), *as_list(right)]
+
+    def reckoned(self, sign: str, left: Any, right: Any) -> Any:
+        if isinstance(left, Date):
+            if sign == "-" and isinstance(right, Date):
+                return as_number(int((left.moment - right.moment).total_seconds()))
+            seconds = as_number(right)
+            return Date(left.moment + timedelta(seconds=seconds if sign == "+" else -seconds))
+        a, b = as_number(left), as_number(right)
+        try:
+            return as_number(_OPERATORS[sign](a, b))
+        except ZeroDivisionError:
+            raise ScriptError(-2701, f"Can’t divide {source_text(left)} by zero.") from None
+        except OverflowError:
+            raise ScriptError(-2702, "The result of a numeric operation was too large.") from None
+
+    # ---- calls
+
+    def handler_value(self, node: tree.HandlerCall) -> Any:
+        told = self.told[-1]
+        here = told if isinstance(told, ScriptObject) else self.frame.script
+        owner = self.specify(node.owner) if node.owner is not None else here
+        arguments = [self.value(argument) for argument in node.arguments]
+        if isinstance(owner, AppValue | Reference):
+            owner = self.frame.script
+        script: Any = owner if isinstance(owner, ScriptObject) else self.frame.script
+        while script is not None and node.name not in script.handlers:
+            script = script.parent
+        if script is None:
+            said = f"{source_text(owner)} doesn’t understand the “{node.name}” message."
+            raise ScriptError(-1708, said)
+        handler = script.handlers[node.name]
+        if node.labels:
+            given = dict(zip(node.labels, arguments, strict=True))
+            missing = [label for label in handler.labels if label not in given]
+            if missing:
+                raise ScriptError(-1701, f"The {missing[0]} parameter is missing for {node.name}.")
+            arguments = [given[label] for label in handler.labels]
+        return self.call_handler(script, handler, arguments)
+
+    def call_handler(
+        self, script: ScriptObject, handler: tree.Handler, arguments: Sequence[Any]
+    ) -> Any:
+        if len(arguments) < len(handler.parameters):
+            raise ScriptError(-1701, f"A parameter is missing for {handler.name}.")
+        outer, told = self.frame, self.told
+        self.frame, self.told = _Frame(script, {}), [script]
+        try:
+            for pattern, argument in zip(handler.parameters, arguments, strict=False):
+                if isinstance(pattern, tree.Name):
+                    self.frame.values[pattern.name] = argument
+                else:
+                    self.assign(pattern, argument)
+            self.run_block(handler.body)
+        except LeaveError as left:
+            return left.value
+        except RecursionError:
+            raise ScriptError(-2706, "Stack overflow.") from None
+        else:
+            return self.frame.result
+        finally:
+            self.frame, self.told = outer, told
+
+    def count(self, place: Any) -> int:
+        if isinstance(place, Reference):
+            return self.events.count(place)
+        if isinstance(place, Record):
+            return len(place.fields)
+        if isinstance(place, str | list):
+            return len(place)
+        raise ScriptError(-1700, f"Can’t count {source_text(place)}.")
+
+    def command_value(self, node: tree.CommandCall) -> Any:
+        own = _COMMANDS.get(node.term)
+        if own is not None:
+            return own(self, node)
+        direct: Any = None
+        if node.direct is not None:
+            direct = self.specify(node.direct)
+        elif isinstance(self.told[-1], Reference):
+            direct = self.told[-1]
+        named = {label: self.parameter(value) for label, value in node.parameters}
+        told = self.told[-1]
+        app = told.app if isinstance(told, Reference) else told
+        if isinstance(direct, Reference) and not isinstance(app, AppValue):
+            app = direct.app
+        if isinstance(direct, AppValue):
+            app, direct = direct, None
+        if isinstance(direct, list):
+            direct = [self.value(item) if isinstance(item, tree.Node) else item for item in direct]
+        if not isinstance(app, AppValue):
+            app = OSASCRIPT
+        answer = self.events.call(app, node.term, direct, named)
+        wanted = named.get("as")
+        return self.coerced(answer, wanted) if isinstance(answer, Path) and wanted else answer
+
+    def parameter(self, node: tree.Node) -> Any:
+        """Return a parameter of a command: a reference goes as it is."""
+        value = self.specify(node)
+        if isinstance(value, Reference) and isinstance(_ungrouped(node), tree.Member):
+            return self.events.read(value)
+        return value
+
+    def get_command(self, node: tree.CommandCall) -> Any:
+        if node.direct is None:
+            return self.value(tree.Name(node.start, "it"))
+        found = self.specify(node.direct)
+        return self.events.read(found) if isinstance(found, Reference) else found
+
+    def count_command(self, node: tree.CommandCall) -> int:
+        direct = node.direct
+        found = self.specify(direct) if direct is not None else self.told[-1]
+        each = dict(node.parameters).get("each")
+        if each is not None:
+            kind = self.value(each)
+            return len(pick_element(found, kind.term, "every", (), self.marks()))
+        return self.count(found)
+
+    def exists_command(self, node: tree.CommandCall) -> bool:
+        found = self.specify(node.direct) if node.direct is not None else self.told[-1]
+        if not isinstance(found, Reference):
+            return True
+        return bool(self.events.call(found.app, "exists", found, {}))
+
+    def log_command(self, node: tree.CommandCall) -> None:
+        text = self.value(node.direct) if node.direct is not None else ""
+        self.log(text if isinstance(text, str) else source_text(text))
+
+    def delay_command(self, node: tree.CommandCall) -> None:
+        self.sleep(max(0.0, as_number(self.value(node.direct)) if node.direct else 0.0))
+        self.check()
+
+    def date_command(self, _node: tree.CommandCall) -> Date:
+        return self.events.now()
+
+    def offset_command(self, node: tree.CommandCall) -> int:
+        given = dict(node.parameters)
+        if "of" not in given and node.direct is not None:
+            given["of"] = node.direct
+        part, whole = (as_text(self.value(given[label])) for label in ("of", "in"))
+        return fold_text(whole, self.ignored).find(fold_text(part, self.ignored)) + 1
+
+    def round_command(self, node: tree.CommandCall) -> Any:
+        number = as_number(self.value(node.direct)) if node.direct is not None else 0
+        way = dict(node.parameters).get("rounding")
+        name = as_text(self.value(way)) if way is not None else "to nearest"
+        floor = int(number // 1)
+        half = number - floor
+        match name:
+            case "up":
+                return as_number(floor + (half > 0))
+            case "down":
+                return as_number(floor)
+            case "toward zero":
+                return as_number(int(number))
+            case "as taught in school":
+                return as_number(int(abs(number) + 0.5) * (1 if number >= 0 else -1))
+        return as_number(round(number))
+
+    def random_command(self, node: tree.CommandCall) -> Any:
+        given = {label: self.value(value) for label, value in node.parameters}
+        if "from" not in given and node.direct is None and "to" not in given:
+            return _CHANCE.random()
+        last = given.get("to", self.value(node.direct) if node.direct is not None else 1)
+        first = given.get("from", 0)
+        if isinstance(first, int) and isinstance(last, int):
+            return _CHANCE.randint(min(first, last), max(first, last))
+        return _CHANCE.uniform(as_number(first), as_number(last))
+
+
+def _is_declaration(node: tree.Node) -> bool:
+    return isinstance(node, tree.Script) or (
+        isinstance(node, tree.Declare) and node.kind == "property"
+    )
+
+
+def _ungrouped(node: tree.Node) -> tree.Node:
+    while isinstance(node, tree.Grouped):
+        node = node.inner
+    return node
+
+
+def _refuse(_node: tree.Node, what: str) -> Any:
+    raise UnsupportedError(what)
+
+
+def _test_record(**fields: Any) -> dict[str, Any]:
+    return {"$": "record", "v": fields}
+
+
+def _real_quotient(a: float, b: float) -> float:
+    return float(a) / b
+
+
+_OPERATORS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": _real_quotient,
+    "div": lambda a, b: int(a / b),
+    "mod": lambda a, b: a - b * int(a / b),
+    "^": lambda a, b: float(a) ** b,
+}
+_COMPARISONS: Final[Mapping[str, Callable[[Any, Any, frozenset[str]], bool]]] = {
+    "=": is_equal,
+    "≠": lambda a, b, ignored: not is_equal(a, b, ignored),
+    "<": is_less,
+    ">": lambda a, b, ignored: is_less(b, a, ignored),
+    "≤": lambda a, b, ignored: not is_less(b, a, ignored),
+    "≥": lambda a, b, ignored: not is_less(a, b, ignored),
+}
+_CONTAINED: Final = frozenset(("contains", "not contains", "in", "not in", "begins", "ends"))
+_TESTS: Final = {
+    "=": "=", "≠": "=", ">": ">", "<": "<", "≥": ">=", "≤": "<=", "contains": "_contains",
+    "not contains": "_contains", "begins": "_beginsWith", "ends": "_endsWith",
+    "in": "", "not in": "",
+}  # fmt: skip
+_TURNED: Final = {">": "<", "<": ">", "≥": "≤", "≤": "≥", "in": "contains"}
+
+_EXPRESSIONS: Final[Mapping[type, Callable[[Evaluator, Any], Any]]] = {
+    tree.Value: lambda _, node: node.value,
+    tree.Name: Evaluator.name_value,
+    tree.TermName: Evaluator.term_value,
+    tree.Application: Evaluator.app_value,
+    tree.Element: Evaluator.element_value,
+    tree.Member: Evaluator.member_value,
+    tree.Place: Evaluator.place_value,
+    tree.ListOf: Evaluator.list_value,
+    tree.RecordOf: Evaluator.record_value,
+    tree.Grouped: Evaluator.grouped_value,
+    tree.ReferenceTo: Evaluator.reference_value,
+    tree.Operation: Evaluator.operation_value,
+    tree.HandlerCall: Evaluator.handler_value,
+    tree.CommandCall: Evaluator.command_value,
+}
+_STATEMENTS: Final[Mapping[type, Callable[[Evaluator, Any], None]]] = {
+    tree.Assign: Evaluator.run_assign,
+    tree.Tell: Evaluator.run_tell,
+    tree.If: Evaluator.run_if,
+    tree.Repeat: Evaluator.run_repeat,
+    tree.Try: Evaluator.run_try,
+    tree.Raise: Evaluator.run_raise,
+    tree.Leave: Evaluator.run_leave,
+    tree.Within: Evaluator.run_within,
+    tree.Declare: Evaluator.run_declare,
+    tree.Script: Evaluator.run_object,
+}
+_COMMANDS: Final[Mapping[str, Callable[[Evaluator, Any], Any]]] = {
+    "get": Evaluator.get_command,
+    "count": Evaluator.count_command,
+    "exists": Evaluator.exists_command,
+    "log": Evaluator.log_command,
+    "delay": Evaluator.delay_command,
+    "current date": Evaluator.date_command,
+    "loadScript": lambda _, node: _refuse(node, "load script"),
+    "runScript": lambda _, node: _refuse(node, "run script"),
+    "offset": Evaluator.offset_command,
+    "round": Evaluator.round_command,
+    "random number": Evaluator.random_command,
+}
+
+
+def has_result(value: object) -> bool:
+    """Say whether a run left a value."""
+    return value is not _NOTHING
