@@ -382,9 +382,8 @@ class _Parser:
         return tree.Within(start, "using", (), body)
 
     def read_use(self, start: int) -> tree.Node:
-        if self.word() in ("framework", "script"):
-            what = f"use {self.word()}"
-            raise ScriptSyntaxError(what, start, named=True)
+        if self.word() == "script":
+            raise ScriptSyntaxError("use script", start, named=True)
         while not self.at_end():
             self.at += 1
         return tree.Within(start, "use", (), ())
@@ -539,7 +538,10 @@ class _Parser:
         value = self.read_primary()
         while True:
             start = self.token.start
-            if self.accept("'s"):
+            if self.is_next("'s") and self.word(2) == ":" and ":" not in self.labels:
+                self.at += 1
+                value = self.read_selector(start, value)
+            elif self.accept("'s"):
                 value = _with_container(self.read_primary(), value)
             elif self.word() in _RELATION and not self.at_label() and _takes_container(value):
                 self.at += 1
@@ -550,10 +552,21 @@ class _Parser:
             else:
                 return value
 
+    def read_selector(self, start: int, owner: tree.Node) -> tree.Node:
+        """Read a call of Objective-C: the parts of its name, each with an argument."""
+        name, arguments = "", []
+        while self.token.kind in ("word", "quoted") and self.word(1) == ":":
+            name += f"{self.take_name()}:"
+            self.at += 1
+            arguments.append(self.read_signed() if self.word() == "-" else self.read_primary())
+        return tree.HandlerCall(start, name, tuple(arguments), (), owner)
+
     def read_filter(self, value: tree.Node, start: int) -> tree.Node:
         self.accept("it")
         if isinstance(value, tree.Grouped):
             return replace(value, inner=self.read_filter(value.inner, start))
+        if isinstance(value, tree.Member) and isinstance(value.within, tree.Member | tree.Element):
+            return replace(value, within=self.read_filter(value.within, start))
         if not isinstance(value, tree.Element):
             if not isinstance(value, tree.Member) or not isinstance(value.name, tree.TermName):
                 raise self.error(f"Expected end of line but found {self.found()}.")

@@ -111,6 +111,14 @@ class AppEvents:
         prop = chain_meaning(tables, chain_from_wire(chain)).prop if tables else None
         return self.from_wire(value, app, prop.type if prop else "")
 
+    def locate(self, finder: AppValue, path: Path, plural: str) -> Reference:
+        """Return the Finder's object at a path; `plural` is the list that it is picked from."""
+        *folders, last = [name for name in path.path.split("/") if name] or [""]
+        chain: list[tuple[str, Any]] = [("p", "startupDisk")]
+        for name in folders:
+            chain += [("p", "folders"), ("n", name)]
+        return Reference(finder, (*chain, ("p", plural), ("n", last)) if last else tuple(chain))
+
     def aliases(self, reference: Reference, *, listed: bool) -> Any:
         """Return the files that a reference names, of objects that say where they are."""
         found = self.read(reference)
@@ -118,7 +126,9 @@ class AppEvents:
         for item in found if isinstance(found, list) else [found]:
             url = item
             if isinstance(item, Reference):
-                url = self.read(Reference(item.app, (*item.chain, ("p", "url"))))
+                url = self.read(
+                    Reference(item.app, (*item.chain, self.property_step(item.app, "URL")))
+                )
             if isinstance(url, str):
                 url = Path(unquote(url.removeprefix("file://")), "alias")
             paths.append(url)

@@ -13,6 +13,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from iac_runtime.language import applescript_tree as tree
+from iac_simulator.applescript.additions import call_foundation
 from iac_simulator.applescript.app_events import OSASCRIPT, AppEvents
 from iac_simulator.applescript.elements import (
     parse_date,
@@ -461,6 +462,10 @@ class Evaluator:
         if node.within is None and key.casefold() in self.frame.values:
             return self.frame.values[key.casefold()]
         holder = self.container(node.within)
+        if holder is OSASCRIPT and isinstance(name, tree.Name):
+            return Constant(key)
+        if isinstance(holder, Path) and key != "POSIX path":
+            holder = self.located(holder)
         if isinstance(holder, Constant) and holder.term == "AppleScript":
             return _CONSTANTS.get(key)
         if isinstance(holder, AppValue | Reference):
@@ -505,7 +510,7 @@ class Evaluator:
                 return made
         if node.form == "whose":
             return self.filtered(node)
-        holder = self.container(node.within)
+        holder = self.located(self.container(node.within))
         if isinstance(holder, AppValue | Reference):
             app = holder if isinstance(holder, AppValue) else holder.app
             if not node.term or self.events.has_class(app, node.term):
@@ -513,6 +518,14 @@ class Evaluator:
             holder = self.events.read(holder) if isinstance(holder, Reference) else holder
         keys = [self.value(key) for key in node.keys]
         return pick_element(holder, node.term, node.form, keys, self.marks())
+
+    def located(self, value: Any) -> Any:
+        """Return a file as the Finder's object inside a `tell` to it; another value as it is."""
+        told = self.told[-1]
+        app = told.app if isinstance(told, Reference) else told
+        if isinstance(value, Path) and isinstance(app, AppValue) and app.key == "finder":
+            return self.events.locate(app, value, "items")
+        return value
 
     def made_value(self, node: tree.Element) -> Any:
         """Return the date or file that a text names; None for an element of an app."""
@@ -544,6 +557,8 @@ class Evaluator:
             case "name":
                 return Reference(app, (*chain, ("n", as_text(keys[0]))))
         key = keys[0]
+        if isinstance(key, Path) and app.key == "finder":
+            return self.events.locate(app, key, chain[-1][1])
         if isinstance(key, str):
             return Reference(app, (*chain, ("n", key)))
         number = as_integer(key)
@@ -727,6 +742,8 @@ class Evaluator:
         here = told if isinstance(told, ScriptObject) else self.frame.script
         owner = self.specify(node.owner) if node.owner is not None else here
         arguments = [self.value(argument) for argument in node.arguments]
+        if node.name.endswith(":"):
+            return call_foundation(node.name, owner, arguments)
         if isinstance(owner, AppValue | Reference):
             owner = self.frame.script
         script: Any = owner if isinstance(owner, ScriptObject) else self.frame.script
