@@ -1,6 +1,10 @@
-"""What AppleScript reaches of Objective-C: the reading of JSON that arguments come by, no more."""
+"""What is reckoned here of Standard Additions, and of Objective-C: the reading of JSON.
+
+Arguments of a script come as JSON (`iac_applescript.wrapping`), which is why that much is run.
+"""
 
 import json
+import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -20,6 +24,34 @@ def _script_value(value: Any) -> Any:
     if isinstance(value, list):
         return [_script_value(item) for item in value]
     return as_number(value) if type(value) is int else value
+
+
+def round_number(number: float, way: str) -> float:
+    """Return a number rounded; without another way, halves go to the even neighbour."""
+    floor = int(number // 1)
+    match way:
+        case "up":
+            return as_number(floor + (number > floor))
+        case "down":
+            return as_number(floor)
+        case "toward zero":
+            return as_number(int(number))
+        case "as taught in school":
+            return as_number(int(abs(number) + 0.5) * (1 if number >= 0 else -1))
+    return as_number(round(number))
+
+
+_CHANCE: Final = random.Random()  # noqa: S311 - no secret depends on it
+
+
+def random_number(given: Mapping[str, Any]) -> float:
+    """Return a random number `from` one `to` another: a whole one if both are."""
+    if not {"from", "to"} & given.keys():
+        return _CHANCE.random()
+    first, last = given.get("from", 0), given.get("to", 1)
+    if isinstance(first, int) and isinstance(last, int):
+        return _CHANCE.randint(min(first, last), max(first, last))
+    return _CHANCE.uniform(as_number(first), as_number(last))
 
 
 _CALLS: Final[Mapping[str, Callable[[Any, Sequence[Any]], Any]]] = {

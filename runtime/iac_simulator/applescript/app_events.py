@@ -6,7 +6,7 @@ from datetime import UTC
 from typing import Any, Final
 from urllib.parse import unquote
 
-from iac_runtime.language.applescript_parser import Terms
+from iac_runtime.language.applescript_expressions import Terms
 from iac_runtime.tools.tables import Tables
 from iac_simulator.applescript.terms import app_terms, property_names, spell_words
 from iac_simulator.applescript.values import (

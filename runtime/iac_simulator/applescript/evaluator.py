@@ -1,27 +1,25 @@
-"""Carrying out a script: statements, names, handlers and the operators.
+"""Reckoning expressions: names, references, operators and calls.
 
 A script is bounded in steps, in the depth of its calls and in the size of what it holds. Nothing
 of this machine is reached: whatever is no reckoning is a request to a simulated app.
 """
 
-import copy
-import operator
-import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final
 
 from iac_runtime.language import applescript_tree as tree
-from iac_simulator.applescript.additions import call_foundation
+from iac_simulator.applescript.additions import call_foundation, random_number, round_number
 from iac_simulator.applescript.app_events import OSASCRIPT, AppEvents
 from iac_simulator.applescript.elements import (
     parse_date,
     pick_element,
     property_of,
-    set_property,
 )
 from iac_simulator.applescript.values import (
+    COMPARISONS,
+    OPERATORS,
     AppValue,
     ClassName,
     Constant,
@@ -40,7 +38,6 @@ from iac_simulator.applescript.values import (
     coerce,
     fold_text,
     is_equal,
-    is_less,
     posix_path,
     source_text,
 )
@@ -49,7 +46,6 @@ _STEPS: Final = 1_000_000
 _LARGEST: Final = 4_000_000
 """Characters or items of one value."""
 
-_CHANCE: Final = random.Random()  # noqa: S311 - no secret
 _IGNORED: Final = frozenset(("case",))
 _SPANS: Final = {"minutes": 60, "hours": 3600, "days": 86400, "weeks": 604800}
 _CONSTANTS: Final[Mapping[str, Any]] = {
@@ -70,22 +66,25 @@ class LeaveError(BaseException):
         self.way, self.value = way, value
 
 
-_NOTHING: Final = object()
+NOTHING: Final = object()
 """What a statement without a value leaves."""
 
 
 @dataclass
-class _Frame:
+class Frame:
     """A running handler: its variables, which of them are global, the script it is of."""
 
     script: ScriptObject
     values: dict[str, Any]
     shared: set[str] = field(default_factory=set)
-    result: Any = _NOTHING
+    result: Any = NOTHING
 
 
-class Evaluator:
-    """Runs one script. `log` writes to its stderr, `sleep` waits, `check` raises past the time."""
+class ExpressionEvaluator:
+    """Reckons the expressions of one script.
+
+    `log` writes to its stderr, `sleep` waits, `check` raises past the time.
+    """
 
     def __init__(
         self,
@@ -98,58 +97,20 @@ class Evaluator:
         self.steps = 0
         self.ignored: frozenset[str] = _IGNORED
         self.delimiters: Any = [""]
-        self.frame = _Frame(ScriptObject("", {}, {}), {})
+        self.frame = Frame(ScriptObject("", {}, {}), {})
         self.told: list[Any] = []
         self.tested: list[bool] = []
 
-    # ---- running
-
-    def run(self, script: tree.Script, argv: Sequence[str]) -> Any:
-        """Run a script as osascript does and return its result; `_NOTHING` becomes None.
-
-        Raises:
-            ScriptError: It failed; with its place.
-            UnsupportedError: It has a construct that is not run.
-        """
-        made = self.make_script(script, None)
-        run = made.handlers.get("run")
-        self.told = [made]
-        if run is not None:
-            given = [list(argv)] if run.parameters else []
-            return self.call_handler(made, run, given)
-        self.frame = _Frame(made, made.globals)
-        try:
-            self.run_block([row for row in script.body if not _is_declaration(row)])
-        except LeaveError as left:
-            return left.value
-        return self.frame.result
-
-    def make_script(self, node: tree.Script, parent: ScriptObject | None) -> ScriptObject:
-        made = ScriptObject(node.name, {}, node.handlers, parent)
-        outer, self.frame = self.frame, _Frame(made, {})
-        for row in node.body:
-            if isinstance(row, tree.Declare) and row.kind == "property" and row.value is not None:
-                made.values[row.names[0]] = self.value(row.value)
-            elif isinstance(row, tree.Declare) and row.kind == "global":
-                made.declared.update(row.names)
-            elif isinstance(row, tree.Script):
-                made.values[row.name] = self.make_script(row, made)
-        self.frame = outer
-        return made
-
     def run_block(self, body: Sequence[tree.Node]) -> None:
-        for node in body:
-            self.count_step()
-            try:
-                _STATEMENTS.get(type(node), Evaluator.run_expression)(self, node)
-            except (ScriptError, UnsupportedError) as error:
-                if getattr(error, "start", 0) is None:
-                    error.start = node.start  # type: ignore[union-attr]
-                if isinstance(error, UnsupportedError) and len(error.args) == 1:
-                    error.args = (*error.args, node.start)
-                raise
+        """Carry out statements."""
+        raise NotImplementedError
+
+    def assign(self, target: tree.Node, value: Any) -> None:
+        """Give a pattern of names their values."""
+        raise NotImplementedError
 
     def count_step(self) -> None:
+        """Count a step; now and then look at the time."""
         self.steps += 1
         if self.steps % 512 == 0:
             self.check()
@@ -162,204 +123,7 @@ class Evaluator:
             raise ScriptError(-108, "Out of memory.")
         return value
 
-    # ---- statements
-
-    def run_expression(self, node: Any) -> None:
-        value = self.value(node.value if isinstance(node, tree.Evaluate) else node)
-        self.frame.result = value
-
-    def run_assign(self, node: tree.Assign) -> None:
-        value = self.value(node.value)
-        if node.copies:
-            value = copy.deepcopy(value) if isinstance(value, list | Record | Date) else value
-        self.assign(node.target, value)
-        self.frame.result = value
-
-    def assign(self, target: tree.Node, value: Any) -> None:
-        match target:
-            case tree.Name(_, name):
-                self.set_variable(name, value)
-            case tree.Grouped(_, inner):
-                self.assign(inner, value)
-            case tree.ListOf(_, items):
-                given = as_list(value)
-                if len(given) < len(items):
-                    raise ScriptError(-1728, f"Can’t get item {len(given) + 1} of the list.")
-                for item, part in zip(items, given, strict=False):
-                    self.assign(item, part)
-            case tree.RecordOf(_, fields) if isinstance(value, Record):
-                for key, item in fields:
-                    self.assign(item, property_of(value, key))
-            case tree.Place(_, where, within) if where in ("beginning", "end"):
-                self.extend_list(where, within, value)
-            case tree.Member(_, tree.TermName(_, _, term), within) if "item delimiters" in term:
-                self.delimiters = value
-            case tree.Member() | tree.Element():
-                self.assign_part(target, value)
-            case tree.TermName(_, _, term):
-                self.set_variable(term.casefold(), value)
-            case _:
-                raise ScriptError(-10006, "Can’t set that.")
-
-    def extend_list(self, where: str, within: tree.Node | None, value: Any) -> None:
-        holder = self.value(within) if within is not None else None
-        if not isinstance(holder, list):
-            raise ScriptError(-10006, f"Can’t set {where} of {source_text(holder)}.")
-        self.hold(holder)
-        holder.insert(0 if where == "beginning" else len(holder), value)
-
-    def assign_part(self, target: tree.Member | tree.Element, value: Any) -> None:
-        place = self.specify(target)
-        if isinstance(place, Reference):
-            self.events.write(place, value)
-            return
-        holder = self.told[-1] if target.within is None else self.value(target.within)
-        if isinstance(target, tree.Element):
-            if not isinstance(holder, list):
-                raise ScriptError(-10006, f"Can’t set {target.term} of {source_text(holder)}.")
-            keys = [self.value(key) for key in target.keys]
-            number = as_integer(keys[0]) if keys else 0
-            pick_element(holder, target.term, target.form, keys, self.marks())
-            holder[number - 1 if number > 0 else number] = value
-            return
-        name = target.name.term if isinstance(target.name, tree.TermName) else ""
-        name = target.name.name if isinstance(target.name, tree.Name) else name
-        if isinstance(holder, ScriptObject):
-            owner = self.owner_of(holder, name) or holder
-            values = owner.globals if name in owner.globals else owner.values
-            values[name] = value
-        elif name == "contents" and target.within is not None:
-            self.assign(target.within, value)
-        else:
-            set_property(holder, name, value)
-
-    def run_tell(self, node: tree.Tell) -> None:
-        target = self.specify(node.target)
-        if isinstance(target, str):
-            target = self.events.find_app(target)
-        self.told.append(target)
-        try:
-            self.run_block(node.body)
-        finally:
-            self.told.pop()
-
-    def run_if(self, node: tree.If) -> None:
-        for test, body in node.branches:
-            if test is None or as_boolean(self.value(test)):
-                self.run_block(body)
-                return
-
-    def run_repeat(self, node: tree.Repeat) -> None:
-        try:
-            for _ in self.rounds(node):
-                self.count_step()
-                self.run_block(node.body)
-        except LeaveError as left:
-            if left.way != "exit":
-                raise
-
-    def rounds(self, node: tree.Repeat) -> Iterator[None]:
-        match node.form:
-            case "ever":
-                while True:
-                    yield
-            case "times":
-                for _ in range(as_integer(self.value(node.values[0]))):
-                    yield
-            case "while" | "until":
-                while as_boolean(self.value(node.values[0])) == (node.form == "while"):
-                    yield
-            case "from":
-                first, last, *by = [as_integer(self.value(value)) for value in node.values]
-                step = by[0] if by else 1
-                for number in range(first, last + (1 if step > 0 else -1), step or 1):
-                    self.set_variable(node.variable, number)
-                    yield
-            case _:
-                yield from self.listed_rounds(node)
-
-    def listed_rounds(self, node: tree.Repeat) -> Iterator[None]:
-        place = self.specify(node.values[0])
-        items = self.events.read(place) if isinstance(place, Reference) else place
-        if isinstance(items, str):
-            items = list(items)
-        items = as_list(items)
-        at = 0
-        while at < len(items):
-            self.set_variable(node.variable, items[at])
-            at += 1
-            yield
-
-    def run_try(self, node: tree.Try) -> None:
-        told, frame = len(self.told), self.frame
-        try:
-            self.run_block(node.body)
-        except RecursionError:
-            self.handle_error(node, ScriptError(-2706, "Stack overflow."))
-        except ScriptError as error:
-            del self.told[told:]
-            self.frame = frame
-            self.handle_error(node, error)
-
-    def handle_error(self, node: tree.Try, error: ScriptError) -> None:
-        facts = {
-            "": error.message,
-            "number": error.number,
-            "partial result": error.partial if error.partial is not None else [],
-            "from": error.source,
-            "to": None,
-        }
-        for label, name in node.names:
-            self.set_variable(name, facts[label])
-        self.run_block(node.handler)
-
-    def run_raise(self, node: tree.Raise) -> None:
-        given = {label: self.value(value) for label, value in node.parameters}
-        message = as_text(self.value(node.message)) if node.message is not None else None
-        number = as_integer(given.get("number", -2700))
-        error = ScriptError(number, "An error has occurred." if message is None else message)
-        error.partial, error.source = given.get("partial result"), given.get("from")
-        error.start = node.start
-        raise error
-
-    def run_leave(self, node: tree.Leave) -> None:
-        value = _NOTHING if node.value is None else self.value(node.value)
-        raise LeaveError(node.way, value)
-
-    def run_within(self, node: tree.Within) -> None:
-        before, timeout = self.ignored, self.events.timeout
-        if node.kind == "considering":
-            self.ignored -= frozenset(node.words)
-        elif node.kind == "ignoring":
-            self.ignored |= frozenset(node.words)
-        elif node.kind == "timeout" and node.value is not None:
-            self.events.timeout = as_number(self.value(node.value))
-        elif node.kind == "transaction":
-            raise UnsupportedError("with transaction")
-        try:
-            self.run_block(node.body)
-        finally:
-            self.ignored, self.events.timeout = before, timeout
-
-    def run_declare(self, node: tree.Declare) -> None:
-        if node.kind == "global":
-            self.frame.shared.update(node.names)
-
-    def run_object(self, node: tree.Script) -> None:
-        self.set_variable(node.name, self.make_script(node, self.frame.script))
-
     # ---- names
-
-    def set_variable(self, name: str, value: Any) -> None:
-        frame = self.frame
-        if name in frame.values and name not in frame.shared:
-            frame.values[name] = value
-        elif name in frame.shared | frame.script.declared:
-            self.root_script().globals[name] = value
-        elif owner := self.owner_of(frame.script, name):
-            owner.values[name] = value
-        else:
-            frame.values[name] = value
 
     def root_script(self) -> ScriptObject:
         script = self.frame.script
@@ -381,7 +145,7 @@ class Evaluator:
                 return self.told[-1]
             case "current application":
                 return OSASCRIPT
-            case "result" if frame.result is not _NOTHING:
+            case "result" if frame.result is not NOTHING:
                 return frame.result
         if name in frame.values:
             return frame.values[name]
@@ -407,7 +171,7 @@ class Evaluator:
             _ungrouped(node), tree.Member | tree.Element
         ):
             return self.events.read(found)
-        if found is _NOTHING:
+        if found is NOTHING:
             raise ScriptError(-2763, "No result was returned from some part of this expression.")
         return found
 
@@ -654,8 +418,8 @@ class Evaluator:
         right = self.value(operands[1])
         if sign == "as":
             return self.coerced(left, right)
-        if sign in _COMPARISONS:
-            return _COMPARISONS[sign](left, right, self.ignored)
+        if sign in COMPARISONS:
+            return COMPARISONS[sign](left, right, self.ignored)
         if sign in _CONTAINED:
             return self.contains(sign, left, right)
         if sign == "&":
@@ -711,7 +475,7 @@ class Evaluator:
 
     def joined(self, left: Any, right: Any) -> Any:
         if isinstance(left, Record) and isinstance(right, Record):
-            return Record({**right.fields, **left.fields})
+            return Record(left.fields | right.fields | left.fields)
         if isinstance(left, str) and not isinstance(right, list | Record):
             try:
                 return left + as_text(right)
@@ -729,7 +493,7 @@ class Evaluator:
             return Date(left.moment + timedelta(seconds=seconds if sign == "+" else -seconds))
         a, b = as_number(left), as_number(right)
         try:
-            return as_number(_OPERATORS[sign](a, b))
+            return as_number(OPERATORS[sign](a, b))
         except ZeroDivisionError:
             raise ScriptError(-2701, f"Can’t divide {source_text(left)} by zero.") from None
         except OverflowError:
@@ -767,7 +531,7 @@ class Evaluator:
         if len(arguments) < len(handler.parameters):
             raise ScriptError(-1701, f"A parameter is missing for {handler.name}.")
         outer, told = self.frame, self.told
-        self.frame, self.told = _Frame(script, {}), [script]
+        self.frame, self.told = Frame(script, {}), [script]
         try:
             for pattern, argument in zip(handler.parameters, arguments, strict=False):
                 if isinstance(pattern, tree.Name):
@@ -867,34 +631,13 @@ class Evaluator:
         number = as_number(self.value(node.direct)) if node.direct is not None else 0
         way = dict(node.parameters).get("rounding")
         name = as_text(self.value(way)) if way is not None else "to nearest"
-        floor = int(number // 1)
-        half = number - floor
-        match name:
-            case "up":
-                return as_number(floor + (half > 0))
-            case "down":
-                return as_number(floor)
-            case "toward zero":
-                return as_number(int(number))
-            case "as taught in school":
-                return as_number(int(abs(number) + 0.5) * (1 if number >= 0 else -1))
-        return as_number(round(number))
+        return round_number(number, name)
 
     def random_command(self, node: tree.CommandCall) -> Any:
         given = {label: self.value(value) for label, value in node.parameters}
-        if "from" not in given and node.direct is None and "to" not in given:
-            return _CHANCE.random()
-        last = given.get("to", self.value(node.direct) if node.direct is not None else 1)
-        first = given.get("from", 0)
-        if isinstance(first, int) and isinstance(last, int):
-            return _CHANCE.randint(min(first, last), max(first, last))
-        return _CHANCE.uniform(as_number(first), as_number(last))
-
-
-def _is_declaration(node: tree.Node) -> bool:
-    return isinstance(node, tree.Script) or (
-        isinstance(node, tree.Declare) and node.kind == "property"
-    )
+        if node.direct is not None:
+            given.setdefault("to", self.value(node.direct))
+        return random_number(given)
 
 
 def _ungrouped(node: tree.Node) -> tree.Node:
@@ -911,27 +654,6 @@ def _test_record(**fields: Any) -> dict[str, Any]:
     return {"$": "record", "v": fields}
 
 
-def _real_quotient(a: float, b: float) -> float:
-    return float(a) / b
-
-
-_OPERATORS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": _real_quotient,
-    "div": lambda a, b: int(a / b),
-    "mod": lambda a, b: a - b * int(a / b),
-    "^": lambda a, b: float(a) ** b,
-}
-_COMPARISONS: Final[Mapping[str, Callable[[Any, Any, frozenset[str]], bool]]] = {
-    "=": is_equal,
-    "≠": lambda a, b, ignored: not is_equal(a, b, ignored),
-    "<": is_less,
-    ">": lambda a, b, ignored: is_less(b, a, ignored),
-    "≤": lambda a, b, ignored: not is_less(b, a, ignored),
-    "≥": lambda a, b, ignored: not is_less(a, b, ignored),
-}
 _CONTAINED: Final = frozenset(("contains", "not contains", "in", "not in", "begins", "ends"))
 _TESTS: Final = {
     "=": "=", "≠": "=", ">": ">", "<": "<", "≥": ">=", "≤": "<=", "contains": "_contains",
@@ -940,49 +662,32 @@ _TESTS: Final = {
 }  # fmt: skip
 _TURNED: Final = {">": "<", "<": ">", "≥": "≤", "≤": "≥", "in": "contains"}
 
-_EXPRESSIONS: Final[Mapping[type, Callable[[Evaluator, Any], Any]]] = {
+_EXPRESSIONS: Final[Mapping[type, Callable[[ExpressionEvaluator, Any], Any]]] = {
     tree.Value: lambda _, node: node.value,
-    tree.Name: Evaluator.name_value,
-    tree.TermName: Evaluator.term_value,
-    tree.Application: Evaluator.app_value,
-    tree.Element: Evaluator.element_value,
-    tree.Member: Evaluator.member_value,
-    tree.Place: Evaluator.place_value,
-    tree.ListOf: Evaluator.list_value,
-    tree.RecordOf: Evaluator.record_value,
-    tree.Grouped: Evaluator.grouped_value,
-    tree.ReferenceTo: Evaluator.reference_value,
-    tree.Operation: Evaluator.operation_value,
-    tree.HandlerCall: Evaluator.handler_value,
-    tree.CommandCall: Evaluator.command_value,
+    tree.Name: ExpressionEvaluator.name_value,
+    tree.TermName: ExpressionEvaluator.term_value,
+    tree.Application: ExpressionEvaluator.app_value,
+    tree.Element: ExpressionEvaluator.element_value,
+    tree.Member: ExpressionEvaluator.member_value,
+    tree.Place: ExpressionEvaluator.place_value,
+    tree.ListOf: ExpressionEvaluator.list_value,
+    tree.RecordOf: ExpressionEvaluator.record_value,
+    tree.Grouped: ExpressionEvaluator.grouped_value,
+    tree.ReferenceTo: ExpressionEvaluator.reference_value,
+    tree.Operation: ExpressionEvaluator.operation_value,
+    tree.HandlerCall: ExpressionEvaluator.handler_value,
+    tree.CommandCall: ExpressionEvaluator.command_value,
 }
-_STATEMENTS: Final[Mapping[type, Callable[[Evaluator, Any], None]]] = {
-    tree.Assign: Evaluator.run_assign,
-    tree.Tell: Evaluator.run_tell,
-    tree.If: Evaluator.run_if,
-    tree.Repeat: Evaluator.run_repeat,
-    tree.Try: Evaluator.run_try,
-    tree.Raise: Evaluator.run_raise,
-    tree.Leave: Evaluator.run_leave,
-    tree.Within: Evaluator.run_within,
-    tree.Declare: Evaluator.run_declare,
-    tree.Script: Evaluator.run_object,
-}
-_COMMANDS: Final[Mapping[str, Callable[[Evaluator, Any], Any]]] = {
-    "get": Evaluator.get_command,
-    "count": Evaluator.count_command,
-    "exists": Evaluator.exists_command,
-    "log": Evaluator.log_command,
-    "delay": Evaluator.delay_command,
-    "current date": Evaluator.date_command,
+_COMMANDS: Final[Mapping[str, Callable[[ExpressionEvaluator, Any], Any]]] = {
+    "get": ExpressionEvaluator.get_command,
+    "count": ExpressionEvaluator.count_command,
+    "exists": ExpressionEvaluator.exists_command,
+    "log": ExpressionEvaluator.log_command,
+    "delay": ExpressionEvaluator.delay_command,
+    "current date": ExpressionEvaluator.date_command,
     "loadScript": lambda _, node: _refuse(node, "load script"),
     "runScript": lambda _, node: _refuse(node, "run script"),
-    "offset": Evaluator.offset_command,
-    "round": Evaluator.round_command,
-    "random number": Evaluator.random_command,
+    "offset": ExpressionEvaluator.offset_command,
+    "round": ExpressionEvaluator.round_command,
+    "random number": ExpressionEvaluator.random_command,
 }
-
-
-def has_result(value: object) -> bool:
-    """Say whether a run left a value."""
-    return value is not _NOTHING

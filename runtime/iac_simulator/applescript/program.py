@@ -3,9 +3,10 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from iac_runtime.language.applescript_parser import ScriptSyntaxError, parse_applescript
+from iac_runtime.language.applescript_expressions import ScriptSyntaxError
+from iac_runtime.language.applescript_parser import parse_applescript
 from iac_simulator.applescript.app_events import AppEvents
-from iac_simulator.applescript.evaluator import Evaluator, has_result
+from iac_simulator.applescript.statements import Evaluator, has_result
 from iac_simulator.applescript.terms import language_terms
 from iac_simulator.applescript.values import (
     ScriptError,

@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from iac_runtime.language.applescript_parser import Term, Terms
+from iac_runtime.language.applescript_expressions import Term, Terms
 from iac_runtime.tools.tables import Tables
 from iac_simulator.events import STANDARD_COMMANDS, command_named
 

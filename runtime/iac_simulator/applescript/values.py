@@ -6,9 +6,10 @@ Language Guide, "Class Reference" (coercions), "Working with Errors" (numbers).
 
 import calendar
 import math
+import operator
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, NamedTuple
@@ -381,3 +382,26 @@ def reference_text(reference: Reference) -> str:
                 name = f"every {words.removesuffix('s')}" if plural else words
             text = f"{name} of {text}" if text else name
     return text
+
+
+def _real_quotient(a: float, b: float) -> float:
+    return float(a) / b
+
+
+OPERATORS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": _real_quotient,
+    "div": lambda a, b: int(a / b),
+    "mod": lambda a, b: a - b * int(a / b),
+    "^": lambda a, b: float(a) ** b,
+}
+COMPARISONS: Final[Mapping[str, Callable[[Any, Any, frozenset[str]], bool]]] = {
+    "=": is_equal,
+    "≠": lambda a, b, ignored: not is_equal(a, b, ignored),
+    "<": is_less,
+    ">": lambda a, b, ignored: is_less(b, a, ignored),
+    "≤": lambda a, b, ignored: not is_less(b, a, ignored),
+    "≥": lambda a, b, ignored: not is_less(a, b, ignored),
+}
