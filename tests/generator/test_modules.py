@@ -181,8 +181,14 @@ def test_a_listing_entry_is_the_docstring_and_the_schemas(folder: Folder) -> Non
         if "output" in schemas:
             assert not Draft202012Validator(schemas["output"]).is_valid({}), name
         assert (row["level"], row["ceiling"]) == (spec.level, spec.ceiling), name
-        hints = {"SAFE": {"readOnlyHint": True}, "MODIFY": {"destructiveHint": False}}
-        assert entry.get("annotations") == hints.get(spec.ceiling), name
+        hints = entry["annotations"]
+        assert {*hints} == {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
+        assert hints["destructiveHint"] == (spec.ceiling == "DANGEROUS"), name
+        answers = bool(spec.result) or spec.op in ("get", "list", "count")
+        assert hints["readOnlyHint"] == (spec.ceiling == "SAFE" and answers), name
+        assert entry["title"].startswith(f"{folder.catalogue['apps'][row['module']]['name']}: "), (
+            name
+        )
         assert len(entry["description"]) <= 256, name
 
 

@@ -179,7 +179,7 @@ def find_tools(
 def read_tool(
     name: ToolName, arguments: ToolArguments | None = None, calls: ManyArguments | None = None
 ) -> None:
-    """Call a tool that only reads (SAFE)."""
+    """Call a tool that only reads, or shows or plays something (SAFE)."""
 
 
 @tool(
