@@ -26,10 +26,10 @@ _COVER: Final = 0.35
 _OPERATION: Final = 0.2
 
 
-_TOGETHER: Final = 0.75
+_TOGETHER: Final = 0.45
 
 
-_COMMAND: Final = 0.18
+_COMMAND: Final = 0.27
 
 
 _RECIPE: Final = 0.08
@@ -102,7 +102,7 @@ _AT_HAND: Final = 0.06
 """What an app has before others that do the same, because it comes with the system."""
 
 
-_EXACT: Final = 0.2
+_EXACT: Final = 0.12
 """What a recipe has whose name is said whole: it is what was asked for."""
 
 
@@ -116,7 +116,7 @@ _LIKELY: Final = 3
 _ACT: Final = 0.2
 
 
-_ACT_NAMED: Final = 0.3
+_ACT_NAMED: Final = 0.18
 
 
 _THING: Final = 0.1
@@ -456,7 +456,7 @@ _LIKELY_APP: Final = 0.75
 """The power of an area's likelihood: the second likeliest is not far behind."""
 
 
-_SAID: Final = 0.4
+_SAID: Final = 0.6
 """What a sure word of an area adds."""
 
 
