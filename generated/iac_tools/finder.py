@@ -725,8 +725,7 @@ def copy() -> None:
     example={"target": "folders[0]", "by": "folders[0]"},
 )
 def sort(target: Ref | ListOf[Ref], *, by: str) -> Ref:
-    """Return Finder objects sorted by a property. SAFE, returns a sorted list and changes nothing,
-    although the verb...
+    """Return Finder objects sorted by a property. SAFE, returns a sorted list and changes nothing.
 
     Args:
         target: Which objects.
@@ -844,8 +843,7 @@ def update(
     necessity: bool | None = None,
     registering_applications: bool | None = None,
 ) -> None:
-    """Refresh what Finder shows of files or folders. SAFE, only reads the display again from disk,
-    although the verb...
+    """Refresh what Finder shows of files or folders. SAFE, only reads the display again from disk.
 
     Args:
         target: The files or folders to refresh, such as folders[0].

@@ -192,6 +192,18 @@ def test_a_listing_entry_is_the_docstring_and_the_schemas(folder: Folder) -> Non
         assert len(entry["description"]) <= 256, name
 
 
+def test_no_text_of_a_listing_is_cut_or_has_an_empty_mark(folder: Folder) -> None:
+    for line in folder.files["listing.jsonl"].splitlines():
+        entry = json.loads(line)
+        texts = [entry["title"], entry["description"]]
+        texts += [row.get("description", "") for row in entry["inputSchema"]["properties"].values()]
+        for text in texts:
+            assert not re.search(r"(\.\.\.|…)\W*\Z|\(\s*\)|\"\s*\"|[,:]\s*\Z", text), (
+                entry["name"],
+                text,
+            )
+
+
 def test_no_two_apps_share_a_name_of_a_tool(folder: Folder) -> None:
     names = list(folder.catalogue["tools"])
     assert len(set(names)) == len(names)

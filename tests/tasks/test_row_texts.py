@@ -19,6 +19,7 @@ from iac_runtime.policy.prompts import ONCE
 from iac_runtime.serve.call import CallMethod, RemoteClient
 from iac_runtime.serve.row_text import concise_text
 from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.own import added_tools
 from iac_simulator import Simulator
 from iac_simulator.simulator import demo_state
 
@@ -58,7 +59,7 @@ def own_gate(generated: Path) -> Iterator[Gate]:
         for number in range(157)
     ]  # fmt: skip
     tables = [catalogue.load_tables(app) for app in catalogue.apps.values()]
-    gate = Gate(catalogue, Executor(Simulator(tables, state)), home=HOME)
+    gate = Gate(catalogue, Executor(Simulator(tables, state)), home=HOME, added=added_tools)
     yield gate
     gate.close()
 
@@ -115,6 +116,8 @@ def test_a_handle_names_its_row_wherever_a_reference_does(own_gate: Gate) -> Non
     lists = rows_of(ask("reminders_list", element="list")[0])
     held, _ = ask("reminders_list", **REMINDERS, of=lists[0]["ref"], limit="1")
     assert held["note"].startswith("1 of ")
+    planned, _ = ask("run_plan", program=f"reminders.get({reminder!r} + '.name')")
+    assert planned == {"result": "Call the roofer"}
     opened, _ = ask("reminders_list_open", list=lists[0]["ref"])
     assert opened["rows"]
 
